@@ -1,0 +1,12 @@
+// A strict TypeScript project's CommonJS module: compiled and run by package.spec.ts in a project of its own.
+import tape = require('session-tape');
+
+const replayed: Promise<tape.ReplayResult> = tape.replaySession('no-such-session.jsonl');
+void replayed.then((replay) => {
+  if (replay.ok) throw new Error('there is no such file');
+  console.log(replay.error.slice(0, 27));
+});
+
+// Were the package's types not found, everything would be `any` and this would be no error.
+// @ts-expect-error a recorder needs its configuration
+void (() => new tape.SessionRecordingService());

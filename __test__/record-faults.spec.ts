@@ -1,0 +1,407 @@
+/**
+ * Rule 6: a disk that fails ends the recording, never the CLI. Each fault is made to happen for real; afterwards the
+ * file ends at a whole record, one warning tells how many records were dropped, and nothing is rejected that
+ * nobody waits for.
+ */
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, rmdirSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fc, test } from '@fast-check/vitest';
+import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
+import {
+  type Envelope, type Recorder, type Warning, eventually, freshDirectory, linesOf, pathOf, recordedSession, recordsOf, replaySession, said, watchedRecorder,
+} from './support/recording';
+import { canMakeImmutable, childReport, hasDevFull, isLinux, mountNamespace, unprivileged } from './support/processes';
+
+interface RejectedFlush { isError: boolean; code: string; syscall: string; path: string; errno: number; message: string }
+interface FaultReport {
+  flush: 'resolved' | RejectedFlush;
+  later: 'resolved' | RejectedFlush;
+  disposed: 'resolved' | RejectedFlush;
+  active: boolean;
+  warnings: Warning[];
+  path: string | null;
+  file: string | null;
+  grown: boolean;
+  unhandled: string[];
+}
+
+const unhandled: unknown[] = [];
+const keep = (reason: unknown): void => void unhandled.push(reason);
+beforeAll(() => void process.on('unhandledRejection', keep));
+afterAll(() => {
+  process.off('unhandledRejection', keep);
+  expect(unhandled).toEqual([]);
+});
+
+async function goingWell(): Promise<{ recorder: Recorder; warnings: Warning[]; path: string }> {
+  const watched = watchedRecorder();
+  watched.recorder.recordContent(said('all is well'));
+  await watched.recorder.flush();
+  return { ...watched, path: pathOf(watched.recorder) };
+}
+
+/** Records three more in one go and waits for the flush, which must resolve: the CLI goes on. */
+async function recordThreeMore(recorder: Recorder): Promise<void> {
+  for (const text of ['a', 'b', 'c']) recorder.recordContent(said(text));
+  await recorder.flush();
+}
+
+/** The one warning of a fault, waited for; a second one would be in the array by the end of the test. */
+async function theWarning(warnings: Warning[]): Promise<Warning> {
+  await eventually('a warning', () => warnings.length > 0);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(warnings).toHaveLength(1);
+  return warnings[0]!;
+}
+
+/** What is in a report's file, which must end at a whole record. */
+function fileOf(report: { file: string | null }): Envelope[] {
+  const text = Buffer.from(report.file ?? '', 'base64').toString();
+  expect(text.endsWith('\n')).toBe(true);
+  return text.slice(0, -1).split('\n').map((line) => JSON.parse(line) as Envelope);
+}
+
+/** What holds after every fault that a CLI is not to be stopped by. */
+function expectQuietEnd(report: FaultReport, code: string, dropped: number): void {
+  expect(report).toMatchObject({ flush: 'resolved', later: 'resolved', disposed: 'resolved', active: false, grown: false, unhandled: [] });
+  expect(report.warnings).toEqual([{ code, message: expect.stringContaining(code), filePath: report.path, eventsDropped: dropped }]);
+}
+
+describe('a file that is no longer what it was', () => {
+  test('deleted between batches: ENOENT, and no headless file takes its place', async () => {
+    const { recorder, warnings, path } = await goingWell();
+    unlinkSync(path);
+    recorder.recordContent(said('lost'));
+    await recorder.flush();
+    expect(await theWarning(warnings)).toEqual({ code: 'ENOENT', message: expect.any(String), filePath: path, eventsDropped: 1 });
+    expect(recorder.isActive()).toBe(false);
+    expect(existsSync(path)).toBe(false);
+    expect(readdirSync(dirname(path))).toEqual([]);
+  });
+
+  test('its directory deleted', async () => {
+    const { recorder, warnings, path } = await goingWell();
+    rmSync(dirname(path), { recursive: true });
+    await recordThreeMore(recorder);
+    expect((await theWarning(warnings)).code).toBe('ENOENT');
+    expect(existsSync(dirname(path))).toBe(false);
+  });
+
+  test('moved away: the moved file stays as it was', async () => {
+    const { recorder, warnings, path } = await goingWell();
+    const before = readFileSync(path);
+    renameSync(path, `${path}.old`);
+    await recordThreeMore(recorder);
+    expect((await theWarning(warnings)).code).toBe('ENOENT');
+    expect(readdirSync(dirname(path))).toEqual([`${path.split('/').at(-1)}.old`]);
+    expect(readFileSync(`${path}.old`)).toEqual(before);
+  });
+
+  test('its directory replaced by a file: ENOTDIR', async () => {
+    const { recorder, warnings, path } = await goingWell();
+    rmSync(dirname(path), { recursive: true });
+    writeFileSync(dirname(path), 'not a directory');
+    await recordThreeMore(recorder);
+    expect((await theWarning(warnings)).code).toBe('ENOTDIR');
+    expect(readFileSync(dirname(path), 'utf8')).toBe('not a directory');
+  });
+
+  test('replaced by a directory: the pending flushes reject with what Node would say', async () => {
+    const { recorder, warnings, path } = await goingWell();
+    unlinkSync(path);
+    mkdirSync(path);
+    recorder.recordContent(said('lost'));
+    const flushes = await Promise.allSettled([recorder.flush(), recorder.flush()]);
+    for (const flush of flushes) {
+      expect(flush).toMatchObject({ status: 'rejected', reason: { code: 'EISDIR', syscall: 'open', path, errno: -constants.errno.EISDIR } });
+      expect((flush as PromiseRejectedResult).reason).toBeInstanceOf(Error);
+    }
+    expect(await theWarning(warnings)).toMatchObject({ code: 'EISDIR', filePath: path, eventsDropped: 1 });
+    await recorder.flush();
+    await recorder.dispose();
+    rmdirSync(path);
+  });
+
+  test('an error without anyone waiting is a warning, not an unhandled rejection', async () => {
+    const { recorder, warnings, path } = await goingWell();
+    unlinkSync(path);
+    mkdirSync(path);
+    recorder.recordContent(said('lost'));
+    expect((await theWarning(warnings)).code).toBe('EISDIR');
+    expect(recorder.isActive()).toBe(false);
+    expect(unhandled).toEqual([]);
+  });
+
+  test('a recorder without onWarning just stops', async () => {
+    const { recorder, path } = await goingWell();
+    unlinkSync(path);
+    recorder.recordContent(said('lost'));
+    await recorder.flush();
+    await eventually('the end of the recording', () => !recorder.isActive());
+    expect(() => recorder.recordContent(said('ignored'))).not.toThrow();
+  });
+
+  test('an onWarning that throws does not undo the end of the recording', async () => {
+    const thrown: unknown[] = [];
+    // The exception belongs to the caller: it may surface as uncaught, and must not end in the writer.
+    const former = process.listeners('uncaughtException');
+    process.removeAllListeners('uncaughtException');
+    process.on('uncaughtException', (error) => thrown.push(error));
+    try {
+      const onWarning = vi.fn(() => { throw new Error('from the caller'); });
+      const { recorder, path } = await goingWell();
+      const other = watchedRecorder({ onWarning }).recorder;
+      await recorder.dispose();
+      const throwing = new (recorder.constructor as any)({ sessionId: 's', projectHash: 'h', chatsDir: dirname(path), workspaceDirs: [], provider: 'p', model: 'm', onWarning });
+      await other.dispose();
+      throwing.recordContent(said('fine'));
+      await throwing.flush();
+      unlinkSync(pathOf(throwing));
+      throwing.recordContent(said('lost'));
+      await throwing.flush();
+      await eventually('the warning', () => onWarning.mock.calls.length > 0);
+      expect(throwing.isActive()).toBe(false);
+      await throwing.dispose();
+      expect(onWarning).toHaveBeenCalledTimes(1);
+    } finally {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      process.removeAllListeners('uncaughtException');
+      for (const listener of former) process.on('uncaughtException', listener);
+    }
+  });
+
+  test('every later call is a no-op', async () => {
+    const { recorder, warnings, path } = await goingWell();
+    unlinkSync(path);
+    await recordThreeMore(recorder);
+    await theWarning(warnings);
+    const cycle: Record<string, unknown> = {};
+    cycle.self = cycle;
+    recorder.enqueue('content', cycle);
+    recorder.recordContent(said('ignored'));
+    expect(recorder.getPendingRecordCount()).toBe(0);
+    expect(recorder.getPendingByteCount()).toBe(0);
+    await recorder.flush();
+    await recorder.dispose();
+    expect(existsSync(path)).toBe(false);
+    expect(warnings).toHaveLength(1);
+  });
+
+  test.prop([fc.integer({ min: 1, max: 30 }), fc.integer({ min: 0, max: 30 })], { numRuns: 15 })(
+    'what was written stays, what was buffered for the lost file is counted',
+    async (written, lost) => {
+      const path = await recordedSession();
+      const { recorder, warnings } = watchedRecorder();
+      recorder.initializeForResume(path, 2);
+      for (let i = 0; i < written; i++) recorder.recordContent(said(`written ${i}`));
+      await recorder.flush();
+      expect(recordsOf(path)).toHaveLength(2 + written);
+      await recorder.dispose();
+
+      const next = watchedRecorder();
+      for (let i = 0; i < lost; i++) next.recorder.recordSessionEvent('info', `buffered ${i}`);
+      unlinkSync(path);
+      next.recorder.initializeForResume(path, 2 + written);
+      if (lost === 0) next.recorder.recordContent(said('lost'));
+      await next.recorder.flush();
+      expect(await theWarning(next.warnings)).toMatchObject({ code: 'ENOENT', eventsDropped: Math.max(1, lost) });
+      expect(existsSync(path)).toBe(false);
+      expect(warnings).toEqual([]);
+    },
+  );
+
+  test.skipIf(!isLinux || spawnSync('mkfifo', ['--version']).status !== 0)('replaced by a pipe that nobody reads: neither flush nor the process waits for ever', async () => {
+    const report = await childReport<FaultReport>('child-faults.mjs', ['fifoInPlace', freshDirectory()]);
+    expect(report).toMatchObject({ active: false, later: 'resolved', disposed: 'resolved', unhandled: [] });
+    expect(report.flush).toMatchObject({ isError: true, path: report.path });
+    expect(report.warnings).toMatchObject([{ eventsDropped: 1 }]);
+  }, 60_000);
+});
+
+describe.skipIf(unprivileged === null)('permissions (as a user to whom they apply)', () => {
+  const run = (scenario: string): Promise<FaultReport> => {
+    const directory = join(freshDirectory(), 'mine');
+    mkdirSync(directory);
+    if (unprivileged!.uid !== undefined) spawnSync('chown', [String(unprivileged!.uid), directory]);
+    return childReport<FaultReport>('child-faults.mjs', [scenario, directory], unprivileged!);
+  };
+
+  test('a directory that can not be made: EACCES, all that was buffered is dropped', async () => {
+    const report = await run('unwritableParent');
+    expect(report).toMatchObject({ flush: 'resolved', later: 'resolved', disposed: 'resolved', active: false, file: null, unhandled: [] });
+    expect(report.warnings).toMatchObject([{ code: 'EACCES', eventsDropped: 2 }]);
+  });
+
+  test('a directory that can not be written in', async () => {
+    const report = await run('unwritableDirectory');
+    expect(report).toMatchObject({ flush: 'resolved', active: false, file: null, unhandled: [] });
+    expect(report.warnings).toMatchObject([{ code: 'EACCES', eventsDropped: 2 }]);
+  });
+
+  test('a file made read-only between two batches', async () => {
+    const report = await run('fileMadeReadOnly');
+    expectQuietEnd(report, 'EACCES', 1);
+    expect(fileOf(report).map((record) => record.seq)).toEqual([1, 2]);
+  });
+
+  test('a directory closed between two batches', async () => {
+    const report = await run('directoryClosed');
+    expectQuietEnd(report, 'EACCES', 1);
+    expect(fileOf(report).map((record) => record.seq)).toEqual([1, 2]);
+  });
+});
+
+test('an immutable file: EPERM', async (context) => {
+  const { recorder, warnings, path } = await goingWell();
+  if (!canMakeImmutable(path)) context.skip('only root can make a file immutable, and not on every file system');
+  spawnSync('chattr', ['+i', path]);
+  try {
+    await recordThreeMore(recorder);
+    expect((await theWarning(warnings)).code).toBe('EPERM');
+  } finally {
+    spawnSync('chattr', ['-i', path]);
+  }
+  expect(recordsOf(path)).toHaveLength(2);
+});
+
+test.skipIf(!hasDevFull)('/dev/full in the place of the session: ENOSPC, and nothing that can not be cut back is cut', async () => {
+  const path = join(freshDirectory(), 'session.jsonl');
+  symlinkSync('/dev/full', path);
+  const { recorder, warnings } = watchedRecorder();
+  recorder.recordSessionEvent('info', 'buffered');
+  recorder.initializeForResume(path, 7);
+  await recorder.flush();
+  expect(await theWarning(warnings)).toEqual({ code: 'ENOSPC', message: expect.any(String), filePath: path, eventsDropped: 1 });
+  expect(recorder.isActive()).toBe(false);
+});
+
+describe.skipIf(mountNamespace === null)('a file system that is really full, or read-only (needs a mount name space)', () => {
+  const CAPACITY = 64 * 1024;
+  const PAGE = 4096;
+  const run = <T = FaultReport>(scenario: string, input: unknown = null): Promise<T> =>
+    childReport<T>('child-faults.mjs', [scenario, join(freshDirectory(), 'mount')], { wrapper: mountNamespace!, stdin: JSON.stringify(input) });
+
+  /** The file holds the first records of `total`, all that there was room for; the others were dropped. */
+  function expectCutBack(report: FaultReport, total: number, texts: string[]): void {
+    const records = fileOf(report);
+    expectQuietEnd(report, 'ENOSPC', total - records.length);
+    expect(records.map((record) => record.seq)).toEqual(records.map((_, i) => i + 1));
+    expect(records.slice(1).map((record) => record.payload.text)).toEqual(texts.slice(0, records.length - 1));
+    const next = texts[records.length - 1];
+    if (next !== undefined) {
+      const kept = Buffer.from(report.file!, 'base64').length;
+      expect(kept + Buffer.byteLength(next)).toBeGreaterThan(CAPACITY - 3 * PAGE);
+    }
+  }
+
+  test('full in the middle of a batch: the whole records of it stay', async () => {
+    const texts = Array.from({ length: 60 }, (_, i) => `${i} `.padEnd(1700, 'x'));
+    const report = await run('full', { texts });
+    expectCutBack(report, 62, texts);
+    expect(fileOf(report).length).toBeGreaterThan(10);
+  });
+
+  test('full in the middle of a character of several bytes', async () => {
+    // Three bytes a character never fit a page evenly: the write stops inside one.
+    const texts = ['€'.repeat(40_000)];
+    expectCutBack(await run('full', { texts }), 3, texts);
+  });
+
+  test('filled by someone else: the one record that did not fit is dropped, the session replays', async () => {
+    const report = await run('filledByOthers', { text: '𝄞'.repeat(5000) });
+    expectQuietEnd(report, 'ENOSPC', 1);
+    const path = join(freshDirectory(), 'session.jsonl');
+    writeFileSync(path, Buffer.from(report.file!, 'base64'));
+    expect(await replaySession(path)).toMatchObject({ ok: true, history: [said('all is well')], lastSeq: 2, warnings: [] });
+  });
+
+  test('a torn tail that another process left on a full file system is left alone', async () => {
+    const report = await run('tornByAnotherOnAFullOne');
+    expect(report).toMatchObject({ flush: 'resolved', active: false, unhandled: [] });
+    expect(report.warnings).toMatchObject([{ code: 'ENOSPC', eventsDropped: 1 }]);
+    const text = Buffer.from(report.file!, 'base64').toString();
+    expect(text.split('\n')[2]).toBe('{"v":1,"seq":3,"ts":"2026');
+    expect(text.split('\n').slice(3).join('')).toBe('');
+  });
+
+  test('when there is room again, a resume goes on in the same file', async () => {
+    const report = await run<FaultReport & { resumed: string; resumedWarnings: Warning[] }>('spaceComesBack', { text: 'x'.repeat(20_000) });
+    expectQuietEnd(report, 'ENOSPC', 1);
+    expect(report.resumedWarnings).toEqual([]);
+    const records = fileOf({ file: report.resumed });
+    expect(records.map((record) => [record.seq, record.type])).toEqual([[1, 'session_start'], [2, 'content'], [3, 'content']]);
+  });
+
+  test('two recorders on one file until it is full: whole records of both, nothing counted twice', async () => {
+    const each = 60;
+    const report = await run<FaultReport & { otherWarnings: Warning[] }>('twoOnAFullOne', { each });
+    expect(report.unhandled).toEqual([]);
+    const texts = fileOf(report).slice(2).map((record) => record.payload.content.blocks[0].text as string);
+    for (const writer of ['first', 'second']) {
+      const own = texts.filter((text) => text.startsWith(writer)).map((text) => Number(text.split(' ')[1]));
+      expect(own).toEqual(own.map((_, i) => i));
+      expect(own.length).toBeGreaterThan(10);
+    }
+    expect([...report.warnings, ...report.otherWarnings].map((warning) => warning.code)).toContain('ENOSPC');
+  });
+
+  test('made read-only between two batches: EROFS', async () => {
+    const report = await run('madeReadOnly');
+    expectQuietEnd(report, 'EROFS', 1);
+    expect(fileOf(report)).toHaveLength(2);
+  });
+
+  test('read-only from the start: EROFS', async () => {
+    const report = await run('readOnlyFromTheStart');
+    expect(report).toMatchObject({ flush: 'resolved', active: false, file: null, unhandled: [] });
+    expect(report.warnings).toMatchObject([{ code: 'EROFS', eventsDropped: 2 }]);
+  });
+
+  const character = fc.constantFrom('x', 'é', '€', '𝄞', '"', '\n');
+  const runOf = fc.tuple(character, fc.integer({ min: 0, max: 6000 }));
+  test.prop([fc.array(runOf, { minLength: 20, maxLength: 60 })], { numRuns: 8 })(
+    'whatever is being written when the disk is full, the file is the first records, whole',
+    async (runs) => {
+      // The last one alone never fits.
+      const all = [...runs.map(([unit, times]) => unit.repeat(times)), 'z'.repeat(80_000)];
+      expectCutBack(await run('full', { texts: all }), all.length + 2, all);
+    },
+    60_000,
+  );
+});
+
+describe.skipIf(!isLinux)('a limit on the size of files', () => {
+  test.prop([fc.integer({ min: 2, max: 40 }), fc.constantFrom('x', 'é', '€', '𝄞')], { numRuns: 5 })(
+    'EFBIG rejects the pending flush and leaves whole records',
+    async (kibibytes, unit) => {
+      const texts = Array.from({ length: 50 }, (_, i) => `${i} ${unit.repeat(1000)}`);
+      const directory = freshDirectory();
+      const wrapper = ['bash', '-c', `ulimit -f ${kibibytes}; trap "" XFSZ; exec "$@"`, 'limited'];
+      const report = await childReport<FaultReport>('child-faults.mjs', ['sizeLimit', directory], { wrapper, stdin: JSON.stringify({ texts }) });
+      expect(report).toMatchObject({ active: false, later: 'resolved', disposed: 'resolved', grown: false, unhandled: [] });
+      expect(report.flush).toMatchObject({ isError: true, code: 'EFBIG', syscall: 'write', path: report.path, errno: -constants.errno.EFBIG });
+      const records = fileOf(report);
+      expect(report.warnings).toMatchObject([{ code: 'EFBIG', filePath: report.path, eventsDropped: 52 - records.length }]);
+      expect(records.slice(1).map((record) => record.payload.text)).toEqual(texts.slice(0, records.length - 1));
+    },
+    60_000,
+  );
+});
+
+test('a file that another process cut short is appended to as it is', async () => {
+  const { recorder, path } = await goingWell();
+  writeFileSync(path, linesOf(path)[0] + '\n');
+  recorder.recordContent(said('after the cut'));
+  await recorder.dispose();
+  expect(recordsOf(path).map((record) => record.seq)).toEqual([1, 3]);
+});
+
+test('bytes that another process tore between two batches are not fused with the next record', async () => {
+  const { recorder, path } = await goingWell();
+  appendFileSync(path, '{"v":1,"seq":9,"ts":"20');
+  recorder.recordContent(said('whole'));
+  await recorder.dispose();
+  expect(linesOf(path).slice(2)).toEqual(['{"v":1,"seq":9,"ts":"20', expect.stringContaining('whole')]);
+});

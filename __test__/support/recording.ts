@@ -1,0 +1,117 @@
+/**
+ * What the specs of the recorder share: a fresh place on the disk, a recorder in it, and a strict reading of
+ * the file that came out. The reading is plain JavaScript, so that a mistake of the addon's replay can't hide
+ * a mistake of its recorder.
+ */
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+import type * as SessionTape from '../../index.js';
+
+// Required, not imported: the facade must run as Node runs it, untouched by the test runner's transforms.
+const tape = createRequire(import.meta.url)('../../index.js') as typeof SessionTape;
+
+export const { SessionRecordingService, replaySession, readSessionHeader } = tape;
+export type Recorder = SessionTape.SessionRecordingService;
+export type RecorderConfig = SessionTape.SessionRecordingServiceConfig;
+export type Warning = SessionTape.RecordingWarning;
+export type Content = SessionTape.IContent;
+
+export interface Envelope {
+  v: number;
+  seq: number;
+  ts: string;
+  type: string;
+  payload: any;
+}
+
+let root: string | undefined;
+let directories = 0;
+
+afterAll(() => {
+  if (root !== undefined) rmSync(root, { recursive: true, force: true });
+});
+
+/** A new empty directory that any user may enter; it goes away with the spec file. */
+export function freshDirectory(): string {
+  if (root === undefined) {
+    root = realpathSync(mkdtempSync(join(tmpdir(), 'session-tape-')));
+    chmodSync(root, 0o755);
+  }
+  const directory = join(root, String(++directories));
+  mkdirSync(directory, { mode: 0o755 });
+  return directory;
+}
+
+export function recorderConfig(overrides: Partial<RecorderConfig> = {}): RecorderConfig {
+  return {
+    sessionId: '0f8fad5b-d9cb-469f-a165-70867728950e',
+    projectHash: 'a3f5c1',
+    chatsDir: overrides.chatsDir ?? join(freshDirectory(), 'chats'),
+    workspaceDirs: ['/home/ada/project'],
+    provider: 'anthropic',
+    model: 'model-1',
+    ...overrides,
+  };
+}
+
+export function newRecorder(overrides: Partial<RecorderConfig> = {}): Recorder {
+  return new SessionRecordingService(recorderConfig(overrides));
+}
+
+/** A recorder whose warnings are kept. */
+export function watchedRecorder(overrides: Partial<RecorderConfig> = {}): { recorder: Recorder; warnings: Warning[] } {
+  const warnings: Warning[] = [];
+  const recorder = newRecorder({ ...overrides, onWarning: (warning) => warnings.push(warning) });
+  return { recorder, warnings };
+}
+
+export function said(text: string, speaker: Content['speaker'] = 'human'): Content {
+  return { speaker, blocks: [{ type: 'text', text }] };
+}
+
+/** The path of a recorder that has materialised. */
+export function pathOf(recorder: Recorder): string {
+  const path = recorder.getFilePath();
+  if (path === null) throw new Error('the recorder has no file yet');
+  return path;
+}
+
+/** A session file with one content in it, closed: where a resume starts from. */
+export async function recordedSession(overrides: Partial<RecorderConfig> = {}): Promise<string> {
+  const recorder = newRecorder(overrides);
+  recorder.recordContent(said('first'));
+  await recorder.dispose();
+  return pathOf(recorder);
+}
+
+/** The file's lines; it must be UTF-8 throughout and end at a whole line. */
+export function linesOf(path: string): string[] {
+  const bytes = readFileSync(path);
+  if (bytes.length === 0) return [];
+  const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  if (!text.endsWith('\n')) throw new Error(`${path} does not end at a whole record: …${JSON.stringify(text.slice(-60))}`);
+  return text.slice(0, -1).split('\n');
+}
+
+/** The file's records; every line must parse. */
+export function recordsOf(path: string): Envelope[] {
+  return linesOf(path).map((line) => JSON.parse(line) as Envelope);
+}
+
+/** The line that section 1 of the format asks for, newline included. */
+export function lineText(seq: number, ts: string, type: string, payload: unknown): string {
+  const envelope = JSON.stringify({ v: 1, seq, ts, type, payload });
+  return envelope.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029') + '\n';
+}
+
+/** Waits until `holds` is true; what never comes true fails with `what`. The bound is only there to end the test. */
+export async function eventually(what: string, holds: () => boolean, withinMs = 15_000): Promise<void> {
+  const deadline = performance.now() + withinMs;
+  while (!holds()) {
+    if (performance.now() > deadline) throw new Error(`never happened: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

@@ -1,0 +1,124 @@
+// What can happen in a session, as fast-check arbitraries: items, events that fit, events that don't.
+
+import { fc } from '@fast-check/vitest';
+import type { IContent } from '../../index.js';
+import type { Event } from './session-file.js';
+
+// More runs for a long hunt, `PROPERTY_RUNS_FACTOR=50 npx vitest run …`; the suite itself stays short.
+const RUNS_FACTOR = Number(process.env['PROPERTY_RUNS_FACTOR'] ?? 1);
+
+/** How often a property is tried. */
+export const runs = (count: number) => ({ numRuns: Math.ceil(count * RUNS_FACTOR) });
+
+/** Any string a program can hold: every plane, control characters, halves of surrogate pairs. */
+export const anyString = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 12 }),
+  fc.string({ unit: 'binary', maxLength: 12 }),
+  fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 8 }).map((units) => String.fromCharCode(...units)),
+  fc.constantFrom('', '\u2028', '\u2029', '\u0000', '\ufeff', '\ud83d', '\\u0041', '"', '\\', '\r\n', '__proto__'),
+);
+export const filledString = anyString.filter((text) => text !== '');
+
+const block = fc.oneof(
+  fc.record({ type: fc.constant('text'), text: anyString }),
+  fc.record({ type: fc.constant('tool_call'), id: anyString, name: anyString, parameters: fc.jsonValue() }),
+  fc.record(
+    { type: fc.constant('tool_response'), callId: anyString, toolName: anyString, result: fc.jsonValue(), error: anyString },
+    { requiredKeys: ['type', 'callId', 'toolName', 'result'] },
+  ),
+  fc.record({ type: fc.constant('media'), mimeType: anyString, data: anyString, encoding: fc.constantFrom('url', 'base64') }),
+  fc.record({ type: fc.constant('thinking'), thought: anyString }),
+  fc.record({ type: fc.constant('code'), code: anyString, language: anyString }, { requiredKeys: ['type', 'code'] }),
+  // A block of a newer CLI, and whatever else JSON can say.
+  fc.record({ type: anyString, extra: fc.jsonValue() }),
+  fc.jsonValue(),
+);
+
+const knownFields = fc.record(
+  {
+    speaker: fc.oneof({ weight: 3, arbitrary: fc.constantFrom('human', 'ai', 'tool') }, { weight: 1, arbitrary: filledString }),
+    blocks: fc.array(block, { maxLength: 4 }),
+    metadata: fc.dictionary(anyString, fc.jsonValue(), { maxKeys: 3 }),
+  },
+  { requiredKeys: ['speaker', 'blocks'] },
+);
+
+/** An item with the fields of the contract and with some that the addon has never heard of, before and after. */
+export const anyItem: fc.Arbitrary<IContent> = fc
+  .tuple(fc.dictionary(anyString, fc.jsonValue(), { maxKeys: 2 }), knownFields, fc.dictionary(anyString, fc.jsonValue(), { maxKeys: 2 }))
+  .map(([before, known, after]) => ({ ...before, ...after, ...known }) as unknown as IContent);
+
+const anyNumber = fc.oneof(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }));
+const notAString: fc.Arbitrary<unknown> = fc.oneof(fc.integer(), fc.boolean(), fc.constant(null), fc.constant([]), fc.constant({}), fc.constant(undefined));
+const notAFilledString: fc.Arbitrary<unknown> = fc.oneof(notAString, fc.constant(''));
+const notANumber: fc.Arbitrary<unknown> = fc.oneof(anyString, fc.boolean(), fc.constant(null), fc.constant([1]), fc.constant({}), fc.constant(undefined));
+const notAnItem: fc.Arbitrary<unknown> = fc.oneof(
+  notAString,
+  anyString,
+  notAFilledString.map((speaker) => ({ speaker, blocks: [] })),
+  fc.constant([{ speaker: 'ai' }]),
+);
+const notStrings: fc.Arbitrary<unknown> = fc.oneof(
+  notAString.filter((value) => !Array.isArray(value)),
+  anyString,
+  fc.tuple(fc.array(anyString, { maxLength: 2 }), notAString).map(([texts, other]) => [...texts, other]),
+  fc.constant({ 0: '/a', length: 1 }),
+);
+export const severity = fc.constantFrom('info', 'warning', 'error');
+
+const event = (type: string, payload: fc.Arbitrary<unknown>): fc.Arbitrary<Event> => payload.map((value) => [type, value]);
+
+/** Events by what they do to a replay. A fraction is as good a number of items as any. */
+export const contentEvent = event('content', fc.record({ content: anyItem }));
+export const compressedEvent = event('compressed', fc.record({ summary: anyItem, itemsCompressed: anyNumber }));
+export const rewindEvent = event(
+  'rewind',
+  fc.record({ itemsRemoved: fc.oneof(fc.nat({ max: 4 }), fc.double({ min: 0, max: 4, noNaN: true }), fc.constantFrom(1e9, 2 ** 53, 1e300)) }),
+);
+export const providerSwitchEvent = event(
+  'provider_switch',
+  fc.record({ provider: filledString, model: fc.oneof(filledString, notAFilledString) }),
+);
+export const directoriesEvent = event('directories_changed', fc.record({ directories: fc.array(anyString, { maxLength: 3 }) }));
+export const noteEvent = event('session_event', fc.record({ severity, message: anyString }));
+export const lateStartEvent = event('session_start', fc.oneof(fc.jsonValue(), fc.record({ sessionId: anyString, projectHash: anyString })));
+
+const KNOWN_TYPES = ['session_start', 'content', 'compressed', 'rewind', 'provider_switch', 'session_event', 'directories_changed'];
+
+export const unknownEvent: fc.Arbitrary<Event> = fc.tuple(
+  fc
+    .oneof(anyString, fc.constantFrom('Content', 'content ', 'toString', 'constructor', '__proto__', 'undefined', 'session_starts'))
+    .filter((type) => !KNOWN_TYPES.includes(type)),
+  fc.jsonValue(),
+);
+
+/** A known type, its payload missing something that the type needs. */
+export const malformedEvent: fc.Arbitrary<Event> = fc.oneof(
+  fc.tuple(
+    fc.constantFrom(...KNOWN_TYPES.slice(1)),
+    fc.oneof(fc.constantFrom<unknown>(undefined, null, 0, '', 'text', true, [], [{}], {})),
+  ),
+  event('content', fc.record({ content: notAnItem })),
+  event('compressed', fc.record({ summary: notAnItem, itemsCompressed: anyNumber })),
+  event('compressed', fc.record({ summary: anyItem, itemsCompressed: notANumber })),
+  event('rewind', fc.record({ itemsRemoved: notANumber })),
+  event('rewind', fc.record({ itemsRemoved: fc.double({ max: -Number.MIN_VALUE, noNaN: true, noDefaultInfinity: true }) })),
+  event('provider_switch', fc.record({ provider: notAFilledString, model: anyString })),
+  event('session_event', fc.record({ severity: fc.oneof(notAString, fc.constantFrom('', 'Info', 'warn', 'fatal', 'infos')), message: anyString })),
+  event('session_event', fc.record({ severity, message: notAString })),
+  event('directories_changed', fc.record({ directories: notStrings })),
+);
+
+/** Any event that leaves a session replayable. */
+export const anyEvent: fc.Arbitrary<Event> = fc.oneof(
+  { weight: 6, arbitrary: contentEvent },
+  { weight: 1, arbitrary: compressedEvent },
+  { weight: 2, arbitrary: rewindEvent },
+  { weight: 1, arbitrary: providerSwitchEvent },
+  { weight: 1, arbitrary: directoriesEvent },
+  { weight: 1, arbitrary: noteEvent },
+  { weight: 1, arbitrary: lateStartEvent },
+  { weight: 1, arbitrary: unknownEvent },
+  { weight: 2, arbitrary: malformedEvent },
+);
+export const anyEvents = fc.array(anyEvent, { maxLength: 25 });

@@ -1,0 +1,115 @@
+// Session files for the replay tests: their text, and real files of it in a temporary directory.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+import { replaySession } from '../../index.js';
+import type { IContent, ReplayOptions, ReplayResult } from '../../index.js';
+
+/** An event without its envelope; a plain string in a list of events stands for a raw line that takes no seq. */
+export type Event = readonly [type: string, payload: unknown];
+
+export const PROJECT_HASH = 'c0ffee5e55107a9e';
+export const START_PAYLOAD = {
+  sessionId: '71e871bd-70f9-4b2e-90d9-a15ea3fcfa19',
+  projectHash: PROJECT_HASH,
+  workspaceDirs: ['/home/ann/project'],
+  provider: 'anthropic',
+  model: 'claude-sonnet',
+  startTime: '2026-02-11T16:00:00.000Z',
+};
+
+/** The result's `metadata` as long as nothing changed it. */
+export const START_METADATA = START_PAYLOAD;
+
+export const start = (changes: Record<string, unknown> = {}): Event => [
+  'session_start',
+  { ...START_PAYLOAD, ...changes },
+];
+export const item = (speaker: IContent['speaker'], text: string): IContent => ({
+  speaker,
+  blocks: [{ type: 'text', text }],
+});
+export const content = (text: string, speaker: IContent['speaker'] = 'human'): Event => [
+  'content',
+  { content: item(speaker, text) },
+];
+export const compressed = (text: string, itemsCompressed: unknown = 1): Event => [
+  'compressed',
+  { summary: item('ai', text), itemsCompressed },
+];
+export const rewind = (itemsRemoved: unknown): Event => ['rewind', { itemsRemoved }];
+export const sessionEvent = (message: string, severity = 'info'): Event => ['session_event', { severity, message }];
+
+/** One line without its end. */
+export function envelope(seq: unknown, [type, payload]: Event): string {
+  const minute = String(Math.floor(Number(seq) / 60) % 60).padStart(2, '0');
+  const second = String(Math.floor(Number(seq) % 60)).padStart(2, '0');
+  const ts = `2026-02-11T16:${minute}:${second}.000Z`;
+  return JSON.stringify({ v: 1, seq, ts, type, payload });
+}
+
+/** The text of a file: a session_start, then the events, numbered on from 2. */
+export function session(...events: (Event | string)[]): string {
+  return file(start(), ...events);
+}
+
+/** The text of a file of exactly these events, numbered from 1. */
+export function file(...events: (Event | string)[]): string {
+  let seq = 0;
+  return events
+    .map((event) => (typeof event === 'string' ? event : envelope(++seq, event)) + '\n')
+    .join('');
+}
+
+let directory: string | undefined;
+let filesWritten = 0;
+
+/** A directory of this spec file's own, gone when it ends. */
+export function sessionDirectory(): string {
+  directory ??= mkdtempSync(join(tmpdir(), 'session-tape-replay-'));
+  return directory;
+}
+
+afterAll(() => {
+  if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
+});
+
+export function writeSession(data: string | Uint8Array): string {
+  const filePath = join(sessionDirectory(), `session-${++filesWritten}.jsonl`);
+  writeFileSync(filePath, data);
+  return filePath;
+}
+
+/** Writes the data to a file and replays that. */
+export async function replayOf<C = IContent>(
+  data: string | Uint8Array,
+  expectedProjectHash?: string,
+  options?: ReplayOptions,
+): Promise<ReplayResult<C>> {
+  const filePath = writeSession(data);
+  try {
+    return await replaySession<C>(filePath, expectedProjectHash, options);
+  } finally {
+    // A property makes thousands of files: none stays longer than its run.
+    rmSync(filePath);
+  }
+}
+
+export type Replayed<C = IContent> = Extract<ReplayResult<C>, { ok: true }>;
+
+/** Like `replayOf`, for files that must replay. */
+export async function replayedOf<C = IContent>(
+  data: string | Uint8Array,
+  options?: ReplayOptions,
+): Promise<Replayed<C>> {
+  const result = await replayOf<C>(data, undefined, options);
+  if (!result.ok) throw new Error(`expected a replayed session, found: ${result.error}`);
+  return result;
+}
+
+/** Each item's text, for histories of text items. */
+export function textsOf(history: readonly IContent[]): string[] {
+  return history.map(({ blocks }) => (blocks[0]?.type === 'text' ? blocks[0].text : '?'));
+}

@@ -1,0 +1,590 @@
+/**
+ * session-tape: the flight recorder of AI command-line tools.
+ *
+ * {@link SessionRecordingService} writes a session to an append-only JSONL file, off the JavaScript thread;
+ * {@link replaySession} folds such a file back into the history a CLI resumes from.
+ *
+ * "Replay rule N" and "recording rule N" below are the numbered rules of the file format's documentation:
+ * https://github.com/session-tape/session-tape/blob/main/docs/session-format.md
+ *
+ * Every function checks its arguments first: one of the wrong type throws a `TypeError` at once, synchronously,
+ * whose message names the argument (`filePath`, `options.throughSeq`, `config.sessionId` …). What is *in* a file never throws.
+ *
+ * @packageDocumentation
+ */
+
+// ---- The file: one envelope a line -------------------------------------------------------------
+
+/**
+ * The event types that replay knows. A file may hold others: they are kept, counted, and reported as
+ * `Line N: unknown event type 'T', skipping` (replay rule 11), so that newer files stay readable.
+ */
+export type SessionEventType =
+  | 'session_start'
+  | 'content'
+  | 'compressed'
+  | 'rewind'
+  | 'provider_switch'
+  | 'session_event'
+  | 'directories_changed';
+
+/**
+ * What the addon needs to know of a CLI's content item: replay checks that `speaker` is a non-empty string, and
+ * nothing else. Everything, fields unknown here included, comes back deep-equal and in the same key order.
+ *
+ * A CLI with a richer item passes its own type as the type parameter of {@link SessionRecordingService},
+ * {@link replaySession} and {@link openSession}; it need not extend this one.
+ */
+export interface IContent {
+  /** Who speaks: the user, the model, or a tool. */
+  speaker: 'human' | 'ai' | 'tool';
+  /** What is said, in order. */
+  blocks: ContentBlock[];
+  /** Anything the CLI keeps with the item: token counts, ids, times. */
+  metadata?: Record<string, unknown>;
+}
+
+/** One part of an {@link IContent}, told apart by `type`. */
+export type ContentBlock =
+  | { type: 'text'; text: string }
+  | { type: 'tool_call'; id: string; name: string; parameters: unknown }
+  | { type: 'tool_response'; callId: string; toolName: string; result: unknown; error?: string }
+  | { type: 'media'; mimeType: string; data: string; encoding: 'url' | 'base64' }
+  | { type: 'thinking'; thought: string }
+  | { type: 'code'; code: string; language?: string };
+
+/** A line of the file, as `JSON.parse` returns it. The recorder writes the keys in this order. */
+export interface SessionRecordLine {
+  /** Schema version, 1. The only place a version stands. */
+  v: number;
+  /** 1 for the first record, one more for each record of the session, also across resumes. */
+  seq: number;
+  /** ISO-8601, UTC, milliseconds: `2026-02-11T16:00:00.000Z`. For people; nothing is ordered by it. */
+  ts: string;
+  /** A newer CLI's file may hold a type that is not in the union; replay skips it with a warning. */
+  type: SessionEventType;
+  /** One of the `…Payload` interfaces, by `type`. */
+  payload: unknown;
+}
+
+/** Payload of `session_start`: always physical line 1, `seq` 1. What {@link readSessionHeader} returns. */
+export interface SessionStartPayload {
+  /** Non-empty. Its first 8 characters are part of the file's name. */
+  sessionId: string;
+  /** Non-empty. Tells the sessions of different projects apart; see `expectedProjectHash` of {@link replaySession}. */
+  projectHash: string;
+  /** Absolute directories the session works in. */
+  workspaceDirs: string[];
+  /** Name of the model provider. */
+  provider: string;
+  /** Name of the model. */
+  model: string;
+  /** ISO-8601, UTC, milliseconds: when the recorder was constructed. */
+  startTime: string;
+}
+
+/** Payload of `content`: the item is appended to the history. */
+export interface ContentPayload<C = IContent> {
+  content: C;
+}
+
+/** Payload of `compressed`: the history becomes `[summary]`. */
+export interface CompressedPayload<C = IContent> {
+  summary: C;
+  /** How many items the summary stands for; informative, replay does not use it. */
+  itemsCompressed: number;
+}
+
+/** Payload of `rewind`: the last items leave the history. */
+export interface RewindPayload {
+  /** ≥ 0. A fraction rounds up; as many as the history holds, or more, empties it. */
+  itemsRemoved: number;
+}
+
+/** Payload of `provider_switch`: from here on the metadata has this provider and model. */
+export interface ProviderSwitchPayload {
+  provider: string;
+  /** Empty: the model stays. */
+  model: string;
+}
+
+/** Payload of `session_event`: a note about the session. Collected in `sessionEvents`, never in the history. */
+export interface SessionEventPayload {
+  severity: 'info' | 'warning' | 'error';
+  message: string;
+  /** With `auditTrail` only: the envelope's `ts`, as it stands in the file; absent if it is absent there. */
+  timestamp?: string;
+  /** With `auditTrail` only: the envelope's `seq`, if it is a number. */
+  seq?: number;
+}
+
+/** Payload of `directories_changed`: from here on the metadata has these workspace directories. */
+export interface DirectoriesChangedPayload {
+  directories: string[];
+}
+
+// ---- Replay ------------------------------------------------------------------------------------
+
+/** What is known of a session at the end of its file: `session_start`, as later events changed it. */
+export interface SessionMetadata {
+  sessionId: string;
+  projectHash: string;
+  /** `''` when the `session_start` had none (replay rule 9). */
+  provider: string;
+  /** `''` when the `session_start` had none. */
+  model: string;
+  /** `[]` when the `session_start` had none, or not an array of strings. */
+  workspaceDirs: string[];
+  /** `''` when the `session_start` had none. */
+  startTime: string;
+}
+
+/** A session that was replayed. */
+export interface ReplaySuccess<C = IContent> {
+  ok: true;
+  /** The items that survive compressions and rewinds, in order: what a CLI goes on from. */
+  history: C[];
+  metadata: SessionMetadata;
+  /**
+   * The `seq` of the last event that had a numeric one; 0 when none had. Hand it to
+   * {@link SessionRecordingService.initializeForResume}.
+   */
+  lastSeq: number;
+  /** Lines that parsed, unknown and malformed events included (replay rule 8). */
+  eventCount: number;
+  /** What was odd, in file order, then the summary lines; at most 100 lines and a count of the rest (replay rule 14). Empty for a sound file. */
+  warnings: string[];
+  /** The payloads of the `session_event`s, in file order. */
+  sessionEvents: SessionEventPayload[];
+}
+
+/** A session that can't be replayed. */
+export interface ReplayFailure {
+  ok: false;
+  /**
+   * Why, in one line:
+   *
+   * | `error` | means |
+   * |---|---|
+   * | `Empty file` | not one line in it (a lone byte order mark counts as none) |
+   * | `Missing or corrupt session_start event` | line 1 is not a `session_start` |
+   * | `Invalid session_start: missing required fields` | `sessionId` or `projectHash` is not a non-empty string |
+   * | `Project hash mismatch: expected E got G` | the session belongs to another project |
+   * | `Failed to read file: …` | the system's own words follow, as Node prints them: `ENOENT: no such file or directory, open '…'` |
+   */
+  error: string;
+  /** The warnings about single lines so far, with the same cap. */
+  warnings: string[];
+}
+
+/** Either arm, told apart by `ok`: `if (result.ok) result.history`. */
+export type ReplayResult<C = IContent> = ReplaySuccess<C> | ReplayFailure;
+
+/** How far a long operation is. */
+export interface Progress {
+  /** Bytes dealt with so far. */
+  bytes: number;
+  /** Bytes in all. */
+  total: number;
+  /** Files dealt with so far, where there are several. */
+  files?: number;
+}
+
+/** Options of {@link replaySession} and {@link openSession}. */
+export interface ReplayOptions {
+  /**
+   * Stop before the first event whose `seq` is larger: the session as it was at that point, for forking from it.
+   * Default: the whole file.
+   */
+  throughSeq?: number | undefined;
+  /** Add `timestamp` and `seq` to each entry of `sessionEvents`. Default `false`. */
+  auditTrail?: boolean | undefined;
+  /** Aborting it stops the work; the promise rejects with the signal's `reason`. */
+  signal?: AbortSignal | undefined;
+  /**
+   * Keep and use a sidecar file with the effect of what was already read, so that a file which only grew is read
+   * from where it had ended. The result is that of a full replay. Default `false`.
+   */
+  snapshot?: boolean | undefined;
+  /** Called on the JavaScript thread now and then while a big file is read, and once at the end. */
+  onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+/**
+ * Replays a session file.
+ *
+ * Resolves to a {@link ReplayResult} whatever is in the file, torn, corrupt and foreign lines included; a file that
+ * can't be read is a failure with `error`, not a rejection. Reading happens off the JavaScript thread, in memory
+ * bounded by a buffer and what survives; items are handed over in batches between turns of the event loop.
+ *
+ * @typeParam C - The CLI's own content item. Not checked beyond a non-empty `speaker`.
+ * @param filePath - The session file.
+ * @param expectedProjectHash - Refuse a session of another project (`Project hash mismatch: …`). Left out or
+ * `undefined`: any project.
+ * @returns Rejects only with the reason of an aborted `options.signal`.
+ * @throws TypeError - At once, if an argument is of the wrong type.
+ *
+ * @example
+ * ```ts
+ * import { replaySession } from 'session-tape';
+ *
+ * const replay = await replaySession('no-such-session.jsonl');
+ * if (replay.ok) {
+ *   console.log(replay.history.length, 'items of', replay.metadata.sessionId);
+ * } else {
+ *   console.log(replay.error); // Failed to read file: ENOENT: no such file or directory, open 'no-such-session.jsonl'
+ * }
+ * ```
+ */
+export declare function replaySession<C = IContent>(
+  filePath: string,
+  expectedProjectHash?: string,
+  options?: ReplayOptions,
+): Promise<ReplayResult<C>>;
+
+/**
+ * Reads the `session_start` of a session file and nothing else: for a list of sessions to resume.
+ *
+ * Looks at the first line alone, at most 1 MiB. The payload is handed out as it stands in the file, without a check
+ * of its fields.
+ *
+ * @param filePath - The session file.
+ * @returns `null` when there is no header: the file can't be read, is empty, its first line does not parse, is not a
+ * `session_start`, is longer than 1 MiB, or has a payload that is not an object (an array is none). Never rejects.
+ * @throws TypeError - At once, if `filePath` is not a string.
+ *
+ * @example
+ * ```ts
+ * import { readSessionHeader } from 'session-tape';
+ *
+ * const header = await readSessionHeader('no-such-session.jsonl');
+ * console.log(header === null ? 'not a session' : header.startTime);
+ * ```
+ */
+export declare function readSessionHeader(filePath: string): Promise<SessionStartPayload | null>;
+
+/**
+ * {@link readSessionHeader} for many files at once, in parallel.
+ *
+ * @param filePaths - The session files.
+ * @returns One entry a path, in the order of the paths; `null` where there is no header. One bad file never spoils
+ * the rest, and the promise never rejects.
+ * @throws TypeError - At once, if `filePaths` is not an array of strings.
+ */
+export declare function readSessionHeaders(filePaths: string[]): Promise<(SessionStartPayload | null)[]>;
+
+/** A session whose items are read when they are asked for. Iterating it yields the whole history, in order. */
+export interface SessionHandle<C = IContent> extends AsyncIterable<C> {
+  readonly metadata: SessionMetadata;
+  /** As in {@link ReplaySuccess}. */
+  readonly lastSeq: number;
+  /** As in {@link ReplaySuccess}. */
+  readonly eventCount: number;
+  /** As in {@link ReplaySuccess}. */
+  readonly warnings: string[];
+  /** As in {@link ReplaySuccess}. */
+  readonly sessionEvents: SessionEventPayload[];
+  /** Number of items that survive: the length of what {@link replaySession} would give. */
+  readonly historyLength: number;
+  /**
+   * Items `from` up to, not including, `to`; negative numbers count from the end, as in `Array.slice`.
+   *
+   * @param from - Default 0.
+   * @param to - Default `historyLength`.
+   */
+  items(from?: number, to?: number): Promise<C[]>;
+  /** Gives the file and the memory back. The handle can't be used afterwards; a second call does nothing. */
+  close(): void;
+}
+
+/**
+ * Opens a session without building its history: a CLI that shows the last items of a long session needs only those.
+ *
+ * The arguments and failures are those of {@link replaySession}.
+ *
+ * @returns A handle to close, or the failure.
+ * @throws TypeError - At once, if an argument is of the wrong type.
+ */
+export declare function openSession<C = IContent>(
+  filePath: string,
+  expectedProjectHash?: string,
+  options?: ReplayOptions,
+): Promise<{ ok: true; session: SessionHandle<C> } | ReplayFailure>;
+
+/** A session in a directory, as {@link listSessions} finds it. */
+export interface SessionSummary extends SessionStartPayload {
+  filePath: string;
+  /** Bytes. */
+  fileSize: number;
+  lastModified: Date;
+}
+
+/**
+ * Lists the sessions of a directory, newest first.
+ *
+ * @param chatsDir - The directory that the recorder was given as `chatsDir`.
+ * @param options - `projectHash`: only the sessions of that project.
+ * @returns The sessions, and what looked like one but could not be read, with the reason.
+ * @throws TypeError - At once, if an argument is of the wrong type.
+ */
+export declare function listSessions(
+  chatsDir: string,
+  options?: { projectHash?: string | undefined },
+): Promise<{
+  sessions: SessionSummary[];
+  unreadable: { filePath: string; reason: string }[];
+}>;
+
+// ---- Recording ---------------------------------------------------------------------------------
+
+/**
+ * The `code`s of {@link RecordingWarning} after which a CLI simply goes on without a recording (recording rule 6);
+ * a pending `flush()` resolves.
+ *
+ * | code | means |
+ * |---|---|
+ * | `ENOSPC`, `EDQUOT` | the disk or the quota is full |
+ * | `EROFS` | the file system is read-only |
+ * | `EACCES`, `EPERM` | the file or its directory may not be written |
+ * | `ENOENT`, `ENOTDIR` | the file was deleted, or its directory is none |
+ * | `ESESSIONLOCKED` | with `exclusive`: another live recorder holds the file |
+ */
+export type RecordingWarningCode =
+  | 'ENOSPC'
+  | 'EDQUOT'
+  | 'EROFS'
+  | 'EACCES'
+  | 'EPERM'
+  | 'ENOENT'
+  | 'ENOTDIR'
+  | 'ESESSIONLOCKED';
+
+/** Why recording ended before `dispose()`. */
+export interface RecordingWarning {
+  /** A {@link RecordingWarningCode}, or the system's code of any other write error (`EIO`, `EFBIG` …), for which a pending `flush()` rejects. */
+  code: RecordingWarningCode | (string & {});
+  /** In words, for a person. */
+  message: string;
+  /** The session file; `null` when it failed before there was one. */
+  filePath: string | null;
+  /** Records that were enqueued and are not in the file. */
+  eventsDropped: number;
+}
+
+/**
+ * What a pending {@link SessionRecordingService.flush} rejects with: shaped as Node's own file system errors are.
+ */
+export interface RecordingError extends Error {
+  /** For instance `EIO`. */
+  code: string;
+  /** The system's number for it, negative as in Node. */
+  errno: number;
+  /** The call that failed: `open`, `write`, `fsync` … */
+  syscall: string;
+  /** The session file. */
+  path: string;
+}
+
+/** Configuration of a {@link SessionRecordingService}. A wrong or missing field throws a `TypeError` that names it. */
+export interface SessionRecordingServiceConfig {
+  /** Non-empty; the first 8 characters become part of the file's name. */
+  sessionId: string;
+  /** Non-empty; see {@link SessionStartPayload}. */
+  projectHash: string;
+  /** The directory for session files. Created, with its parents, when the first content is recorded. */
+  chatsDir: string;
+  /** Absolute directories the session works in. */
+  workspaceDirs: string[];
+  /** Name of the model provider. */
+  provider: string;
+  /** Name of the model. */
+  model: string;
+  /**
+   * Called at most once, on the JavaScript thread, when recording has ended because of an error. Without it recording
+   * ends in silence; `isActive()` tells.
+   */
+  onWarning?: ((warning: RecordingWarning) => void) | undefined;
+  /**
+   * What a resolved `flush()` promises: `'os'` (default), the bytes are with the operating system and survive the
+   * death of the process; `'fsync'`, they are on stable storage and survive a power cut.
+   */
+  durability?: 'os' | 'fsync' | undefined;
+  /**
+   * One recorder a file, also across processes: a second one records nothing and gets `onWarning` with the code
+   * `ESESSIONLOCKED`. Default `false`.
+   */
+  exclusive?: boolean | undefined;
+}
+
+/**
+ * Records one session to one append-only JSONL file.
+ *
+ * Recording is synchronous and cheap: the payload is serialised at once, exactly as `JSON.stringify` would, and
+ * written by a background thread in whole batches. Nothing touches the disk before the first `content`, so a session in
+ * which nothing was said leaves no file. A write error never throws into the CLI: it ends recording and calls
+ * `onWarning` (recording rule 6).
+ *
+ * What was enqueued is written also when the process ends without `flush()` or `dispose()`. The recorder holds no
+ * handle open: the process exits by itself.
+ *
+ * @typeParam C - The CLI's own content item.
+ *
+ * @example
+ * ```ts
+ * import { mkdtempSync, readFileSync } from 'node:fs';
+ * import { tmpdir } from 'node:os';
+ * import { join } from 'node:path';
+ * import { SessionRecordingService } from 'session-tape';
+ *
+ * const recorder = new SessionRecordingService({
+ *   sessionId: 'a1b2c3d4-0001',
+ *   projectHash: 'my-project',
+ *   chatsDir: mkdtempSync(join(tmpdir(), 'chats-')),
+ *   workspaceDirs: [process.cwd()],
+ *   provider: 'acme',
+ *   model: 'acme-large',
+ *   onWarning: (warning) => console.error('not recording any more:', warning.message),
+ * });
+ * recorder.recordContent({ speaker: 'human', blocks: [{ type: 'text', text: 'Hello' }] });
+ * await recorder.flush();
+ * const lines = readFileSync(recorder.getFilePath()!, 'utf8').trimEnd().split('\n');
+ * console.log(lines.length); // 2: session_start and content
+ * await recorder.dispose();
+ * ```
+ */
+export declare class SessionRecordingService<C = IContent> {
+  /**
+   * Buffers `session_start`; touches no disk.
+   *
+   * @throws TypeError - If a field of `config` is missing or of the wrong type; the message names it.
+   */
+  constructor(config: SessionRecordingServiceConfig);
+
+  /**
+   * Records an event of any type, known to replay or not.
+   *
+   * The payload is serialised here and now: changing the object afterwards changes nothing. Does nothing when the
+   * recorder is not active.
+   *
+   * @param type - A non-empty string.
+   * @param payload - What `JSON.stringify` accepts.
+   * @throws TypeError - If `type` is not a non-empty string, or for what `JSON.stringify` refuses (a cycle, a
+   * BigInt), with its own error; no `seq` is used up then.
+   */
+  enqueue(type: SessionEventType | (string & {}), payload: unknown): void;
+
+  /**
+   * Records a `content`. The first one creates the file (recording rule 3).
+   *
+   * @throws TypeError - If `content` is not an object; and as {@link enqueue}.
+   */
+  recordContent(content: C): void;
+
+  /**
+   * Records that the history was replaced by a summary.
+   *
+   * @param itemsCompressed - How many items the summary stands for; a finite number.
+   * @throws TypeError - If an argument is of the wrong type; and as {@link enqueue}.
+   */
+  recordCompressed(summary: C, itemsCompressed: number): void;
+
+  /**
+   * Records that the last items were taken back.
+   *
+   * @param itemsRemoved - A finite number ≥ 0.
+   * @throws TypeError - If it is not.
+   */
+  recordRewind(itemsRemoved: number): void;
+
+  /**
+   * Records that another provider or model answers from here on.
+   *
+   * @throws TypeError - If an argument is not a string.
+   */
+  recordProviderSwitch(provider: string, model: string): void;
+
+  /**
+   * Records a note about the session, which replay keeps out of the history.
+   *
+   * @throws TypeError - If an argument is of the wrong type.
+   */
+  recordSessionEvent(severity: 'info' | 'warning' | 'error', message: string): void;
+
+  /**
+   * Records that the workspace directories changed.
+   *
+   * @throws TypeError - If `directories` is not an array of strings.
+   */
+  recordDirectoriesChanged(directories: string[]): void;
+
+  /**
+   * Resolves when everything enqueued before the call is in the file, or, with `durability: 'fsync'`, on stable
+   * storage; concurrent flushes share one sync.
+   *
+   * @returns At once when nothing waits, before the first `content` (what is buffered stays buffered), and when the
+   * recorder is not active. Rejects with a {@link RecordingError} when writing failed for a reason that is not a
+   * {@link RecordingWarningCode}; the warning comes in either case.
+   */
+  flush(): Promise<void>;
+
+  /** `true` from construction until `dispose()` or a failure. */
+  isActive(): boolean;
+
+  /** The session file; `null` before the first `content`, or {@link initializeForResume}, has given it a name. */
+  getFilePath(): string | null;
+
+  /** The `sessionId` of the configuration. */
+  getSessionId(): string;
+
+  /**
+   * Goes on recording into an existing file: appends go there, the next `seq` is `lastSeq + 1`, and there is no
+   * second `session_start`. A torn last line stays as it is, with a new line after it (recording rule 7).
+   *
+   * Events that were buffered before the call, `session_start` aside, are kept and numbered after `lastSeq`. From
+   * here on events go to disk without waiting for a `content`.
+   *
+   * @param filePath - The session file, as replayed.
+   * @param lastSeq - `lastSeq` of the replay.
+   * @throws TypeError - If `filePath` is not a non-empty string or `lastSeq` not a finite number.
+   *
+   * @example
+   * ```ts
+   * import { mkdtempSync } from 'node:fs';
+   * import { tmpdir } from 'node:os';
+   * import { join } from 'node:path';
+   * import { replaySession, SessionRecordingService } from 'session-tape';
+   *
+   * const config = {
+   *   sessionId: 'a1b2c3d4-0001', projectHash: 'my-project', chatsDir: mkdtempSync(join(tmpdir(), 'chats-')),
+   *   workspaceDirs: [process.cwd()], provider: 'acme', model: 'acme-large',
+   * };
+   * const first = new SessionRecordingService(config);
+   * first.recordContent({ speaker: 'human', blocks: [{ type: 'text', text: 'Hello' }] });
+   * await first.dispose();
+   *
+   * const filePath = first.getFilePath()!;
+   * const replay = await replaySession(filePath, 'my-project');
+   * if (!replay.ok) throw new Error(replay.error);
+   * const second = new SessionRecordingService(config);
+   * second.initializeForResume(filePath, replay.lastSeq);
+   * second.recordContent({ speaker: 'ai', blocks: [{ type: 'text', text: 'Welcome back' }] });
+   * await second.dispose();
+   * ```
+   */
+  initializeForResume(filePath: string, lastSeq: number): void;
+
+  /**
+   * Ends recording: inactive at once, what was enqueued before is still written.
+   *
+   * A CLI that does not await it loses nothing. Without any `content` no file is left.
+   *
+   * @returns Resolves when the file is closed. A second call gives the same promise.
+   */
+  dispose(): Promise<void>;
+
+  /** Records enqueued, or buffered before the first `content`, and not yet in the file. */
+  getPendingRecordCount(): number;
+
+  /** Bytes of those records, as they will be in the file. */
+  getPendingByteCount(): number;
+}

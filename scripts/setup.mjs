@@ -1,0 +1,87 @@
+// Makes a work tree ready to run: installs the npm packages and builds the addon, each only when that is due.
+// `npm test` and `npm run demo` begin with it, so that either can be the first command in a fresh clone.
+
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { addonFile } from './platform.mjs';
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
+const ADDON_SOURCES = ['src', 'Cargo.toml', 'Cargo.lock', 'build.rs'];
+const ADDON_OUTPUTS = [addonFile(), 'binding.js'];
+
+requireNode(20);
+if (!packagesAreInstalled()) {
+  announce('installing the npm packages');
+  run('npm', ['ci', '--no-audit', '--no-fund']);
+}
+if (!addonIsCurrent()) {
+  requireCargo();
+  announce('building the addon (release mode, a minute or two the first time)');
+  run('npm', ['run', '--silent', 'build']);
+}
+
+/**
+ * Whether node_modules holds what package-lock.json asks for. Compared by content: the dates of the two say nothing,
+ * since npm writes them in either order. Optional packages may be absent, most are for other platforms.
+ */
+function packagesAreInstalled() {
+  const installed = packagesOf('node_modules/.package-lock.json');
+  if (installed === null) return false;
+  const wanted = packagesOf('package-lock.json') ?? {};
+  return Object.entries(wanted).every(([path, { version, integrity, optional, devOptional }]) => {
+    const found = installed[path];
+    if (path === '' || (found === undefined && (optional || devOptional))) return true;
+    return found?.version === version && found?.integrity === integrity;
+  });
+}
+
+function packagesOf(lockFile) {
+  const path = join(ROOT, lockFile);
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).packages : null;
+}
+
+/** As make would decide it: every output exists and is younger than every source. */
+function addonIsCurrent() {
+  const outputs = ADDON_OUTPUTS.map((name) => join(ROOT, name));
+  if (!outputs.every(existsSync)) return false;
+  const builtAt = Math.min(...outputs.map((path) => statSync(path).mtimeMs));
+  return ADDON_SOURCES.every((name) => newestChange(join(ROOT, name)) <= builtAt);
+}
+
+/** The latest modification in a file or a folder, the folder's own included: a deleted source shows there alone. */
+function newestChange(path) {
+  if (!existsSync(path)) return 0;
+  const { mtimeMs } = statSync(path);
+  if (!statSync(path).isDirectory()) return mtimeMs;
+  return readdirSync(path).reduce((latest, name) => Math.max(latest, newestChange(join(path, name))), mtimeMs);
+}
+
+function requireNode(major) {
+  if (Number.parseInt(process.versions.node, 10) < major) {
+    fail(`Node.js ${major} or newer is needed, this is ${process.version}.`);
+  }
+}
+
+function requireCargo() {
+  if (spawnSync('cargo', ['--version'], { cwd: ROOT }).status !== 0) {
+    fail('building the addon needs Rust, and `cargo` was not found. Install it from https://rustup.rs, open a new shell, and try again.');
+  }
+}
+
+function run(command, args) {
+  // On Windows npm is a script, which only a shell can start.
+  const { status } = spawnSync(command, args, { cwd: ROOT, stdio: 'inherit', shell: process.platform === 'win32' });
+  if (status !== 0) fail(`\`${[command, ...args].join(' ')}\` failed.`);
+}
+
+function announce(step) {
+  console.error(`session-tape: ${step}`);
+}
+
+function fail(message) {
+  console.error(`session-tape: ${message}`);
+  process.exit(1);
+}

@@ -1,0 +1,34 @@
+//! Threads for what must not run on the caller's thread: file I/O and scanning.
+
+use std::sync::OnceLock;
+
+use tokio::runtime::{Builder, Runtime};
+
+/// Threads are made when they are needed and end after idling; a job that hangs on a dead network file
+/// system holds only its own.
+fn pool() -> Option<&'static Runtime> {
+    static POOL: OnceLock<Option<Runtime>> = OnceLock::new();
+    // Never shut down: it belongs to the process, not to one of the JavaScript environments in it.
+    POOL.get_or_init(|| Builder::new_current_thread().thread_name("session-tape").build().ok()).as_ref()
+}
+
+/// Runs `job` on a background thread, soon. On a system that has no thread to give, it runs here and now.
+pub fn spawn(job: impl FnOnce() + Send + 'static) {
+    match pool() {
+        Some(pool) => drop(pool.spawn_blocking(job)),
+        None => job(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    #[test]
+    fn jobs_run_elsewhere_also_when_one_panicked() {
+        super::spawn(|| panic!("a job that panics takes nothing else down"));
+        let (sender, receiver) = mpsc::channel();
+        super::spawn(move || sender.send(std::thread::current().id()).unwrap());
+        assert_ne!(receiver.recv().unwrap(), std::thread::current().id());
+    }
+}

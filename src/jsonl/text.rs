@@ -1,0 +1,119 @@
+//! The text of JSON strings, as JavaScript sees it: UTF-16, bytes that are not UTF-8 replaced by U+FFFD.
+
+/// Whether a line is nothing but JavaScript white space (`String.prototype.trim` leaves nothing).
+pub fn is_blank(line: &[u8]) -> bool {
+    if line.iter().all(|b| matches!(b, b' ' | b'\t' | 0x0b | 0x0c | b'\r' | b'\n')) {
+        return true;
+    }
+    std::str::from_utf8(line).is_ok_and(|text| text.chars().all(is_white_space))
+}
+
+fn is_white_space(c: char) -> bool {
+    matches!(
+        c,
+        '\t' | '\n' | '\u{b}' | '\u{c}' | '\r' | ' ' | '\u{a0}' | '\u{1680}' | '\u{2000}'
+            ..='\u{200a}' | '\u{2028}' | '\u{2029}' | '\u{202f}' | '\u{205f}' | '\u{3000}' | '\u{feff}'
+    )
+}
+
+/// Whether the inside of a valid JSON string, escapes and all, spells `word`, which is ASCII.
+#[inline]
+pub fn spells(inside: &[u8], word: &str) -> bool {
+    if inside == word.as_bytes() {
+        return true;
+    }
+    // Each character takes six bytes at most when escaped, so nearly every other string is told by its length.
+    inside.len() > word.len()
+        && inside.len() <= 6 * word.len()
+        && inside.contains(&b'\\')
+        && decode(inside).eq(word.encode_utf16())
+}
+
+/// The UTF-16 code units of the inside of a valid JSON string. Lone surrogates stay what they are.
+pub fn decode(inside: &[u8]) -> impl Iterator<Item = u16> + '_ {
+    let mut units = Vec::with_capacity(inside.len());
+    let mut rest = inside;
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        push_lossy(&mut units, &rest[..at]);
+        let (unit, length) = escaped_unit(&rest[at..]);
+        units.push(unit);
+        rest = &rest[at + length..];
+    }
+    push_lossy(&mut units, rest);
+    units.into_iter()
+}
+
+fn push_lossy(units: &mut Vec<u16>, bytes: &[u8]) {
+    for chunk in bytes.utf8_chunks() {
+        units.extend(chunk.valid().encode_utf16());
+        if !chunk.invalid().is_empty() {
+            units.push(0xfffd);
+        }
+    }
+}
+
+/// The code unit of the escape at the beginning of `bytes`, and how many bytes the escape has.
+fn escaped_unit(bytes: &[u8]) -> (u16, usize) {
+    match bytes.get(1) {
+        Some(b'b') => (0x08, 2),
+        Some(b'f') => (0x0c, 2),
+        Some(b'n') => (0x0a, 2),
+        Some(b'r') => (0x0d, 2),
+        Some(b't') => (0x09, 2),
+        Some(b'u') => {
+            let digit = |b: &u8| (*b as char).to_digit(16).unwrap_or(0) as u16;
+            let hex = bytes.get(2..6).unwrap_or_default();
+            (hex.iter().fold(0, |unit, b| unit << 4 | digit(b)), 6)
+        }
+        Some(other) => (u16::from(*other), 2),
+        None => (u16::from(b'\\'), 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn decoded(inside: &[u8]) -> String {
+        String::from_utf16_lossy(&decode(inside).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn blank_is_what_trim_leaves_nothing_of() {
+        for blank in ["", " ", "\t\u{b}\u{c}\r", "\u{feff}", "\u{a0}\u{2028}\u{3000}\u{1680}\u{200a}\u{202f}\u{205f}"] {
+            assert!(is_blank(blank.as_bytes()), "{blank:?}");
+        }
+        for not_blank in ["x", "\u{85}", "\u{200b}", "\u{180e}", "\0", " . "] {
+            assert!(!is_blank(not_blank.as_bytes()), "{not_blank:?}");
+        }
+        assert!(!is_blank(b"\xff"), "U+FFFD is no white space");
+    }
+
+    #[test]
+    fn escaped_words_are_recognised() {
+        assert!(spells(b"type", "type"));
+        assert!(spells(br"ty\u0070e", "type"));
+        assert!(spells(br"\u0074\u0079\u0070\u0065", "type"));
+        for other in [&b"typ"[..], b"types", br"ty\u0070E", br"\u0074ype2", b"", br"ty\\pe"] {
+            assert!(!spells(other, "type"), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn escapes_and_bad_bytes_decode_as_in_javascript() {
+        assert_eq!(decoded(br#"a\n\"\\\/\b\f\r\t\u00e9"#), "a\n\"\\/\u{8}\u{c}\r\t\u{e9}");
+        assert_eq!(decode(br"\ud83d\ude00\ud800").collect::<Vec<_>>(), [0xd83d, 0xde00, 0xd800]);
+        // One U+FFFD for each maximal part of a broken sequence, as the WHATWG decoder has it.
+        assert_eq!(decoded(b"a\xe2\x82b\xff\xf0\x9f\x98"), "a\u{fffd}b\u{fffd}\u{fffd}");
+        assert_eq!(decoded(b"\xed\xa0\x80"), "\u{fffd}\u{fffd}\u{fffd}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_survives_serde_json(text in any::<String>()) {
+            let literal = serde_json::to_string(&text).unwrap();
+            prop_assert_eq!(decoded(&literal.as_bytes()[1..literal.len() - 1]), text);
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The flight recorder of AI command-line tools: sessions are recorded to JSONL files that survive crashes, and
+//! replayed from whatever a crash left of them.
+//!
+//! # Map
+//!
+//! - [`jsonl`]: the line layer. Finds lines, judges them as `JSON.parse` would, appends them in the background.
+//! - [`session`]: session files. [`session::fold`] holds the central idea: replay is a fold whose effects compose.
+//! - `node`: the only place that knows of JavaScript. It converts and delegates. Left out without the feature `node`.
+//!
+//! # Invariants
+//!
+//! - No value of a file is built here. Values stay byte ranges until V8 parses those that survive.
+//! - The text of a line decides, never its `seq`: events count in file order.
+//! - Nothing that stands in a file makes anything here panic or recurse.
+//!
+//! ```
+//! use session_tape::session::{fold::FoldOptions, replay::Replay};
+//! # let mut file = tempfile::NamedTempFile::new()?;
+//! # std::io::Write::write_all(&mut file, br#"{"v":1,"seq":1,"type":"session_start","payload":{"sessionId":"s","projectHash":"h"}}"#)?;
+//! # let path = file.path();
+//! let mut replay = Replay::open(path, FoldOptions::default()).map_err(|error| error.message().to_string())?;
+//! while replay.scan_chunk().map_err(|error| error.message().to_string())?.is_some() {}
+//! assert_eq!(replay.finish(None).event_count, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod background;
+pub mod jsonl;
+#[cfg(feature = "node")]
+mod node;
+pub mod os_error;
+pub mod session;

@@ -1,0 +1,134 @@
+//! Errors of the operating system in Node's own wording, so that a user reads what `fs` would have said.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A failed system call, as Node reports one: `ENOENT: no such file or directory, open '/x/y.jsonl'`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{code}: {message}, {syscall}{}", quoted(path))]
+pub struct OsError {
+    /// `ENOENT`, `EACCES`… `UNKNOWN` for what has no such name.
+    pub code: &'static str,
+    /// Node's words for the code.
+    pub message: &'static str,
+    /// `open`, `read`, `write`…
+    pub syscall: &'static str,
+    /// The path, for calls that were given one.
+    pub path: Option<PathBuf>,
+    /// Negative, as Node has it; 0 where the system gave none.
+    pub errno: i32,
+}
+
+fn quoted(path: &Option<PathBuf>) -> String {
+    path.as_ref().map(|path| format!(" '{}'", path.display())).unwrap_or_default()
+}
+
+impl OsError {
+    /// Describes `error`, which `syscall` gave, with a path if that call takes one.
+    pub fn new(error: &io::Error, syscall: &'static str, path: Option<&Path>) -> Self {
+        let (code, message) = name(error);
+        let errno = error.raw_os_error().map_or(0, |number| -number.abs());
+        OsError { code, message, syscall, path: path.map(Path::to_path_buf), errno }
+    }
+}
+
+#[cfg(unix)]
+fn name(error: &io::Error) -> (&'static str, &'static str) {
+    let number = error.raw_os_error();
+    NAMES
+        .iter()
+        .find(|(known, ..)| Some(*known) == number)
+        .map_or_else(|| name_of_kind(error.kind()), |(_, code, message)| (*code, *message))
+}
+
+#[cfg(not(unix))]
+fn name(error: &io::Error) -> (&'static str, &'static str) {
+    name_of_kind(error.kind())
+}
+
+/// For systems whose error numbers are not errno, and for errors that no system call gave.
+fn name_of_kind(kind: io::ErrorKind) -> (&'static str, &'static str) {
+    use io::ErrorKind::*;
+    match kind {
+        NotFound => ("ENOENT", "no such file or directory"),
+        PermissionDenied => ("EPERM", "operation not permitted"),
+        AlreadyExists => ("EEXIST", "file already exists"),
+        IsADirectory => ("EISDIR", "illegal operation on a directory"),
+        NotADirectory => ("ENOTDIR", "not a directory"),
+        StorageFull => ("ENOSPC", "no space left on device"),
+        ReadOnlyFilesystem => ("EROFS", "read-only file system"),
+        QuotaExceeded => ("EDQUOT", "disk quota exceeded"),
+        FileTooLarge => ("EFBIG", "file too large"),
+        InvalidFilename => ("ENAMETOOLONG", "name too long"),
+        ResourceBusy => ("EBUSY", "resource busy or locked"),
+        InvalidInput => ("EINVAL", "invalid argument"),
+        OutOfMemory => ("ENOMEM", "not enough memory"),
+        UnexpectedEof => ("EOF", "end of file"),
+        _ => ("UNKNOWN", "unknown error"),
+    }
+}
+
+#[cfg(unix)]
+#[rustfmt::skip]
+const NAMES: &[(i32, &str, &str)] = &[
+    (libc::EACCES, "EACCES", "permission denied"),
+    (libc::EAGAIN, "EAGAIN", "resource temporarily unavailable"),
+    (libc::EBADF, "EBADF", "bad file descriptor"),
+    (libc::EBUSY, "EBUSY", "resource busy or locked"),
+    (libc::EDQUOT, "EDQUOT", "disk quota exceeded"),
+    (libc::EEXIST, "EEXIST", "file already exists"),
+    (libc::EFAULT, "EFAULT", "bad address in system call argument"),
+    (libc::EFBIG, "EFBIG", "file too large"),
+    (libc::EINTR, "EINTR", "interrupted system call"),
+    (libc::EINVAL, "EINVAL", "invalid argument"),
+    (libc::EIO, "EIO", "i/o error"),
+    (libc::EISDIR, "EISDIR", "illegal operation on a directory"),
+    (libc::ELOOP, "ELOOP", "too many symbolic links encountered"),
+    (libc::EMFILE, "EMFILE", "too many open files"),
+    (libc::EMLINK, "EMLINK", "too many links"),
+    (libc::ENAMETOOLONG, "ENAMETOOLONG", "name too long"),
+    (libc::ENFILE, "ENFILE", "file table overflow"),
+    (libc::ENODEV, "ENODEV", "no such device"),
+    (libc::ENOENT, "ENOENT", "no such file or directory"),
+    (libc::ENOMEM, "ENOMEM", "not enough memory"),
+    (libc::ENOSPC, "ENOSPC", "no space left on device"),
+    (libc::ENOSYS, "ENOSYS", "function not implemented"),
+    (libc::ENOTDIR, "ENOTDIR", "not a directory"),
+    (libc::ENOTSUP, "ENOTSUP", "operation not supported on socket"),
+    (libc::ENXIO, "ENXIO", "no such device or address"),
+    (libc::EOVERFLOW, "EOVERFLOW", "value too large for defined data type"),
+    (libc::EPERM, "EPERM", "operation not permitted"),
+    (libc::EPIPE, "EPIPE", "broken pipe"),
+    (libc::EROFS, "EROFS", "read-only file system"),
+    (libc::ESPIPE, "ESPIPE", "invalid seek"),
+    (libc::ESTALE, "ESTALE", "stale file handle"),
+    (libc::ETIMEDOUT, "ETIMEDOUT", "connection timed out"),
+    (libc::ETXTBSY, "ETXTBSY", "text file is busy"),
+    (libc::EXDEV, "EXDEV", "cross-device link not permitted"),
+];
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_as_node_says_it() {
+        let path = Path::new("/x/y.jsonl");
+        let missing = io::Error::from_raw_os_error(libc::ENOENT);
+        assert_eq!(
+            OsError::new(&missing, "open", Some(path)).to_string(),
+            "ENOENT: no such file or directory, open '/x/y.jsonl'"
+        );
+        let directory = io::Error::from_raw_os_error(libc::EISDIR);
+        assert_eq!(
+            OsError::new(&directory, "read", None).to_string(),
+            "EISDIR: illegal operation on a directory, read"
+        );
+        assert_eq!(OsError::new(&missing, "open", None).errno, -libc::ENOENT);
+    }
+
+    #[test]
+    fn an_unnamed_error_is_unknown() {
+        assert_eq!(OsError::new(&io::Error::from_raw_os_error(9999), "read", None).code, "UNKNOWN");
+    }
+}

@@ -1,0 +1,430 @@
+//! **Replay is a fold whose effects compose.**
+//!
+//! Some lines of a session have an [`Effect`] that does not depend on what came before them: "the last k items
+//! leave, these are appended; the provider becomes p; so many events; these warnings, with line numbers counted
+//! from here". Effects combine associatively: for any text cut at a line's end,
+//! `effect(a ++ b) == effect(a).then(effect(b))`. So pieces of a file can be scanned apart, a file that has grown
+//! needs only its tail read, and the memory that a replay needs is that of an effect and not of a file.
+//!
+//! What an effect can't know is settled when it meets its neighbour: whether its first `seq` is larger than the
+//! last one before it, and whether its unparseable last line was the last of the file (what a crash leaves,
+//! which is forgiven) or not.
+
+use super::event::{Body, Event, Line, Severity, StartFields, read_line};
+use super::history::{HistoryEffect, ItemRef};
+use super::warnings::{Problem, Tally, Warning, Warnings};
+use crate::jsonl::lines::Lines;
+use crate::jsonl::scan::{Nesting, Span};
+
+/// JSON text of a value, owned.
+pub type Raw = Box<[u8]>;
+
+/// What some lines of a session do.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Effect {
+    /// Physical lines.
+    pub lines: u64,
+    /// What they came to.
+    pub tally: Tally,
+    /// Their warnings; line numbers count from the first of these lines.
+    pub warnings: Warnings,
+    /// The last of the lines did not parse; settled by what follows, counted nowhere until then.
+    pub torn: bool,
+    /// The first event with a `seq`; whether it follows the one before is still open.
+    first_seq: Option<FirstSeq>,
+    /// The last `seq`.
+    pub last_seq: Option<f64>,
+    /// What the file's first line said. Only lines that include it can have any.
+    pub start: Start,
+    /// The last provider that was switched to.
+    pub provider: Option<Raw>,
+    /// The last model that was switched to.
+    pub model: Option<Raw>,
+    /// The last workspace directories.
+    pub directories: Option<Raw>,
+    /// All session events.
+    pub session_events: Vec<SessionEventRef>,
+    /// What becomes of history.
+    pub history: HistoryEffect,
+    /// Whether the replay ends here, whatever follows.
+    pub stopped: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct FirstSeq {
+    seq: f64,
+    line: u64,
+    /// Warnings of these lines that come before it.
+    warnings_before: u64,
+    /// Whether these lines have an event before it.
+    event_before: bool,
+}
+
+/// What the file's first line said of the session.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Start {
+    /// Nothing: it is no `session_start`.
+    #[default]
+    Missing,
+    /// The session's metadata.
+    Metadata(Box<Metadata>),
+    /// A `session_start` without `sessionId` or `projectHash`.
+    Invalid,
+    /// A session of another project, whose hash this is.
+    OtherProject(Raw),
+}
+
+/// The metadata of a session, each value as JSON text.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Metadata {
+    pub session_id: Raw,
+    pub project_hash: Raw,
+    pub provider: Raw,
+    pub model: Raw,
+    pub workspace_dirs: Raw,
+    pub start_time: Raw,
+}
+
+/// Where a session event stands in its file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionEventRef {
+    /// Offset in the file of the line, to which the spans refer.
+    pub line_offset: u64,
+    /// How serious it is.
+    pub severity: Severity,
+    /// The message, a JSON string.
+    pub message: Span,
+    /// The envelope's `ts`, whatever it is.
+    pub ts: Option<Span>,
+    /// The envelope's `seq`, if it is a number.
+    pub seq: Option<f64>,
+}
+
+/// What a fold is asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FoldOptions {
+    /// The hash, in UTF-16, that the session's project must have.
+    pub project_hash: Option<Vec<u16>>,
+    /// Stop before the first event with a larger `seq`.
+    pub through_seq: Option<f64>,
+}
+
+/// Turns lines into effects.
+pub struct Fold {
+    options: FoldOptions,
+    nesting: Nesting,
+}
+
+impl Fold {
+    /// A fold with these options.
+    pub fn new(options: FoldOptions) -> Self {
+        Fold { options, nesting: Nesting::default() }
+    }
+
+    /// What it was asked for.
+    pub fn options(&self) -> &FoldOptions {
+        &self.options
+    }
+
+    /// The effect of whole lines, which stand at `offset` in their file. `at_start` says that the first of them
+    /// is the file's first.
+    pub fn effect(&mut self, text: &[u8], offset: u64, at_start: bool) -> Effect {
+        let mut effect = Effect::default();
+        for (at, line) in Lines::new(text) {
+            let place = Place { line, offset: offset + at as u64, first_of_file: at_start && at == 0 };
+            effect.add_line(&place, &self.options, &mut self.nesting);
+            if effect.stopped {
+                break;
+            }
+        }
+        effect
+    }
+}
+
+/// A line and where it stands.
+struct Place<'a> {
+    line: &'a [u8],
+    offset: u64,
+    first_of_file: bool,
+}
+
+impl Place<'_> {
+    fn item(&self, span: Span) -> ItemRef {
+        ItemRef { offset: self.offset + u64::from(span.start), length: span.end - span.start }
+    }
+
+    fn raw(&self, span: Span) -> Raw {
+        span.of(self.line).into()
+    }
+
+    fn raw_or(&self, span: Option<Span>, otherwise: &[u8]) -> Raw {
+        span.map_or_else(|| otherwise.into(), |span| self.raw(span))
+    }
+}
+
+impl Effect {
+    fn add_line(&mut self, place: &Place<'_>, options: &FoldOptions, nesting: &mut Nesting) {
+        self.settle_torn();
+        self.lines += 1;
+        match read_line(place.line, nesting) {
+            Line::Blank | Line::Null => {}
+            Line::Unparseable => self.torn = true,
+            Line::Event(event) => {
+                if let (Some(seq), Some(limit)) = (event.seq, options.through_seq)
+                    && seq > limit
+                {
+                    self.stopped = true;
+                    return;
+                }
+                self.add_event(event, place, options);
+            }
+        }
+    }
+
+    /// Another line follows, so a line that did not parse was not the file's last.
+    fn settle_torn(&mut self) {
+        if std::mem::take(&mut self.torn) {
+            self.tally.unparseable += 1;
+            self.warnings.push(self.lines, Problem::Unparseable);
+        }
+    }
+
+    fn add_event(&mut self, event: Event, place: &Place<'_>, options: &FoldOptions) {
+        if let Some(seq) = event.seq {
+            self.add_seq(seq);
+        }
+        self.tally.events += 1;
+        match event.body {
+            Body::SessionStart(fields) if place.first_of_file => self.add_start(fields, place, options),
+            Body::SessionStart(_) => self.warnings.push(self.lines, Problem::MisplacedStart),
+            Body::Content(span) => self.history.push(place.item(span)),
+            Body::Compressed(span) => self.history.replace(place.item(span)),
+            Body::Rewind(count) => self.history.rewind(count),
+            Body::ProviderSwitch(provider, model) => {
+                self.provider = Some(place.raw(provider));
+                if let Some(model) = model {
+                    self.model = Some(place.raw(model));
+                }
+            }
+            Body::SessionEvent(severity, message) => self.session_events.push(SessionEventRef {
+                line_offset: place.offset,
+                severity,
+                message,
+                ts: event.ts,
+                seq: event.seq,
+            }),
+            Body::DirectoriesChanged(directories) => self.directories = Some(place.raw(directories)),
+            Body::Malformed(event_type) => {
+                self.tally.malformed += 1;
+                self.warnings.push(self.lines, Problem::Malformed(event_type));
+            }
+            Body::Unknown(name) => {
+                self.tally.unknown += 1;
+                self.warnings.push(self.lines, Problem::UnknownType(name.map(|span| place.raw(span))));
+            }
+        }
+    }
+
+    fn add_seq(&mut self, seq: f64) {
+        match self.last_seq {
+            Some(last) if seq <= last => self.warnings.push(self.lines, Problem::NonMonotonicSeq { seq, last }),
+            Some(_) => {}
+            None => {
+                self.first_seq = Some(FirstSeq {
+                    seq,
+                    line: self.lines,
+                    warnings_before: self.warnings.total(),
+                    event_before: self.tally.events > 0,
+                });
+            }
+        }
+        self.last_seq = Some(seq);
+    }
+
+    fn add_start(&mut self, fields: Option<StartFields>, place: &Place<'_>, options: &FoldOptions) {
+        self.start = match fields {
+            None => Start::Invalid,
+            Some(fields) if !is_expected(fields.project_hash.of(place.line), options) => {
+                Start::OtherProject(place.raw(fields.project_hash))
+            }
+            Some(fields) => Start::Metadata(Box::new(Metadata {
+                session_id: place.raw(fields.session_id),
+                project_hash: place.raw(fields.project_hash),
+                provider: place.raw_or(fields.provider, b"\"\""),
+                model: place.raw_or(fields.model, b"\"\""),
+                workspace_dirs: place.raw_or(fields.workspace_dirs, b"[]"),
+                start_time: place.raw_or(fields.start_time, b"\"\""),
+            })),
+        };
+        self.stopped = !matches!(self.start, Start::Metadata(_));
+    }
+
+    /// The effect of these lines and then those of `later`, which stand right behind them.
+    #[must_use]
+    pub fn then(mut self, mut later: Effect) -> Effect {
+        if self.stopped || later.lines == 0 {
+            return self;
+        }
+        if self.lines == 0 {
+            return later;
+        }
+        self.settle_torn();
+        self.settle_seq(&mut later);
+        self.warnings.append(later.warnings, self.lines);
+        self.lines += later.lines;
+        self.tally.add(later.tally);
+        self.torn = later.torn;
+        self.last_seq = later.last_seq.or(self.last_seq);
+        self.provider = later.provider.or(self.provider);
+        self.model = later.model.or(self.model);
+        self.directories = later.directories.or(self.directories);
+        self.session_events.extend(later.session_events);
+        self.history.append(later.history);
+        self.stopped = later.stopped;
+        self
+    }
+
+    /// Settles whether the first `seq` of `later` follows our last, or hands the question on.
+    fn settle_seq(&mut self, later: &mut Effect) {
+        let Some(first) = later.first_seq.take() else { return };
+        match self.last_seq {
+            Some(last) => {
+                if first.seq <= last {
+                    later.warnings.insert(first.warnings_before, first.warning(last));
+                }
+            }
+            None => {
+                self.first_seq = Some(FirstSeq {
+                    line: first.line + self.lines,
+                    warnings_before: first.warnings_before + self.warnings.total(),
+                    event_before: first.event_before || self.tally.events > 0,
+                    ..first
+                });
+            }
+        }
+    }
+
+    /// Nothing comes before these lines: the question of the first `seq` is settled against none, which is 0.
+    pub fn settle_beginning(&mut self) {
+        if let Some(first) = self.first_seq.take()
+            && first.event_before
+            && first.seq <= 0.0
+        {
+            self.warnings.insert(first.warnings_before, first.warning(0.0));
+        }
+    }
+}
+
+impl FirstSeq {
+    fn warning(&self, last: f64) -> Warning {
+        Warning { line: self.line, problem: Problem::NonMonotonicSeq { seq: self.seq, last } }
+    }
+}
+
+fn is_expected(token: &[u8], options: &FoldOptions) -> bool {
+    let Some(expected) = &options.project_hash else { return true };
+    let inside = &token[1..token.len() - 1];
+    crate::jsonl::text::decode(inside).eq(expected.iter().copied())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn effect_of(text: &[u8], offset: u64, at_start: bool, through_seq: Option<f64>) -> Effect {
+        Fold::new(FoldOptions { project_hash: None, through_seq }).effect(text, offset, at_start)
+    }
+
+    /// A line of a session, or something like one.
+    fn line() -> impl Strategy<Value = String> {
+        let seq = prop_oneof![
+            6 => (0i32..12).prop_map(|n| format!("\"seq\":{n},")),
+            1 => Just("\"seq\":-1e999,".to_owned()),
+            1 => Just("\"seq\":\"3\",".to_owned()),
+            2 => Just(String::new()),
+        ];
+        let body = prop_oneof![
+            8 => Just(r#""type":"content","payload":{"content":{"speaker":"ai","blocks":[]}}"#),
+            2 => Just(r#""type":"compressed","payload":{"summary":{"speaker":"ai"},"itemsCompressed":1}"#),
+            3 => Just(r#""type":"rewind","payload":{"itemsRemoved":2}"#),
+            1 => Just(r#""type":"rewind","payload":{"itemsRemoved":-2}"#),
+            2 => Just(r#""type":"provider_switch","payload":{"provider":"p","model":""}"#),
+            2 => Just(r#""type":"provider_switch","payload":{"provider":"q","model":"m"}"#),
+            2 => Just(r#""type":"session_event","payload":{"severity":"info","message":"x"}"#),
+            1 => Just(r#""type":"directories_changed","payload":{"directories":["/a"]}"#),
+            2 => Just(r#""type":"session_start","payload":{"sessionId":"s","projectHash":"h"}"#),
+            1 => Just(r#""type":"session_start","payload":{}"#),
+            1 => Just(r#""type":["new"],"payload":{}"#),
+        ];
+        prop_oneof![
+            12 => (seq, body).prop_map(|(seq, body)| format!("{{\"v\":1,{seq}{body}}}")),
+            2 => Just("{\"v\":1,\"seq\":".to_owned()),
+            1 => Just("null".to_owned()),
+            1 => Just(" \t".to_owned()),
+            1 => Just(String::new()),
+        ]
+    }
+
+    fn text() -> impl Strategy<Value = Vec<u8>> {
+        let lines = prop_oneof![9 => proptest::collection::vec(line(), 0..30), 1 => proptest::collection::vec(line(), 150..250)];
+        (lines, any::<bool>()).prop_map(|(lines, ended)| {
+            let mut text = lines.join("\n").into_bytes();
+            if ended {
+                text.push(b'\n');
+            }
+            text
+        })
+    }
+
+    /// The offsets at which `text` can be cut: behind its newlines.
+    fn cuts(text: &[u8]) -> Vec<usize> {
+        let behind = text.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(at, _)| at + 1);
+        std::iter::once(0).chain(behind).chain([text.len()]).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn the_effect_of_a_whole_is_that_of_its_parts(
+            text in text(),
+            cut in any::<prop::sample::Index>(),
+            at_start in any::<bool>(),
+            through_seq in prop::option::of((0i32..12).prop_map(f64::from)),
+        ) {
+            let cuts = cuts(&text);
+            let cut = cuts[cut.index(cuts.len())];
+            let first = effect_of(&text[..cut], 100, at_start, through_seq);
+            let second = effect_of(&text[cut..], 100 + cut as u64, at_start && cut == 0, through_seq);
+            prop_assert_eq!(first.then(second), effect_of(&text, 100, at_start, through_seq));
+        }
+
+        #[test]
+        fn combining_is_associative(text in text(), one in any::<prop::sample::Index>(), two in any::<prop::sample::Index>()) {
+            let cuts = cuts(&text);
+            let mut at = [cuts[one.index(cuts.len())], cuts[two.index(cuts.len())]];
+            at.sort_unstable();
+            let part = |from: usize, to: usize| effect_of(&text[from..to], from as u64, from == 0, None);
+            let (a, b, c) = (part(0, at[0]), part(at[0], at[1]), part(at[1], text.len()));
+            prop_assert_eq!(a.clone().then(b.clone()).then(c.clone()), a.then(b.then(c)));
+        }
+
+        #[test]
+        fn bytes_of_any_kind_fold(text in proptest::collection::vec(any::<u8>(), 0..300), cut in any::<prop::sample::Index>()) {
+            let cuts = cuts(&text);
+            let cut = cuts[cut.index(cuts.len())];
+            let joined = effect_of(&text[..cut], 0, true, None).then(effect_of(&text[cut..], cut as u64, cut == 0, None));
+            prop_assert_eq!(joined, effect_of(&text, 0, true, None));
+        }
+    }
+
+    #[test]
+    fn a_stop_in_the_first_line_of_a_part_stops_the_whole() {
+        let text = b"{\"seq\":1}\n{\"seq\":9}\n{\"seq\":2}\n";
+        let limit = Some(5.0);
+        let whole = effect_of(text, 0, true, limit);
+        let parts = effect_of(&text[..10], 0, true, limit).then(effect_of(&text[10..], 10, false, limit));
+        assert_eq!(whole, parts);
+        assert_eq!((whole.tally.events, whole.stopped, whole.lines), (1, true, 2));
+    }
+}

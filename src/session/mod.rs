@@ -1,0 +1,10 @@
+//! Session files: the conversation of a CLI, one JSON line an event (`session.md`).
+
+pub mod event;
+pub mod fold;
+pub mod header;
+pub mod history;
+pub mod message;
+pub mod recorder;
+pub mod replay;
+pub mod warnings;

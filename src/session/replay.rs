@@ -1,0 +1,274 @@
+//! Replaying a session file: the fold driven over the file, and its effect made into a result.
+
+use std::path::Path;
+
+use super::fold::{Effect, Fold, FoldOptions, Metadata, Raw, SessionEventRef, Start};
+use super::history::ItemRef;
+use super::message::{Message, Part};
+use crate::jsonl::source::{ReadError, Source};
+
+/// Why a session could not be replayed. Its [`message`](ReplayError::message) is what users read.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// The file could not be opened or read (rule 15).
+    Read(ReadError),
+    /// The file has no line at all (rule 12).
+    EmptyFile,
+    /// The first line is no `session_start` (rule 12).
+    MissingStart,
+    /// The `session_start` lacks what it must have (rule 9).
+    InvalidStart,
+    /// The session belongs to another project (rule 9).
+    OtherProject {
+        /// The hash that was asked for, in UTF-16.
+        expected: Vec<u16>,
+        /// The hash in the file, a JSON string.
+        found: Raw,
+    },
+}
+
+impl From<ReadError> for ReplayError {
+    fn from(error: ReadError) -> Self {
+        ReplayError::Read(error)
+    }
+}
+
+impl ReplayError {
+    /// The error as users read it.
+    pub fn message(&self) -> Message<'_> {
+        match self {
+            ReplayError::Read(error) => Message::text(format!("Failed to read file: {error}")),
+            ReplayError::EmptyFile => Message::text("Empty file"),
+            ReplayError::MissingStart => Message::text("Missing or corrupt session_start event"),
+            ReplayError::InvalidStart => Message::text("Invalid session_start: missing required fields"),
+            ReplayError::OtherProject { expected, found } => Message(vec![
+                Part::Text("Project hash mismatch: expected ".into()),
+                Part::Utf16(expected),
+                Part::Text(" got ".into()),
+                Part::Json(found),
+            ]),
+        }
+    }
+}
+
+/// A replay under way: some chunks of the file are scanned, their joint effect is known.
+pub struct Replay {
+    source: Source,
+    fold: Fold,
+    effect: Effect,
+}
+
+impl Replay {
+    /// Opens the file; nothing is read yet.
+    pub fn open(path: &Path, options: FoldOptions) -> Result<Self, ReplayError> {
+        Ok(Replay { source: Source::open(path)?, fold: Fold::new(options), effect: Effect::default() })
+    }
+
+    /// Scans the next chunk. `None` at the end; otherwise how many of the items that history had before are
+    /// still there.
+    pub fn scan_chunk(&mut self) -> Result<Option<usize>, ReplayError> {
+        if self.effect.stopped {
+            return Ok(None);
+        }
+        let Some(chunk) = self.source.next_chunk(self.effect.lines)? else { return Ok(None) };
+        let later = self.fold.effect(chunk.bytes, chunk.offset, chunk.at_start);
+        let kept = later.history.kept_of(self.effect.history.items.len());
+        self.effect = std::mem::take(&mut self.effect).then(later);
+        Ok(Some(kept))
+    }
+
+    /// The items of history as far as the file is scanned.
+    pub fn items(&self) -> &[ItemRef] {
+        &self.effect.history.items
+    }
+
+    /// The session events as far as the file is scanned.
+    pub fn session_events(&self) -> &[SessionEventRef] {
+        &self.effect.session_events
+    }
+
+    /// The file, to read items from.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The result, once [`scan_chunk`](Self::scan_chunk) has come to the end or failed.
+    pub fn finish(&mut self, failure: Option<ReplayError>) -> Outcome<'_> {
+        self.effect.settle_beginning();
+        let error = failure.or_else(|| self.error());
+        let mut warnings = self.effect.warnings.messages();
+        let metadata = match (&error, &self.effect.start) {
+            (None, Start::Metadata(metadata)) => {
+                warnings.extend(self.effect.tally.messages());
+                Ok(current(metadata, &self.effect))
+            }
+            _ => Err(error.unwrap_or(ReplayError::MissingStart)),
+        };
+        Outcome {
+            metadata,
+            last_seq: self.effect.last_seq.unwrap_or(0.0),
+            event_count: self.effect.tally.events,
+            warnings,
+        }
+    }
+
+    fn error(&self) -> Option<ReplayError> {
+        match &self.effect.start {
+            Start::Metadata(_) => None,
+            Start::Missing if self.effect.lines == 0 => Some(ReplayError::EmptyFile),
+            Start::Missing => Some(ReplayError::MissingStart),
+            Start::Invalid => Some(ReplayError::InvalidStart),
+            Start::OtherProject(found) => Some(ReplayError::OtherProject {
+                expected: self.fold.options().project_hash.clone().unwrap_or_default(),
+                found: found.clone(),
+            }),
+        }
+    }
+}
+
+/// What a replay came to. History and session events stay with the [`Replay`].
+#[derive(Debug)]
+pub struct Outcome<'a> {
+    /// The session's metadata, or why there is none.
+    pub metadata: Result<CurrentMetadata<'a>, ReplayError>,
+    /// The last `seq` seen, 0 if there was none.
+    pub last_seq: f64,
+    /// Lines that parsed.
+    pub event_count: u64,
+    /// The warnings, in the order in which users read them.
+    pub warnings: Vec<Message<'a>>,
+}
+
+/// The metadata as the session left them; each value is JSON text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct CurrentMetadata<'a> {
+    pub session_id: &'a [u8],
+    pub project_hash: &'a [u8],
+    pub provider: &'a [u8],
+    pub model: &'a [u8],
+    pub workspace_dirs: &'a [u8],
+    pub start_time: &'a [u8],
+}
+
+fn current<'a>(start: &'a Metadata, effect: &'a Effect) -> CurrentMetadata<'a> {
+    let switched = |later: &'a Option<Raw>, first: &'a Raw| -> &'a [u8] { later.as_ref().unwrap_or(first) };
+    CurrentMetadata {
+        session_id: &start.session_id,
+        project_hash: &start.project_hash,
+        provider: switched(&effect.provider, &start.provider),
+        model: switched(&effect.model, &start.model),
+        workspace_dirs: switched(&effect.directories, &start.workspace_dirs),
+        start_time: &start.start_time,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    const START: &str = r#"{"v":1,"seq":1,"ts":"t","type":"session_start","payload":{"sessionId":"s","projectHash":"h","provider":"p","model":"m"}}"#;
+
+    struct Seen {
+        items: Vec<String>,
+        result: Result<String, String>,
+        warnings: Vec<String>,
+        last_seq: f64,
+        event_count: u64,
+    }
+
+    fn replay_with(text: &str, options: FoldOptions) -> Seen {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        let mut replay = Replay::open(file.path(), options).unwrap();
+        while replay.scan_chunk().unwrap().is_some() {}
+        let mut scratch = Vec::new();
+        let items = replay.items().to_vec();
+        let items = items
+            .iter()
+            .map(|item| replay.source().bytes_at(item.offset, item.length as usize, &mut scratch).unwrap().to_vec())
+            .map(|bytes| String::from_utf8(bytes).unwrap())
+            .collect();
+        let outcome = replay.finish(None);
+        Seen {
+            items,
+            result: outcome
+                .metadata
+                .map(|metadata| String::from_utf8(metadata.provider.to_vec()).unwrap())
+                .map_err(|error| error.message().to_string()),
+            warnings: outcome.warnings.iter().map(Message::to_string).collect(),
+            last_seq: outcome.last_seq,
+            event_count: outcome.event_count,
+        }
+    }
+
+    fn replay(text: &str) -> Seen {
+        replay_with(text, FoldOptions::default())
+    }
+
+    fn content(seq: u32) -> String {
+        format!(
+            r#"{{"v":1,"seq":{seq},"ts":"t","type":"content","payload":{{"content":{{"speaker":"ai","n":{seq}}}}}}}"#
+        )
+    }
+
+    #[test]
+    fn items_come_out_as_they_stand() {
+        let seen = replay(&format!("{START}\n{}\n{}\n", content(2), content(3)));
+        assert_eq!(seen.items, [r#"{"speaker":"ai","n":2}"#, r#"{"speaker":"ai","n":3}"#]);
+        assert_eq!(seen.result.as_deref(), Ok("\"p\""));
+        assert_eq!((seen.last_seq, seen.event_count, seen.warnings.len()), (3.0, 3, 0));
+    }
+
+    #[test]
+    fn history_of_a_large_file_is_read_back_from_it() {
+        let count = 40_000;
+        let body: String = (2..count + 2).map(|seq| content(seq) + "\n").collect();
+        assert!(body.len() > 3 << 20);
+        let seen = replay(&format!("{START}\n{body}"));
+        assert_eq!(seen.items.len(), count as usize);
+        assert_eq!(seen.items[count as usize - 1], format!(r#"{{"speaker":"ai","n":{}}}"#, count + 1));
+    }
+
+    #[test]
+    fn a_torn_last_line_is_what_a_crash_leaves() {
+        let torn = replay(&format!("{START}\n{}\n{{\"v\":1,\"seq\":3,\"ty", content(2)));
+        assert_eq!((torn.warnings.len(), torn.event_count), (0, 2));
+        let inside = replay(&format!("{START}\n{{\"v\":1,\"seq\":3,\"ty\n{}", content(2)));
+        assert_eq!(inside.warnings, ["Line 2: failed to parse JSON", "WARNING: >33.3% of lines are unparseable (1/3)"]);
+        let blank_behind = replay(&format!("{START}\n{{\"v\":1,\"seq\":3,\"ty\n\n"));
+        assert_eq!(blank_behind.warnings[0], "Line 2: failed to parse JSON");
+    }
+
+    #[test]
+    fn sessions_without_a_start_fail_and_say_why() {
+        assert_eq!(replay("").result.unwrap_err(), "Empty file");
+        assert_eq!(replay("\u{feff}").result.unwrap_err(), "Empty file");
+        assert_eq!(replay("\n").result.unwrap_err(), "Missing or corrupt session_start event");
+        let late = replay(&format!("\n{START}\n"));
+        assert_eq!(late.result.unwrap_err(), "Missing or corrupt session_start event");
+        assert_eq!(late.warnings, ["session_start at line 2 (expected line 1)"]);
+        let invalid = r#"{"type":"session_start","payload":{"sessionId":"s"}}"#;
+        assert_eq!(replay(invalid).result.unwrap_err(), "Invalid session_start: missing required fields");
+    }
+
+    #[test]
+    fn another_projects_session_is_refused() {
+        let options = |hash: &str| FoldOptions { project_hash: Some(hash.encode_utf16().collect()), through_seq: None };
+        assert!(replay_with(START, options("h")).result.is_ok());
+        let seen = replay_with(&format!("{START}\nx\ny\n"), options("other"));
+        assert_eq!(seen.result.unwrap_err(), "Project hash mismatch: expected other got h");
+        assert!(seen.warnings.is_empty());
+    }
+
+    #[test]
+    fn seq_is_checked_against_zero_at_the_beginning() {
+        let seen = replay(&format!("{}\n{}", START.replace("\"seq\":1,", ""), content(0)));
+        assert_eq!(seen.warnings, ["Line 2: non-monotonic seq 0 (expected > 0)"]);
+        let first = replay(&START.replace("\"seq\":1,", "\"seq\":-4,"));
+        assert!(first.warnings.is_empty());
+        assert_eq!(first.last_seq, -4.0);
+    }
+}

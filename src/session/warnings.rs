@@ -1,0 +1,204 @@
+//! What a replay warns of: lines it could not use, and how bad it is in sum (`session.md` section 2, rules 6–14).
+
+use super::event::EventType;
+use super::message::{Message, Part, js_number, one_decimal};
+
+/// How many line warnings are kept. The others are counted.
+pub const SHOWN_WARNINGS: usize = 100;
+
+/// A line that could not be used as it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Warning {
+    /// The physical line, from 1.
+    pub line: u64,
+    /// What is wrong with it.
+    pub problem: Problem,
+}
+
+/// What is wrong with a line.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Problem {
+    /// `JSON.parse` refuses it.
+    Unparseable,
+    /// Its `seq` is not larger than the one before.
+    NonMonotonicSeq {
+        /// Its own.
+        seq: f64,
+        /// The one before.
+        last: f64,
+    },
+    /// A second `session_start`, or one that does not come first.
+    MisplacedStart,
+    /// A known type whose payload does not fit.
+    Malformed(EventType),
+    /// A type from a newer version: the JSON text of its name, or nothing at all.
+    UnknownType(Option<Box<[u8]>>),
+}
+
+impl Warning {
+    /// The warning as users read it.
+    pub fn message(&self) -> Message<'_> {
+        let line = self.line;
+        match &self.problem {
+            Problem::Unparseable => Message::text(format!("Line {line}: failed to parse JSON")),
+            Problem::NonMonotonicSeq { seq, last } => Message::text(format!(
+                "Line {line}: non-monotonic seq {} (expected > {})",
+                js_number(*seq),
+                js_number(*last)
+            )),
+            Problem::MisplacedStart => Message::text(format!("session_start at line {line} (expected line 1)")),
+            Problem::Malformed(EventType::SessionEvent) => {
+                Message::text(format!("Line {line}: malformed session_event, skipping"))
+            }
+            Problem::Malformed(event_type) => {
+                Message::text(format!("Line {line}: malformed {} event, skipping", event_type.as_str()))
+            }
+            Problem::UnknownType(name) => Message(vec![
+                Part::Text(format!("Line {line}: unknown event type '").into()),
+                name.as_deref().map_or(Part::Text("undefined".into()), Part::Json),
+                Part::Text("', skipping".into()),
+            ]),
+        }
+    }
+}
+
+/// The warnings of some lines, in file order: the first [`SHOWN_WARNINGS`], and how many there are.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Warnings {
+    shown: Vec<Warning>,
+    total: u64,
+}
+
+impl Warnings {
+    /// Those that are kept.
+    pub fn shown(&self) -> &[Warning] {
+        &self.shown
+    }
+
+    /// How many there are, kept or not.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// One more, behind the others.
+    pub fn push(&mut self, line: u64, problem: Problem) {
+        self.total += 1;
+        if self.shown.len() < SHOWN_WARNINGS {
+            self.shown.push(Warning { line, problem });
+        }
+    }
+
+    /// One more, with `before` of the others before it.
+    pub fn insert(&mut self, before: u64, warning: Warning) {
+        self.total += 1;
+        if before < SHOWN_WARNINGS as u64 {
+            self.shown.insert(before as usize, warning);
+            self.shown.truncate(SHOWN_WARNINGS);
+        }
+    }
+
+    /// Those of the lines that follow, whose numbers start anew behind `lines` lines.
+    pub fn append(&mut self, later: Warnings, lines: u64) {
+        self.total += later.total;
+        let room = SHOWN_WARNINGS - self.shown.len();
+        self.shown.extend(
+            later.shown.into_iter().take(room).map(|warning| Warning { line: warning.line + lines, ..warning }),
+        );
+    }
+
+    /// The kept ones as users read them, and how many were not kept (rule 14, first part).
+    pub fn messages(&self) -> Vec<Message<'_>> {
+        let mut messages: Vec<_> = self.shown.iter().map(Warning::message).collect();
+        let hidden = self.total - self.shown.len() as u64;
+        if hidden > 0 {
+            messages.push(Message::text(format!("Replay: {hidden} further warnings not shown")));
+        }
+        messages
+    }
+}
+
+/// How many lines came to what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Lines that parsed, `null` aside.
+    pub events: u64,
+    /// Of these, events of an unknown type.
+    pub unknown: u64,
+    /// Of these, events of a known type whose payload does not fit.
+    pub malformed: u64,
+    /// Lines that did not parse.
+    pub unparseable: u64,
+}
+
+impl Tally {
+    /// Adds what other lines came to.
+    pub fn add(&mut self, other: Tally) {
+        self.events += other.events;
+        self.unknown += other.unknown;
+        self.malformed += other.malformed;
+        self.unparseable += other.unparseable;
+    }
+
+    /// The lines that sum up a replay (rule 14, second part).
+    pub fn messages(&self) -> Vec<Message<'static>> {
+        let mut messages = Vec::new();
+        if self.malformed > 0 {
+            messages.push(Message::text(format!("Replay: {} malformed events skipped", self.malformed)));
+        }
+        let known = self.events - self.unknown;
+        let lines = self.events + self.unparseable;
+        messages.extend(alarm(self.malformed, known, "known events are malformed"));
+        messages.extend(alarm(self.unparseable, lines, "lines are unparseable"));
+        messages
+    }
+}
+
+/// More than one in twenty is a file that someone should look at.
+fn alarm(bad: u64, all: u64, what: &str) -> Option<Message<'static>> {
+    if all == 0 || bad as f64 / all as f64 <= 0.05 {
+        return None;
+    }
+    let percent = one_decimal(100.0 * bad as f64 / all as f64);
+    Some(Message::text(format!("WARNING: >{percent}% of {what} ({bad}/{all})")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(messages: &[Message<'_>]) -> Vec<String> {
+        messages.iter().map(Message::to_string).collect()
+    }
+
+    #[test]
+    fn a_hundred_are_shown_and_the_rest_counted() {
+        let mut warnings = Warnings::default();
+        for line in 1..=100 {
+            warnings.push(line, Problem::Unparseable);
+        }
+        assert_eq!(warnings.messages().len(), 100);
+        warnings.push(101, Problem::Unparseable);
+        assert_eq!(texts(&warnings.messages())[100], "Replay: 1 further warnings not shown");
+        warnings.insert(0, Warning { line: 1, problem: Problem::MisplacedStart });
+        let messages = texts(&warnings.messages());
+        assert_eq!(messages.len(), 101);
+        assert_eq!(messages[0], "session_start at line 1 (expected line 1)");
+        assert_eq!(messages[99], "Line 99: failed to parse JSON");
+        assert_eq!(messages[100], "Replay: 2 further warnings not shown");
+    }
+
+    #[test]
+    fn alarms_ring_above_five_percent_only() {
+        let tally = |events, unknown, malformed, unparseable| {
+            texts(&Tally { events, unknown, malformed, unparseable }.messages())
+        };
+        assert_eq!(tally(20, 0, 1, 0), ["Replay: 1 malformed events skipped"]);
+        assert_eq!(
+            tally(19, 0, 1, 0),
+            ["Replay: 1 malformed events skipped", "WARNING: >5.3% of known events are malformed (1/19)"]
+        );
+        assert_eq!(tally(19, 0, 0, 1), Vec::<String>::new());
+        assert_eq!(tally(15, 0, 0, 1), ["WARNING: >6.3% of lines are unparseable (1/16)"]);
+        assert_eq!(tally(0, 0, 0, 3), ["WARNING: >100.0% of lines are unparseable (3/3)"]);
+    }
+}

@@ -1,0 +1,19 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['__test__/**/*.spec.ts'],
+    // Processes, not threads: some tests change the umask, the user or the working directory, or end the process.
+    pool: 'forks',
+    // Limits against a hang, not expectations: a busy two-core machine takes its time.
+    testTimeout: 120_000,
+    hookTimeout: 300_000,
+    typecheck: {
+      enabled: true,
+      include: ['__test__/**/*.test-d.ts'],
+      tsconfig: './tsconfig.json',
+      // What is wrong in other files, `npm run typecheck` reports.
+      ignoreSourceErrors: true,
+    },
+  },
+});
