@@ -9,7 +9,16 @@ import { fileURLToPath } from 'node:url';
 import { fc, test as property } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
 import { unprivileged, type Ended } from './support/processes';
-import { compressed, content, envelope, rewind, session, sessionDirectory, sessionEvent, writeSession } from './support/session-file';
+import {
+  compressed,
+  content,
+  envelope,
+  rewind,
+  session,
+  sessionDirectory,
+  sessionEvent,
+  writeSession,
+} from './support/session-file';
 import type { Event } from './support/session-file';
 
 const PROJECT = fileURLToPath(new URL('..', import.meta.url));
@@ -36,11 +45,21 @@ function demo(args: string[], options: DemoOptions = {}): Promise<Ended> {
 
 function run(command: string, args: string[], { env, cwd = '/', uid }: DemoOptions = {}): Promise<Ended> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd, uid, gid: uid, env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(command, args, {
+      cwd,
+      uid,
+      gid: uid,
+      env: environment(env),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     let stdout = '';
     let stderr = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => { stdout += text; });
-    child.stderr.setEncoding('utf8').on('data', (text: string) => { stderr += text; });
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+    });
     child.on('error', reject);
     child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr }));
   });
@@ -64,10 +83,19 @@ function beside(label: string, text: string): string[] {
 }
 
 const eventsOf = (filePath: string): unknown[] =>
-  readFileSync(filePath, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line) as unknown);
+  readFileSync(filePath, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as unknown);
 
 const toolCall = (id: string, name: string): object => ({ type: 'tool_call', id, name, parameters: {} });
-const toolResponse = (callId: string, toolName: string, error?: string): object => ({ type: 'tool_response', callId, toolName, result: 1, error });
+const toolResponse = (callId: string, toolName: string, error?: string): object => ({
+  type: 'tool_response',
+  callId,
+  toolName,
+  result: 1,
+  error,
+});
 const says = (speaker: string, ...blocks: object[]): Event => ['content', { content: { speaker, blocks } }];
 
 describe('the sample session', () => {
@@ -86,7 +114,10 @@ describe('the sample session', () => {
     expect(beside('Started', stdout)).toEqual(['2026-02-11 08:41:03 UTC']);
     expect(beside('Duration', stdout)).toEqual(['5 min 59 s (until 2026-02-11 08:47:02 UTC)']);
     expect(beside('Model', stdout)).toEqual(['anthropic / claude-sonnet-4-5']);
-    expect(beside('Switched', stdout)).toEqual(['1 time, started with openai / gpt-5-mini', '→ anthropic / claude-sonnet-4-5 (line 26)']);
+    expect(beside('Switched', stdout)).toEqual([
+      '1 time, started with openai / gpt-5-mini',
+      '→ anthropic / claude-sonnet-4-5 (line 26)',
+    ]);
     expect(beside('Turns', stdout)).toEqual(['human 6 · ai 17 · tool 16 in all']);
     expect(beside('Tools', stdout)).toEqual([
       'run_command   6  2 failed  1 without an answer',
@@ -98,7 +129,9 @@ describe('the sample session', () => {
     expect(beside('Rewinds', stdout)).toEqual(['1 (2 items taken back)']);
     expect(beside('History', stdout)).toEqual(['15 items survive (human 3 · ai 7 · tool 5)']);
     expect(stdout).toContain('Session events 1 error, 1 warning, 2 info');
-    expect(stdout).toContain('✗ 08:44:02 #25   openai: 429 rate limited, giving up; switching to the fallback model');
+    expect(stdout).toContain(
+      '✗ 08:44:02 #25   openai: 429 rate limited, giving up; switching to the fallback model',
+    );
     expect(stdout).toContain("! Line 38: unknown event type 'usage', skipping");
     expect(stdout).toMatch(/ {2}49 events, 15\.\d KiB, replayed in [\d.]+ m?s\n$/);
   });
@@ -112,32 +145,39 @@ describe('the sample session', () => {
 
 describe('any session file', () => {
   test('counts what has an effect, and nothing else', async () => {
-    const filePath = writeSession(session(
-      content('hello'),
-      says('ai', toolCall('1', 'grep'), toolCall('2', 'grep'), toolCall('3', 'sed')),
-      says('tool', toolResponse('1', 'grep', 'exit code 2'), toolResponse('2', 'grep')),
-      ['content', { content: { speaker: '', blocks: [toolCall('4', 'never')] } }],
-      compressed('the beginning', 3),
-      ['compressed', { itemsCompressed: 9 }],
-      rewind(-1),
-      content('again'),
-      content('and again'),
-      rewind(1.5),
-      ['provider_switch', { provider: 'openai', model: 'gpt-5' }],
-      ['provider_switch', { provider: 'google', model: '' }],
-      ['provider_switch', { provider: '', model: 'none' }],
-      'no JSON at all',
-      says('observer'),
-    ));
+    const filePath = writeSession(
+      session(
+        content('hello'),
+        says('ai', toolCall('1', 'grep'), toolCall('2', 'grep'), toolCall('3', 'sed')),
+        says('tool', toolResponse('1', 'grep', 'exit code 2'), toolResponse('2', 'grep')),
+        ['content', { content: { speaker: '', blocks: [toolCall('4', 'never')] } }],
+        compressed('the beginning', 3),
+        ['compressed', { itemsCompressed: 9 }],
+        rewind(-1),
+        content('again'),
+        content('and again'),
+        rewind(1.5),
+        ['provider_switch', { provider: 'openai', model: 'gpt-5' }],
+        ['provider_switch', { provider: 'google', model: '' }],
+        ['provider_switch', { provider: '', model: 'none' }],
+        'no JSON at all',
+        says('observer'),
+      ),
+    );
     const stdout = await shown([filePath]);
     expect(beside('Turns', stdout)).toEqual(['human 3 · ai 1 · tool 1 · observer 1 in all']);
     expect(beside('Tools', stdout)).toEqual(['grep  2  1 failed', 'sed   1  1 without an answer']);
     expect(beside('Compressions', stdout)).toEqual(['1 (3 items summed up)']);
     expect(beside('Rewinds', stdout)).toEqual(['1 (2 items taken back)']);
-    expect(beside('Switched', stdout)).toEqual(['2 times, started with anthropic / claude-sonnet', '→ openai / gpt-5 (line 12)', '→ google / gpt-5 (line 13)']);
+    expect(beside('Switched', stdout)).toEqual([
+      '2 times, started with anthropic / claude-sonnet',
+      '→ openai / gpt-5 (line 12)',
+      '→ google / gpt-5 (line 13)',
+    ]);
     expect(beside('Model', stdout)).toEqual(['google / gpt-5']);
     expect(beside('History', stdout)).toEqual(['2 items survive (ai 1 · observer 1)']);
-    for (const line of [5, 7, 8, 14]) expect(stdout).toMatch(new RegExp(`! Line ${line}: malformed \\w+ event, skipping`));
+    for (const line of [5, 7, 8, 14])
+      expect(stdout).toMatch(new RegExp(`! Line ${line}: malformed \\w+ event, skipping`));
     expect(stdout).toContain('! Line 15: failed to parse JSON');
   });
 
@@ -150,13 +190,15 @@ describe('any session file', () => {
 
   test('what a session contains never reaches the terminal as a command to it', async () => {
     const hostile = '\u001b[2J\u001b]0;owned\u0007\u009b31m\u202e\r\n';
-    const filePath = writeSession(session(
-      says(`spy${hostile}`, toolCall('1', `tool${hostile}`)),
-      ['provider_switch', { provider: `p${hostile}`, model: `m${hostile}` }],
-      ['directories_changed', { directories: [`/d${hostile}`] }],
-      sessionEvent(`message${hostile}`),
-      [`type${hostile}`, {}],
-    ));
+    const filePath = writeSession(
+      session(
+        says(`spy${hostile}`, toolCall('1', `tool${hostile}`)),
+        ['provider_switch', { provider: `p${hostile}`, model: `m${hostile}` }],
+        ['directories_changed', { directories: [`/d${hostile}`] }],
+        sessionEvent(`message${hostile}`),
+        [`type${hostile}`, {}],
+      ),
+    );
     const stdout = await shown([filePath]);
     expect(stdout).toContain('message[2J');
     expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
@@ -177,21 +219,30 @@ describe('any session file', () => {
   describe('the real recordings', () => {
     const files = existsSync(RECORDINGS) ? readdirSync(RECORDINGS).filter((name) => name.endsWith('.jsonl')) : [];
 
-    test.skipIf(files.length === 0)('are shown with the turns, tools and times that are in them (needs ../shared/data/sessions)', async () => {
-      for (const name of files) {
-        const filePath = join(RECORDINGS, name);
-        const stdout = await shown([filePath]);
-        const events = eventsOf(filePath) as { type: string; payload: any; ts: string }[];
-        const items = events.filter(({ type }) => type === 'content').map(({ payload }) => payload.content);
-        const turns = ['human', 'ai', 'tool'].map((speaker) => `${speaker} ${items.filter((item) => item.speaker === speaker).length}`);
-        const calls = items.flatMap(({ blocks }) => blocks).filter((block) => block.type === 'tool_call');
-        expect(beside('Session', stdout)).toEqual([events[0]!.payload.sessionId]);
-        expect(beside('Turns', stdout)).toEqual([turns.join(' · ')]);
-        expect(beside('History', stdout)[0]).toContain(`${items.length} items survive`);
-        expect(beside('Tools', stdout).map((row) => Number(/ (\d+)/.exec(row)![1])).reduce((a, b) => a + b)).toBe(calls.length);
-        expect(beside('Duration', stdout)[0]).toContain(events.at(-1)!.ts.slice(11, 19));
-      }
-    });
+    test.skipIf(files.length === 0)(
+      'are shown with the turns, tools and times that are in them (needs ../shared/data/sessions)',
+      async () => {
+        for (const name of files) {
+          const filePath = join(RECORDINGS, name);
+          const stdout = await shown([filePath]);
+          const events = eventsOf(filePath) as { type: string; payload: any; ts: string }[];
+          const items = events.filter(({ type }) => type === 'content').map(({ payload }) => payload.content);
+          const turns = ['human', 'ai', 'tool'].map(
+            (speaker) => `${speaker} ${items.filter((item) => item.speaker === speaker).length}`,
+          );
+          const calls = items.flatMap(({ blocks }) => blocks).filter((block) => block.type === 'tool_call');
+          expect(beside('Session', stdout)).toEqual([events[0]!.payload.sessionId]);
+          expect(beside('Turns', stdout)).toEqual([turns.join(' · ')]);
+          expect(beside('History', stdout)[0]).toContain(`${items.length} items survive`);
+          expect(
+            beside('Tools', stdout)
+              .map((row) => Number(/ (\d+)/.exec(row)![1]))
+              .reduce((a, b) => a + b),
+          ).toBe(calls.length);
+          expect(beside('Duration', stdout)[0]).toContain(events.at(-1)!.ts.slice(11, 19));
+        }
+      },
+    );
   });
 });
 
@@ -246,7 +297,7 @@ describe('where there is no session', () => {
     const text = writeSession('Dear diary,\ntoday nothing happened.\nTomorrow the same.\nAnd so on.\nEnd.\n');
     expect(await refused(text)).toBe(
       `demo: ${text} is not a session: Missing or corrupt session_start event\n` +
-        '  Line 1: failed to parse JSON\n  Line 2: failed to parse JSON\n  Line 3: failed to parse JSON\n  … and 2 more\n',
+        '  Line 1: failed to parse JSON\n  Line 2: failed to parse JSON\n  Line 3: failed to parse JSON\n  … and 1 more\n',
     );
     const headless = writeSession(`${envelope(1, content('who am I?'))}\n`);
     expect(await refused(headless)).toContain('is not a session: Missing or corrupt session_start event');
@@ -259,12 +310,17 @@ describe('where there is no session', () => {
     expect(await refused('/dev/null')).toBe('demo: /dev/null is not a regular file\n');
   });
 
-  test.skipIf(unprivileged === null)('a file that may not be read (needs a user to whom permissions apply)', async () => {
-    const filePath = writeSession(session(content('secret')));
-    spawnSync('chmod', ['000', filePath]);
-    spawnSync('chmod', ['755', dirname(filePath)]);
-    expect(await refused(filePath, unprivileged!)).toContain(`Failed to read file: EACCES: permission denied, open '${filePath}'`);
-  });
+  test.skipIf(unprivileged === null)(
+    'a file that may not be read (needs a user to whom permissions apply)',
+    async () => {
+      const filePath = writeSession(session(content('secret')));
+      spawnSync('chmod', ['000', filePath]);
+      spawnSync('chmod', ['755', dirname(filePath)]);
+      expect(await refused(filePath, unprivileged!)).toContain(
+        `Failed to read file: EACCES: permission denied, open '${filePath}'`,
+      );
+    },
+  );
 
   test('wrong usage is another exit code', async () => {
     for (const args of [[SAMPLE, SAMPLE], ['--fast']]) {
@@ -294,7 +350,8 @@ describe('big files', () => {
     return filePath;
   }
   const plain = (): string => bigSession('plain.jsonl', () => []);
-  const compacted = (): string => bigSession('compacted.jsonl', (i) => (i % 400 === 399 ? [compressed('so far')] : []));
+  const compacted = (): string =>
+    bigSession('compacted.jsonl', (i) => (i % 400 === 399 ? [compressed('so far')] : []));
 
   test('no progress bar in a pipe', async () => {
     const stdout = await shown([plain()]);
@@ -334,7 +391,9 @@ describe('the pass over the lines', async () => {
   const { addLine, newTally } = await moduleOf('tally.mjs');
 
   property.prop([
-    fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('\n', '\r\n', '\ufeff', '')), { maxLength: 40 }),
+    fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('\n', '\r\n', '\ufeff', '')), {
+      maxLength: 40,
+    }),
     fc.integer({ min: 1, max: 40 }),
   ])('gives the same lines whatever the size of its buffer', async (parts, chunkSize) => {
     const bytes = Buffer.from(parts.join('\n'));
@@ -371,14 +430,30 @@ describe('the pass over the lines', async () => {
     },
   );
 
-  property.prop([fc.string({ unit: 'binary' }), fc.json(), fc.jsonValue()])('never stumbles over a line', (text, json, value) => {
-    const tally = newTally();
-    const lines = [text, json, JSON.stringify({ type: 'content', payload: value, ts: value }), JSON.stringify({ type: 'content', payload: { content: { speaker: 'ai', blocks: value } } })];
-    for (const type of ['session_start', 'compressed', 'rewind', 'provider_switch', 'session_event', '__proto__', 'toString']) {
-      lines.push(JSON.stringify({ type, payload: value }));
-    }
-    for (const line of lines) addLine(tally, line);
-    expect(tally.lines).toBe(lines.length);
-    expect(tally.turns.get('ai')).toBeGreaterThanOrEqual(1);
-  });
+  property.prop([fc.string({ unit: 'binary' }), fc.json(), fc.jsonValue()])(
+    'never stumbles over a line',
+    (text, json, value) => {
+      const tally = newTally();
+      const lines = [
+        text,
+        json,
+        JSON.stringify({ type: 'content', payload: value, ts: value }),
+        JSON.stringify({ type: 'content', payload: { content: { speaker: 'ai', blocks: value } } }),
+      ];
+      for (const type of [
+        'session_start',
+        'compressed',
+        'rewind',
+        'provider_switch',
+        'session_event',
+        '__proto__',
+        'toString',
+      ]) {
+        lines.push(JSON.stringify({ type, payload: value }));
+      }
+      for (const line of lines) addLine(tally, line);
+      expect(tally.lines).toBe(lines.length);
+      expect(tally.turns.get('ai')).toBeGreaterThanOrEqual(1);
+    },
+  );
 });

@@ -14,11 +14,16 @@ async function recorded(record: (recorder: Recorder) => void): Promise<string[]>
   return linesOf(pathOf(recorder)).slice(2);
 }
 
-/** The line of one event, and the same made by `JSON.stringify` around the payload. */
-async function lineOf(type: string, payload: unknown): Promise<{ line: string; expected: string }> {
-  const [line] = await recorded((recorder) => recorder.enqueue(type, payload));
-  const { ts } = JSON.parse(line!);
-  return { line: `${line}\n`, expected: lineText(3, ts, type, payload) };
+/** Records each event of a table and compares its line with what `JSON.stringify` makes around the payload. */
+async function expectStringified(events: [type: string, payload: unknown, why?: string][]): Promise<string[]> {
+  const lines = await recorded((recorder) => {
+    for (const [type, payload] of events) recorder.enqueue(type, payload);
+  });
+  expect(lines).toHaveLength(events.length);
+  for (const [i, [type, payload, why = type]] of events.entries()) {
+    expect(`${lines[i]}\n`, why).toBe(lineText(3 + i, JSON.parse(lines[i]!).ts, type, payload));
+  }
+  return lines;
 }
 
 describe('the envelope', () => {
@@ -58,16 +63,24 @@ describe('the envelope', () => {
     expect(records.map((record) => record.type)).toEqual(['session_start', 'session_event', 'content', 'provider_switch', 'directories_changed']);
   });
 
-  test.for<[string, (recorder: Recorder) => void, unknown]>([
-    ['content', (r) => r.recordContent(said('x')), { content: said('x') }],
-    ['compressed', (r) => r.recordCompressed(said('sum', 'ai'), 12), { summary: said('sum', 'ai'), itemsCompressed: 12 }],
-    ['rewind', (r) => r.recordRewind(1.5), { itemsRemoved: 1.5 }],
-    ['provider_switch', (r) => r.recordProviderSwitch('p2', 'm2'), { provider: 'p2', model: 'm2' }],
-    ['session_event', (r) => r.recordSessionEvent('warning', 'careful'), { severity: 'warning', message: 'careful' }],
-    ['directories_changed', (r) => r.recordDirectoriesChanged(['/a', '/b']), { directories: ['/a', '/b'] }],
-  ])('the method for %s writes exactly its payload', async ([type, record, payload]) => {
-    const [line] = await recorded(record);
-    expect(`${line}\n`).toBe(lineText(3, JSON.parse(line!).ts, type, payload));
+  test('the method of each event writes exactly its payload', async () => {
+    const lines = await recorded((recorder) => {
+      recorder.recordContent(said('x'));
+      recorder.recordCompressed(said('sum', 'ai'), 12);
+      recorder.recordRewind(1.5);
+      recorder.recordProviderSwitch('p2', 'm2');
+      recorder.recordSessionEvent('warning', 'careful');
+      recorder.recordDirectoriesChanged(['/a', '/b']);
+    });
+    const expected: [string, unknown][] = [
+      ['content', { content: said('x') }],
+      ['compressed', { summary: said('sum', 'ai'), itemsCompressed: 12 }],
+      ['rewind', { itemsRemoved: 1.5 }],
+      ['provider_switch', { provider: 'p2', model: 'm2' }],
+      ['session_event', { severity: 'warning', message: 'careful' }],
+      ['directories_changed', { directories: ['/a', '/b'] }],
+    ];
+    expect(lines.map((line) => `${line}\n`)).toEqual(expected.map(([type, payload], i) => lineText(3 + i, JSON.parse(lines[i]!).ts, type, payload)));
   });
 
   test('the header of a recorded file is the config and the start time', async () => {
@@ -76,15 +89,14 @@ describe('the envelope', () => {
     expect(await readSessionHeader(path)).toEqual({ sessionId: 'head', projectHash: 'a3f5c1', workspaceDirs: [], provider: 'anthropic', model: 'model-1', startTime: start!.ts });
   });
 
-  test.prop([fc.string({ minLength: 1, unit: 'binary' })], { numRuns: 60 })('any non-empty type is written as it is, and its record survives', async (type) => {
-    const { line, expected } = await lineOf(type, { n: 1 });
-    expect(line).toBe(expected);
+  test('a type with quotes, separators or half a character in it is one line all the same', async () => {
+    const types = ['say "hi"', 'back\\slash', 'line\nbreak', 'half \ud83d', '\udc00\ud800', '\u2028type\u2029', '__proto__', 'x-usage'];
+    await expectStringified(types.map((type) => [type, { n: 1 }]));
   });
 
-  test.for(['say "hi"', 'back\\slash', 'line\nbreak', 'half \ud83d', '\udc00\ud800', '\u2028type\u2029', '__proto__', 'x-usage'])('a type like %j', async (type) => {
-    const { line, expected } = await lineOf(type, { n: 1 });
-    expect(line).toBe(expected);
-    expect(line.indexOf('\n')).toBe(line.length - 1);
+  const codeUnits = fc.array(fc.oneof(fc.integer({ min: 0, max: 0xffff }), fc.integer({ min: 0xd800, max: 0xdfff })), { minLength: 1, maxLength: 8 });
+  test.prop([codeUnits], { numRuns: 60 })('any non-empty type is written as it is, and its record survives', async (units) => {
+    await expectStringified([[String.fromCharCode(...units), { n: 1 }]]);
   });
 
   test('a type the addon has never heard of leaves the rest of the session readable', async () => {
@@ -99,35 +111,34 @@ describe('the envelope', () => {
 });
 
 describe('a payload is what JSON.stringify makes of it', () => {
-  const when = new Date(Date.UTC(2026, 0, 2));
-  test.for<[string, unknown]>([
-    ['toJSON', { a: { toJSON: () => ({ deep: [1, undefined] }) }, when }],
-    ['a payload with toJSON', { toJSON: () => 'just this' }],
-    ['undefined, functions and symbols in objects', { gone: undefined, f: () => 1, s: Symbol('s'), kept: null }],
-    ['undefined in arrays and holes', [undefined, () => 1, , 2]],
-    ['numbers that JSON has not', [NaN, Infinity, -Infinity, -0, 1e21, 1e-7, 0.1 + 0.2, 2 ** 53 + 2]],
-    ['boxed values', [Object('s'), Object(1), Object(false)]],
-    ['keys in their order, integers first', { b: 1, 2: 1, a: 1, 1: 1, __proto__: null, ['__proto__']: 'own' }],
-    ['lone surrogates', { '\ud800': '\udfff', pair: '\ud83d\ude00', reversed: '\ude00\ud83d' }],
-    ['line separators in values and keys', { 'k\u2028': 'v\u2029', array: ['\u2028\u2029', 'plain'] }],
-    ['what only looks like an escaped separator', { text: '\\u2028', more: '\\\\u2029', mixed: '\\\u2028' }],
-    ['control characters', String.fromCharCode(...Array.from({ length: 0x20 }, (_, i) => i), 0x7f, 0x85)],
-    ['a byte order mark inside', '\ufeff'],
-    ['a string', 'text'], ['a number', 4], ['null', null], ['a boolean', true], ['an empty object', {}], ['an array', []],
-    ['a map and a typed array', [new Map([[1, 2]]), new Uint8Array([1, 2])]],
-  ])('%s', async ([, payload]) => {
-    const { line, expected } = await lineOf('note', payload);
-    expect(line).toBe(expected);
+  test('whatever JSON.stringify treats in its own way', async () => {
+    await expectStringified([
+      ['note', { a: { toJSON: () => ({ deep: [1, undefined] }) }, when: new Date(Date.UTC(2026, 0, 2)) }, 'toJSON'],
+      ['note', { toJSON: () => 'just this' }, 'a payload with toJSON'],
+      ['note', { gone: undefined, f: () => 1, s: Symbol('s'), kept: null }, 'undefined, functions and symbols in objects'],
+      ['note', [undefined, () => 1, , 2], 'undefined in arrays and holes'],
+      ['note', [NaN, Infinity, -Infinity, -0, 1e21, 1e-7, 0.1 + 0.2, 2 ** 53 + 2], 'numbers that JSON has not'],
+      ['note', [Object('s'), Object(1), Object(false)], 'boxed values'],
+      ['note', { b: 1, 2: 1, a: 1, 1: 1, ['__proto__']: 'own' }, 'keys in their order, integers first'],
+      ['note', { '\ud800': '\udfff', pair: '\ud83d\ude00', reversed: '\ude00\ud83d' }, 'lone surrogates'],
+      ['note', { 'k\u2028': 'v\u2029', array: ['\u2028\u2029', 'plain'] }, 'line separators in values and keys'],
+      ['note', { text: '\\u2028', more: '\\\\u2029', mixed: '\\\u2028' }, 'what only looks like an escaped separator'],
+      ['note', String.fromCharCode(...Array.from({ length: 0x20 }, (_, i) => i), 0x7f, 0x85), 'control characters'],
+      ['note', '\ufeff', 'a byte order mark'],
+      ['note', [new Map([[1, 2]]), new Uint8Array([1, 2])], 'a map and a typed array'],
+      ...['text', '', 4, null, true, {}, []].map((payload): [string, unknown, string] => ['note', payload, `the payload ${JSON.stringify(payload)}`]),
+    ]);
   });
 
-  test.for<[string, unknown]>([['undefined', undefined], ['a function', () => 1], ['a symbol', Symbol('s')], ['a toJSON without a result', { toJSON: () => undefined }]])(
-    'a payload that is %s leaves no payload key, as in JSON.stringify',
-    async ([, payload]) => {
-      const { line, expected } = await lineOf('note', payload);
-      expect(line).toBe(expected);
-      expect(line).toMatch(/"type":"note"\}\n$/);
-    },
-  );
+  test('a payload that JSON.stringify leaves out leaves no payload key', async () => {
+    const lines = await expectStringified([
+      ['note', undefined, 'undefined'],
+      ['note', () => 1, 'a function'],
+      ['note', Symbol('s'), 'a symbol'],
+      ['note', { toJSON: () => undefined }, 'a toJSON without a result'],
+    ]);
+    for (const line of lines) expect(line).toMatch(/"type":"note"\}$/);
+  });
 
   test('separators never stand in the file as they are: other tools would split there', async () => {
     const path = await recordedSession({ sessionId: 'a\u2028b', model: '\u2029' });
@@ -168,19 +179,21 @@ describe('what JSON.stringify refuses', () => {
   const cycle: { list: unknown[]; name: string } = { list: [], name: 'cycle' };
   cycle.list.push({ back: cycle });
 
-  test.for<[string, unknown]>([['a cycle', cycle], ['a BigInt', { n: [1n] }], ['a BigInt as payload', 2n]])('%s throws the same error and takes no seq', async ([, payload]) => {
-    let expected: unknown;
-    try {
-      JSON.stringify(payload);
-    } catch (error) {
-      expected = error;
+  test('a cycle or a BigInt throws the same error and takes no seq', async () => {
+    for (const payload of [cycle, { n: [1n] }, 2n]) {
+      let expected: unknown;
+      try {
+        JSON.stringify(payload);
+      } catch (error) {
+        expected = error;
+      }
+      expect(expected).toBeInstanceOf(TypeError);
+      const lines = await recorded((recorder) => {
+        expect(() => recorder.enqueue('note', payload)).toThrow(expected as Error);
+        recorder.enqueue('next', {});
+      });
+      expect(lines.map((line) => JSON.parse(line).seq)).toEqual([3]);
     }
-    expect(expected).toBeInstanceOf(TypeError);
-    const lines = await recorded((recorder) => {
-      expect(() => recorder.enqueue('note', payload)).toThrow(expected as Error);
-      recorder.enqueue('next', {});
-    });
-    expect(lines.map((line) => JSON.parse(line).seq)).toEqual([3]);
   });
 
   test('an exception from toJSON or a getter comes through as it is', async () => {

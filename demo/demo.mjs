@@ -4,143 +4,160 @@
  *
  * Exit codes: 0 it was shown, 1 there is no session to show, 2 wrong usage.
  */
-import { spawn } from 'node:child_process'
-import { stat } from 'node:fs/promises'
-import { freemem } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { getHeapStatistics } from 'node:v8'
-import { coloursFor, fileSize, printable } from './format.mjs'
-import { lineBatches } from './lines.mjs'
-import { progressOn } from './progress.mjs'
-import { recordAnew } from './record.mjs'
-import { summary } from './summary.mjs'
-import { addLine, newTally } from './tally.mjs'
+import { spawn } from 'node:child_process';
+import { stat } from 'node:fs/promises';
+import { freemem } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { getHeapStatistics } from 'node:v8';
+import { coloursFor, fileSize, printable } from './format.mjs';
+import { lineBatches } from './lines.mjs';
+import { progressOn } from './progress.mjs';
+import { recordAnew } from './record.mjs';
+import { summary } from './summary.mjs';
+import { addLine, newTally } from './tally.mjs';
 
-const SAMPLE = join(dirname(fileURLToPath(import.meta.url)), 'sample.jsonl')
+const SAMPLE = join(dirname(fileURLToPath(import.meta.url)), 'sample.jsonl');
 const USAGE = `Usage: npm run demo              record a sample session anew and replay it
        npm run demo -- FILE      replay a session file
-`
+`;
 
 /** What is told to the person who asked, without a stack. */
 class Complaint extends Error {
   constructor(message, exitCode = 1) {
-    super(message)
-    this.exitCode = exitCode
+    super(message);
+    this.exitCode = exitCode;
   }
 }
 
 async function main(args) {
-  if (args.includes('--help') || args.includes('-h')) return void process.stdout.write(USAGE)
-  if (args.length > 1) throw new Complaint(`one file at a time, please\n\n${USAGE}`, 2)
-  if (args[0]?.startsWith('-')) throw new Complaint(`there is no option ${printable(args[0])}\n\n${USAGE}`, 2)
+  if (args.includes('--help') || args.includes('-h')) return void process.stdout.write(USAGE);
+  if (args.length > 1) throw new Complaint(`one file at a time, please\n\n${USAGE}`, 2);
+  if (args[0]?.startsWith('-')) throw new Complaint(`there is no option ${printable(args[0])}\n\n${USAGE}`, 2);
 
-  const { replaySession, SessionRecordingService } = await addon()
-  const [file] = args
-  const filePath = file === undefined ? await recordAnew(SessionRecordingService, SAMPLE) : resolve(callersDirectory(), file)
-  const size = await sizeOfSession(filePath)
-  if (needsLargerHeap(size)) return startAgainWithLargerHeap(args, size)
+  const { replaySession, SessionRecordingService } = await addon();
+  const [file] = args;
+  const filePath =
+    file === undefined ? await recordAnew(SessionRecordingService, SAMPLE) : resolve(callersDirectory(), file);
+  const size = await sizeOfSession(filePath);
+  if (needsLargerHeap(size)) return startAgainWithLargerHeap(args, size);
 
-  const shown = await show(filePath, size, replaySession)
-  const title = file === undefined ? 'The sample session, recorded a moment ago' : 'A session'
-  process.stdout.write(`\n${summary({ title, ...shown }, coloursFor(process.stdout), process.stdout.columns ?? 120)}`)
+  const shown = await show(filePath, size, replaySession);
+  const title = file === undefined ? 'The sample session, recorded a moment ago' : 'A session';
+  process.stdout.write(
+    `\n${summary({ title, ...shown }, coloursFor(process.stdout), process.stdout.columns ?? 120)}`,
+  );
 }
 
 async function show(filePath, size, replaySession) {
-  const progress = progressOn(process.stderr, size)
-  const replaying = progress('replaying')
-  const started = performance.now()
-  const replay = await replaySession(filePath, undefined, { auditTrail: true, onProgress: ({ bytes }) => replaying.at(bytes) })
-  const replayMs = performance.now() - started
-  replaying.done()
-  if (!replay.ok) throw new Complaint(refusal(filePath, replay))
-  return { filePath, size, replay, replayMs, tally: await tallyOf(filePath, progress('counting')) }
+  const progress = progressOn(process.stderr, size);
+  const replaying = progress('replaying');
+  const started = performance.now();
+  const replay = await replaySession(filePath, undefined, {
+    auditTrail: true,
+    onProgress: ({ bytes }) => replaying.at(bytes),
+  });
+  const replayMs = performance.now() - started;
+  replaying.done();
+  if (!replay.ok) throw new Complaint(refusal(filePath, replay));
+  return { filePath, size, replay, replayMs, tally: await tallyOf(filePath, progress('counting')) };
 }
 
 async function tallyOf(filePath, progress) {
-  const tally = newTally()
+  const tally = newTally();
   try {
     for await (const { lines, tooLong, bytes } of lineBatches(filePath)) {
-      for (const line of lines) addLine(tally, line)
-      tally.tooLong += tooLong
-      progress.at(bytes)
+      for (const line of lines) addLine(tally, line);
+      tally.tooLong += tooLong;
+      progress.at(bytes);
     }
   } finally {
-    progress.done()
+    progress.done();
   }
-  return tally
+  return tally;
 }
 
 /** Says what is there instead, if it can't be a session. */
 async function sizeOfSession(filePath) {
-  const shown = printable(filePath, 1000)
+  const shown = printable(filePath, 1000);
   const found = await stat(filePath).catch((error) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') throw new Complaint(`there is no file ${shown}`)
-    throw new Complaint(`can't look at ${shown}: ${error.message}`)
-  })
-  if (found.isDirectory()) throw new Complaint(`${shown} is a directory; name a session file in it`)
-  if (!found.isFile()) throw new Complaint(`${shown} is not a regular file`)
-  if (found.size === 0) throw new Complaint(`${shown} is empty: there is no session in it`)
-  return found.size
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') throw new Complaint(`there is no file ${shown}`);
+    throw new Complaint(`can't look at ${shown}: ${error.message}`);
+  });
+  if (found.isDirectory()) throw new Complaint(`${shown} is a directory; name a session file in it`);
+  if (!found.isFile()) throw new Complaint(`${shown} is not a regular file`);
+  if (found.size === 0) throw new Complaint(`${shown} is empty: there is no session in it`);
+  return found.size;
 }
 
 function refusal(filePath, { error, warnings }) {
-  const shown = printable(filePath, 1000)
-  if (error.startsWith('Failed to read file')) return printable(error, 1000)
-  const details = warnings.slice(0, 3).map((warning) => `\n  ${printable(warning)}`)
-  if (warnings.length > 3) details.push(`\n  … and ${warnings.length - 3} more`)
-  return `${shown} is not a session: ${printable(error)}${details.join('')}`
+  const shown = printable(filePath, 1000);
+  if (error.startsWith('Failed to read file')) return printable(error, 1000);
+  const details = warnings.slice(0, 3).map((warning) => `\n  ${printable(warning)}`);
+  if (warnings.length > 3) details.push(`\n  … and ${warnings.length - 3} more`);
+  return `${shown} is not a session: ${printable(error)}${details.join('')}`;
 }
 
 async function addon() {
   try {
-    return await import('../index.mjs')
+    return await import('../index.mjs');
   } catch (error) {
-    throw new Complaint(`the addon can't be loaded; "npm run demo" builds it first.\n${error.message}`)
+    throw new Complaint(`the addon can't be loaded; "npm run demo" builds it first.\n${error.message}`);
   }
 }
 
 /** npm changes to the project's directory; a relative path means the one where the person is. */
 function callersDirectory() {
-  const { npm_lifecycle_event: script, INIT_CWD: directory } = process.env
-  return script === 'demo' && directory ? directory : process.cwd()
+  const { npm_lifecycle_event: script, INIT_CWD: directory } = process.env;
+  return script === 'demo' && directory ? directory : process.cwd();
 }
 
 /**
  * The history that survives becomes JavaScript objects, and those of a session of a gigabyte may need more than the
  * heap that V8 allows itself. The limit can only be set at the start of a process.
  */
-const HEAP_PER_BYTE = 4
-const LARGER_HEAP = '--max-old-space-size='
+const HEAP_PER_BYTE = 4;
+const LARGER_HEAP = '--max-old-space-size=';
 
 function needsLargerHeap(size) {
-  const limit = getHeapStatistics().heap_size_limit
-  return size * HEAP_PER_BYTE > limit && !process.execArgv.some((arg) => arg.startsWith(LARGER_HEAP)) && freemem() > limit
+  const limit = getHeapStatistics().heap_size_limit;
+  return (
+    size * HEAP_PER_BYTE > limit &&
+    !process.execArgv.some((arg) => arg.startsWith(LARGER_HEAP)) &&
+    freemem() > limit
+  );
 }
 
 function startAgainWithLargerHeap(args, size) {
-  const mebibytes = Math.floor(Math.min(size * HEAP_PER_BYTE, freemem() * 0.8) / (1 << 20))
-  const child = spawn(process.execPath, [...process.execArgv, `${LARGER_HEAP}${mebibytes}`, fileURLToPath(import.meta.url), ...args], { stdio: 'inherit' })
+  const mebibytes = Math.floor(Math.min(size * HEAP_PER_BYTE, freemem() * 0.8) / (1 << 20));
+  const child = spawn(
+    process.execPath,
+    [...process.execArgv, `${LARGER_HEAP}${mebibytes}`, fileURLToPath(import.meta.url), ...args],
+    { stdio: 'inherit' },
+  );
   return new Promise((done, failed) => {
-    child.once('error', failed)
+    child.once('error', failed);
     child.once('exit', (code, signal) => {
-      process.exitCode = code ?? 1
-      if (signal !== null) process.stderr.write(`demo: ended by ${signal}; a history of up to ${fileSize(size)} may be more than the memory here holds\n`)
-      done()
-    })
-  })
+      process.exitCode = code ?? 1;
+      if (signal !== null)
+        process.stderr.write(
+          `demo: ended by ${signal}; a history of up to ${fileSize(size)} may be more than the memory here holds\n`,
+        );
+      done();
+    });
+  });
 }
 
 // A reader that has seen enough (`npm run demo | head -3`) is no error.
 process.stdout.on('error', (error) => {
-  if (error.code === 'EPIPE') process.exit(0)
-  throw error
-})
+  if (error.code === 'EPIPE') process.exit(0);
+  throw error;
+});
 
 try {
-  await main(process.argv.slice(2))
+  await main(process.argv.slice(2));
 } catch (error) {
-  if (!(error instanceof Complaint)) throw error
-  process.stderr.write(`${coloursFor(process.stderr).red('demo:')} ${error.message}\n`)
-  process.exitCode = error.exitCode
+  if (!(error instanceof Complaint)) throw error;
+  process.stderr.write(`${coloursFor(process.stderr).red('demo:')} ${error.message}\n`);
+  process.exitCode = error.exitCode;
 }

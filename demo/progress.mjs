@@ -1,8 +1,8 @@
 /** A progress bar for files that take a moment, on the terminal; nothing where nobody watches. */
-import cliProgress from 'cli-progress'
-import { fileSize } from './format.mjs'
+import cliProgress from 'cli-progress';
+import { fileSize } from './format.mjs';
 
-const WORTH_A_BAR = 16 << 20
+const WORTH_A_BAR = 16 << 20;
 
 /**
  * @param {NodeJS.WriteStream} stream
@@ -10,7 +10,7 @@ const WORTH_A_BAR = 16 << 20
  * @returns {(task: string) => { at(bytes: number): void, done(): void }} a bar for each task, one at a time
  */
 export function progressOn(stream, size) {
-  if (stream.isTTY !== true || size < WORTH_A_BAR) return () => ({ at() {}, done() {} })
+  if (stream.isTTY !== true || size < WORTH_A_BAR) return () => ({ at() {}, done() {} });
   return (task) => {
     const bar = new cliProgress.SingleBar({
       stream,
@@ -21,11 +21,11 @@ export function progressOn(stream, size) {
       hideCursor: true,
       clearOnComplete: true,
       linewrap: false,
-    })
-    bar.start(size, 0, { done: fileSize(0) })
+    });
+    bar.start(size, 0, { done: fileSize(0) });
     return {
       at: (bytes) => bar.update(Math.min(bytes, size), { done: fileSize(bytes) }),
       done: () => bar.stop(),
-    }
-  }
+    };
+  };
 }

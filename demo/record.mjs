@@ -4,10 +4,10 @@
  * A session of six minutes should not take six minutes to record, so the clock that the recorder reads
  * (`Date.now`) is moved to where each event of the sample stood, and put back afterwards.
  */
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { lineBatches } from './lines.mjs'
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { lineBatches } from './lines.mjs';
 
 /**
  * @param {typeof import('../index.mjs').SessionRecordingService} SessionRecordingService
@@ -15,60 +15,67 @@ import { lineBatches } from './lines.mjs'
  * @returns {Promise<string>} the path of the new recording, in a temporary directory of its own
  */
 export async function recordAnew(SessionRecordingService, samplePath) {
-  const [start, ...events] = await readEvents(samplePath)
-  const chatsDir = await mkdtemp(join(tmpdir(), 'session-tape-demo-'))
-  const clock = moveClockFrom(start.ts)
+  const [start, ...events] = await readEvents(samplePath);
+  const chatsDir = await mkdtemp(join(tmpdir(), 'session-tape-demo-'));
+  const clock = moveClockFrom(start.ts);
   try {
-    const { sessionId, projectHash, workspaceDirs, provider, model } = start.payload
-    const service = new SessionRecordingService({ sessionId, projectHash, workspaceDirs, provider, model, chatsDir })
+    const { sessionId, projectHash, workspaceDirs, provider, model } = start.payload;
+    const service = new SessionRecordingService({
+      sessionId,
+      projectHash,
+      workspaceDirs,
+      provider,
+      model,
+      chatsDir,
+    });
     for (const event of events) {
-      clock.moveTo(event.ts)
-      record(service, event)
+      clock.moveTo(event.ts);
+      record(service, event);
     }
-    await service.flush()
-    const filePath = service.getFilePath()
-    await service.dispose()
-    if (filePath === null) throw new Error('the recorder could not write; is the temporary directory writable?')
-    return filePath
+    await service.flush();
+    const filePath = service.getFilePath();
+    await service.dispose();
+    if (filePath === null) throw new Error('the recorder could not write; is the temporary directory writable?');
+    return filePath;
   } finally {
-    clock.putBack()
+    clock.putBack();
   }
 }
 
 async function readEvents(path) {
-  const events = []
+  const events = [];
   for await (const { lines } of lineBatches(path)) {
-    for (const line of lines) if (line.trim() !== '') events.push(JSON.parse(line))
+    for (const line of lines) if (line.trim() !== '') events.push(JSON.parse(line));
   }
-  return events
+  return events;
 }
 
 /** Each event by the method that a CLI would call for it. */
 function record(service, { type, payload }) {
   switch (type) {
     case 'content':
-      return service.recordContent(payload.content)
+      return service.recordContent(payload.content);
     case 'compressed':
-      return service.recordCompressed(payload.summary, payload.itemsCompressed)
+      return service.recordCompressed(payload.summary, payload.itemsCompressed);
     case 'rewind':
-      return service.recordRewind(payload.itemsRemoved)
+      return service.recordRewind(payload.itemsRemoved);
     case 'provider_switch':
-      return service.recordProviderSwitch(payload.provider, payload.model)
+      return service.recordProviderSwitch(payload.provider, payload.model);
     case 'session_event':
-      return service.recordSessionEvent(payload.severity, payload.message)
+      return service.recordSessionEvent(payload.severity, payload.message);
     case 'directories_changed':
-      return service.recordDirectoriesChanged(payload.directories)
+      return service.recordDirectoriesChanged(payload.directories);
     default:
-      return service.enqueue(type, payload)
+      return service.enqueue(type, payload);
   }
 }
 
 function moveClockFrom(firstTs) {
-  const realNow = Date.now
-  let now = Date.parse(firstTs)
-  Date.now = () => now
+  const realNow = Date.now;
+  let now = Date.parse(firstTs);
+  Date.now = () => now;
   return {
     moveTo: (ts) => void (now = Date.parse(ts)),
     putBack: () => void (Date.now = realNow),
-  }
+  };
 }

@@ -1,16 +1,16 @@
 /**
  * A session on one page. Takes what replay and the tally found, gives text; it neither reads nor prints.
  */
-import { count, duration, elapsed, fileSize, moment, plural, printable } from './format.mjs'
-import { countTurn } from './tally.mjs'
+import { count, duration, elapsed, fileSize, moment, plural, printable } from './format.mjs';
+import { countTurn } from './tally.mjs';
 
-const LABEL = 14
-const SPEAKERS = ['human', 'ai', 'tool']
-const MOST_TOOLS = 15
-const MOST_EVENTS = 20
-const MOST_WARNINGS = 20
-const MOST_SWITCHES = 8
-const MOST_DIRECTORIES = 6
+const LABEL = 14;
+const SPEAKERS = ['human', 'ai', 'tool'];
+const MOST_TOOLS = 15;
+const MOST_EVENTS = 20;
+const MOST_WARNINGS = 20;
+const MOST_SWITCHES = 8;
+const MOST_DIRECTORIES = 6;
 
 /**
  * @param {object} session
@@ -24,135 +24,156 @@ const MOST_DIRECTORIES = 6
  * @param {number} width of the terminal, in columns
  */
 export function summary(session, colour, width) {
-  const sections = [about, talk, events, warnings].map((section) => section(session, colour, width - 2))
-  const head = `${colour.bold(session.title)}\n${colour.dim(printable(session.filePath, 1000))}\n`
-  const body = sections.filter((rows) => rows.length > 0).map((rows) => rows.map((row) => `  ${row}\n`).join(''))
-  return [head, ...body, foot(session, colour)].join('\n')
+  const sections = [about, talk, events, warnings].map((section) => section(session, colour, width - 2));
+  const head = `${colour.bold(session.title)}\n${colour.dim(printable(session.filePath, 1000))}\n`;
+  const body = sections.filter((rows) => rows.length > 0).map((rows) => rows.map((row) => `  ${row}\n`).join(''));
+  return [head, ...body, foot(session, colour)].join('\n');
 }
 
 function about({ replay, tally }, colour) {
-  const { metadata } = replay
+  const { metadata } = replay;
   return [
     row('Session', colour.cyan(printable(metadata.sessionId)), colour),
     row('Project', printable(metadata.projectHash), colour),
-    ...list('Directories', metadata.workspaceDirs.map((dir) => printable(dir)), MOST_DIRECTORIES, colour),
+    ...list(
+      'Directories',
+      metadata.workspaceDirs.map((dir) => printable(dir)),
+      MOST_DIRECTORIES,
+      colour,
+    ),
     ...times(metadata, tally, colour),
     row('Model', colour.cyan(model(metadata)), colour),
     ...switches(tally, colour),
-  ]
+  ];
 }
 
 function times({ startTime }, { firstTs, lastTs }, colour) {
-  const started = moment(startTime) ? startTime : firstTs
-  if (started === null || lastTs === null) return [row('Started', colour.dim('not recorded'), colour)]
-  const ms = Date.parse(lastTs) - Date.parse(started)
-  const length = ms < 0 ? colour.dim('unknown: the clock was put back') : `${duration(ms)} ${colour.dim(`(until ${moment(lastTs)})`)}`
-  return [row('Started', moment(started), colour), row('Duration', length, colour)]
+  const started = moment(startTime) ? startTime : firstTs;
+  if (started === null || lastTs === null) return [row('Started', colour.dim('not recorded'), colour)];
+  const ms = Date.parse(lastTs) - Date.parse(started);
+  const length =
+    ms < 0
+      ? colour.dim('unknown: the clock was put back')
+      : `${duration(ms)} ${colour.dim(`(until ${moment(lastTs)})`)}`;
+  return [row('Started', moment(started), colour), row('Duration', length, colour)];
 }
 
 function switches({ switchCount, switches, startedWith }, colour) {
-  if (switchCount === 0) return []
-  const shown = switches.slice(0, MOST_SWITCHES)
-  const rows = [`${plural(switchCount, 'time')}, started with ${model(startedWith ?? {})}`]
-  for (const to of shown) rows.push(`→ ${model(to)} ${colour.dim(`(line ${count(to.line)})`)}`)
-  if (switchCount > shown.length) rows.push(colour.dim(`… and ${plural(switchCount - shown.length, 'more switch', 'more switches')}`))
-  return rowsUnder('Switched', rows, colour)
+  if (switchCount === 0) return [];
+  const shown = switches.slice(0, MOST_SWITCHES);
+  const rows = [`${plural(switchCount, 'time')}, started with ${model(startedWith ?? {})}`];
+  for (const to of shown) rows.push(`→ ${model(to)} ${colour.dim(`(line ${count(to.line)})`)}`);
+  if (switchCount > shown.length)
+    rows.push(colour.dim(`… and ${plural(switchCount - shown.length, 'more switch', 'more switches')}`));
+  return rowsUnder('Switched', rows, colour);
 }
 
 function talk({ replay, tally }, colour) {
   return [
-    row('Turns', `${turns(tally.turns, colour)}${tally.compressions + tally.rewinds > 0 ? colour.dim(' in all') : ''}`, colour),
+    row(
+      'Turns',
+      `${turns(tally.turns, colour)}${tally.compressions + tally.rewinds > 0 ? colour.dim(' in all') : ''}`,
+      colour,
+    ),
     ...tools(tally.tools, colour),
     row('Compressions', happened(tally.compressions, tally.itemsCompressed, 'summed up', colour), colour),
     row('Rewinds', happened(tally.rewinds, tally.itemsRewound, 'taken back', colour), colour),
     row('History', history(replay.history, colour), colour),
-  ]
+  ];
 }
 
 function turns(bySpeaker, colour) {
-  if (bySpeaker.size === 0) return colour.dim('none')
-  const others = [...bySpeaker.keys()].filter((speaker) => !SPEAKERS.includes(speaker))
-  const names = [...SPEAKERS.filter((speaker) => bySpeaker.has(speaker)), ...others.slice(0, 5)]
-  return names.map((speaker) => `${printable(speaker, 40)} ${colour.bold(count(bySpeaker.get(speaker)))}`).join(' · ')
+  if (bySpeaker.size === 0) return colour.dim('none');
+  const others = [...bySpeaker.keys()].filter((speaker) => !SPEAKERS.includes(speaker));
+  const names = [...SPEAKERS.filter((speaker) => bySpeaker.has(speaker)), ...others.slice(0, 5)];
+  return names
+    .map((speaker) => `${printable(speaker, 40)} ${colour.bold(count(bySpeaker.get(speaker)))}`)
+    .join(' · ');
 }
 
 /** A table: the most used first, failures in red. */
 function tools(byName, colour) {
-  if (byName.size === 0) return [row('Tools', colour.dim('none used'), colour)]
-  const sorted = [...byName].sort(([a, x], [b, y]) => y.calls - x.calls || (a < b ? -1 : 1))
-  const shown = sorted.slice(0, MOST_TOOLS).map(([name, tool]) => ({ name: printable(name, 40), ...tool }))
-  const names = Math.max(...shown.map(({ name }) => name.length))
-  const numbers = Math.max(...shown.map(({ calls }) => count(calls).length))
+  if (byName.size === 0) return [row('Tools', colour.dim('none used'), colour)];
+  const sorted = [...byName].sort(([a, x], [b, y]) => y.calls - x.calls || (a < b ? -1 : 1));
+  const shown = sorted.slice(0, MOST_TOOLS).map(([name, tool]) => ({ name: printable(name, 40), ...tool }));
+  const names = Math.max(...shown.map(({ name }) => name.length));
+  const numbers = Math.max(...shown.map(({ calls }) => count(calls).length));
   const rows = shown.map(({ name, ...tool }) => {
-    const text = `${name.padEnd(names)}  ${colour.bold(count(tool.calls).padStart(numbers))}`
-    return [text, ...toolTroubles(tool, colour)].join('  ')
-  })
-  if (sorted.length > shown.length) rows.push(colour.dim(`… and ${plural(sorted.length - shown.length, 'more tool')}`))
-  return rowsUnder('Tools', rows, colour)
+    const text = `${name.padEnd(names)}  ${colour.bold(count(tool.calls).padStart(numbers))}`;
+    return [text, ...toolTroubles(tool, colour)].join('  ');
+  });
+  if (sorted.length > shown.length)
+    rows.push(colour.dim(`… and ${plural(sorted.length - shown.length, 'more tool')}`));
+  return rowsUnder('Tools', rows, colour);
 }
 
 function toolTroubles({ calls, responses, failures }, colour) {
-  const unanswered = calls - responses
+  const unanswered = calls - responses;
   return [
     failures > 0 && colour.red(`${count(failures)} failed`),
     unanswered > 0 && colour.yellow(`${count(unanswered)} without an answer`),
     unanswered < 0 && colour.dim(`${count(-unanswered)} answers without a call`),
-  ].filter(Boolean)
+  ].filter(Boolean);
 }
 
 const happened = (times, items, how, colour) =>
-  times === 0 ? colour.dim('none') : `${colour.bold(count(times))} ${colour.dim(`(${plural(items, 'item')} ${how})`)}`
+  times === 0
+    ? colour.dim('none')
+    : `${colour.bold(count(times))} ${colour.dim(`(${plural(items, 'item')} ${how})`)}`;
 
 function history(items, colour) {
-  if (items.length === 0) return colour.dim('nothing survives')
-  const bySpeaker = new Map()
-  for (const item of items) countTurn(bySpeaker, item)
-  return `${colour.bold(plural(items.length, 'item'))} ${items.length === 1 ? 'survives' : 'survive'} (${turns(bySpeaker, colour)})`
+  if (items.length === 0) return colour.dim('nothing survives');
+  const bySpeaker = new Map();
+  for (const item of items) countTurn(bySpeaker, item);
+  return `${colour.bold(plural(items.length, 'item'))} ${items.length === 1 ? 'survives' : 'survive'} (${turns(bySpeaker, colour)})`;
 }
 
 function events({ replay: { sessionEvents } }, colour, width) {
-  if (sessionEvents.length === 0) return []
-  const shown = sessionEvents.slice(0, MOST_EVENTS)
+  if (sessionEvents.length === 0) return [];
+  const shown = sessionEvents.slice(0, MOST_EVENTS);
   const bySeverity = ['error', 'warning', 'info']
     .map((severity) => [sessionEvents.filter((event) => event.severity === severity).length, severity])
     .filter(([n]) => n > 0)
-    .map(([n, severity]) => (severity === 'info' ? `${count(n)} info` : plural(n, severity)))
-  const rows = shown.map((event) => sessionEvent(event, colour, width))
-  if (sessionEvents.length > shown.length) rows.push(colour.dim(`  … and ${count(sessionEvents.length - shown.length)} more`))
-  return [`${colour.bold('Session events')} ${colour.dim(bySeverity.join(', '))}`, ...rows]
+    .map(([n, severity]) => (severity === 'info' ? `${count(n)} info` : plural(n, severity)));
+  const rows = shown.map((event) => sessionEvent(event, colour, width));
+  if (sessionEvents.length > shown.length)
+    rows.push(colour.dim(`  … and ${count(sessionEvents.length - shown.length)} more`));
+  return [`${colour.bold('Session events')} ${colour.dim(bySeverity.join(', '))}`, ...rows];
 }
 
-const MARKS = { info: ['dim', 'i'], warning: ['yellow', '!'], error: ['red', '✗'] }
+const MARKS = { info: ['dim', 'i'], warning: ['yellow', '!'], error: ['red', '✗'] };
 
 function sessionEvent({ severity, message, timestamp, seq }, colour, width) {
-  const [tone, mark] = MARKS[severity]
-  const time = moment(timestamp)?.slice(11, 19) ?? '--:--:--'
-  const number = typeof seq === 'number' ? `#${seq}` : ''
-  const lead = `${time} ${number.padEnd(5)}`
-  return `  ${colour[tone](mark)} ${colour.dim(lead)} ${printable(message, Math.max(20, width - lead.length - 5))}`
+  const [tone, mark] = MARKS[severity];
+  const time = moment(timestamp)?.slice(11, 19) ?? '--:--:--';
+  const number = typeof seq === 'number' ? `#${seq}` : '';
+  const lead = `${time} ${number.padEnd(5)}`;
+  return `  ${colour[tone](mark)} ${colour.dim(lead)} ${printable(message, Math.max(20, width - lead.length - 5))}`;
 }
 
 function warnings({ replay, tally }, colour, width) {
-  const texts = [...replay.warnings]
-  if (tally.tooLong > 0) texts.push(`${plural(tally.tooLong, 'line')} too long to count turns and tools in`)
-  if (texts.length === 0) return [`${colour.bold('Warnings')} ${colour.green('none, the file is sound')}`]
-  const rows = texts.slice(0, MOST_WARNINGS).map((text) => `  ${colour.yellow('!')} ${printable(text, Math.max(40, width - 4))}`)
-  if (texts.length > rows.length) rows.push(colour.dim(`  … and ${count(texts.length - rows.length)} more`))
-  return [`${colour.bold('Warnings')} ${colour.dim('of the replay')}`, ...rows]
+  const texts = [...replay.warnings];
+  if (tally.tooLong > 0) texts.push(`${plural(tally.tooLong, 'line')} too long to count turns and tools in`);
+  if (texts.length === 0) return [`${colour.bold('Warnings')} ${colour.green('none, the file is sound')}`];
+  const rows = texts
+    .slice(0, MOST_WARNINGS)
+    .map((text) => `  ${colour.yellow('!')} ${printable(text, Math.max(40, width - 4))}`);
+  if (texts.length > rows.length) rows.push(colour.dim(`  … and ${count(texts.length - rows.length)} more`));
+  return [`${colour.bold('Warnings')} ${colour.dim('of the replay')}`, ...rows];
 }
 
 function foot({ replay, size, replayMs }, colour) {
-  const speed = size > 1 << 20 ? ` (${fileSize(size / (replayMs / 1000))}/s)` : ''
-  return `  ${colour.dim(`${plural(replay.eventCount, 'event')}, ${fileSize(size)}, replayed in ${elapsed(replayMs)}${speed}`)}\n`
+  const speed = size > 1 << 20 ? ` (${fileSize(size / (replayMs / 1000))}/s)` : '';
+  return `  ${colour.dim(`${plural(replay.eventCount, 'event')}, ${fileSize(size)}, replayed in ${elapsed(replayMs)}${speed}`)}\n`;
 }
 
-const model = ({ provider, model }) => [provider, model].map((name) => printable(name || '?', 80)).join(' / ')
-const row = (label, text, colour) => `${colour.dim(label.padEnd(LABEL))}${text}`
-const rowsUnder = (label, rows, colour) => rows.map((text, i) => row(i === 0 ? label : '', text, colour))
+const model = ({ provider, model }) => [provider, model].map((name) => printable(name || '?', 80)).join(' / ');
+const row = (label, text, colour) => `${colour.dim(label.padEnd(LABEL))}${text}`;
+const rowsUnder = (label, rows, colour) => rows.map((text, i) => row(i === 0 ? label : '', text, colour));
 
 function list(label, items, most, colour) {
-  if (items.length === 0) return [row(label, colour.dim('none'), colour)]
-  const rows = items.slice(0, most)
-  if (items.length > most) rows.push(colour.dim(`… and ${count(items.length - most)} more`))
-  return rowsUnder(label, rows, colour)
+  if (items.length === 0) return [row(label, colour.dim('none'), colour)];
+  const rows = items.slice(0, most);
+  if (items.length > most) rows.push(colour.dim(`… and ${count(items.length - most)} more`));
+  return rowsUnder(label, rows, colour);
 }

@@ -7,10 +7,10 @@
  */
 
 /** Names beyond this many (of tools, of speakers) are counted together: a hostile file could hold a million. */
-const MOST_NAMES = 1000
-const MOST_SWITCHES = 50
+const MOST_NAMES = 1000;
+const MOST_SWITCHES = 50;
 
-export const OTHERS = '(others)'
+export const OTHERS = '(others)';
 
 export function newTally() {
   return {
@@ -27,92 +27,92 @@ export function newTally() {
     switchCount: 0,
     switches: [],
     startedWith: null,
-  }
+  };
 }
 
 /** @param {ReturnType<typeof newTally>} tally @param {string} line without its `\n` */
 export function addLine(tally, line) {
-  tally.lines += 1
-  const event = parsed(line)
-  if (!isObject(event)) return
+  tally.lines += 1;
+  const event = parsed(line);
+  if (!isObject(event)) return;
   if (typeof event.ts === 'string' && !Number.isNaN(Date.parse(event.ts))) {
-    tally.firstTs ??= event.ts
-    tally.lastTs = event.ts
+    tally.firstTs ??= event.ts;
+    tally.lastTs = event.ts;
   }
-  if (!isObject(event.payload)) return
+  if (!isObject(event.payload)) return;
   if (event.type === 'session_start') {
-    if (tally.lines === 1) tally.startedWith = modelOf(event.payload)
-    return
+    if (tally.lines === 1) tally.startedWith = modelOf(event.payload);
+    return;
   }
-  const count = Object.hasOwn(counts, event.type) ? counts[event.type] : undefined
-  count?.(tally, event.payload)
+  const count = Object.hasOwn(counts, event.type) ? counts[event.type] : undefined;
+  count?.(tally, event.payload);
 }
 
 const counts = {
   content(tally, { content }) {
-    if (!hasSpeaker(content)) return
-    countTurn(tally.turns, content)
-    countTools(tally.tools, content)
+    if (!hasSpeaker(content)) return;
+    countTurn(tally.turns, content);
+    countTools(tally.tools, content);
   },
   compressed(tally, { summary, itemsCompressed }) {
-    if (!hasSpeaker(summary) || typeof itemsCompressed !== 'number') return
-    tally.compressions += 1
-    tally.itemsCompressed += itemsCompressed
+    if (!hasSpeaker(summary) || typeof itemsCompressed !== 'number') return;
+    tally.compressions += 1;
+    tally.itemsCompressed += itemsCompressed;
   },
   rewind(tally, { itemsRemoved }) {
-    if (typeof itemsRemoved !== 'number' || !(itemsRemoved >= 0)) return
-    tally.rewinds += 1
-    tally.itemsRewound += Math.ceil(itemsRemoved)
+    if (typeof itemsRemoved !== 'number' || !(itemsRemoved >= 0)) return;
+    tally.rewinds += 1;
+    tally.itemsRewound += Math.ceil(itemsRemoved);
   },
   provider_switch(tally, payload) {
-    if (!isName(payload.provider)) return
-    tally.switchCount += 1
-    if (tally.switches.length >= MOST_SWITCHES) return
-    const before = tally.switches.at(-1) ?? tally.startedWith
-    const model = isName(payload.model) ? payload.model : (before?.model ?? '')
-    tally.switches.push({ provider: payload.provider, model, line: tally.lines })
+    if (!isName(payload.provider)) return;
+    tally.switchCount += 1;
+    if (tally.switches.length >= MOST_SWITCHES) return;
+    const before = tally.switches.at(-1) ?? tally.startedWith;
+    const model = isName(payload.model) ? payload.model : (before?.model ?? '');
+    tally.switches.push({ provider: payload.provider, model, line: tally.lines });
   },
-}
+};
 
 /** @param {Map<string, number>} turns @param {{ speaker: string }} item */
 export function countTurn(turns, item) {
-  const speaker = roomFor(turns, item.speaker)
-  turns.set(speaker, (turns.get(speaker) ?? 0) + 1)
+  const speaker = roomFor(turns, item.speaker);
+  turns.set(speaker, (turns.get(speaker) ?? 0) + 1);
 }
 
 function countTools(tools, { blocks }) {
-  if (!Array.isArray(blocks)) return
+  if (!Array.isArray(blocks)) return;
   for (const block of blocks) {
-    if (block?.type === 'tool_call') tool(tools, block.name).calls += 1
+    if (block?.type === 'tool_call') tool(tools, block.name).calls += 1;
     else if (block?.type === 'tool_response') {
-      const entry = tool(tools, block.toolName)
-      entry.responses += 1
-      if (isFailure(block.error)) entry.failures += 1
+      const entry = tool(tools, block.toolName);
+      entry.responses += 1;
+      if (isFailure(block.error)) entry.failures += 1;
     }
   }
 }
 
 function tool(tools, name) {
-  const key = roomFor(tools, isName(name) ? name : '(unnamed)')
-  let entry = tools.get(key)
-  if (!entry) tools.set(key, (entry = { calls: 0, responses: 0, failures: 0 }))
-  return entry
+  const key = roomFor(tools, isName(name) ? name : '(unnamed)');
+  let entry = tools.get(key);
+  if (!entry) tools.set(key, (entry = { calls: 0, responses: 0, failures: 0 }));
+  return entry;
 }
 
-const roomFor = (map, name) => (map.has(name) || map.size < MOST_NAMES ? name : OTHERS)
-const isFailure = (error) => error !== undefined && error !== null && error !== '' && error !== false
-const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
-const isName = (value) => typeof value === 'string' && value !== ''
-const hasSpeaker = (item) => isObject(item) && isName(item.speaker)
+const roomFor = (map, name) => (map.has(name) || map.size < MOST_NAMES ? name : OTHERS);
+const isFailure = (error) => error !== undefined && error !== null && error !== '' && error !== false;
+const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isName = (value) => typeof value === 'string' && value !== '';
+const hasSpeaker = (item) => isObject(item) && isName(item.speaker);
 const modelOf = ({ provider, model }) => ({
   provider: typeof provider === 'string' ? provider : '',
   model: typeof model === 'string' ? model : '',
-})
+});
 
 function parsed(line) {
   try {
-    return JSON.parse(line)
+    return JSON.parse(line);
   } catch {
-    return undefined // replay warns of it, with its line number
+    return undefined; // replay warns of it, with its line number
   }
 }

@@ -117,6 +117,29 @@ const scenarios = {
     return report(watched, flush);
   },
 
+  async throwingOnWarning() {
+    // The exception is the caller's: whether it surfaces as uncaught is not the point here.
+    process.on('uncaughtException', () => {});
+    let calls = 0;
+    const recorder = new SessionRecordingService({
+      sessionId: 'throwing', projectHash: 'a3f5c1', chatsDir: directory, workspaceDirs: [], provider: 'p', model: 'm',
+      onWarning() {
+        calls++;
+        throw new Error('from the caller');
+      },
+    });
+    recorder.recordContent(content('fine'));
+    await recorder.flush();
+    unlinkSync(recorder.getFilePath());
+    const flush = await oneMore({ recorder });
+    for (let turns = 0; calls === 0 && turns < 1000; turns++) await pause(5);
+    const active = recorder.isActive();
+    recorder.recordContent(content('ignored'));
+    const disposed = await settled(recorder.dispose());
+    await pause(30);
+    return { calls, active, flush, disposed };
+  },
+
   async sizeLimit({ texts }) {
     const watched = watchedRecorder(directory);
     bufferedEvents(watched.recorder, texts);

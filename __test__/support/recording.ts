@@ -7,7 +7,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync }
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
+import { afterAll, expect } from 'vitest';
 import type * as SessionTape from '../../index.js';
 
 // Required, not imported: the facade must run as Node runs it, untouched by the test runner's transforms.
@@ -66,6 +66,22 @@ export function watchedRecorder(overrides: Partial<RecorderConfig> = {}): { reco
   const warnings: Warning[] = [];
   const recorder = newRecorder({ ...overrides, onWarning: (warning) => warnings.push(warning) });
   return { recorder, warnings };
+}
+
+/** A watched recorder that has written a content, all well so far. */
+export async function startedRecorder(overrides: Partial<RecorderConfig> = {}): Promise<{ recorder: Recorder; warnings: Warning[]; path: string }> {
+  const watched = watchedRecorder(overrides);
+  watched.recorder.recordContent(said('all is well'));
+  await watched.recorder.flush();
+  return { ...watched, path: pathOf(watched.recorder) };
+}
+
+/** The one warning of a fault, waited for; a second one has a moment to show itself. */
+export async function theWarning(warnings: Warning[]): Promise<Warning> {
+  await eventually('a warning', () => warnings.length > 0);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(warnings).toHaveLength(1);
+  return warnings[0]!;
 }
 
 export function said(text: string, speaker: Content['speaker'] = 'human'): Content {

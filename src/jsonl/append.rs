@@ -1,1 +1,223 @@
-//! stub
+//! Appending whole lines to a file, so that whatever fails, the file ends at a line.
+//!
+//! The file is opened for each batch and never created: one that was deleted, moved or forbidden meanwhile is
+//! noticed (`session.md` section 3, rule 4). A batch goes out in one write where the system takes it in one, so
+//! batches of several writers stand behind each other and not in each other.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, IoSlice, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::os_error::OsError;
+
+/// How long a batch waits for another writer of the same file. The lock keeps one writer from cutting back its
+/// torn batch while another appends behind it; a writer that was suspended in mid-write must not stop the others
+/// for good, so after this time the batch goes out without.
+const LOCK_PATIENCE: Duration = Duration::from_millis(500);
+
+/// A file that is open for one batch.
+pub struct Appender {
+    file: File,
+    /// The file does not end in `\n`: the torn bytes stay, and the next line must not be fused onto them.
+    torn: bool,
+    regular: bool,
+}
+
+/// A batch that could not be written whole. What of it is in the file are whole lines, `lines` of them.
+#[derive(Debug)]
+pub struct Torn {
+    /// What the system said.
+    pub error: OsError,
+    /// How many lines of the batch are in the file.
+    pub lines: u64,
+}
+
+impl Appender {
+    /// Opens `path`, which must exist.
+    pub fn open(path: &Path) -> Result<Self, OsError> {
+        let open = |read: bool| OpenOptions::new().append(true).read(read).open(path);
+        // Reading is for the look at the last byte; a file that may only be written is appended to all the same.
+        let (file, readable) = match open(true) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => (open(false), false),
+            opened => (opened, true),
+        };
+        let file = file.map_err(|error| OsError::new(&error, "open", Some(path)))?;
+        lock_against_other_writers(&file);
+        let metadata = file.metadata().map_err(|error| OsError::new(&error, "fstat", None))?;
+        let regular = metadata.is_file();
+        let torn = regular && metadata.len() > 0 && !(readable && ends_in_newline(&file, metadata.len()));
+        Ok(Appender { file, torn, regular })
+    }
+
+    /// Appends `lines`, each of which ends in `\n`.
+    pub fn append(&mut self, lines: &[u8]) -> Result<(), Torn> {
+        let newline: &[u8] = if self.torn { b"\n" } else { b"" };
+        let mut batch = Batch { newline, lines, written: 0 };
+        while batch.written < batch.len() {
+            match batch.write_to(&mut self.file) {
+                Ok(0) => return Err(self.cut_back(&batch, io::ErrorKind::WriteZero.into())),
+                Ok(count) => batch.written += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.cut_back(&batch, error)),
+            }
+        }
+        self.torn = false;
+        Ok(())
+    }
+
+    /// Puts what was appended on stable storage.
+    pub fn sync(&self) -> Result<(), OsError> {
+        match self.file.sync_data() {
+            // A pipe or a device that has no storage of its own.
+            Err(error) if !self.regular && error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            synced => synced.map_err(|error| OsError::new(&error, "fdatasync", None)),
+        }
+    }
+
+    /// Takes the part of a line that was written out of the file again.
+    fn cut_back(&mut self, batch: &Batch<'_>, error: io::Error) -> Torn {
+        let error = OsError::new(&error, "write", None);
+        let whole = batch.whole_lines();
+        let lines = memchr::memchr_iter(b'\n', &batch.lines[..whole]).count() as u64;
+        let surplus = batch.written - batch.newline.len().min(batch.written) - whole;
+        // Without a whole line behind it the newline goes too: the file is then as it was.
+        let surplus = if whole == 0 { batch.written } else { surplus };
+        if surplus > 0 && self.regular {
+            self.remove_end(surplus as u64);
+        }
+        Torn { error, lines }
+    }
+
+    /// Removes the last `count` bytes that this appender wrote, unless someone has appended behind them: what
+    /// others wrote is never cut.
+    fn remove_end(&mut self, count: u64) {
+        // Behind an append, the position is the end of what was appended.
+        if let Ok(end) = self.file.stream_position()
+            && self.file.metadata().is_ok_and(|metadata| metadata.len() == end)
+        {
+            // If this fails too, the torn bytes stay: the next writer sees them and begins a new line.
+            let _ = self.file.set_len(end.saturating_sub(count));
+        }
+    }
+}
+
+/// What is to be written, with the newline that ends what another left torn.
+struct Batch<'a> {
+    newline: &'a [u8],
+    lines: &'a [u8],
+    written: usize,
+}
+
+impl Batch<'_> {
+    fn len(&self) -> usize {
+        self.newline.len() + self.lines.len()
+    }
+
+    fn write_to(&self, file: &mut File) -> io::Result<usize> {
+        match self.written.checked_sub(self.newline.len()) {
+            Some(0) if self.newline.is_empty() => file.write(self.lines),
+            Some(of_lines) => file.write(&self.lines[of_lines..]),
+            None => file.write_vectored(&[IoSlice::new(self.newline), IoSlice::new(self.lines)]),
+        }
+    }
+
+    /// How many bytes of `lines` that were written are whole lines.
+    fn whole_lines(&self) -> usize {
+        let of_lines = self.written.saturating_sub(self.newline.len());
+        memchr::memrchr(b'\n', &self.lines[..of_lines]).map_or(0, |at| at + 1)
+    }
+}
+
+fn ends_in_newline(mut file: &File, length: u64) -> bool {
+    let mut last = [0];
+    file.seek(SeekFrom::Start(length - 1)).is_ok() && file.read_exact(&mut last).is_ok() && last == *b"\n"
+}
+
+/// Advisory, and released when the file is closed.
+#[cfg(unix)]
+fn lock_against_other_writers(file: &File) {
+    let give_up = Instant::now() + LOCK_PATIENCE;
+    while let Err(std::fs::TryLockError::WouldBlock) = file.try_lock() {
+        if Instant::now() >= give_up {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Locks of Windows keep readers out as well, so there none is taken.
+#[cfg(not(unix))]
+fn lock_against_other_writers(_: &File) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file_of(content: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log.jsonl");
+        std::fs::write(&path, content).unwrap();
+        (directory, path)
+    }
+
+    fn append_to(content: &[u8], lines: &[u8]) -> Vec<u8> {
+        let (_directory, path) = file_of(content);
+        Appender::open(&path).unwrap().append(lines).unwrap();
+        std::fs::read(path).unwrap()
+    }
+
+    #[test]
+    fn a_torn_tail_is_never_fused_onto() {
+        assert_eq!(append_to(b"", b"a\n"), b"a\n");
+        assert_eq!(append_to(b"x\n", b"a\nb\n"), b"x\na\nb\n");
+        assert_eq!(append_to(b"x\n{\"to", b"a\n"), b"x\n{\"to\na\n");
+    }
+
+    #[test]
+    fn a_file_is_never_created() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("gone.jsonl");
+        assert_eq!(Appender::open(&path).err().unwrap().code, "ENOENT");
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn whole_lines_are_counted_in_what_was_written() {
+        let batch = |newline: &'static [u8], written| Batch { newline, lines: b"aa\nbb\n", written };
+        assert_eq!(batch(b"", 0).whole_lines(), 0);
+        assert_eq!(batch(b"", 2).whole_lines(), 0);
+        assert_eq!(batch(b"", 3).whole_lines(), 3);
+        assert_eq!(batch(b"", 5).whole_lines(), 3);
+        assert_eq!(batch(b"\n", 1).whole_lines(), 0);
+        assert_eq!(batch(b"\n", 4).whole_lines(), 3);
+        assert_eq!(batch(b"\n", 7).whole_lines(), 6);
+    }
+
+    #[test]
+    fn cutting_back_leaves_whole_lines_and_what_others_wrote() {
+        let (_directory, path) = file_of(b"x\n");
+        let mut appender = Appender::open(&path).unwrap();
+        let error = || io::Error::from_raw_os_error(libc::ENOSPC);
+        let partial = |written| Batch { newline: b"", lines: b"aaa\nbbb\n", written };
+
+        appender.file.write_all(b"aaa\nbb").unwrap();
+        let torn = appender.cut_back(&partial(6), error());
+        assert_eq!((torn.lines, torn.error.code), (1, "ENOSPC"));
+        assert_eq!(std::fs::read(&path).unwrap(), b"x\naaa\n");
+
+        appender.file.write_all(b"aa").unwrap();
+        OpenOptions::new().append(true).open(&path).unwrap().write_all(b"\nother\n").unwrap();
+        assert_eq!(appender.cut_back(&partial(2), error()).lines, 0);
+        assert_eq!(std::fs::read(&path).unwrap(), b"x\naaa\naa\nother\n");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_suspended_writer_stops_nobody_for_good() {
+        let (_directory, path) = file_of(b"");
+        let _holds_the_lock = Appender::open(&path).unwrap();
+        Appender::open(&path).unwrap().append(b"a\n").unwrap();
+        assert_eq!(std::fs::read(path).unwrap(), b"a\n");
+    }
+}

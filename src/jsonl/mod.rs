@@ -6,6 +6,7 @@ pub mod lines;
 pub mod scan;
 pub mod source;
 pub mod text;
+pub mod writer;
 
 /// The longest line that is read, in bytes: V8's longest string. A longer line could not become a JavaScript
 /// value in any case.

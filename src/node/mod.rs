@@ -1,1 +1,11 @@
-//! stub
+//! The Node.js binding: the only place that knows of JavaScript. It converts and delegates.
+//!
+//! Text goes in and text comes out. V8's own `JSON.stringify` and `JSON.parse` do the rest on the other side, since
+//! a value built through N-API costs more than all that is saved here.
+
+mod delivery;
+mod header;
+mod json;
+mod recorder;
+mod replay;
+mod text;

@@ -35,19 +35,29 @@ impl EventType {
 
     /// The name in the file.
     pub fn as_str(self) -> &'static str {
+        self.as_json().trim_matches('"')
+    }
+
+    /// The name as JSON text.
+    pub fn as_json(self) -> &'static str {
         match self {
-            EventType::SessionStart => "session_start",
-            EventType::Content => "content",
-            EventType::Compressed => "compressed",
-            EventType::Rewind => "rewind",
-            EventType::ProviderSwitch => "provider_switch",
-            EventType::SessionEvent => "session_event",
-            EventType::DirectoriesChanged => "directories_changed",
+            EventType::SessionStart => r#""session_start""#,
+            EventType::Content => r#""content""#,
+            EventType::Compressed => r#""compressed""#,
+            EventType::Rewind => r#""rewind""#,
+            EventType::ProviderSwitch => r#""provider_switch""#,
+            EventType::SessionEvent => r#""session_event""#,
+            EventType::DirectoriesChanged => r#""directories_changed""#,
         }
     }
 
     fn of(token: &[u8]) -> Option<Self> {
-        let inside = inside_string(token)?;
+        let exact = Self::ALL.into_iter().find(|known| known.as_json().as_bytes() == token);
+        exact.or_else(|| Self::of_escaped(inside_string(token)?))
+    }
+
+    #[cold]
+    fn of_escaped(inside: &[u8]) -> Option<Self> {
         Self::ALL.into_iter().find(|known| spells(inside, known.as_str()))
     }
 }

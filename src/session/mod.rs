@@ -1,5 +1,6 @@
 //! Session files: the conversation of a CLI, one JSON line an event (`session.md`).
 
+pub mod envelope;
 pub mod event;
 pub mod fold;
 pub mod header;

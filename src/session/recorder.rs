@@ -1,1 +1,400 @@
-//! stub
+//! Recording a session: events get their number and their line on the caller's thread, a background writer
+//! appends them (`session.md` section 3).
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::envelope::{self, END, ENVELOPE_BYTES, PAYLOAD_KEY};
+use crate::jsonl::writer::{Durability, Target, WriteFailure, Writer};
+use crate::os_error::OsError;
+
+/// How many sessions of one id and minute find a name.
+const MOST_NAMES: u32 = 100_000;
+
+/// What a recorder is made for.
+#[derive(Clone, Debug)]
+pub struct RecorderConfig {
+    /// The directory that the file is made in.
+    pub chats_dir: PathBuf,
+    /// The first eight UTF-16 units of the session's id, for the file's name.
+    pub short_id: Vec<u16>,
+    /// What a flush promises.
+    pub durability: Durability,
+}
+
+/// The recorder of one session.
+pub struct Recorder {
+    config: RecorderConfig,
+    writer: Writer,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The number of the last record.
+    seq: f64,
+    /// Records before the first `content`, which have no file yet.
+    buffered: Vec<Buffered>,
+    target: Option<Arc<Target>>,
+    disposed: bool,
+    clock: Clock,
+}
+
+/// A record whose number may still change, if the recorder resumes another session.
+struct Buffered {
+    is_session_start: bool,
+    /// The line from behind the number on.
+    rest: Vec<u8>,
+}
+
+/// The last time that was printed: many events share a millisecond.
+#[derive(Default)]
+struct Clock {
+    milliseconds: f64,
+    printed: String,
+}
+
+impl Clock {
+    fn print(&mut self, milliseconds: f64) -> &str {
+        if self.printed.is_empty() || self.milliseconds != milliseconds {
+            self.milliseconds = milliseconds;
+            self.printed = envelope::timestamp(milliseconds);
+        }
+        &self.printed
+    }
+}
+
+/// An event to record.
+pub struct Record<'a, P> {
+    /// The type, as JSON text.
+    pub type_json: &'a [u8],
+    /// When, in milliseconds since 1970.
+    pub milliseconds: f64,
+    /// Whether it is a `content` event: the first one makes the file.
+    pub is_content: bool,
+    /// The payload; `None` leaves the key out.
+    pub payload: Option<P>,
+}
+
+/// JSON text that is not in memory of ours yet.
+pub trait Payload {
+    /// Why it could not be had.
+    type Error;
+    /// About how many bytes it has.
+    fn size(&self) -> usize;
+    /// Appends it.
+    fn append_to(self, buffer: &mut Vec<u8>) -> Result<(), Self::Error>;
+}
+
+impl Payload for &[u8] {
+    type Error = std::convert::Infallible;
+
+    fn size(&self) -> usize {
+        self.len()
+    }
+
+    fn append_to(self, buffer: &mut Vec<u8>) -> Result<(), Self::Error> {
+        buffer.extend_from_slice(self);
+        Ok(())
+    }
+}
+
+impl Recorder {
+    /// A recorder that has recorded `session_start` with this payload, and touched nothing. `on_failure` is called
+    /// at most once, on any thread.
+    pub fn new(
+        config: RecorderConfig,
+        start_payload: &[u8],
+        milliseconds: f64,
+        on_failure: impl Fn(&WriteFailure) + Send + Sync + 'static,
+    ) -> Self {
+        let writer = Writer::new(config.durability, Box::new(on_failure));
+        let recorder = Recorder { config, writer, state: Mutex::default() };
+        let start =
+            Record { type_json: b"\"session_start\"", milliseconds, is_content: false, payload: Some(start_payload) };
+        let Ok(_) = recorder.buffer(&mut recorder.lock(), start, true);
+        recorder
+    }
+
+    /// Records an event. What it did not come to is no error: an inactive recorder takes nothing, and one that
+    /// can't make its file says so through `on_failure`. False means that it is inactive.
+    pub fn record<P: Payload>(&self, record: Record<'_, P>) -> Result<bool, P::Error> {
+        let mut state = self.lock();
+        if state.disposed || self.writer.has_failed() {
+            return Ok(false);
+        }
+        if state.target.is_none() {
+            let materialises = record.is_content;
+            self.buffer(&mut state, record, false)?;
+            return Ok(!materialises || self.materialise(&mut state));
+        }
+        self.push(&mut state, record)
+    }
+
+    fn buffer<P: Payload>(
+        &self,
+        state: &mut State,
+        record: Record<'_, P>,
+        is_session_start: bool,
+    ) -> Result<(), P::Error> {
+        let mut rest = Vec::with_capacity(ENVELOPE_BYTES + record.payload.as_ref().map_or(0, P::size));
+        append_rest(&mut rest, record, &mut state.clock)?;
+        state.buffered.push(Buffered { is_session_start, rest });
+        Ok(())
+    }
+
+    fn push<P: Payload>(&self, state: &mut State, record: Record<'_, P>) -> Result<bool, P::Error> {
+        let State { seq, target, clock, .. } = state;
+        let Some(target) = target else { return Ok(false) };
+        let size = ENVELOPE_BYTES + record.type_json.len() + record.payload.as_ref().map_or(0, P::size);
+        let next = *seq + 1.0;
+        let pushed = self.writer.push(target, size, |line| {
+            envelope::begin(line, next);
+            append_rest(line, record, clock)
+        })?;
+        *seq = next;
+        Ok(pushed)
+    }
+
+    /// Makes the file and moves there what was buffered. The one moment of I/O on the caller's thread.
+    fn materialise(&self, state: &mut State) -> bool {
+        let now = state.clock.printed.clone();
+        match create_session_file(&self.config, &now) {
+            Ok(target) => {
+                self.start_writing(state, target);
+                true
+            }
+            Err((error, path)) => {
+                let unqueued = state.buffered.len() as u64;
+                state.buffered = Vec::new();
+                self.writer.fail(error, Some(path), unqueued);
+                false
+            }
+        }
+    }
+
+    fn start_writing(&self, state: &mut State, target: Arc<Target>) {
+        for buffered in std::mem::take(&mut state.buffered) {
+            state.seq += 1.0;
+            let seq = state.seq;
+            let Ok(_) = self.writer.push(&target, ENVELOPE_BYTES + buffered.rest.len(), |line| {
+                envelope::begin(line, seq);
+                line.extend_from_slice(&buffered.rest);
+                Ok::<(), std::convert::Infallible>(())
+            });
+        }
+        state.target = Some(target);
+    }
+
+    /// Goes on with the session in `path`, whose last record has the number `last_seq`. The own `session_start`
+    /// is dropped; other events that were recorded already follow that record.
+    pub fn resume(&self, path: PathBuf, last_seq: f64) {
+        let mut state = self.lock();
+        if state.disposed || self.writer.has_failed() {
+            return;
+        }
+        state.buffered.retain(|buffered| !buffered.is_session_start);
+        state.seq = last_seq;
+        self.start_writing(&mut state, Target::existing(path));
+    }
+
+    /// Takes no more events. What was recorded is still written.
+    pub fn dispose(&self) {
+        let mut state = self.lock();
+        state.disposed = true;
+        state.buffered = Vec::new();
+    }
+
+    /// Whether events are taken.
+    pub fn is_active(&self) -> bool {
+        !self.lock().disposed && !self.writer.has_failed()
+    }
+
+    /// The session's file, once there is one.
+    pub fn path(&self) -> Option<PathBuf> {
+        self.lock().target.as_ref().map(|target| target.path().to_path_buf())
+    }
+
+    /// Records and bytes that are not in the file yet, those that wait for the file included.
+    pub fn pending(&self) -> (u64, u64) {
+        let state = self.lock();
+        let (records, bytes) = self.writer.pending();
+        let buffered: usize = state.buffered.iter().map(|buffered| buffered.rest.len()).sum();
+        (records + state.buffered.len() as u64, bytes + buffered as u64)
+    }
+
+    /// The writer, to flush and drain.
+    pub fn writer(&self) -> &Writer {
+        &self.writer
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn append_rest<P: Payload>(line: &mut Vec<u8>, record: Record<'_, P>, clock: &mut Clock) -> Result<(), P::Error> {
+    envelope::describe(line, clock.print(record.milliseconds), record.type_json);
+    if let Some(payload) = record.payload {
+        line.extend_from_slice(PAYLOAD_KEY);
+        let from = line.len();
+        payload.append_to(line)?;
+        envelope::escape_line_separators(line, from);
+    }
+    line.extend_from_slice(END);
+    Ok(())
+}
+
+/// Creates the file of a new session, which no other session has. The error comes with the path that it is about.
+fn create_session_file(config: &RecorderConfig, now: &str) -> Result<Arc<Target>, (OsError, PathBuf)> {
+    let directory = &config.chats_dir;
+    let mut new_in = new_directories(directory);
+    std::fs::create_dir_all(directory)
+        .map_err(|error| (OsError::new(&error, "mkdir", Some(directory)), directory.clone()))?;
+    new_in.push(directory.clone());
+    for number in 1..=MOST_NAMES {
+        let path = directory.join(file_name(now, &config.short_id, number));
+        match std::fs::OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(_) => return Ok(Target::created(path, new_in)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err((OsError::new(&error, "open", Some(&path)), path)),
+        }
+    }
+    let taken = OsError::new(&io::ErrorKind::AlreadyExists.into(), "open", Some(directory));
+    Err((taken, directory.clone()))
+}
+
+/// The directories in which making `directory` adds an entry.
+fn new_directories(directory: &Path) -> Vec<PathBuf> {
+    let missing = directory.ancestors().take_while(|ancestor| !ancestor.exists());
+    missing
+        .filter_map(|ancestor| ancestor.parent())
+        .filter(|parent| parent.as_os_str() != "")
+        .map(Path::to_path_buf)
+        .collect()
+}
+
+/// `session-2026-02-11T16-00-abcdefgh.jsonl`, with `-2`, `-3`… for sessions that share it.
+fn file_name(now: &str, short_id: &[u16], number: u32) -> String {
+    let minute = now.get(.."2026-02-11T16:00".len()).unwrap_or(now).replace(':', "-");
+    let id: String = char::decode_utf16(short_id.iter().copied()).map(|unit| unit.map_or('_', portable)).collect();
+    match number {
+        1 => format!("session-{minute}-{id}.jsonl"),
+        _ => format!("session-{minute}-{id}-{number}.jsonl"),
+    }
+}
+
+/// Sessions are copied between systems, so the name is one that every file system holds.
+fn portable(c: char) -> char {
+    match c {
+        '/' | '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|' => '_',
+        c if c.is_control() => '_',
+        c => c,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+    use std::time::{Duration, Instant};
+
+    const NOON: f64 = 1_770_811_200_000.0;
+
+    fn recorder(chats_dir: PathBuf) -> (Recorder, mpsc::Receiver<WriteFailure>) {
+        let (sender, receiver) = mpsc::channel();
+        let config =
+            RecorderConfig { chats_dir, short_id: "abc/efgh".encode_utf16().collect(), durability: Durability::Os };
+        let recorder = Recorder::new(config, b"{}", NOON, move |failure| sender.send(failure.clone()).unwrap());
+        (recorder, receiver)
+    }
+
+    fn record(recorder: &Recorder, event_type: &str, payload: &str) -> bool {
+        let type_json = format!("\"{event_type}\"");
+        let is_content = event_type == "content";
+        let record = Record {
+            type_json: type_json.as_bytes(),
+            milliseconds: NOON,
+            is_content,
+            payload: Some(payload.as_bytes()),
+        };
+        let Ok(recorded) = recorder.record(record);
+        recorded
+    }
+
+    fn drain(recorder: &Recorder) {
+        assert!(recorder.writer().shared().drain(Instant::now() + Duration::from_secs(20)));
+    }
+
+    #[test]
+    fn nothing_touches_the_disk_before_the_first_content() {
+        let directory = tempfile::tempdir().unwrap();
+        let chats = directory.path().join("a/b");
+        let (recorder, _failures) = recorder(chats.clone());
+        assert!(record(&recorder, "provider_switch", "{\"x\":\"\u{2028}\"}"));
+        assert_eq!(recorder.pending().0, 2);
+        assert!(!chats.exists());
+        assert_eq!(recorder.path(), None);
+        assert!(record(&recorder, "content", "1"));
+        let path = recorder.path().unwrap();
+        assert_eq!(path, chats.join("session-2026-02-11T12-00-abc_efgh.jsonl"));
+        drain(&recorder);
+        let ts = "2026-02-11T12:00:00.000Z";
+        let expected = format!(
+            "{{\"v\":1,\"seq\":1,\"ts\":\"{ts}\",\"type\":\"session_start\",\"payload\":{{}}}}\n\
+             {{\"v\":1,\"seq\":2,\"ts\":\"{ts}\",\"type\":\"provider_switch\",\"payload\":{{\"x\":\"\\u2028\"}}}}\n\
+             {{\"v\":1,\"seq\":3,\"ts\":\"{ts}\",\"type\":\"content\",\"payload\":1}}\n"
+        );
+        assert_eq!(std::fs::read_to_string(path).unwrap(), expected);
+    }
+
+    #[test]
+    fn two_sessions_never_share_a_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let names: Vec<String> = (0..3)
+            .map(|_| {
+                let (recorder, _failures) = recorder(directory.path().to_path_buf());
+                record(&recorder, "content", "1");
+                recorder.path().unwrap().file_name().unwrap().to_str().unwrap().to_owned()
+            })
+            .collect();
+        let stem = "session-2026-02-11T12-00-abc_efgh";
+        assert_eq!(names, [format!("{stem}.jsonl"), format!("{stem}-2.jsonl"), format!("{stem}-3.jsonl")]);
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_made_ends_the_recording() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("file"), "").unwrap();
+        let (recorder, failures) = recorder(directory.path().join("file/chats"));
+        record(&recorder, "info", "1");
+        assert!(!record(&recorder, "content", "1"));
+        let failure = failures.recv().unwrap();
+        assert_eq!((failure.error.code, failure.dropped), ("ENOTDIR", 3));
+        assert!(!recorder.is_active());
+        assert!(!record(&recorder, "content", "1"));
+        assert_eq!(recorder.pending(), (0, 0));
+    }
+
+    #[test]
+    fn a_resumed_session_goes_on_counting() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("old.jsonl");
+        std::fs::write(&path, "{\"v\":1,\"seq\":41}\n{\"v\":1,\"se").unwrap();
+        let (recorder, _failures) = recorder(directory.path().join("never made"));
+        record(&recorder, "early", "1");
+        recorder.resume(path.clone(), 41.0);
+        record(&recorder, "late", "2");
+        recorder.dispose();
+        assert!(!record(&recorder, "content", "3"));
+        drain(&recorder);
+        let content = std::fs::read_to_string(path).unwrap();
+        let lines: Vec<_> = content.lines().collect();
+        assert_eq!(lines.len(), 4);
+        assert_eq!(lines[1], "{\"v\":1,\"se");
+        assert!(lines[2].starts_with("{\"v\":1,\"seq\":42,") && lines[2].contains("\"early\""));
+        assert!(lines[3].starts_with("{\"v\":1,\"seq\":43,") && lines[3].contains("\"late\""));
+        assert!(!directory.path().join("never made").exists());
+    }
+}

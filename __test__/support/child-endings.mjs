@@ -1,0 +1,166 @@
+/**
+ * A process that records and then ends in one way or another, without waiting for its recorder.
+ * Arguments: ending, directory, number of records after the first content.
+ */
+import { writeSync, rmSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import tape from '../../index.js';
+
+const [ending, chatsDir, count = '5000'] = process.argv.slice(2);
+const content = (text) => ({ speaker: 'ai', blocks: [{ type: 'text', text }] });
+
+function newRecorder(more = {}) {
+  return new tape.SessionRecordingService({ sessionId: 'ending', projectHash: 'a3f5c1', chatsDir, workspaceDirs: [], provider: 'p', model: 'm', ...more });
+}
+
+/** Records, in one turn: the session's start, a content, and `count` notes. */
+function record(more) {
+  const recorder = newRecorder(more);
+  recorder.recordContent(content('first'));
+  for (let i = 0; i < Number(count); i++) recorder.enqueue('note', { i, text: `é${i}` });
+  // At once and unbuffered, so that it is out before a kill.
+  writeSync(1, `${recorder.getFilePath()}\n`);
+  return recorder;
+}
+
+const endings = {
+  exit() {
+    record();
+    process.exit(0);
+  },
+
+  endOfMain() {
+    record();
+  },
+
+  uncaughtException() {
+    record();
+    throw new Error('uncaught on purpose');
+  },
+
+  rejectedPromise() {
+    record();
+    Promise.reject(new Error('rejected on purpose'));
+  },
+
+  disposeWithoutAwait() {
+    record().dispose();
+    process.exit(0);
+  },
+
+  disposeAtTheEndOfMain() {
+    record().dispose();
+  },
+
+  exitInAHandlerOfSigterm() {
+    process.on('SIGTERM', () => {
+      record();
+      process.exit(0);
+    });
+    process.kill(process.pid, 'SIGTERM');
+    setInterval(() => {}, 1000);
+  },
+
+  lastWords() {
+    const recorder = newRecorder();
+    recorder.recordContent(content('first'));
+    writeSync(1, `${recorder.getFilePath()}\n`);
+    process.on('exit', () => {
+      for (let i = 0; i < Number(count); i++) recorder.enqueue('note', { i, text: `é${i}` });
+    });
+  },
+
+  forgottenAndCollected() {
+    (() => record())();
+    globalThis.gc();
+    setTimeout(() => globalThis.gc(), 1);
+  },
+
+  /** Nothing else keeps this process alive: the flush must still resolve. */
+  async awaitedFlush() {
+    await record().flush();
+    writeSync(1, 'resolved\n');
+    process.kill(process.pid, 'SIGKILL');
+  },
+
+  async awaitedDispose() {
+    await record().dispose();
+    writeSync(1, 'resolved\n');
+    process.kill(process.pid, 'SIGKILL');
+  },
+
+  /** Acknowledges every flush on standard output, until it is killed. */
+  async acknowledging() {
+    const recorder = newRecorder({ durability: count === 'fsync' ? 'fsync' : 'os' });
+    recorder.recordContent(content('first'));
+    writeSync(1, `${recorder.getFilePath()}\n`);
+    let seq = 2;
+    for (let round = 0; ; round++) {
+      for (let i = 0; i <= round % 37; i++, seq++) recorder.enqueue('note', { seq: seq + 1, text: '€'.repeat((seq * 131) % 600) });
+      await recorder.flush();
+      writeSync(1, `${seq}\n`);
+      // More in flight, not acknowledged: the kill may come in the middle of its write.
+      recorder.enqueue('note', { seq: ++seq, text: 'x'.repeat(30_000) });
+    }
+  },
+
+  /** Stops its only thread right after the last record: whoever still writes is not this thread. */
+  busyForEver() {
+    record();
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  },
+
+  terminatedWorker() {
+    const worker = new Worker(fileURLToPath(new URL('child-worker.mjs', import.meta.url)), { workerData: { job: 'recordThenWait', chatsDir, count: Number(count) } });
+    worker.once('message', async (path) => {
+      writeSync(1, `${path}\n`);
+      await worker.terminate();
+      writeSync(1, 'terminated\n');
+    });
+  },
+
+  exitWithARecordingWorker() {
+    const worker = new Worker(fileURLToPath(new URL('child-worker.mjs', import.meta.url)), { workerData: { job: 'recordThenWait', chatsDir, count: Number(count) } });
+    worker.once('message', (path) => {
+      writeSync(1, `${path}\n`);
+      process.exit(0);
+    });
+  },
+
+  endOfWorker() {
+    const worker = new Worker(fileURLToPath(new URL('child-worker.mjs', import.meta.url)), { workerData: { job: 'recordAndEnd', chatsDir, count: Number(count) } });
+    worker.once('message', (path) => writeSync(1, `${path}\n`));
+  },
+
+  exitInAWorker() {
+    const worker = new Worker(fileURLToPath(new URL('child-worker.mjs', import.meta.url)), { workerData: { job: 'recordAndExit', chatsDir, count: Number(count) } });
+    worker.once('message', (path) => writeSync(1, `${path}\n`));
+  },
+
+  idle() {
+    newRecorder({ onWarning: () => {} });
+    newRecorder().recordSessionEvent('info', 'never materialised');
+    const used = newRecorder();
+    used.recordContent(content('x'));
+    writeSync(1, `${used.getFilePath()}\n`);
+  },
+
+  async warned() {
+    const recorder = newRecorder({ onWarning: (warning) => writeSync(1, `${JSON.stringify(warning)}\n`) });
+    recorder.recordContent(content('first'));
+    await recorder.flush();
+    rmSync(chatsDir, { recursive: true });
+    recorder.recordContent(content('lost'));
+    // The end of main: the writer has yet to find out.
+  },
+
+  warnedAtOnce() {
+    const recorder = newRecorder({ onWarning: (warning) => writeSync(1, `${JSON.stringify(warning)}\n`) });
+    rmSync(chatsDir, { recursive: true, force: true });
+    recorder.initializeForResume(`${chatsDir}/gone.jsonl`, 3);
+    recorder.recordContent(content('lost'));
+  },
+};
+
+await endings[ending]();

@@ -1,0 +1,36 @@
+/** A worker thread that records. `workerData`: job, and what the job needs. */
+import { parentPort, workerData } from 'node:worker_threads';
+import tape from '../../index.js';
+
+const { job, chatsDir, count, id = 'worker' } = workerData;
+
+function record() {
+  const recorder = new tape.SessionRecordingService({ sessionId: id, projectHash: 'a3f5c1', chatsDir, workspaceDirs: [], provider: 'p', model: 'm' });
+  recorder.recordContent({ speaker: 'ai', blocks: [{ type: 'text', text: 'first' }] });
+  for (let i = 0; i < count; i++) recorder.enqueue('note', { i, text: `é${i}` });
+  parentPort.postMessage(recorder.getFilePath());
+  return recorder;
+}
+
+const jobs = {
+  /** Blocks its thread, so that nothing but the end of the thread can come next. */
+  recordThenWait() {
+    record();
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  },
+  recordAndEnd() {
+    record();
+  },
+  recordAndExit() {
+    record();
+    // The message to the parent is delivered in the next turn.
+    setImmediate(() => process.exit(0));
+  },
+  async recordAndFlush() {
+    await record().flush();
+    parentPort.postMessage('flushed');
+  },
+  load() {},
+};
+
+await jobs[job]();

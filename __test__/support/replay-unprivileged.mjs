@@ -1,0 +1,44 @@
+// Replays the given paths as a user who may not read everything, beside Node's own stream; prints what both say.
+// A process of its own: a test runner can't give up its privileges and get them back.
+
+import { createReadStream } from 'node:fs';
+import { readSessionHeader, replaySession } from '../../index.js';
+
+const NOBODY = 65534;
+
+/** Why the privileges can't be given up; null when they are gone. */
+function becomeNobody() {
+  if (process.getuid() !== 0) return null;
+  try {
+    process.setgroups([]);
+    process.setgid(NOBODY);
+    process.setuid(NOBODY);
+    return null;
+  } catch (error) {
+    return error.message;
+  }
+}
+
+async function wordsOfNode(filePath) {
+  try {
+    for await (const chunk of createReadStream(filePath)) void chunk;
+    return 'readable';
+  } catch (error) {
+    return error.message;
+  }
+}
+
+const refused = becomeNobody();
+if (refused !== null) {
+  console.log(JSON.stringify({ refused }));
+} else {
+  const reports = [];
+  for (const filePath of process.argv.slice(2)) {
+    reports.push({
+      words: await wordsOfNode(filePath),
+      result: await replaySession(filePath),
+      header: await readSessionHeader(filePath),
+    });
+  }
+  console.log(JSON.stringify(reports));
+}

@@ -1,0 +1,32 @@
+/** What a figure means nothing without. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { cpus, release, totalmem, type } from 'node:os';
+
+const require = createRequire(import.meta.url);
+
+export function machine() {
+  const processors = cpus();
+  return {
+    CPU: `${processors[0].model.trim()}, ${processors.length} ${processors.length === 1 ? 'core' : 'cores'}`,
+    Memory: `${(totalmem() / 2 ** 30).toFixed(0)} GiB`,
+    System: `${type()} ${release()}, ${process.arch}`,
+    Node: `${process.version} (V8 ${process.versions.v8})`,
+    Rust: toolVersion('rustc'),
+    'session-tape': versionOf('../package.json'),
+    'sonic-boom': versionOf('sonic-boom/package.json'),
+    pino: versionOf('pino/package.json'),
+    Date: new Date().toISOString().slice(0, 10),
+  };
+}
+
+const versionOf = (path) => JSON.parse(readFileSync(require.resolve(path), 'utf8')).version;
+
+function toolVersion(tool) {
+  try {
+    return execFileSync(tool, ['--version'], { encoding: 'utf8' }).trim();
+  } catch {
+    return 'not installed (prebuilt addon)';
+  }
+}

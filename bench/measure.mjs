@@ -1,0 +1,68 @@
+/** How time is taken here: garbage collected before, the event loop watched during, medians of rounds after. */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const MILLISECOND = 1e6;
+
+/** The watcher looks every millisecond; so long it is silent before and after what it watches. */
+const MARGIN_MS = 8;
+
+export function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+/** What Node starts with `--expose-gc`: twice, for what finalizers let go. */
+export function collectGarbage() {
+  if (typeof globalThis.gc !== 'function') throw new Error('start node with --expose-gc');
+  globalThis.gc();
+  globalThis.gc();
+}
+
+/**
+ * @template T
+ * @param {() => Promise<T>} task
+ * @returns {Promise<{ ms: number, longestStopMs: number, value: T }>} `longestStopMs`: the longest time between two
+ *   looks of the watcher, its own millisecond included
+ */
+export async function timed(task) {
+  collectGarbage();
+  const watcher = monitorEventLoopDelay({ resolution: 1 });
+  watcher.enable();
+  await sleep(MARGIN_MS);
+  watcher.reset();
+  const started = performance.now();
+  const value = await task();
+  const ms = performance.now() - started;
+  await sleep(MARGIN_MS);
+  watcher.disable();
+  return { ms, longestStopMs: watcher.max / MILLISECOND, value };
+}
+
+/**
+ * Runs the sides in turn, `rounds` times, each round beginning with another one; a first round that doesn't count
+ * warms up.
+ *
+ * @template M
+ * @param {Record<string, () => Promise<M>>} sides
+ * @returns {Promise<Record<string, M[]>>} a list of what each side measured, round by round
+ */
+export async function inTurn(sides, rounds) {
+  const names = Object.keys(sides);
+  const measured = Object.fromEntries(names.map((name) => [name, []]));
+  for (let round = -1; round < rounds; round++) {
+    for (let i = 0; i < names.length; i++) {
+      const name = names[(i + round + names.length) % names.length];
+      const measurement = await sides[name]();
+      if (round >= 0) measured[name].push(measurement);
+    }
+  }
+  return measured;
+}
+
+/** The ratio of each round, whose halves ran one after the other: what slows the machine slows both. */
+export function ratios(slower, faster) {
+  const all = slower.map((ms, round) => ms / faster[round]);
+  return { median: median(all), lowest: Math.min(...all), highest: Math.max(...all) };
+}

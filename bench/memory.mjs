@@ -1,0 +1,106 @@
+/**
+ * Peak memory, each measurement in a process of its own: what one side leaves behind (free lists, grown heaps)
+ * would be the other's baseline.
+ *
+ * This file is both: imported, it starts the processes; started as a script, it is such a process.
+ */
+import { execFile } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { collectGarbage, median } from './measure.mjs';
+import { DATA, REPLAY_WORKLOADS, contentPayloads, replayFile } from './workloads.mjs';
+
+const SELF = fileURLToPath(import.meta.url);
+const CHILDREN = 3;
+const IMAGE_BYTES = 20 << 20;
+
+/** @returns {Promise<{ peak: number, retained: number, over: number }>} bytes; `over` = peak − retained */
+export async function peakMemory(side, filePath) {
+  return medianOfChildren(['replay', side, filePath]);
+}
+
+/** @returns {Promise<{ peak: number, payload: number }>} for one event with a payload of 20 MiB */
+export async function imageMemory(side) {
+  return { ...(await medianOfChildren(['image', side])), payload: IMAGE_BYTES };
+}
+
+async function medianOfChildren(args) {
+  const reports = [];
+  for (let i = 0; i < CHILDREN; i++) {
+    const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', SELF, ...args]);
+    reports.push(JSON.parse(stdout));
+  }
+  const of = (key) => median(reports.map((report) => report[key]));
+  return {
+    peak: of('peak'),
+    retained: of('retained'),
+    over: median(reports.map(({ peak, retained }) => peak - retained)),
+  };
+}
+
+/** What the task needs at its peak beyond what was there before, and what is still held by its result. */
+async function peakOf(task) {
+  collectGarbage();
+  forgetPeak();
+  const before = { rss: process.memoryUsage.rss(), held: held() };
+  const result = await task();
+  const peak = peakRss() - before.rss;
+  collectGarbage();
+  const retained = held() - before.held;
+  return { peak, retained, alive: result !== undefined };
+}
+
+function held() {
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+/** Linux: the kernel's high-water mark begins again. Elsewhere it is that of the whole life of the process. */
+function forgetPeak() {
+  if (process.platform === 'linux') writeFileSync('/proc/self/clear_refs', '5');
+}
+
+function peakRss() {
+  if (process.platform !== 'linux') return process.resourceUsage().maxRSS * 1024;
+  return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))[1]) * 1024;
+}
+
+const measurements = {
+  async replay(side, filePath) {
+    const { ENGINES } = await import('./engines.mjs');
+    const { filePath: tiny } = await replayFile(REPLAY_WORKLOADS.at(-1), 1);
+    await ENGINES[side](tiny);
+    return peakOf(() => ENGINES[side](filePath));
+  },
+  async image(side) {
+    const data = Buffer.alloc((IMAGE_BYTES / 4) * 3, 'image').toString('base64');
+    const payload = {
+      content: { speaker: 'human', blocks: [{ type: 'media', mimeType: 'image/png', encoding: 'base64', data }] },
+    };
+    if (side === 'stringify')
+      return peakOf(async () => JSON.stringify({ v: 1, seq: 1, ts: '', type: 'content', payload }));
+    return recordImage(payload);
+  },
+};
+
+async function recordImage(payload) {
+  const { SessionRecordingService } = await import('../index.mjs');
+  const { newRecorder } = await import('./recorders.mjs');
+  const service = newRecorder(SessionRecordingService, join(DATA, 'record'));
+  service.enqueue('content', contentPayloads(1)[0]);
+  await service.flush();
+  const report = await peakOf(async () => {
+    service.enqueue('content', payload);
+    await service.flush();
+  });
+  await service.dispose();
+  rmSync(service.getFilePath());
+  return report;
+}
+
+if (process.argv[1] === SELF) {
+  const [kind, ...args] = process.argv.slice(2);
+  process.stdout.write(JSON.stringify(await measurements[kind](...args)));
+}

@@ -1,0 +1,95 @@
+/** Recording: events of 500 bytes, in bursts as a CLI makes them, beside those who write log lines for a living. */
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { SessionRecordingService } from '../index.mjs';
+import { collectGarbage, inTurn, median, ratios } from './measure.mjs';
+import { RIVALS, sessionTape, stringifyAlone } from './recorders.mjs';
+import { DATA, contentPayloads } from './workloads.mjs';
+
+const DIRECTORY = join(DATA, 'record');
+
+/** Events in one turn of the event loop. */
+const BURST = 100;
+
+export async function benchRecord({ rounds, scale, say }) {
+  const payloads = contentPayloads(1000);
+  const events = Math.round(50_000 * scale);
+  const sides = { tape: sessionTape(SessionRecordingService), stringify: stringifyAlone, ...RIVALS };
+  say(`recording: ${events} events, ${Object.keys(sides).length} ways`);
+  const tasks = Object.entries(sides).map(([name, side]) => {
+    const howMany = side.slow ? Math.round(events / 10) : events;
+    return [name, () => recordAll(side, payloads, howMany)];
+  });
+  const measured = await inTurn(Object.fromEntries(tasks), rounds);
+  const perEvent = (name, key) => measured[name].map((one) => one[key]);
+  return {
+    events,
+    lineBytes: median(perEvent('tape', 'lineBytes')),
+    rows: Object.entries(sides).map(([name, side]) => ({
+      title: side.title,
+      writesNothing: side.writesNothing === true,
+      perSecond: median(perEvent(name, 'perSecond')),
+      callMicros: median(perEvent(name, 'callMicros')),
+      threadMicros: median(perEvent(name, 'threadMicros')),
+    })),
+    threadRatio: ratios(perEvent('tape', 'threadMicros'), perEvent('stringify', 'threadMicros')),
+    rivals: [
+      ['sonic-boom', ['sonicSync', 'sonicAsync']],
+      ['pino', ['pinoSync', 'pinoAsync']],
+    ].map(([title, names]) => ({
+      title,
+      speedup: fewestTimes(
+        perEvent('tape', 'perSecond'),
+        names.map((name) => perEvent(name, 'perSecond')),
+      ),
+    })),
+  };
+}
+
+/** How many times as fast as the fastest variant of the rival. */
+const fewestTimes = (ours, variants) =>
+  variants.map((theirs) => ratios(ours, theirs)).reduce((worst, one) => (one.median < worst.median ? one : worst));
+
+/** @returns what one event cost: `callMicros` in the call, `threadMicros` of the JavaScript thread in all */
+async function recordAll(side, payloads, events) {
+  collectGarbage();
+  const recorder = side.start(DIRECTORY);
+  const utilization = performance.eventLoopUtilization();
+  const started = performance.now();
+  let inCalls = 0;
+  for (let i = 0; i < events;) {
+    const burstEnd = Math.min(i + BURST, events);
+    const burstStarted = performance.now();
+    for (; i < burstEnd; i++) {
+      const wait = recorder.write(payloads[i % payloads.length]);
+      if (wait !== undefined) await wait;
+    }
+    inCalls += performance.now() - burstStarted;
+    await nextTurn();
+  }
+  const written = await recorder.finish();
+  const ms = performance.now() - started;
+  const { active } = performance.eventLoopUtilization(utilization);
+  const lineBytes = side.writesNothing ? 0 : checkFile(written, side, payloads, events);
+  return {
+    perSecond: (events / ms) * 1000,
+    callMicros: (inCalls / events) * 1000,
+    threadMicros: (active / events) * 1000,
+    lineBytes,
+  };
+}
+
+/** Who loses or garbles an event has not been fast. The file goes away. */
+function checkFile(filePath, side, payloads, events) {
+  const text = readFileSync(filePath, 'utf8');
+  rmSync(filePath);
+  const lines = text.trimEnd().split('\n');
+  if (lines.length !== events + (side.extraLines ?? 0)) {
+    throw new Error(`${side.title} wrote ${lines.length} lines for ${events} events`);
+  }
+  const expected = JSON.stringify(payloads[(events - 1) % payloads.length]);
+  if (JSON.stringify(JSON.parse(lines.at(-1)).payload) !== expected)
+    throw new Error(`${side.title} wrote another last event`);
+  return Buffer.byteLength(text) / lines.length;
+}

@@ -1,0 +1,74 @@
+/** Replay: the addon beside the plain JavaScript engine, on the four workloads. */
+import { deepStrictEqual } from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { peakMemory } from './memory.mjs';
+import { inTurn, median, ratios, timed } from './measure.mjs';
+import { ENGINES } from './engines.mjs';
+import { REPLAY_WORKLOADS, replayFile } from './workloads.mjs';
+
+/** Below this many records one replay is over before the clock has ticked: many are timed together. */
+const TOO_SHORT = 1000;
+const TOGETHER = 200;
+
+export async function benchReplay({ rounds, scale, say }) {
+  const results = [];
+  for (const workload of REPLAY_WORKLOADS) {
+    say(`replay: ${workload.title}`);
+    const { filePath, records } = await replayFile(workload, scale);
+    await checkSame(filePath);
+    const measured = await measureWorkload(filePath, records < TOO_SHORT ? TOGETHER : 1, rounds);
+    const memory = { plain: await peakMemory('plain', filePath), addon: await peakMemory('addon', filePath) };
+    results.push({ ...workload, records, bytes: statSync(filePath).size, ...measured, memory });
+  }
+  return results;
+}
+
+/** A rival that is fast and wrong wins nothing: values, key order and all must be equal. */
+async function checkSame(filePath) {
+  const [plain, addon] = [await ENGINES.plain(filePath), await ENGINES.addon(filePath)];
+  if (!plain.ok || !addon.ok) throw new Error(`${filePath} does not replay`);
+  deepStrictEqual(addon, plain);
+  if (digest(addon.history) !== digest(plain.history)) throw new Error(`${filePath}: the order of keys differs`);
+}
+
+/** `deepStrictEqual` doesn't look at the order of keys; the text of each item shows it. */
+function digest(history) {
+  const hash = createHash('sha256');
+  for (const item of history) hash.update(JSON.stringify(item));
+  return hash.digest('hex');
+}
+
+async function measureWorkload(filePath, repeat, rounds) {
+  const replays = (side) => async () => {
+    const { ms, longestStopMs } = await timed(() => repeated(() => side(filePath), repeat));
+    return { ms: ms / repeat, longestStopMs };
+  };
+  const { plain, addon, idle } = await inTurn(
+    {
+      plain: replays(ENGINES.plain),
+      addon: replays(ENGINES.addon),
+      idle: () => timed(() => sleep(300)),
+    },
+    rounds,
+  );
+  const ms = (list) => list.map((one) => one.ms);
+  return {
+    ratio: ratios(ms(plain), ms(addon)),
+    ms: { plain: median(ms(plain)), addon: median(ms(addon)) },
+    stops: { plain: stopsOf(plain), addon: stopsOf(addon), idle: stopsOf(idle) },
+  };
+}
+
+/** Returns the last result, so that it is alive while the time is taken. */
+async function repeated(task, times) {
+  let value;
+  for (let i = 0; i < times; i++) value = await task();
+  return value;
+}
+
+function stopsOf(measurements) {
+  const all = measurements.map(({ longestStopMs }) => longestStopMs);
+  return { median: median(all), worst: Math.max(...all) };
+}

@@ -1,0 +1,180 @@
+/** The figures as Markdown. Each target stands beside what was measured, met or not. */
+
+const STOP_TARGET_MS = 25;
+const MEMORY_TARGET = 64 << 20;
+const HEADER_TARGET = 5;
+const THREAD_TARGET = 1.3;
+const REPLAY_TARGETS = { compacted: 10, plain: 2.5, small: 3, tiny: 1.5 };
+
+export function report({ machine, rounds, quick, replay, headers, record, durable, image }) {
+  const parts = [
+    '# Benchmark results',
+    `Made by \`npm run bench\`; what is compared, and how, is in [README.md](README.md). Medians; ratios are the median of
+the ratios of ${rounds} rounds, in which both sides ran one after the other, the lowest and highest in brackets.`,
+    quick && '**A quick look: a tenth of each workload.**',
+    table(['Machine', ''], Object.entries(machine)),
+    replay && replayReport(replay),
+    headers && headersReport(headers),
+    record && recordReport(record),
+    durable && durableReport(durable),
+    image && imageReport(image),
+  ];
+  return `${parts.filter(Boolean).join('\n\n')}\n`;
+}
+
+function replayReport(results) {
+  return section(
+    'Replay',
+    `The plain engine is readline and \`JSON.parse\` a line. Both sides gave deep-equal results, key order included, before
+they were timed.`,
+    table(
+      ['workload', 'file', 'plain engine', 'session-tape', 'ratio', 'target', 'met'],
+      results.map(({ name, title, bytes, ms, ratio }) => [
+        title,
+        size(bytes),
+        time(ms.plain),
+        time(ms.addon),
+        times(ratio),
+        `≥ ${REPLAY_TARGETS[name]}×`,
+        met(ratio.median >= REPLAY_TARGETS[name]),
+      ]),
+    ),
+    `The longest stop of the event loop: median of the rounds / worst of all. The watcher looks every millisecond, so a loop
+without any stop shows 1 ms and what the machine adds; *idle* is a loop that waited for a timer, in the same rounds.`,
+    table(
+      ['workload', 'plain engine', 'session-tape', 'idle', 'target', 'met'],
+      results.map(({ title, stops }) => [
+        title,
+        stop(stops.plain),
+        stop(stops.addon),
+        stop(stops.idle),
+        `≤ ${STOP_TARGET_MS} ms`,
+        met(stops.addon.worst <= STOP_TARGET_MS, stops.addon.median <= STOP_TARGET_MS && 'median only'),
+      ]),
+    ),
+    `Peak memory over what the process had before (processes of their own, median of three). *Beyond the history* is the
+peak without what the result still holds when all garbage is collected; V8's young generation and slack are in it.`,
+    table(
+      ['workload', 'plain engine', 'session-tape', 'history', 'session-tape beyond the history', 'target', 'met'],
+      results.map(({ title, memory }) => [
+        title,
+        size(memory.plain.peak),
+        size(memory.addon.peak),
+        size(memory.addon.retained),
+        size(memory.addon.over),
+        `≤ ${size(MEMORY_TARGET)}`,
+        met(memory.addon.over <= MEMORY_TARGET),
+      ]),
+    ),
+  );
+}
+
+function headersReport({ files, rows }) {
+  return section(
+    `Headers of ${grouped(files)} files`,
+    'The files are in the page cache. The plain engine reads each through readline, in the same loop or in a pool of the same size.',
+    table(
+      ['way', 'readline', 'session-tape', 'ratio', 'longest stop', 'target', 'met'],
+      rows.map(({ title, plainMs, addonMs, ratio, stop: ms }) => [
+        title,
+        time(plainMs),
+        time(addonMs),
+        times(ratio),
+        time(ms),
+        `≥ ${HEADER_TARGET}×`,
+        met(ratio.median >= HEADER_TARGET),
+      ]),
+    ),
+  );
+}
+
+function recordReport({ events, lineBytes, rows, threadRatio, rivals }) {
+  return section(
+    'Recording',
+    `${grouped(events)} events, ${Math.round(lineBytes)} bytes a line, 100 in each turn of the event loop, until all is handed to the
+system. *In the call*: how long the caller waits. *Thread*: all that the JavaScript thread was busy with, callbacks and
+garbage collection included.`,
+    table(
+      ['way', 'events/s', 'in the call, µs', 'thread, µs'],
+      rows.map(({ title, writesNothing, perSecond, callMicros, threadMicros }) => [
+        title,
+        writesNothing ? '—' : grouped(Math.round(perSecond / 100) * 100),
+        callMicros.toFixed(1),
+        threadMicros.toFixed(1),
+      ]),
+    ),
+    table(
+      ['target', '', 'measured', 'met'],
+      [
+        [
+          'thread, against `JSON.stringify` alone',
+          `≤ ${THREAD_TARGET}×`,
+          times(threadRatio),
+          met(threadRatio.median <= THREAD_TARGET),
+        ],
+        ...rivals.map(({ title, speedup }) => [
+          `events/s, against ${title} at its fastest`,
+          '> 1×',
+          times(speedup),
+          met(speedup.median > 1),
+        ]),
+      ],
+    ),
+  );
+}
+
+function durableReport({ rows, ratio, syncs }) {
+  const counted = syncs === null ? ['not counted: no strace here', '—'] : [grouped(syncs), met(syncs === 1)];
+  return section(
+    'Durable recording',
+    "`durability: 'fsync'`, 64 events with a flush each.",
+    table(
+      ['way', 'µs an event'],
+      rows.map(([title, micros]) => [title, micros.toFixed(0)]),
+    ),
+    table(
+      ['target', '', 'measured', 'met'],
+      [
+        ['syncs that the system saw for 64 flushes waiting together', '1', ...counted],
+        ['together, against one by one', '—', times(ratio), '—'],
+      ],
+    ),
+  );
+}
+
+function imageReport({ tape, stringify }) {
+  const copies = ({ peak, payload }) => (peak / payload).toFixed(2);
+  const beyond = (tape.peak - stringify.peak) / tape.payload;
+  return section(
+    'An event of 20 MiB',
+    `An image in base64, recorded and flushed: peak memory over what the process had with the image already there, in copies
+of the image. A payload is to be copied twice at most: once by \`JSON.stringify\`, once into Rust.`,
+    table(
+      ['way', 'copies'],
+      [
+        ['session-tape', copies(tape)],
+        ['`JSON.stringify` of the envelope alone', copies(stringify)],
+      ],
+    ),
+    table(
+      ['target', '', 'measured', 'met'],
+      [["copies beyond `JSON.stringify`'s own", '≤ 1', beyond.toFixed(2), met(beyond <= 1.1)]],
+    ),
+  );
+}
+
+const section = (title, ...parts) => [`## ${title}`, ...parts].join('\n\n');
+
+function table(head, rows) {
+  const line = (cells) => `| ${cells.join(' | ')} |`;
+  return [line(head), `|${head.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n');
+}
+
+const met = (yes, partly) => (yes ? 'yes' : partly ? `**no** (${partly})` : '**no**');
+const times = ({ median, lowest, highest }) => `${median.toFixed(2)}× (${lowest.toFixed(2)}–${highest.toFixed(2)})`;
+const time = (ms) =>
+  ms < 1 ? `${(ms * 1000).toFixed(0)} µs` : ms < 100 ? `${ms.toFixed(1)} ms` : `${grouped(Math.round(ms))} ms`;
+const stop = ({ median, worst }) => `${median.toFixed(1)} / ${worst.toFixed(1)} ms`;
+const size = (bytes) =>
+  bytes < 1 << 20 ? `${(bytes / 1024).toFixed(0)} KiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+const grouped = (n) => n.toLocaleString('en-US').replaceAll(',', ' ');

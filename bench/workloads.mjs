@@ -1,0 +1,166 @@
+/**
+ * The session files that are measured: the same bytes on every machine, made by a random generator with a fixed
+ * seed into `bench/data/` (not in git) and kept there for the next run.
+ */
+import { createWriteStream, existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const DATA = fileURLToPath(new URL('data/', import.meta.url));
+
+/** Part of each file's name: a change of the generator makes new files. */
+const VERSION = 'v1';
+
+/** Text lengths, in characters, that make records of about 1 400 and about 270 bytes. */
+const LONG = { human: 670, ai: 1010, tool: 1300 };
+const SHORT = { human: 72, ai: 44, tool: 32 };
+
+export const REPLAY_WORKLOADS = [
+  {
+    name: 'compacted',
+    title: '60 000 records, a compression every 400',
+    records: 60_000,
+    texts: LONG,
+    compressEvery: 400,
+  },
+  { name: 'plain', title: '40 000 records, nothing compressed', records: 40_000, texts: LONG },
+  { name: 'small', title: '150 000 records of 270 bytes', records: 150_000, texts: SHORT },
+  { name: 'tiny', title: '20 records', records: 20, texts: LONG },
+];
+
+/**
+ * @param {(typeof REPLAY_WORKLOADS)[number]} workload
+ * @param {number} scale 1 for the real thing; less for a quick look
+ * @returns {Promise<{ filePath: string, records: number }>}
+ */
+export async function replayFile(workload, scale) {
+  const records = Math.max(20, Math.round(workload.records * scale));
+  const filePath = join(DATA, `${workload.name}-${records}.${VERSION}.jsonl`);
+  if (!existsSync(filePath)) await writeLines(filePath, sessionLines({ ...workload, records }));
+  return { filePath, records };
+}
+
+/** A directory of small sessions, as a CLI's list of past sessions finds it. */
+export function headerFiles(howMany) {
+  const directory = join(DATA, `headers-${howMany}.${VERSION}`);
+  const paths = Array.from({ length: howMany }, (_, i) =>
+    join(directory, `session-${String(i).padStart(5, '0')}.jsonl`),
+  );
+  if (existsSync(paths.at(-1))) return paths;
+  mkdirSync(directory, { recursive: true });
+  paths.forEach((path, i) =>
+    writeFileSync(path, [...sessionLines({ records: 9, texts: SHORT, seed: i + 1 })].join('')),
+  );
+  return paths;
+}
+
+/** Payloads of `content` events whose lines in a session file are about 500 bytes. */
+export function contentPayloads(howMany) {
+  const random = randomFrom(500);
+  return Array.from({ length: howMany }, (_, i) => ({
+    content: item(random, i, { human: 300, ai: 262, tool: 246 }),
+  }));
+}
+
+function* sessionLines({ records, texts, compressEvery = Infinity, seed = 7 }) {
+  const random = randomFrom(seed);
+  const startTime = Date.parse('2026-02-11T16:00:00.000Z');
+  for (let seq = 1; seq <= records; seq++) {
+    const [type, payload] = event(random, seq, texts, compressEvery, seed);
+    const ts = new Date(startTime + seq * 1000).toISOString();
+    yield `${JSON.stringify({ v: 1, seq, ts, type, payload })}\n`;
+  }
+}
+
+function event(random, seq, texts, compressEvery, seed) {
+  if (seq === 1) return ['session_start', startPayload(seed)];
+  if (seq % compressEvery === 0) {
+    const summary = { speaker: 'ai', blocks: [{ type: 'text', text: prose(random, 1200) }] };
+    return ['compressed', { summary, itemsCompressed: compressEvery - 1 }];
+  }
+  return ['content', { content: item(random, seq, texts) }];
+}
+
+const startPayload = (seed) => ({
+  sessionId: `bench-${String(seed).padStart(6, '0')}`,
+  projectHash: '9b74c9897bac770ffc029102a200c5de21d7b4a8c6f0f3e4d2b1a09c8e7f6a5b',
+  workspaceDirs: ['/home/ada/project', '/home/ada/library'],
+  provider: 'anthropic',
+  model: 'claude-sonnet-4-5',
+  startTime: '2026-02-11T16:00:00.000Z',
+});
+
+/** One turn: a question now and then, else an answer that calls a tool, and what the tool says. */
+function item(random, seq, texts) {
+  if (seq % 9 === 2) return { speaker: 'human', blocks: [{ type: 'text', text: prose(random, texts.human) }] };
+  const id = `call_${seq >> 1}`;
+  if (seq % 2 === 1) {
+    const call = {
+      type: 'tool_call',
+      id,
+      name: 'read_file',
+      parameters: { path: `src/${word(random)}.ts`, line: seq % 500 },
+    };
+    return { speaker: 'ai', blocks: [{ type: 'text', text: prose(random, texts.ai) }, call] };
+  }
+  const result = { exitCode: 0, stdout: output(random, texts.tool) };
+  return { speaker: 'tool', blocks: [{ type: 'tool_response', callId: id, toolName: 'read_file', result }] };
+}
+
+const WORDS = (
+  'the of a to in is that it for on with as this be are by from or an at not which have but they ' +
+  'function return value error file line test module import const string number array object promise stream buffer ' +
+  'session record replay history message result option change request response server client parse'
+).split(' ');
+const FOREIGN = ['“quoted”', 'déjà', 'naïve', 'Größe', '→', '…', '日本語', '✓', '🌊', 'año'];
+
+const word = (random) => WORDS[random() % WORDS.length];
+
+/** One text in ten has words beyond ASCII, as real sessions have. */
+function prose(random, length) {
+  const foreign = random() % 10 === 0;
+  let text = '';
+  while (text.length < length) {
+    text += foreign && random() % 12 === 0 ? FOREIGN[random() % FOREIGN.length] : word(random);
+    text += random() % 14 === 0 ? '.\n' : ' ';
+  }
+  return text.slice(0, length).toWellFormed().trimEnd();
+}
+
+/** What a program prints: numbered lines, quotation marks, indentation, tabs. */
+function output(random, length) {
+  let text = '';
+  for (let line = 1; text.length < length; line++) {
+    text += `${String(line).padStart(6)}\t${'  '.repeat(random() % 4)}${word(random)} = "${word(random)} ${word(random)}" // ${word(random)}\n`;
+  }
+  return text.slice(0, length);
+}
+
+/** mulberry32: small, quick, the same everywhere. */
+function randomFrom(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return (t ^ (t >>> 14)) >>> 0;
+  };
+}
+
+/** A file under its name is always whole: a run that is interrupted leaves none behind. */
+async function writeLines(filePath, lines) {
+  mkdirSync(DATA, { recursive: true });
+  const unfinished = `${filePath}.unfinished`;
+  const stream = createWriteStream(unfinished);
+  let batch = '';
+  for (const line of lines) {
+    batch += line;
+    if (batch.length < 1 << 20) continue;
+    if (!stream.write(batch)) await once(stream, 'drain');
+    batch = '';
+  }
+  stream.end(batch);
+  await once(stream, 'finish');
+  renameSync(unfinished, filePath);
+}

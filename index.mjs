@@ -1,0 +1,3 @@
+import sessionTape from './index.js'
+
+export const { replaySession, readSessionHeader, SessionRecordingService } = sessionTape

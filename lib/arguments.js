@@ -1,0 +1,53 @@
+'use strict'
+
+// Checks of arguments. What is of the wrong type is the caller's mistake and throws, with Node's code for it.
+
+const { inspect } = require('node:util')
+
+function shown(value) {
+  if (typeof value === 'function') return 'a function'
+  const text = inspect(value, { depth: 0, breakLength: Infinity })
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text
+}
+
+function expect(holds, name, expected, value) {
+  if (holds) return
+  throw Object.assign(new TypeError(`${name} must be ${expected}, got ${shown(value)}`), { code: 'ERR_INVALID_ARG_TYPE' })
+}
+
+function isObject(value) {
+  return typeof value === 'object' && value !== null
+}
+
+const check = {
+  string(value, name) {
+    expect(typeof value === 'string', name, 'a string', value)
+  },
+  filledString(value, name) {
+    expect(typeof value === 'string' && value !== '', name, 'a non-empty string', value)
+  },
+  strings(value, name) {
+    expect(Array.isArray(value) && value.every((one) => typeof one === 'string'), name, 'an array of strings', value)
+  },
+  object(value, name) {
+    expect(isObject(value) && !Array.isArray(value), name, 'an object', value)
+  },
+  finiteNumber(value, name) {
+    expect(Number.isFinite(value), name, 'a finite number', value)
+  },
+  count(value, name) {
+    expect(Number.isFinite(value) && value >= 0, name, 'a number, 0 or more', value)
+  },
+  oneOf(value, name, choices) {
+    expect(choices.includes(value), name, `one of ${choices.map((choice) => `'${choice}'`).join(', ')}`, value)
+  },
+  optional(value, name, type) {
+    expect(value === undefined || typeof value === type, name, `a ${type}, if it is given`, value)
+  },
+  signal(value, name) {
+    const usable = isObject(value) && typeof value.aborted === 'boolean' && typeof value.addEventListener === 'function'
+    expect(value === undefined || usable, name, 'an AbortSignal', value)
+  },
+}
+
+module.exports = { check, expect }

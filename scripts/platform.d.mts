@@ -1,0 +1,2 @@
+export function platformName(): string;
+export function addonFile(): string;

@@ -1,0 +1,312 @@
+//! Delivering a replay: what survives goes to V8 in parts, while the scan goes on.
+//!
+//! A part costs V8 several times what scanning it cost, so nothing is delivered that a `compressed` event may still throw away
+//! soon: items leave when the scan is [`RUN_AHEAD`] bytes further, or has come to the end. What is taken back later all the same
+//! is cut off by the next part's `keep`.
+
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+
+use super::json::JsonText;
+use super::text::Text;
+use crate::jsonl::source::{ReadError, Source};
+use crate::session::fold::SessionEventRef;
+use crate::session::history::ItemRef;
+use crate::session::replay::{Outcome, Replay, ReplayError};
+
+/// How far the scan must be ahead of an item that is delivered before the end: several times the size of what
+/// agents let gather between two compressions.
+const RUN_AHEAD: u64 = 8 << 20;
+
+/// About how much text V8 parses in one turn of the event loop.
+const PART_BYTES: usize = 256 << 10;
+
+/// Items that lie closer to each other are read from the file together.
+const READ_TOGETHER: u64 = 16 << 10;
+
+/// Takes the parts, one at a time.
+pub trait Consumer {
+    /// Takes a part; the channel tells when it is dealt with. False if nobody is there any more.
+    fn take(&self, part: Text, dealt_with: std::sync::mpsc::SyncSender<()>) -> bool;
+    /// Whether nobody wants any more.
+    fn is_cancelled(&self) -> bool;
+}
+
+/// What is asked for besides the history.
+#[derive(Clone, Copy, Debug)]
+pub struct DeliveryOptions {
+    /// Session events get their time and number.
+    pub audit_trail: bool,
+    /// Parts tell how far the scan is, also when they have nothing else.
+    pub progress: bool,
+}
+
+/// Replays to the end and delivers the result.
+pub fn deliver(replay: Result<Replay, ReplayError>, options: DeliveryOptions, consumer: &impl Consumer) {
+    let mut delivery = Delivery { options, consumer, items: 0, events: 0, reported: 0, under_way: None };
+    match replay {
+        Ok(mut replay) => drop(delivery.run(&mut replay)),
+        Err(error) => drop(delivery.send(failure(&error))),
+    }
+}
+
+/// Nobody takes the parts any more.
+struct Gone;
+
+struct Delivery<'a, C> {
+    options: DeliveryOptions,
+    consumer: &'a C,
+    /// Items and session events that were delivered and are still wanted.
+    items: usize,
+    events: usize,
+    /// How far the scan was when progress was last told.
+    reported: u64,
+    /// A part that is not dealt with yet.
+    under_way: Option<Receiver<()>>,
+}
+
+impl<C: Consumer> Delivery<'_, C> {
+    fn run(&mut self, replay: &mut Replay) -> Result<(), Gone> {
+        let scanned = loop {
+            if self.consumer.is_cancelled() {
+                return Err(Gone);
+            }
+            match replay.scan_chunk() {
+                Ok(Some(kept)) => {
+                    self.items = self.items.min(kept);
+                    if self.is_idle()?
+                        && let Some(part) = self.early_part(replay).transpose()
+                    {
+                        match part {
+                            Ok(part) => self.send(part)?,
+                            Err(error) => break Err(error),
+                        }
+                    }
+                }
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        self.finish(replay, scanned.err())
+    }
+
+    /// A full part of items that are unlikely to be taken back, if there is one; or just news of the scan.
+    fn early_part(&mut self, replay: &Replay) -> Result<Option<Text>, ReplayError> {
+        let settled = replay.source().scanned().saturating_sub(RUN_AHEAD);
+        let settled = replay.items().partition_point(|item| item.offset < settled);
+        let ready = replay.items().get(self.items..settled).unwrap_or_default();
+        let count = part_length(ready);
+        if count < ready.len() {
+            return self.part(replay, count, 0).map(|part| Some(self.close(part, replay)));
+        }
+        let news = self.options.progress && replay.source().scanned() - self.reported >= 1 << 20;
+        Ok(news.then(|| {
+            let part = self.begin();
+            self.close(part, replay)
+        }))
+    }
+
+    /// Delivers what is left, and the result.
+    fn finish(&mut self, replay: &mut Replay, mut error: Option<ReplayError>) -> Result<(), Gone> {
+        while error.is_none() {
+            let items = replay.items().get(self.items..).unwrap_or_default();
+            let (count, all) = (part_length(items), items.len());
+            let all_events = replay.session_events().len() - self.events;
+            let events = if count == all { all_events.min(EVENTS_IN_A_PART) } else { 0 };
+            match self.part(replay, count, events) {
+                Ok(part) if count == all && events == all_events => {
+                    let size = replay.source().size();
+                    return self.send_last(part, size, replay.finish(None));
+                }
+                Ok(part) => {
+                    let part = self.close(part, replay);
+                    self.send(part)?;
+                }
+                Err(failed) => error = Some(failed),
+            }
+        }
+        let size = replay.source().size();
+        let part = self.begin();
+        self.send_last(part, size, replay.finish(error))
+    }
+
+    fn begin(&self) -> JsonText {
+        let mut part = JsonText::with_capacity(PART_BYTES + (PART_BYTES >> 3));
+        part.syntax("{\"keep\":");
+        part.number(self.items as f64);
+        part
+    }
+
+    /// The next `count` items and `events` session events, not closed yet.
+    fn part(&mut self, replay: &Replay, count: usize, events: usize) -> Result<JsonText, ReplayError> {
+        let mut part = self.begin();
+        let items = &replay.items()[self.items..self.items + count];
+        if count > 0 {
+            part.syntax(",\"count\":");
+            part.number(count as f64);
+            part.syntax(",\"history\":[");
+            append_items(&mut part, items, replay.source())?;
+            part.syntax("]");
+        }
+        if events > 0 {
+            part.syntax(",\"sessionEvents\":[");
+            let wanted = &replay.session_events()[self.events..self.events + events];
+            append_session_events(&mut part, wanted, replay.source(), self.options.audit_trail)?;
+            part.syntax("]");
+        }
+        self.items += count;
+        self.events += events;
+        Ok(part)
+    }
+
+    fn close(&mut self, mut part: JsonText, replay: &Replay) -> Text {
+        self.reported = replay.source().scanned();
+        append_progress(&mut part, self.reported, replay.source().size());
+        part.syntax("}");
+        part.finish()
+    }
+
+    fn send_last(&mut self, mut part: JsonText, size: u64, outcome: Outcome<'_>) -> Result<(), Gone> {
+        append_progress(&mut part, size, size);
+        append_outcome(&mut part, &outcome);
+        part.syntax("}");
+        self.send(part.finish())
+    }
+
+    /// Whether the last part is dealt with.
+    fn is_idle(&mut self) -> Result<bool, Gone> {
+        match self.under_way.as_ref().map(Receiver::try_recv) {
+            Some(Err(TryRecvError::Empty)) => Ok(false),
+            Some(Err(TryRecvError::Disconnected)) => Err(Gone),
+            Some(Ok(())) | None => {
+                self.under_way = None;
+                Ok(true)
+            }
+        }
+    }
+
+    /// Sends a part when the one before it is dealt with: V8 gets one in each turn of its event loop.
+    fn send(&mut self, part: Text) -> Result<(), Gone> {
+        if let Some(under_way) = self.under_way.take() {
+            under_way.recv().map_err(|_| Gone)?;
+        }
+        if self.consumer.is_cancelled() {
+            return Err(Gone);
+        }
+        let (sender, receiver) = sync_channel(1);
+        self.under_way = Some(receiver);
+        if self.consumer.take(part, sender) { Ok(()) } else { Err(Gone) }
+    }
+}
+
+/// Session events are short; their messages rarely are not.
+const EVENTS_IN_A_PART: usize = 1000;
+
+/// How many of the items make a part: as many as fit, at least one.
+fn part_length(items: &[ItemRef]) -> usize {
+    let mut bytes = 0;
+    let full = items.iter().position(|item| {
+        bytes += item.length as usize;
+        bytes > PART_BYTES
+    });
+    full.map_or(items.len(), |at| at.max(1))
+}
+
+fn append_items(part: &mut JsonText, items: &[ItemRef], source: &Source) -> Result<(), ReadError> {
+    let mut scratch = Vec::new();
+    let mut rest = items;
+    let mut first = true;
+    while !rest.is_empty() {
+        let together = read_together(rest);
+        let (now, later) = rest.split_at(together);
+        let start = now[0].offset;
+        let end = now[together - 1].offset + u64::from(now[together - 1].length);
+        let bytes = source.bytes_at(start, (end - start) as usize, &mut scratch)?;
+        for item in now {
+            if !std::mem::take(&mut first) {
+                part.syntax(",");
+            }
+            let at = (item.offset - start) as usize;
+            part.raw(&bytes[at..at + item.length as usize]);
+        }
+        rest = later;
+    }
+    Ok(())
+}
+
+/// How many of the items lie so close together that one read is cheaper than several.
+fn read_together(items: &[ItemRef]) -> usize {
+    let gap = |pair: &[ItemRef]| pair[1].offset - (pair[0].offset + u64::from(pair[0].length));
+    items.windows(2).position(|pair| gap(pair) > READ_TOGETHER).map_or(items.len(), |at| at + 1)
+}
+
+fn append_session_events(
+    part: &mut JsonText,
+    events: &[SessionEventRef],
+    source: &Source,
+    audit_trail: bool,
+) -> Result<(), ReadError> {
+    let mut scratch = Vec::new();
+    for (index, event) in events.iter().enumerate() {
+        let mut value = |span: crate::jsonl::scan::Span| {
+            source.bytes_at(event.line_offset + u64::from(span.start), span.len(), &mut scratch).map(<[u8]>::to_vec)
+        };
+        part.syntax(if index == 0 { "{\"severity\":" } else { ",{\"severity\":" });
+        part.string(event.severity.as_str());
+        part.syntax(",\"message\":");
+        part.raw(&value(event.message)?);
+        if let (true, Some(ts)) = (audit_trail, event.ts) {
+            part.syntax(",\"timestamp\":");
+            part.raw(&value(ts)?);
+        }
+        if let (true, Some(seq)) = (audit_trail, event.seq) {
+            part.syntax(",\"seq\":");
+            part.number(seq);
+        }
+        part.syntax("}");
+    }
+    Ok(())
+}
+
+fn append_progress(part: &mut JsonText, bytes: u64, total: u64) {
+    part.syntax(",\"bytes\":");
+    part.number(bytes as f64);
+    part.syntax(",\"total\":");
+    part.number(total.max(bytes) as f64);
+}
+
+fn append_outcome(part: &mut JsonText, outcome: &Outcome<'_>) {
+    match &outcome.metadata {
+        Err(error) => {
+            part.syntax(",\"error\":");
+            part.message(&error.message());
+        }
+        Ok(metadata) => {
+            let values = [
+                (",\"metadata\":{\"sessionId\":", metadata.session_id),
+                (",\"projectHash\":", metadata.project_hash),
+                (",\"provider\":", metadata.provider),
+                (",\"model\":", metadata.model),
+                (",\"workspaceDirs\":", metadata.workspace_dirs),
+                (",\"startTime\":", metadata.start_time),
+            ];
+            for (key, value) in values {
+                part.syntax(key);
+                part.raw(value);
+            }
+            part.syntax("},\"lastSeq\":");
+            part.number(outcome.last_seq);
+            part.syntax(",\"eventCount\":");
+            part.number(outcome.event_count as f64);
+        }
+    }
+    part.syntax(",\"warnings\":");
+    part.array(&outcome.warnings, |part, warning| part.message(warning));
+}
+
+fn failure(error: &ReplayError) -> Text {
+    let mut part = JsonText::default();
+    part.syntax("{\"keep\":0,\"error\":");
+    part.message(&error.message());
+    part.syntax(",\"warnings\":[]}");
+    part.finish()
+}

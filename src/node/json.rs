@@ -1,0 +1,188 @@
+//! JSON text for `JSON.parse`: one byte a character. ASCII stands as it is, U+0080–U+00FF as one Latin-1 byte, the rest
+//! is escaped. V8 parses such text faster than UTF-8 that it must decode first, or two-byte text.
+
+use super::text::Text;
+use crate::jsonl::MAX_LINE_BYTES;
+use crate::session::message::{Message, Part};
+
+/// JSON text that is being written.
+#[derive(Default)]
+pub struct JsonText {
+    latin1: Vec<u8>,
+}
+
+impl JsonText {
+    /// Text that has room for `bytes`.
+    pub fn with_capacity(bytes: usize) -> Self {
+        JsonText { latin1: Vec::with_capacity(bytes) }
+    }
+
+    /// Appends syntax of our own, which is ASCII.
+    pub fn syntax(&mut self, ascii: &str) {
+        self.latin1.extend_from_slice(ascii.as_bytes());
+    }
+
+    /// Appends JSON text from a file. Beyond ASCII it has characters in strings only, so an escape means the same.
+    pub fn raw(&mut self, json: &[u8]) {
+        if json.is_ascii() {
+            return self.latin1.extend_from_slice(json);
+        }
+        self.latin1.reserve(json.len());
+        for chunk in json.utf8_chunks() {
+            chunk.valid().chars().for_each(|c| self.char(c));
+            if !chunk.invalid().is_empty() {
+                self.char(char::REPLACEMENT_CHARACTER);
+            }
+        }
+    }
+
+    #[inline]
+    fn char(&mut self, c: char) {
+        match u32::from(c) {
+            code @ 0..=0xff => self.latin1.push(code as u8),
+            _ => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| self.unit(*unit)),
+        }
+    }
+
+    fn unit(&mut self, unit: u16) {
+        const HEX: &[u8; 16] = b"0123456789abcdef";
+        self.latin1.extend_from_slice(b"\\u");
+        self.latin1.extend([12, 8, 4, 0].map(|shift| HEX[usize::from(unit >> shift & 0xf)]));
+    }
+
+    /// Appends a string.
+    pub fn string(&mut self, text: &str) {
+        // A string has a JSON text, always.
+        let quoted = serde_json::to_string(text).unwrap_or_else(|_| "\"\"".to_owned());
+        self.raw(quoted.as_bytes());
+    }
+
+    fn utf16_string(&mut self, units: &[u16]) {
+        self.syntax("\"");
+        units.iter().for_each(|unit| self.unit(*unit));
+        self.syntax("\"");
+    }
+
+    /// Appends a number. Infinity has a JSON text that parses to it.
+    pub fn number(&mut self, value: f64) {
+        let text = if value == f64::INFINITY {
+            "1e999".to_owned()
+        } else if value == f64::NEG_INFINITY {
+            "-1e999".to_owned()
+        } else if value == 0.0 && value.is_sign_negative() {
+            "-0".to_owned()
+        } else {
+            crate::session::message::js_number(value)
+        };
+        self.syntax(&text);
+    }
+
+    /// Appends the values, separated, in brackets.
+    pub fn array<T>(&mut self, values: impl IntoIterator<Item = T>, mut each: impl FnMut(&mut Self, T)) {
+        self.syntax("[");
+        for (index, value) in values.into_iter().enumerate() {
+            if index > 0 {
+                self.syntax(",");
+            }
+            each(self, value);
+        }
+        self.syntax("]");
+    }
+
+    /// Appends a message: a string, or an array of parts to be joined if it quotes a file.
+    pub fn message(&mut self, message: &Message<'_>) {
+        match &message.0[..] {
+            [Part::Text(text)] => self.string(text),
+            parts => self.array(parts, |json, part| match part {
+                Part::Text(text) => json.string(text),
+                Part::Json(value) => json.raw(value),
+                Part::Utf16(units) => json.utf16_string(units),
+            }),
+        }
+    }
+
+    /// The text for V8.
+    pub fn finish(self) -> Text {
+        if self.latin1.len() <= MAX_LINE_BYTES {
+            return Text::Latin1(self.latin1);
+        }
+        // Only a huge line gets here that was mostly escaped above; unescaped it has no more units than it had bytes.
+        Text::Utf16(unescape_units(&self.latin1))
+    }
+}
+
+/// Turns the escapes of characters beyond Latin-1, which this module wrote, back into the units that they stand for.
+/// Escapes that came from the file and mean such a character may be turned too: in a JSON string they mean the same.
+fn unescape_units(latin1: &[u8]) -> Vec<u16> {
+    let mut units = Vec::with_capacity(latin1.len() / 2);
+    let mut rest = latin1;
+    while let Some((&byte, tail)) = rest.split_first() {
+        let hex = rest.get(2..6).filter(|_| byte == b'\\' && tail.first() == Some(&b'u'));
+        let unit = hex.and_then(|hex| u16::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
+        match unit {
+            Some(unit) if unit > 0xff => {
+                units.push(unit);
+                rest = &rest[6..];
+            }
+            // An escape of two characters: its second must not be taken for the beginning of another.
+            _ if byte == b'\\' && !tail.is_empty() => {
+                units.extend([u16::from(byte), u16::from(tail[0])]);
+                rest = &rest[2..];
+            }
+            _ => {
+                units.push(u16::from(byte));
+                rest = tail;
+            }
+        }
+    }
+    units
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn decoded(json: JsonText) -> String {
+        json.latin1.iter().map(|byte| char::from(*byte)).collect()
+    }
+
+    #[test]
+    fn characters_take_the_cheapest_form() {
+        let mut json = JsonText::default();
+        json.raw("\"aé\u{ff}Ā😀\"".as_bytes());
+        assert_eq!(json.latin1, b"\"a\xe9\xff\\u0100\\ud83d\\ude00\"");
+        let mut json = JsonText::default();
+        json.raw(b"\"\xff\"");
+        assert_eq!(json.latin1, b"\"\\ufffd\"");
+    }
+
+    #[test]
+    fn numbers_survive_as_json() {
+        let mut json = JsonText::default();
+        json.array([f64::INFINITY, f64::NEG_INFINITY, -0.0, 1.5], JsonText::number);
+        assert_eq!(decoded(json), "[1e999,-1e999,-0,1.5]");
+    }
+
+    #[test]
+    fn huge_text_is_handed_over_unescaped() {
+        assert_eq!(
+            unescape_units(br#""\u0100\\u0100\u00e9\n""#),
+            r#""Ā\\u0100\u00e9\n""#.encode_utf16().collect::<Vec<_>>()
+        );
+        assert_eq!(unescape_units(br"\\\u0100"), r"\\Ā".encode_utf16().collect::<Vec<_>>());
+    }
+
+    proptest! {
+        #[test]
+        fn any_string_means_the_same(text in any::<String>()) {
+            let mut json = JsonText::default();
+            json.string(&text);
+            let units = unescape_units(&json.latin1);
+            let parsed: String = serde_json::from_str(&decoded(json)).unwrap();
+            prop_assert_eq!(&parsed, &text);
+            let unescaped = String::from_utf16(&units).unwrap();
+            prop_assert_eq!(serde_json::from_str::<String>(&unescaped).unwrap(), text);
+        }
+    }
+}
