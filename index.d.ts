@@ -7,8 +7,9 @@
  * "Replay rule N" and "recording rule N" below are the numbered rules of the file format's documentation:
  * https://github.com/session-tape/session-tape/blob/main/docs/session-format.md
  *
- * Every function checks its arguments first: one of the wrong type throws a `TypeError` at once, synchronously,
- * whose message names the argument (`filePath`, `options.throughSeq`, `config.sessionId` …). What is *in* a file never throws.
+ * Every function checks its arguments first: one of the wrong type throws a `TypeError` at once, synchronously, with
+ * the `code` `ERR_INVALID_ARG_TYPE` and a message that names the argument (`filePath`, `options.throughSeq`,
+ * `config.sessionId` …). What is *in* a file never throws.
  *
  * @packageDocumentation
  */
@@ -221,7 +222,8 @@ export interface ReplayOptions {
  * @param filePath - The session file.
  * @param expectedProjectHash - Refuse a session of another project (`Project hash mismatch: …`). Left out or
  * `undefined`: any project.
- * @returns Rejects only with the reason of an aborted `options.signal`.
+ * @returns Rejects with the reason of an aborted `options.signal`, with what `options.onProgress` throws, and for a bug in
+ * session-tape with an `Error` whose `code` is `ESESSIONPANIC`; for nothing else.
  * @throws TypeError - At once, if an argument is of the wrong type.
  *
  * @example
@@ -499,7 +501,9 @@ export declare class SessionRecordingService<C = IContent> {
   /**
    * Records that another provider or model answers from here on.
    *
-   * @throws TypeError - If an argument is not a string.
+   * @param provider - Non-empty.
+   * @param model - Empty: the model stays.
+   * @throws TypeError - If an argument is not such a string.
    */
   recordProviderSwitch(provider: string, model: string): void;
 

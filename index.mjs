@@ -1,3 +1,4 @@
 import sessionTape from './index.js'
 
-export const { replaySession, readSessionHeader, SessionRecordingService } = sessionTape
+export const { replaySession, openSession, readSessionHeader, readSessionHeaders, listSessions, SessionRecordingService } =
+  sessionTape

@@ -23,7 +23,8 @@ import { replayBytes } from './plain-engine.mjs';
 
 const NEWLINE = Buffer.from('\n');
 const bytesOf = (...parts: (string | Uint8Array)[]) => Buffer.concat(parts.map((part) => Buffer.from(part as string)));
-const itemLine = (value: string) => `{"seq":2,"type":"content","payload":{"content":{"speaker":"ai","value":${value}}}}`;
+const itemLine = (value: string) =>
+  `{"seq":2,"type":"content","payload":{"content":{"speaker":"ai","value":${value}}}}`;
 
 /** JSON.parse's verdict on a line that is not the last; a blank line has none. */
 function verdictOf(line: string): 'parses' | 'fails' | 'blank' {
@@ -42,7 +43,8 @@ async function failedLines(lines: readonly string[]): Promise<number[]> {
   return warnings.flatMap((text) => /^Line (\d+): failed to parse JSON$/.exec(text)?.[1] ?? []).map(Number);
 }
 
-const expectedFailures = (lines: readonly string[]) => lines.flatMap((line, at) => (verdictOf(line) === 'fails' ? [at + 2] : []));
+const expectedFailures = (lines: readonly string[]) =>
+  lines.flatMap((line, at) => (verdictOf(line) === 'fails' ? [at + 2] : []));
 const oneLine = (text: string) => text.replaceAll('\n', '\\n');
 const list = (text: fc.Arbitrary<string>) => fc.array(text.map(oneLine), { minLength: 1, maxLength: 20 });
 
@@ -51,29 +53,58 @@ describe("a line's verdict is JSON.parse's", () => {
     expect(await failedLines(lines)).toStrictEqual(expectedFailures(lines));
   });
 
-  test.prop([list(stringText)], runs(200))('for strings: control characters, truncated and unknown escapes', async (lines) => {
-    expect(await failedLines(lines)).toStrictEqual(expectedFailures(lines));
-  });
+  test.prop([list(stringText)], runs(200))(
+    'for strings: control characters, truncated and unknown escapes',
+    async (lines) => {
+      expect(await failedLines(lines)).toStrictEqual(expectedFailures(lines));
+    },
+  );
 
   const digitSoup = fc.string({ unit: fc.constantFrom(...'0123456789-+.eE '), minLength: 1, maxLength: 10 });
-  test.prop([list(fc.oneof(soundNumberText, brokenNumberText, digitSoup))], runs(200))('for numbers: leading zeros, signs, dots and exponents', async (lines) => {
+  test.prop([list(fc.oneof(soundNumberText, brokenNumberText, digitSoup))], runs(200))(
+    'for numbers: leading zeros, signs, dots and exponents',
+    async (lines) => {
+      expect(await failedLines(lines)).toStrictEqual(expectedFailures(lines));
+    },
+  );
+
+  test.prop(
+    [
+      list(
+        fc.tuple(blankText, fc.constantFrom('', '{}', '7', 'null', '"x"'), blankText).map((parts) => parts.join('')),
+      ),
+    ],
+    runs(200),
+  )('for white space of every kind around and alone', async (lines) => {
     expect(await failedLines(lines)).toStrictEqual(expectedFailures(lines));
   });
 
-  test.prop([list(fc.tuple(blankText, fc.constantFrom('', '{}', '7', 'null', '"x"'), blankText).map((parts) => parts.join('')))], runs(200))('for white space of every kind around and alone', async (lines) => {
-    expect(await failedLines(lines)).toStrictEqual(expectedFailures(lines));
-  });
+  test.prop([list(fc.string({ unit: fc.constantFrom(...'{}[]",:\\utrfalsn01 \r'), maxLength: 12 }))], runs(300))(
+    'for soups of punctuation',
+    async (lines) => {
+      expect(await failedLines(lines)).toStrictEqual(expectedFailures(lines));
+    },
+  );
 
-  test.prop([list(fc.string({ unit: fc.constantFrom(...'{}[]",:\\utrfalsn01 \r'), maxLength: 12 }))], runs(300))('for soups of punctuation', async (lines) => {
-    expect(await failedLines(lines)).toStrictEqual(expectedFailures(lines));
-  });
-
-  test.prop([fc.array(envelopeText, { minLength: 1, maxLength: 10 }), fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 10, maxLength: 10 })], runs(150))('for records cut anywhere', async (records, shares) => {
+  test.prop(
+    [
+      fc.array(envelopeText, { minLength: 1, maxLength: 10 }),
+      fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 10, maxLength: 10 }),
+    ],
+    runs(150),
+  )('for records cut anywhere', async (records, shares) => {
     const lines = records.map((record, at) => oneLine(record.slice(0, Math.floor((shares[at] ?? 1) * record.length))));
     expect(await failedLines(lines)).toStrictEqual(expectedFailures(lines));
   });
 
-  test.prop([fc.integer({ min: 0, max: 5_000 }), fc.integer({ min: -2, max: 2 }), fc.constantFrom(['[', ']'], ['{"a":', '}'], ['[{"":', '}]'])], runs(40))('for nesting up to thousands of levels, closed or not', async (depth, surplus, [open, close]) => {
+  test.prop(
+    [
+      fc.integer({ min: 0, max: 5_000 }),
+      fc.integer({ min: -2, max: 2 }),
+      fc.constantFrom(['[', ']'], ['{"a":', '}'], ['[{"":', '}]']),
+    ],
+    runs(40),
+  )('for nesting up to thousands of levels, closed or not', async (depth, surplus, [open, close]) => {
     const line = `${(open as string).repeat(depth)}1${(close as string).repeat(Math.max(0, depth + surplus))}`;
     expect(await failedLines([line])).toStrictEqual(expectedFailures([line]));
   });
@@ -85,69 +116,107 @@ describe("a value is JSON.parse's", () => {
     expectSame(history[0]?.value, JSON.parse(text));
   });
 
-  test.prop([jsonText.map(oneLine)], runs(300))('any text in the place of a value: the value, or a line that does not parse', async (text) => {
-    const line = itemLine(text);
-    const { history, warnings } = await replayedOf<unknown>(session(line, content('after')));
-    if (verdictOf(line) === 'parses') expectSame(history[0], JSON.parse(line).payload.content);
-    else expect(warnings[0]).toBe('Line 2: failed to parse JSON');
-  });
+  test.prop([jsonText.map(oneLine)], runs(300))(
+    'any text in the place of a value: the value, or a line that does not parse',
+    async (text) => {
+      const line = itemLine(text);
+      const { history, warnings } = await replayedOf<unknown>(session(line, content('after')));
+      if (verdictOf(line) === 'parses') expectSame(history[0], JSON.parse(line).payload.content);
+      else expect(warnings[0]).toBe('Line 2: failed to parse JSON');
+    },
+  );
 
-  test.prop([stringText.filter((text) => verdictOf(text) === 'parses')], runs(200))('a string: as message, as type, as hash', async (text) => {
-    const value = JSON.parse(text) as string;
-    const { sessionEvents, warnings } = await replayedOf(
-      session(`{"type":"session_event","payload":{"severity":"info","message":${text}}}`, `{"type":["",${text}]}`),
-    );
-    expect(sessionEvents).toStrictEqual([{ severity: 'info', message: value }]);
-    expect(warnings).toStrictEqual([`Line 3: unknown event type '${JSON.stringify(['', value])}', skipping`]);
-    const start = await replayOf(`{"type":"session_start","payload":{"sessionId":"s","projectHash":${text}}}`, `not ${value}`);
-    expect(start).toMatchObject({
-      ok: false,
-      error: value === '' ? 'Invalid session_start: missing required fields' : `Project hash mismatch: expected not ${value} got ${value}`,
-    });
-  });
+  test.prop([stringText.filter((text) => verdictOf(text) === 'parses')], runs(200))(
+    'a string: as message, as type, as hash',
+    async (text) => {
+      const value = JSON.parse(text) as string;
+      const { sessionEvents, warnings } = await replayedOf(
+        session(`{"type":"session_event","payload":{"severity":"info","message":${text}}}`, `{"type":["",${text}]}`),
+      );
+      expect(sessionEvents).toStrictEqual([{ severity: 'info', message: value }]);
+      expect(warnings).toStrictEqual([`Line 3: unknown event type '${JSON.stringify(['', value])}', skipping`]);
+      const start = await replayOf(
+        `{"type":"session_start","payload":{"sessionId":"s","projectHash":${text}}}`,
+        `not ${value}`,
+      );
+      expect(start).toMatchObject({
+        ok: false,
+        error:
+          value === ''
+            ? 'Invalid session_start: missing required fields'
+            : `Project hash mismatch: expected not ${value} got ${value}`,
+      });
+    },
+  );
 
   test.prop([soundJson], runs(300))('a type that is no string, as its JSON text', async (text) => {
     const type: unknown = JSON.parse(text);
-    const { warnings } = await replayedOf(session(`{"seq":2,"type":[${text}]}`, `{"seq":3,"type":${typeof type === 'string' ? 0 : text}}`));
+    const { warnings } = await replayedOf(
+      session(`{"seq":2,"type":[${text}]}`, `{"seq":3,"type":${typeof type === 'string' ? 0 : text}}`),
+    );
     expect(warnings).toStrictEqual([
       `Line 2: unknown event type '${JSON.stringify([type])}', skipping`,
       `Line 3: unknown event type '${typeof type === 'string' ? 0 : JSON.stringify(type)}', skipping`,
     ]);
   });
 
-  test.prop([soundNumberText, soundNumberText], runs(300))('numbers as seq: compared, kept and printed as numbers', async (first, second) => {
-    const [one, two] = [JSON.parse(first), JSON.parse(second)] as [number, number];
-    const line = (seq: string) => `{"seq":${seq},"type":"rewind","payload":{"itemsRemoved":0}}`;
-    const { lastSeq, warnings } = await replayedOf(session(line(first), line(second)));
-    expectSame(lastSeq, two);
-    expect(warnings).toStrictEqual([
-      ...(one <= 1 ? [`Line 2: non-monotonic seq ${one} (expected > 1)`] : []),
-      ...(two <= one ? [`Line 3: non-monotonic seq ${two} (expected > ${one})`] : []),
-    ]);
-  });
+  test.prop([soundNumberText, soundNumberText], runs(300))(
+    'numbers as seq: compared, kept and printed as numbers',
+    async (first, second) => {
+      const [one, two] = [JSON.parse(first), JSON.parse(second)] as [number, number];
+      const line = (seq: string) => `{"seq":${seq},"type":"rewind","payload":{"itemsRemoved":0}}`;
+      const { lastSeq, warnings } = await replayedOf(session(line(first), line(second)));
+      expectSame(lastSeq, two);
+      expect(warnings).toStrictEqual([
+        ...(one <= 1 ? [`Line 2: non-monotonic seq ${one} (expected > 1)`] : []),
+        ...(two <= one ? [`Line 3: non-monotonic seq ${two} (expected > ${one})`] : []),
+      ]);
+    },
+  );
 
   test.prop([soundNumberText, fc.nat({ max: 6 })], runs(200))('a number as itemsRemoved', async (text, length) => {
     const count = JSON.parse(text) as number;
     const contents = Array.from({ length }, () => content('x'));
-    const { history, warnings } = await replayedOf(session(...contents, `{"seq":9,"type":"rewind","payload":{"itemsRemoved":${text}}}`));
+    const { history, warnings } = await replayedOf(
+      session(...contents, `{"seq":9,"type":"rewind","payload":{"itemsRemoved":${text}}}`),
+    );
     expect(history).toHaveLength(count >= 0 ? Math.max(0, length - Math.ceil(count)) : length);
-    expect(warnings.slice(0, 1)).toStrictEqual(count >= 0 ? [] : [`Line ${length + 2}: malformed rewind event, skipping`]);
+    expect(warnings.slice(0, 1)).toStrictEqual(
+      count >= 0 ? [] : [`Line ${length + 2}: malformed rewind event, skipping`],
+    );
   });
 
-  test.prop([spelled('type'), spelled('content'), spelled('payload'), spelled('speaker'), spelled('seq')], runs(100))('keys and types in any spelling', async (type, contentName, payload, speaker, seq) => {
-    const result = await replayedOf<unknown>(session(`{${seq}:5,${payload}:{${contentName}:{${speaker}:"ai"}},${type}:${contentName}}`));
-    expect(result.history).toStrictEqual([{ speaker: 'ai' }]);
-    expect(result.lastSeq).toBe(5);
-  });
+  test.prop([spelled('type'), spelled('content'), spelled('payload'), spelled('speaker'), spelled('seq')], runs(100))(
+    'keys and types in any spelling',
+    async (type, contentName, payload, speaker, seq) => {
+      const result = await replayedOf<unknown>(
+        session(`{${seq}:5,${payload}:{${contentName}:{${speaker}:"ai"}},${type}:${contentName}}`),
+      );
+      expect(result.history).toStrictEqual([{ speaker: 'ai' }]);
+      expect(result.lastSeq).toBe(5);
+    },
+  );
 
-  test.prop([fc.array(fc.tuple(fc.constantFrom('type', 'seq', 'payload'), soundJson), { maxLength: 6 })], runs(150))('the last of duplicate keys, whatever came before it', async (decoys) => {
-    const noise = decoys.map(([key, value]) => `"${key}":${value},`).join('');
-    const { history, lastSeq } = await replayedOf<unknown>(session(`{${noise}"type":"content","seq":5,"payload":{"content":{"speaker":"ai"}}}`));
-    expect(history).toStrictEqual([{ speaker: 'ai' }]);
-    expect(lastSeq).toBe(5);
-  });
+  test.prop([fc.array(fc.tuple(fc.constantFrom('type', 'seq', 'payload'), soundJson), { maxLength: 6 })], runs(150))(
+    'the last of duplicate keys, whatever came before it',
+    async (decoys) => {
+      const noise = decoys.map(([key, value]) => `"${key}":${value},`).join('');
+      const { history, lastSeq } = await replayedOf<unknown>(
+        session(`{${noise}"type":"content","seq":5,"payload":{"content":{"speaker":"ai"}}}`),
+      );
+      expect(history).toStrictEqual([{ speaker: 'ai' }]);
+      expect(lastSeq).toBe(5);
+    },
+  );
 
-  const pieces = fc.array(fc.oneof(illFormedUtf8, fc.constantFrom([0x41], [0xc3, 0xa9], [0xef, 0xbb, 0xbf], [0xf0, 0x9f, 0x98, 0x80]), fc.tuple(fc.integer({ min: 0x80, max: 0xff }))), { maxLength: 10 });
+  const pieces = fc.array(
+    fc.oneof(
+      illFormedUtf8,
+      fc.constantFrom([0x41], [0xc3, 0xa9], [0xef, 0xbb, 0xbf], [0xf0, 0x9f, 0x98, 0x80]),
+      fc.tuple(fc.integer({ min: 0x80, max: 0xff })),
+    ),
+    { maxLength: 10 },
+  );
   test.prop([pieces], runs(300))('bytes that are no UTF-8, as the WHATWG decoder replaces them', async (parts) => {
     const bytes = Uint8Array.from(parts.flat());
     const [before, after] = itemLine('"<>"').split('<>') as [string, string];
@@ -164,31 +233,51 @@ describe('the plain engine agrees', () => {
     await same(bytes);
   });
 
-  test.prop([anyFile, fc.boolean(), fc.integer({ min: -1, max: 50 })], runs(300))('on any file, with options', async (bytes, auditTrail, throughSeq) => {
-    await same(bytes, { auditTrail, throughSeq });
-    const expected = START_METADATA.projectHash;
-    expectSameReplay(await replayOf(bytes, expected), replayBytes(bytes, expected));
-  });
+  test.prop([anyFile, fc.boolean(), fc.integer({ min: -1, max: 50 })], runs(300))(
+    'on any file, with options',
+    async (bytes, auditTrail, throughSeq) => {
+      await same(bytes, { auditTrail, throughSeq });
+      const expected = START_METADATA.projectHash;
+      expectSameReplay(await replayOf(bytes, expected), replayBytes(bytes, expected));
+    },
+  );
 
-  test.prop([fc.array(anyLine, { minLength: 1, maxLength: 30 })], runs(500))('on any lines after a session_start', async (lines) => {
-    await same(bytesOf(session(), ...lines.flatMap((line) => [line, NEWLINE])));
-  });
+  test.prop([fc.array(anyLine, { minLength: 1, maxLength: 30 })], runs(500))(
+    'on any lines after a session_start',
+    async (lines) => {
+      await same(bytesOf(session(), ...lines.flatMap((line) => [line, NEWLINE])));
+    },
+  );
 
-  const sound = fc.array(envelopeText.map((text) => bytesOf(text, NEWLINE)), { minLength: 1, maxLength: 8 }).map((records) => bytesOf(session(), ...records));
-  test.prop([damaged(sound, 6)], runs(700))('on sessions with bytes flipped, inserted, deleted and repeated', async (bytes) => {
-    await same(bytes);
-  });
+  const sound = fc
+    .array(
+      envelopeText.map((text) => bytesOf(text, NEWLINE)),
+      { minLength: 1, maxLength: 8 },
+    )
+    .map((records) => bytesOf(session(), ...records));
+  test.prop([damaged(sound, 6)], runs(700))(
+    'on sessions with bytes flipped, inserted, deleted and repeated',
+    async (bytes) => {
+      await same(bytes);
+    },
+  );
 
-  test.prop([sound, fc.double({ min: 0, max: 1, noNaN: true })], runs(200))('on sessions cut at any byte', async (bytes, share) => {
-    await same(bytes.subarray(0, Math.floor(share * bytes.length)));
-  });
+  test.prop([sound, fc.double({ min: 0, max: 1, noNaN: true })], runs(200))(
+    'on sessions cut at any byte',
+    async (bytes, share) => {
+      await same(bytes.subarray(0, Math.floor(share * bytes.length)));
+    },
+  );
 
   test.prop([anyBytes], runs(300))('on any bytes', async (bytes) => {
     await same(bytes);
     await same(bytesOf(session(), bytes));
   });
 
-  test.prop([fc.array(anyLine, { minLength: 60, maxLength: 200 })], { numRuns: runs(30).numRuns, endOnFailure: true })('on files with more warnings than are shown', async (lines) => {
-    await same(bytesOf(session(), ...lines.flatMap((line) => [line, NEWLINE])));
-  });
+  test.prop([fc.array(anyLine, { minLength: 60, maxLength: 200 })], { numRuns: runs(30).numRuns, endOnFailure: true })(
+    'on files with more warnings than are shown',
+    async (lines) => {
+      await same(bytesOf(session(), ...lines.flatMap((line) => [line, NEWLINE])));
+    },
+  );
 });

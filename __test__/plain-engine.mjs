@@ -220,38 +220,56 @@ function applySessionStart(fold, payload) {
 
 /** By event type: takes the payload's effect if the payload fits, and tells whether it did. */
 const EFFECTS = new Map([
-  ['content', (fold, { content }) => {
-    if (!isItem(content)) return false;
-    fold.history.push(content);
-    return true;
-  }],
-  ['compressed', (fold, { summary, itemsCompressed }) => {
-    if (!isItem(summary) || typeof itemsCompressed !== 'number') return false;
-    fold.history = [summary];
-    return true;
-  }],
-  ['rewind', (fold, { itemsRemoved }) => {
-    if (typeof itemsRemoved !== 'number' || !(itemsRemoved >= 0)) return false;
-    fold.history.length = Math.max(0, fold.history.length - Math.ceil(itemsRemoved));
-    return true;
-  }],
-  ['provider_switch', (fold, { provider, model }) => {
-    if (!isFilledString(provider)) return false;
-    if (fold.metadata === null) return true;
-    fold.metadata.provider = provider;
-    if (isFilledString(model)) fold.metadata.model = model;
-    return true;
-  }],
-  ['session_event', (fold, { severity, message }, event) => {
-    if (!SEVERITIES.includes(severity) || typeof message !== 'string') return false;
-    fold.sessionEvents.push({ severity, message, ...(fold.auditTrail ? auditOf(event) : {}) });
-    return true;
-  }],
-  ['directories_changed', (fold, { directories }) => {
-    if (!isStringArray(directories)) return false;
-    if (fold.metadata !== null) fold.metadata.workspaceDirs = directories;
-    return true;
-  }],
+  [
+    'content',
+    (fold, { content }) => {
+      if (!isItem(content)) return false;
+      fold.history.push(content);
+      return true;
+    },
+  ],
+  [
+    'compressed',
+    (fold, { summary, itemsCompressed }) => {
+      if (!isItem(summary) || typeof itemsCompressed !== 'number') return false;
+      fold.history = [summary];
+      return true;
+    },
+  ],
+  [
+    'rewind',
+    (fold, { itemsRemoved }) => {
+      if (typeof itemsRemoved !== 'number' || !(itemsRemoved >= 0)) return false;
+      fold.history.length = Math.max(0, fold.history.length - Math.ceil(itemsRemoved));
+      return true;
+    },
+  ],
+  [
+    'provider_switch',
+    (fold, { provider, model }) => {
+      if (!isFilledString(provider)) return false;
+      if (fold.metadata === null) return true;
+      fold.metadata.provider = provider;
+      if (isFilledString(model)) fold.metadata.model = model;
+      return true;
+    },
+  ],
+  [
+    'session_event',
+    (fold, { severity, message }, event) => {
+      if (!SEVERITIES.includes(severity) || typeof message !== 'string') return false;
+      fold.sessionEvents.push({ severity, message, ...(fold.auditTrail ? auditOf(event) : {}) });
+      return true;
+    },
+  ],
+  [
+    'directories_changed',
+    (fold, { directories }) => {
+      if (!isStringArray(directories)) return false;
+      if (fold.metadata !== null) fold.metadata.workspaceDirs = directories;
+      return true;
+    },
+  ],
 ]);
 
 function auditOf(event) {

@@ -35,19 +35,25 @@ describe.skipIf(absent)('real recordings', () => {
     expectSame(await readSessionHeader(filePath), headerOfBytes(bytesOf(name)));
   });
 
-  test.prop([recording, fc.double({ min: 0, max: 1, noNaN: true })], runs(60))('cut at any byte', async (bytes, share) => {
-    const cut = bytes.subarray(0, Math.floor(share * bytes.length));
-    const result = await replayOf(cut);
-    expectSameReplay(result, replayBytes(cut));
-    expect(result.warnings).toStrictEqual([]);
-  });
+  test.prop([recording, fc.double({ min: 0, max: 1, noNaN: true })], runs(60))(
+    'cut at any byte',
+    async (bytes, share) => {
+      const cut = bytes.subarray(0, Math.floor(share * bytes.length));
+      const result = await replayOf(cut);
+      expectSameReplay(result, replayBytes(cut));
+      expect(result.warnings).toStrictEqual([]);
+    },
+  );
 
   test.prop([damaged(recording, 12)], runs(60))('damaged anywhere', async (bytes) => {
     expectSameReplay(await replayOf(bytes), replayBytes(bytes));
   });
 
-  test.prop([fc.array(recording, { minLength: 2, maxLength: 5 })], runs(20))('written one after the other into one file', async (files) => {
-    const bytes = Buffer.concat(files);
-    expectSameReplay(await replayOf(bytes), replayBytes(bytes));
-  });
+  test.prop([fc.array(recording, { minLength: 2, maxLength: 5 })], runs(20))(
+    'written one after the other into one file',
+    async (files) => {
+      const bytes = Buffer.concat(files);
+      expectSameReplay(await replayOf(bytes), replayBytes(bytes));
+    },
+  );
 });

@@ -1,9 +1,21 @@
 // Where lines begin and end, which of them parse, and what becomes of the others.
 
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
+import { fc, test } from '@fast-check/vitest';
+import {
+  content,
+  envelope,
+  file,
+  replayOf,
+  replayedOf,
+  session,
+  start,
+  textsOf,
+  written,
+} from './support/session-file.js';
+import { illFormedUtf8, noSpace, soundJson, spaceToJavaScriptOnly } from './support/json-arbitraries.js';
+import { anyString, runs } from './support/session-arbitraries.js';
 import { eachCase } from './support/each-case.js';
-import { content, envelope, item, replayOf, replayedOf, session, start, textsOf } from './support/session-file.js';
-import { firstDifference } from './support/same-replay.js';
 
 const BYTE_ORDER_MARK = '\ufeff';
 
@@ -15,7 +27,9 @@ describe('line ends', () => {
   });
 
   test('a \\r of its own ends nothing: two records around it are one line that does not parse', async () => {
-    const result = await replayedOf(`${envelope(1, start())}\n${envelope(2, content('a'))}\r${envelope(3, content('b'))}\n${envelope(4, content('c'))}\n`);
+    const result = await replayedOf(
+      `${envelope(1, start())}\n${envelope(2, content('a'))}\r${envelope(3, content('b'))}\n${envelope(4, content('c'))}\n`,
+    );
     expect(textsOf(result.history)).toStrictEqual(['c']);
     expect(result.warnings[0]).toBe('Line 2: failed to parse JSON');
   });
@@ -39,18 +53,27 @@ describe('line ends', () => {
 
 describe('blank lines and null', () => {
   test('blank lines are skipped but counted, of \\r\\n and of any white space that JavaScript knows', async () => {
-    const blanks = ['', '\r', ' \t ', '\v\f', '\u00a0', '\ufeff', '\u2028\u2029', '\u1680\u2000\u200a\u202f\u205f\u3000'];
+    const blanks = [
+      '',
+      '\r',
+      ' \t ',
+      '\v\f',
+      '\u00a0',
+      '\ufeff',
+      '\u2028\u2029',
+      '\u1680\u2000\u200a\u202f\u205f\u3000',
+    ];
     const result = await replayedOf(session(...blanks, 'corrupt', content('a')));
     expect(result.warnings[0]).toBe(`Line ${blanks.length + 2}: failed to parse JSON`);
     expect(result.eventCount).toBe(2);
     expect(textsOf(result.history)).toStrictEqual(['a']);
   });
 
-  test('%j is no white space: the line does not parse', () =>
-    eachCase([['\u0085'], ['\u180e'], ['\u200b'], ['\u0000'], ['\u001f'], ['\u2060']], async (text) => {
-    const result = await replayedOf(session(text, content('a')));
-    expect(result.warnings[0]).toBe('Line 2: failed to parse JSON');
-  }));
+  test('what only looks like white space does not parse', () =>
+    eachCase(['\u0085', '\u180e', '\u200b', '\u0000', '\u001f', '\u2060'], async (text) => {
+      const result = await replayedOf(session(text, content('a')));
+      expect(result.warnings[0]).toBe('Line 2: failed to parse JSON');
+    }));
 
   test('null is skipped in silence and counts nowhere', async () => {
     const result = await replayedOf(session('null', ' \tnull\r', content('a')));
@@ -59,9 +82,22 @@ describe('blank lines and null', () => {
   });
 
   test('any other value that is not an object is an unknown event of type undefined', async () => {
-    const values = ['0', '-1.5e3', 'true', 'false', '""', '"content"', '[]', '[{"type":"content","seq":1}]', '"null"', '[null]'];
+    const values = [
+      '0',
+      '-1.5e3',
+      'true',
+      'false',
+      '""',
+      '"content"',
+      '[]',
+      '[{"type":"content","seq":1}]',
+      '"null"',
+      '[null]',
+    ];
     const result = await replayedOf(session(...values));
-    expect(result.warnings).toStrictEqual(values.map((_, at) => `Line ${at + 2}: unknown event type 'undefined', skipping`));
+    expect(result.warnings).toStrictEqual(
+      values.map((_, at) => `Line ${at + 2}: unknown event type 'undefined', skipping`),
+    );
     expect(result.eventCount).toBe(1 + values.length);
   });
 });
@@ -88,11 +124,15 @@ describe('lines that do not parse', () => {
   test('a corrupt line followed by a blank one is not the last line', async () => {
     const expected = ['Line 3: failed to parse JSON', 'WARNING: >33.3% of lines are unparseable (1/3)'];
     expect((await replayedOf(session(content('a'), 'corrupt', ''))).warnings).toStrictEqual(expected);
-    expect((await replayedOf(session(content('a'), 'corrupt', '').slice(0, -1) + ' ')).warnings).toStrictEqual(expected);
+    expect((await replayedOf(session(content('a'), 'corrupt', '').slice(0, -1) + ' ')).warnings).toStrictEqual(
+      expected,
+    );
   });
 
   test('only the last of several is torn', async () => {
-    expect((await replayedOf(session(content('a'), 'corrupt', 'torn'))).warnings[0]).toBe('Line 3: failed to parse JSON');
+    expect((await replayedOf(session(content('a'), 'corrupt', 'torn'))).warnings[0]).toBe(
+      'Line 3: failed to parse JSON',
+    );
     expect((await replayedOf(session(content('a'), 'corrupt', 'torn'))).warnings.join()).not.toContain('Line 4');
   });
 
@@ -110,19 +150,50 @@ describe('lines that do not parse', () => {
     expect(result.warnings[0]).toBe('Line 3: failed to parse JSON');
   });
 
-  test('%j does not parse', () =>
-    eachCase([
-    'NaN', 'undefined', "{'a':1}", '{"a":1,}', '[1,]', '01', '-', '1.', '.5', '+1', '1e', '0x1f', 'nul', 'truee', '"\\x41"', '"\\u12"', '"\\ud8zz"',
-    '"\t"', '"\u0000"', '"', '{"a"', '{} {}', '//x', '\ufeff{}', '{}\u00a0', '\v1', '[}', '{"a":1 "b":2}', '{1:2}', '"\\',
-  ], async (text) => {
-    expect(() => JSON.parse(text)).toThrow();
-    expect((await replayedOf(session(text, content('a')))).warnings[0]).toBe('Line 2: failed to parse JSON');
-  }));
+  test('what JSON.parse refuses does not parse', () =>
+    eachCase(
+      [
+        'NaN',
+        'undefined',
+        "{'a':1}",
+        '{"a":1,}',
+        '[1,]',
+        '01',
+        '-',
+        '1.',
+        '.5',
+        '+1',
+        '1e',
+        '0x1f',
+        'nul',
+        'truee',
+        '"\\x41"',
+        '"\\u12"',
+        '"\\ud8zz"',
+        '"\t"',
+        '"\u0000"',
+        '"',
+        '{"a"',
+        '{} {}',
+        '//x',
+        '\ufeff{}',
+        '{}\u00a0',
+        '\v1',
+        '[}',
+        '{"a":1 "b":2}',
+        '{1:2}',
+        '"\\',
+      ],
+      async (text) => {
+        expect(() => JSON.parse(text)).toThrow();
+        expect((await replayedOf(session(text, content('a')))).warnings[0]).toBe('Line 2: failed to parse JSON');
+      },
+    ));
 });
 
-describe('bytes', () => {
+describe('bytes that are no UTF-8', () => {
   const START = Buffer.from(session());
-  const around = (bytes: number[]) =>
+  const around = (bytes: readonly number[]) =>
     Buffer.concat([
       START,
       Buffer.from('{"seq":2,"type":"content","payload":{"content":{"speaker":"ai","text":"<'),
@@ -130,32 +201,38 @@ describe('bytes', () => {
       Buffer.from('>"}}}\n'),
     ]);
 
-  // How many U+FFFD each becomes is the decoder's business: one for each maximal part of a well-formed sequence.
-  test('%o becomes %j', () =>
-    eachCase([
-    [[0x80], '\ufffd'],
-    [[0xc3], '\ufffd'],
-    [[0xc0, 0x80], '\ufffd\ufffd'],
-    [[0xe2, 0x82], '\ufffd'],
-    [[0xed, 0xa0, 0x80], '\ufffd\ufffd\ufffd'],
-    [[0xf0, 0x9f, 0x98], '\ufffd'],
-    [[0xf0, 0x9f, 0x41], '\ufffdA'],
-    [[0xf4, 0x90, 0x80, 0x80], '\ufffd\ufffd\ufffd\ufffd'],
-    [[0xff, 0xfe], '\ufffd\ufffd'],
-    [[0xef, 0xbb, 0xbf], '\ufeff'],
-    [[0xc3, 0xa9, 0xe9], 'é\ufffd'],
-  ], async (bytes, text) => {
-    const { history } = await replayedOf<{ text: string }>(around(bytes));
-    expect(history.map((entry) => entry.text)).toStrictEqual([`<${text}>`]);
-  }));
+  test('become U+FFFD, one for each maximal part of a well-formed sequence', () =>
+    eachCase(
+      [
+        [[0x80], '\ufffd'],
+        [[0xc3], '\ufffd'],
+        [[0xc0, 0x80], '\ufffd\ufffd'],
+        [[0xe2, 0x82], '\ufffd'],
+        [[0xed, 0xa0, 0x80], '\ufffd\ufffd\ufffd'],
+        [[0xf0, 0x9f, 0x98], '\ufffd'],
+        [[0xf0, 0x9f, 0x41], '\ufffdA'],
+        [[0xf4, 0x90, 0x80, 0x80], '\ufffd\ufffd\ufffd\ufffd'],
+        [[0xff, 0xfe], '\ufffd\ufffd'],
+        [[0xef, 0xbb, 0xbf], '\ufeff'],
+        [[0xc3, 0xa9, 0xe9], 'é\ufffd'],
+      ],
+      async ([bytes, text]) => {
+        const { history } = await replayedOf<{ text: string }>(around(bytes));
+        expect(history.map((entry) => entry.text)).toStrictEqual([`<${text}>`]);
+      },
+    ));
 
-  test('bytes that are no UTF-8 outside a string leave a line that does not parse', async () => {
-    const result = await replayedOf(Buffer.concat([START, Buffer.from([0xff, 0x0a]), Buffer.from(envelope(2, content('a')))]));
+  test('leave, outside a string, a line that does not parse', async () => {
+    const result = await replayedOf(
+      Buffer.concat([START, Buffer.from([0xff, 0x0a]), Buffer.from(envelope(2, content('a')))]),
+    );
     expect(result.warnings[0]).toBe('Line 2: failed to parse JSON');
   });
 
-  test('a sequence cut by a newline does not swallow it', async () => {
-    const result = await replayedOf(Buffer.concat([START, Buffer.from([0xf0, 0x9f, 0x0a]), Buffer.from(envelope(2, content('a')))]));
+  test('cut by a newline do not swallow it', async () => {
+    const result = await replayedOf(
+      Buffer.concat([START, Buffer.from([0xf0, 0x9f, 0x0a]), Buffer.from(envelope(2, content('a')))]),
+    );
     expect(textsOf(result.history)).toStrictEqual(['a']);
     expect(result.warnings[0]).toBe('Line 2: failed to parse JSON');
   });
@@ -177,13 +254,17 @@ describe('the byte order mark', () => {
   });
 
   test('anywhere else it is a character: text in a string, an error before a record', async () => {
-    const result = await replayedOf(session(BYTE_ORDER_MARK + envelope(2, content('lost')), content(`${BYTE_ORDER_MARK}kept`)));
+    const result = await replayedOf(
+      session(BYTE_ORDER_MARK + envelope(2, content('lost')), content(`${BYTE_ORDER_MARK}kept`)),
+    );
     expect(textsOf(result.history)).toStrictEqual([`${BYTE_ORDER_MARK}kept`]);
     expect(result.warnings[0]).toBe('Line 2: failed to parse JSON');
   });
 
   test('a part of one is not one', async () => {
-    expect(await replayOf(Buffer.concat([Buffer.from([0xef, 0xbb]), Buffer.from(session(content('a')))]))).toMatchObject({
+    expect(
+      await replayOf(Buffer.concat([Buffer.from([0xef, 0xbb]), Buffer.from(session(content('a')))])),
+    ).toMatchObject({
       ok: false,
       warnings: ['Line 1: failed to parse JSON'],
     });
@@ -191,107 +272,135 @@ describe('the byte order mark', () => {
 });
 
 describe('files with nothing in them', () => {
-  test('%s: an empty file', () =>
-    eachCase([
-    ['no byte', ''],
-    ['a byte order mark alone', BYTE_ORDER_MARK],
-  ], async (_, text) => {
-    expect(await replayOf(text)).toStrictEqual({ ok: false, error: 'Empty file', warnings: [] });
-  }));
+  test('no line at all is an empty file', () =>
+    eachCase(
+      [
+        ['no byte', ''],
+        ['a byte order mark alone', BYTE_ORDER_MARK],
+      ],
+      async ([_, text]) => {
+        expect(await replayOf(text)).toStrictEqual({ ok: false, error: 'Empty file', warnings: [] });
+      },
+    ));
 
-  test('%s: lines, but no session_start', () =>
-    eachCase([
-    ['a newline', '\n'],
-    ['blank lines', '\r\n \r\n\t'],
-    ['one space', ' '],
-    ['null', 'null\n'],
-    ['a byte order mark and a newline', `${BYTE_ORDER_MARK}\n`],
-    ['two byte order marks', BYTE_ORDER_MARK + BYTE_ORDER_MARK],
-    ['a torn session_start', envelope(1, start()).slice(0, -1)],
-  ], async (_, text) => {
-    expect(await replayOf(text)).toStrictEqual({ ok: false, error: 'Missing or corrupt session_start event', warnings: [] });
-  }));
+  test('lines, but no session_start among them', () =>
+    eachCase(
+      [
+        ['a newline', '\n'],
+        ['blank lines', '\r\n \r\n\t'],
+        ['one space', ' '],
+        ['null', 'null\n'],
+        ['a byte order mark and a newline', `${BYTE_ORDER_MARK}\n`],
+        ['two byte order marks', BYTE_ORDER_MARK + BYTE_ORDER_MARK],
+        ['a torn session_start', envelope(1, start()).slice(0, -1)],
+      ],
+      async ([_, text]) => {
+        expect(await replayOf(text)).toStrictEqual({
+          ok: false,
+          error: 'Missing or corrupt session_start event',
+          warnings: [],
+        });
+      },
+    ));
 });
 
-describe('values are what JSON.parse makes of them', () => {
-  const valueOf = async (text: string) => {
-    const line = `{"seq":2,"type":"content","payload":{"content":{"speaker":"ai","value":${text}}}}`;
-    const { history } = await replayedOf<{ value: unknown }>(session(line));
-    return history[0]?.value;
-  };
+describe('any file', () => {
+  const corrupt = (line: number) => `Line ${line}: failed to parse JSON`;
 
-  test('%s', () =>
-    eachCase([
-    '-0', '0.1', '1e999', '-1e999', '9007199254740993', '123456789012345678901234567890', '5e-324', '1e-400', '"\\ud800"', '"\\udc00\\ud83d"',
-    '{"a":1,"a":2}', '{"b":1,"a":2,"b":3}', '{"10":1,"9":2,"x":3,"0":4}', '{"__proto__":{"polluted":true}}', '{"__proto__":1,"__proto__":[]}',
-    '{"constructor":null,"toString":1}', '{"\\u0061":1,"a":2}', '{"":{"":[]}}', '"\u2028\u2029"', '"\\u2028"', '"\u0080\u00ff\u0100\uffff😀"', '[ 1 ,\t2 ,\r3 ]',
-  ], async (text) => {
-    expect(firstDifference(await valueOf(text), JSON.parse(text))).toBeNull();
-  }));
+  test.prop(
+    [
+      fc.constantFrom('', ' ', '\r', '\v', '\f', '\u0085', '\u2028', '\u2029', '\u00a0', ',', '\u0000'),
+      anyString,
+      anyString,
+    ],
+    runs(60),
+  )(
+    'two records with anything but a newline between them are one line, which does not parse',
+    async (separator, one, two) => {
+      const fused = envelope(2, content(one)) + separator + envelope(3, content(two));
+      const result = await replayedOf(session(fused, content('after')));
+      expect(textsOf(result.history)).toStrictEqual(['after']);
+      expect(result.warnings[0]).toBe(corrupt(2));
+    },
+  );
 
-  test('arrays nested %i deep', () =>
-    eachCase([[127], [128], [129], [5_000], [200_000]], async (depth) => {
-    const text = '['.repeat(depth) + ']'.repeat(depth);
-    expect(firstDifference(await valueOf(text), JSON.parse(text))).toBeNull();
-  }));
+  const space = fc.oneof(fc.constantFrom(' ', '\t', '\r'), spaceToJavaScriptOnly);
+  const spaces = fc.array(space, { maxLength: 6 }).map((parts) => parts.join(''));
+  test.prop([fc.array(spaces, { maxLength: 10 }), noSpace], runs(80))(
+    'lines of white space are skipped and counted, one of anything else is reported with the number it has',
+    async (blanks, other) => {
+      const result = await replayedOf(session(...blanks, other, content('after')));
+      expect(result.warnings[0]).toBe(corrupt(blanks.length + 2));
+      expect(result.eventCount).toBe(2);
+    },
+  );
 
-  test('objects nested 5 000 deep, in a payload that nobody reads as well', async () => {
-    const text = '{"a":'.repeat(5_000) + 'null' + '}'.repeat(5_000);
-    expect(firstDifference(await valueOf(text), JSON.parse(text))).toBeNull();
-    const result = await replayedOf(session(`{"seq":2,"type":"novelty","payload":${text}}`, `{"seq":3,"type":"rewind","payload":${text}}`, content('a')));
-    expect(result.eventCount).toBe(4);
-    expect(textsOf(result.history)).toStrictEqual(['a']);
-  });
-
-  test('deep nesting that is never closed does not parse', async () => {
-    const result = await replayedOf(session('['.repeat(200_000), `${'['.repeat(5_000)}${']'.repeat(4_999)}`, content('a')));
-    expect(result.warnings.slice(0, 2)).toStrictEqual(['Line 2: failed to parse JSON', 'Line 3: failed to parse JSON']);
-  });
-
-  test('a polluted prototype stays a key: no item, no field comes from it', async () => {
-    const result = await replayedOf(
-      session(
-        '{"seq":2,"type":"content","payload":{"__proto__":{"content":{"speaker":"ai"}}}}',
-        '{"seq":3,"__proto__":{"type":"content"},"payload":{"content":{"speaker":"ai"}}}',
-        '{"seq":4,"type":"content","payload":{"content":{"__proto__":{"speaker":"ai"}}}}',
-      ),
+  test.prop(
+    [
+      fc
+        .oneof(fc.integer({ min: 0, max: 0x2ff }), fc.integer({ min: 0, max: 0x10ffff }))
+        .filter((point) => point !== 0x0a),
+    ],
+    runs(300),
+  )('a line of one character is blank, a digit or corrupt', async (point) => {
+    const character = String.fromCodePoint(point);
+    const { warnings } = await replayedOf(session(character, content('after')));
+    const blank = character.trim() === '';
+    const digit = /^[0-9]$/.test(character);
+    expect(warnings[0]).toBe(
+      blank ? undefined : digit ? "Line 2: unknown event type 'undefined', skipping" : corrupt(2),
     );
-    expect(result.warnings.slice(0, 3)).toStrictEqual([
-      'Line 2: malformed content event, skipping',
-      "Line 3: unknown event type 'undefined', skipping",
-      'Line 4: malformed content event, skipping',
-    ]);
-    expect(({} as Record<string, unknown>)['speaker']).toBeUndefined();
   });
 
-  test('the last of duplicate keys wins, for type, seq, payload, speaker and every other', async () => {
-    const result = await replayedOf<unknown>(
-      session(
-        '{"type":"rewind","seq":1,"payload":{"itemsRemoved":1},"type":"content","seq":2,"payload":{"content":{"speaker":"ai","speaker":"tool","n":1,"n":2}}}',
-        '{"type":"content","payload":{"content":{"speaker":"ai"}},"payload":{"content":{"speaker":"ai","speaker":""}}}',
-        '{"type":"content","seq":9,"payload":{"content":{"speaker":"ai"},"content":7},"seq":"x"}',
-        '{"type":"content","payload":{"content":{"speaker":"ai"}},"type":7}',
-      ),
-    );
-    expect(result.history).toStrictEqual([{ speaker: 'tool', n: 2 }]);
-    expect(result.lastSeq).toBe(2);
-    expect(result.warnings.slice(0, 3)).toStrictEqual([
-      'Line 3: malformed content event, skipping',
-      'Line 4: malformed content event, skipping',
-      "Line 5: unknown event type '7', skipping",
-    ]);
+  test.prop([soundJson], runs(100))('a value that is no object is an unknown event, null none at all', async (text) => {
+    const value: unknown = JSON.parse(text);
+    const line = typeof value === 'object' && value !== null && !Array.isArray(value) ? `[${text}]` : text;
+    const { warnings, eventCount } = await replayedOf(session(line));
+    expect(warnings).toStrictEqual(value === null ? [] : ["Line 2: unknown event type 'undefined', skipping"]);
+    expect(eventCount).toBe(value === null ? 1 : 2);
   });
 
-  test('a key or a type is the same however it is spelled', async () => {
-    const result = await replayedOf(
-      session(
-        '{"ty\\u0070e":"c\\u006Fntent","\\u0073eq":7,"p\\u0061yload":{"c\\u006fntent":{"sp\\u0065aker":"\\u0061i","blocks":[{"type":"text","text":"a"}]}}}',
-        '{"type":"content","ty\\u0070e":"session_event","payload":{"s\\u0065verity":"\\u0069nfo","message":"x"}}',
-      ),
-    );
-    expect(result.history).toStrictEqual([item('ai', 'a')]);
-    expect(result.lastSeq).toBe(7);
-    expect(result.sessionEvents).toStrictEqual([{ severity: 'info', message: 'x' }]);
-    expect(result.warnings).toStrictEqual([]);
+  const withSeparators = fc
+    .array(fc.oneof(fc.constantFrom('\u2028', '\u2029', '\u0085'), anyString), { maxLength: 6 })
+    .map((parts) => parts.join(''));
+  test.prop([fc.array(withSeparators, { maxLength: 5 })], runs(80))(
+    "other scripts' line ends are text",
+    async (list) => {
+      const { history, warnings } = await replayedOf(session(...list.map((text) => content(text))));
+      expect(textsOf(history)).toStrictEqual(written(list));
+      expect(warnings).toStrictEqual([]);
+    },
+  );
+
+  test.prop([illFormedUtf8, fc.constantFrom('before', 'within', 'after')], runs(60))(
+    'bytes that are no UTF-8 outside a string spoil their line and no other',
+    async (bytes, where) => {
+      const record = Buffer.from(envelope(2, content('spoilt')));
+      const at = { before: 0, within: 1, after: record.length }[where];
+      const spoilt = Buffer.concat([record.subarray(0, at), Buffer.from(bytes), record.subarray(at)]);
+      const result = await replayedOf(
+        Buffer.concat([Buffer.from(session(content('a'))), spoilt, Buffer.from(`\n${envelope(3, content('b'))}`)]),
+      );
+      expect(textsOf(result.history)).toStrictEqual(['a', 'b']);
+      expect(result.warnings[0]).toBe(corrupt(3));
+    },
+  );
+
+  test.prop([fc.nat({ max: 4 })], runs(20))('of several byte order marks the first is dropped', async (count) => {
+    const result = await replayOf(BYTE_ORDER_MARK.repeat(count) + session(content('a')));
+    expect(result.ok).toBe(count < 2);
+    expect(result.warnings).toStrictEqual(count < 2 ? [] : [corrupt(1)]);
   });
+
+  const torn = fc
+    .uint8Array({ minLength: 1, maxLength: 40 })
+    .map((bytes) => bytes.map((byte) => (byte === 0x0a ? 0x20 : byte)));
+  test.prop([torn, fc.constantFrom('', '\n', '\r\n')], runs(100))(
+    'a last line of any bytes that start a record is silent',
+    async (bytes, end) => {
+      const tail = Buffer.concat([Buffer.from('{"v":1,'), bytes, Buffer.from(`}]${end}`)]);
+      const result = await replayOf(Buffer.concat([Buffer.from(session(content('a'))), tail]));
+      expect(result).toStrictEqual(await replayOf(session(content('a'))));
+    },
+  );
 });

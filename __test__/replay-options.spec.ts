@@ -23,51 +23,62 @@ import {
 } from './support/session-file.js';
 import { anyEvents, runs } from './support/session-arbitraries.js';
 import { eachCase } from './support/each-case.js';
-import { expectSameReplay } from './support/same-replay.js';
+import { soundJson } from './support/json-arbitraries.js';
+import { expectSame, expectSameReplay } from './support/same-replay.js';
 import { replayBytes } from './plain-engine.mjs';
 
 describe('throughSeq', () => {
   const text = session(content('a'), content('b'), compressed('ab', 2), content('c'), rewind(1), sessionEvent('x'));
 
-  test('%d: the session as it was then', () =>
-    eachCase([
-    [2, ['a'], 2],
-    [3, ['a', 'b'], 3],
-    [3.5, ['a', 'b'], 3],
-    [4, ['ab'], 4],
-    [5, ['ab', 'c'], 5],
-    [6, ['ab'], 6],
-    [1e9, ['ab'], 7],
-    [Infinity, ['ab'], 7],
-  ], async (throughSeq, texts, lastSeq) => {
-    const result = await replayedOf(text, { throughSeq });
-    expect(textsOf(result.history)).toStrictEqual(texts);
-    expect(result.lastSeq).toBe(lastSeq);
-    expect(result.eventCount).toBe(lastSeq);
-    expect(result.warnings).toStrictEqual([]);
-  }));
+  test('the session as it was then', () =>
+    eachCase(
+      [
+        [2, ['a'], 2],
+        [3, ['a', 'b'], 3],
+        [3.5, ['a', 'b'], 3],
+        [4, ['ab'], 4],
+        [5, ['ab', 'c'], 5],
+        [6, ['ab'], 6],
+        [1e9, ['ab'], 7],
+        [Infinity, ['ab'], 7],
+      ],
+      async ([throughSeq, texts, lastSeq]) => {
+        const result = await replayedOf(text, { throughSeq });
+        expect(textsOf(result.history)).toStrictEqual(texts);
+        expect(result.lastSeq).toBe(lastSeq);
+        expect(result.eventCount).toBe(lastSeq);
+        expect(result.warnings).toStrictEqual([]);
+      },
+    ));
 
   test('left out or undefined: the whole file', async () => {
     expect((await replayedOf(text, {})).lastSeq).toBe(7);
     expect((await replayedOf(text, { throughSeq: undefined })).lastSeq).toBe(7);
   });
 
-  test('%d stops before the session_start', () =>
-    eachCase([[0], [-1], [0.5], [-Infinity]], async (throughSeq) => {
-    expect(await replayOf(text, undefined, { throughSeq })).toStrictEqual({
-      ok: false,
-      error: 'Missing or corrupt session_start event',
-      warnings: [],
-    });
-  }));
+  test('below the first seq it stops before the session_start', () =>
+    eachCase([0, -1, 0.5, -Infinity], async (throughSeq) => {
+      expect(await replayOf(text, undefined, { throughSeq })).toStrictEqual({
+        ok: false,
+        error: 'Missing or corrupt session_start event',
+        warnings: [],
+      });
+    }));
 
   test('the first event with a larger seq ends it, whatever follows', async () => {
-    const lines = [start(), content('a'), content('b'), content('c')].map((event, at) => envelope([1, 2, 9, 3][at], event));
+    const lines = [start(), content('a'), content('b'), content('c')].map((event, at) =>
+      envelope([1, 2, 9, 3][at], event),
+    );
     expect(textsOf((await replayedOf(lines.join('\n'), { throughSeq: 3 })).history)).toStrictEqual(['a']);
   });
 
   test('an unknown, malformed or misplaced event with a larger seq ends it too, unheard', async () => {
-    for (const event of [['novelty', {}], ['rewind', {}], ['session_start', {}], [7, {}]] as const) {
+    for (const event of [
+      ['novelty', {}],
+      ['rewind', {}],
+      ['session_start', {}],
+      [7, {}],
+    ] as const) {
       const line = JSON.stringify({ seq: 99, type: event[0], payload: event[1] });
       const result = await replayedOf(session(content('a'), line, content('b')), { throughSeq: 50 });
       expect(textsOf(result.history)).toStrictEqual(['a']);
@@ -78,13 +89,18 @@ describe('throughSeq', () => {
 
   test('events without a numeric seq go through', async () => {
     const line = (text: string) => envelope('999', content(text));
-    const result = await replayedOf(session(line('x'), content('a'), line('y'), content('b'), line('z')), { throughSeq: 2 });
+    const result = await replayedOf(session(line('x'), content('a'), line('y'), content('b'), line('z')), {
+      throughSeq: 2,
+    });
     expect(textsOf(result.history)).toStrictEqual(['x', 'a', 'y']);
   });
 
   test('a corrupt line just before the stop is not the last line of the file: its warning stays', async () => {
     const result = await replayedOf(session(content('a'), 'corrupt', content('b')), { throughSeq: 2 });
-    expect(result.warnings).toStrictEqual(['Line 3: failed to parse JSON', 'WARNING: >33.3% of lines are unparseable (1/3)']);
+    expect(result.warnings).toStrictEqual([
+      'Line 3: failed to parse JSON',
+      'WARNING: >33.3% of lines are unparseable (1/3)',
+    ]);
   });
 
   test('the torn last line is silent when it is reached', async () => {
@@ -92,8 +108,24 @@ describe('throughSeq', () => {
   });
 
   test('the project hash is checked as ever', async () => {
-    expect(await replayOf(text, 'feedface', { throughSeq: 3 })).toMatchObject({ ok: false, error: expect.stringMatching(/^Project hash mismatch/) });
+    expect(await replayOf(text, 'feedface', { throughSeq: 3 })).toMatchObject({
+      ok: false,
+      error: expect.stringMatching(/^Project hash mismatch/),
+    });
   });
+
+  const seqs = fc.array(fc.oneof(fc.integer({ min: -2, max: 12 }), fc.constant('none')), { maxLength: 20 });
+  test.prop([seqs, fc.integer({ min: 1, max: 12 })], runs(80))(
+    'in any order of seqs it stops before the first that is larger',
+    async (order, throughSeq) => {
+      const lines = order.map((seq, at) => envelope(seq, content(String(at))));
+      const stop = order.findIndex((seq) => typeof seq === 'number' && seq > throughSeq);
+      const { history } = await replayedOf([envelope(1, start()), ...lines].join('\n'), { throughSeq });
+      expect(textsOf(history)).toStrictEqual(
+        order.slice(0, stop === -1 ? order.length : stop).map((_, at) => String(at)),
+      );
+    },
+  );
 
   test.prop([anyEvents, fc.oneof(fc.integer({ min: 0, max: 30 }), fc.double({ noNaN: true }))], runs(120))(
     'equals a replay of the file cut there',
@@ -109,7 +141,8 @@ describe('throughSeq', () => {
 });
 
 describe('auditTrail', () => {
-  const note = (envelopeText: string) => `{${envelopeText}"type":"session_event","payload":{"severity":"info","message":"m"}}`;
+  const note = (envelopeText: string) =>
+    `{${envelopeText}"type":"session_event","payload":{"severity":"info","message":"m"}}`;
 
   test('adds the ts and the seq of the envelope', async () => {
     const text = session(content('a'), sessionEvent('one', 'warning'), sessionEvent('two'));
@@ -119,32 +152,50 @@ describe('auditTrail', () => {
     ]);
   });
 
-  test('without it (%o) they are exactly severity and message', () =>
-    eachCase([[{}], [{ auditTrail: false }], [{ auditTrail: undefined }]], async (options) => {
-    expect((await replayedOf(session(sessionEvent('one')), options)).sessionEvents).toStrictEqual([{ severity: 'info', message: 'one' }]);
-  }));
+  test('without it they are exactly severity and message', () =>
+    eachCase([{}, { auditTrail: false }, { auditTrail: undefined }], async (options) => {
+      expect((await replayedOf(session(sessionEvent('one')), options)).sessionEvents).toStrictEqual([
+        { severity: 'info', message: 'one' },
+      ]);
+    }));
 
-  test('%s', () =>
-    eachCase([
-    ['neither', '', {}],
-    ['a seq that is no number', '"seq":"7","ts":"t",', { timestamp: 't' }],
-    ['only a seq', '"seq":7.5,', { seq: 7.5 }],
-    ['the last of two', '"ts":"a","seq":7,"ts":"b","seq":8,', { timestamp: 'b', seq: 8 }],
-    ['escaped keys', '"t\\u0073":"\\u0061","se\\u0071":9,', { timestamp: 'a', seq: 9 }],
-    ['a ts that is no string, as it stands', '"ts":{"b":[1,null],"a":-0},', { timestamp: { b: [1, null], a: -0 } }],
-    ['a ts of null', '"ts":null,', { timestamp: null }],
-    ['an infinite seq', '"seq":1e999,', { seq: Infinity }],
-  ], async (_, envelopeText, audit) => {
-    const { sessionEvents } = await replayedOf(session(note(envelopeText)), { auditTrail: true });
-    expect(sessionEvents).toStrictEqual([{ severity: 'info', message: 'm', ...audit }]);
-  }));
+  test('takes ts and seq as they stand in the envelope', () =>
+    eachCase(
+      [
+        ['neither', '', {}],
+        ['a seq that is no number', '"seq":"7","ts":"t",', { timestamp: 't' }],
+        ['only a seq', '"seq":7.5,', { seq: 7.5 }],
+        ['the last of two', '"ts":"a","seq":7,"ts":"b","seq":8,', { timestamp: 'b', seq: 8 }],
+        ['escaped keys', '"t\\u0073":"\\u0061","se\\u0071":9,', { timestamp: 'a', seq: 9 }],
+        ['a ts that is no string, as it stands', '"ts":{"b":[1,null],"a":-0},', { timestamp: { b: [1, null], a: -0 } }],
+        ['a ts of null', '"ts":null,', { timestamp: null }],
+        ['an infinite seq', '"seq":1e999,', { seq: Infinity }],
+      ],
+      async ([_, envelopeText, audit]) => {
+        const { sessionEvents } = await replayedOf(session(note(envelopeText)), { auditTrail: true });
+        expect(sessionEvents).toStrictEqual([{ severity: 'info', message: 'm', ...audit }]);
+      },
+    ));
+
+  test.prop([soundJson, soundJson], runs(100))(
+    'takes any ts as it stands, and seq only if it is a number',
+    async (ts, seq) => {
+      const { sessionEvents } = await replayedOf(session(note(`"ts":${ts},"seq":${seq},`)), { auditTrail: true });
+      const value: unknown = JSON.parse(seq);
+      const audit = { timestamp: JSON.parse(ts) as unknown, ...(typeof value === 'number' ? { seq: value } : {}) };
+      expectSame(sessionEvents, [{ severity: 'info', message: 'm', ...audit }], { keyOrder: false });
+      expectSame(sessionEvents[0]?.timestamp, audit.timestamp);
+    },
+  );
 
   test.prop([anyEvents], runs(60))('changes nothing else', async (events) => {
     const text = session(...events);
     const audited = await replayedOf(text, { auditTrail: true });
     const plain = await replayedOf(text);
     expectSameReplay({ ...audited, sessionEvents: [] }, { ...plain, sessionEvents: [] });
-    expect(audited.sessionEvents.map(({ severity, message }) => ({ severity, message }))).toStrictEqual(plain.sessionEvents);
+    expect(audited.sessionEvents.map(({ severity, message }) => ({ severity, message }))).toStrictEqual(
+      plain.sessionEvents,
+    );
   });
 });
 
@@ -173,7 +224,9 @@ describe('signal', () => {
 
   test('already aborted wins over a file that is not there', async () => {
     const reason = new Error('closed');
-    expect(await rejection(replaySession('no-such-session.jsonl', undefined, { signal: AbortSignal.abort(reason) }))).toBe(reason);
+    expect(
+      await rejection(replaySession('no-such-session.jsonl', undefined, { signal: AbortSignal.abort(reason) })),
+    ).toBe(reason);
   });
 
   test('aborted in the turn of the call', async () => {
@@ -184,15 +237,17 @@ describe('signal', () => {
     expect(listenersOf(controller.signal)).toBe(0);
   });
 
-  test('aborted in the middle: the file is not read to its end', async () => {
+  test('aborted in the middle: rejects, and there is no more progress', async () => {
     const controller = new AbortController();
     const seen: Progress[] = [];
     const onProgress = (progress: Progress) => {
       seen.push(progress);
       controller.abort('in the middle');
     };
-    expect(await rejection(replaySession(big, undefined, { signal: controller.signal, onProgress }))).toBe('in the middle');
-    expect(seen[0]?.bytes).toBeLessThan(seen[0]?.total ?? 0);
+    expect(await rejection(replaySession(big, undefined, { signal: controller.signal, onProgress }))).toBe(
+      'in the middle',
+    );
+    expect(seen).toHaveLength(1);
     expect(listenersOf(controller.signal)).toBe(0);
   });
 
@@ -225,21 +280,26 @@ describe('signal', () => {
   test('one signal ends several replays, and spares the one without it', async () => {
     const controller = new AbortController();
     const { signal } = controller;
-    const promises = [replaySession(big, undefined, { signal }), replaySession(big, undefined, { signal })].map(rejection);
+    const promises = [replaySession(big, undefined, { signal }), replaySession(big, undefined, { signal })].map(
+      rejection,
+    );
     const spared = replaySession(big);
     controller.abort('all of you');
     expect(await Promise.all(promises)).toStrictEqual(['all of you', 'all of you']);
     expect((await spared).ok).toBe(true);
   });
 
-  test.prop([fc.anything({ withBigInt: true, withDate: true }), fc.boolean()], runs(40))('the reason is the very same value', async (reason, early) => {
-    const controller = new AbortController();
-    if (early) controller.abort(reason);
-    const promise = replayOf(session(), undefined, { signal: controller.signal });
-    controller.abort(reason);
-    expect(Object.is(await rejection(promise), controller.signal.reason)).toBe(true);
-    expect(listenersOf(controller.signal)).toBe(0);
-  });
+  test.prop([fc.anything({ withBigInt: true, withDate: true }), fc.boolean()], runs(40))(
+    'the reason is the very same value',
+    async (reason, early) => {
+      const controller = new AbortController();
+      if (early) controller.abort(reason);
+      const promise = replayOf(session(), undefined, { signal: controller.signal });
+      controller.abort(reason);
+      expect(Object.is(await rejection(promise), controller.signal.reason)).toBe(true);
+      expect(listenersOf(controller.signal)).toBe(0);
+    },
+  );
 });
 
 describe('onProgress', () => {
@@ -250,10 +310,8 @@ describe('onProgress', () => {
     await replaySession(filePath, undefined, { onProgress: (progress) => seen.push(progress) });
     const bytes = seen.map((progress) => progress.bytes);
     expect(seen.every((progress) => progress.total === total)).toBe(true);
-    expect(bytes).toStrictEqual([...bytes].sort((a, b) => a - b));
-    expect(bytes.filter((count) => count === total)).toHaveLength(1);
+    expect(bytes).toStrictEqual([...new Set(bytes)].sort((a, b) => a - b));
     expect(bytes.at(-1)).toBe(total);
-    expect(bytes.length).toBeGreaterThan(1);
   });
 
   test('a small file is one step, over before the promise resolves', async () => {
@@ -268,49 +326,79 @@ describe('arguments of the wrong type throw at once a TypeError that names them'
   const call = replaySession as (...args: unknown[]) => Promise<unknown>;
   const filePath = 'no-such-session.jsonl';
 
-  test('filePath %s', () =>
-    eachCase([[undefined], [null], [7], [true], [{}], [['a']], [Buffer.from('a')], [new URL('file:///a')], [Symbol('a')], [() => 'a']], (value) => {
-    expect(() => call(value)).toThrow(TypeError);
-    expect(() => call(value)).toThrow(/filePath/);
-  }));
+  test('filePath', () =>
+    eachCase(
+      [undefined, null, 7, true, {}, ['a'], Buffer.from('a'), new URL('file:///a'), Symbol('a'), () => 'a'],
+      (value) => {
+        expect(() => call(value)).toThrow(TypeError);
+        expect(() => call(value)).toThrow(/filePath/);
+      },
+    ));
 
-  test('expectedProjectHash %s', () =>
-    eachCase([[7], [true], [{}], [['a']], [Symbol('a')], [Buffer.from('a')]], (value) => {
-    expect(() => call(filePath, value)).toThrow(TypeError);
-    expect(() => call(filePath, value)).toThrow(/expectedProjectHash/);
-  }));
+  test('expectedProjectHash', () =>
+    eachCase([7, true, {}, ['a'], Symbol('a'), Buffer.from('a')], (value) => {
+      expect(() => call(filePath, value)).toThrow(TypeError);
+      expect(() => call(filePath, value)).toThrow(/expectedProjectHash/);
+    }));
 
-  test('options %s', () =>
-    eachCase([[7], [true], ['auditTrail'], [Symbol('a')]], (value) => {
-    expect(() => call(filePath, undefined, value)).toThrow(TypeError);
-    expect(() => call(filePath, undefined, value)).toThrow(/options/);
-  }));
+  test('options', () =>
+    eachCase([7, true, 'auditTrail', Symbol('a')], (value) => {
+      expect(() => call(filePath, undefined, value)).toThrow(TypeError);
+      expect(() => call(filePath, undefined, value)).toThrow(/options/);
+    }));
 
-  test('options.%s %s', () =>
-    eachCase([
-    ['throughSeq', '7'], ['throughSeq', 7n], ['throughSeq', {}], ['throughSeq', true], ['auditTrail', 'yes'], ['auditTrail', 1],
-    ['signal', {}], ['signal', 'abort'], ['signal', new AbortController()], ['onProgress', {}], ['onProgress', 'log'],
-  ], (name, value) => {
-    const options = { [name]: value };
-    expect(() => call(filePath, undefined, options)).toThrow(TypeError);
-    expect(() => call(filePath, undefined, options)).toThrow(new RegExp(`options\\.${name}`));
-  }));
+  test('every option', () =>
+    eachCase(
+      [
+        ['throughSeq', '7'],
+        ['throughSeq', 7n],
+        ['throughSeq', {}],
+        ['throughSeq', true],
+        ['auditTrail', 'yes'],
+        ['auditTrail', 1],
+        ['signal', {}],
+        ['signal', 'abort'],
+        ['signal', new AbortController()],
+        ['onProgress', {}],
+        ['onProgress', 'log'],
+      ],
+      ([name, value]) => {
+        const options = { [name]: value };
+        expect(() => call(filePath, undefined, options)).toThrow(TypeError);
+        expect(() => call(filePath, undefined, options)).toThrow(new RegExp(`options\\.${name}`));
+      },
+    ));
 
   test('undefined stands for an argument or option that is left out', async () => {
-    const options: ReplayOptions = { throughSeq: undefined, auditTrail: undefined, signal: undefined, onProgress: undefined };
+    const options: ReplayOptions = {
+      throughSeq: undefined,
+      auditTrail: undefined,
+      signal: undefined,
+      onProgress: undefined,
+    };
     const text = file(start(), content('a'));
     expect(await replayOf(text, undefined, options)).toStrictEqual(await replayOf(text));
     expect((await replayOf(text, START_METADATA.projectHash, undefined)).ok).toBe(true);
   });
 
-  test.prop([fc.anything().filter((value) => typeof value !== 'string')], runs(60))('any filePath that is no string', (value) => {
-    expect(() => call(value)).toThrow(TypeError);
+  test.prop(
+    [fc.anything().filter((value) => !['string', 'undefined'].includes(typeof value) && value !== null)],
+    runs(60),
+  )('any expectedProjectHash that is no string', (expected) => {
+    expect(() => call(filePath, expected)).toThrow(TypeError);
   });
 
-  test.prop([fc.anything().filter((value) => !['number', 'undefined'].includes(typeof value) && value !== null)], runs(60))(
-    'any throughSeq that is no number',
-    (throughSeq) => {
-      expect(() => call(filePath, undefined, { throughSeq })).toThrow(TypeError);
+  test.prop([fc.anything().filter((value) => typeof value !== 'string')], runs(60))(
+    'any filePath that is no string',
+    (value) => {
+      expect(() => call(value)).toThrow(TypeError);
     },
   );
+
+  test.prop(
+    [fc.anything().filter((value) => !['number', 'undefined'].includes(typeof value) && value !== null)],
+    runs(60),
+  )('any throughSeq that is no number', (throughSeq) => {
+    expect(() => call(filePath, undefined, { throughSeq })).toThrow(TypeError);
+  });
 });

@@ -26,7 +26,11 @@ async function nodesWords(filePath: string): Promise<string> {
 /** Replays what can't be read and checks it against Node's stream; the words, for a look at them. */
 async function failureOf(filePath: string): Promise<string> {
   const words = await nodesWords(filePath);
-  expect(await replaySession(filePath)).toStrictEqual({ ok: false, error: `Failed to read file: ${words}`, warnings: [] });
+  expect(await replaySession(filePath)).toStrictEqual({
+    ok: false,
+    error: `Failed to read file: ${words}`,
+    warnings: [],
+  });
   expect(await readSessionHeader(filePath)).toBeNull();
   return words;
 }
@@ -39,7 +43,9 @@ describe("Node's own wording", () => {
 
   test('ENOENT: a directory on the way is missing, the path is relative, the path is empty', async () => {
     await failureOf(join(sessionDirectory(), 'no', 'such', 'directory.jsonl'));
-    expect(await failureOf('no-such-session.jsonl')).toBe("ENOENT: no such file or directory, open 'no-such-session.jsonl'");
+    expect(await failureOf('no-such-session.jsonl')).toBe(
+      "ENOENT: no such file or directory, open 'no-such-session.jsonl'",
+    );
     expect(await failureOf('')).toBe("ENOENT: no such file or directory, open ''");
   });
 
@@ -80,12 +86,13 @@ describe("Node's own wording", () => {
       const closed = join(directory, 'closed');
       mkdirSync(closed, { mode: 0o700 });
       const denied = [join(directory, 'denied.jsonl'), join(closed, 'within.jsonl')];
-      for (const filePath of denied) execFileSync('sh', ['-c', 'printf "%s" "$1" > "$0" && chmod 000 "$0"', filePath, session()]);
+      for (const filePath of denied)
+        execFileSync('sh', ['-c', 'printf "%s" "$1" > "$0" && chmod 000 "$0"', filePath, session()]);
       chmodSync(closed, 0o000);
       const reports = JSON.parse(execFileSync(process.execPath, [UNPRIVILEGED, ...denied], { encoding: 'utf8' })) as
-        | { words: string; result: unknown; header: unknown }[]
-        | { refused: string };
-      if (!Array.isArray(reports)) return skip(`this user reads everything and can't become another: ${reports.refused}`);
+        { words: string; result: unknown; header: unknown }[] | { refused: string };
+      if (!Array.isArray(reports))
+        return skip(`this user reads everything and can't become another: ${reports.refused}`);
       denied.forEach((filePath, at) => {
         const words = `EACCES: permission denied, open '${filePath}'`;
         expect(reports[at]).toStrictEqual({
@@ -100,10 +107,13 @@ describe("Node's own wording", () => {
     }
   });
 
-  test.prop([fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 })], runs(60))('any name that is not there', async (name) => {
-    const filePath = join(sessionDirectory(), 'nowhere', `${name}.jsonl`);
-    await failureOf(filePath);
-  });
+  test.prop([fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 })], runs(60))(
+    'any name that is not there',
+    async (name) => {
+      const filePath = join(sessionDirectory(), 'nowhere', `${name}.jsonl`);
+      await failureOf(filePath);
+    },
+  );
 });
 
 describe.skipIf(onWindows)('files that are no regular files', () => {
@@ -123,7 +133,8 @@ describe.skipIf(onWindows)('files that are no regular files', () => {
 
   test.skipIf(!existsSync('/dev/stdin'))('standard input replays', () => {
     const filePath = writeSession(session(content('through standard input')));
-    const script = 'import(process.argv[1]).then(({ replaySession }) => replaySession("/dev/stdin")).then((result) => console.log(JSON.stringify(result)))';
+    const script =
+      'import(process.argv[1]).then(({ replaySession }) => replaySession("/dev/stdin")).then((result) => console.log(JSON.stringify(result)))';
     const addon = new URL('../index.js', import.meta.url).href;
     const command = 'cat "$0" | "$1" --eval "$2" "$3"';
     const output = execFileSync('sh', ['-c', command, filePath, process.execPath, script, addon], { encoding: 'utf8' });

@@ -89,7 +89,19 @@ describe('the summary', () => {
   });
 
   test('known events are those that parsed, less the unknown ones; a misplaced session_start is known', async () => {
-    const { warnings } = await replayedOf(session(...times(16, content('a')), ['session_start', {}], MALFORMED, UNKNOWN, '42', '', 'null', 'corrupt', rewind(0)));
+    const { warnings } = await replayedOf(
+      session(
+        ...times(16, content('a')),
+        ['session_start', {}],
+        MALFORMED,
+        UNKNOWN,
+        '42',
+        '',
+        'null',
+        'corrupt',
+        rewind(0),
+      ),
+    );
     expect(warnings).toContain('Replay: 1 malformed events skipped');
     expect(warnings.join('\n')).not.toMatch(/of known events/);
     const fewer = await replayedOf(session(...times(16, content('a')), ['session_start', {}], MALFORMED, UNKNOWN));
@@ -107,7 +119,9 @@ describe('the summary', () => {
   });
 
   test('blank lines, null and a torn last line are no lines of that share; unknown events are', async () => {
-    const { warnings } = await replayedOf(session('corrupt', '', 'null', UNKNOWN, ...times(16, content('a')), '', 'torn'));
+    const { warnings } = await replayedOf(
+      session('corrupt', '', 'null', UNKNOWN, ...times(16, content('a')), '', 'torn'),
+    );
     expect(warnings).toContain('WARNING: >5.3% of lines are unparseable (1/19)');
     const enough = await replayedOf(session('corrupt', UNKNOWN, UNKNOWN, ...times(16, content('a'))));
     expect(enough.warnings.join('\n')).not.toMatch(/unparseable/);
@@ -123,21 +137,26 @@ describe('the summary', () => {
     ]);
   });
 
-  test('%i of %i is shown as toFixed rounds it', () =>
-    eachCase([
-    [1, 16, '6.3'],
-    [3, 16, '18.8'],
-    [1, 8, '12.5'],
-    [1, 3, '33.3'],
-    [2, 3, '66.7'],
-    [1, 2, '50.0'],
-    [5, 80, '6.3'],
-    [21, 400, '5.3'],
-    [201, 4000, '5.0'],
-  ], async (malformed, known, shown) => {
-    const { warnings } = await replayedOf(session(...times(known - 1 - malformed, content('a')), ...times(malformed, MALFORMED)));
-    expect(warnings.at(-1)).toBe(`WARNING: >${shown}% of known events are malformed (${malformed}/${known})`);
-  }));
+  test('the share is shown as toFixed rounds it', () =>
+    eachCase(
+      [
+        [1, 16, '6.3'],
+        [3, 16, '18.8'],
+        [1, 8, '12.5'],
+        [1, 3, '33.3'],
+        [2, 3, '66.7'],
+        [1, 2, '50.0'],
+        [5, 80, '6.3'],
+        [21, 400, '5.3'],
+        [201, 4000, '5.0'],
+      ],
+      async ([malformed, known, shown]) => {
+        const { warnings } = await replayedOf(
+          session(...times(known - 1 - malformed, content('a')), ...times(malformed, MALFORMED)),
+        );
+        expect(warnings.at(-1)).toBe(`WARNING: >${shown}% of known events are malformed (${malformed}/${known})`);
+      },
+    ));
 
   test.prop([fc.integer({ min: 1, max: 60 }), fc.integer({ min: 0, max: 240 })], runs(60))(
     'M malformed among K known events: both lines as the rule computes them',
@@ -146,7 +165,9 @@ describe('the summary', () => {
       const known = 1 + malformed + sound;
       const expected = [`Replay: ${malformed} malformed events skipped`];
       if (malformed / known > 0.05) {
-        expected.push(`WARNING: >${((100 * malformed) / known).toFixed(1)}% of known events are malformed (${malformed}/${known})`);
+        expected.push(
+          `WARNING: >${((100 * malformed) / known).toFixed(1)}% of known events are malformed (${malformed}/${known})`,
+        );
       }
       expect(warnings.slice(malformed)).toStrictEqual(expected);
     },
@@ -159,15 +180,22 @@ describe('the summary', () => {
       const lines = 2 + unparseable + sound;
       const expected =
         unparseable / lines > 0.05
-          ? [`WARNING: >${((100 * unparseable) / lines).toFixed(1)}% of lines are unparseable (${unparseable}/${lines})`]
+          ? [
+              `WARNING: >${((100 * unparseable) / lines).toFixed(1)}% of lines are unparseable (${unparseable}/${lines})`,
+            ]
           : [];
       expect(warnings.slice(unparseable + 1)).toStrictEqual(expected);
     },
   );
 
-  test.prop([fc.integer({ min: 0, max: 260 }), fc.boolean()], runs(40))('n warnings: min(n, 100) shown, the rest counted', async (count, torn) => {
-    const { warnings } = await replayedOf(session(...times(count, UNKNOWN), ...(torn ? ['{"torn'] : [])));
-    const shown = times(Math.min(count, 100), 0).map((_, at) => unknownLine(at + 2));
-    expect(warnings).toStrictEqual(count > 100 ? [...shown, `Replay: ${count - 100} further warnings not shown`] : shown);
-  });
+  test.prop([fc.integer({ min: 0, max: 260 }), fc.boolean()], runs(40))(
+    'n warnings: min(n, 100) shown, the rest counted',
+    async (count, torn) => {
+      const { warnings } = await replayedOf(session(...times(count, UNKNOWN), ...(torn ? ['{"torn'] : [])));
+      const shown = times(Math.min(count, 100), 0).map((_, at) => unknownLine(at + 2));
+      expect(warnings).toStrictEqual(
+        count > 100 ? [...shown, `Replay: ${count - 100} further warnings not shown`] : shown,
+      );
+    },
+  );
 });

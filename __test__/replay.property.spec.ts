@@ -11,13 +11,14 @@ import {
   content,
   envelope,
   file,
+  item,
   replayOf,
   replayedOf,
   rewind,
   session,
-  start,
   textsOf,
   writeSession,
+  written,
 } from './support/session-file.js';
 import type { Event } from './support/session-file.js';
 import {
@@ -27,13 +28,9 @@ import {
   anyString,
   compressedEvent,
   contentEvent,
-  filledString,
-  lateStartEvent,
   malformedEvent,
-  noteEvent,
   rewindEvent,
   runs,
-  severity,
   unknownEvent,
 } from './support/session-arbitraries.js';
 import { expectSame, expectSameReplay } from './support/same-replay.js';
@@ -41,8 +38,6 @@ import { replayBytes } from './plain-engine.mjs';
 
 const texts = fc.array(anyString, { maxLength: 20 });
 const contentsOf = (list: readonly string[]) => list.map((text) => content(text));
-/** What a file of this value holds: undefined fields gone, -0 as 0. */
-const written = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 const malformedWarning = /^Line \d+: malformed [a-z_]+(?: event)?, skipping$/;
 
 describe('history', () => {
@@ -51,62 +46,93 @@ describe('history', () => {
     expect(textsOf(history)).toStrictEqual(list);
   });
 
-  test.prop([texts, anyString, texts], runs(100))('after a compression there are 1 + those after it', async (before, summary, after) => {
-    const { history } = await replayedOf(session(...contentsOf(before), compressed(summary, before.length), ...contentsOf(after)));
-    expect(textsOf(history)).toStrictEqual([summary, ...after]);
-  });
+  test.prop([texts, anyString, texts], runs(100))(
+    'after a compression there are 1 + those after it',
+    async (before, summary, after) => {
+      const { history } = await replayedOf(
+        session(...contentsOf(before), compressed(summary, before.length), ...contentsOf(after)),
+      );
+      expect(textsOf(history)).toStrictEqual([summary, ...after]);
+    },
+  );
 
-  test.prop([fc.array(texts, { minLength: 1, maxLength: 5 }), texts], runs(60))('of any number of compressions the last counts', async (parts, after) => {
-    const events = parts.flatMap((part, at) => [...contentsOf(part), compressed(`summary ${at}`)]);
-    const { history } = await replayedOf(session(...events, ...contentsOf(after)));
-    expect(textsOf(history)).toStrictEqual([`summary ${parts.length - 1}`, ...after]);
-  });
+  test.prop([fc.array(texts, { minLength: 1, maxLength: 5 }), texts], runs(60))(
+    'of any number of compressions the last counts',
+    async (parts, after) => {
+      const events = parts.flatMap((part, at) => [...contentsOf(part), compressed(`summary ${at}`)]);
+      const { history } = await replayedOf(session(...events, ...contentsOf(after)));
+      expect(textsOf(history)).toStrictEqual([`summary ${parts.length - 1}`, ...after]);
+    },
+  );
 
-  test.prop([texts, fc.nat({ max: 30 })], runs(100))('rewind(n) on m items leaves max(0, m − n), the first ones', async (list, count) => {
-    const { history } = await replayedOf(session(...contentsOf(list), rewind(count)));
-    expect(textsOf(history)).toStrictEqual(list.slice(0, Math.max(0, list.length - count)));
-  });
+  test.prop([texts, fc.nat({ max: 30 })], runs(100))(
+    'rewind(n) on m items leaves max(0, m − n), the first ones',
+    async (list, count) => {
+      const { history } = await replayedOf(session(...contentsOf(list), rewind(count)));
+      expect(textsOf(history)).toStrictEqual(list.slice(0, Math.max(0, list.length - count)));
+    },
+  );
 
-  test.prop([texts, fc.double({ min: 0, max: 25, noNaN: true })], runs(60))('a rewind by a fraction rounds up', async (list, count) => {
-    const { history } = await replayedOf(session(...contentsOf(list), rewind(count)));
-    expect(history).toHaveLength(Math.max(0, list.length - Math.ceil(count)));
-  });
+  test.prop([texts, fc.double({ min: 0, max: 25, noNaN: true })], runs(60))(
+    'a rewind by a fraction rounds up',
+    async (list, count) => {
+      const { history } = await replayedOf(session(...contentsOf(list), rewind(count)));
+      expect(history).toHaveLength(Math.max(0, list.length - Math.ceil(count)));
+    },
+  );
 
-  test.prop([texts, fc.nat({ max: 5 }), fc.nat({ max: 5 })], runs(60))('two rewinds are one of their sum', async (list, first, second) => {
-    const apart = await replayedOf(session(...contentsOf(list), rewind(first), rewind(second)));
-    const together = await replayedOf(session(...contentsOf(list), rewind(first + second)));
-    expectSame(apart.history, together.history);
-  });
+  test.prop([texts, fc.nat({ max: 5 }), fc.nat({ max: 5 })], runs(60))(
+    'two rewinds are one of their sum',
+    async (list, first, second) => {
+      const apart = await replayedOf(session(...contentsOf(list), rewind(first), rewind(second)));
+      const together = await replayedOf(session(...contentsOf(list), rewind(first + second)));
+      expectSame(apart.history, together.history);
+    },
+  );
 
-  test.prop([anyEvents, anyEvents, anyItem], runs(60))('what comes before a compression has no part in the history', async (before, after, summary) => {
-    const compression: Event = ['compressed', { summary, itemsCompressed: 1 }];
-    const long = await replayedOf(session(...before, compression, ...after));
-    const short = await replayedOf(session(compression, ...after));
-    expectSame(long.history, short.history);
-  });
+  test.prop([anyEvents, anyEvents, anyItem], runs(60))(
+    'what comes before a compression has no part in the history',
+    async (before, after, summary) => {
+      const compression: Event = ['compressed', { summary, itemsCompressed: 1 }];
+      const long = await replayedOf(session(...before, compression, ...after));
+      const short = await replayedOf(session(compression, ...after));
+      expectSame(long.history, short.history);
+    },
+  );
 
-  test.prop([fc.array(anyItem, { maxLength: 5 })], runs(200))('any item comes back deep-equal, key order and all', async (items) => {
-    const { history, warnings } = await replayedOf(session(...items.map((entry): Event => ['content', { content: entry }])));
-    expectSame(history, written(items));
-    expect(warnings).toStrictEqual([]);
-  });
+  test.prop([fc.array(anyItem, { maxLength: 5 })], runs(200))(
+    'any item comes back deep-equal, key order and all',
+    async (items) => {
+      const { history, warnings } = await replayedOf(
+        session(...items.map((entry): Event => ['content', { content: entry }])),
+      );
+      expectSame(history, written(items));
+      expect(warnings).toStrictEqual([]);
+    },
+  );
 
   const operation = fc.oneof(
     { weight: 4, arbitrary: contentEvent },
     { weight: 1, arbitrary: compressedEvent },
     { weight: 2, arbitrary: rewindEvent },
   );
-  test.prop([fc.array(operation, { maxLength: 40 })], runs(150))('any interleaving of content, compressed and rewind is what it is on a list', async (events) => {
-    let model: unknown[] = [];
-    for (const [type, payload] of written(events) as [string, { content: unknown; summary: unknown; itemsRemoved: number }][]) {
-      if (type === 'content') model.push(payload.content);
-      else if (type === 'compressed') model = [payload.summary];
-      else model = model.slice(0, Math.max(0, model.length - Math.ceil(payload.itemsRemoved)));
-    }
-    const result = await replayedOf(session(...events));
-    expectSame(result.history, model);
-    expect(result.warnings).toStrictEqual([]);
-  });
+  test.prop([fc.array(operation, { maxLength: 40 })], runs(150))(
+    'any interleaving of content, compressed and rewind is what it is on a list',
+    async (events) => {
+      let model: unknown[] = [];
+      for (const [type, payload] of written(events) as [
+        string,
+        { content: unknown; summary: unknown; itemsRemoved: number },
+      ][]) {
+        if (type === 'content') model.push(payload.content);
+        else if (type === 'compressed') model = [payload.summary];
+        else model = model.slice(0, Math.max(0, model.length - Math.ceil(payload.itemsRemoved)));
+      }
+      const result = await replayedOf(session(...events));
+      expectSame(result.history, model);
+      expect(result.warnings).toStrictEqual([]);
+    },
+  );
 
   test.prop([anyEvents], runs(100))('every item of any history has a speaker', async (events) => {
     const { history } = await replayedOf<IContent>(session(...events));
@@ -114,97 +140,26 @@ describe('history', () => {
   });
 });
 
-describe('metadata and session events', () => {
-  const inert = fc.oneof(contentEvent, compressedEvent, rewindEvent, noteEvent, lateStartEvent, unknownEvent, malformedEvent);
-  test.prop([fc.array(inert, { maxLength: 25 })], runs(100))('metadata survives any events but the two that change it', async (events) => {
-    expect((await replayedOf(session(...events))).metadata).toStrictEqual(START_METADATA);
-  });
-
-  const identity = fc.record({
-    sessionId: filledString,
-    projectHash: filledString,
-    workspaceDirs: fc.array(anyString, { maxLength: 4 }),
-    provider: anyString,
-    model: anyString,
-    startTime: anyString,
-  });
-  test.prop([identity, fc.array(inert, { maxLength: 5 })], runs(100))('metadata is that of the session_start, whatever the strings', async (payload, events) => {
-    const text = file(['session_start', payload], ...events);
-    expect((await replayedOf(text)).metadata).toStrictEqual(payload);
-    expect((await replayOf(text, payload.projectHash)).ok).toBe(true);
-  });
-
-  test.prop([filledString, filledString], runs(60))('any other hash is refused and both are named', async (given, expected) => {
-    const result = await replayOf(file(start({ projectHash: given })), expected);
-    expect(result.ok).toBe(given === expected);
-    if (!result.ok) expect(result.error).toBe(`Project hash mismatch: expected ${expected} got ${given}`);
-  });
-
-  const change = fc.oneof(
-    fc.record({ provider: filledString, model: anyString }).map((payload): Event => ['provider_switch', payload]),
-    fc.record({ directories: fc.array(anyString, { maxLength: 3 }) }).map((payload): Event => ['directories_changed', payload]),
-    anyEvent.filter(([type]) => type !== 'provider_switch' && type !== 'directories_changed'),
+describe('warnings and counts', () => {
+  test.prop([anyEvents, anyItem, fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })], runs(150))(
+    'a torn tail, cut at any byte, changes nothing: neither counts nor warnings',
+    async (events, last, share) => {
+      const whole = Buffer.from(session(...events));
+      const record = Buffer.from(envelope(events.length + 2, ['content', { content: last }]));
+      const torn = record.subarray(0, Math.floor(share * record.length));
+      expectSameReplay(await replayOf(Buffer.concat([whole, torn])), await replayOf(whole));
+    },
   );
-  test.prop([fc.array(change, { maxLength: 20 })], runs(80))('the last provider, the last filled model and the last directories count', async (events) => {
-    const expected = { ...START_METADATA };
-    for (const [type, payload] of events as [string, { provider: string; model: string; directories: string[] }][]) {
-      if (type === 'provider_switch') Object.assign(expected, { provider: payload.provider, model: payload.model || expected.model });
-      if (type === 'directories_changed') expected.workspaceDirs = payload.directories;
-    }
-    expect((await replayedOf(session(...events))).metadata).toStrictEqual(expected);
-  });
 
-  test.prop([fc.array(fc.record({ severity, message: anyString }), { maxLength: 10 }), anyEvents], runs(60))('session events are all there, in order, and add nothing to the history', async (notes, events) => {
-    const others = events.filter(([type]) => type !== 'session_event');
-    const noteEvents = notes.map((note): Event => ['session_event', note]);
-    const woven = others.flatMap((event, at) => [...noteEvents.slice(at, at + 1), event]).concat(noteEvents.slice(others.length));
-    const result = await replayedOf(session(...woven));
-    expect(result.sessionEvents).toStrictEqual(notes);
-    expectSame(result.history, (await replayedOf(session(...others))).history);
-  });
-});
-
-describe('counts, seq and warnings', () => {
-  test.prop([anyEvents], runs(100))('eventCount is the number of events, lastSeq the final one’s', async (events) => {
-    const result = await replayedOf(session(...events));
-    expect(result.eventCount).toBe(1 + events.length);
-    expect(result.lastSeq).toBe(1 + events.length);
-  });
-
-  const seq = fc.oneof(fc.integer({ min: -3, max: 30 }), fc.double({ noNaN: true, noDefaultInfinity: true }));
-  test.prop([fc.array(seq, { minLength: 1, maxLength: 30 })], runs(150))('any seqs: lastSeq is the last one seen, every step that is none is reported', async (seqs) => {
-    const lines = [envelope(1, start()), ...seqs.map((value) => envelope(value, rewind(0)))];
-    const { lastSeq, warnings } = await replayedOf(lines.join('\n'));
-    const seen = [1, ...written(seqs)];
-    expectSame(lastSeq, seen.at(-1));
-    const expected = seen.flatMap((value, at) => {
-      const previous = seen[at - 1];
-      return previous !== undefined && value <= previous ? [`Line ${at + 1}: non-monotonic seq ${value} (expected > ${previous})`] : [];
-    });
-    expect(warnings).toStrictEqual(expected);
-  });
-
-  test.prop([fc.array(fc.integer({ min: 1, max: 8 }), { minLength: 1, maxLength: 6 })], runs(60))('seq is monotonic over any number of resumes: nothing to warn of', async (parts) => {
-    let text = session();
-    for (const [at, count] of parts.entries()) {
-      const { lastSeq, warnings } = await replayedOf(text);
-      expect(warnings).toStrictEqual([]);
-      for (let turn = 1; turn <= count; turn += 1) text += `${envelope(lastSeq + turn, content(`${at}.${turn}`))}\n`;
-    }
-    const result = await replayedOf(text);
-    expect(result.warnings).toStrictEqual([]);
-    expect(result.lastSeq).toBe(1 + parts.reduce((sum, count) => sum + count, 0));
-    expect(textsOf(result.history)).toStrictEqual(parts.flatMap((count, at) => Array.from({ length: count }, (_, turn) => `${at}.${turn + 1}`)));
-  });
-
-  test.prop([anyEvents, anyItem, fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })], runs(150))('a torn tail, cut at any byte, changes nothing: neither counts nor warnings', async (events, last, share) => {
-    const whole = Buffer.from(session(...events));
-    const record = Buffer.from(envelope(events.length + 2, ['content', { content: last }]));
-    const torn = record.subarray(0, Math.floor(share * record.length));
-    expectSameReplay(await replayOf(Buffer.concat([whole, torn])), await replayOf(whole));
-  });
-
-  test.prop([anyEvents, fc.array(fc.tuple(fc.nat(), fc.constantFrom('', ' \t', '\r', '\ufeff', '\u2028', 'null', ' null ')), { maxLength: 6 })], runs(80))('blank lines and null change line numbers and nothing else', async (events, blanks) => {
+  test.prop(
+    [
+      anyEvents,
+      fc.array(fc.tuple(fc.nat(), fc.constantFrom('', ' \t', '\r', '\ufeff', '\u2028', 'null', ' null ')), {
+        maxLength: 6,
+      }),
+    ],
+    runs(80),
+  )('blank lines and null change line numbers and nothing else', async (events, blanks) => {
     const lines: (Event | string)[] = [...events];
     for (const [at, blank] of blanks) lines.splice(at % (lines.length + 1), 0, blank);
     const numberless = (result: Awaited<ReturnType<typeof replayedOf>>) => ({
@@ -214,73 +169,122 @@ describe('counts, seq and warnings', () => {
     expectSameReplay(numberless(await replayedOf(session(...lines))), numberless(await replayedOf(session(...events))));
   });
 
-  test.prop([anyEvents, fc.nat(), fc.constantFrom('{', 'corrupt', '{"v":1,"seq":3,"type":"cont', '\u0000', '"\\u12"')], runs(80))('a corrupt line anywhere but at the end is reported with its number and takes nothing with it', async (events, at, corrupt) => {
-    const lines: (Event | string)[] = [...events, content('end')];
-    const place = at % (events.length + 1);
-    lines.splice(place, 0, corrupt);
-    const found = await replayedOf(session(...lines));
-    expect(found.warnings).toContain(`Line ${place + 2}: failed to parse JSON`);
-    expectSame(found.history, (await replayedOf(session(...events, content('end')))).history);
-    expect(found.eventCount).toBe(events.length + 2);
-  });
+  test.prop(
+    [anyEvents, fc.nat(), fc.constantFrom('{', 'corrupt', '{"v":1,"seq":3,"type":"cont', '\u0000', '"\\u12"')],
+    runs(80),
+  )(
+    'a corrupt line anywhere but at the end is reported with its number and takes nothing with it',
+    async (events, at, corrupt) => {
+      const lines: (Event | string)[] = [...events, content('end')];
+      const place = at % (events.length + 1);
+      lines.splice(place, 0, corrupt);
+      const found = await replayedOf(session(...lines));
+      expect(found.warnings).toContain(`Line ${place + 2}: failed to parse JSON`);
+      expectSame(found.history, (await replayedOf(session(...events, content('end')))).history);
+      expect(found.eventCount).toBe(events.length + 2);
+    },
+  );
 
-  test.prop([fc.array(malformedEvent, { minLength: 1, maxLength: 20 })], runs(150))('payloads that do not fit: each is reported, none has an effect', async (events) => {
-    const result = await replayedOf(session(content('a'), ...events, content('b')));
-    expect(textsOf(result.history)).toStrictEqual(['a', 'b']);
-    expect(result.metadata).toStrictEqual(START_METADATA);
-    expect(result.sessionEvents).toStrictEqual([]);
-    expect(result.warnings.slice(0, events.length).every((text) => malformedWarning.test(text))).toBe(true);
-    expect(result.warnings[events.length]).toBe(`Replay: ${events.length} malformed events skipped`);
-  });
+  test.prop([fc.array(malformedEvent, { minLength: 1, maxLength: 20 })], runs(150))(
+    'payloads that do not fit: each is reported, none has an effect',
+    async (events) => {
+      const result = await replayedOf(session(content('a'), ...events, content('b')));
+      expect(textsOf(result.history)).toStrictEqual(['a', 'b']);
+      expect(result.metadata).toStrictEqual(START_METADATA);
+      expect(result.sessionEvents).toStrictEqual([]);
+      expect(result.warnings.slice(0, events.length).every((text) => malformedWarning.test(text))).toBe(true);
+      expect(result.warnings[events.length]).toBe(`Replay: ${events.length} malformed events skipped`);
+    },
+  );
 
-  test.prop([fc.array(unknownEvent, { minLength: 1, maxLength: 20 })], runs(80))('unknown types: each is named, none has an effect or is malformed', async (events) => {
-    const result = await replayedOf(session(content('a'), ...events, content('b')));
-    expect(textsOf(result.history)).toStrictEqual(['a', 'b']);
-    expect(result.warnings).toStrictEqual(events.map(([type], at) => `Line ${at + 3}: unknown event type '${type}', skipping`));
-  });
+  test.prop([fc.array(unknownEvent, { minLength: 1, maxLength: 20 })], runs(80))(
+    'unknown types: each is named, none has an effect or is malformed',
+    async (events) => {
+      const result = await replayedOf(session(content('a'), ...events, content('b')));
+      expect(textsOf(result.history)).toStrictEqual(['a', 'b']);
+      expect(result.warnings).toStrictEqual(
+        events.map(([type], at) => `Line ${at + 3}: unknown event type '${type}', skipping`),
+      );
+    },
+  );
 
-  const knownType = fc.constantFrom('session_start', 'content', 'compressed', 'rewind', 'provider_switch', 'session_event', 'directories_changed');
-  test.prop([fc.array(fc.tuple(knownType, fc.anything({ withBigInt: false }).filter(isWritable)), { maxLength: 20 })], runs(150))('random payloads for known types never end a replay, on line 1 either', async (events) => {
+  const knownType = fc.constantFrom(
+    'session_start',
+    'content',
+    'compressed',
+    'rewind',
+    'provider_switch',
+    'session_event',
+    'directories_changed',
+  );
+  test.prop(
+    [fc.array(fc.tuple(knownType, fc.anything({ withBigInt: false }).filter(isWritable)), { maxLength: 20 })],
+    runs(150),
+  )('random payloads for known types never end a replay, on line 1 either', async (events) => {
     const text = session(...events);
     expectSameReplay(await replayOf(text), replayBytes(Buffer.from(text)));
     const headless = file(...events);
     expectSameReplay(await replayOf(headless), replayBytes(Buffer.from(headless)));
   });
 
-  test.prop([fc.oneof(anyEvents.map((events) => session(...events)), anyEvents.map((events) => file(...events)), anyString)], runs(100))('warnings is always an array of strings', async (text) => {
+  test.prop(
+    [
+      fc.oneof(
+        anyEvents.map((events) => session(...events)),
+        anyEvents.map((events) => file(...events)),
+        anyString,
+      ),
+    ],
+    runs(100),
+  )('warnings is always an array of strings', async (text) => {
     const { warnings } = await replayOf(text);
     expect(Array.isArray(warnings) && warnings.every((warning) => typeof warning === 'string')).toBe(true);
   });
 });
 
 describe('the replay as a function', () => {
-  test.prop([anyEvents], runs(60))('replayed twice, also at the same time: the same result, in objects of its own', async (events) => {
-    const filePath = writeSession(session(...events));
-    const [one, two] = await Promise.all([replaySession(filePath), replaySession(filePath)]);
-    expectSameReplay(one, two);
-    if (one.ok && two.ok) expect(one.history.every((entry, at) => entry !== two.history[at])).toBe(true);
-    expectSameReplay(await replaySession(filePath), one);
-  });
+  test.prop([anyEvents], runs(60))(
+    'replayed twice, also at the same time: the same result, in objects of its own',
+    async (events) => {
+      const filePath = writeSession(session(...events));
+      const [one, two] = await Promise.all([replaySession(filePath), replaySession(filePath)]);
+      expectSameReplay(one, two);
+      if (one.ok && two.ok) expect(one.history.every((entry, at) => entry !== two.history[at])).toBe(true);
+      expectSameReplay(await replaySession(filePath), one);
+    },
+  );
 
-  test.prop([anyEvents, fc.constantFrom('\r\n', ' \n', '\t\r\n')], runs(60))('line ends and white space around records mean nothing', async (events, end) => {
-    const text = session(...events);
-    expectSameReplay(await replayOf(text.replaceAll('\n', end)), await replayOf(text));
-  });
+  test.prop([anyEvents, fc.constantFrom('\r\n', ' \n', '\t\r\n')], runs(60))(
+    'line ends and white space around records mean nothing',
+    async (events, end) => {
+      const text = session(...events);
+      expectSameReplay(await replayOf(text.replaceAll('\n', end)), await replayOf(text));
+    },
+  );
 
   test.prop([anyEvents], runs(60))('a byte order mark and a missing last newline mean nothing', async (events) => {
     const text = session(...events);
     expectSameReplay(await replayOf(`\ufeff${text.slice(0, -1)}`), await replayOf(text));
   });
 
-  test.prop([anyEvents, fc.boolean()], runs(200))('any session: what the plain engine makes of it', async (events, auditTrail) => {
-    const text = session(...events);
-    expectSameReplay(await replayOf(text, PROJECT_HASH, { auditTrail }), replayBytes(Buffer.from(text), PROJECT_HASH, { auditTrail }));
-  });
+  test.prop([anyEvents, fc.boolean()], runs(200))(
+    'any session: what the plain engine makes of it',
+    async (events, auditTrail) => {
+      const text = session(...events);
+      expectSameReplay(
+        await replayOf(text, PROJECT_HASH, { auditTrail }),
+        replayBytes(Buffer.from(text), PROJECT_HASH, { auditTrail }),
+      );
+    },
+  );
 
-  test.prop([fc.array(anyEvent, { maxLength: 8 })], runs(60))('without its session_start no session replays', async (events) => {
-    const result = await replayOf(file(...events.filter(([type]) => type !== 'session_start'), content('a')));
-    expect(result).toMatchObject({ ok: false, error: 'Missing or corrupt session_start event' });
-  });
+  test.prop([fc.array(anyEvent, { maxLength: 8 })], runs(60))(
+    'without its session_start no session replays',
+    async (events) => {
+      const result = await replayOf(file(...events.filter(([type]) => type !== 'session_start'), content('a')));
+      expect(result).toMatchObject({ ok: false, error: 'Missing or corrupt session_start event' });
+    },
+  );
 });
 
 function isWritable(value: unknown): boolean {
@@ -291,4 +295,3 @@ function isWritable(value: unknown): boolean {
     return false;
   }
 }
-

@@ -124,7 +124,7 @@ garbage collection included.`,
 }
 
 function durableReport({ rows, ratio, syncs }) {
-  const counted = syncs === null ? ['not counted: no strace here', '—'] : [grouped(syncs), met(syncs === 1)];
+  const counted = syncs === null ? ['not counted: no strace here', '—'] : [grouped(syncs), met(syncs <= 2)];
   return section(
     'Durable recording',
     "`durability: 'fsync'`, 64 events with a flush each.",
@@ -135,7 +135,7 @@ function durableReport({ rows, ratio, syncs }) {
     table(
       ['target', '', 'measured', 'met'],
       [
-        ['syncs that the system saw for 64 flushes waiting together', '1', ...counted],
+        ['syncs that the system saw for 64 flushes waiting together', '≤ 2', ...counted],
         ['together, against one by one', '—', times(ratio), '—'],
       ],
     ),

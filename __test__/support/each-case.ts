@@ -1,17 +1,14 @@
-// A table of cases as one test: a rule is one test, and a failing row is named.
+// A table of cases as one test: a rule is one test, and a case that fails is named.
 
 import { inspect } from 'node:util';
 
-export async function eachCase<const Row extends readonly unknown[]>(
-  rows: readonly Row[],
-  check: (...row: Row) => unknown,
-): Promise<void> {
-  for (const row of rows) {
+export async function eachCase<const Case>(cases: readonly Case[], check: (oneCase: Case) => unknown): Promise<void> {
+  for (const oneCase of cases) {
     try {
-      await check(...row);
+      await check(oneCase);
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      throw new Error(`case ${inspect(row, { depth: 4, breakLength: Infinity, maxStringLength: 200 })}: ${message}`, { cause: error });
+      const shown = inspect(oneCase, { depth: 4, breakLength: Infinity, maxStringLength: 200 });
+      throw new Error(`case ${shown}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
     }
   }
 }

@@ -3,7 +3,7 @@
 
 import { fc } from '@fast-check/vitest';
 
-const joined = (parts: readonly string[]) => parts.join('');
+const joined = (parts: readonly (string | number)[]) => parts.join('');
 
 // ---- White space --------------------------------------------------------------------------------
 
@@ -12,9 +12,20 @@ const space = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(' ', '\t', '\r', ' \t\r ') },
 );
 /** White space to JavaScript, none to JSON. */
-const spaceToJavaScriptOnly = fc.constantFrom('\v', '\f', '\u00a0', '\ufeff', '\u1680', '\u2003', '\u2028', '\u2029', '\u202f', '\u3000');
+export const spaceToJavaScriptOnly = fc.constantFrom(
+  '\v',
+  '\f',
+  '\u00a0',
+  '\ufeff',
+  '\u1680',
+  '\u2003',
+  '\u2028',
+  '\u2029',
+  '\u202f',
+  '\u3000',
+);
 /** Looks like white space and is none to either. */
-const noSpace = fc.constantFrom('\u0085', '\u180e', '\u200b', '\u0000', '\u001c');
+export const noSpace = fc.constantFrom('\u0085', '\u180e', '\u200b', '\u0000', '\u001c');
 
 export const blankText = fc
   .array(fc.oneof(space, spaceToJavaScriptOnly, { weight: 1, arbitrary: noSpace }), { maxLength: 5 })
@@ -27,17 +38,49 @@ const hex = fc.tuple(fc.integer({ min: 0, max: 0xffff }), fc.boolean()).map(([un
   return `\\u${upper ? digits.toUpperCase() : digits}`;
 });
 const soundPiece = fc.oneof(
-  { weight: 6, arbitrary: fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 3 }).map((text) => JSON.stringify(text).slice(1, -1)) },
-  { weight: 2, arbitrary: fc.string({ unit: 'binary', minLength: 1, maxLength: 2 }).map((text) => JSON.stringify(text).slice(1, -1)) },
+  {
+    weight: 6,
+    arbitrary: fc
+      .string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 3 })
+      .map((text) => JSON.stringify(text).slice(1, -1)),
+  },
+  {
+    weight: 2,
+    arbitrary: fc
+      .string({ unit: 'binary', minLength: 1, maxLength: 2 })
+      .map((text) => JSON.stringify(text).slice(1, -1)),
+  },
   { weight: 2, arbitrary: hex },
   { weight: 1, arbitrary: fc.constantFrom('\\"', '\\\\', '\\/', '\\b', '\\f', '\\n', '\\r', '\\t') },
-  { weight: 1, arbitrary: fc.constantFrom('\\ud83d', '\\ude00', '\\ud83d\\ude00', '\\ude00\\ud83d', '\\uD83D\\u0041', '\\u0000') },
-  { weight: 1, arbitrary: fc.constantFrom('\u2028', '\u2029', '\u007f', '\u0080', '\u00ff', '\ufffe', '\ufeff', '\u{10ffff}') },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('\\ud83d', '\\ude00', '\\ud83d\\ude00', '\\ude00\\ud83d', '\\uD83D\\u0041', '\\u0000'),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('\u2028', '\u2029', '\u007f', '\u0080', '\u00ff', '\ufffe', '\ufeff', '\u{10ffff}'),
+  },
 );
 const brokenPiece = fc.constantFrom(
-  '\\x41', '\\u12', '\\u', '\\u{41}', '\\uD8G0', '\\u 041', '\\U0041', '\\0', "\\'", '\\', '"', '\u0000', '\u0001', '\t', '\u001f', '\b',
+  '\\x41',
+  '\\u12',
+  '\\u',
+  '\\u{41}',
+  '\\uD8G0',
+  '\\u 041',
+  '\\U0041',
+  '\\0',
+  "\\'",
+  '\\',
+  '"',
+  '\u0000',
+  '\u0001',
+  '\t',
+  '\u001f',
+  '\b',
 );
-const stringWith = (piece: fc.Arbitrary<string>) => fc.array(piece, { maxLength: 6 }).map((pieces) => `"${pieces.join('')}"`);
+const stringWith = (piece: fc.Arbitrary<string>) =>
+  fc.array(piece, { maxLength: 6 }).map((pieces) => `"${pieces.join('')}"`);
 
 export const soundStringText = stringWith(soundPiece);
 export const stringText = stringWith(
@@ -47,17 +90,32 @@ export const stringText = stringWith(
 /** A name as a JSON string in which any letter may be written as an escape. */
 export const spelled = (name: string): fc.Arbitrary<string> =>
   fc
-    .tuple(...[...name].map((letter) => fc.constantFrom(letter, letter, letter, letter, escaped(letter), escaped(letter).toUpperCase().replace('U', 'u'))))
+    .tuple(
+      ...[...name].map((letter) =>
+        fc.constantFrom(
+          letter,
+          letter,
+          letter,
+          letter,
+          escaped(letter),
+          escaped(letter).toUpperCase().replace('U', 'u'),
+        ),
+      ),
+    )
     .map((letters) => `"${letters.join('')}"`);
 const escaped = (letter: string) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 // ---- Numbers ------------------------------------------------------------------------------------
 
-const digits = (maxLength: number) => fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength }).map(joined as (digits: readonly number[]) => string);
+const digits = (maxLength: number) => fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength }).map(joined);
 const composedNumber = fc
   .tuple(
     fc.constantFrom('', '-'),
-    fc.oneof(fc.constant('0'), digits(3).map((text) => text.replace(/^0+(?=\d)/, '')), digits(30).map((text) => text.replace(/^0+(?=\d)/, ''))),
+    fc.oneof(
+      fc.constant('0'),
+      digits(3).map((text) => text.replace(/^0+(?=\d)/, '')),
+      digits(30).map((text) => text.replace(/^0+(?=\d)/, '')),
+    ),
     fc.option(digits(25), { nil: '' }),
     fc.option(fc.tuple(fc.constantFrom('e', 'E', 'e+', 'E-', 'e-', 'e+0'), digits(3)).map(joined), { nil: '' }),
   )
@@ -68,23 +126,90 @@ export const soundNumberText = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
   composedNumber,
   fc.constantFrom(
-    '0', '-0', '0.0', '-0.0', '-0e9', '0e-999', '1e999', '-1e999', '1e400', '1E308', '1.7976931348623157e308', '1.7976931348623159e308',
-    '5e-324', '2.4703282292062327e-324', '2.4703282292062328e-324', '1e-400', '9007199254740991', '9007199254740992', '9007199254740993',
-    '18446744073709551615', '18446744073709551616', '123456789012345678901234567890', '1e21', '1e-7', '0.1', '0.30000000000000004',
-    '100000000000000000000', '1000000000000000128', '4.35', '2.2250738585072011e-308', '7.2057594037927933e16',
+    '0',
+    '-0',
+    '0.0',
+    '-0.0',
+    '-0e9',
+    '0e-999',
+    '1e999',
+    '-1e999',
+    '1e400',
+    '1E308',
+    '1.7976931348623157e308',
+    '1.7976931348623159e308',
+    '5e-324',
+    '2.4703282292062327e-324',
+    '2.4703282292062328e-324',
+    '1e-400',
+    '9007199254740991',
+    '9007199254740992',
+    '9007199254740993',
+    '18446744073709551615',
+    '18446744073709551616',
+    '123456789012345678901234567890',
+    '1e21',
+    '1e-7',
+    '0.1',
+    '0.30000000000000004',
+    '100000000000000000000',
+    '1000000000000000128',
+    '4.35',
+    '2.2250738585072011e-308',
+    '7.2057594037927933e16',
   ),
 );
 export const brokenNumberText = fc.constantFrom(
-  '01', '-01', '00', '1.', '.5', '-', '+1', '--1', '1e', '1e+', '1E-', '-.5', '1.e5', '0x10', '1_000', '1n', 'NaN', '-NaN', 'Infinity', '-Infinity', '1e5.5', '٣',
+  '01',
+  '-01',
+  '00',
+  '1.',
+  '.5',
+  '-',
+  '+1',
+  '--1',
+  '1e',
+  '1e+',
+  '1E-',
+  '-.5',
+  '1.e5',
+  '0x10',
+  '1_000',
+  '1n',
+  'NaN',
+  '-NaN',
+  'Infinity',
+  '-Infinity',
+  '1e5.5',
+  '٣',
 );
 
 // ---- Values -------------------------------------------------------------------------------------
 
 const soundLiteral = fc.constantFrom('true', 'false', 'null');
-const brokenLiteral = fc.constantFrom('True', 'nul', 'nulll', 'undefined', 'truefalse', "'x'", '', ',', '{', '[', '}', '/**/1', '1//');
+const brokenLiteral = fc.constantFrom(
+  'True',
+  'nul',
+  'nulll',
+  'undefined',
+  'truefalse',
+  "'x'",
+  '',
+  ',',
+  '{',
+  '[',
+  '}',
+  '/**/1',
+  '1//',
+);
 /** Keys that mean something to JavaScript objects, and ones that reorder themselves. */
 const keyText = fc.oneof(
-  { weight: 4, arbitrary: fc.constantFrom('a', 'b', '', '__proto__', 'constructor', 'toString', 'length', '0', '1', '10', '4294967295', '-1').map((key) => JSON.stringify(key)) },
+  {
+    weight: 4,
+    arbitrary: fc
+      .constantFrom('a', 'b', '', '__proto__', 'constructor', 'toString', 'length', '0', '1', '10', '4294967295', '-1')
+      .map((key) => JSON.stringify(key)),
+  },
   { weight: 1, arbitrary: spelled('__proto__') },
   { weight: 2, arbitrary: soundStringText },
 );
@@ -119,7 +244,22 @@ export const jsonText = values(
     { weight: 1, arbitrary: brokenLiteral },
   ),
   fc.oneof(
-    fc.constantFrom('[1,]', '{"a":1,}', '[,1]', '{,}', '{"a"}', '{"a":}', '{a:1}', '[1 2]', '{"a":1 "b":2}', '[1}', '{"a":1]', '[[', '"', '{1:2}'),
+    fc.constantFrom(
+      '[1,]',
+      '{"a":1,}',
+      '[,1]',
+      '{,}',
+      '{"a"}',
+      '{"a":}',
+      '{a:1}',
+      '[1 2]',
+      '{"a":1 "b":2}',
+      '[1}',
+      '{"a":1]',
+      '[[',
+      '"',
+      '{1:2}',
+    ),
     spaceToJavaScriptOnly,
     noSpace,
   ),
@@ -129,8 +269,23 @@ export const jsonText = values(
 
 /** Bytes that no UTF-8 text has in this place: cut short, overlong, surrogates, beyond U+10FFFF. */
 export const illFormedUtf8 = fc.constantFrom(
-  [0x80], [0xbf], [0xc0, 0x80], [0xc1, 0xbf], [0xc3], [0xe2, 0x82], [0xe0, 0x80, 0xaf], [0xed, 0xa0, 0x80], [0xed, 0xbf, 0xbf],
-  [0xf0, 0x9f, 0x98], [0xf0, 0x80, 0x80, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xf5], [0xf8, 0x88, 0x80, 0x80, 0x80], [0xff], [0xfe, 0xff], [0xef, 0xbb],
+  [0x80],
+  [0xbf],
+  [0xc0, 0x80],
+  [0xc1, 0xbf],
+  [0xc3],
+  [0xe2, 0x82],
+  [0xe0, 0x80, 0xaf],
+  [0xed, 0xa0, 0x80],
+  [0xed, 0xbf, 0xbf],
+  [0xf0, 0x9f, 0x98],
+  [0xf0, 0x80, 0x80, 0x80],
+  [0xf4, 0x90, 0x80, 0x80],
+  [0xf5],
+  [0xf8, 0x88, 0x80, 0x80, 0x80],
+  [0xff],
+  [0xfe, 0xff],
+  [0xef, 0xbb],
 );
 
 const biasedByte = fc.oneof(
@@ -143,14 +298,30 @@ type Edit = (bytes: number[]) => void;
 const within = (share: number, length: number) => Math.min(length, Math.floor(share * (length + 1)));
 const place = fc.double({ min: 0, max: 1, noNaN: true });
 const edit: fc.Arbitrary<Edit> = fc.oneof(
-  fc.tuple(place, biasedByte).map(([at, byte]): Edit => (bytes) => void bytes.splice(within(at, bytes.length - 1), 1, byte)),
+  fc.tuple(place, biasedByte).map(
+    ([at, byte]): Edit =>
+      (bytes) =>
+        void bytes.splice(within(at, bytes.length - 1), 1, byte),
+  ),
   fc.tuple(place, fc.integer({ min: 0, max: 7 })).map(([at, bit]): Edit => (bytes) => {
     const index = within(at, bytes.length - 1);
     bytes[index] = (bytes[index] ?? 0) ^ (1 << bit);
   }),
-  fc.tuple(place, fc.array(biasedByte, { minLength: 1, maxLength: 3 })).map(([at, added]): Edit => (bytes) => void bytes.splice(within(at, bytes.length), 0, ...added)),
-  fc.tuple(place, illFormedUtf8).map(([at, added]): Edit => (bytes) => void bytes.splice(within(at, bytes.length), 0, ...added)),
-  fc.tuple(place, fc.integer({ min: 1, max: 40 })).map(([at, count]): Edit => (bytes) => void bytes.splice(within(at, bytes.length), count)),
+  fc.tuple(place, fc.array(biasedByte, { minLength: 1, maxLength: 3 })).map(
+    ([at, added]): Edit =>
+      (bytes) =>
+        void bytes.splice(within(at, bytes.length), 0, ...added),
+  ),
+  fc.tuple(place, illFormedUtf8).map(
+    ([at, added]): Edit =>
+      (bytes) =>
+        void bytes.splice(within(at, bytes.length), 0, ...added),
+  ),
+  fc.tuple(place, fc.integer({ min: 1, max: 40 })).map(
+    ([at, count]): Edit =>
+      (bytes) =>
+        void bytes.splice(within(at, bytes.length), count),
+  ),
   fc.tuple(place, place, fc.integer({ min: 1, max: 40 })).map(([from, to, count]): Edit => (bytes) => {
     const start = within(from, bytes.length);
     void bytes.splice(within(to, bytes.length), 0, ...bytes.slice(start, start + count));

@@ -20,13 +20,18 @@ import {
 
 type Member = readonly [key: string, value: string];
 const member = (name: string, value: fc.Arbitrary<string>): fc.Arbitrary<Member> =>
-  fc.tuple(fc.oneof({ weight: 3, arbitrary: fc.constant(JSON.stringify(name)) }, { weight: 1, arbitrary: spelled(name) }), value);
+  fc.tuple(
+    fc.oneof({ weight: 3, arbitrary: fc.constant(JSON.stringify(name)) }, { weight: 1, arbitrary: spelled(name) }),
+    value,
+  );
 
 /** The given members, perhaps some of them again with other values, perhaps in another order, perhaps with strangers among them. */
 function objectOf(expected: Record<string, fc.Arbitrary<string>>): fc.Arbitrary<string> {
   const names = Object.keys(expected);
   const once = fc.tuple(...names.map((name) => member(name, expected[name] as fc.Arbitrary<string>)));
-  const again = fc.constantFrom(...names).chain((name) => member(name, fc.oneof(expected[name] as fc.Arbitrary<string>, jsonText)));
+  const again = fc
+    .constantFrom(...names)
+    .chain((name) => member(name, fc.oneof(expected[name] as fc.Arbitrary<string>, jsonText)));
   const stranger = fc.constantFrom('v', 'x', '__proto__', 'constructor', '').chain((name) => member(name, jsonText));
   const extras = fc.oneof(
     { weight: 3, arbitrary: fc.constant<Member[]>([]) },
@@ -41,9 +46,24 @@ function objectOf(expected: Record<string, fc.Arbitrary<string>>): fc.Arbitrary<
     .map(objectText);
 }
 
-const mostly = (usual: fc.Arbitrary<string>) => fc.oneof({ weight: 8, arbitrary: usual }, { weight: 1, arbitrary: jsonText });
+const mostly = (usual: fc.Arbitrary<string>) =>
+  fc.oneof({ weight: 8, arbitrary: usual }, { weight: 1, arbitrary: jsonText });
 const numberText = fc.oneof({ weight: 20, arbitrary: soundNumberText }, { weight: 1, arbitrary: brokenNumberText });
-const smallCountText = fc.constantFrom('0', '1', '2', '3', '-0', '1.5', '0.1', '-1', '1e0', '1e999', '2E0', '1e-300', '-1e-300');
+const smallCountText = fc.constantFrom(
+  '0',
+  '1',
+  '2',
+  '3',
+  '-0',
+  '1.5',
+  '0.1',
+  '-1',
+  '1e0',
+  '1e999',
+  '2E0',
+  '1e-300',
+  '-1e-300',
+);
 const stringsText = fc.array(soundStringText, { maxLength: 3 }).map((texts) => `[${texts.join(',')}]`);
 const itemText = objectOf({
   speaker: mostly(fc.oneof(fc.constantFrom('"human"', '"ai"', '"tool"', '""'), soundStringText)),
@@ -51,12 +71,19 @@ const itemText = objectOf({
 });
 
 const payloadTexts: Record<string, fc.Arbitrary<string>> = {
-  session_start: objectOf({ sessionId: mostly(soundStringText), projectHash: mostly(soundStringText), workspaceDirs: mostly(stringsText) }),
+  session_start: objectOf({
+    sessionId: mostly(soundStringText),
+    projectHash: mostly(soundStringText),
+    workspaceDirs: mostly(stringsText),
+  }),
   content: objectOf({ content: mostly(itemText) }),
   compressed: objectOf({ summary: mostly(itemText), itemsCompressed: mostly(numberText) }),
   rewind: objectOf({ itemsRemoved: mostly(smallCountText) }),
   provider_switch: objectOf({ provider: mostly(soundStringText), model: mostly(soundStringText) }),
-  session_event: objectOf({ severity: mostly(fc.constantFrom('"info"', '"warning"', '"error"', '"\\u0069nfo"', '"Info"')), message: mostly(soundStringText) }),
+  session_event: objectOf({
+    severity: mostly(fc.constantFrom('"info"', '"warning"', '"error"', '"\\u0069nfo"', '"Info"')),
+    message: mostly(soundStringText),
+  }),
   directories_changed: objectOf({ directories: mostly(stringsText) }),
 };
 
@@ -69,15 +96,26 @@ export const envelopeText: fc.Arbitrary<string> = fc
     objectOf({
       seq: mostly(fc.oneof(fc.integer({ min: -2, max: 40 }).map(String), numberText)),
       ts: mostly(soundStringText),
-      type: fc.oneof({ weight: 8, arbitrary: spelled(type) }, { weight: 1, arbitrary: jsonText }, { weight: 1, arbitrary: soundStringText }),
+      type: fc.oneof(
+        { weight: 8, arbitrary: spelled(type) },
+        { weight: 1, arbitrary: jsonText },
+        { weight: 1, arbitrary: soundStringText },
+      ),
       payload: mostly(payloadTexts[type] as fc.Arbitrary<string>),
     }),
   );
 
 const oddText = fc.oneof(
-  fc.tuple(blankText, fc.oneof(fc.constantFrom('null', 'nul', '{}', '[]', 'true', '0', '"content"', '[{"type":"content"}]', ''), soundJson), blankText).map(
-    ([before, text, after]) => before + text + after,
-  ),
+  fc
+    .tuple(
+      blankText,
+      fc.oneof(
+        fc.constantFrom('null', 'nul', '{}', '[]', 'true', '0', '"content"', '[{"type":"content"}]', ''),
+        soundJson,
+      ),
+      blankText,
+    )
+    .map(([before, text, after]) => before + text + after),
   blankText,
 );
 const bytesOf = (text: string) => Uint8Array.from(Buffer.from(text, 'utf8'));
@@ -85,9 +123,16 @@ const soundLine = fc.tuple(fc.nat({ max: 50 }), anyEvent).map(([seq, event]) => 
 
 /** A string value of an item with bytes in it that are not UTF-8. */
 const illFormedLine = fc
-  .tuple(fc.array(fc.oneof(illFormedUtf8, fc.constantFrom([0x41], [0xc3, 0xa9], [0xf0, 0x9f, 0x98, 0x80])), { maxLength: 6 }), fc.nat({ max: 50 }))
+  .tuple(
+    fc.array(fc.oneof(illFormedUtf8, fc.constantFrom([0x41], [0xc3, 0xa9], [0xf0, 0x9f, 0x98, 0x80])), {
+      maxLength: 6,
+    }),
+    fc.nat({ max: 50 }),
+  )
   .map(([pieces, seq]) => {
-    const [before, after] = envelope(seq, ['content', { content: { speaker: 'ai', blocks: ['HERE'] } }]).split('HERE') as [string, string];
+    const [before, after] = envelope(seq, ['content', { content: { speaker: 'ai', blocks: ['HERE'] } }]).split(
+      'HERE',
+    ) as [string, string];
     return Uint8Array.from([...bytesOf(before), ...pieces.flat(), ...bytesOf(after)]);
   });
 

@@ -73,7 +73,8 @@ function pathOf(place: Place): string {
 
 function shown(value: unknown): string {
   if (Object.is(value, -0)) return '-0';
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return Object.prototype.toString.call(value);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return Object.prototype.toString.call(value);
   const text = typeof value === 'string' || Array.isArray(value) ? JSON.stringify(value) : String(value);
   return text.length > 300 ? `${text.slice(0, 300)}… (${text.length} characters)` : text;
 }

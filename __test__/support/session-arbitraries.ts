@@ -23,10 +23,21 @@ const block = fc.oneof(
   fc.record({ type: fc.constant('text'), text: anyString }),
   fc.record({ type: fc.constant('tool_call'), id: anyString, name: anyString, parameters: fc.jsonValue() }),
   fc.record(
-    { type: fc.constant('tool_response'), callId: anyString, toolName: anyString, result: fc.jsonValue(), error: anyString },
+    {
+      type: fc.constant('tool_response'),
+      callId: anyString,
+      toolName: anyString,
+      result: fc.jsonValue(),
+      error: anyString,
+    },
     { requiredKeys: ['type', 'callId', 'toolName', 'result'] },
   ),
-  fc.record({ type: fc.constant('media'), mimeType: anyString, data: anyString, encoding: fc.constantFrom('url', 'base64') }),
+  fc.record({
+    type: fc.constant('media'),
+    mimeType: anyString,
+    data: anyString,
+    encoding: fc.constantFrom('url', 'base64'),
+  }),
   fc.record({ type: fc.constant('thinking'), thought: anyString }),
   fc.record({ type: fc.constant('code'), code: anyString, language: anyString }, { requiredKeys: ['type', 'code'] }),
   // A block of a newer CLI, and whatever else JSON can say.
@@ -36,7 +47,10 @@ const block = fc.oneof(
 
 const knownFields = fc.record(
   {
-    speaker: fc.oneof({ weight: 3, arbitrary: fc.constantFrom('human', 'ai', 'tool') }, { weight: 1, arbitrary: filledString }),
+    speaker: fc.oneof(
+      { weight: 3, arbitrary: fc.constantFrom('human', 'ai', 'tool') },
+      { weight: 1, arbitrary: filledString },
+    ),
     blocks: fc.array(block, { maxLength: 4 }),
     metadata: fc.dictionary(anyString, fc.jsonValue(), { maxKeys: 3 }),
   },
@@ -45,13 +59,31 @@ const knownFields = fc.record(
 
 /** An item with the fields of the contract and with some that the addon has never heard of, before and after. */
 export const anyItem: fc.Arbitrary<IContent> = fc
-  .tuple(fc.dictionary(anyString, fc.jsonValue(), { maxKeys: 2 }), knownFields, fc.dictionary(anyString, fc.jsonValue(), { maxKeys: 2 }))
+  .tuple(
+    fc.dictionary(anyString, fc.jsonValue(), { maxKeys: 2 }),
+    knownFields,
+    fc.dictionary(anyString, fc.jsonValue(), { maxKeys: 2 }),
+  )
   .map(([before, known, after]) => ({ ...before, ...after, ...known }) as unknown as IContent);
 
-const anyNumber = fc.oneof(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }));
-const notAString: fc.Arbitrary<unknown> = fc.oneof(fc.integer(), fc.boolean(), fc.constant(null), fc.constant([]), fc.constant({}), fc.constant(undefined));
-const notAFilledString: fc.Arbitrary<unknown> = fc.oneof(notAString, fc.constant(''));
-const notANumber: fc.Arbitrary<unknown> = fc.oneof(anyString, fc.boolean(), fc.constant(null), fc.constant([1]), fc.constant({}), fc.constant(undefined));
+export const anyNumber = fc.oneof(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }));
+const notAString: fc.Arbitrary<unknown> = fc.oneof(
+  fc.integer(),
+  fc.boolean(),
+  fc.constant(null),
+  fc.constant([]),
+  fc.constant({}),
+  fc.constant(undefined),
+);
+export const notAFilledString: fc.Arbitrary<unknown> = fc.oneof(notAString, fc.constant(''));
+const notANumber: fc.Arbitrary<unknown> = fc.oneof(
+  anyString,
+  fc.boolean(),
+  fc.constant(null),
+  fc.constant([1]),
+  fc.constant({}),
+  fc.constant(undefined),
+);
 const notAnItem: fc.Arbitrary<unknown> = fc.oneof(
   notAString,
   anyString,
@@ -66,47 +98,92 @@ const notStrings: fc.Arbitrary<unknown> = fc.oneof(
 );
 export const severity = fc.constantFrom('info', 'warning', 'error');
 
-const event = (type: string, payload: fc.Arbitrary<unknown>): fc.Arbitrary<Event> => payload.map((value) => [type, value]);
+const event = (type: string, payload: fc.Arbitrary<unknown>): fc.Arbitrary<Event> =>
+  payload.map((value) => [type, value]);
 
 /** Events by what they do to a replay. A fraction is as good a number of items as any. */
 export const contentEvent = event('content', fc.record({ content: anyItem }));
 export const compressedEvent = event('compressed', fc.record({ summary: anyItem, itemsCompressed: anyNumber }));
 export const rewindEvent = event(
   'rewind',
-  fc.record({ itemsRemoved: fc.oneof(fc.nat({ max: 4 }), fc.double({ min: 0, max: 4, noNaN: true }), fc.constantFrom(1e9, 2 ** 53, 1e300)) }),
+  fc.record({
+    itemsRemoved: fc.oneof(
+      fc.nat({ max: 4 }),
+      fc.double({ min: 0, max: 4, noNaN: true }),
+      fc.constantFrom(1e9, 2 ** 53, 1e300),
+    ),
+  }),
 );
 export const providerSwitchEvent = event(
   'provider_switch',
   fc.record({ provider: filledString, model: fc.oneof(filledString, notAFilledString) }),
 );
-export const directoriesEvent = event('directories_changed', fc.record({ directories: fc.array(anyString, { maxLength: 3 }) }));
+export const directoriesEvent = event(
+  'directories_changed',
+  fc.record({ directories: fc.array(anyString, { maxLength: 3 }) }),
+);
 export const noteEvent = event('session_event', fc.record({ severity, message: anyString }));
-export const lateStartEvent = event('session_start', fc.oneof(fc.jsonValue(), fc.record({ sessionId: anyString, projectHash: anyString })));
+export const lateStartEvent = event(
+  'session_start',
+  fc.oneof(fc.jsonValue(), fc.record({ sessionId: anyString, projectHash: anyString })),
+);
 
-const KNOWN_TYPES = ['session_start', 'content', 'compressed', 'rewind', 'provider_switch', 'session_event', 'directories_changed'];
+const KNOWN_TYPES = [
+  'session_start',
+  'content',
+  'compressed',
+  'rewind',
+  'provider_switch',
+  'session_event',
+  'directories_changed',
+];
 
 export const unknownEvent: fc.Arbitrary<Event> = fc.tuple(
   fc
-    .oneof(anyString, fc.constantFrom('Content', 'content ', 'toString', 'constructor', '__proto__', 'undefined', 'session_starts'))
+    .oneof(
+      anyString,
+      fc.constantFrom('Content', 'content ', 'toString', 'constructor', '__proto__', 'undefined', 'session_starts'),
+    )
     .filter((type) => !KNOWN_TYPES.includes(type)),
   fc.jsonValue(),
 );
 
-/** A known type, its payload missing something that the type needs. */
-export const malformedEvent: fc.Arbitrary<Event> = fc.oneof(
-  fc.tuple(
-    fc.constantFrom(...KNOWN_TYPES.slice(1)),
-    fc.oneof(fc.constantFrom<unknown>(undefined, null, 0, '', 'text', true, [], [{}], {})),
+/** Payloads that fit no type: nothing in them that a type needs. */
+const unfitting = fc.constantFrom<unknown>(undefined, null, 0, 1, '', 'text', true, [], [{}], {});
+
+/** By type, payloads with something missing that the type needs. */
+export const malformedPayloads = {
+  content: fc.oneof(unfitting, fc.record({ content: notAnItem })),
+  compressed: fc.oneof(
+    unfitting,
+    fc.record({ summary: notAnItem, itemsCompressed: anyNumber }),
+    fc.record({ summary: anyItem, itemsCompressed: notANumber }),
   ),
-  event('content', fc.record({ content: notAnItem })),
-  event('compressed', fc.record({ summary: notAnItem, itemsCompressed: anyNumber })),
-  event('compressed', fc.record({ summary: anyItem, itemsCompressed: notANumber })),
-  event('rewind', fc.record({ itemsRemoved: notANumber })),
-  event('rewind', fc.record({ itemsRemoved: fc.double({ max: -Number.MIN_VALUE, noNaN: true, noDefaultInfinity: true }) })),
-  event('provider_switch', fc.record({ provider: notAFilledString, model: anyString })),
-  event('session_event', fc.record({ severity: fc.oneof(notAString, fc.constantFrom('', 'Info', 'warn', 'fatal', 'infos')), message: anyString })),
-  event('session_event', fc.record({ severity, message: notAString })),
-  event('directories_changed', fc.record({ directories: notStrings })),
+  rewind: fc.oneof(
+    unfitting,
+    fc.record({ itemsRemoved: notANumber }),
+    fc.record({ itemsRemoved: fc.double({ max: -Number.MIN_VALUE, noNaN: true, noDefaultInfinity: true }) }),
+  ),
+  provider_switch: fc.oneof(unfitting, fc.record({ provider: notAFilledString, model: anyString })),
+  session_event: fc.oneof(
+    unfitting,
+    fc.record({
+      severity: fc.oneof(notAString, fc.constantFrom('', 'Info', 'warn', 'fatal', 'infos')),
+      message: anyString,
+    }),
+    fc.record({ severity, message: notAString }),
+  ),
+  directories_changed: fc.oneof(unfitting, fc.record({ directories: notStrings })),
+};
+/** What a session_start on line 1 can't be. */
+export const malformedStartPayload = fc.oneof(
+  unfitting,
+  fc.record({ sessionId: notAFilledString, projectHash: anyString }),
+  fc.record({ sessionId: anyString, projectHash: notAFilledString }),
+);
+
+export const malformedEvent: fc.Arbitrary<Event> = fc.oneof(
+  ...Object.entries(malformedPayloads).map(([type, payload]) => event(type, payload)),
 );
 
 /** Any event that leaves a session replayable. */

@@ -52,16 +52,26 @@ export function envelope(seq: unknown, [type, payload]: Event): string {
 
 /** The text of a file: a session_start, then the events, numbered on from 2. */
 export function session(...events: (Event | string)[]): string {
-  return file(start(), ...events);
+  return sessionOf(events);
+}
+
+/** The same for more events than a call can have arguments. */
+export function sessionOf(events: readonly (Event | string)[]): string {
+  return linesOf([start()]) + linesOf(events, 2);
 }
 
 /** The text of a file of exactly these events, numbered from 1. */
 export function file(...events: (Event | string)[]): string {
-  let seq = 0;
-  return events
-    .map((event) => (typeof event === 'string' ? event : envelope(++seq, event)) + '\n')
-    .join('');
+  return linesOf(events);
 }
+
+function linesOf(events: readonly (Event | string)[], firstSeq = 1): string {
+  let seq = firstSeq;
+  return events.map((event) => `${typeof event === 'string' ? event : envelope(seq++, event)}\n`).join('');
+}
+
+/** What a file holds of a value: fields that are undefined gone, -0 as 0. */
+export const written = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
 let directory: string | undefined;
 let filesWritten = 0;

@@ -4,6 +4,8 @@
 //! soon: items leave when the scan is [`RUN_AHEAD`] bytes further, or has come to the end. What is taken back later all the same
 //! is cut off by the next part's `keep`.
 
+use std::ops::Range;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 
 use super::json::JsonText;
@@ -31,22 +33,46 @@ pub trait Consumer {
     fn is_cancelled(&self) -> bool;
 }
 
-/// What is asked for besides the history.
+/// What is asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct DeliveryOptions {
+    /// Which items are delivered.
+    pub items: Items,
     /// Session events get their time and number.
     pub audit_trail: bool,
     /// Parts tell how far the scan is, also when they have nothing else.
     pub progress: bool,
 }
 
-/// Replays to the end and delivers the result.
-pub fn deliver(replay: Result<Replay, ReplayError>, options: DeliveryOptions, consumer: &impl Consumer) {
-    let mut delivery = Delivery { options, consumer, items: 0, events: 0, reported: 0, under_way: None };
-    match replay {
-        Ok(mut replay) => drop(delivery.run(&mut replay)),
-        Err(error) => drop(delivery.send(failure(&error))),
-    }
+/// Which items are delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Items {
+    /// All, with the result.
+    All,
+    /// None: they are asked for later.
+    OnDemand,
+}
+
+/// Replays to the end and delivers the result. The replay is given to `keep` before its last part is delivered.
+pub fn deliver(
+    replay: Result<Replay, ReplayError>,
+    options: DeliveryOptions,
+    consumer: &impl Consumer,
+    keep: impl FnOnce(Arc<Replay>),
+) {
+    let mut delivery = Delivery::new(options, consumer);
+    // Either way there is nobody left to tell if this fails.
+    let _ = match replay {
+        Ok(replay) => delivery.run(replay, keep),
+        Err(error) => delivery.send(failure(&error)),
+    };
+}
+
+/// Delivers the items of a replay that is done.
+pub fn deliver_items(replay: &Replay, range: Range<usize>, consumer: &impl Consumer) {
+    let options = DeliveryOptions { items: Items::All, audit_trail: false, progress: false };
+    let mut delivery = Delivery::new(options, consumer);
+    let _ = delivery.send_range(replay, range);
 }
 
 /// Nobody takes the parts any more.
@@ -64,8 +90,12 @@ struct Delivery<'a, C> {
     under_way: Option<Receiver<()>>,
 }
 
-impl<C: Consumer> Delivery<'_, C> {
-    fn run(&mut self, replay: &mut Replay) -> Result<(), Gone> {
+impl<'a, C: Consumer> Delivery<'a, C> {
+    fn new(options: DeliveryOptions, consumer: &'a C) -> Self {
+        Delivery { options, consumer, items: 0, events: 0, reported: 0, under_way: None }
+    }
+
+    fn run(&mut self, mut replay: Replay, keep: impl FnOnce(Arc<Replay>)) -> Result<(), Gone> {
         let scanned = loop {
             if self.consumer.is_cancelled() {
                 return Err(Gone);
@@ -74,7 +104,7 @@ impl<C: Consumer> Delivery<'_, C> {
                 Ok(Some(kept)) => {
                     self.items = self.items.min(kept);
                     if self.is_idle()?
-                        && let Some(part) = self.early_part(replay).transpose()
+                        && let Some(part) = self.early_part(&replay).transpose()
                     {
                         match part {
                             Ok(part) => self.send(part)?,
@@ -86,14 +116,17 @@ impl<C: Consumer> Delivery<'_, C> {
                 Err(error) => break Err(error),
             }
         };
-        self.finish(replay, scanned.err())
+        replay.settle();
+        let replay = Arc::new(replay);
+        keep(replay.clone());
+        self.finish(&replay, scanned.err())
     }
 
     /// A full part of items that are unlikely to be taken back, if there is one; or just news of the scan.
     fn early_part(&mut self, replay: &Replay) -> Result<Option<Text>, ReplayError> {
         let settled = replay.source().scanned().saturating_sub(RUN_AHEAD);
-        let settled = replay.items().partition_point(|item| item.offset < settled);
-        let ready = replay.items().get(self.items..settled).unwrap_or_default();
+        let ready = self.undelivered(replay);
+        let ready = &ready[..ready.partition_point(|item| item.offset < settled)];
         let count = part_length(ready);
         if count < ready.len() {
             return self.part(replay, count, 0).map(|part| Some(self.close(part, replay)));
@@ -106,16 +139,15 @@ impl<C: Consumer> Delivery<'_, C> {
     }
 
     /// Delivers what is left, and the result.
-    fn finish(&mut self, replay: &mut Replay, mut error: Option<ReplayError>) -> Result<(), Gone> {
+    fn finish(&mut self, replay: &Replay, mut error: Option<ReplayError>) -> Result<(), Gone> {
         while error.is_none() {
-            let items = replay.items().get(self.items..).unwrap_or_default();
+            let items = self.undelivered(replay);
             let (count, all) = (part_length(items), items.len());
             let all_events = replay.session_events().len() - self.events;
             let events = if count == all { all_events.min(EVENTS_IN_A_PART) } else { 0 };
             match self.part(replay, count, events) {
                 Ok(part) if count == all && events == all_events => {
-                    let size = replay.source().size();
-                    return self.send_last(part, size, replay.finish(None));
+                    return self.send_last(part, replay, replay.outcome(None));
                 }
                 Ok(part) => {
                     let part = self.close(part, replay);
@@ -124,9 +156,37 @@ impl<C: Consumer> Delivery<'_, C> {
                 Err(failed) => error = Some(failed),
             }
         }
-        let size = replay.source().size();
-        let part = self.begin();
-        self.send_last(part, size, replay.finish(error))
+        self.send_last(self.begin(), replay, replay.outcome(error))
+    }
+
+    fn undelivered<'r>(&self, replay: &'r Replay) -> &'r [ItemRef] {
+        match self.options.items {
+            Items::All => replay.items().get(self.items..).unwrap_or_default(),
+            Items::OnDemand => &[],
+        }
+    }
+
+    /// Delivers a range of items, the last part saying that it is the last.
+    fn send_range(&mut self, replay: &Replay, range: Range<usize>) -> Result<(), Gone> {
+        let items = replay.items().get(range.clone()).unwrap_or_default();
+        self.items = range.start;
+        let mut sent = 0;
+        loop {
+            let count = part_length(&items[sent..]);
+            let mut part = match self.part(replay, count, 0) {
+                Ok(part) => part,
+                Err(error) => return self.send(failure(&error)),
+            };
+            sent += count;
+            if sent == items.len() {
+                part.syntax(",\"warnings\":[]");
+            }
+            let part = self.close(part, replay);
+            self.send(part)?;
+            if sent == items.len() {
+                return Ok(());
+            }
+        }
     }
 
     fn begin(&self) -> JsonText {
@@ -165,9 +225,12 @@ impl<C: Consumer> Delivery<'_, C> {
         part.finish()
     }
 
-    fn send_last(&mut self, mut part: JsonText, size: u64, outcome: Outcome<'_>) -> Result<(), Gone> {
+    fn send_last(&mut self, mut part: JsonText, replay: &Replay, outcome: Outcome<'_>) -> Result<(), Gone> {
+        let size = replay.source().size();
         append_progress(&mut part, size, size);
         append_outcome(&mut part, &outcome);
+        part.syntax(",\"historyLength\":");
+        part.number(replay.items().len() as f64);
         part.syntax("}");
         self.send(part.finish())
     }

@@ -1,5 +1,6 @@
-//! `readSessionHeader`, off the JavaScript thread.
+//! Headers and summaries of session files, off the JavaScript thread.
 
+use std::panic::catch_unwind;
 use std::path::Path;
 
 use napi::bindgen_prelude::{AsyncTask, Result};
@@ -8,34 +9,63 @@ use napi_derive::napi;
 
 use super::json::JsonText;
 use super::text::Text;
-use crate::session::header::read_header;
+use crate::session::header::{HeaderError, Summary, read_header, read_summary};
 
-/// Reads headers on Node's own thread pool.
-pub struct ReadHeaders {
+/// Reads many files on Node's own thread pool.
+pub struct ReadFiles {
     paths: Vec<String>,
+    append: fn(&mut JsonText, &Path),
 }
 
-impl Task for ReadHeaders {
+impl Task for ReadFiles {
     type Output = Text;
     type JsValue = Text;
 
     fn compute(&mut self) -> Result<Text> {
-        let mut json = JsonText::default();
-        json.array(&self.paths, |json, path| {
-            // A panic would take the process down here; what can't be read has no header.
-            let header = std::panic::catch_unwind(|| read_header(Path::new(path))).ok().flatten();
-            json.raw(header.as_deref().unwrap_or(b"null"));
+        let (paths, append) = (&self.paths, self.append);
+        // A panic on this thread would take the process down.
+        let read = catch_unwind(|| {
+            let mut json = JsonText::default();
+            json.array(paths, |json, path| append(json, Path::new(path)));
+            json.finish()
         });
-        Ok(json.finish())
+        read.map_err(|_| {
+            napi::Error::from_reason("session-tape failed while reading headers. This is a bug in session-tape")
+        })
     }
 
-    fn resolve(&mut self, _: Env, headers: Text) -> Result<Text> {
-        Ok(headers)
+    fn resolve(&mut self, _: Env, text: Text) -> Result<Text> {
+        Ok(text)
     }
 }
 
 /// The JSON text of an array with the header of each path, `null` where there is none.
 #[napi(catch_unwind, ts_return_type = "Promise<string>")]
-pub fn read_headers(paths: Vec<String>) -> AsyncTask<ReadHeaders> {
-    AsyncTask::new(ReadHeaders { paths })
+pub fn read_headers(paths: Vec<String>) -> AsyncTask<ReadFiles> {
+    let append = |json: &mut JsonText, path: &Path| json.raw(read_header(path).as_deref().unwrap_or(b"null"));
+    AsyncTask::new(ReadFiles { paths, append })
+}
+
+/// The JSON text of an array with the header, size and time of each path, or the reason why there is none.
+#[napi(catch_unwind, ts_return_type = "Promise<string>")]
+pub fn read_summaries(paths: Vec<String>) -> AsyncTask<ReadFiles> {
+    AsyncTask::new(ReadFiles { paths, append: |json, path| append_summary(json, read_summary(path)) })
+}
+
+fn append_summary(json: &mut JsonText, summary: std::result::Result<Summary, HeaderError>) {
+    match summary {
+        Ok(summary) => {
+            json.syntax("{\"fileSize\":");
+            json.number(summary.size as f64);
+            json.syntax(",\"lastModified\":");
+            json.number(summary.modified);
+            json.syntax(",\"payload\":");
+            json.raw(&summary.payload);
+        }
+        Err(error) => {
+            json.syntax("{\"reason\":");
+            json.string(&error.to_string());
+        }
+    }
+    json.syntax("}");
 }

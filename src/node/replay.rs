@@ -1,16 +1,17 @@
 //! `replaySession`: a replay on a background thread, its parts handed to V8.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use napi::bindgen_prelude::{Function, Utf16String};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi::{Status, bindgen_prelude::Result};
 use napi_derive::napi;
 
-use super::delivery::{Consumer, DeliveryOptions, deliver};
+use super::delivery::{Consumer, DeliveryOptions, Items, deliver, deliver_items};
 use super::text::Text;
 use crate::background;
 use crate::session::fold::FoldOptions;
@@ -26,12 +27,22 @@ pub struct NativeReplayOptions {
     pub through_seq: Option<f64>,
     pub audit_trail: bool,
     pub progress: bool,
+    /// Leave the items of history in the file, to be read when they are asked for.
+    pub on_demand: bool,
 }
 
-/// A replay under way.
+/// A replay under way, or done.
 #[napi]
 pub struct NativeReplay {
     cancelled: Arc<AtomicBool>,
+    done: Done,
+}
+
+/// The replay, when it is done and its items are read on demand.
+type Done = Arc<Mutex<Option<Arc<Replay>>>>;
+
+fn lock(done: &Done) -> MutexGuard<'_, Option<Arc<Replay>>> {
+    done.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[napi]
@@ -41,11 +52,46 @@ impl NativeReplay {
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
+
+    /// Gives `on_part` the items `from` up to, not including, `to`; the last part has `warnings`. False if the replay is
+    /// closed.
+    #[napi(catch_unwind)]
+    pub fn items(&self, from: u32, to: u32, on_part: Function<'_, Text, ()>) -> Result<bool> {
+        let Some(replay) = lock(&self.done).clone() else { return Ok(false) };
+        let javascript = JavaScript::new(on_part, Arc::default())?;
+        javascript.run_in_background(move |javascript| {
+            deliver_items(&replay, from as usize..to.max(from) as usize, javascript);
+        });
+        Ok(true)
+    }
+
+    /// Closes the file. Items that are being read are still delivered.
+    #[napi(catch_unwind)]
+    pub fn close(&self) {
+        lock(&self.done).take();
+    }
 }
 
 struct JavaScript {
     on_part: OnPart,
     cancelled: Arc<AtomicBool>,
+}
+
+impl JavaScript {
+    fn new(on_part: Function<'_, Text, ()>, cancelled: Arc<AtomicBool>) -> Result<Self> {
+        let on_part = on_part.build_threadsafe_function::<Text>().callee_handled::<false>().build()?;
+        Ok(JavaScript { on_part, cancelled })
+    }
+
+    /// Runs `work` on a background thread. Should it panic, whoever awaits it is told.
+    fn run_in_background(self, work: impl FnOnce(&Self) + Send + 'static) {
+        background::spawn(move || {
+            if catch_unwind(AssertUnwindSafe(|| work(&self))).is_err() {
+                let report = Text::Latin1(br#"{"panicked":true}"#.to_vec());
+                let _ = self.on_part.call(report, ThreadsafeFunctionCallMode::NonBlocking);
+            }
+        });
+    }
 }
 
 impl Consumer for JavaScript {
@@ -73,20 +119,20 @@ pub fn start_replay(
     options: NativeReplayOptions,
     on_part: Function<'_, Text, ()>,
 ) -> Result<NativeReplay> {
-    let on_part: OnPart = on_part.build_threadsafe_function::<Text>().callee_handled::<false>().build()?;
-    let cancelled = Arc::new(AtomicBool::new(false));
-    let javascript = JavaScript { on_part, cancelled: cancelled.clone() };
+    let (cancelled, done) = (Arc::default(), Done::default());
+    let javascript = JavaScript::new(on_part, Arc::clone(&cancelled))?;
     let fold =
         FoldOptions { project_hash: options.project_hash.map(|hash| hash.to_vec()), through_seq: options.through_seq };
-    let delivery = DeliveryOptions { audit_trail: options.audit_trail, progress: options.progress };
-    background::spawn(move || {
-        let replayed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            deliver(Replay::open(&PathBuf::from(path), fold), delivery, &javascript);
-        }));
-        if replayed.is_err() {
-            let report = Text::Latin1(br#"{"panicked":true}"#.to_vec());
-            let _ = javascript.on_part.call(report, ThreadsafeFunctionCallMode::NonBlocking);
-        }
+    let items = if options.on_demand { Items::OnDemand } else { Items::All };
+    let delivery = DeliveryOptions { items, audit_trail: options.audit_trail, progress: options.progress };
+    let slot = done.clone();
+    javascript.run_in_background(move |javascript| {
+        let replay = Replay::open(Path::new(&path), fold);
+        deliver(replay, delivery, javascript, |replay| {
+            if items == Items::OnDemand {
+                *lock(&slot) = Some(replay);
+            }
+        });
     });
-    Ok(NativeReplay { cancelled })
+    Ok(NativeReplay { cancelled, done })
 }

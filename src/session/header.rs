@@ -1,10 +1,12 @@
 //! The header of a session file: its first line, without reading on (`session.md` section 2, `readSessionHeader`).
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
+use std::time::UNIX_EPOCH;
 
 use super::event::read_start_payload;
+use crate::os_error::OsError;
 
 /// A first line that is longer is no header: a listing of many files must not read them.
 pub const HEADER_BYTES: usize = 1 << 20;
@@ -12,16 +14,72 @@ pub const HEADER_BYTES: usize = 1 << 20;
 /// Enough for nearly every header.
 const FIRST_READ_BYTES: usize = 4096;
 
-/// The JSON text of the payload of the file's `session_start`. `None` if the first line is none, or is longer than
-/// [`HEADER_BYTES`], or can't be read.
-pub fn read_header(path: &Path) -> Option<Vec<u8>> {
-    let line = first_line(File::open(path).ok()?).ok()??;
+/// Why a file has no header.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HeaderError {
+    /// The system refused.
+    #[error("{0}")]
+    System(OsError),
+    /// A directory, a pipe, a device.
+    #[error("Not a file")]
+    NotAFile,
+    /// The file has no line at all.
+    #[error("Empty file")]
+    Empty,
+    /// The first line does not end within [`HEADER_BYTES`].
+    #[error("The first line is longer than {HEADER_BYTES} bytes")]
+    TooLong,
+    /// The first line is no `session_start`.
+    #[error("Missing or corrupt session_start event")]
+    Missing,
+}
+
+/// A session as a listing shows it.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// Bytes in the file.
+    pub size: u64,
+    /// When it was last written, in milliseconds since 1970; 0 where the system does not tell.
+    pub modified: f64,
+    /// JSON text of the payload of its `session_start`.
+    pub payload: Vec<u8>,
+}
+
+/// The JSON text of the payload of the file's `session_start`.
+pub fn read_header(path: &Path) -> Result<Vec<u8>, HeaderError> {
+    read(path).map(|summary| summary.payload)
+}
+
+/// The header of a file, and what the system tells of the file. Other things than files are not opened: a listing must not wait
+/// for whoever writes to a pipe.
+pub fn read_summary(path: &Path) -> Result<Summary, HeaderError> {
+    match std::fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() => Err(HeaderError::NotAFile),
+        _ => read(path),
+    }
+}
+
+fn read(path: &Path) -> Result<Summary, HeaderError> {
+    let failed = |syscall| move |error: io::Error| HeaderError::System(OsError::new(&error, syscall, None));
+    let mut file = File::open(path).map_err(|error| HeaderError::System(OsError::new(&error, "open", Some(path))))?;
+    let line = first_line(&mut file).map_err(failed("read"))?.ok_or(HeaderError::TooLong)?;
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line);
-    read_start_payload(line).map(|span| span.of(line).to_vec())
+    let metadata = file.metadata().map_err(failed("fstat"))?;
+    let Some(payload) = read_start_payload(line) else {
+        let empty = line.is_empty() && metadata.len() == 0;
+        return Err(if empty { HeaderError::Empty } else { HeaderError::Missing });
+    };
+    Ok(Summary { size: metadata.len(), modified: modified(&metadata), payload: payload.of(line).to_vec() })
+}
+
+fn modified(metadata: &Metadata) -> f64 {
+    let since_1970 = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    since_1970.map_or(0.0, |time| time.as_millis() as f64)
 }
 
 /// The first line without its ending, or `None` if it does not end within [`HEADER_BYTES`].
-fn first_line(mut file: File) -> io::Result<Option<Vec<u8>>> {
+fn first_line(file: &mut File) -> io::Result<Option<Vec<u8>>> {
     let mut line = vec![0; FIRST_READ_BYTES];
     let mut filled = 0;
     loop {
@@ -60,7 +118,7 @@ mod tests {
     fn header(content: &[u8]) -> Option<String> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(content).unwrap();
-        read_header(file.path()).map(|payload| String::from_utf8(payload).unwrap())
+        read_header(file.path()).ok().map(|payload| String::from_utf8(payload).unwrap())
     }
 
     /// A header line of exactly `length` bytes, its ending not counted.
@@ -79,8 +137,21 @@ mod tests {
         {
             assert_eq!(header(bad), None);
         }
-        assert_eq!(read_header(Path::new("/no/such")), None);
-        assert_eq!(read_header(Path::new("/")), None);
+    }
+
+    #[test]
+    fn a_file_without_a_header_says_why() {
+        let reason = |content: &[u8]| {
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            file.write_all(content).unwrap();
+            read_header(file.path()).unwrap_err()
+        };
+        assert_eq!(reason(b""), HeaderError::Empty);
+        assert_eq!(reason(b"\n"), HeaderError::Missing);
+        assert_eq!(reason(&line_of(HEADER_BYTES + 1)), HeaderError::TooLong);
+        assert_eq!(read_summary(Path::new("/")).unwrap_err(), HeaderError::NotAFile);
+        let missing = read_header(Path::new("/no/such")).unwrap_err().to_string();
+        assert_eq!(missing, "ENOENT: no such file or directory, open '/no/such'");
     }
 
     #[test]

@@ -93,17 +93,21 @@ impl Replay {
         &self.source
     }
 
-    /// The result, once [`scan_chunk`](Self::scan_chunk) has come to the end or failed.
-    pub fn finish(&mut self, failure: Option<ReplayError>) -> Outcome<'_> {
+    /// Nothing comes before what was scanned, and nothing behind it.
+    pub fn settle(&mut self) {
         self.effect.settle_beginning();
-        let error = failure.or_else(|| self.error());
+    }
+
+    /// The result, once the replay is [settled](Self::settle). With a `failure`, what [`scan_chunk`](Self::scan_chunk)
+    /// ended with, only the warnings so far are in it.
+    pub fn outcome(&self, failure: Option<ReplayError>) -> Outcome<'_> {
         let mut warnings = self.effect.warnings.messages();
-        let metadata = match (&error, &self.effect.start) {
+        let metadata = match (failure.or_else(|| self.error()), &self.effect.start) {
             (None, Start::Metadata(metadata)) => {
                 warnings.extend(self.effect.tally.messages());
                 Ok(current(metadata, &self.effect))
             }
-            _ => Err(error.unwrap_or(ReplayError::MissingStart)),
+            (error, _) => Err(error.unwrap_or(ReplayError::MissingStart)),
         };
         Outcome {
             metadata,
@@ -191,7 +195,8 @@ mod tests {
             .map(|item| replay.source().bytes_at(item.offset, item.length as usize, &mut scratch).unwrap().to_vec())
             .map(|bytes| String::from_utf8(bytes).unwrap())
             .collect();
-        let outcome = replay.finish(None);
+        replay.settle();
+        let outcome = replay.outcome(None);
         Seen {
             items,
             result: outcome

@@ -1,0 +1,81 @@
+'use strict'
+
+const { Assembly } = require('./assembly.js')
+const { check } = require('./arguments.js')
+const { replay, checkArguments } = require('./replay.js')
+
+/** How many items an iteration holds at a time. */
+const PAGE = 100
+
+async function open(filePath, expectedProjectHash, options) {
+  const { task, assembly, last } = await replay(filePath, expectedProjectHash, options, true)
+  const result = assembly.result(last)
+  if (!result.ok) return result
+  return { ok: true, session: new SessionHandle(task, result, last.historyLength) }
+}
+
+function openSession(filePath, expectedProjectHash, options) {
+  checkArguments(filePath, expectedProjectHash, options)
+  return open(filePath, expectedProjectHash, options)
+}
+
+class SessionHandle {
+  #task
+
+  constructor(task, { metadata, lastSeq, eventCount, warnings, sessionEvents }, historyLength) {
+    this.#task = task
+    Object.assign(this, { metadata, lastSeq, eventCount, warnings, sessionEvents, historyLength })
+  }
+
+  items(from, to) {
+    check.optional(from, 'from', 'number')
+    check.optional(to, 'to', 'number')
+    const start = index(from, 0, this.historyLength)
+    const end = index(to, this.historyLength, this.historyLength)
+    return this.#read(start, Math.max(start, end))
+  }
+
+  #read(start, end) {
+    return new Promise((resolve, reject) => {
+      const assembly = new Assembly()
+      const open = this.#task?.items(start, end, (text) => {
+        try {
+          const last = assembly.add(text)
+          if (last?.error !== undefined) throw readError(last.error)
+          if (last) resolve(assembly.history)
+        } catch (error) {
+          reject(error)
+        }
+      })
+      if (!open) reject(closedError())
+    })
+  }
+
+  close() {
+    this.#task?.close()
+    this.#task = undefined
+  }
+
+  async *[Symbol.asyncIterator]() {
+    for (let start = 0; start < this.historyLength; start += PAGE) {
+      yield* await this.items(start, start + PAGE)
+    }
+  }
+}
+
+/** An end of a slice as `Array.prototype.slice` takes it: from the end if negative, never beyond either end. */
+function index(value, otherwise, length) {
+  if (value === undefined) return otherwise
+  const whole = Math.trunc(value) || 0
+  return whole < 0 ? Math.max(0, length + whole) : Math.min(whole, length)
+}
+
+function closedError() {
+  return Object.assign(new Error('The session is closed: items can be read before close() only'), { code: 'ESESSIONCLOSED' })
+}
+
+function readError(message) {
+  return Object.assign(new Error(message), { code: 'ESESSIONREAD' })
+}
+
+module.exports = { openSession }
