@@ -364,8 +364,8 @@ describe('big files', () => {
     expect(beside('History', stdout)).toEqual(['1 item survives (ai 1)']);
   });
 
-  test('a history that is too large for the heap as it is gets a larger one', async () => {
-    const stdout = await shown([plain()], { env: { NODE_OPTIONS: '--max-old-space-size=32' } });
+  test('a history larger than the heap is counted all the same', async () => {
+    const stdout = await shown([plain()], { execArgv: ['--max-old-space-size=24'] });
     expect(beside('History', stdout)).toEqual(['24,000 items survive (human 12,000 · ai 12,000)']);
   });
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readdirSync, readlinkSync, statSync } from 'n
 import { join } from 'node:path';
 import { fc, test } from '@fast-check/vitest';
 import { describe, expect, vi } from 'vitest';
-import { freshDirectory, lineText, newRecorder, pathOf, recordedSession, recorderConfig, recordsOf, said, SessionRecordingService } from './support/recording';
+import { eventually, freshDirectory, lineText, newRecorder, pathOf, recordedSession, recorderConfig, recordsOf, said, SessionRecordingService, startedRecorder } from './support/recording';
 import { canTrace, childReport, isLinux, runChild } from './support/processes';
 
 const countOf = (path: string): number => readFileSync(path).reduce((count, byte) => count + (byte === 10 ? 1 : 0), 0);
@@ -87,6 +87,23 @@ describe('the background writer', () => {
     // Not one turn of the event loop until it is all there; the bound only ends a test that has failed.
     for (const end = performance.now() + 10_000; countOf(path) < 502 && performance.now() < end;) Math.sqrt(2);
     expect(countOf(path)).toBe(502);
+  });
+
+  // The story: a writer that went to sleep looked at its queue, waited once more, and left without a second look. A
+  // record of just that moment stayed in memory, and its flush never resolved.
+  test('does not sleep on a record that comes just when it goes idle', async () => {
+    for (const flushed of [true, false]) {
+      const { recorder, path } = await startedRecorder();
+      // Every pause up to fifteen milliseconds, a tenth longer each time: one of them meets the moment.
+      for (let i = 0; i < 150; i++) {
+        for (const end = performance.now() + i / 10; performance.now() < end;) Math.sqrt(2);
+        recorder.enqueue('note', { i });
+        let resolved = !flushed;
+        if (flushed) void recorder.flush().then(() => { resolved = true; });
+        await eventually('the record in the file and its flush resolved', () => resolved && countOf(path) === i + 3, 8_000);
+      }
+      await recorder.dispose();
+    }
   });
 
   test.skipIf(!isLinux || !existsSync('/proc/self/io'))('does not write once per event when many are waiting', async () => {

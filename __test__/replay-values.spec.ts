@@ -1,8 +1,7 @@
 // Values are what JSON.parse makes of them, however a file spells them and however deep they go.
 
 import { describe, expect, test } from 'vitest';
-import { content, item, replayedOf, rewind, session, textsOf } from './support/session-file.js';
-import { severity } from './support/session-arbitraries.js';
+import { content, item, replayedOf, session, textsOf } from './support/session-file.js';
 import { eachCase } from './support/each-case.js';
 import { firstDifference } from './support/same-replay.js';
 

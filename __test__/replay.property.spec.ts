@@ -11,7 +11,6 @@ import {
   content,
   envelope,
   file,
-  item,
   replayOf,
   replayedOf,
   rewind,

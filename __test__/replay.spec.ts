@@ -8,7 +8,6 @@ import {
   START_METADATA,
   compressed,
   content,
-  file,
   item,
   replayOf,
   replayedOf,

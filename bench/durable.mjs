@@ -82,25 +82,17 @@ async function appendAndSyncOneByOne(payload) {
   return ms;
 }
 
-/** How many syncs the system saw for the 64 flushes, or null where there is no strace. */
+/** How many syncs the system saw for the 64 flushes (the median of five tries), or null where there is no strace. */
 function countSyncs() {
-  const syncsOf = (flushes) => {
-    const trace = [
-      '-f',
-      '-qq',
-      '-e',
-      'trace=fsync,fdatasync',
-      '-e',
-      'signal=none',
-      process.execPath,
-      SELF,
-      String(flushes),
-    ];
-    const { status, stderr } = spawnSync('strace', trace, { encoding: 'utf8' });
-    return status === 0 ? stderr.split('\n').filter((line) => /\bf(data)?sync\(/.test(line)).length : NaN;
-  };
-  const syncs = syncsOf(FLUSHES) - syncsOf(0);
-  return Number.isNaN(syncs) ? null : syncs;
+  const tries = Array.from({ length: 5 }, () => syncsOf(FLUSHES) - syncsOf(0));
+  return tries.some(Number.isNaN) ? null : median(tries);
+}
+
+function syncsOf(flushes) {
+  const trace = ['-f', '-qq', '-e', 'trace=fsync,fdatasync', '-e', 'signal=none'];
+  const command = [...trace, process.execPath, SELF, String(flushes)];
+  const { status, stderr } = spawnSync('strace', command, { encoding: 'utf8' });
+  return status === 0 ? stderr.split('\n').filter((line) => /\bf(data)?sync\(/.test(line)).length : NaN;
 }
 
 if (process.argv[1] === SELF) {

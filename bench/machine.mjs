@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { cpus, release, totalmem, type } from 'node:os';
+import { cpus, loadavg, release, totalmem, type } from 'node:os';
 
 const require = createRequire(import.meta.url);
 
@@ -17,6 +17,7 @@ export function machine() {
     'session-tape': versionOf('../package.json'),
     'sonic-boom': versionOf('sonic-boom/package.json'),
     pino: versionOf('pino/package.json'),
+    'Load before': `${loadavg()[0].toFixed(1)} (a quiet machine has 0.0; figures from a busy one are worth less)`,
     Date: new Date().toISOString().slice(0, 10),
   };
 }

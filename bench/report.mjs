@@ -132,6 +132,7 @@ function durableReport({ rows, ratio, syncs }) {
       ['way', 'µs an event'],
       rows.map(([title, micros]) => [title, micros.toFixed(0)]),
     ),
+    `The first flush begins a sync at once; those that come meanwhile share the next one.`,
     table(
       ['target', '', 'measured', 'met'],
       [

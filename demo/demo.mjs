@@ -4,18 +4,15 @@
  *
  * Exit codes: 0 it was shown, 1 there is no session to show, 2 wrong usage.
  */
-import { spawn } from 'node:child_process';
 import { stat } from 'node:fs/promises';
-import { freemem } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { getHeapStatistics } from 'node:v8';
-import { coloursFor, fileSize, printable } from './format.mjs';
+import { coloursFor, printable } from './format.mjs';
 import { lineBatches } from './lines.mjs';
 import { progressOn } from './progress.mjs';
 import { recordAnew } from './record.mjs';
 import { summary } from './summary.mjs';
-import { addLine, newTally } from './tally.mjs';
+import { addLine, countTurn, newTally } from './tally.mjs';
 
 const SAMPLE = join(dirname(fileURLToPath(import.meta.url)), 'sample.jsonl');
 const USAGE = `Usage: npm run demo              record a sample session anew and replay it
@@ -35,41 +32,74 @@ async function main(args) {
   if (args.length > 1) throw new Complaint(`one file at a time, please\n\n${USAGE}`, 2);
   if (args[0]?.startsWith('-')) throw new Complaint(`there is no option ${printable(args[0])}\n\n${USAGE}`, 2);
 
-  const { replaySession, SessionRecordingService } = await addon();
+  const { openSession, SessionRecordingService } = await addon();
   const [file] = args;
   const filePath =
     file === undefined ? await recordAnew(SessionRecordingService, SAMPLE) : resolve(callersDirectory(), file);
   const size = await sizeOfSession(filePath);
-  if (needsLargerHeap(size)) return startAgainWithLargerHeap(args, size);
 
-  const shown = await show(filePath, size, replaySession);
+  const shown = await show(filePath, size, openSession);
   const title = file === undefined ? 'The sample session, recorded a moment ago' : 'A session';
   process.stdout.write(
     `\n${summary({ title, ...shown }, coloursFor(process.stdout), process.stdout.columns ?? 120)}`,
   );
 }
 
-async function show(filePath, size, replaySession) {
+/**
+ * Opens the session instead of asking for its whole history: a page of items at a time is enough to count them, so a
+ * session of any size fits into memory.
+ */
+async function show(filePath, size, openSession) {
   const progress = progressOn(process.stderr, size);
-  const replaying = progress('replaying');
   const started = performance.now();
-  const replay = await replaySession(filePath, undefined, {
-    auditTrail: true,
-    onProgress: ({ bytes }) => replaying.at(bytes),
-  });
+  const { session, survivors } = await replayed(filePath, openSession, progress);
   const replayMs = performance.now() - started;
-  replaying.done();
-  if (!replay.ok) throw new Complaint(refusal(filePath, replay));
-  return { filePath, size, replay, replayMs, tally: await tallyOf(filePath, progress('counting')) };
+  return {
+    filePath,
+    size,
+    session,
+    survivors,
+    replayMs,
+    tally: await tallyOf(filePath, size, progress('counting')),
+  };
 }
 
-async function tallyOf(filePath, progress) {
+async function replayed(filePath, openSession, progress) {
+  const replaying = progress('replaying');
+  const onProgress = ({ bytes, total }) => replaying.at(bytes / total);
+  const opened = await openSession(filePath, undefined, { auditTrail: true, onProgress }).finally(replaying.done);
+  if (!opened.ok) throw new Complaint(refusal(filePath, opened));
+  const { session } = opened;
+  const reading = progress('reading');
+  try {
+    return { session, survivors: await countItems(session, reading) };
+  } catch (error) {
+    if (error.code !== 'ESESSIONREAD') throw error;
+    throw new Complaint(`${printable(filePath, 1000)} can't be read to its end: ${printable(error.message)}`);
+  } finally {
+    reading.done();
+    session.close();
+  }
+}
+
+/** How many of the surviving items are of each speaker. */
+async function countItems(session, progress) {
+  const bySpeaker = new Map();
+  let items = 0;
+  for await (const item of session) {
+    countTurn(bySpeaker, item);
+    if (++items % 1000 === 0) progress.at(items / session.historyLength);
+  }
+  return bySpeaker;
+}
+
+async function tallyOf(filePath, size, progress) {
   const tally = newTally();
   try {
     for await (const { lines, tooLong, bytes } of lineBatches(filePath)) {
       for (const line of lines) addLine(tally, line);
       tally.tooLong += tooLong;
-      progress.at(bytes);
+      progress.at(bytes / size);
     }
   } finally {
     progress.done();
@@ -110,42 +140,6 @@ async function addon() {
 function callersDirectory() {
   const { npm_lifecycle_event: script, INIT_CWD: directory } = process.env;
   return script === 'demo' && directory ? directory : process.cwd();
-}
-
-/**
- * The history that survives becomes JavaScript objects, and those of a session of a gigabyte may need more than the
- * heap that V8 allows itself. The limit can only be set at the start of a process.
- */
-const HEAP_PER_BYTE = 4;
-const LARGER_HEAP = '--max-old-space-size=';
-
-function needsLargerHeap(size) {
-  const limit = getHeapStatistics().heap_size_limit;
-  return (
-    size * HEAP_PER_BYTE > limit &&
-    !process.execArgv.some((arg) => arg.startsWith(LARGER_HEAP)) &&
-    freemem() > limit
-  );
-}
-
-function startAgainWithLargerHeap(args, size) {
-  const mebibytes = Math.floor(Math.min(size * HEAP_PER_BYTE, freemem() * 0.8) / (1 << 20));
-  const child = spawn(
-    process.execPath,
-    [...process.execArgv, `${LARGER_HEAP}${mebibytes}`, fileURLToPath(import.meta.url), ...args],
-    { stdio: 'inherit' },
-  );
-  return new Promise((done, failed) => {
-    child.once('error', failed);
-    child.once('exit', (code, signal) => {
-      process.exitCode = code ?? 1;
-      if (signal !== null)
-        process.stderr.write(
-          `demo: ended by ${signal}; a history of up to ${fileSize(size)} may be more than the memory here holds\n`,
-        );
-      done();
-    });
-  });
 }
 
 // A reader that has seen enough (`npm run demo | head -3`) is no error.

@@ -7,14 +7,14 @@ const WORTH_A_BAR = 16 << 20;
 /**
  * @param {NodeJS.WriteStream} stream
  * @param {number} size of the file, in bytes
- * @returns {(task: string) => { at(bytes: number): void, done(): void }} a bar for each task, one at a time
+ * @returns {(task: string) => { at(share: number): void, done(): void }} a bar for each task, one at a time
  */
 export function progressOn(stream, size) {
   if (stream.isTTY !== true || size < WORTH_A_BAR) return () => ({ at() {}, done() {} });
   return (task) => {
     const bar = new cliProgress.SingleBar({
       stream,
-      format: `  ${task.padEnd(9)} {bar} {percentage} %  {done} of ${fileSize(size)}`,
+      format: `  ${task.padEnd(9)} {bar} {percentage} % of ${fileSize(size)}`,
       barCompleteChar: '█',
       barIncompleteChar: '░',
       barsize: 32,
@@ -22,10 +22,7 @@ export function progressOn(stream, size) {
       clearOnComplete: true,
       linewrap: false,
     });
-    bar.start(size, 0, { done: fileSize(0) });
-    return {
-      at: (bytes) => bar.update(Math.min(bytes, size), { done: fileSize(bytes) }),
-      done: () => bar.stop(),
-    };
+    bar.start(1, 0);
+    return { at: (share) => bar.update(Math.min(share, 1)), done: () => bar.stop() };
   };
 }

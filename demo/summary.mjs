@@ -2,7 +2,6 @@
  * A session on one page. Takes what replay and the tally found, gives text; it neither reads nor prints.
  */
 import { count, duration, elapsed, fileSize, moment, plural, printable } from './format.mjs';
-import { countTurn } from './tally.mjs';
 
 const LABEL = 14;
 const SPEAKERS = ['human', 'ai', 'tool'];
@@ -17,7 +16,8 @@ const MOST_DIRECTORIES = 6;
  * @param {string} session.title
  * @param {string} session.filePath
  * @param {number} session.size of the file, in bytes
- * @param {Extract<import('../index.mjs').ReplayResult, { ok: true }>} session.replay made with `auditTrail`
+ * @param {import('../index.mjs').SessionHandle} session.session opened with `auditTrail`
+ * @param {Map<string, number>} session.survivors how many items of each speaker survive
  * @param {ReturnType<typeof import('./tally.mjs').newTally>} session.tally
  * @param {number} session.replayMs
  * @param {ReturnType<typeof import('./format.mjs').coloursFor>} colour
@@ -30,8 +30,8 @@ export function summary(session, colour, width) {
   return [head, ...body, foot(session, colour)].join('\n');
 }
 
-function about({ replay, tally }, colour) {
-  const { metadata } = replay;
+function about({ session, tally }, colour) {
+  const { metadata } = session;
   return [
     row('Session', colour.cyan(printable(metadata.sessionId)), colour),
     row('Project', printable(metadata.projectHash), colour),
@@ -68,7 +68,7 @@ function switches({ switchCount, switches, startedWith }, colour) {
   return rowsUnder('Switched', rows, colour);
 }
 
-function talk({ replay, tally }, colour) {
+function talk({ session, survivors, tally }, colour) {
   return [
     row(
       'Turns',
@@ -78,7 +78,7 @@ function talk({ replay, tally }, colour) {
     ...tools(tally.tools, colour),
     row('Compressions', happened(tally.compressions, tally.itemsCompressed, 'summed up', colour), colour),
     row('Rewinds', happened(tally.rewinds, tally.itemsRewound, 'taken back', colour), colour),
-    row('History', history(replay.history, colour), colour),
+    row('History', history(session.historyLength, survivors, colour), colour),
   ];
 }
 
@@ -121,14 +121,12 @@ const happened = (times, items, how, colour) =>
     ? colour.dim('none')
     : `${colour.bold(count(times))} ${colour.dim(`(${plural(items, 'item')} ${how})`)}`;
 
-function history(items, colour) {
-  if (items.length === 0) return colour.dim('nothing survives');
-  const bySpeaker = new Map();
-  for (const item of items) countTurn(bySpeaker, item);
-  return `${colour.bold(plural(items.length, 'item'))} ${items.length === 1 ? 'survives' : 'survive'} (${turns(bySpeaker, colour)})`;
+function history(items, bySpeaker, colour) {
+  if (items === 0) return colour.dim('nothing survives');
+  return `${colour.bold(plural(items, 'item'))} ${items === 1 ? 'survives' : 'survive'} (${turns(bySpeaker, colour)})`;
 }
 
-function events({ replay: { sessionEvents } }, colour, width) {
+function events({ session: { sessionEvents } }, colour, width) {
   if (sessionEvents.length === 0) return [];
   const shown = sessionEvents.slice(0, MOST_EVENTS);
   const bySeverity = ['error', 'warning', 'info']
@@ -151,8 +149,8 @@ function sessionEvent({ severity, message, timestamp, seq }, colour, width) {
   return `  ${colour[tone](mark)} ${colour.dim(lead)} ${printable(message, Math.max(20, width - lead.length - 5))}`;
 }
 
-function warnings({ replay, tally }, colour, width) {
-  const texts = [...replay.warnings];
+function warnings({ session, tally }, colour, width) {
+  const texts = [...session.warnings];
   if (tally.tooLong > 0) texts.push(`${plural(tally.tooLong, 'line')} too long to count turns and tools in`);
   if (texts.length === 0) return [`${colour.bold('Warnings')} ${colour.green('none, the file is sound')}`];
   const rows = texts
@@ -162,9 +160,9 @@ function warnings({ replay, tally }, colour, width) {
   return [`${colour.bold('Warnings')} ${colour.dim('of the replay')}`, ...rows];
 }
 
-function foot({ replay, size, replayMs }, colour) {
+function foot({ session, size, replayMs }, colour) {
   const speed = size > 1 << 20 ? ` (${fileSize(size / (replayMs / 1000))}/s)` : '';
-  return `  ${colour.dim(`${plural(replay.eventCount, 'event')}, ${fileSize(size)}, replayed in ${elapsed(replayMs)}${speed}`)}\n`;
+  return `  ${colour.dim(`${plural(session.eventCount, 'event')}, ${fileSize(size)}, replayed in ${elapsed(replayMs)}${speed}`)}\n`;
 }
 
 const model = ({ provider, model }) => [provider, model].map((name) => printable(name || '?', 80)).join(' / ');

@@ -72,7 +72,7 @@ function fillUp(free) {
   writeFileSync(join(directory, 'filler'), Buffer.alloc(Math.max(0, bavail * bsize - free)));
 }
 
-/** Buffers an event for each text, so that the first content hands over all of them as one batch. */
+/** One event for each text; before the first content they are buffered, and it hands over all of them at once. */
 function bufferedEvents(recorder, texts) {
   for (const text of texts) recorder.enqueue('note', { text });
 }
@@ -140,10 +140,15 @@ const scenarios = {
     return { calls, active, flush, disposed };
   },
 
-  async sizeLimit({ texts }) {
+  async sizeLimit({ texts, large }) {
     const watched = watchedRecorder(directory);
+    // While the writer has its hands full with this one, the next flush is asked for: it is pending when it fails.
+    watched.recorder.recordContent(content(large));
+    const fits = settled(watched.recorder.flush());
     bufferedEvents(watched.recorder, texts);
-    return report(watched, await oneMore(watched));
+    const exceeds = settled(watched.recorder.flush());
+    const pending = watched.recorder.isActive();
+    return report(watched, await exceeds, { fits: await fits, pending });
   },
 
   async full({ texts }) {

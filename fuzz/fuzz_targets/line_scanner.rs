@@ -1,0 +1,30 @@
+//! Any bytes as one line: the scanner's verdict is that of a JSON parser that knows nothing of ours, and what it finds
+//! lies in the line.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use session_tape::jsonl::scan::Nesting;
+use session_tape::jsonl::text::is_blank;
+use session_tape::session::event::{Body, Line, read_line, read_start_payload};
+
+fuzz_target!(|line: &[u8]| {
+    // serde_json takes the same grammar as JSON.parse when it builds nothing: no limit on depth or size of numbers, lone
+    // surrogates allowed, bytes that are not UTF-8 allowed in strings.
+    let parses = serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok();
+    match read_line(line, &mut Nesting::default()) {
+        Line::Blank => assert!(is_blank(line) && !parses),
+        Line::Null => assert!(parses && line.trim_ascii() == b"null"),
+        Line::Unparseable => assert!(!parses && !is_blank(line)),
+        Line::Event(event) => {
+            assert!(parses);
+            if let Body::Content(item) | Body::Compressed(item) = event.body {
+                let item = item.of(line);
+                assert!(item.starts_with(b"{"));
+                assert!(serde_json::from_slice::<serde::de::IgnoredAny>(item).is_ok());
+            }
+        }
+    }
+    if let Some(payload) = read_start_payload(line) {
+        assert!(parses && payload.of(line).starts_with(b"{"));
+    }
+});
