@@ -194,19 +194,19 @@ describe.skipIf(mountNamespace === null)('a file system that is really full, or 
 
 describe.skipIf(!isLinux)('a limit on the size of files', () => {
   const MEBIBYTE = 1 << 20;
-  test.prop([fc.integer({ min: 1, max: 900 }), fc.constantFrom('x', 'é', '€', '𝄞')], { numRuns: 5 })(
+  test.prop([fc.integer({ min: 1, max: 100 }), fc.constantFrom('x', 'é', '€', '𝄞')], { numRuns: 5 })(
     'EFBIG rejects the pending flush and leaves whole records',
     async (kibibytes, unit) => {
-      const texts = Array.from({ length: 300 }, (_, i) => `${i} ${unit.repeat(4000)}`);
+      const texts = Array.from({ length: 40 }, (_, i) => `${i} ${unit.repeat(4000)}`);
       const wrapper = ['bash', '-c', `ulimit -f ${16 * 1024 + kibibytes}; trap "" XFSZ; exec "$@"`, 'limited'];
       const stdin = JSON.stringify({ texts, large: 'l'.repeat(16 * MEBIBYTE - 2000) });
       const report = await childReport<FaultReport & { fits: unknown; pending: boolean }>('child-faults.mjs', ['sizeLimit', freshDirectory()], { wrapper, stdin });
       expect(report).toMatchObject({ fits: 'resolved', active: false, later: 'resolved', disposed: 'resolved', grown: false, unhandled: [] });
-      const rejected = { isError: true, code: 'EFBIG', syscall: 'write', path: report.path, errno: -constants.errno.EFBIG };
-      if (report.pending) expect(report.flush).toMatchObject(rejected);
-      else expect(report.flush).toBe('resolved');
       const records = fileOf(report);
-      expect(report.warnings).toMatchObject([{ code: 'EFBIG', filePath: report.path, eventsDropped: 302 - records.length }]);
+      // Had it failed before the flush was asked for, there was nothing to reject, and later calls were no-ops.
+      const rejected = { isError: true, code: 'EFBIG', syscall: 'write', path: report.path, errno: -constants.errno.EFBIG };
+      expect(report.flush).toEqual(report.pending ? expect.objectContaining(rejected) : 'resolved');
+      expect(report.warnings).toMatchObject([{ code: 'EFBIG', filePath: report.path, eventsDropped: report.pending ? 42 - records.length : expect.any(Number) }]);
       expect(records.slice(2).map((record) => record.payload.text)).toEqual(texts.slice(0, records.length - 2));
       expect(Buffer.from(report.file!, 'base64').length).toBeGreaterThan((16 * 1024 + kibibytes) * 1024 - 20_000);
     },

@@ -1,5 +1,6 @@
 'use strict'
 
+const os = require('node:os')
 const path = require('node:path')
 const process = require('node:process')
 const { native, parse, stringify, queueMicrotask } = require('./native.js')
@@ -46,7 +47,7 @@ class SessionRecordingService {
 
   constructor(config) {
     checkConfig(config)
-    const { sessionId, projectHash, chatsDir, workspaceDirs, provider, model, onWarning, durability } = config
+    const { sessionId, projectHash, chatsDir, workspaceDirs, provider, model, onWarning, durability, exclusive } = config
     const now = Date.now()
     const startTime = new Date(now).toISOString()
     this.#sessionId = sessionId
@@ -57,6 +58,7 @@ class SessionRecordingService {
       chatsDir: absolute(chatsDir),
       shortId: sessionId.slice(0, 8),
       fsync: durability === 'fsync',
+      exclusiveOwner: exclusive ? stringify(thisProcess()) : undefined,
       startPayload: stringify({ sessionId, projectHash, workspaceDirs, provider, model, startTime }),
       now,
     })
@@ -131,7 +133,8 @@ class SessionRecordingService {
   initializeForResume(filePath, lastSeq) {
     check.filledString(filePath, 'filePath')
     check.finiteNumber(lastSeq, 'lastSeq')
-    this.#native.resume(absolute(filePath), lastSeq)
+    const resumed = this.#native.resume(absolute(filePath), lastSeq)
+    if (!resumed) queueMicrotask(() => this.#warn())
   }
 
   dispose() {
@@ -159,12 +162,14 @@ class SessionRecordingService {
     this.#active = false
     services.delete(this.#id)
     const failure = parse(text)
+    const owner = ownerOf(failure)
     try {
       this.#onWarning?.({
         code: failure.code,
-        message: warningMessage(failure),
-        filePath: this.getFilePath(),
+        message: warningMessage(failure, owner),
+        filePath: this.getFilePath() ?? (owner ? failure.path : null),
         eventsDropped: failure.dropped,
+        ...(owner && { owner }),
       })
     } catch (error) {
       // The callback's own mistake: reported as such, and not by a flush that has nothing to do with it.
@@ -190,7 +195,24 @@ function absolute(filePath) {
   return path.isAbsolute(filePath) ? filePath : path.resolve(filePath)
 }
 
-function warningMessage({ message, dropped, path: filePath }) {
+/** Who has a session for itself, for others to read. */
+function thisProcess() {
+  return { pid: process.pid, startTime: new Date(performance.timeOrigin).toISOString(), host: os.hostname() }
+}
+
+function ownerOf({ owner }) {
+  try {
+    return owner ? parse(owner) : undefined
+  } catch {
+    return undefined // Another program's lock.
+  }
+}
+
+function warningMessage({ code, message, dropped, path: filePath }, owner) {
+  if (code === 'ESESSIONLOCKED') {
+    const who = owner ? `process ${owner.pid} on ${owner.host}, which started ${owner.startTime}` : 'another recorder'
+    return `Not recording to '${filePath}': it is being recorded to by ${who}. The session goes on without a recording.`
+  }
   const records = dropped === 1 ? '1 record was' : `${dropped} records were`
   return `Recording stopped: ${message}. ${records} not written to '${filePath}'. The session goes on without a recording.`
 }

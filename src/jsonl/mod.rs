@@ -3,6 +3,7 @@
 
 pub mod append;
 pub mod lines;
+pub mod lock;
 pub mod scan;
 pub mod source;
 pub mod text;

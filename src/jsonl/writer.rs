@@ -10,6 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::append::{Appender, Torn};
+use super::lock::FileLock;
 use crate::background;
 use crate::os_error::OsError;
 
@@ -37,17 +38,29 @@ pub struct Target {
     path: PathBuf,
     /// Directories whose entries must be synced with the first sync of the file: it is new in them.
     directories: Mutex<Vec<PathBuf>>,
+    /// Held as long as anything may be appended.
+    lock: Mutex<Option<FileLock>>,
 }
 
 impl Target {
     /// The file at `path`, which exists.
-    pub fn existing(path: PathBuf) -> Arc<Self> {
-        Arc::new(Target { path, directories: Mutex::default() })
+    pub fn existing(path: PathBuf) -> Self {
+        Target { path, directories: Mutex::default(), lock: Mutex::default() }
     }
 
-    /// The file at `path`, which was just created, like the last of `directories`.
-    pub fn created(path: PathBuf, directories: Vec<PathBuf>) -> Arc<Self> {
-        Arc::new(Target { path, directories: Mutex::new(directories) })
+    /// The file at `path`, which was just created, and with it entries in `directories`.
+    pub fn created(path: PathBuf, directories: Vec<PathBuf>) -> Self {
+        Target { directories: Mutex::new(directories), ..Self::existing(path) }
+    }
+
+    /// The file, locked as long as anything may be appended.
+    #[must_use]
+    pub fn locked(self, lock: FileLock) -> Self {
+        Target { lock: Mutex::new(Some(lock)), ..self }
+    }
+
+    fn unlock(&self) {
+        lock(&self.lock).take();
     }
 
     /// Where it is.
@@ -75,10 +88,35 @@ fn sync_directory(_: &Path) -> Result<(), OsError> {
 }
 
 /// Why a writer stopped.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// The system refused.
+    #[error("{0}")]
+    System(#[from] OsError),
+    /// Another recorder has the file for itself.
+    #[error("the session is being recorded by {}", if owner.is_empty() { "another recorder" } else { owner })]
+    Locked {
+        /// What the other said of itself; empty if that is not known.
+        owner: String,
+    },
+}
+
+impl WriteError {
+    /// The code by which programs tell errors apart.
+    pub fn code(&self) -> &'static str {
+        match self {
+            WriteError::System(error) => error.code,
+            WriteError::Locked { .. } => "ESESSIONLOCKED",
+        }
+    }
+}
+
+/// A writer's end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteFailure {
-    /// What the system said.
-    pub error: OsError,
+    /// Why.
+    pub error: WriteError,
     /// The file that was to be written, if there was one already.
     pub path: Option<PathBuf>,
     /// How many queued lines are not in the file.
@@ -89,7 +127,7 @@ impl WriteFailure {
     /// Whether this is a kind of failure that users are to go on without a recording for: a full or forbidden
     /// disk, a file that is gone (`session.md` section 3, rule 6). Flushes report all others.
     pub fn is_environmental(&self) -> bool {
-        matches!(self.error.code, "ENOSPC" | "EDQUOT" | "EROFS" | "EACCES" | "EPERM" | "ENOENT" | "ENOTDIR")
+        matches!(self.error.code(), "ENOSPC" | "EDQUOT" | "EROFS" | "EACCES" | "EPERM" | "ENOENT" | "ENOTDIR")
     }
 }
 
@@ -128,6 +166,9 @@ struct State {
     /// Someone waits: no pauses.
     urgent: bool,
     failed: bool,
+    /// Nothing more will be queued.
+    closed: bool,
+    /// The file that was written last: what is to be synced.
     last_target: Option<Arc<Target>>,
 }
 
@@ -188,6 +229,13 @@ impl Writer {
         self.shared.hurry(state);
     }
 
+    /// Nothing more will be queued: when all is written and flushed, the file is let go of.
+    pub fn close(&self) {
+        let mut state = lock(&self.shared.state);
+        state.closed = true;
+        state.let_go_if_done(self.shared.durability);
+    }
+
     /// Whether a flush would have nothing to wait for.
     pub fn is_flushed(&self) -> bool {
         lock(&self.shared.state).is_flushed(self.shared.durability)
@@ -205,7 +253,7 @@ impl Writer {
     }
 
     /// Ends the writer, as a failed write does. `unqueued` lines are lost besides those that wait.
-    pub fn fail(&self, error: OsError, path: Option<PathBuf>, unqueued: u64) {
+    pub fn fail(&self, error: WriteError, path: Option<PathBuf>, unqueued: u64) {
         self.shared.fail(error, path, unqueued);
     }
 
@@ -251,7 +299,7 @@ impl Shared {
     /// The job. A panic in it would leave those who wait for it waiting, so it counts as a failure to write.
     fn work(self: Arc<Self>) {
         if catch_unwind(AssertUnwindSafe(|| self.write_while_there_is_something())).is_err() {
-            self.fail(PANICKED, None, 0);
+            self.fail(PANICKED.into(), None, 0);
             lock(&self.state).working = false;
         }
         self.changed.notify_all();
@@ -273,11 +321,12 @@ impl Shared {
             let batch = std::mem::take(&mut state.queue);
             drop(state);
             if let Err((error, target)) = self.write_batch(batch) {
-                self.fail(error, Some(target.path.clone()), 0);
+                self.fail(error.into(), Some(target.path.clone()), 0);
             }
             self.changed.notify_all();
             state = lock(&self.state);
         }
+        state.let_go_if_done(self.durability);
         // Under the same lock as the last look: what is queued from here on finds no job and starts one.
         (state.working, state.urgent) = (false, false);
     }
@@ -350,12 +399,13 @@ impl Shared {
             std::mem::take(&mut state.flushes).into_iter().partition(|(ticket, _)| *ticket <= written);
         state.flushes = waiting;
         state.urgent = !state.flushes.is_empty();
+        state.let_go_if_done(self.durability);
         drop(state);
         answer(ready, || Ok(()));
         Ok(())
     }
 
-    fn fail(&self, error: OsError, path: Option<PathBuf>, unqueued: u64) {
+    fn fail(&self, error: WriteError, path: Option<PathBuf>, unqueued: u64) {
         let mut state = lock(&self.state);
         if std::mem::replace(&mut state.failed, true) {
             return;
@@ -365,6 +415,9 @@ impl Shared {
         state.spare = Vec::new();
         (state.pending_lines, state.pending_bytes) = (0, 0);
         let flushes = std::mem::take(&mut state.flushes);
+        if let Some(target) = state.last_target.take() {
+            target.unlock();
+        }
         drop(state);
         (self.on_failure)(&failure);
         answer(flushes, || if failure.is_environmental() { Ok(()) } else { Err(failure.clone()) });
@@ -385,6 +438,12 @@ impl State {
     fn is_flushed(&self, durability: Durability) -> bool {
         let reached = if durability == Durability::Fsync { self.synced } else { self.written };
         self.failed || reached >= self.queued
+    }
+
+    fn let_go_if_done(&mut self, durability: Durability) {
+        if self.closed && self.is_flushed(durability) {
+            self.last_target = None;
+        }
     }
 
     fn wants_sync(&self, durability: Durability) -> bool {
@@ -436,7 +495,7 @@ mod tests {
         std::fs::write(&path, "").unwrap();
         let (sender, failures) = mpsc::channel();
         let writer = Writer::new(durability, Box::new(move |failure| sender.send(failure.clone()).unwrap()));
-        Fixture { _directory: directory, target: Target::existing(path.clone()), path, writer, failures }
+        Fixture { _directory: directory, target: Target::existing(path.clone()).into(), path, writer, failures }
     }
 
     impl Fixture {
@@ -521,7 +580,7 @@ mod tests {
         fixture.push("c");
         assert_eq!(fixture.flush(), Ok(()));
         let failure = fixture.failures.recv().unwrap();
-        assert_eq!((failure.error.code, failure.error.syscall), ("ENOENT", "open"));
+        assert_eq!(failure.error.code(), "ENOENT");
         assert!((1..=2).contains(&failure.dropped), "{}", failure.dropped);
         assert!(!fixture.push("d"));
         assert!(fixture.failures.try_recv().is_err());
@@ -537,7 +596,7 @@ mod tests {
         fixture.push("a");
         let flushed = fixture.flush();
         let failure = fixture.failures.recv().unwrap();
-        assert_eq!(failure.error.code, "EISDIR");
+        assert_eq!(failure.error.code(), "EISDIR");
         // The write may have failed before the flush was asked for; an ended writer has nothing to flush.
         assert!(flushed.is_ok() || flushed == Err(failure));
     }
@@ -546,7 +605,7 @@ mod tests {
     #[test]
     fn a_full_device_drops_what_it_did_not_take() {
         let fixture = fixture(Durability::Os);
-        let full = Target::existing("/dev/full".into());
+        let full = Arc::new(Target::existing("/dev/full".into()));
         let write = |buffer: &mut Vec<u8>| {
             buffer.extend_from_slice(b"x\n");
             Ok::<(), Infallible>(())
@@ -554,7 +613,7 @@ mod tests {
         fixture.writer.push(&full, 2, write).unwrap();
         fixture.flush().unwrap();
         let failure = fixture.failures.recv().unwrap();
-        assert_eq!((failure.error.code, failure.dropped), ("ENOSPC", 1));
+        assert_eq!((failure.error.code(), failure.dropped), ("ENOSPC", 1));
     }
 
     #[test]
@@ -563,7 +622,7 @@ mod tests {
         let other_path = fixture.path.with_extension("other");
         std::fs::write(&other_path, "").unwrap();
         fixture.push("a");
-        let other = Target::existing(other_path.clone());
+        let other = Arc::new(Target::existing(other_path.clone()));
         for (target, line) in [(&other, "b\n"), (&fixture.target, "c\n"), (&other, "d\n")] {
             let write = |buffer: &mut Vec<u8>| {
                 buffer.extend_from_slice(line.as_bytes());

@@ -10,7 +10,7 @@ use napi::{Env, Status};
 use napi_derive::napi;
 
 use super::text::JsText;
-use crate::jsonl::writer::{Durability, Shared, WriteFailure};
+use crate::jsonl::writer::{Durability, Shared, WriteError, WriteFailure};
 use crate::session::event::EventType;
 use crate::session::recorder::{Record, Recorder, RecorderConfig};
 
@@ -81,6 +81,8 @@ pub struct NativeRecorderConfig {
     pub chats_dir: String,
     pub short_id: Utf16String,
     pub fsync: bool,
+    /// To have the file for itself: who others are told has it, as JSON text.
+    pub exclusive_owner: Option<String>,
     /// JSON text.
     pub start_payload: String,
     pub now: f64,
@@ -115,6 +117,7 @@ impl NativeRecorder {
             chats_dir: PathBuf::from(config.chats_dir),
             short_id: config.short_id.to_vec(),
             durability,
+            exclusive_owner: config.exclusive_owner,
         };
         let tell = move |failure: &WriteFailure| {
             *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure.clone());
@@ -157,10 +160,10 @@ impl NativeRecorder {
         Ok(Some(promise))
     }
 
-    /// Goes on with the session in `path`.
+    /// Goes on with the session in `path`. False if that can't be done.
     #[napi(catch_unwind)]
-    pub fn resume(&self, path: String, last_seq: f64) {
-        self.recorder.resume(PathBuf::from(path), last_seq);
+    pub fn resume(&self, path: String, last_seq: f64) -> bool {
+        self.recorder.resume(PathBuf::from(path), last_seq)
     }
 
     /// Takes no more events.
@@ -202,14 +205,19 @@ impl NativeRecorder {
 }
 
 fn failure_json(failure: &WriteFailure) -> String {
-    let path = failure.path.as_ref().or(failure.error.path.as_ref());
+    let (system, owner) = match &failure.error {
+        WriteError::System(error) => (Some(error), None),
+        WriteError::Locked { owner } => (None, Some(owner)),
+    };
+    let path = failure.path.as_ref().or(system.and_then(|error| error.path.as_ref()));
     serde_json::json!({
-        "code": failure.error.code,
-        "errno": failure.error.errno,
-        "syscall": failure.error.syscall,
+        "code": failure.error.code(),
+        "errno": system.map(|error| error.errno),
+        "syscall": system.map(|error| error.syscall),
         "message": failure.error.to_string(),
         "path": path.map(|path| path.to_string_lossy()),
         "dropped": failure.dropped,
+        "owner": owner,
     })
     .to_string()
 }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::envelope::{self, END, ENVELOPE_BYTES, PAYLOAD_KEY};
-use crate::jsonl::writer::{Durability, Target, WriteFailure, Writer};
+use crate::jsonl::lock::{FileLock, LockError};
+use crate::jsonl::writer::{Durability, Target, WriteError, WriteFailure, Writer};
 use crate::os_error::OsError;
 
 /// How many sessions of one id and minute find a name.
@@ -21,6 +22,8 @@ pub struct RecorderConfig {
     pub short_id: Vec<u16>,
     /// What a flush promises.
     pub durability: Durability,
+    /// To record to a file that no other recorder with an owner records to: who others are told that it is.
+    pub exclusive_owner: Option<String>,
 }
 
 /// The recorder of one session.
@@ -37,6 +40,7 @@ struct State {
     /// Records before the first `content`, which have no file yet.
     buffered: Vec<Buffered>,
     target: Option<Arc<Target>>,
+    path: Option<PathBuf>,
     disposed: bool,
     clock: Clock,
 }
@@ -159,22 +163,18 @@ impl Recorder {
 
     /// Makes the file and moves there what was buffered. The one moment of I/O on the caller's thread.
     fn materialise(&self, state: &mut State) -> bool {
-        let now = state.clock.printed.clone();
-        match create_session_file(&self.config, &now) {
-            Ok(target) => {
-                self.start_writing(state, target);
-                true
-            }
-            Err((error, path)) => {
-                let unqueued = state.buffered.len() as u64;
-                state.buffered = Vec::new();
-                self.writer.fail(error, Some(path), unqueued);
-                false
-            }
+        match create_session_file(&self.config, &state.clock.printed) {
+            Ok(target) => self.start_writing(state, target),
+            Err((error, path)) => self.give_up(state, error.into(), path),
         }
     }
 
-    fn start_writing(&self, state: &mut State, target: Arc<Target>) {
+    fn start_writing(&self, state: &mut State, target: Target) -> bool {
+        let path = target.path().to_path_buf();
+        let target = match self.locked(target) {
+            Ok(target) => Arc::new(target),
+            Err(error) => return self.give_up(state, error, path),
+        };
         for buffered in std::mem::take(&mut state.buffered) {
             state.seq += 1.0;
             let seq = state.seq;
@@ -184,19 +184,36 @@ impl Recorder {
                 Ok::<(), std::convert::Infallible>(())
             });
         }
-        state.target = Some(target);
+        (state.target, state.path) = (Some(target), Some(path));
+        true
+    }
+
+    fn locked(&self, target: Target) -> Result<Target, WriteError> {
+        let Some(owner) = &self.config.exclusive_owner else { return Ok(target) };
+        match FileLock::acquire(target.path(), owner) {
+            Ok(lock) => Ok(target.locked(lock)),
+            Err(LockError::Held { owner }) => Err(WriteError::Locked { owner }),
+            Err(LockError::System(error)) => Err(error.into()),
+        }
+    }
+
+    /// Ends recording before there is anything to write to.
+    fn give_up(&self, state: &mut State, error: WriteError, path: PathBuf) -> bool {
+        let unqueued = std::mem::take(&mut state.buffered).len() as u64;
+        self.writer.fail(error, Some(path), unqueued);
+        false
     }
 
     /// Goes on with the session in `path`, whose last record has the number `last_seq`. The own `session_start`
-    /// is dropped; other events that were recorded already follow that record.
-    pub fn resume(&self, path: PathBuf, last_seq: f64) {
+    /// is dropped; other events that were recorded already follow that record. False if that can't be done.
+    pub fn resume(&self, path: PathBuf, last_seq: f64) -> bool {
         let mut state = self.lock();
         if state.disposed || self.writer.has_failed() {
-            return;
+            return false;
         }
         state.buffered.retain(|buffered| !buffered.is_session_start);
         state.seq = last_seq;
-        self.start_writing(&mut state, Target::existing(path));
+        self.start_writing(&mut state, Target::existing(path))
     }
 
     /// Takes no more events. What was recorded is still written.
@@ -204,6 +221,8 @@ impl Recorder {
         let mut state = self.lock();
         state.disposed = true;
         state.buffered = Vec::new();
+        state.target = None;
+        self.writer.close();
     }
 
     /// Whether events are taken.
@@ -213,7 +232,7 @@ impl Recorder {
 
     /// The session's file, once there is one.
     pub fn path(&self) -> Option<PathBuf> {
-        self.lock().target.as_ref().map(|target| target.path().to_path_buf())
+        self.lock().path.clone()
     }
 
     /// Records and bytes that are not in the file yet, those that wait for the file included.
@@ -247,7 +266,7 @@ fn append_rest<P: Payload>(line: &mut Vec<u8>, record: Record<'_, P>, clock: &mu
 }
 
 /// Creates the file of a new session, which no other session has. The error comes with the path that it is about.
-fn create_session_file(config: &RecorderConfig, now: &str) -> Result<Arc<Target>, (OsError, PathBuf)> {
+fn create_session_file(config: &RecorderConfig, now: &str) -> Result<Target, (OsError, PathBuf)> {
     let directory = &config.chats_dir;
     let mut new_in = new_directories(directory);
     std::fs::create_dir_all(directory)
@@ -304,8 +323,12 @@ mod tests {
 
     fn recorder(chats_dir: PathBuf) -> (Recorder, mpsc::Receiver<WriteFailure>) {
         let (sender, receiver) = mpsc::channel();
-        let config =
-            RecorderConfig { chats_dir, short_id: "abc/efgh".encode_utf16().collect(), durability: Durability::Os };
+        let config = RecorderConfig {
+            chats_dir,
+            short_id: "abc/efgh".encode_utf16().collect(),
+            durability: Durability::Os,
+            exclusive_owner: None,
+        };
         let recorder = Recorder::new(config, b"{}", NOON, move |failure| sender.send(failure.clone()).unwrap());
         (recorder, receiver)
     }
@@ -371,10 +394,46 @@ mod tests {
         record(&recorder, "info", "1");
         assert!(!record(&recorder, "content", "1"));
         let failure = failures.recv().unwrap();
-        assert_eq!((failure.error.code, failure.dropped), ("ENOTDIR", 3));
+        assert_eq!((failure.error.code(), failure.dropped), ("ENOTDIR", 3));
         assert!(!recorder.is_active());
         assert!(!record(&recorder, "content", "1"));
         assert_eq!(recorder.pending(), (0, 0));
+    }
+
+    #[test]
+    fn an_exclusive_recorder_has_its_file_for_itself() {
+        let directory = tempfile::tempdir().unwrap();
+        let exclusive = |owner: &str| {
+            let (sender, failures) = mpsc::channel();
+            let config = RecorderConfig {
+                chats_dir: directory.path().to_path_buf(),
+                short_id: "id".encode_utf16().collect(),
+                durability: Durability::Fsync,
+                exclusive_owner: Some(owner.to_owned()),
+            };
+            let tell = move |failure: &WriteFailure| sender.send(failure.clone()).unwrap();
+            (Recorder::new(config, b"{}", NOON, tell), failures)
+        };
+        let (first, _none) = exclusive("first");
+        record(&first, "content", "1");
+        let path = first.path().unwrap();
+        let (second, failures) = exclusive("second");
+        assert!(!second.resume(path.clone(), 2.0));
+        let failure = failures.recv().unwrap();
+        assert_eq!(failure.error, WriteError::Locked { owner: "first".to_owned() });
+        assert_eq!((failure.error.code(), second.is_active()), ("ESESSIONLOCKED", false));
+        assert!(!record(&second, "content", "2"));
+
+        first.dispose();
+        let (sender, flushed) = mpsc::channel();
+        first.writer().flush(Box::new(move |result| sender.send(result).unwrap()));
+        flushed.recv().unwrap().unwrap();
+        let (third, _none) = exclusive("third");
+        assert!(third.resume(path.clone(), 2.0));
+        assert!(record(&third, "content", "3"));
+        drain(&third);
+        assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 3);
+        drop((first, second, third));
     }
 
     #[test]

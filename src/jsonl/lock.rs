@@ -1,0 +1,157 @@
+//! One recorder a file, also across processes, for those who want it.
+//!
+//! The lock is the system's own, on a file beside the locked one: it goes when its owner does, however that ends, so nobody is
+//! kept out by the dead. The lock file says who the owner is. The locked file itself is left alone.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use crate::os_error::OsError;
+
+/// Someone who locks and unlocks all the time can make an attempt fail that found the file just removed.
+const MOST_ATTEMPTS: u32 = 100;
+
+/// More than any owner needs.
+const MOST_OWNER_BYTES: u64 = 4096;
+
+/// A lock that is held until this is dropped.
+#[derive(Debug)]
+pub struct FileLock {
+    path: PathBuf,
+    _file: File,
+}
+
+/// Why a lock was not had.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LockError {
+    /// Someone has it.
+    #[error("locked by {owner}")]
+    Held {
+        /// What the owner said of itself; empty if that can't be read.
+        owner: String,
+    },
+    /// The lock file can't be made, opened or written.
+    #[error("{0}")]
+    System(OsError),
+}
+
+impl FileLock {
+    /// Locks the file at `path`, without waiting. `owner` is what others are told.
+    pub fn acquire(path: &Path, owner: &str) -> Result<Self, LockError> {
+        let path = lock_path(path);
+        for _ in 0..MOST_ATTEMPTS {
+            let mut file = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(&path)
+                .map_err(|error| LockError::System(OsError::new(&error, "open", Some(&path))))?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Err(LockError::Held { owner: read_owner(&mut file) }),
+                Err(TryLockError::Error(error)) => {
+                    return Err(LockError::System(OsError::new(&error, "flock", Some(&path))));
+                }
+            }
+            if is_still_there(&file, &path) {
+                write_owner(&mut file, owner)
+                    .map_err(|error| LockError::System(OsError::new(&error, "write", Some(&path))))?;
+                return Ok(FileLock { path, _file: file });
+            }
+        }
+        Err(LockError::Held { owner: String::new() })
+    }
+}
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        // Removed while it is still held: whoever opened it before finds that it is gone and tries again.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// The lock file of the file at `path`.
+fn lock_path(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(".lock");
+    PathBuf::from(name)
+}
+
+fn read_owner(file: &mut File) -> String {
+    let mut owner = String::new();
+    let read = file.take(MOST_OWNER_BYTES).read_to_string(&mut owner);
+    read.map(|_| owner).unwrap_or_default()
+}
+
+fn write_owner(file: &mut File, owner: &str) -> io::Result<()> {
+    file.set_len(0)?;
+    file.rewind()?;
+    file.write_all(owner.as_bytes())
+}
+
+/// Whether `path` still leads to the open file. The last owner may have removed it between our opening and locking it.
+#[cfg(unix)]
+fn is_still_there(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    match (file.metadata(), std::fs::metadata(path)) {
+        (Ok(open), Ok(there)) => (open.dev(), open.ino()) == (there.dev(), there.ino()),
+        _ => false,
+    }
+}
+
+/// Windows removes no file that someone has open.
+#[cfg(not(unix))]
+fn is_still_there(_: &File, _: &Path) -> bool {
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[test]
+    fn the_second_is_told_of_the_first() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s.jsonl");
+        let lock = FileLock::acquire(&path, "first").unwrap();
+        let refused = FileLock::acquire(&path, "second").unwrap_err();
+        assert_eq!(refused, LockError::Held { owner: "first".to_owned() });
+        drop(lock);
+        assert!(!lock_path(&path).exists());
+        FileLock::acquire(&path, "second").unwrap();
+    }
+
+    #[test]
+    fn what_a_dead_owner_left_is_taken_over() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s.jsonl");
+        std::fs::write(lock_path(&path), "an owner with a long name that was killed").unwrap();
+        let _lock = FileLock::acquire(&path, "next").unwrap();
+        assert_eq!(FileLock::acquire(&path, "x").unwrap_err(), LockError::Held { owner: "next".to_owned() });
+    }
+
+    #[test]
+    fn at_no_time_do_two_have_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s.jsonl");
+        let (inside, taken) = (AtomicU32::new(0), AtomicU32::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..300 {
+                        if let Ok(_lock) = FileLock::acquire(&path, "one of eight") {
+                            assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+                            taken.fetch_add(1, Ordering::SeqCst);
+                            inside.fetch_sub(1, Ordering::SeqCst);
+                        }
+                    }
+                });
+            }
+        });
+        assert!(taken.into_inner() > 0);
+    }
+}
