@@ -275,7 +275,10 @@ export declare function readSessionHeader(filePath: string): Promise<SessionStar
  */
 export declare function readSessionHeaders(filePaths: string[]): Promise<(SessionStartPayload | null)[]>;
 
-/** A session whose items are read when they are asked for. Iterating it yields the whole history, in order. */
+/**
+ * A session whose items are read when they are asked for. Iterating it yields the whole history, in order, holding a
+ * page of it at a time.
+ */
 export interface SessionHandle<C = IContent> extends AsyncIterable<C> {
   readonly metadata: SessionMetadata;
   /** As in {@link ReplaySuccess}. */
@@ -293,19 +296,42 @@ export interface SessionHandle<C = IContent> extends AsyncIterable<C> {
    *
    * @param from - Default 0.
    * @param to - Default `historyLength`.
+   * @returns Rejects with an `Error` whose `code` is `ESESSIONCLOSED` after `close()`, or `ESESSIONREAD` when the file
+   * can't be read any more or is no longer what it was.
    */
   items(from?: number, to?: number): Promise<C[]>;
-  /** Gives the file and the memory back. The handle can't be used afterwards; a second call does nothing. */
+  /** Gives the file and the memory back. No items can be had afterwards; a second call does nothing. */
   close(): void;
 }
 
 /**
  * Opens a session without building its history: a CLI that shows the last items of a long session needs only those.
  *
- * The arguments and failures are those of {@link replaySession}.
+ * The arguments, failures and rejections are those of {@link replaySession}.
  *
  * @returns A handle to close, or the failure.
  * @throws TypeError - At once, if an argument is of the wrong type.
+ *
+ * @example
+ * ```ts
+ * import { mkdtempSync } from 'node:fs';
+ * import { tmpdir } from 'node:os';
+ * import { join } from 'node:path';
+ * import { openSession, SessionRecordingService } from 'session-tape';
+ *
+ * const recorder = new SessionRecordingService({
+ *   sessionId: 'a1b2c3d4-0001', projectHash: 'my-project', chatsDir: mkdtempSync(join(tmpdir(), 'chats-')),
+ *   workspaceDirs: [process.cwd()], provider: 'acme', model: 'acme-large',
+ * });
+ * for (const text of ['one', 'two', 'three']) recorder.recordContent({ speaker: 'human', blocks: [{ type: 'text', text }] });
+ * await recorder.dispose();
+ *
+ * const opened = await openSession(recorder.getFilePath()!, 'my-project');
+ * if (!opened.ok) throw new Error(opened.error);
+ * const lastTwo = await opened.session.items(-2);
+ * console.log(lastTwo.length); // 2: of three
+ * opened.session.close();
+ * ```
  */
 export declare function openSession<C = IContent>(
   filePath: string,
@@ -313,7 +339,7 @@ export declare function openSession<C = IContent>(
   options?: ReplayOptions,
 ): Promise<{ ok: true; session: SessionHandle<C> } | ReplayFailure>;
 
-/** A session in a directory, as {@link listSessions} finds it. */
+/** A session in a directory, as {@link listSessions} finds it. Fields of a wrong type in the file are `''` and `[]`, as in {@link SessionMetadata}. */
 export interface SessionSummary extends SessionStartPayload {
   filePath: string;
   /** Bytes. */
@@ -322,12 +348,23 @@ export interface SessionSummary extends SessionStartPayload {
 }
 
 /**
- * Lists the sessions of a directory, newest first.
+ * Lists the sessions of a directory, the last modified first.
  *
- * @param chatsDir - The directory that the recorder was given as `chatsDir`.
+ * @param chatsDir - The directory that the recorder was given as `chatsDir`. Its `.jsonl` files are looked at, those of
+ * directories in it are not.
  * @param options - `projectHash`: only the sessions of that project.
- * @returns The sessions, and what looked like one but could not be read, with the reason.
+ * @returns The sessions, and what looked like one but is not or could not be read, with the reason; a directory that
+ * can't be read is such an entry itself. Never rejects.
  * @throws TypeError - At once, if an argument is of the wrong type.
+ *
+ * @example
+ * ```ts
+ * import { listSessions } from 'session-tape';
+ *
+ * const { sessions, unreadable } = await listSessions('no-such-directory');
+ * for (const { startTime, model, filePath } of sessions) console.log(startTime, model, filePath);
+ * console.log(unreadable[0]!.reason.slice(0, 6)); // ENOENT
+ * ```
  */
 export declare function listSessions(
   chatsDir: string,
@@ -371,6 +408,18 @@ export interface RecordingWarning {
   filePath: string | null;
   /** Records that were enqueued and are not in the file. */
   eventsDropped: number;
+  /** With the code `ESESSIONLOCKED`: who records to the file, as far as that can be read. */
+  owner?: RecordingOwner;
+}
+
+/** A process that has a session file for itself; see `exclusive` of {@link SessionRecordingServiceConfig}. */
+export interface RecordingOwner {
+  /** Process id, on `host`. */
+  pid: number;
+  /** When the process started: ISO-8601, UTC, milliseconds. */
+  startTime: string;
+  /** Host name. */
+  host: string;
 }
 
 /**
@@ -412,8 +461,9 @@ export interface SessionRecordingServiceConfig {
    */
   durability?: 'os' | 'fsync' | undefined;
   /**
-   * One recorder a file, also across processes: a second one records nothing and gets `onWarning` with the code
-   * `ESESSIONLOCKED`. Default `false`.
+   * One recorder a file, also across processes: a second exclusive one records nothing and gets `onWarning` with the
+   * code `ESESSIONLOCKED` and the `owner`. The lock is a file beside the session file and goes with its owner, however
+   * that ends. Default `false`.
    */
   exclusive?: boolean | undefined;
 }

@@ -6,10 +6,12 @@ import { describe, expect } from 'vitest';
 import { type Warning, freshDirectory, linesOf, newRecorder, recordsOf, replaySession, said } from './support/recording';
 import { type Ended, runChild } from './support/processes';
 
-/** The whole session of a child: its start, one content, and all `count` notes in order. */
+/** The whole session of a child: its start, one content, all `count` notes in order, and the large record at the end. */
 function expectAllOf(path: string, count: number): void {
   const records = recordsOf(path);
-  expect(records).toHaveLength(count + 2);
+  expect(records).toHaveLength(count + 3);
+  const last = records.pop()!;
+  expect([last.seq, last.type, last.payload.length]).toEqual([count + 3, 'last', 24 << 20]);
   expect(records.map((record) => record.seq)).toEqual(records.map((_, i) => i + 1));
   expect(records.slice(2).map((record) => record.payload.i)).toEqual(Array.from({ length: count }, (_, i) => i));
 }
@@ -94,7 +96,7 @@ describe('kill -9', () => {
       onLine: (line, kill) => {
         path = line;
         const look = setInterval(() => {
-          if (readFileSync(path).subarray(-1)[0] !== 10 || linesOf(path).length < 5002) return;
+          if (readFileSync(path).subarray(-1)[0] !== 10 || linesOf(path).length < 5003) return;
           clearInterval(look);
           kill('SIGKILL');
         }, 20);

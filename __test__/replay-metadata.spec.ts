@@ -156,9 +156,17 @@ describe('the session_start', () => {
     });
   });
 
-  test('its seq may be anything', async () => {
-    expect((await replayedOf(envelope(7, start()))).lastSeq).toBe(7);
-    expect((await replayedOf(envelope('one', start()))).lastSeq).toBe(0);
+  test('its seq may be anything: nothing came before it', async () => {
+    for (const [seq, lastSeq] of [
+      [7, 7],
+      [0, 0],
+      [-3, -3],
+      ['one', 0],
+    ] as const) {
+      const result = await replayedOf(envelope(seq, start()));
+      expect(result.lastSeq).toBe(lastSeq);
+      expect(result.warnings).toStrictEqual([]);
+    }
   });
 });
 

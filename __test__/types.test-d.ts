@@ -127,7 +127,7 @@ describe('arguments', () => {
     void replaySession('a.jsonl', 'hash', { thruSeq: 3 });
   });
 
-  test('of a recorder: every field but the last three is required', () => {
+  test('of a recorder: every field but three is required', () => {
     type Required = 'sessionId' | 'projectHash' | 'chatsDir' | 'workspaceDirs' | 'provider' | 'model';
     expectTypeOf<Pick<SessionRecordingServiceConfig, Required>>().toExtend<SessionRecordingServiceConfig>();
     // @ts-expect-error no chatsDir
@@ -185,6 +185,7 @@ describe('results', () => {
     expectTypeOf<'ENOSPC'>().toExtend<RecordingWarning['code']>();
     expectTypeOf<RecordingWarning['code']>().toExtend<string>();
     expectTypeOf<string>().toExtend<RecordingWarning['code']>();
+    expectTypeOf<RecordingWarning['owner']>().toEqualTypeOf<{ pid: number; startTime: string; host: string } | undefined>();
     expectTypeOf<RecordingError>().toExtend<NodeJS.ErrnoException>();
   });
 

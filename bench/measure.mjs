@@ -1,4 +1,5 @@
 /** How time is taken here: garbage collected before, the event loop watched during, medians of rounds after. */
+import { readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -23,8 +24,8 @@ export function collectGarbage() {
 /**
  * @template T
  * @param {() => Promise<T>} task
- * @returns {Promise<{ ms: number, longestStopMs: number, value: T }>} `longestStopMs`: the longest time between two
- *   looks of the watcher, its own millisecond included
+ * @returns {Promise<{ ms: number, cpuMs: number, longestStopMs: number, value: T }>} `cpuMs`: processor time of all
+ *   threads; `longestStopMs`: the longest time between two looks of the watcher, its own millisecond included
  */
 export async function timed(task) {
   collectGarbage();
@@ -32,12 +33,26 @@ export async function timed(task) {
   watcher.enable();
   await sleep(MARGIN_MS);
   watcher.reset();
+  const cpuBefore = process.cpuUsage();
   const started = performance.now();
   const value = await task();
   const ms = performance.now() - started;
+  const cpu = process.cpuUsage(cpuBefore);
   await sleep(MARGIN_MS);
   watcher.disable();
-  return { ms, longestStopMs: watcher.max / MILLISECOND, value };
+  return { ms, cpuMs: (cpu.user + cpu.system) / 1000, longestStopMs: watcher.max / MILLISECOND, value };
+}
+
+/**
+ * How long the JavaScript thread was at work since `before`, in milliseconds: processor time where the kernel tells it
+ * for a thread (Linux), so that what else runs on the machine doesn't count; elsewhere the time that the event loop
+ * was not waiting.
+ */
+export function threadWork(before = { cpu: 0, loop: undefined }) {
+  const loop = performance.eventLoopUtilization(before.loop);
+  if (process.platform !== 'linux') return { cpu: 0, loop, ms: loop.active };
+  const cpu = Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[0]) / MILLISECOND;
+  return { cpu, loop, ms: cpu - before.cpu };
 }
 
 /**

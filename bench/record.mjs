@@ -3,7 +3,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SessionRecordingService } from '../index.mjs';
-import { collectGarbage, inTurn, median, ratios } from './measure.mjs';
+import { collectGarbage, inTurn, median, ratios, threadWork } from './measure.mjs';
 import { RIVALS, sessionTape, stringifyAlone } from './recorders.mjs';
 import { DATA, contentPayloads } from './workloads.mjs';
 
@@ -55,7 +55,7 @@ const fewestTimes = (ours, variants) =>
 async function recordAll(side, payloads, events) {
   collectGarbage();
   const recorder = side.start(DIRECTORY);
-  const utilization = performance.eventLoopUtilization();
+  const before = threadWork();
   const started = performance.now();
   let inCalls = 0;
   for (let i = 0; i < events;) {
@@ -70,12 +70,12 @@ async function recordAll(side, payloads, events) {
   }
   const written = await recorder.finish();
   const ms = performance.now() - started;
-  const { active } = performance.eventLoopUtilization(utilization);
+  const thread = threadWork(before);
   const lineBytes = side.writesNothing ? 0 : checkFile(written, side, payloads, events);
   return {
     perSecond: (events / ms) * 1000,
     callMicros: (inCalls / events) * 1000,
-    threadMicros: (active / events) * 1000,
+    threadMicros: (thread.ms / events) * 1000,
     lineBytes,
   };
 }

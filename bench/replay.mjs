@@ -42,8 +42,8 @@ function digest(history) {
 
 async function measureWorkload(filePath, repeat, rounds) {
   const replays = (side) => async () => {
-    const { ms, longestStopMs } = await timed(() => repeated(() => side(filePath), repeat));
-    return { ms: ms / repeat, longestStopMs };
+    const { ms, cpuMs, longestStopMs } = await timed(() => repeated(() => side(filePath), repeat));
+    return { ms: ms / repeat, cpuMs: cpuMs / repeat, longestStopMs };
   };
   const { plain, addon, idle } = await inTurn(
     {
@@ -54,8 +54,10 @@ async function measureWorkload(filePath, repeat, rounds) {
     rounds,
   );
   const ms = (list) => list.map((one) => one.ms);
+  const cpuMs = (list) => list.map((one) => one.cpuMs);
   return {
     ratio: ratios(ms(plain), ms(addon)),
+    cpuRatio: ratios(cpuMs(plain), cpuMs(addon)),
     ms: { plain: median(ms(plain)), addon: median(ms(addon)) },
     stops: { plain: stopsOf(plain), addon: stopsOf(addon), idle: stopsOf(idle) },
   };

@@ -6,7 +6,9 @@ const { parse, stringify } = require('./native.js')
 class Assembly {
   #history = []
   #sessionEvents = []
-  progress
+  /** How much of the file is scanned, and whether the last part told of more than those before it, or was the last of all. */
+  progress = { bytes: 0, total: 0 }
+  hasProgressed = false
 
   /** Adds a part, given as JSON text. Returns it if it is the last. */
   add(text) {
@@ -16,8 +18,10 @@ class Assembly {
     if (part.keep < this.#history.length) this.#history.length = part.keep
     if (part.history) this.#history = joined(this.#history, part.history)
     if (part.sessionEvents) this.#sessionEvents = joined(this.#sessionEvents, part.sessionEvents)
-    this.progress = { bytes: part.bytes, total: part.total }
-    return part.warnings && part
+    const { bytes, total, warnings } = part
+    this.hasProgressed = warnings ? bytes !== undefined : bytes > this.progress.bytes && bytes < total
+    if (this.hasProgressed) this.progress = { bytes, total }
+    return warnings && part
   }
 
   get history() {
@@ -55,12 +59,7 @@ function messageText(message) {
 }
 
 function shown(part) {
-  if (typeof part === 'string') return part
-  try {
-    return stringify(part)
-  } catch {
-    return String(part) // Nested deeper than JSON.stringify can follow.
-  }
+  return typeof part === 'string' ? part : stringify(part)
 }
 
 function panicError() {

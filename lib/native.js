@@ -3,9 +3,15 @@
 // The addon, and of JavaScript's own what it stands on. All of it is taken now: a test suite that replaces timers or JSON later
 // must not stop a replay that is under way. `Date.now` is not among them: faked time is to show in recordings.
 
+/** Fake timers mark what they put in place of the real ones. They would never come to the next turn. */
+function isFaked(timer) {
+  return timer.clock !== undefined
+}
+
 module.exports = {
   native: require('../binding.js'),
   parse: JSON.parse,
   stringify: JSON.stringify,
   queueMicrotask: globalThis.queueMicrotask,
+  nextTurn: isFaked(setImmediate) ? (callback) => callback() : setImmediate,
 }

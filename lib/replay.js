@@ -3,6 +3,7 @@
 const fs = require('node:fs')
 const { native } = require('./native.js')
 const { Assembly } = require('./assembly.js')
+const { takeDelivery } = require('./delivery.js')
 const { check, expect } = require('./arguments.js')
 
 function replaySession(filePath, expectedProjectHash, options) {
@@ -29,46 +30,30 @@ function checkArguments(filePath, expectedProjectHash, options) {
 }
 
 /**
- * Replays a file, its arguments checked. Resolves to the running task, what was assembled, and the last part. With `onDemand` the
- * items of history are left with the task.
+ * Replays a file, its arguments checked. Resolves to the addon's replay, what was assembled, and the last part. With `onDemand`
+ * the items of history are left with the replay.
  */
-function replay(filePath, expectedProjectHash, options = {}, onDemand) {
+async function replay(filePath, expectedProjectHash, options = {}, onDemand) {
   const { throughSeq, auditTrail, signal, onProgress } = options
-  const assembly = new Assembly()
-  if (signal?.aborted) return Promise.reject(signal.reason)
+  if (signal?.aborted) throw signal.reason
   if (filePath.includes('\0')) {
-    return Promise.resolve({ assembly, last: { error: `Failed to read file: ${openError(filePath)}`, warnings: [] } })
+    const last = { error: `Failed to read file: ${openError(filePath)}`, warnings: [] }
+    return { assembly: new Assembly(), last }
   }
-  return new Promise((resolve, reject) => {
-    let task
-    const onAbort = () => {
-      task.cancel()
-      reject(signal.reason)
-    }
-    const settle = (done, value) => {
-      signal?.removeEventListener('abort', onAbort)
-      done(value)
-    }
-    const wanted = {
-      projectHash: expectedProjectHash,
-      throughSeq,
-      auditTrail: auditTrail === true,
-      progress: onProgress !== undefined,
-      onDemand,
-    }
-    task = native.startReplay(filePath, wanted, (text) => {
-      if (signal?.aborted) return
-      try {
-        const last = assembly.add(text)
-        onProgress?.(assembly.progress)
-        if (last) settle(resolve, { task, assembly, last })
-      } catch (error) {
-        task.cancel()
-        settle(reject, error)
-      }
-    })
-    signal?.addEventListener('abort', onAbort, { once: true })
-  })
+  const wanted = {
+    projectHash: expectedProjectHash,
+    throughSeq,
+    auditTrail: auditTrail === true,
+    progress: onProgress !== undefined,
+    onDemand,
+  }
+  let started
+  const start = (onPart) => {
+    started = native.startReplay(filePath, wanted, onPart)
+    return started.delivery()
+  }
+  const delivered = await takeDelivery(start, signal, onProgress)
+  return { replayed: started, ...delivered }
 }
 
 /** What Node says of a path that no file can have. */

@@ -1,17 +1,17 @@
 'use strict'
 
-const { Assembly } = require('./assembly.js')
 const { check } = require('./arguments.js')
+const { takeDelivery } = require('./delivery.js')
 const { replay, checkArguments } = require('./replay.js')
 
 /** How many items an iteration holds at a time. */
 const PAGE = 100
 
 async function open(filePath, expectedProjectHash, options) {
-  const { task, assembly, last } = await replay(filePath, expectedProjectHash, options, true)
+  const { replayed, assembly, last } = await replay(filePath, expectedProjectHash, options, true)
   const result = assembly.result(last)
   if (!result.ok) return result
-  return { ok: true, session: new SessionHandle(task, result, last.historyLength) }
+  return { ok: true, session: new SessionHandle(replayed, result, last.historyLength) }
 }
 
 function openSession(filePath, expectedProjectHash, options) {
@@ -20,10 +20,10 @@ function openSession(filePath, expectedProjectHash, options) {
 }
 
 class SessionHandle {
-  #task
+  #replay
 
-  constructor(task, { metadata, lastSeq, eventCount, warnings, sessionEvents }, historyLength) {
-    this.#task = task
+  constructor(replay, { metadata, lastSeq, eventCount, warnings, sessionEvents }, historyLength) {
+    this.#replay = replay
     Object.assign(this, { metadata, lastSeq, eventCount, warnings, sessionEvents, historyLength })
   }
 
@@ -35,25 +35,16 @@ class SessionHandle {
     return this.#read(start, Math.max(start, end))
   }
 
-  #read(start, end) {
-    return new Promise((resolve, reject) => {
-      const assembly = new Assembly()
-      const open = this.#task?.items(start, end, (text) => {
-        try {
-          const last = assembly.add(text)
-          if (last?.error !== undefined) throw readError(last.error)
-          if (last) resolve(assembly.history)
-        } catch (error) {
-          reject(error)
-        }
-      })
-      if (!open) reject(closedError())
-    })
+  async #read(start, end) {
+    if (!this.#replay) throw closedError()
+    const { assembly, last } = await takeDelivery((onPart) => this.#replay.items(start, end, onPart))
+    if (last.error !== undefined) throw readError(last.error)
+    return assembly.history
   }
 
   close() {
-    this.#task?.close()
-    this.#task = undefined
+    this.#replay?.close()
+    this.#replay = undefined
   }
 
   async *[Symbol.asyncIterator]() {

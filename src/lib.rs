@@ -25,6 +25,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+/// A point at which a test can end the process.
+macro_rules! failpoint {
+    ($name:literal) => {
+        #[cfg(feature = "failpoints")]
+        fail::fail_point!($name);
+    };
+}
+
 pub mod background;
 pub mod jsonl;
 #[cfg(feature = "node")]

@@ -14,11 +14,15 @@ function newRecorder(more = {}) {
   return new tape.SessionRecordingService({ sessionId: 'ending', projectHash: 'a3f5c1', chatsDir, workspaceDirs: [], provider: 'p', model: 'm', ...more });
 }
 
-/** Records, in one turn: the session's start, a content, and `count` notes. */
+/** Takes a disk longer to write than a process to end: without anyone waiting for the writer it would be torn. */
+const LAST = 'z'.repeat(24 << 20);
+
+/** Records, in one turn: the session's start, a content, `count` notes, and a last large one. */
 function record(more) {
   const recorder = newRecorder(more);
   recorder.recordContent(content('first'));
   for (let i = 0; i < Number(count); i++) recorder.enqueue('note', { i, text: `é${i}` });
+  recorder.enqueue('last', LAST);
   // At once and unbuffered, so that it is out before a kill.
   writeSync(1, `${recorder.getFilePath()}\n`);
   return recorder;
@@ -68,6 +72,7 @@ const endings = {
     writeSync(1, `${recorder.getFilePath()}\n`);
     process.on('exit', () => {
       for (let i = 0; i < Number(count); i++) recorder.enqueue('note', { i, text: `é${i}` });
+      recorder.enqueue('last', LAST);
     });
   },
 
@@ -112,7 +117,7 @@ const endings = {
   },
 
   terminatedWorker() {
-    const worker = new Worker(fileURLToPath(new URL('child-worker.mjs', import.meta.url)), { workerData: { job: 'recordThenWait', chatsDir, count: Number(count) } });
+    const worker = new Worker(fileURLToPath(new URL('child-worker.mjs', import.meta.url)), { workerData: { job: 'recordThenWait', chatsDir, count: Number(count), lastBytes: LAST.length } });
     worker.once('message', async (path) => {
       writeSync(1, `${path}\n`);
       await worker.terminate();
@@ -121,7 +126,7 @@ const endings = {
   },
 
   exitWithARecordingWorker() {
-    const worker = new Worker(fileURLToPath(new URL('child-worker.mjs', import.meta.url)), { workerData: { job: 'recordThenWait', chatsDir, count: Number(count) } });
+    const worker = new Worker(fileURLToPath(new URL('child-worker.mjs', import.meta.url)), { workerData: { job: 'recordThenWait', chatsDir, count: Number(count), lastBytes: LAST.length } });
     worker.once('message', (path) => {
       writeSync(1, `${path}\n`);
       process.exit(0);
@@ -129,12 +134,12 @@ const endings = {
   },
 
   endOfWorker() {
-    const worker = new Worker(fileURLToPath(new URL('child-worker.mjs', import.meta.url)), { workerData: { job: 'recordAndEnd', chatsDir, count: Number(count) } });
+    const worker = new Worker(fileURLToPath(new URL('child-worker.mjs', import.meta.url)), { workerData: { job: 'recordAndEnd', chatsDir, count: Number(count), lastBytes: LAST.length } });
     worker.once('message', (path) => writeSync(1, `${path}\n`));
   },
 
   exitInAWorker() {
-    const worker = new Worker(fileURLToPath(new URL('child-worker.mjs', import.meta.url)), { workerData: { job: 'recordAndExit', chatsDir, count: Number(count) } });
+    const worker = new Worker(fileURLToPath(new URL('child-worker.mjs', import.meta.url)), { workerData: { job: 'recordAndExit', chatsDir, count: Number(count), lastBytes: LAST.length } });
     worker.once('message', (path) => writeSync(1, `${path}\n`));
   },
 

@@ -2,12 +2,13 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import tape from '../../index.js';
 
-const { job, chatsDir, count, id = 'worker' } = workerData;
+const { job, chatsDir, count, id = 'worker', lastBytes = 0 } = workerData;
 
 function record() {
   const recorder = new tape.SessionRecordingService({ sessionId: id, projectHash: 'a3f5c1', chatsDir, workspaceDirs: [], provider: 'p', model: 'm' });
   recorder.recordContent({ speaker: 'ai', blocks: [{ type: 'text', text: 'first' }] });
   for (let i = 0; i < count; i++) recorder.enqueue('note', { i, text: `é${i}` });
+  if (lastBytes > 0) recorder.enqueue('last', 'z'.repeat(lastBytes));
   parentPort.postMessage(recorder.getFilePath());
   return recorder;
 }

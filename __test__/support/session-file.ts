@@ -84,6 +84,7 @@ export function sessionDirectory(): string {
 
 afterAll(() => {
   if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
+  directory = undefined;
 });
 
 export function writeSession(data: string | Uint8Array): string {

@@ -54,6 +54,7 @@ impl Appender {
     pub fn append(&mut self, lines: &[u8]) -> Result<(), Torn> {
         let newline: &[u8] = if self.torn { b"\n" } else { b"" };
         let mut batch = Batch { newline, lines, written: 0 };
+        failpoint!("append::before_write");
         while batch.written < batch.len() {
             match batch.write_to(&mut self.file) {
                 Ok(0) => return Err(self.cut_back(&batch, io::ErrorKind::WriteZero.into())),
@@ -62,12 +63,14 @@ impl Appender {
                 Err(error) => return Err(self.cut_back(&batch, error)),
             }
         }
+        failpoint!("append::after_write");
         self.torn = false;
         Ok(())
     }
 
     /// Puts what was appended on stable storage.
     pub fn sync(&self) -> Result<(), OsError> {
+        failpoint!("append::before_sync");
         match self.file.sync_data() {
             // A pipe or a device that has no storage of its own.
             Err(error) if !self.regular && error.kind() == io::ErrorKind::InvalidInput => Ok(()),
@@ -97,7 +100,9 @@ impl Appender {
             && self.file.metadata().is_ok_and(|metadata| metadata.len() == end)
         {
             // If this fails too, the torn bytes stay: the next writer sees them and begins a new line.
+            failpoint!("append::before_truncate");
             let _ = self.file.set_len(end.saturating_sub(count));
+            failpoint!("append::after_truncate");
         }
     }
 }

@@ -56,6 +56,7 @@ impl FileLock {
                     return Err(LockError::System(OsError::new(&error, "flock", Some(&path))));
                 }
             }
+            failpoint!("lock::before_owner");
             if is_still_there(&file, &path) {
                 write_owner(&mut file, owner)
                     .map_err(|error| LockError::System(OsError::new(&error, "write", Some(&path))))?;

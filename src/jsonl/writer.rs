@@ -70,6 +70,7 @@ impl Target {
 
     fn sync(&self, appender: &Appender) -> Result<(), OsError> {
         appender.sync()?;
+        failpoint!("writer::before_directory_sync");
         let directories = std::mem::take(&mut *lock(&self.directories));
         directories.iter().try_for_each(|directory| sync_directory(directory))
     }
@@ -309,22 +310,22 @@ impl Shared {
     fn write_while_there_is_something(&self) {
         let mut looks = 0;
         let mut state = lock(&self.state);
-        while looks < LOOKS && !state.failed {
-            if state.queue.is_empty() && !state.wants_sync(self.durability) {
-                looks += 1;
-                if !state.urgent {
-                    state = self.changed.wait_timeout(state, LOOK_AGAIN).unwrap_or_else(PoisonError::into_inner).0;
+        while !state.failed {
+            if !state.queue.is_empty() || state.wants_sync(self.durability) {
+                looks = 0;
+                let batch = std::mem::take(&mut state.queue);
+                drop(state);
+                if let Err((error, target)) = self.write_batch(batch) {
+                    self.fail(error.into(), Some(target.path.clone()), 0);
                 }
-                continue;
+                self.changed.notify_all();
+                state = lock(&self.state);
+            } else if looks < LOOKS && !state.urgent {
+                looks += 1;
+                state = self.changed.wait_timeout(state, LOOK_AGAIN).unwrap_or_else(PoisonError::into_inner).0;
+            } else {
+                break;
             }
-            looks = 0;
-            let batch = std::mem::take(&mut state.queue);
-            drop(state);
-            if let Err((error, target)) = self.write_batch(batch) {
-                self.fail(error.into(), Some(target.path.clone()), 0);
-            }
-            self.changed.notify_all();
-            state = lock(&self.state);
         }
         state.let_go_if_done(self.durability);
         // Under the same lock as the last look: what is queued from here on finds no job and starts one.
@@ -401,7 +402,9 @@ impl Shared {
         state.urgent = !state.flushes.is_empty();
         state.let_go_if_done(self.durability);
         drop(state);
+        failpoint!("writer::before_answer");
         answer(ready, || Ok(()));
+        failpoint!("writer::after_answer");
         Ok(())
     }
 
@@ -545,6 +548,24 @@ mod tests {
         drop(writer);
         assert!(shared.drain(Instant::now() + Duration::from_secs(20)));
         assert_eq!(std::fs::read_to_string(path).unwrap(), "last\n");
+    }
+
+    /// The writer once went to sleep on a line that was queued during its last pause: it paused after its last look, not before.
+    #[test]
+    fn a_line_that_comes_in_the_last_pause_is_not_slept_on() {
+        let fixture = fixture(Durability::Os);
+        for round in 0..400 {
+            fixture.push("a");
+            fixture.flush().unwrap();
+            // Lands somewhere in the pauses of a writer that is about to go idle.
+            std::thread::sleep(LOOK_AGAIN * (LOOKS - 1) + Duration::from_micros(round * 5));
+            fixture.push("b");
+            let deadline = Instant::now() + Duration::from_secs(20);
+            while fixture.writer.pending().0 > 0 {
+                assert!(Instant::now() < deadline, "round {round}");
+                std::thread::yield_now();
+            }
+        }
     }
 
     #[test]

@@ -6,7 +6,6 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 
 use super::json::JsonText;
 use super::text::Text;
@@ -25,10 +24,16 @@ const PART_BYTES: usize = 256 << 10;
 /// Items that lie closer to each other are read from the file together.
 const READ_TOGETHER: u64 = 16 << 10;
 
-/// Takes the parts, one at a time.
+/// How many parts may be on their way at a time: while V8 parses one, the next lies ready. As each is acknowledged in a later turn
+/// of the event loop, no turn has to deal with more.
+const UNDER_WAY: usize = 2;
+
+/// Takes the parts.
 pub trait Consumer {
-    /// Takes a part; the channel tells when it is dealt with. False if nobody is there any more.
-    fn take(&self, part: Text, dealt_with: std::sync::mpsc::SyncSender<()>) -> bool;
+    /// Takes a part. False if nobody is there any more.
+    fn take(&self, part: Text) -> bool;
+    /// Whether another of the parts was dealt with; waits for it if told so.
+    fn is_one_done(&self, wait: bool) -> bool;
     /// Whether nobody wants any more.
     fn is_cancelled(&self) -> bool;
 }
@@ -86,13 +91,13 @@ struct Delivery<'a, C> {
     events: usize,
     /// How far the scan was when progress was last told.
     reported: u64,
-    /// A part that is not dealt with yet.
-    under_way: Option<Receiver<()>>,
+    /// Parts that are not dealt with yet.
+    under_way: usize,
 }
 
 impl<'a, C: Consumer> Delivery<'a, C> {
     fn new(options: DeliveryOptions, consumer: &'a C) -> Self {
-        Delivery { options, consumer, items: 0, events: 0, reported: 0, under_way: None }
+        Delivery { options, consumer, items: 0, events: 0, reported: 0, under_way: 0 }
     }
 
     fn run(&mut self, mut replay: Replay, keep: impl FnOnce(Arc<Replay>)) -> Result<(), Gone> {
@@ -103,7 +108,7 @@ impl<'a, C: Consumer> Delivery<'a, C> {
             match replay.scan_chunk() {
                 Ok(Some(kept)) => {
                     self.items = self.items.min(kept);
-                    if self.is_idle()?
+                    if self.has_room()
                         && let Some(part) = self.early_part(&replay).transpose()
                     {
                         match part {
@@ -235,29 +240,25 @@ impl<'a, C: Consumer> Delivery<'a, C> {
         self.send(part.finish())
     }
 
-    /// Whether the last part is dealt with.
-    fn is_idle(&mut self) -> Result<bool, Gone> {
-        match self.under_way.as_ref().map(Receiver::try_recv) {
-            Some(Err(TryRecvError::Empty)) => Ok(false),
-            Some(Err(TryRecvError::Disconnected)) => Err(Gone),
-            Some(Ok(())) | None => {
-                self.under_way = None;
-                Ok(true)
-            }
+    /// Whether another part may be sent.
+    fn has_room(&mut self) -> bool {
+        while self.under_way > 0 && self.consumer.is_one_done(false) {
+            self.under_way -= 1;
         }
+        self.under_way < UNDER_WAY
     }
 
-    /// Sends a part when the one before it is dealt with: V8 gets one in each turn of its event loop.
     fn send(&mut self, part: Text) -> Result<(), Gone> {
-        if let Some(under_way) = self.under_way.take() {
-            under_way.recv().map_err(|_| Gone)?;
+        while !self.has_room() {
+            if self.consumer.is_cancelled() {
+                return Err(Gone);
+            }
+            if self.consumer.is_one_done(true) {
+                self.under_way -= 1;
+            }
         }
-        if self.consumer.is_cancelled() {
-            return Err(Gone);
-        }
-        let (sender, receiver) = sync_channel(1);
-        self.under_way = Some(receiver);
-        if self.consumer.take(part, sender) { Ok(()) } else { Err(Gone) }
+        self.under_way += 1;
+        if !self.consumer.is_cancelled() && self.consumer.take(part) { Ok(()) } else { Err(Gone) }
     }
 }
 

@@ -9,12 +9,15 @@ use crate::session::message::{Message, Part};
 #[derive(Default)]
 pub struct JsonText {
     latin1: Vec<u8>,
+    /// Some key has characters beyond Latin-1. They must not be escaped: `JSON.parse` of Node 24 takes a key that begins with an escape
+    /// for another one at times (nodejs/node#63785).
+    has_wide_key: bool,
 }
 
 impl JsonText {
     /// Text that has room for `bytes`.
     pub fn with_capacity(bytes: usize) -> Self {
-        JsonText { latin1: Vec::with_capacity(bytes) }
+        JsonText { latin1: Vec::with_capacity(bytes), has_wide_key: false }
     }
 
     /// Appends syntax of our own, which is ASCII.
@@ -24,6 +27,9 @@ impl JsonText {
 
     /// Appends JSON text from a file. Beyond ASCII it has characters in strings only, so an escape means the same.
     pub fn raw(&mut self, json: &[u8]) {
+        if !self.has_wide_key && has_wide_key(json) {
+            self.has_wide_key = true;
+        }
         let mut rest = json;
         while !rest.is_empty() {
             let (ascii, beyond) = rest.split_at(ascii_prefix(rest));
@@ -102,20 +108,90 @@ impl JsonText {
             [Part::Text(text)] => self.string(text),
             parts => self.array(parts, |json, part| match part {
                 Part::Text(text) => json.string(text),
-                Part::Json(value) => json.raw(value),
+                Part::Json(value) => json.shown(value),
                 Part::Utf16(units) => json.utf16_string(units),
             }),
         }
     }
 
+    /// Appends a value that JavaScript is to show: as the string or value that it is, or, where it is nested deeper than
+    /// `JSON.stringify` can follow, as its text.
+    fn shown(&mut self, json: &[u8]) {
+        let (compact, depth) = compact(json);
+        if depth <= DEEPEST_SHOWN {
+            return self.raw(json);
+        }
+        self.string(&String::from_utf8_lossy(&compact));
+    }
+
     /// The text for V8.
     pub fn finish(self) -> Text {
-        if self.latin1.len() <= MAX_LINE_BYTES {
+        if self.latin1.len() <= MAX_LINE_BYTES && !self.has_wide_key {
             return Text::Latin1(self.latin1);
         }
-        // Only a huge line gets here that was mostly escaped above; unescaped it has no more units than it had bytes.
+        // A huge line that was mostly escaped above has, unescaped, no more units than it had bytes.
         Text::Utf16(unescape_units(&self.latin1))
     }
+}
+
+/// `JSON.stringify` recurses, and has the stack that its caller left it.
+const DEEPEST_SHOWN: usize = 500;
+
+/// A valid JSON text without the white space between its tokens, and how deep it is nested.
+fn compact(json: &[u8]) -> (Vec<u8>, usize) {
+    let mut text = Vec::with_capacity(json.len());
+    let (mut depth, mut deepest, mut at) = (0_usize, 0, 0);
+    while let Some(&byte) = json.get(at) {
+        let end = if byte == b'"' { at + 1 + string_end(&json[at + 1..]) } else { at + 1 };
+        match byte {
+            b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' => depth -= 1,
+            _ => {}
+        }
+        if !byte.is_ascii_whitespace() {
+            text.extend_from_slice(&json[at..end]);
+        }
+        at = end;
+    }
+    (text, deepest)
+}
+
+/// Whether a key of a valid JSON text has characters beyond Latin-1.
+fn has_wide_key(json: &[u8]) -> bool {
+    let mut from = 0;
+    // In JSON text a byte beyond ASCII stands in a string, and the string is a key if a colon comes after its end.
+    while let Some(at) = json[from..].iter().position(|byte| !byte.is_ascii()) {
+        let start = from + at;
+        let end = start + string_end(&json[start..]);
+        let behind = json[end..].iter().find(|byte| !byte.is_ascii_whitespace());
+        if behind == Some(&b':') && is_wide(&json[start..end]) {
+            return true;
+        }
+        from = end;
+    }
+    false
+}
+
+fn is_wide(text: &[u8]) -> bool {
+    let beyond_latin1 = |c: char| u32::from(c) > 0xff;
+    // What is not UTF-8 becomes U+FFFD.
+    text.utf8_chunks().any(|chunk| !chunk.invalid().is_empty() || chunk.valid().chars().any(beyond_latin1))
+}
+
+/// The offset behind the quote that ends a string, from somewhere inside it that is not behind a backslash.
+fn string_end(inside: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(found) = memchr::memchr2(b'"', b'\\', &inside[at..]) {
+        at += found + 1;
+        if inside[at - 1] == b'"' {
+            return at;
+        }
+        at += 1;
+    }
+    inside.len()
 }
 
 /// How many bytes from the beginning are ASCII. Looks at a block at a time, which the compiler turns into vector instructions.
@@ -169,6 +245,36 @@ mod tests {
         let mut json = JsonText::default();
         json.raw(b"\"\xff\"");
         assert_eq!(json.latin1, b"\"\\ufffd\"");
+    }
+
+    #[test]
+    fn wide_keys_are_told_from_wide_values() {
+        for (json, expected) in [
+            (r#"{"a":"名","é":1}"#, false),
+            (r#"{"名":1}"#, true),
+            (r#"{"a":{"x名\"y" : 1}}"#, true),
+            (r#"{"a":"名\\","b":"x:名"}"#, false),
+            (r#"["名",{"b":1}]"#, false),
+            (r#"{"\u540d":1}"#, false),
+            (r#""名""#, false),
+        ] {
+            assert_eq!(has_wide_key(json.as_bytes()), expected, "{json}");
+        }
+        assert!(has_wide_key(b"{\"\xff\":1}"));
+        let mut json = JsonText::default();
+        json.raw("{\"名\":1}".as_bytes());
+        assert!(
+            matches!(json.finish(), Text::Utf16(units) if units == "{\"名\":1}".encode_utf16().collect::<Vec<_>>())
+        );
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_is_shown_as_text() {
+        assert_eq!(compact(br#" { "a b\" " : [ 1 , "]" ] } "#), (br#"{"a b\" ":[1,"]"]}"#.to_vec(), 2));
+        let mut json = JsonText::default();
+        json.shown(b"[ 1 ]");
+        json.shown(&[b"[ ".repeat(600), b"]".repeat(600)].concat());
+        assert_eq!(decoded(json), format!("[ 1 ]\"{}{}\"", "[".repeat(600), "]".repeat(600)));
     }
 
     #[test]

@@ -3,8 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::SyncSender;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use napi::bindgen_prelude::{Function, Utf16String};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
@@ -31,14 +32,36 @@ pub struct NativeReplayOptions {
     pub on_demand: bool,
 }
 
-/// A replay under way, or done.
+/// Parts on their way to JavaScript.
 #[napi]
-pub struct NativeReplay {
+pub struct NativeDelivery {
     cancelled: Arc<AtomicBool>,
-    done: Done,
+    acknowledge: Sender<()>,
 }
 
-/// The replay, when it is done and its items are read on demand.
+#[napi]
+impl NativeDelivery {
+    /// A part is dealt with, in an earlier turn of the event loop.
+    #[napi(catch_unwind)]
+    pub fn acknowledge(&self) {
+        // When the delivery has come to its end there is nobody to tell.
+        let _ = self.acknowledge.send(());
+    }
+
+    /// No more parts, please.
+    #[napi(catch_unwind)]
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A replay that is done or will be, its items read on demand.
+#[napi]
+pub struct NativeReplay {
+    done: Done,
+    delivery: Option<NativeDelivery>,
+}
+
 type Done = Arc<Mutex<Option<Arc<Replay>>>>;
 
 fn lock(done: &Done) -> MutexGuard<'_, Option<Arc<Replay>>> {
@@ -47,22 +70,22 @@ fn lock(done: &Done) -> MutexGuard<'_, Option<Arc<Replay>>> {
 
 #[napi]
 impl NativeReplay {
-    /// No more parts, please.
+    /// The delivery of the result, to whoever asks first.
     #[napi(catch_unwind)]
-    pub fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
+    pub fn delivery(&mut self) -> Option<NativeDelivery> {
+        self.delivery.take()
     }
 
-    /// Gives `on_part` the items `from` up to, not including, `to`; the last part has `warnings`. False if the replay is
+    /// Gives `on_part` the items `from` up to, not including, `to`; the last part has `warnings`. Nothing if the replay is
     /// closed.
     #[napi(catch_unwind)]
-    pub fn items(&self, from: u32, to: u32, on_part: Function<'_, Text, ()>) -> Result<bool> {
-        let Some(replay) = lock(&self.done).clone() else { return Ok(false) };
-        let javascript = JavaScript::new(on_part, Arc::default())?;
+    pub fn items(&self, from: u32, to: u32, on_part: Function<'_, Text, ()>) -> Result<Option<NativeDelivery>> {
+        let Some(replay) = lock(&self.done).clone() else { return Ok(None) };
+        let (javascript, delivery) = JavaScript::new(on_part)?;
         javascript.run_in_background(move |javascript| {
             deliver_items(&replay, from as usize..to.max(from) as usize, javascript);
         });
-        Ok(true)
+        Ok(Some(delivery))
     }
 
     /// Closes the file. Items that are being read are still delivered.
@@ -72,39 +95,42 @@ impl NativeReplay {
     }
 }
 
+/// Where parts go. It looks up this often whether anybody is there still.
+const LOOK_UP: Duration = Duration::from_millis(100);
+
 struct JavaScript {
     on_part: OnPart,
     cancelled: Arc<AtomicBool>,
+    acknowledged: Receiver<()>,
 }
 
 impl JavaScript {
-    fn new(on_part: Function<'_, Text, ()>, cancelled: Arc<AtomicBool>) -> Result<Self> {
+    fn new(on_part: Function<'_, Text, ()>) -> Result<(Self, NativeDelivery)> {
         let on_part = on_part.build_threadsafe_function::<Text>().callee_handled::<false>().build()?;
-        Ok(JavaScript { on_part, cancelled })
+        let (acknowledge, acknowledged) = channel();
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let delivery = NativeDelivery { cancelled: cancelled.clone(), acknowledge };
+        Ok((JavaScript { on_part, cancelled, acknowledged }, delivery))
     }
 
     /// Runs `work` on a background thread. Should it panic, whoever awaits it is told.
     fn run_in_background(self, work: impl FnOnce(&Self) + Send + 'static) {
         background::spawn(move || {
             if catch_unwind(AssertUnwindSafe(|| work(&self))).is_err() {
-                let report = Text::Latin1(br#"{"panicked":true}"#.to_vec());
-                let _ = self.on_part.call(report, ThreadsafeFunctionCallMode::NonBlocking);
+                self.take(Text::Latin1(br#"{"panicked":true}"#.to_vec()));
             }
         });
     }
 }
 
 impl Consumer for JavaScript {
-    fn take(&self, part: Text, dealt_with: SyncSender<()>) -> bool {
-        let status =
-            self.on_part.call_with_return_value(part, ThreadsafeFunctionCallMode::NonBlocking, move |result, _| {
-                // When the callback threw, or could not be called, the sender is dropped unused, and the replay ends.
-                if result.is_ok() {
-                    let _ = dealt_with.send(());
-                }
-                Ok(())
-            });
-        status == Status::Ok
+    fn take(&self, part: Text) -> bool {
+        self.on_part.call(part, ThreadsafeFunctionCallMode::NonBlocking) == Status::Ok
+    }
+
+    fn is_one_done(&self, wait: bool) -> bool {
+        let pause = if wait { LOOK_UP } else { Duration::ZERO };
+        self.acknowledged.recv_timeout(pause).is_ok()
     }
 
     fn is_cancelled(&self) -> bool {
@@ -119,20 +145,20 @@ pub fn start_replay(
     options: NativeReplayOptions,
     on_part: Function<'_, Text, ()>,
 ) -> Result<NativeReplay> {
-    let (cancelled, done) = (Arc::default(), Done::default());
-    let javascript = JavaScript::new(on_part, Arc::clone(&cancelled))?;
+    let (javascript, delivery) = JavaScript::new(on_part)?;
     let fold =
         FoldOptions { project_hash: options.project_hash.map(|hash| hash.to_vec()), through_seq: options.through_seq };
     let items = if options.on_demand { Items::OnDemand } else { Items::All };
-    let delivery = DeliveryOptions { items, audit_trail: options.audit_trail, progress: options.progress };
+    let wanted = DeliveryOptions { items, audit_trail: options.audit_trail, progress: options.progress };
+    let done = Done::default();
     let slot = done.clone();
     javascript.run_in_background(move |javascript| {
         let replay = Replay::open(Path::new(&path), fold);
-        deliver(replay, delivery, javascript, |replay| {
+        deliver(replay, wanted, javascript, |replay| {
             if items == Items::OnDemand {
                 *lock(&slot) = Some(replay);
             }
         });
     });
-    Ok(NativeReplay { cancelled, done })
+    Ok(NativeReplay { done, delivery: Some(delivery) })
 }

@@ -129,9 +129,14 @@ impl Recorder {
             return Ok(false);
         }
         if state.target.is_none() {
-            let materialises = record.is_content;
-            self.buffer(&mut state, record, false)?;
-            return Ok(!materialises || self.materialise(&mut state));
+            if !record.is_content {
+                self.buffer(&mut state, record, false)?;
+                return Ok(true);
+            }
+            state.clock.print(record.milliseconds);
+            if !self.materialise(&mut state) {
+                return Ok(false);
+            }
         }
         self.push(&mut state, record)
     }
@@ -164,16 +169,17 @@ impl Recorder {
     /// Makes the file and moves there what was buffered. The one moment of I/O on the caller's thread.
     fn materialise(&self, state: &mut State) -> bool {
         match create_session_file(&self.config, &state.clock.printed) {
-            Ok(target) => self.start_writing(state, target),
-            Err((error, path)) => self.give_up(state, error.into(), path),
+            Ok(target) => self.start_writing(state, target, 1),
+            Err((error, path)) => self.give_up(state, error.into(), path, 1),
         }
     }
 
-    fn start_writing(&self, state: &mut State, target: Target) -> bool {
+    /// Begins to write to `target` with what was buffered. `unbuffered` records are lost besides that if it can't be locked.
+    fn start_writing(&self, state: &mut State, target: Target, unbuffered: u64) -> bool {
         let path = target.path().to_path_buf();
         let target = match self.locked(target) {
             Ok(target) => Arc::new(target),
-            Err(error) => return self.give_up(state, error, path),
+            Err(error) => return self.give_up(state, error, path, unbuffered),
         };
         for buffered in std::mem::take(&mut state.buffered) {
             state.seq += 1.0;
@@ -197,10 +203,10 @@ impl Recorder {
         }
     }
 
-    /// Ends recording before there is anything to write to.
-    fn give_up(&self, state: &mut State, error: WriteError, path: PathBuf) -> bool {
-        let unqueued = std::mem::take(&mut state.buffered).len() as u64;
-        self.writer.fail(error, Some(path), unqueued);
+    /// Ends recording before there is anything to write to. `unbuffered` records are lost besides those that wait.
+    fn give_up(&self, state: &mut State, error: WriteError, path: PathBuf, unbuffered: u64) -> bool {
+        let buffered = std::mem::take(&mut state.buffered).len() as u64;
+        self.writer.fail(error, Some(path), buffered + unbuffered);
         false
     }
 
@@ -213,7 +219,7 @@ impl Recorder {
         }
         state.buffered.retain(|buffered| !buffered.is_session_start);
         state.seq = last_seq;
-        self.start_writing(&mut state, Target::existing(path))
+        self.start_writing(&mut state, Target::existing(path), 0)
     }
 
     /// Takes no more events. What was recorded is still written.
@@ -239,7 +245,13 @@ impl Recorder {
     pub fn pending(&self) -> (u64, u64) {
         let state = self.lock();
         let (records, bytes) = self.writer.pending();
-        let buffered: usize = state.buffered.iter().map(|buffered| buffered.rest.len()).sum();
+        let mut head = Vec::new();
+        let numbered = state.buffered.iter().zip(1u32..).map(|(buffered, number)| {
+            head.clear();
+            envelope::begin(&mut head, state.seq + f64::from(number));
+            head.len() + buffered.rest.len()
+        });
+        let buffered: usize = numbered.sum();
         (records + state.buffered.len() as u64, bytes + buffered as u64)
     }
 
@@ -254,13 +266,13 @@ impl Recorder {
 }
 
 fn append_rest<P: Payload>(line: &mut Vec<u8>, record: Record<'_, P>, clock: &mut Clock) -> Result<(), P::Error> {
+    let from = line.len();
     envelope::describe(line, clock.print(record.milliseconds), record.type_json);
     if let Some(payload) = record.payload {
         line.extend_from_slice(PAYLOAD_KEY);
-        let from = line.len();
         payload.append_to(line)?;
-        envelope::escape_line_separators(line, from);
     }
+    envelope::escape_line_separators(line, from);
     line.extend_from_slice(END);
     Ok(())
 }
@@ -274,8 +286,12 @@ fn create_session_file(config: &RecorderConfig, now: &str) -> Result<Target, (Os
     new_in.push(directory.clone());
     for number in 1..=MOST_NAMES {
         let path = directory.join(file_name(now, &config.short_id, number));
+        failpoint!("recorder::before_create");
         match std::fs::OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(_) => return Ok(Target::created(path, new_in)),
+            Ok(_) => {
+                failpoint!("recorder::after_create");
+                return Ok(Target::created(path, new_in));
+            }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err((OsError::new(&error, "open", Some(&path)), path)),
         }

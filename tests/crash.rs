@@ -1,0 +1,335 @@
+//! The crash harness: a real recorder in a child process, which ends at every step of its work, and at random moments. What the
+//! recorder promised must be in the file each time: whatever was acknowledged, once, and nothing half.
+//!
+//! `CRASH_ROUNDS` says how many rounds of each kind are run; a few without it.
+
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use session_tape::jsonl::writer::Durability;
+use session_tape::session::fold::FoldOptions;
+use session_tape::session::recorder::{Record, Recorder, RecorderConfig};
+use session_tape::session::replay::Replay;
+
+const POINTS: [&str; 9] = [
+    "append::before_write",
+    "append::after_write",
+    "append::before_sync",
+    "writer::before_directory_sync",
+    "writer::before_answer",
+    "writer::after_answer",
+    "recorder::before_create",
+    "recorder::after_create",
+    "lock::before_owner",
+];
+
+/// Reached when a write fails in its middle.
+const POINTS_OF_A_FULL_DISK: [&str; 2] = ["append::before_truncate", "append::after_truncate"];
+
+/// What a child is to do.
+#[derive(Clone, Copy)]
+struct Orders<'a> {
+    directory: &'a Path,
+    /// The file to go on with; a new one otherwise.
+    resume: Option<(&'a Path, f64)>,
+    /// The id of its first record.
+    first_id: u64,
+    fsync: bool,
+    /// Where to end, and at which visit.
+    point: Option<(&'static str, u64)>,
+    /// The largest size that the file may have.
+    file_limit: Option<u64>,
+}
+
+fn rounds() -> u64 {
+    std::env::var("CRASH_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(2)
+}
+
+// ---- The child ----------------------------------------------------------------------------------
+
+/// Run by the harness in a process of its own, and by nobody else.
+#[test]
+fn child() {
+    let Ok(directory) = std::env::var("CRASH_DIRECTORY") else { return };
+    let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<f64>().ok());
+    if let Some(limit) = number("CRASH_FILE_LIMIT") {
+        limit_file_size(limit as u64);
+    }
+    if let Ok(point) = std::env::var("CRASH_POINT") {
+        end_at(point, number("CRASH_VISIT").unwrap_or(1.0) as u64);
+    }
+    let (sender, failures) = mpsc::channel();
+    let config = RecorderConfig {
+        chats_dir: PathBuf::from(directory),
+        short_id: "crash".encode_utf16().collect(),
+        durability: if number("CRASH_FSYNC").is_some() { Durability::Fsync } else { Durability::Os },
+        exclusive_owner: Some("the child".to_owned()),
+    };
+    let recorder = Recorder::new(config, br#"{"sessionId":"s","projectHash":"h"}"#, 0.0, move |failure| {
+        let _ = sender.send(failure.dropped);
+    });
+    if let Ok(path) = std::env::var("CRASH_RESUME") {
+        assert!(recorder.resume(path.into(), number("CRASH_LAST_SEQ").unwrap_or(0.0)));
+    }
+    let first_id = number("CRASH_FIRST_ID").unwrap_or(0.0) as u64;
+    record_batches(&recorder, first_id);
+    if let Ok(dropped) = failures.try_recv() {
+        say(&format!("dropped {dropped}"));
+    }
+}
+
+/// Batches of all sizes, each flushed and then acknowledged to the harness.
+fn record_batches(recorder: &Recorder, first_id: u64) {
+    let mut id = first_id;
+    for batch in 0..60u64 {
+        for _ in 0..=(batch * 7 % 23) {
+            let filling = "é".repeat((id * 37 % 900) as usize);
+            let payload = format!(r#"{{"content":{{"speaker":"ai","id":{id},"text":"{filling}"}}}}"#);
+            let payload = Some(payload.as_bytes());
+            let Ok(recorded) =
+                recorder.record(Record { type_json: b"\"content\"", milliseconds: 0.0, is_content: true, payload });
+            if !recorded {
+                return;
+            }
+            id += 1;
+        }
+        let (sender, flushed) = mpsc::channel();
+        recorder.writer().flush(Box::new(move |result| sender.send(result).unwrap()));
+        let flushed = flushed.recv().unwrap();
+        if flushed.is_err() || recorder.writer().has_failed() {
+            return;
+        }
+        say(&format!("acked {id}"));
+    }
+}
+
+/// Straight to the pipe: what was said is said, whatever happens next. Marked, since the test runner says things too.
+fn say(words: &str) {
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(format!("\n# {words}\n").as_bytes()).unwrap();
+    stdout.flush().unwrap();
+}
+
+fn end_at(point: String, visit: u64) {
+    let visits = std::sync::atomic::AtomicU64::new(0);
+    fail::cfg_callback(point, move || {
+        if visits.fetch_add(1, std::sync::atomic::Ordering::SeqCst) + 1 == visit {
+            // SAFETY: ends this process, which is what it is here for.
+            unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+            std::thread::sleep(Duration::from_secs(60));
+        }
+    })
+    .unwrap();
+}
+
+fn limit_file_size(bytes: u64) {
+    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
+    // SAFETY: a valid limit for this process; the signal is ignored so that the write reports EFBIG instead.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        libc::setrlimit(libc::RLIMIT_FSIZE, &limit);
+    }
+}
+
+// ---- The harness --------------------------------------------------------------------------------
+
+fn spawn(orders: &Orders<'_>) -> Child {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "child", "--nocapture", "--test-threads=1"]);
+    command.env("CRASH_DIRECTORY", orders.directory).env("CRASH_FIRST_ID", orders.first_id.to_string());
+    if let Some((path, last_seq)) = orders.resume {
+        command.env("CRASH_RESUME", path).env("CRASH_LAST_SEQ", last_seq.to_string());
+    }
+    if orders.fsync {
+        command.env("CRASH_FSYNC", "1");
+    }
+    if let Some((point, visit)) = orders.point {
+        command.env("CRASH_POINT", point).env("CRASH_VISIT", visit.to_string());
+    }
+    if let Some(limit) = orders.file_limit {
+        command.env("CRASH_FILE_LIMIT", limit.to_string());
+    }
+    command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// The id behind the last that the child was told is safe, or where it began.
+fn acknowledged(stdout: ChildStdout, first_id: u64) -> u64 {
+    let said = BufReader::new(stdout).lines().map_while(Result::ok);
+    let acked = said.filter_map(|line| line.strip_prefix("# acked ")?.parse().ok());
+    acked.last().unwrap_or(first_id)
+}
+
+/// Runs a child to its end.
+fn run(orders: &Orders<'_>) -> u64 {
+    let mut child = spawn(orders);
+    let acked = acknowledged(child.stdout.take().unwrap(), orders.first_id);
+    child.wait().unwrap();
+    acked
+}
+
+fn session_file(directory: &Path) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(directory).ok()?;
+    entries
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+}
+
+/// What stands in the file, checked: each line is a whole record or a torn one, and no record stands there twice.
+struct Found {
+    ids: HashSet<u64>,
+    last_seq: f64,
+}
+
+fn check(path: &Path, context: &str) -> Found {
+    let text = String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned();
+    let mut ids = HashSet::new();
+    let mut previous = None;
+    for (number, line) in text.lines().enumerate() {
+        let Ok(event) = serde_json::from_str::<serde_json::Value>(line) else {
+            assert!(!line.contains("}}}{"), "{context}: line {} is a record fused onto a torn one", number + 1);
+            continue;
+        };
+        if event["type"] == "content" {
+            let id = event["payload"]["content"]["id"].as_u64().unwrap();
+            assert!(ids.insert(id), "{context}: record {id} stands there twice");
+            assert!(previous < Some(id), "{context}: record {id} is out of order");
+            previous = Some(id);
+        }
+    }
+    let mut replay = Replay::open(path, FoldOptions::default()).unwrap();
+    while replay.scan_chunk().unwrap().is_some() {}
+    replay.settle();
+    assert_eq!(replay.items().len(), ids.len(), "{context}: the replay has what is in the file");
+    let outcome = replay.outcome(None);
+    if !text.is_empty() && text.contains('\n') {
+        assert!(outcome.metadata.is_ok(), "{context}: {:?}", outcome.metadata);
+    }
+    Found { ids, last_seq: outcome.last_seq }
+}
+
+fn check_acknowledged(found: &Found, ids: std::ops::Range<u64>, context: &str) {
+    for id in ids {
+        assert!(found.ids.contains(&id), "{context}: record {id} was acknowledged and is missing");
+    }
+}
+
+/// Three lives of one session, each ended by `end`, the next resuming what is there.
+fn three_lives(context: &str, fsync: bool, mut end: impl FnMut(u64, &Orders<'_>) -> u64) {
+    let directory = tempfile::tempdir().unwrap();
+    let mut acked_ranges = Vec::new();
+    let mut state: Option<(PathBuf, f64)> = None;
+    for life in 0..3u64 {
+        let first_id = life * 100_000;
+        let resume = state.as_ref().map(|(path, last_seq)| (path.as_path(), *last_seq));
+        let orders = Orders { directory: directory.path(), resume, first_id, fsync, point: None, file_limit: None };
+        let acked = end(life, &orders);
+        acked_ranges.push(first_id..acked);
+        let Some(path) = session_file(directory.path()) else { continue };
+        let found = check(&path, context);
+        acked_ranges.iter().for_each(|range| check_acknowledged(&found, range.clone(), context));
+        // A file without a session_start is one that the next life can't go on with.
+        state = (found.last_seq > 0.0).then_some((path, found.last_seq));
+    }
+}
+
+#[test]
+fn a_process_that_ends_at_any_step_loses_nothing_acknowledged() {
+    let mut ended_at = HashSet::new();
+    for point in POINTS {
+        for fsync in [false, true] {
+            for round in 0..rounds() {
+                let visit = [1, 2, 7, 30][(round % 4) as usize] + round / 4;
+                three_lives(&format!("{point}, visit {visit}, fsync {fsync}"), fsync, |_, orders| {
+                    let mut child = spawn(&Orders { point: Some((point, visit)), ..*orders });
+                    let acked = acknowledged(child.stdout.take().unwrap(), orders.first_id);
+                    if !child.wait().unwrap().success() {
+                        ended_at.insert(point);
+                    }
+                    acked
+                });
+            }
+        }
+    }
+    assert_eq!(ended_at.len(), POINTS.len(), "ended only at {ended_at:?}");
+}
+
+#[test]
+fn a_process_that_is_killed_at_any_moment_loses_nothing_acknowledged() {
+    let mut random = 0x2545_f491_4f6c_dd1d_u64;
+    let mut next = move |below: u64| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random % below
+    };
+    for round in 0..rounds() * 4 {
+        let context = format!("kill -9, round {round}");
+        three_lives(&context, round % 4 == 3, |_, orders| {
+            let mut child = spawn(orders);
+            let stdout = child.stdout.take().unwrap();
+            let first_id = orders.first_id;
+            let reader = std::thread::spawn(move || acknowledged(stdout, first_id));
+            std::thread::sleep(Duration::from_micros(500 + next(25_000)));
+            child.kill().unwrap();
+            child.wait().unwrap();
+            let acked = reader.join().unwrap();
+            cut_in_mid_write(orders.directory, orders.resume.map(|(path, _)| path), acked, next(2000));
+            acked
+        });
+    }
+}
+
+/// What a kill in the middle of a write leaves: a part of what was not acknowledged yet.
+fn cut_in_mid_write(directory: &Path, resumed: Option<&Path>, acked: u64, surplus: u64) {
+    let Some(path) = resumed.map(Path::to_path_buf).or_else(|| session_file(directory)) else { return };
+    let content = std::fs::read(&path).unwrap();
+    let last = format!("\"id\":{},", acked.saturating_sub(1));
+    let Some(at) = memchr::memmem::rfind(&content, last.as_bytes()) else { return };
+    let Some(safe) = memchr::memchr(b'\n', &content[at..]).map(|newline| at + newline + 1) else { return };
+    let length = (safe + surplus as usize).min(content.len());
+    std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(length as u64).unwrap();
+}
+
+#[test]
+fn a_full_disk_leaves_whole_records() {
+    for round in 0..rounds() * 4 {
+        let directory = tempfile::tempdir().unwrap();
+        let context = format!("file limit, round {round}");
+        let orders = Orders {
+            directory: directory.path(),
+            resume: None,
+            first_id: 0,
+            fsync: false,
+            point: None,
+            file_limit: Some(60_000 + round * 1237),
+        };
+        let acked = run(&orders);
+        assert!(acked > 0, "{context}");
+        let path = session_file(directory.path()).unwrap();
+        assert!(std::fs::read(&path).unwrap().ends_with(b"\n"), "{context}: the file ends at a record");
+        let found = check(&path, &context);
+        check_acknowledged(&found, 0..acked, &context);
+        // The disk has room again, and the session goes on.
+        let resume = Some((path.as_path(), found.last_seq));
+        let acked = run(&Orders { resume, first_id: 100_000, file_limit: None, ..orders });
+        check_acknowledged(&check(&path, &context), 100_000..acked, &context);
+    }
+}
+
+#[test]
+fn a_process_that_ends_while_it_cuts_back_a_torn_batch_loses_nothing_acknowledged() {
+    for point in POINTS_OF_A_FULL_DISK {
+        for round in 0..rounds() {
+            let context = format!("{point}, round {round}");
+            three_lives(&context, false, |life, orders| {
+                let size = orders.resume.map_or(0, |(path, _)| std::fs::metadata(path).unwrap().len());
+                let file_limit = Some(size + 50_000 + life * 777 + round * 1111);
+                run(&Orders { point: Some((point, 1)), file_limit, ..*orders })
+            });
+        }
+    }
+}
