@@ -62,6 +62,7 @@ fn name_of_kind(kind: io::ErrorKind) -> (&'static str, &'static str) {
         InvalidFilename => ("ENAMETOOLONG", "name too long"),
         ResourceBusy => ("EBUSY", "resource busy or locked"),
         InvalidInput => ("EINVAL", "invalid argument"),
+        NotSeekable => ("ESPIPE", "invalid seek"),
         OutOfMemory => ("ENOMEM", "not enough memory"),
         UnexpectedEof => ("EOF", "end of file"),
         _ => ("UNKNOWN", "unknown error"),

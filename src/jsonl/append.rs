@@ -4,7 +4,7 @@
 //! noticed (`session.md` section 3, rule 4). A batch goes out in one write where the system takes it in one, so
 //! batches of several writers stand behind each other and not in each other.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, IoSlice, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -36,7 +36,7 @@ pub struct Torn {
 impl Appender {
     /// Opens `path`, which must exist.
     pub fn open(path: &Path) -> Result<Self, OsError> {
-        let open = |read: bool| OpenOptions::new().append(true).read(read).open(path);
+        let open = |read: bool| without_waiting(OpenOptions::new().append(true).read(read)).open(path);
         // Reading is for the look at the last byte; a file that may only be written is appended to all the same.
         let (file, readable) = match open(true) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => (open(false), false),
@@ -45,6 +45,11 @@ impl Appender {
         let file = file.map_err(|error| OsError::new(&error, "open", Some(path)))?;
         lock_against_other_writers(&file);
         let metadata = file.metadata().map_err(|error| OsError::new(&error, "fstat", None))?;
+        if is_pipe(&metadata) {
+            // It would take the lines and keep none.
+            let error = io::Error::from(io::ErrorKind::NotSeekable);
+            return Err(OsError::new(&error, "open", Some(path)));
+        }
         let regular = metadata.is_file();
         let torn = regular && metadata.len() > 0 && !(readable && ends_in_newline(&file, metadata.len()));
         Ok(Appender { file, torn, regular })
@@ -132,6 +137,28 @@ impl Batch<'_> {
         let of_lines = self.written.saturating_sub(self.newline.len());
         memchr::memrchr(b'\n', &self.lines[..of_lines]).map_or(0, |at| at + 1)
     }
+}
+
+/// A pipe that took the file's place must not hold the writer up until someone reads from it.
+#[cfg(unix)]
+fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK)
+}
+
+#[cfg(not(unix))]
+fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
+    options
+}
+
+#[cfg(unix)]
+fn is_pipe(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    metadata.file_type().is_fifo() || metadata.file_type().is_socket()
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &Metadata) -> bool {
+    false
 }
 
 fn ends_in_newline(mut file: &File, length: u64) -> bool {

@@ -192,11 +192,12 @@ impl Writer {
         Writer { shared: Arc::new(shared) }
     }
 
-    /// Queues one line of about `size` bytes for `target`, which `write` appends to the buffer that it is given,
+    /// Queues `lines` lines for `target`, about `size` bytes in all, which `write` appends to the buffer that it is given,
     /// `\n` included. When `write` refuses, nothing is queued. False if the writer has failed.
     pub fn push<E>(
         &self,
         target: &Arc<Target>,
+        lines: u64,
         size: usize,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
     ) -> Result<bool, E> {
@@ -204,10 +205,10 @@ impl Writer {
         if state.failed {
             return Ok(false);
         }
-        let added = state.segment_for(target, size).add(write)?;
-        state.pending_lines += 1;
+        let added = state.segment_for(target, size).add(lines, write)?;
+        state.pending_lines += lines;
         state.pending_bytes += added as u64;
-        state.queued += 1;
+        state.queued += lines;
         if !state.working {
             state.working = true;
             drop(state);
@@ -467,13 +468,13 @@ impl State {
 }
 
 impl Segment {
-    fn add<E>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<usize, E> {
+    fn add<E>(&mut self, lines: u64, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<usize, E> {
         let before = self.bytes.len();
         if let Err(refused) = write(&mut self.bytes) {
             self.bytes.truncate(before);
             return Err(refused);
         }
-        self.lines += 1;
+        self.lines += lines;
         Ok(self.bytes.len() - before)
     }
 }
@@ -508,7 +509,7 @@ mod tests {
                 buffer.push(b'\n');
                 Ok::<(), Infallible>(())
             };
-            self.writer.push(&self.target, line.len() + 1, write).unwrap()
+            self.writer.push(&self.target, 1, line.len() + 1, write).unwrap()
         }
 
         fn flush(&self) -> Result<(), WriteFailure> {
@@ -543,7 +544,7 @@ mod tests {
             buffer.extend_from_slice(b"last\n");
             Ok::<(), Infallible>(())
         };
-        writer.push(&target, 5, write).unwrap();
+        writer.push(&target, 1, 5, write).unwrap();
         let shared = writer.shared().clone();
         drop(writer);
         assert!(shared.drain(Instant::now() + Duration::from_secs(20)));
@@ -585,7 +586,7 @@ mod tests {
             buffer.extend_from_slice(b"half a li");
             Err("refused")
         };
-        assert_eq!(fixture.writer.push(&fixture.target, 10, refuse), Err("refused"));
+        assert_eq!(fixture.writer.push(&fixture.target, 1, 10, refuse), Err("refused"));
         fixture.push("whole");
         fixture.flush().unwrap();
         assert_eq!(fixture.content(), "whole\n");
@@ -631,7 +632,7 @@ mod tests {
             buffer.extend_from_slice(b"x\n");
             Ok::<(), Infallible>(())
         };
-        fixture.writer.push(&full, 2, write).unwrap();
+        fixture.writer.push(&full, 1, 2, write).unwrap();
         fixture.flush().unwrap();
         let failure = fixture.failures.recv().unwrap();
         assert_eq!((failure.error.code(), failure.dropped), ("ENOSPC", 1));
@@ -649,7 +650,7 @@ mod tests {
                 buffer.extend_from_slice(line.as_bytes());
                 Ok::<(), Infallible>(())
             };
-            fixture.writer.push(target, 2, write).unwrap();
+            fixture.writer.push(target, 1, 2, write).unwrap();
         }
         fixture.flush().unwrap();
         assert_eq!(fixture.content(), "a\nc\n");

@@ -158,7 +158,7 @@ impl Recorder {
         let Some(target) = target else { return Ok(false) };
         let size = ENVELOPE_BYTES + record.type_json.len() + record.payload.as_ref().map_or(0, P::size);
         let next = *seq + 1.0;
-        let pushed = self.writer.push(target, size, |line| {
+        let pushed = self.writer.push(target, 1, size, |line| {
             envelope::begin(line, next);
             append_rest(line, record, clock)
         })?;
@@ -181,17 +181,26 @@ impl Recorder {
             Ok(target) => Arc::new(target),
             Err(error) => return self.give_up(state, error, path, unbuffered),
         };
-        for buffered in std::mem::take(&mut state.buffered) {
-            state.seq += 1.0;
-            let seq = state.seq;
-            let Ok(_) = self.writer.push(&target, ENVELOPE_BYTES + buffered.rest.len(), |line| {
-                envelope::begin(line, seq);
-                line.extend_from_slice(&buffered.rest);
-                Ok::<(), std::convert::Infallible>(())
-            });
-        }
+        self.push_buffered(state, &target);
         (state.target, state.path) = (Some(target), Some(path));
         true
+    }
+
+    /// All at once: if the file is not there after all, all of them count as dropped.
+    fn push_buffered(&self, state: &mut State, target: &Arc<Target>) {
+        let buffered = std::mem::take(&mut state.buffered);
+        if buffered.is_empty() {
+            return;
+        }
+        let size = buffered.iter().map(|buffered| ENVELOPE_BYTES + buffered.rest.len()).sum();
+        let Ok(_) = self.writer.push(target, buffered.len() as u64, size, |lines| {
+            for buffered in buffered {
+                state.seq += 1.0;
+                envelope::begin(lines, state.seq);
+                lines.extend_from_slice(&buffered.rest);
+            }
+            Ok::<(), std::convert::Infallible>(())
+        });
     }
 
     fn locked(&self, target: Target) -> Result<Target, WriteError> {
