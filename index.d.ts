@@ -203,11 +203,11 @@ export interface ReplayOptions {
   /** Aborting it stops the work; the promise rejects with the signal's `reason`. */
   signal?: AbortSignal | undefined;
   /**
-   * Keep and use a sidecar file with the effect of what was already read, so that a file which only grew is read
-   * from where it had ended. The result is that of a full replay. Default `false`.
+   * Meant for keeping and using a sidecar file with the effect of what was already read. Accepted, and without effect in
+   * this version: the file is read whole, and the result is the same. Default `false`.
    */
   snapshot?: boolean | undefined;
-  /** Called on the JavaScript thread now and then while a big file is read, and once at the end. */
+  /** Called on the JavaScript thread now and then while a big file is scanned, and once at the end with the whole. */
   onProgress?: ((progress: Progress) => void) | undefined;
 }
 

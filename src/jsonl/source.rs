@@ -10,8 +10,11 @@ use std::path::Path;
 use super::MAX_LINE_BYTES;
 use crate::os_error::OsError;
 
-/// How much is read and scanned at a time. A file that fits is kept whole.
-const CHUNK_BYTES: usize = 1 << 20;
+/// How much of a large file is read and scanned at a time: so little that what is found can go on its way while the next is read.
+const CHUNK_BYTES: usize = 256 << 10;
+
+/// A smaller file is read at once and kept.
+const KEPT_BYTES: u64 = 1 << 20;
 
 /// The least that is allocated for a file, also for one whose size the system does not tell.
 const MIN_BUFFER_BYTES: usize = 1 << 14;
@@ -158,7 +161,7 @@ impl Source {
         if self.filled == self.buffer.len() {
             let wanted = if self.buffer.is_empty() {
                 // One byte more than the file has: the read that finds its end needs no second buffer.
-                (self.size as usize).saturating_add(1).clamp(MIN_BUFFER_BYTES, CHUNK_BYTES)
+                if self.size < KEPT_BYTES { MIN_BUFFER_BYTES.max(self.size as usize + 1) } else { CHUNK_BYTES }
             } else {
                 (self.filled * 2).clamp(CHUNK_BYTES, MAX_LINE_BYTES + 1)
             };
@@ -246,8 +249,7 @@ mod tests {
     fn every_byte_is_handed_out_once_in_whole_lines() {
         let line = |length: usize| [vec![b'x'; length], vec![b'\n']].concat();
         let many: Vec<u8> = (0..3000).flat_map(|n| line(n % 1500)).collect();
-        let across: Vec<u8> =
-            [line(CHUNK_BYTES - 1), line(CHUNK_BYTES), line(3 * CHUNK_BYTES), line(5), b"tail".to_vec()].concat();
+        let across: Vec<u8> = [line(chunk - 1), line(chunk), line(6 * chunk), line(5), b"tail".to_vec()].concat();
         for content in
             [b"".to_vec(), b"\n".to_vec(), b"a".to_vec(), many, across, line(CHUNK_BYTES - 2), line(CHUNK_BYTES - 1)]
         {
@@ -265,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_file_that_was_cut_is_said_to_have_changed() {
-        let content = b"0123456789\n".repeat(CHUNK_BYTES / 5);
+        let content = b"0123456789\n".repeat(KEPT_BYTES as usize / 5);
         let file = file_of(&content);
         let mut source = Source::open(file.path()).unwrap();
         while source.next_chunk(0).unwrap().is_some() {}
