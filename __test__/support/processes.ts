@@ -1,5 +1,5 @@
 /** Real processes for the specs: children that record, and what this machine lets a test do to them. */
-import { spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -27,12 +27,19 @@ export interface ChildOptions {
   timeoutMs?: number;
 }
 
+// A test that gave up on a child leaves none behind.
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 /** Runs `support/<script>` to its end. */
 export function runChild(script: string, args: string[], options: ChildOptions = {}): Promise<Ended> {
   const { uid, execArgv = [], wrapper = [], stdin = '', onLine, timeoutMs = 40_000 } = options;
   const [command, ...rest] = [...wrapper, process.execPath, ...execArgv, here(script), ...args];
   return new Promise((resolve, reject) => {
     const child = spawn(command!, rest, { uid, gid: uid, cwd: '/', stdio: 'pipe' });
+    running.add(child);
     child.stdin.on('error', () => {}).end(stdin);
     const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
     let stdout = '';
@@ -45,8 +52,13 @@ export function runChild(script: string, args: string[], options: ChildOptions =
       }
     });
     child.stderr.setEncoding('utf8').on('data', (text: string) => { stderr += text; });
-    child.on('error', reject);
+    child.on('error', (error) => {
+      running.delete(child);
+      clearTimeout(timer);
+      reject(error);
+    });
     child.on('close', (code, signal) => {
+      running.delete(child);
       clearTimeout(timer);
       resolve({ code, signal, stdout, stderr });
     });

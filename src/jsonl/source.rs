@@ -249,7 +249,8 @@ mod tests {
     fn every_byte_is_handed_out_once_in_whole_lines() {
         let line = |length: usize| [vec![b'x'; length], vec![b'\n']].concat();
         let many: Vec<u8> = (0..3000).flat_map(|n| line(n % 1500)).collect();
-        let across: Vec<u8> = [line(chunk - 1), line(chunk), line(6 * chunk), line(5), b"tail".to_vec()].concat();
+        let c = CHUNK_BYTES;
+        let across: Vec<u8> = [line(c - 1), line(c), line(6 * c), line(5), b"tail".to_vec()].concat();
         for content in
             [b"".to_vec(), b"\n".to_vec(), b"a".to_vec(), many, across, line(CHUNK_BYTES - 2), line(CHUNK_BYTES - 1)]
         {
