@@ -135,6 +135,31 @@ fn limit_file_size(bytes: u64) {
     }
 }
 
+/// Not in a process of its own, since it is not to end: the children are the only others that come to this point.
+#[test]
+fn a_panic_of_the_writer_is_a_failed_write() {
+    let directory = tempfile::tempdir().unwrap();
+    let (sender, failures) = mpsc::channel();
+    let config = RecorderConfig {
+        chats_dir: directory.path().to_path_buf(),
+        short_id: "panic".encode_utf16().collect(),
+        durability: Durability::Os,
+        exclusive_owner: None,
+    };
+    let recorder = Recorder::new(config, b"{}", 0.0, move |failure| sender.send(failure.clone()).unwrap());
+    fail::cfg("append::before_write", "panic").unwrap();
+    let payload = Some(&b"{}"[..]);
+    let record = Record { type_json: b"\"content\"", milliseconds: 0.0, is_content: true, payload };
+    assert_eq!(recorder.record(record), Ok(true));
+    let failure = failures.recv().unwrap();
+    fail::remove("append::before_write");
+    assert_eq!((failure.error.code(), failure.dropped), ("UNKNOWN", 2));
+    assert!(!recorder.is_active());
+    let (sender, flushed) = mpsc::channel();
+    recorder.writer().flush(Box::new(move |result| sender.send(result).unwrap()));
+    assert_eq!(flushed.recv().unwrap(), Ok(()));
+}
+
 // ---- The harness --------------------------------------------------------------------------------
 
 fn spawn(orders: &Orders<'_>) -> Child {

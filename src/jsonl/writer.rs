@@ -418,13 +418,16 @@ impl Shared {
         state.queue = VecDeque::new();
         state.spare = Vec::new();
         (state.pending_lines, state.pending_bytes) = (0, 0);
-        let flushes = std::mem::take(&mut state.flushes);
+        let kept = if self.durability == Durability::Fsync { state.synced } else { state.written };
+        let (reached, lost): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut state.flushes).into_iter().partition(|(ticket, _)| *ticket <= kept);
         if let Some(target) = state.last_target.take() {
             target.unlock();
         }
         drop(state);
         (self.on_failure)(&failure);
-        answer(flushes, || if failure.is_environmental() { Ok(()) } else { Err(failure.clone()) });
+        answer(reached, || Ok(()));
+        answer(lost, || if failure.is_environmental() { Ok(()) } else { Err(failure.clone()) });
         self.changed.notify_all();
     }
 }
