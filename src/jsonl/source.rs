@@ -54,7 +54,7 @@ pub struct Source {
 
 /// Some whole lines of a file.
 pub struct Chunk<'a> {
-    /// The lines. Only the file's last may lack its `\n`.
+    /// The lines. The file's last may lack its `\n`, and so does what stands in for a line that was passed over.
     pub bytes: &'a [u8],
     /// Where in the file they begin.
     pub offset: u64,
@@ -105,6 +105,9 @@ impl Source {
                 break searched + newline + 1;
             }
             searched = self.filled;
+            if self.filled >= CHUNK_BYTES && is_hopeless(&self.buffer[..self.filled]) {
+                return self.pass_over_line();
+            }
             self.fill(lines_before)?;
         };
         if self.at_end && end > MAX_LINE_BYTES && self.file.is_none() {
@@ -117,6 +120,26 @@ impl Source {
         let at_start = self.base == 0;
         let skip = if at_start && self.buffer[..end].starts_with(BOM) { BOM.len() } else { 0 };
         Ok(Some(Chunk { bytes: &self.buffer[skip..end], offset: self.base + skip as u64, at_start }))
+    }
+
+    /// Passes over a line that can't be JSON however it goes on, without holding it: what some crashes leave behind is a file that
+    /// ends in a gigabyte of zeros. A stand-in is handed out for it.
+    fn pass_over_line(&mut self) -> Result<Option<Chunk<'_>>, ReadError> {
+        let offset = self.base;
+        loop {
+            if let Some(newline) = memchr::memchr(b'\n', &self.buffer[..self.filled]) {
+                self.taken = newline + 1;
+                break;
+            }
+            if self.at_end {
+                self.taken = self.filled;
+                break;
+            }
+            self.base += self.filled as u64;
+            self.filled = 0;
+            self.fill(0)?;
+        }
+        Ok(Some(Chunk { bytes: STAND_IN, offset, at_start: offset == 0 }))
     }
 
     /// The `length` bytes at `offset`, which were handed out before; read into `scratch` if they are no
@@ -193,6 +216,18 @@ impl Source {
     }
 }
 
+/// A line that does not parse.
+const STAND_IN: &[u8] = b"\0";
+
+/// Whether a line that begins so is neither JSON nor blank.
+fn is_hopeless(line: &[u8]) -> bool {
+    let line = line.strip_prefix(BOM).unwrap_or(line);
+    let first = line.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | 0x0b | 0x0c));
+    first.is_some_and(|byte| {
+        byte.is_ascii() && !matches!(byte, b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n')
+    })
+}
+
 fn failed(error: &io::Error, syscall: &'static str, path: Option<&Path>) -> ReadError {
     ReadError::System(OsError::new(error, syscall, path))
 }
@@ -247,7 +282,7 @@ mod tests {
 
     #[test]
     fn every_byte_is_handed_out_once_in_whole_lines() {
-        let line = |length: usize| [vec![b'x'; length], vec![b'\n']].concat();
+        let line = |length: usize| [vec![b'{'; length], vec![b'\n']].concat();
         let many: Vec<u8> = (0..3000).flat_map(|n| line(n % 1500)).collect();
         let c = CHUNK_BYTES;
         let across: Vec<u8> = [line(c - 1), line(c), line(6 * c), line(5), b"tail".to_vec()].concat();
@@ -255,6 +290,28 @@ mod tests {
             [b"".to_vec(), b"\n".to_vec(), b"a".to_vec(), many, across, line(CHUNK_BYTES - 2), line(CHUNK_BYTES - 1)]
         {
             assert!(read_through(&content) == content, "{} bytes", content.len());
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_no_json_is_passed_over_in_bounded_memory() {
+        let zeros = vec![0; 5 * CHUNK_BYTES + 17];
+        for (tail, lines) in [(&b""[..], 2), (b"\n", 2), (b"\nnext\nlast", 4)] {
+            let content = [b"first\n", &zeros[..], tail].concat();
+            let file = file_of(&content);
+            let mut source = Source::open(file.path()).unwrap();
+            let (mut seen, mut count) = (Vec::new(), 0);
+            while let Some(chunk) = source.next_chunk(count).unwrap() {
+                let at = chunk.offset as usize;
+                if chunk.bytes != STAND_IN {
+                    assert_eq!(&content[at..at + chunk.bytes.len()], chunk.bytes);
+                }
+                count += super::super::lines::Lines::new(chunk.bytes).count() as u64;
+                seen.extend_from_slice(chunk.bytes);
+            }
+            assert_eq!(seen, [b"first\n", STAND_IN, tail.strip_prefix(b"\n").unwrap_or(tail)].concat());
+            assert_eq!((count, source.scanned()), (lines, content.len() as u64));
+            assert!(source.buffer.len() <= 2 * CHUNK_BYTES, "{}", source.buffer.len());
         }
     }
 

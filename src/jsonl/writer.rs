@@ -359,7 +359,8 @@ impl Shared {
     fn count_written(&self, segment: Segment, appended: Result<(), Torn>) -> Result<(), OsError> {
         let mut state = lock(&self.state);
         let lines = appended.as_ref().map_or_else(|torn| torn.lines, |()| segment.lines);
-        state.pending_lines -= lines;
+        // Nothing is pending any more if the writer was ended meanwhile from without.
+        state.pending_lines = state.pending_lines.saturating_sub(lines);
         state.pending_bytes = state.pending_bytes.saturating_sub(segment.bytes.len() as u64);
         state.written += lines;
         if segment.bytes.capacity() <= 2 * SEGMENT_BYTES {

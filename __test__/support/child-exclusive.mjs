@@ -1,0 +1,71 @@
+/**
+ * Another process, or another thread, that wants a session file for itself. Arguments: job, session file, and what the
+ * job needs.
+ */
+import { appendFileSync } from 'node:fs';
+import { parentPort } from 'node:worker_threads';
+import tape from '../../index.js';
+
+const [job, path, ...rest] = process.argv.slice(2);
+const content = (text) => ({ speaker: 'ai', blocks: [{ type: 'text', text }] });
+const report = (value) => (parentPort ? parentPort.postMessage(value) : console.log(JSON.stringify(value)));
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+function exclusiveRecorder() {
+  const warnings = [];
+  const recorder = new tape.SessionRecordingService({
+    sessionId: 'exclusive', projectHash: 'a3f5c1', chatsDir: '/nowhere', workspaceDirs: [], provider: 'p', model: 'm',
+    exclusive: true, onWarning: (warning) => warnings.push(warning),
+  });
+  recorder.initializeForResume(path, 1);
+  return { recorder, warnings };
+}
+
+async function hold() {
+  const { recorder } = exclusiveRecorder();
+  recorder.recordContent(content('held'));
+  await recorder.flush();
+  report({ pid: process.pid, active: recorder.isActive() });
+  return recorder;
+}
+
+const jobs = {
+  /** Has the file for itself until it is killed. */
+  async holdForever() {
+    const recorder = await hold();
+    setInterval(() => recorder.isActive(), 1000);
+  },
+  /** Never lets go; nothing else keeps the process. */
+  async holdAndEnd() {
+    globalThis.held = await hold();
+  },
+  async holdAndExit() {
+    globalThis.held = await hold();
+    setImmediate(() => process.exit(0));
+  },
+  async tryIt() {
+    const { recorder, warnings } = exclusiveRecorder();
+    const active = recorder.isActive();
+    recorder.recordContent(content('tried'));
+    await recorder.flush();
+    await turn();
+    report({ active, warnings });
+    await recorder.dispose();
+  },
+  /** Has the file for itself again and again, each time with a mark in a log that others write to as well. */
+  async contend() {
+    const [log, times] = rest;
+    for (let had = 0; had < Number(times); await turn()) {
+      const { recorder } = exclusiveRecorder();
+      if (recorder.isActive()) {
+        appendFileSync(log, `enter ${process.pid}\n`);
+        recorder.recordContent(content(`${process.pid}-${had++}`));
+        await turn();
+        appendFileSync(log, `leave ${process.pid}\n`);
+      }
+      await recorder.dispose();
+    }
+  },
+};
+
+await jobs[job]();
