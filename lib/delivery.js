@@ -24,7 +24,11 @@ function takeDelivery(start, signal, onProgress) {
       try {
         const last = assembly.add(text)
         if (onProgress && assembly.hasProgressed) onProgress(assembly.progress)
-        if (last) return end(resolve, { assembly, last })
+        if (last) {
+          // Whether or not it is the addon's own last: there may be more of a file that was found to have changed.
+          delivery.cancel()
+          return end(resolve, { assembly, last })
+        }
         // The parts' turns: whatever else waits for the event loop comes between them.
         nextTurn(() => delivery.acknowledge())
       } catch (error) {

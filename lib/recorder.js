@@ -39,6 +39,7 @@ class SessionRecordingService {
   #onWarning
   /** False when there is nothing to record to; a failed write makes it false when its warning arrives. */
   #active = true
+  #flushing
   #disposed
 
   static {
@@ -112,7 +113,14 @@ class SessionRecordingService {
     this.enqueue('directories_changed', { directories })
   }
 
-  async flush() {
+  flush() {
+    // Flushes of one turn are one: what was enqueued before the last of them was so before it is asked for.
+    this.#flushing ??= Promise.resolve().then(() => this.#flush())
+    return this.#flushing.then()
+  }
+
+  async #flush() {
+    this.#flushing = undefined
     const failure = await this.#native.flush()
     this.#warn()
     if (failure) throw writeError(parse(failure))
@@ -140,9 +148,8 @@ class SessionRecordingService {
   dispose() {
     if (!this.#disposed) {
       this.#active = false
-      this.#native.dispose()
       // What went wrong is told by onWarning and by flushes; who disposes wants to be done with it.
-      this.#disposed = this.flush().catch(() => {})
+      this.#disposed = this.#native.dispose().then(() => this.#warn())
     }
     return this.#disposed
   }
@@ -167,7 +174,7 @@ class SessionRecordingService {
       this.#onWarning?.({
         code: failure.code,
         message: warningMessage(failure, owner),
-        filePath: this.getFilePath() ?? (owner ? failure.path : null),
+        filePath: failure.code === 'ESESSIONLOCKED' ? failure.path : this.getFilePath(),
         eventsDropped: failure.dropped,
         ...(owner && { owner }),
       })
@@ -200,11 +207,13 @@ function thisProcess() {
   return { pid: process.pid, startTime: new Date(performance.timeOrigin).toISOString(), host: os.hostname() }
 }
 
+/** Nothing, if the lock is another program's or its file can't be read. */
 function ownerOf({ owner }) {
   try {
-    return owner ? parse(owner) : undefined
+    const { pid, startTime, host } = parse(owner)
+    if (typeof pid === 'number' && typeof startTime === 'string' && typeof host === 'string') return { pid, startTime, host }
   } catch {
-    return undefined // Another program's lock.
+    // As if it said nothing.
   }
 }
 

@@ -10,7 +10,10 @@ const PAGE = 100
 async function open(filePath, expectedProjectHash, options) {
   const { replayed, assembly, last } = await replay(filePath, expectedProjectHash, options, true)
   const result = assembly.result(last)
-  if (!result.ok) return result
+  if (!result.ok) {
+    replayed?.close()
+    return result
+  }
   return { ok: true, session: new SessionHandle(replayed, result, last.historyLength) }
 }
 

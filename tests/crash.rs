@@ -3,6 +3,9 @@
 //!
 //! `CRASH_ROUNDS` says how many rounds of each kind are run; a few without it.
 
+// A harness that can't go on fails the test.
+#![allow(clippy::unwrap_used)]
+
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

@@ -40,7 +40,7 @@ pub enum LockError {
 impl FileLock {
     /// Locks the file at `path`, without waiting. `owner` is what others are told.
     pub fn acquire(path: &Path, owner: &str) -> Result<Self, LockError> {
-        let path = lock_path(path);
+        let path = Self::path_for(path);
         for _ in 0..MOST_ATTEMPTS {
             let mut file = OpenOptions::new()
                 .read(true)
@@ -65,6 +65,18 @@ impl FileLock {
         }
         Err(LockError::Held { owner: String::new() })
     }
+
+    /// The lock file of the file at `path`: the same by whatever links the file is reached.
+    pub fn path_for(path: &Path) -> PathBuf {
+        let mut name = OsString::from(std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()));
+        name.push(".lock");
+        PathBuf::from(name)
+    }
+
+    /// The lock file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
 }
 
 impl Drop for FileLock {
@@ -72,13 +84,6 @@ impl Drop for FileLock {
         // Removed while it is still held: whoever opened it before finds that it is gone and tries again.
         let _ = std::fs::remove_file(&self.path);
     }
-}
-
-/// The lock file of the file at `path`.
-fn lock_path(path: &Path) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(".lock");
-    PathBuf::from(name)
 }
 
 fn read_owner(file: &mut File) -> String {
@@ -122,7 +127,7 @@ mod tests {
         let refused = FileLock::acquire(&path, "second").unwrap_err();
         assert_eq!(refused, LockError::Held { owner: "first".to_owned() });
         drop(lock);
-        assert!(!lock_path(&path).exists());
+        assert!(!FileLock::path_for(&path).exists());
         FileLock::acquire(&path, "second").unwrap();
     }
 
@@ -130,7 +135,7 @@ mod tests {
     fn what_a_dead_owner_left_is_taken_over() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s.jsonl");
-        std::fs::write(lock_path(&path), "an owner with a long name that was killed").unwrap();
+        std::fs::write(FileLock::path_for(&path), "an owner with a long name that was killed").unwrap();
         let _lock = FileLock::acquire(&path, "next").unwrap();
         assert_eq!(FileLock::acquire(&path, "x").unwrap_err(), LockError::Held { owner: "next".to_owned() });
     }

@@ -59,8 +59,14 @@ impl Target {
         Target { lock: Mutex::new(Some(lock)), ..self }
     }
 
-    fn unlock(&self) {
+    /// Lets go of the lock.
+    pub fn unlock(&self) {
         lock(&self.lock).take();
+    }
+
+    /// Hands on the lock, if it is the one at `path`.
+    pub fn take_lock(&self, path: &Path) -> Option<FileLock> {
+        lock(&self.lock).take_if(|lock| lock.path() == path)
     }
 
     /// Where it is.
@@ -162,8 +168,12 @@ struct State {
     written: u64,
     synced: u64,
     flushes: Vec<(u64, FlushDone)>,
+    /// Who waits for the file to be let go of.
+    closes: Vec<Box<dyn FnOnce() + Send>>,
     /// A job runs or will run.
     working: bool,
+    /// It has a batch, and the file with it.
+    writing: bool,
     /// Someone waits: no pauses.
     urgent: bool,
     failed: bool,
@@ -231,11 +241,19 @@ impl Writer {
         self.shared.hurry(state);
     }
 
-    /// Nothing more will be queued: when all is written and flushed, the file is let go of.
-    pub fn close(&self) {
+    /// Nothing more will be queued. Calls `done` when all is written and flushed, and the file is let go of: here and now, if
+    /// that is so.
+    pub fn close(&self, done: Box<dyn FnOnce() + Send>) {
         let mut state = lock(&self.shared.state);
         state.closed = true;
-        state.let_go_if_done(self.shared.durability);
+        state.closes.push(done);
+        let closes = state.let_go_if_done(self.shared.durability);
+        if closes.is_empty() {
+            self.shared.hurry(state)
+        } else {
+            drop(state)
+        }
+        closes.into_iter().for_each(|done| done());
     }
 
     /// Whether a flush would have nothing to wait for.
@@ -302,7 +320,11 @@ impl Shared {
     fn work(self: Arc<Self>) {
         if catch_unwind(AssertUnwindSafe(|| self.write_while_there_is_something())).is_err() {
             self.fail(PANICKED.into(), None, 0);
-            lock(&self.state).working = false;
+            let mut state = lock(&self.state);
+            (state.working, state.writing) = (false, false);
+            let closes = state.let_go_if_done(self.durability);
+            drop(state);
+            closes.into_iter().for_each(|done| done());
         }
         self.changed.notify_all();
     }
@@ -315,12 +337,14 @@ impl Shared {
             if !state.queue.is_empty() || state.wants_sync(self.durability) {
                 looks = 0;
                 let batch = std::mem::take(&mut state.queue);
+                state.writing = true;
                 drop(state);
                 if let Err((error, target)) = self.write_batch(batch) {
                     self.fail(error.into(), Some(target.path.clone()), 0);
                 }
                 self.changed.notify_all();
                 state = lock(&self.state);
+                state.writing = false;
             } else if looks < LOOKS && !state.urgent {
                 looks += 1;
                 state = self.changed.wait_timeout(state, LOOK_AGAIN).unwrap_or_else(PoisonError::into_inner).0;
@@ -328,9 +352,11 @@ impl Shared {
                 break;
             }
         }
-        state.let_go_if_done(self.durability);
         // Under the same lock as the last look: what is queued from here on finds no job and starts one.
         (state.working, state.urgent) = (false, false);
+        let closes = state.let_go_if_done(self.durability);
+        drop(state);
+        closes.into_iter().for_each(|done| done());
     }
 
     fn write_batch(&self, batch: VecDeque<Segment>) -> Result<(), (OsError, Arc<Target>)> {
@@ -384,7 +410,7 @@ impl Shared {
     fn settle_flushes(&self, open: Option<(Arc<Target>, Appender)>) -> Result<(), (OsError, Arc<Target>)> {
         let (written, last_target, waits) = {
             let state = lock(&self.state);
-            (state.written, state.last_target.clone(), !state.flushes.is_empty())
+            (state.written, state.last_target.clone(), state.is_waited_for())
         };
         if !waits {
             return Ok(());
@@ -401,8 +427,7 @@ impl Shared {
         let (ready, waiting) =
             std::mem::take(&mut state.flushes).into_iter().partition(|(ticket, _)| *ticket <= written);
         state.flushes = waiting;
-        state.urgent = !state.flushes.is_empty();
-        state.let_go_if_done(self.durability);
+        state.urgent = state.is_waited_for();
         drop(state);
         failpoint!("writer::before_answer");
         answer(ready, || Ok(()));
@@ -448,14 +473,21 @@ impl State {
         self.failed || reached >= self.queued
     }
 
-    fn let_go_if_done(&mut self, durability: Durability) {
-        if self.closed && self.is_flushed(durability) {
-            self.last_target = None;
+    /// Lets go of the file, if nothing more can come. Returns those who are to be told.
+    fn let_go_if_done(&mut self, durability: Durability) -> Vec<Box<dyn FnOnce() + Send>> {
+        if !self.closed || self.writing || !self.is_flushed(durability) {
+            return Vec::new();
         }
+        self.last_target = None;
+        std::mem::take(&mut self.closes)
+    }
+
+    fn is_waited_for(&self) -> bool {
+        !self.flushes.is_empty() || !self.closes.is_empty()
     }
 
     fn wants_sync(&self, durability: Durability) -> bool {
-        durability == Durability::Fsync && self.synced < self.written && !self.flushes.is_empty()
+        durability == Durability::Fsync && self.synced < self.written && self.is_waited_for()
     }
 
     /// The segment that a line of `size` bytes belongs into.

@@ -166,10 +166,13 @@ impl NativeRecorder {
         self.recorder.resume(PathBuf::from(path), last_seq)
     }
 
-    /// Takes no more events.
-    #[napi(catch_unwind)]
-    pub fn dispose(&self) {
-        self.recorder.dispose();
+    /// Takes no more events. Resolves when all is written and the file is let go of.
+    #[napi(catch_unwind, ts_return_type = "Promise<void>")]
+    pub fn dispose<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
+        type Resolver = Box<dyn FnOnce(Env) -> Result<()> + Send>;
+        let (deferred, promise) = env.create_deferred::<(), Resolver>()?;
+        self.recorder.dispose(move || deferred.resolve(Box::new(|_| Ok(()))));
+        Ok(promise)
     }
 
     /// Whether events are taken.

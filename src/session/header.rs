@@ -48,11 +48,11 @@ pub struct Summary {
 
 /// The JSON text of the payload of the file's `session_start`.
 pub fn read_header(path: &Path) -> Result<Vec<u8>, HeaderError> {
-    read(path).map(|summary| summary.payload)
+    read_summary(path).map(|summary| summary.payload)
 }
 
-/// The header of a file, and what the system tells of the file. Other things than files are not opened: a listing must not wait
-/// for whoever writes to a pipe.
+/// The header of a file, and what the system tells of the file. Other things than files are not opened: who asks for many headers
+/// must not wait for whoever writes to a pipe.
 pub fn read_summary(path: &Path) -> Result<Summary, HeaderError> {
     match std::fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() => Err(HeaderError::NotAFile),

@@ -177,7 +177,7 @@ impl Recorder {
     /// Begins to write to `target` with what was buffered. `unbuffered` records are lost besides that if it can't be locked.
     fn start_writing(&self, state: &mut State, target: Target, unbuffered: u64) -> bool {
         let path = target.path().to_path_buf();
-        let target = match self.locked(target) {
+        let target = match self.locked(state, target) {
             Ok(target) => Arc::new(target),
             Err(error) => return self.give_up(state, error, path, unbuffered),
         };
@@ -203,8 +203,13 @@ impl Recorder {
         });
     }
 
-    fn locked(&self, target: Target) -> Result<Target, WriteError> {
+    fn locked(&self, state: &State, target: Target) -> Result<Target, WriteError> {
         let Some(owner) = &self.config.exclusive_owner else { return Ok(target) };
+        let path = FileLock::path_for(target.path());
+        // Going on in the file that it has already, a recorder must not be kept out by itself.
+        if let Some(lock) = state.target.as_ref().and_then(|own| own.take_lock(&path)) {
+            return Ok(target.locked(lock));
+        }
         match FileLock::acquire(target.path(), owner) {
             Ok(lock) => Ok(target.locked(lock)),
             Err(LockError::Held { owner }) => Err(WriteError::Locked { owner }),
@@ -215,6 +220,9 @@ impl Recorder {
     /// Ends recording before there is anything to write to. `unbuffered` records are lost besides those that wait.
     fn give_up(&self, state: &mut State, error: WriteError, path: PathBuf, unbuffered: u64) -> bool {
         let buffered = std::mem::take(&mut state.buffered).len() as u64;
+        if let Some(target) = state.target.take() {
+            target.unlock();
+        }
         self.writer.fail(error, Some(path), buffered + unbuffered);
         false
     }
@@ -231,13 +239,14 @@ impl Recorder {
         self.start_writing(&mut state, Target::existing(path), 0)
     }
 
-    /// Takes no more events. What was recorded is still written.
-    pub fn dispose(&self) {
+    /// Takes no more events. What was recorded is still written; `done` is called when it is, and the file is let go of.
+    pub fn dispose(&self, done: impl FnOnce() + Send + 'static) {
         let mut state = self.lock();
         state.disposed = true;
         state.buffered = Vec::new();
         state.target = None;
-        self.writer.close();
+        drop(state);
+        self.writer.close(Box::new(done));
     }
 
     /// Whether events are taken.
@@ -449,16 +458,39 @@ mod tests {
         assert_eq!((failure.error.code(), second.is_active()), ("ESESSIONLOCKED", false));
         assert!(!record(&second, "content", "2"));
 
-        first.dispose();
-        let (sender, flushed) = mpsc::channel();
-        first.writer().flush(Box::new(move |result| sender.send(result).unwrap()));
-        flushed.recv().unwrap().unwrap();
+        let (sender, disposed) = mpsc::channel();
+        first.dispose(move || sender.send(()).unwrap());
+        disposed.recv().unwrap();
         let (third, _none) = exclusive("third");
         assert!(third.resume(path.clone(), 2.0));
         assert!(record(&third, "content", "3"));
         drain(&third);
         assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 3);
         drop((first, second, third));
+    }
+
+    /// The lock once outlived `dispose` for as long as the writer had the batch in hand.
+    #[test]
+    fn a_disposed_recorder_has_let_go_of_its_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s.jsonl");
+        std::fs::write(&path, "").unwrap();
+        for round in 0..200 {
+            let config = RecorderConfig {
+                chats_dir: directory.path().to_path_buf(),
+                short_id: Vec::new(),
+                durability: if round % 10 == 0 { Durability::Fsync } else { Durability::Os },
+                exclusive_owner: Some(round.to_string()),
+            };
+            let recorder = Recorder::new(config, b"{}", NOON, |_| {});
+            assert!(recorder.resume(path.clone(), 1.0), "round {round}");
+            assert!(recorder.resume(path.clone(), 1.0), "a recorder is not kept out by itself");
+            (0..round % 7).for_each(|_| assert!(record(&recorder, "content", "1")));
+            let (sender, disposed) = mpsc::channel();
+            recorder.dispose(move || sender.send(()).unwrap());
+            disposed.recv().unwrap();
+            assert!(!FileLock::path_for(&path).exists(), "round {round}");
+        }
     }
 
     #[test]
@@ -470,7 +502,7 @@ mod tests {
         record(&recorder, "early", "1");
         recorder.resume(path.clone(), 41.0);
         record(&recorder, "late", "2");
-        recorder.dispose();
+        recorder.dispose(|| {});
         assert!(!record(&recorder, "content", "3"));
         drain(&recorder);
         let content = std::fs::read_to_string(path).unwrap();
