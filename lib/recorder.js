@@ -113,17 +113,23 @@ class SessionRecordingService {
     this.enqueue('directories_changed', { directories })
   }
 
-  flush() {
-    // Flushes of one turn are one: what was enqueued before the last of them was so before it is asked for.
-    this.#flushing ??= Promise.resolve().then(() => this.#flush())
-    return this.#flushing.then()
+  async flush() {
+    const queued = this.#native.unflushed()
+    if (queued === null) return this.#warn()
+    const failure = await this.#flushThisTurn()
+    if (failure && !failure.isEnvironmental && queued > failure.kept) throw writeError(failure)
   }
 
-  async #flush() {
-    this.#flushing = undefined
-    const failure = await this.#native.flush()
-    this.#warn()
-    if (failure) throw writeError(parse(failure))
+  /** The flushes of one turn wait together, for what was queued before the last of them. Resolves to the failure, if there is one. */
+  #flushThisTurn() {
+    this.#flushing ??= Promise.resolve().then(async () => {
+      this.#flushing = undefined
+      await this.#native.flush()
+      this.#warn()
+      const failure = this.#native.failure()
+      return failure && parse(failure)
+    })
+    return this.#flushing
   }
 
   isActive() {

@@ -128,6 +128,8 @@ pub struct WriteFailure {
     pub path: Option<PathBuf>,
     /// How many queued lines are not in the file.
     pub dropped: u64,
+    /// How many are, as durably as was promised.
+    pub kept: u64,
 }
 
 impl WriteFailure {
@@ -256,9 +258,10 @@ impl Writer {
         closes.into_iter().for_each(|done| done());
     }
 
-    /// Whether a flush would have nothing to wait for.
-    pub fn is_flushed(&self) -> bool {
-        lock(&self.shared.state).is_flushed(self.shared.durability)
+    /// How many lines were queued since the beginning, if a flush would have something to wait for.
+    pub fn unflushed(&self) -> Option<u64> {
+        let state = lock(&self.shared.state);
+        (!state.is_flushed(self.shared.durability)).then_some(state.queued)
     }
 
     /// Lines and bytes that are not in the file yet.
@@ -440,11 +443,11 @@ impl Shared {
         if std::mem::replace(&mut state.failed, true) {
             return;
         }
-        let failure = WriteFailure { error, path, dropped: state.pending_lines + unqueued };
+        let kept = if self.durability == Durability::Fsync { state.synced } else { state.written };
+        let failure = WriteFailure { error, path, dropped: state.pending_lines + unqueued, kept };
         state.queue = VecDeque::new();
         state.spare = Vec::new();
         (state.pending_lines, state.pending_bytes) = (0, 0);
-        let kept = if self.durability == Durability::Fsync { state.synced } else { state.written };
         let (reached, lost): (Vec<_>, Vec<_>) =
             std::mem::take(&mut state.flushes).into_iter().partition(|(ticket, _)| *ticket <= kept);
         if let Some(target) = state.last_target.take() {

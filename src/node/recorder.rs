@@ -1,12 +1,12 @@
 //! `SessionRecordingService`: a recorder, and what of it must happen on the JavaScript thread.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use napi::bindgen_prelude::{Function, Object, Result, Utf16String};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
-use napi::{Env, Status};
+use napi::{Env, JsDeferred, Status};
 use napi_derive::napi;
 
 use super::text::JsText;
@@ -92,7 +92,8 @@ pub struct NativeRecorderConfig {
 #[napi]
 pub struct NativeRecorder {
     recorder: Recorder,
-    failure: Arc<Mutex<Option<WriteFailure>>>,
+    failure: Arc<OnceLock<WriteFailure>>,
+    told: bool,
 }
 
 /// The types that are recorded most, by number: their names need not cross over.
@@ -110,7 +111,7 @@ impl NativeRecorder {
     /// A recorder of `group` that has touched nothing yet.
     #[napi(constructor, catch_unwind)]
     pub fn new(group: &RecorderGroup, config: NativeRecorderConfig) -> Self {
-        let failure = Arc::new(Mutex::new(None));
+        let failure = Arc::new(OnceLock::new());
         let (slot, on_failure, id) = (failure.clone(), group.on_failure.clone(), config.id);
         let durability = if config.fsync { Durability::Fsync } else { Durability::Os };
         let recorder_config = RecorderConfig {
@@ -120,12 +121,12 @@ impl NativeRecorder {
             exclusive_owner: config.exclusive_owner,
         };
         let tell = move |failure: &WriteFailure| {
-            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure.clone());
+            let _ = slot.set(failure.clone());
             let _ = on_failure.call(id, ThreadsafeFunctionCallMode::NonBlocking);
         };
         let recorder = Recorder::new(recorder_config, config.start_payload.as_bytes(), config.now, tell);
         group.writers.add(recorder.writer().shared());
-        NativeRecorder { recorder, failure }
+        NativeRecorder { recorder, failure, told: false }
     }
 
     /// Records an event of a known type, given by its number. False if the recorder is inactive.
@@ -144,20 +145,18 @@ impl NativeRecorder {
         self.recorder.record(Record { type_json, milliseconds: now, is_content: false, payload })
     }
 
-    /// Resolves when all that was recorded is in the file: with nothing, or with the failure as JSON text. `null` if
-    /// that is so already.
-    #[napi(catch_unwind, ts_return_type = "Promise<string | null> | null")]
-    pub fn flush<'env>(&self, env: &'env Env) -> Result<Option<Object<'env>>> {
-        if self.recorder.writer().is_flushed() {
-            return Ok(None);
-        }
-        type Resolver = Box<dyn FnOnce(Env) -> Result<Option<String>> + Send>;
-        let (deferred, promise) = env.create_deferred::<Option<String>, Resolver>()?;
-        self.recorder.writer().flush(Box::new(move |flushed| {
-            let failure = flushed.err().map(|failure| failure_json(&failure));
-            deferred.resolve(Box::new(move |_| Ok(failure)));
-        }));
-        Ok(Some(promise))
+    /// How many records were queued so far, if there is anything for a flush to wait for.
+    #[napi(catch_unwind)]
+    pub fn unflushed(&self) -> Option<f64> {
+        self.recorder.writer().unflushed().map(|queued| queued as f64)
+    }
+
+    /// Resolves when all that was recorded is in the file, or when it never will be: see [`failure`](Self::failure).
+    #[napi(catch_unwind, ts_return_type = "Promise<void>")]
+    pub fn flush<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
+        let (deferred, promise) = deferred(env)?;
+        self.recorder.writer().flush(Box::new(move |_| deferred.resolve(Box::new(|_| Ok(())))));
+        Ok(promise)
     }
 
     /// Goes on with the session in `path`. False if that can't be done.
@@ -169,8 +168,7 @@ impl NativeRecorder {
     /// Takes no more events. Resolves when all is written and the file is let go of.
     #[napi(catch_unwind, ts_return_type = "Promise<void>")]
     pub fn dispose<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
-        type Resolver = Box<dyn FnOnce(Env) -> Result<()> + Send>;
-        let (deferred, promise) = env.create_deferred::<(), Resolver>()?;
+        let (deferred, promise) = deferred(env)?;
         self.recorder.dispose(move || deferred.resolve(Box::new(|_| Ok(()))));
         Ok(promise)
     }
@@ -199,12 +197,26 @@ impl NativeRecorder {
         self.recorder.pending().1 as f64
     }
 
-    /// The failure as JSON text, to whoever asks first.
+    /// The failure that ended the recording, as JSON text.
     #[napi(catch_unwind)]
-    pub fn take_failure(&self) -> Option<String> {
-        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
-        failure.map(|failure| failure_json(&failure))
+    pub fn failure(&self) -> Option<String> {
+        self.failure.get().map(failure_json)
     }
+
+    /// The same, to whoever asks first.
+    #[napi(catch_unwind)]
+    pub fn take_failure(&mut self) -> Option<String> {
+        let failure = self.failure().filter(|_| !self.told);
+        self.told |= failure.is_some();
+        failure
+    }
+}
+
+type Resolver = Box<dyn FnOnce(Env) -> Result<()> + Send>;
+
+/// A promise of nothing, that any thread can resolve.
+fn deferred(env: &Env) -> Result<(JsDeferred<(), Resolver>, Object<'_>)> {
+    env.create_deferred()
 }
 
 fn failure_json(failure: &WriteFailure) -> String {
@@ -220,6 +232,8 @@ fn failure_json(failure: &WriteFailure) -> String {
         "message": failure.error.to_string(),
         "path": path.map(|path| path.to_string_lossy()),
         "dropped": failure.dropped,
+        "kept": failure.kept,
+        "isEnvironmental": failure.is_environmental(),
         "owner": owner,
     })
     .to_string()

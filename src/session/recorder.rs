@@ -81,6 +81,13 @@ pub struct Record<'a, P> {
     pub payload: Option<P>,
 }
 
+impl<P: Payload> Record<'_, P> {
+    /// About how many bytes its line has.
+    fn size(&self) -> usize {
+        ENVELOPE_BYTES + self.type_json.len() + self.payload.as_ref().map_or(0, P::size)
+    }
+}
+
 /// JSON text that is not in memory of ours yet.
 pub trait Payload {
     /// Why it could not be had.
@@ -128,17 +135,11 @@ impl Recorder {
         if state.disposed || self.writer.has_failed() {
             return Ok(false);
         }
-        if state.target.is_none() {
-            if !record.is_content {
-                self.buffer(&mut state, record, false)?;
-                return Ok(true);
-            }
-            state.clock.print(record.milliseconds);
-            if !self.materialise(&mut state) {
-                return Ok(false);
-            }
+        match (&state.target, record.is_content) {
+            (Some(_), _) => self.push(&mut state, record),
+            (None, true) => self.materialise(&mut state, record),
+            (None, false) => self.buffer(&mut state, record, false).map(|()| true),
         }
-        self.push(&mut state, record)
     }
 
     fn buffer<P: Payload>(
@@ -147,7 +148,7 @@ impl Recorder {
         record: Record<'_, P>,
         is_session_start: bool,
     ) -> Result<(), P::Error> {
-        let mut rest = Vec::with_capacity(ENVELOPE_BYTES + record.payload.as_ref().map_or(0, P::size));
+        let mut rest = Vec::with_capacity(record.size());
         append_rest(&mut rest, record, &mut state.clock)?;
         state.buffered.push(Buffered { is_session_start, rest });
         Ok(())
@@ -156,9 +157,8 @@ impl Recorder {
     fn push<P: Payload>(&self, state: &mut State, record: Record<'_, P>) -> Result<bool, P::Error> {
         let State { seq, target, clock, .. } = state;
         let Some(target) = target else { return Ok(false) };
-        let size = ENVELOPE_BYTES + record.type_json.len() + record.payload.as_ref().map_or(0, P::size);
         let next = *seq + 1.0;
-        let pushed = self.writer.push(target, 1, size, |line| {
+        let pushed = self.writer.push(target, 1, record.size(), |line| {
             envelope::begin(line, next);
             append_rest(line, record, clock)
         })?;
@@ -166,41 +166,69 @@ impl Recorder {
         Ok(pushed)
     }
 
-    /// Makes the file and moves there what was buffered. The one moment of I/O on the caller's thread.
-    fn materialise(&self, state: &mut State) -> bool {
-        match create_session_file(&self.config, &state.clock.printed) {
-            Ok(target) => self.start_writing(state, target, 1),
-            Err((error, path)) => self.give_up(state, error.into(), path, 1),
+    /// Makes the file and writes there what was buffered and then `record`. The one moment of I/O on the caller's thread.
+    fn materialise<P: Payload>(&self, state: &mut State, record: Record<'_, P>) -> Result<bool, P::Error> {
+        match create_session_file(&self.config, state.clock.print(record.milliseconds)) {
+            Ok(target) => self.start_writing(state, target, Some(record)),
+            Err((error, path)) => Ok(self.give_up(state, error.into(), path, 1)),
         }
     }
 
-    /// Begins to write to `target` with what was buffered. `unbuffered` records are lost besides that if it can't be locked.
-    fn start_writing(&self, state: &mut State, target: Target, unbuffered: u64) -> bool {
+    /// Begins to write to `target`: what was buffered, and then `record`.
+    fn start_writing<P: Payload>(
+        &self,
+        state: &mut State,
+        target: Target,
+        record: Option<Record<'_, P>>,
+    ) -> Result<bool, P::Error> {
         let path = target.path().to_path_buf();
         let target = match self.locked(state, target) {
             Ok(target) => Arc::new(target),
-            Err(error) => return self.give_up(state, error, path, unbuffered),
+            Err(error) => return Ok(self.give_up(state, error, path, u64::from(record.is_some()))),
         };
-        self.push_buffered(state, &target);
-        (state.target, state.path) = (Some(target), Some(path));
-        true
+        (state.target, state.path) = (Some(target.clone()), Some(path));
+        let buffered = std::mem::take(&mut state.buffered);
+        self.push_together(state, &target, &buffered, record)
     }
 
     /// All at once: if the file is not there after all, all of them count as dropped.
-    fn push_buffered(&self, state: &mut State, target: &Arc<Target>) {
-        let buffered = std::mem::take(&mut state.buffered);
-        if buffered.is_empty() {
-            return;
+    fn push_together<P: Payload>(
+        &self,
+        state: &mut State,
+        target: &Arc<Target>,
+        buffered: &[Buffered],
+        record: Option<Record<'_, P>>,
+    ) -> Result<bool, P::Error> {
+        let lines = buffered.len() as u64 + u64::from(record.is_some());
+        if lines == 0 {
+            return Ok(true);
         }
-        let size = buffered.iter().map(|buffered| ENVELOPE_BYTES + buffered.rest.len()).sum();
-        let Ok(_) = self.writer.push(target, buffered.len() as u64, size, |lines| {
+        let own_size = record.as_ref().map_or(0, Record::size);
+        let size = buffered.iter().map(|buffered| ENVELOPE_BYTES + buffered.rest.len()).sum::<usize>() + own_size;
+        let State { seq, clock, .. } = state;
+        let mut next = *seq;
+        let pushed = self.writer.push(target, lines, size, |text| {
             for buffered in buffered {
-                state.seq += 1.0;
-                envelope::begin(lines, state.seq);
-                lines.extend_from_slice(&buffered.rest);
+                next += 1.0;
+                envelope::begin(text, next);
+                text.extend_from_slice(&buffered.rest);
             }
-            Ok::<(), std::convert::Infallible>(())
+            let Some(record) = record else { return Ok(()) };
+            next += 1.0;
+            envelope::begin(text, next);
+            append_rest(text, record, clock)
         });
+        match pushed {
+            Ok(pushed) => {
+                state.seq = next;
+                Ok(pushed)
+            }
+            // The record can't be had; what was buffered before it is not to go with it.
+            Err(refused) => {
+                let Ok(_) = self.push_together::<&[u8]>(state, target, buffered, None);
+                Err(refused)
+            }
+        }
     }
 
     fn locked(&self, state: &State, target: Target) -> Result<Target, WriteError> {
@@ -236,7 +264,8 @@ impl Recorder {
         }
         state.buffered.retain(|buffered| !buffered.is_session_start);
         state.seq = last_seq;
-        self.start_writing(&mut state, Target::existing(path), 0)
+        let Ok(resumed) = self.start_writing::<&[u8]>(&mut state, Target::existing(path), None);
+        resumed
     }
 
     /// Takes no more events. What was recorded is still written; `done` is called when it is, and the file is let go of.
