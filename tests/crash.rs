@@ -259,8 +259,13 @@ fn three_lives(context: &str, fsync: bool, mut end: impl FnMut(u64, &Orders<'_>)
         let Some(path) = session_file(directory.path()) else { continue };
         let found = check(&path, context);
         acked_ranges.iter().for_each(|range| check_acknowledged(&found, range.clone(), context));
-        // A file without a session_start is one that the next life can't go on with.
-        state = (found.last_seq > 0.0).then_some((path, found.last_seq));
+        // A file that ended before its session_start was whole holds nothing that was acknowledged, and the next life can't go on
+        // with it. It goes, lest the harness look at it instead of the next life's own.
+        if found.last_seq > 0.0 {
+            state = Some((path, found.last_seq));
+        } else {
+            std::fs::remove_file(path).unwrap();
+        }
     }
 }
 
