@@ -290,6 +290,17 @@ fn a_process_that_ends_at_any_step_loses_nothing_acknowledged() {
     assert_eq!(ended_at.len(), POINTS.len(), "ended only at {ended_at:?}");
 }
 
+/// Leaves an empty file. The harness once took it for that of the next life, and missed there what was acknowledged.
+#[test]
+fn a_life_after_one_that_ended_before_its_first_line_loses_nothing_acknowledged() {
+    for lives in [1, 2] {
+        three_lives(&format!("{lives} lives without a line"), lives == 1, |life, orders| {
+            let point = (life < lives).then_some(("recorder::after_create", 1));
+            run(&Orders { point, ..*orders })
+        });
+    }
+}
+
 #[test]
 fn a_process_that_is_killed_at_any_moment_loses_nothing_acknowledged() {
     let mut random = 0x2545_f491_4f6c_dd1d_u64;
