@@ -41,10 +41,10 @@ const node = (...args: string[]): Promise<string> => succeed(process.execPath, a
 
 describe('the tarball', () => {
   test('of the root package holds what the allow-list names and nothing else', async () => {
-    const library = (await readdir(join(ROOT, 'lib'), { recursive: true })).filter((name) => name.endsWith('.js'));
+    const facade = (await readdir(join(ROOT, 'lib'), { recursive: true })).filter((name) => name.endsWith('.js'));
     const expected = [
       'CHANGELOG.md', 'LICENSE', 'README.md', 'binding.js', 'index.d.mts', 'index.d.ts', 'index.js', 'index.mjs',
-      'package.json', ...library.map((name) => `lib/${name.replaceAll('\\', '/')}`),
+      'package.json', ...facade.map((name) => `lib/${name.replaceAll('\\', '/')}`),
     ];
     expect(release.workTree.files.map(({ path }) => path).sort()).toEqual(expected.sort());
   });
