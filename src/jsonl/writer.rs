@@ -83,14 +83,14 @@ impl Target {
 }
 
 #[cfg(unix)]
-fn sync_directory(directory: &Path) -> Result<(), OsError> {
+pub(crate) fn sync_directory(directory: &Path) -> Result<(), OsError> {
     let handle = std::fs::File::open(directory).map_err(|error| OsError::new(&error, "open", Some(directory)))?;
     handle.sync_all().map_err(|error| OsError::new(&error, "fsync", None))
 }
 
 /// Windows syncs directory entries with the file.
 #[cfg(not(unix))]
-fn sync_directory(_: &Path) -> Result<(), OsError> {
+pub(crate) fn sync_directory(_: &Path) -> Result<(), OsError> {
     Ok(())
 }
 

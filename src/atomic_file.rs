@@ -1,0 +1,88 @@
+//! Files that come into being whole: written under another name, then renamed. A crash leaves the old file or the
+//! new one, and at worst a file of a name that no reader takes for anything.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use crate::jsonl::writer::{Durability, sync_directory};
+use crate::os_error::OsError;
+
+/// Writes `bytes` to `path`, in place of what may be there. Directories that are missing are made.
+///
+/// With [`Durability::Fsync`] the bytes and the name are on stable storage when it returns.
+pub fn write(path: &Path, bytes: &[u8], durability: Durability) -> Result<(), OsError> {
+    let failed = |syscall| move |error: io::Error| OsError::new(&error, syscall, Some(path));
+    let directory = parent(path);
+    let made = missing_directories(directory);
+    fs::create_dir_all(directory).map_err(failed("mkdir"))?;
+    let mut file = builder().tempfile_in(directory).map_err(failed("open"))?;
+    file.write_all(bytes).map_err(failed("write"))?;
+    if durability == Durability::Fsync {
+        file.as_file().sync_all().map_err(failed("fsync"))?;
+    }
+    failpoint!("atomic_file::before_rename");
+    file.persist(path).map_err(|refused| failed("rename")(refused.error))?;
+    if durability == Durability::Fsync {
+        sync_directory(directory)?;
+        made.iter().try_for_each(|made| sync_directory(parent(made)))?;
+    }
+    Ok(())
+}
+
+/// The directory in which `path` is.
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// `directory` and those above it that are not there yet: they are new entries in the ones above.
+fn missing_directories(directory: &Path) -> Vec<&Path> {
+    directory.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists()).collect()
+}
+
+fn builder() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".new-").suffix(".tmp");
+    #[cfg(unix)]
+    // As any file that a program makes: the umask decides who may read it.
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_and_nothing_else_is_left() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("a/b/c");
+        for (bytes, durability) in [(&b"first"[..], Durability::Os), (b"", Durability::Fsync)] {
+            write(&path, bytes, durability).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), bytes);
+        }
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn others_may_read_it_as_any_file() {
+        use std::os::unix::fs::PermissionsExt;
+        let root = tempfile::tempdir().unwrap();
+        write(&root.path().join("atomic"), b"", Durability::Os).unwrap();
+        fs::write(root.path().join("plain"), b"").unwrap();
+        let mode = |name| fs::metadata(root.path().join(name)).unwrap().permissions().mode();
+        assert_eq!(mode("atomic"), mode("plain"));
+    }
+
+    #[test]
+    fn a_failure_leaves_what_was_there() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("taken");
+        fs::create_dir_all(path.join("inner")).unwrap();
+        let error = write(&path, b"x", Durability::Os).unwrap_err();
+        assert_eq!(error.syscall, "rename");
+        assert!(path.join("inner").is_dir());
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,85 @@
+//! SHA-256, written as lower-case hex, so that `sha256sum` can check every hash that this crate stores.
+
+use sha2::{Digest as _, Sha256};
+
+/// How many hex digits a hash has.
+pub const HEX_BYTES: usize = 64;
+
+/// A hash as it is stored: lower-case hex digits.
+pub type HexHash = [u8; HEX_BYTES];
+
+/// A hash as bytes.
+pub type Hash = [u8; 32];
+
+/// The hash of `parts`, one behind the other.
+#[inline]
+pub fn sha256<const PARTS: usize>(parts: [&[u8]; PARTS]) -> Hash {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update(part);
+    }
+    hasher.finalize().into()
+}
+
+/// The hash of `parts`, one behind the other, in hex.
+#[inline]
+pub fn sha256_hex<const PARTS: usize>(parts: [&[u8]; PARTS]) -> HexHash {
+    to_hex(&sha256(parts))
+}
+
+/// A hash in hex.
+#[inline]
+pub fn to_hex(hash: &Hash) -> HexHash {
+    let mut digits = [0; HEX_BYTES];
+    // It fails only for a target that is too short.
+    let _ = base16ct::lower::encode(hash, &mut digits);
+    digits
+}
+
+/// The hash that 64 lower-case hex digits stand for. None for anything else.
+pub fn from_hex(digits: &[u8]) -> Option<Hash> {
+    let mut hash = Hash::default();
+    let found = base16ct::lower::decode(digits, &mut hash).ok()?;
+    (found.len() == hash.len()).then_some(hash)
+}
+
+/// The digits of a hash as text.
+pub fn as_text(hash: &HexHash) -> &str {
+    std::str::from_utf8(hash).unwrap_or_default()
+}
+
+/// Whether a text is that of a stored hash.
+pub fn is_hex_hash(text: &str) -> bool {
+    text.len() == HEX_BYTES && is_lower_hex(text.as_bytes())
+}
+
+/// Whether there are only lower-case hex digits.
+#[inline]
+pub fn is_lower_hex(text: &[u8]) -> bool {
+    // Without a branch a byte, so that the compiler makes vector instructions of it.
+    text.iter().fold(true, |all, byte| all & (byte.is_ascii_digit() | matches!(byte, b'a'..=b'f')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_are_those_of_sha256sum() {
+        let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(as_text(&sha256_hex([b""])), empty);
+        assert_eq!(as_text(&sha256_hex([b"a", b"", b"bc"])), abc);
+        assert_eq!(from_hex(abc.as_bytes()), Some(sha256([b"abc"])));
+    }
+
+    #[test]
+    fn only_64_lower_case_digits_are_a_hash() {
+        let digits = "0123456789abcdef".repeat(4);
+        assert!(is_hex_hash(&digits));
+        for other in [&digits[1..], &format!("{digits}0"), &digits.to_uppercase(), &digits.replace('0', "g"), ""] {
+            assert!(!is_hex_hash(other), "{other}");
+            assert_eq!(from_hex(other.as_bytes()), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The blob store: bytes under the name of their hash, `blobs/<first 2 hex>/<64 hex>`.
+//!
+//! A blob comes into being whole, under its name, by a rename. To put one twice is to put it once.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use super::error::{ErrorCode, RunError, quoted};
+use crate::atomic_file;
+use crate::hash::{HexHash, as_text, is_hex_hash, sha256_hex, to_hex};
+use crate::jsonl::writer::Durability;
+use crate::os_error::OsError;
+
+/// How much of a blob is in memory while it is hashed.
+const BLOCK_BYTES: usize = 64 << 10;
+
+/// The blobs of a run.
+#[derive(Clone, Debug)]
+pub struct BlobStore {
+    root: PathBuf,
+}
+
+impl BlobStore {
+    /// The store in the directory `root`, which is made with the first blob.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        BlobStore { root: root.into() }
+    }
+
+    /// Where the blob of a hash is, if it is there. None for what is no hash: the name of a file never comes from elsewhere.
+    pub fn path_of(&self, hash: &str) -> Option<PathBuf> {
+        is_hex_hash(hash).then(|| self.root.join(&hash[..2]).join(hash))
+    }
+
+    /// Stores `bytes` and returns their hash. What is in the store already is not written again, unless it is damaged.
+    pub fn put(&self, bytes: &[u8], durability: Durability) -> Result<HexHash, RunError> {
+        let hash = sha256_hex([bytes]);
+        let name = as_text(&hash);
+        let path = self.root.join(&name[..2]).join(name);
+        if !holds(&path, bytes) {
+            atomic_file::write(&path, bytes, durability)?;
+        }
+        Ok(hash)
+    }
+
+    /// Opens a blob for reading; its size too. Whether its bytes have the hash is not known yet.
+    pub fn open(&self, hash: &str) -> Result<(File, u64), RunError> {
+        let path = self.path_of(hash).ok_or_else(|| missing(hash, "that is not the name of a blob"))?;
+        // Looked at before it is opened: to open a pipe would wait for someone who writes.
+        match fs::metadata(&path) {
+            Ok(metadata) if metadata.is_file() => Ok((super::log::open(&path)?, metadata.len())),
+            Ok(_) => Err(missing(hash, "what has its name is not a file")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(missing(hash, "it is not in the store")),
+            Err(error) => Err(OsError::new(&error, "open", Some(&path)).into()),
+        }
+    }
+
+    /// Checks that a blob's bytes have its hash, whatever its size; returns how many there are.
+    pub fn verify(&self, hash: &str) -> Result<u64, RunError> {
+        let (mut file, _) = self.open(hash)?;
+        let mut hasher = Sha256::new();
+        let mut block = vec![0; BLOCK_BYTES];
+        let mut size = 0;
+        loop {
+            let count = read_some(&mut file, &mut block)?;
+            if count == 0 {
+                break;
+            }
+            hasher.update(&block[..count]);
+            size += count as u64;
+        }
+        check_hash(hash, &to_hex(&hasher.finalize().into()))?;
+        Ok(size)
+    }
+
+    /// The bytes of a blob, checked against its hash. More than `limit` are refused.
+    pub fn read(&self, hash: &str, limit: u64) -> Result<Vec<u8>, RunError> {
+        let (file, size) = self.open(hash)?;
+        let mut bytes = Vec::new();
+        if size <= limit {
+            file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| OsError::new(&error, "read", None))?;
+        }
+        if size > limit || bytes.len() as u64 > limit {
+            let message = format!("The blob {hash} is larger than {limit} bytes, too large to be normalised");
+            return Err(RunError::new(ErrorCode::TooLarge, message).compared(limit.to_string(), size.to_string()));
+        }
+        check_hash(hash, &sha256_hex([&bytes]))?;
+        Ok(bytes)
+    }
+}
+
+fn check_hash(expected: &str, found: &HexHash) -> Result<(), RunError> {
+    if expected.as_bytes() == found {
+        return Ok(());
+    }
+    let message = format!("The blob {expected} was changed after it was stored: its bytes have another hash");
+    Err(RunError::new(ErrorCode::BlobCorrupt, message).compared(expected, as_text(found)))
+}
+
+fn missing(hash: &str, why: &str) -> RunError {
+    RunError::new(ErrorCode::BlobMissing, format!("There is no blob '{}': {why}", quoted(hash)))
+        .compared(hash, "no such blob")
+}
+
+fn read_some(file: &mut File, block: &mut [u8]) -> Result<usize, RunError> {
+    loop {
+        match file.read(block) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => return Ok(read.map_err(|error| OsError::new(&error, "read", None))?),
+        }
+    }
+}
+
+/// Whether a file with exactly these bytes is there.
+fn holds(path: &Path, bytes: &[u8]) -> bool {
+    let same_size = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == bytes.len() as u64);
+    same_size && fs::read(path).is_ok_and(|found| found == bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn store() -> (tempfile::TempDir, BlobStore) {
+        let root = tempfile::tempdir().unwrap();
+        let store = BlobStore::new(root.path().join("blobs"));
+        (root, store)
+    }
+
+    fn put(store: &BlobStore, bytes: &[u8]) -> String {
+        as_text(&store.put(bytes, Durability::Os).unwrap()).to_owned()
+    }
+
+    #[test]
+    fn a_blob_lies_under_its_hash() {
+        let (root, store) = store();
+        let hash = put(&store, b"abc");
+        assert_eq!(hash, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_eq!(fs::read(root.path().join("blobs/ba").join(&hash)).unwrap(), b"abc");
+        assert_eq!(store.verify(&hash), Ok(3));
+        assert_eq!(store.read(&hash, 3).unwrap(), b"abc");
+        assert_eq!(store.read(&hash, 2).unwrap_err().code, ErrorCode::TooLarge);
+    }
+
+    #[test]
+    fn to_put_twice_is_to_put_once_and_heals() {
+        let (_root, store) = store();
+        let hash = put(&store, b"abc");
+        let path = store.path_of(&hash).unwrap();
+        let written = fs::metadata(&path).unwrap().modified().unwrap();
+        put(&store, b"abc");
+        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), written);
+        for damaged in [&b"abd"[..], b"ab"] {
+            fs::write(&path, damaged).unwrap();
+            put(&store, b"abc");
+            assert_eq!(store.verify(&hash), Ok(3));
+        }
+    }
+
+    #[test]
+    fn a_large_blob_is_hashed_block_by_block() {
+        let (_root, store) = store();
+        let bytes: Vec<u8> = (0..3 * BLOCK_BYTES + 7).map(|n| (n % 251) as u8).collect();
+        let hash = put(&store, &bytes);
+        assert_eq!(store.verify(&hash), Ok(bytes.len() as u64));
+        let path = store.path_of(&hash).unwrap();
+        let mut damaged = bytes.clone();
+        damaged[2 * BLOCK_BYTES + 1] ^= 1;
+        fs::write(&path, damaged).unwrap();
+        let error = store.verify(&hash).unwrap_err();
+        assert_eq!((error.code, error.expected.as_deref()), (ErrorCode::BlobCorrupt, Some(&hash[..])));
+        assert_eq!(store.read(&hash, 1 << 30).unwrap_err().code, ErrorCode::BlobCorrupt);
+    }
+
+    #[test]
+    fn what_is_not_there_is_missing_and_no_other_file_is_ever_opened() {
+        let (root, store) = store();
+        fs::write(root.path().join("secret"), b"x").unwrap();
+        let absent = "0".repeat(64);
+        let directory = store.path_of(&"1".repeat(64)).unwrap();
+        fs::create_dir_all(directory).unwrap();
+        for hash in ["", "../secret", &absent, &"A".repeat(64), &"1".repeat(64), "é"] {
+            assert_eq!(store.verify(hash).unwrap_err().code, ErrorCode::BlobMissing, "{hash}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_in_the_place_of_a_blob_holds_nobody_up() {
+        let (_root, store) = store();
+        let hash = put(&store, b"abc");
+        let path = store.path_of(&hash).unwrap();
+        fs::remove_file(&path).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        assert_eq!(store.verify(&hash).unwrap_err().code, ErrorCode::BlobMissing);
+    }
+}

@@ -1,0 +1,134 @@
+//! What caused an event, where nobody says (`run.md` section 3, "Parents").
+//!
+//! Only who records asks. So what is remembered here is no part of the state: a recorder feeds it every event from the
+//! first on.
+
+use super::model::Event;
+use super::payload::Payload;
+use super::state::State;
+use super::text::Text;
+
+/// Remembers when what happened.
+#[derive(Clone, Debug)]
+pub struct Causality {
+    nodes: Vec<NodeTimes>,
+    run_started: Option<u64>,
+    last_end: Option<u64>,
+}
+
+/// When what happened to a node; from [`joined`](Self::joined) on, in its last attempt.
+#[derive(Clone, Debug, Default)]
+struct NodeTimes {
+    /// It ended in a way that those that depend on it waited for.
+    settled: Option<u64>,
+    /// An attempt failed and there is to be another one.
+    retried: Option<u64>,
+    /// Its task began to wait for a worker, or did so again.
+    joined: Option<u64>,
+    assigned: Option<u64>,
+    accepted: Option<u64>,
+    started: Option<u64>,
+    tool_result: Option<u64>,
+    /// Calls without a result, with the times at which they were made, the latest last.
+    open_calls: Vec<(u32, u64)>,
+}
+
+impl Causality {
+    /// What is remembered before the first event of a run.
+    pub fn new(state: &State) -> Self {
+        Causality { nodes: vec![NodeTimes::default(); state.nodes().len()], run_started: None, last_end: None }
+    }
+
+    /// Remembers an event that the state has just taken.
+    pub fn observe(&mut self, state: &State, event: &Event<'_>) {
+        let time = event.time;
+        if matches!(event.payload, Payload::RunStarted { .. }) {
+            self.run_started = Some(time);
+        }
+        let node = event.node.as_ref().and_then(|node| state.dag().find(node));
+        let Some((node, times)) = node.and_then(|node| Some((node, self.nodes.get_mut(node as usize)?))) else {
+            return;
+        };
+        match &event.payload {
+            Payload::NodeScheduled { .. } => {
+                let NodeTimes { settled, retried, .. } = *times;
+                *times = NodeTimes { settled, retried, joined: Some(time), ..NodeTimes::default() };
+            }
+            Payload::TaskAssigned { .. } => times.assigned = Some(time),
+            Payload::TaskAccepted { .. } => times.accepted = Some(time),
+            Payload::TaskRejected { .. } => times.joined = Some(time),
+            Payload::NodeStarted { .. } => times.started = Some(time),
+            Payload::NodeFailed { will_retry: true, .. } => times.retried = Some(time),
+            Payload::NodeFailed { .. } => self.last_end = Some(time),
+            Payload::NodeCompleted { .. } | Payload::NodeSkipped { .. } => {
+                times.settled = Some(time);
+                self.last_end = Some(time);
+            }
+            Payload::ToolInvoked { call, .. } => {
+                times.open_calls.extend(find_call(state, node, call).map(|c| (c, time)))
+            }
+            Payload::ToolCompleted { call, .. }
+            | Payload::ToolFailed { call, .. }
+            | Payload::ToolTimedOut { call, .. } => {
+                let closed = find_call(state, node, call);
+                times.open_calls.retain(|&(open, _)| Some(open) != closed);
+                times.tool_result = Some(time);
+            }
+            _ => {}
+        }
+    }
+
+    /// The cause that the next event of a state has if nobody names one. `node` is the envelope's.
+    ///
+    /// None for RunCreated, which has none. Where the event that should have caused it does not exist, it is the event before.
+    pub fn parent_of(&self, state: &State, node: Option<u32>, payload: &Payload<'_>) -> Option<u64> {
+        let before = state.logical_time()?;
+        Some(self.named_cause(state, node, payload).unwrap_or(before))
+    }
+
+    fn named_cause(&self, state: &State, node: Option<u32>, payload: &Payload<'_>) -> Option<u64> {
+        match payload {
+            Payload::RunStarted { .. } => return Some(0),
+            Payload::RunCompleted { .. } | Payload::RunFailed { .. } => return self.last_end.or(self.run_started),
+            Payload::NodeSkipped { because, .. } => return because.or(self.run_started),
+            _ => {}
+        }
+        let node = node?;
+        let times = self.nodes.get(node as usize)?;
+        let open_call = |call: &Text<'_>| {
+            let call = find_call(state, node, call)?;
+            times.open_calls.iter().find(|(open, _)| *open == call).map(|&(_, time)| time)
+        };
+        match payload {
+            Payload::NodeScheduled { .. } => self.made_ready(state, node).or(self.run_started),
+            Payload::TaskAssigned { .. } => times.joined,
+            Payload::TaskAccepted { .. } | Payload::TaskRejected { .. } => times.assigned,
+            Payload::NodeStarted { .. } => times.accepted,
+            Payload::ToolInvoked { .. } => times.started,
+            Payload::ToolCompleted { call, .. }
+            | Payload::ToolFailed { call, .. }
+            | Payload::ToolTimedOut { call, .. } => open_call(call),
+            Payload::CapabilityCheck { .. } | Payload::PolicyDecision { .. } | Payload::BlobStored { .. } => {
+                times.open_calls.last().map(|&(_, time)| time).or(times.started)
+            }
+            Payload::NodeCompleted { .. } | Payload::NodeFailed { .. } => times.tool_result.or(times.started),
+            _ => None,
+        }
+    }
+
+    /// The latest of the events that made a node ready.
+    fn made_ready(&self, state: &State, node: u32) -> Option<u64> {
+        let dependencies = &state.dag().nodes()[node as usize].dependencies;
+        let settled = dependencies.iter().filter_map(|&dependency| self.nodes[dependency as usize].settled);
+        settled.max().max(self.nodes[node as usize].retried)
+    }
+}
+
+/// The call with this id on a node's last task.
+fn find_call(state: &State, node: u32, call: &Text<'_>) -> Option<u32> {
+    state.calls().find(state.nodes()[node as usize].task?, call)
+}
+
+#[cfg(test)]
+#[path = "causality_tests.rs"]
+mod tests;

@@ -1,0 +1,227 @@
+//! The chain: each line's hash covers the hash before, so that no stored byte, order or place can change unseen.
+//!
+//! A line is checked against the *stored* hash before it. Whether that one was right is the check of the line
+//! before, so lines can be checked in any order and on any thread.
+
+use super::error::{ErrorCode, RunError, event_id};
+use super::event::{Envelope, EventLine, SALT_DIGITS, Sealed, print_covered, print_rest};
+use crate::hash::{HEX_BYTES, HexHash, as_text, sha256_hex};
+
+/// What the first line is chained to.
+pub const GENESIS: HexHash = [b'0'; HEX_BYTES];
+
+/// What a check of one line found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Integrity {
+    /// Line and payload have the stored hashes.
+    Whole,
+    /// The line has its hash; the payload was redacted, so its hash can't be checked.
+    PayloadRedacted,
+}
+
+/// The hash of a payload: of the salt's 16 bytes and the payload's bytes as they stand in the line.
+#[inline]
+pub fn payload_hash(salt: &[u8; SALT_DIGITS], payload: &[u8]) -> HexHash {
+    let mut bytes = [0; SALT_DIGITS / 2];
+    // A salt that was read or made here has nothing but hex digits.
+    let _ = base16ct::lower::decode(salt, &mut bytes);
+    sha256_hex([&bytes, payload])
+}
+
+/// The hash of a line: of the hash before, `\n`, and the line from its `{` through `stateHash`'s closing quote.
+#[inline]
+pub fn line_hash(previous: &HexHash, covered: &[u8]) -> HexHash {
+    sha256_hex([previous, b"\n", covered])
+}
+
+/// Checks a line that follows one with the hash `previous`.
+#[inline]
+pub fn check(previous: &HexHash, event: &Sealed<'_>) -> Result<Integrity, RunError> {
+    let hash = line_hash(previous, event.covered);
+    if hash != *event.hash {
+        return Err(broken(event.time, "hash", "the event or its place in the log", &hash, event.hash));
+    }
+    let Some(salt) = event.salt else { return Ok(Integrity::PayloadRedacted) };
+    let hash = payload_hash(salt, event.payload);
+    if hash != *event.payload_hash {
+        return Err(broken(event.time, "payloadHash", "the event's payload", &hash, event.payload_hash));
+    }
+    Ok(Integrity::Whole)
+}
+
+#[cold]
+fn broken(time: u64, field: &str, what: &str, expected: &HexHash, found: &HexHash) -> RunError {
+    let message = format!("{} does not have its {field}: {what} was changed after it was recorded", event_id(time));
+    RunError::new(ErrorCode::ChainBroken, message).at(time).compared(as_text(expected), as_text(found))
+}
+
+/// The error for an event without a salt in a log whose events must have one.
+pub fn salt_missing(event: &EventLine<'_>) -> RunError {
+    let message = format!(
+        "{} has no salt. Only an event that the bundle's redactions.json lists may be without: its payload can't be trusted",
+        event.id()
+    );
+    RunError::new(ErrorCode::MissingField, message).at(event.time).compared("salt", "no salt")
+}
+
+/// 16 random bytes in hex, for a new line.
+pub fn random_salt() -> Result<[u8; SALT_DIGITS], RunError> {
+    let mut bytes = [0; SALT_DIGITS / 2];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        RunError::new(ErrorCode::SystemError, format!("The system gave no random bytes for an event's salt: {error}"))
+    })?;
+    let mut salt = [0; SALT_DIGITS];
+    let _ = base16ct::lower::encode(&bytes, &mut salt);
+    Ok(salt)
+}
+
+/// Appends the line of an event to `out`, with its `\n`, and returns its hash. `payload` is the text of a JSON object.
+pub fn seal(
+    out: &mut Vec<u8>,
+    previous: &HexHash,
+    envelope: &Envelope<'_>,
+    state_hash: &HexHash,
+    salt: &[u8; SALT_DIGITS],
+    payload: &[u8],
+) -> HexHash {
+    let start = out.len();
+    print_covered(out, envelope, &payload_hash(salt, payload), state_hash);
+    let hash = line_hash(previous, &out[start..]);
+    print_rest(out, &hash, Some(salt), payload);
+    hash
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::jsonl::lines::Lines;
+    use crate::jsonl::scan::Nesting;
+    use crate::run::trace::check_time;
+    use proptest::prelude::*;
+
+    /// A chained log of events that mean nothing, `padding` bytes of payload each.
+    pub fn log_of(count: u64, padding: usize) -> Vec<u8> {
+        let mut log = Vec::new();
+        let mut previous = GENESIS;
+        for time in 0..count {
+            let envelope = Envelope {
+                time,
+                ts: "2026-02-11T16:00:00.000Z",
+                kind: if time % 3 == 0 { "Error" } else { "BlobStored" },
+                node: (time % 2 == 0).then_some("n\u{e9}"),
+                parent: time.checked_sub(1),
+            };
+            let salt = *as_text(&sha256_hex([&time.to_le_bytes()])).as_bytes().first_chunk().unwrap();
+            let padding = "x".repeat(padding);
+            let payload = match time % 3 {
+                0 => format!(r#"{{"code":"{padding}","message":"","recoverable":true,"n":{time}}}"#),
+                _ => format!(r#"{{"blob":"b{padding}","size":1,"n":{time}}}"#),
+            };
+            previous = seal(&mut log, &previous, &envelope, &[b'0'; HEX_BYTES], &salt, payload.as_bytes());
+        }
+        log
+    }
+
+    /// The first error of a log, checked line by line, and the hash at its end.
+    fn verify(log: &[u8]) -> Result<HexHash, RunError> {
+        let (mut previous, mut next) = (GENESIS, 0);
+        for (_, line) in Lines::new(log) {
+            let line = std::str::from_utf8(line).map_err(|_| super::super::event::not_utf8(line))?;
+            let event = EventLine::parse(line, &mut Nesting::default())?;
+            check_time(Some(next), event.time)?;
+            if check(&previous, &event.sealed())? == Integrity::PayloadRedacted {
+                return Err(salt_missing(&event));
+            }
+            (previous, next) = (*event.hash, next + 1);
+        }
+        Ok(previous)
+    }
+
+    fn lines(log: &[u8]) -> Vec<Vec<u8>> {
+        log.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
+    }
+
+    #[test]
+    fn a_chain_can_be_recomputed_with_sha256sum() {
+        let log = log_of(2, 3);
+        let text = std::str::from_utf8(&log).unwrap();
+        let (first, second) = text.trim_end().split_once('\n').unwrap();
+        let upto = |line: &str| line[..line.find(r#","hash":"#).unwrap()].to_owned();
+        let hash = |line: &str| line.split(r#""hash":""#).nth(1).unwrap()[..64].to_owned();
+        let zeros = "0".repeat(64);
+        assert_eq!(hash(first), as_text(&sha256_hex([format!("{zeros}\n{}", upto(first)).as_bytes()])));
+        assert_eq!(hash(second), as_text(&sha256_hex([format!("{}\n{}", hash(first), upto(second)).as_bytes()])));
+        assert_eq!(
+            as_text(&payload_hash(b"000102030405060708090a0b0c0d0eff", b"{}")),
+            as_text(&sha256_hex([b"\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\xff{}"]))
+        );
+    }
+
+    #[test]
+    fn what_was_changed_is_named() {
+        let log = String::from_utf8(log_of(3, 3)).unwrap();
+        let code = |from: &str, to: &str| {
+            let changed = log.replacen(from, to, 1);
+            assert_ne!(log, changed);
+            verify(changed.as_bytes()).unwrap_err()
+        };
+        let envelope = code("\"time\":1,\"ts\":\"2026", "\"time\":1,\"ts\":\"2027");
+        assert_eq!((envelope.code, envelope.time), (ErrorCode::ChainBroken, Some(1)));
+        assert!(envelope.message.starts_with("evt_1 does not have its hash"), "{envelope}");
+        let payload = code("\"n\":2", "\"n\":3");
+        assert_eq!((payload.code, payload.time), (ErrorCode::ChainBroken, Some(2)));
+        assert!(payload.message.starts_with("evt_2 does not have its payloadHash"), "{payload}");
+        let found = log.split("\"payloadHash\":\"").nth(3).unwrap()[..64].to_owned();
+        assert_eq!(payload.found, Some(found));
+    }
+
+    #[test]
+    fn salts_are_random_hex() {
+        let (one, other) = (random_salt().unwrap(), random_salt().unwrap());
+        assert!(crate::hash::is_lower_hex(&one));
+        assert_ne!(one, other);
+    }
+
+    #[test]
+    fn any_flipped_bit_of_a_log_is_found() {
+        let log = log_of(3, 3);
+        for bit in 0..log.len() * 8 {
+            let mut damaged = log.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            // The end of a log is pinned by its head; without the last newline the last line is torn.
+            assert!(verify(&damaged).is_err() || bit / 8 == log.len() - 1, "bit {bit}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_dropped_repeated_swapped_or_inserted_is_found(
+            at in 0usize..7, other in 0usize..8, what in 0..4, foreign in 0usize..8,
+        ) {
+            let log = lines(&log_of(8, 3));
+            let mut damaged = log.clone();
+            match what {
+                0 => drop(damaged.remove(at)),
+                1 => damaged.insert(other, log[at].clone()),
+                2 => damaged.swap(at, other),
+                _ => damaged.insert(other, lines(&log_of(8, 4))[foreign].clone()),
+            }
+            prop_assume!(damaged != log);
+            prop_assert!(verify(&damaged.concat()).is_err());
+        }
+
+        #[test]
+        fn any_change_of_bytes_is_found(
+            at in any::<prop::sample::Index>(), cut in 0usize..20, insert in proptest::collection::vec(any::<u8>(), 0..20),
+        ) {
+            let log = log_of(6, 3);
+            let at = at.index(log.len());
+            let end = (at + cut).min(log.len());
+            let damaged = [&log[..at], &insert, &log[end..]].concat();
+            prop_assume!(damaged != log);
+            let head = verify(&log).unwrap();
+            // Whole lines cut from the end leave a log that is whole: only its head tells.
+            prop_assert!(verify(&damaged).map_or(true, |found| found != head || !damaged.ends_with(b"\n")));
+        }
+    }
+}

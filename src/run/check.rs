@@ -1,0 +1,139 @@
+//! What a verification found: counts for each thing that is verified, and the first failure of each.
+
+use super::error::RunError;
+
+/// What is verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Aspect {
+    /// Lines, their order, their hashes, and that the state allows each event.
+    Chain,
+    /// Workflow, graph and run belong together.
+    Dag,
+    /// Tasks were assigned as the scheduler decides.
+    Schedule,
+    /// The state after each event has the recorded hash.
+    StateHashes,
+    /// The outputs of tools have their hashes.
+    OutputHashes,
+}
+
+/// How a verification went.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Check {
+    /// How many were looked at, those that failed included.
+    pub checked: u64,
+    /// How many of these are not as they should be.
+    pub failed: u64,
+    /// How many could not be looked at.
+    pub unverifiable: u64,
+    /// The failure of the earliest event.
+    pub first_failure: Option<Failure>,
+}
+
+/// What is wrong with an event, and which place the event has in the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The logical time that this place demands, whatever the event's own is.
+    pub place: u64,
+    /// What is wrong.
+    pub error: RunError,
+}
+
+impl Check {
+    /// Whether something was checked, nothing failed and nothing was unverifiable.
+    pub fn holds(&self) -> bool {
+        self.checked > 0 && self.failed == 0 && self.unverifiable == 0
+    }
+
+    /// Counts one of those that were checked as not as it should be. Of two at the same place, the one that comes first stays.
+    pub fn fail(&mut self, place: u64, error: RunError) {
+        self.failed += 1;
+        self.remember(Failure { place, error });
+    }
+
+    fn remember(&mut self, failure: Failure) {
+        if self.first_failure.as_ref().is_none_or(|first| failure.place < first.place) {
+            self.first_failure = Some(failure);
+        }
+    }
+
+    fn merge(&mut self, other: Check) {
+        self.checked += other.checked;
+        self.failed += other.failed;
+        self.unverifiable += other.unverifiable;
+        if let Some(failure) = other.first_failure {
+            self.remember(failure);
+        }
+    }
+}
+
+/// How the verification of everything went.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Findings([Check; ASPECTS.len()]);
+
+/// In the order in which the failures of one event are named: what a later one says may come of an earlier.
+const ASPECTS: [Aspect; 5] = [Aspect::Dag, Aspect::Chain, Aspect::Schedule, Aspect::StateHashes, Aspect::OutputHashes];
+
+impl Findings {
+    /// What was found about `aspect`.
+    pub fn of(&self, aspect: Aspect) -> &Check {
+        &self.0[aspect as usize]
+    }
+
+    /// The same, to add to it.
+    pub fn of_mut(&mut self, aspect: Aspect) -> &mut Check {
+        &mut self.0[aspect as usize]
+    }
+
+    /// Adds what was found elsewhere. Of two failures of one aspect at one place, the one that was merged first stays.
+    pub fn merge(&mut self, other: Findings) {
+        for (check, other) in self.0.iter_mut().zip(other.0) {
+            check.merge(other);
+        }
+    }
+
+    /// The failure of the earliest event.
+    pub fn first_failure(&self) -> Option<&Failure> {
+        // The first of equals, in the order of the aspects.
+        ASPECTS.iter().filter_map(|&aspect| self.of(aspect).first_failure.as_ref()).min_by_key(|failure| failure.place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::error::ErrorCode;
+    use super::*;
+
+    fn error(code: ErrorCode) -> RunError {
+        RunError::new(code, "")
+    }
+
+    #[test]
+    fn nothing_holds_that_was_not_checked() {
+        let checked = Check { checked: 1, ..Check::default() };
+        assert!(checked.holds());
+        assert!(!Check::default().holds());
+        assert!(!Check { unverifiable: 1, ..checked.clone() }.holds());
+        let mut failed = checked;
+        failed.fail(0, error(ErrorCode::ChainBroken));
+        assert!(!failed.holds());
+    }
+
+    #[test]
+    fn the_first_failure_is_that_of_the_earliest_event_in_whatever_order_they_are_found() {
+        let mut found = Findings::default();
+        for (aspect, place, code) in [
+            (Aspect::Chain, 9, ErrorCode::AfterEnd),
+            (Aspect::OutputHashes, 4, ErrorCode::BlobMissing),
+            (Aspect::StateHashes, 4, ErrorCode::StateMismatch),
+            (Aspect::Chain, 5, ErrorCode::ChainBroken),
+        ] {
+            let mut later = Findings::default();
+            later.of_mut(aspect).fail(place, error(code));
+            found.merge(later);
+        }
+        assert_eq!(found.of(Aspect::Chain).failed, 2);
+        assert_eq!(found.of(Aspect::Chain).first_failure.as_ref().unwrap().place, 5);
+        assert_eq!(found.first_failure().unwrap().error.code, ErrorCode::StateMismatch);
+    }
+}

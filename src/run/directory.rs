@@ -1,0 +1,46 @@
+//! A run is a directory (`run.md` section 1): where its parts are.
+
+use std::path::{Path, PathBuf};
+
+/// The directory of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunDirectory {
+    root: PathBuf,
+}
+
+impl RunDirectory {
+    /// The run in `root`, which need not exist yet.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        RunDirectory { root: root.into() }
+    }
+
+    /// The directory itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The event log.
+    pub fn log(&self) -> PathBuf {
+        self.root.join("events.cath-log")
+    }
+
+    /// The compiled graph, canonical JSON.
+    pub fn dag(&self) -> PathBuf {
+        self.root.join("dag.json")
+    }
+
+    /// What the graph was compiled from.
+    pub fn workflow(&self) -> PathBuf {
+        self.root.join("workflow.json")
+    }
+
+    /// The snapshots' directory.
+    pub fn snapshots(&self) -> PathBuf {
+        self.root.join("snapshots")
+    }
+
+    /// The blobs' directory.
+    pub fn blobs(&self) -> PathBuf {
+        self.root.join("blobs")
+    }
+}

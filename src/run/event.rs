@@ -1,0 +1,608 @@
+//! The line of an event (`run.md` section 2): parse and print, side by side.
+//!
+//! A line has one form only: its keys in the fixed order, no white space, no other keys. So parsing is positional
+//! and builds nothing, and a line that was read and printed again is the same bytes.
+
+use super::error::{ErrorCode, RunError, event_id, quoted};
+use crate::hash::{HEX_BYTES, HexHash, is_lower_hex};
+use crate::jsonl::scan::{Cursor, Nesting, Span};
+
+/// The longest line, in bytes, without its `\n`.
+pub const MAX_LINE_BYTES: usize = 16 << 20;
+
+/// How many hex digits a salt has.
+pub const SALT_DIGITS: usize = 32;
+
+/// The keys of a line, in their order. Only `salt` may be left out: that marks a redacted payload.
+const KEYS: [&str; 11] =
+    ["v", "time", "ts", "kind", "node", "parent", "payloadHash", "stateHash", "hash", "salt", "payload"];
+
+/// An event as it stands in its line, every part borrowed.
+///
+/// Texts are the insides of JSON strings, escapes and all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventLine<'a> {
+    /// The whole line, without its `\n`.
+    pub line: &'a str,
+    /// Logical time.
+    pub time: u64,
+    /// Wall clock, for people.
+    pub ts: &'a str,
+    /// The event's kind, known or not.
+    pub kind: &'a str,
+    /// The graph node concerned; None stands for null.
+    pub node: Option<&'a str>,
+    /// Logical time of the cause; None stands for null.
+    pub parent: Option<u64>,
+    /// Hash of salt and payload.
+    pub payload_hash: &'a HexHash,
+    /// Hash of the state after this event.
+    pub state_hash: &'a HexHash,
+    /// Hash of this line and the hash before.
+    pub hash: &'a HexHash,
+    /// 16 random bytes in hex. None where the payload was redacted; whether it may be is the reader's question.
+    pub salt: Option<&'a [u8; SALT_DIGITS]>,
+    /// The payload as it stands in the line.
+    pub payload: &'a str,
+    /// How many bytes of the line `hash` covers, from its beginning.
+    pub covered: usize,
+}
+
+impl<'a> EventLine<'a> {
+    /// Takes a line apart without looking into its payload, which whoever reads the payload must prove to be a JSON object:
+    /// for one that nobody else reads there is [`parse`](Self::parse).
+    #[inline]
+    pub fn split(line: &'a str) -> Result<Self, RunError> {
+        if line.len() > MAX_LINE_BYTES {
+            return Err(too_long(line));
+        }
+        Reader { line, at: 0 }.event().ok_or_else(|| diagnose(line))
+    }
+
+    /// Takes a line apart, its payload proven to be one JSON object.
+    pub fn parse(line: &'a str, nesting: &mut Nesting) -> Result<Self, RunError> {
+        let event = Self::split(line)?;
+        let mut cursor = Cursor::new(event.payload.as_bytes());
+        match cursor.value(nesting).and_then(|_| cursor.finish()) {
+            Ok(()) => Ok(event),
+            Err(_) => Err(event.fault()),
+        }
+    }
+
+    /// The bytes that the line's `hash` covers, together with the hash before.
+    pub fn covered_bytes(&self) -> &'a [u8] {
+        &self.line.as_bytes()[..self.covered]
+    }
+
+    /// What is wrong with the line, given that its payload is not JSON.
+    #[cold]
+    pub fn fault(&self) -> RunError {
+        diagnose(self.line)
+    }
+
+    /// What the line's hashes are about.
+    pub fn sealed(&self) -> Sealed<'a> {
+        let EventLine { time, payload_hash, state_hash, hash, salt, payload, .. } = *self;
+        Sealed {
+            time,
+            covered: self.covered_bytes(),
+            payload_hash,
+            state_hash,
+            hash,
+            salt,
+            payload: payload.as_bytes(),
+        }
+    }
+
+    /// The event's id.
+    pub fn id(&self) -> String {
+        event_id(self.time)
+    }
+}
+
+/// The hashes of a line and what they are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sealed<'a> {
+    /// Logical time.
+    pub time: u64,
+    /// What `hash` covers, together with the hash before.
+    pub covered: &'a [u8],
+    /// Hash of salt and payload.
+    pub payload_hash: &'a HexHash,
+    /// Hash of the state after this event.
+    pub state_hash: &'a HexHash,
+    /// Hash of what is covered and the hash before.
+    pub hash: &'a HexHash,
+    /// None where the payload was redacted.
+    pub salt: Option<&'a [u8; SALT_DIGITS]>,
+    /// The payload as it stands in the line.
+    pub payload: &'a [u8],
+}
+
+/// Where a line that was taken apart is among others: so little that it can go to another thread with them.
+#[derive(Clone, Copy, Debug)]
+pub struct Seam {
+    start: u32,
+    end: u32,
+    covered: u32,
+    redacted: bool,
+}
+
+impl Seam {
+    /// The line of `event`, which begins at `start`.
+    pub fn of(event: &EventLine<'_>, start: usize) -> Self {
+        let (covered, end) = (event.covered as u32, (start + event.line.len()) as u32);
+        Seam { start: start as u32, end, covered, redacted: event.salt.is_none() }
+    }
+
+    /// What the line's hashes are about. `None` if these are other lines.
+    #[inline]
+    pub fn sealed<'a>(&self, lines: &'a [u8], time: u64) -> Option<Sealed<'a>> {
+        let line = lines.get(self.start as usize..self.end as usize)?;
+        let (covered, rest) = line.split_at_checked(self.covered as usize)?;
+        let (before, state_hash) = covered.strip_suffix(b"\"")?.split_last_chunk()?;
+        let (_, payload_hash) = before.strip_suffix(br#"","stateHash":""#)?.split_last_chunk()?;
+        let (hash, rest) = rest.strip_prefix(br#","hash":""#)?.split_first_chunk()?;
+        let (salt, rest) = if self.redacted {
+            (None, rest)
+        } else {
+            let (salt, rest) = rest.strip_prefix(br#"","salt":""#)?.split_first_chunk()?;
+            (Some(salt), rest)
+        };
+        let payload = rest.strip_prefix(br#"","payload":"#)?.strip_suffix(b"}")?;
+        Some(Sealed { time, covered, payload_hash, state_hash, hash, salt, payload })
+    }
+}
+
+/// What stands before the hashes of a line that is to be written.
+#[derive(Clone, Copy, Debug)]
+pub struct Envelope<'a> {
+    /// Logical time.
+    pub time: u64,
+    /// Wall clock: ISO-8601, UTC. Written as it is.
+    pub ts: &'a str,
+    /// The kind's name. Written as it is.
+    pub kind: &'a str,
+    /// The graph node concerned: the inside of a JSON string, as `JSON.stringify` writes it. None writes null.
+    pub node: Option<&'a str>,
+    /// Logical time of the cause. None writes null.
+    pub parent: Option<u64>,
+}
+
+/// Prints the part of a line that its hash covers.
+pub fn print_covered(out: &mut Vec<u8>, envelope: &Envelope<'_>, payload_hash: &HexHash, state_hash: &HexHash) {
+    put(out, &[r#"{"v":1,"time":"#, &envelope.time.to_string(), r#","ts":""#, envelope.ts]);
+    put(out, &[r#"","kind":""#, envelope.kind, r#"","node":"#]);
+    match envelope.node {
+        Some(node) => put(out, &["\"", node, "\""]),
+        None => put(out, &["null"]),
+    }
+    match envelope.parent {
+        Some(parent) => put(out, &[r#","parent":"#, &parent.to_string()]),
+        None => put(out, &[r#","parent":null"#]),
+    }
+    put(out, &[r#","payloadHash":""#]);
+    out.extend_from_slice(payload_hash);
+    put(out, &[r#"","stateHash":""#]);
+    out.extend_from_slice(state_hash);
+    out.push(b'"');
+}
+
+/// Prints the rest of a line, with its `\n`. `payload` is the text of a JSON object.
+pub fn print_rest(out: &mut Vec<u8>, hash: &HexHash, salt: Option<&[u8; SALT_DIGITS]>, payload: &[u8]) {
+    put(out, &[r#","hash":""#]);
+    out.extend_from_slice(hash);
+    out.push(b'"');
+    if let Some(salt) = salt {
+        put(out, &[r#","salt":""#]);
+        out.extend_from_slice(salt);
+        out.push(b'"');
+    }
+    put(out, &[r#","payload":"#]);
+    out.extend_from_slice(payload);
+    out.extend_from_slice(b"}\n");
+}
+
+fn put(out: &mut Vec<u8>, texts: &[&str]) {
+    for text in texts {
+        out.extend_from_slice(text.as_bytes());
+    }
+}
+
+/// The logical time of a line of which only the beginning is at hand. None if it does not begin as one.
+pub fn peek_time(beginning: &[u8]) -> Option<u64> {
+    let digits = beginning.strip_prefix(br#"{"v":1,"time":"#)?;
+    let (time, length) = integer(digits)?;
+    (digits.get(length) == Some(&b',')).then_some(time)
+}
+
+/// An integer as `JSON.stringify` writes one that is not negative and exact in JavaScript, and its length.
+#[inline]
+fn integer(text: &[u8]) -> Option<(u64, usize)> {
+    let length = text.iter().take(17).take_while(|byte| byte.is_ascii_digit()).count();
+    if length == 0 || length > 16 || (text[0] == b'0' && length > 1) {
+        return None;
+    }
+    let value = text[..length].iter().fold(0, |value, byte| value * 10 + u64::from(byte - b'0'));
+    (value < 1 << 53).then_some((value, length))
+}
+
+/// Moves over a line. `None` anywhere: the line is not of the one form, [`diagnose`] finds out why.
+struct Reader<'a> {
+    line: &'a str,
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    #[inline]
+    fn event(mut self) -> Option<EventLine<'a>> {
+        self.text(r#"{"v":1,"time":"#)?;
+        let time = self.integer()?;
+        self.text(r#","ts":"#)?;
+        let ts = self.string()?;
+        self.text(r#","kind":"#)?;
+        let kind = self.string()?;
+        self.text(r#","node":"#)?;
+        let node = if self.takes("null") { None } else { Some(self.string()?) };
+        self.text(r#","parent":"#)?;
+        let parent = if self.takes("null") { None } else { Some(self.integer()?) };
+        self.text(r#","payloadHash":""#)?;
+        let payload_hash = self.hex()?;
+        self.text(r#"","stateHash":""#)?;
+        let state_hash = self.hex()?;
+        let covered = self.at + 1;
+        self.text(r#"","hash":""#)?;
+        let hash = self.hex()?;
+        let salt = if self.takes(r#"","salt":""#) { Some(self.hex()?) } else { None };
+        self.text(r#"","payload":"#)?;
+        let payload = self.line.get(self.at..self.line.len() - 1)?;
+        let whole = payload.starts_with('{') && payload.ends_with('}') && self.line.ends_with('}');
+        let line = self.line;
+        whole.then_some(EventLine {
+            line,
+            time,
+            ts,
+            kind,
+            node,
+            parent,
+            payload_hash,
+            state_hash,
+            hash,
+            salt,
+            payload,
+            covered,
+        })
+    }
+
+    fn rest(&self) -> &'a [u8] {
+        &self.line.as_bytes()[self.at..]
+    }
+
+    #[inline]
+    fn takes(&mut self, text: &str) -> bool {
+        let found = self.rest().starts_with(text.as_bytes());
+        if found {
+            self.at += text.len();
+        }
+        found
+    }
+
+    #[inline]
+    fn text(&mut self, text: &str) -> Option<()> {
+        self.takes(text).then_some(())
+    }
+
+    #[inline]
+    fn integer(&mut self) -> Option<u64> {
+        let (value, length) = integer(self.rest())?;
+        self.at += length;
+        Some(value)
+    }
+
+    #[inline]
+    fn string(&mut self) -> Option<&'a str> {
+        let rest = self.rest();
+        let span = Cursor::new(rest).string().ok()?;
+        let start = self.at + 1;
+        self.at += span.end as usize;
+        self.line.get(start..self.at - 1)
+    }
+
+    #[inline]
+    fn hex<const DIGITS: usize>(&mut self) -> Option<&'a [u8; DIGITS]> {
+        let digits = self.rest().first_chunk::<DIGITS>()?;
+        if !is_lower_hex(digits) {
+            return None;
+        }
+        self.at += DIGITS;
+        Some(digits)
+    }
+}
+
+fn too_long(line: &str) -> RunError {
+    line_too_long(line.as_bytes())
+}
+
+/// The error for a line that is over the limit, of which at least the beginning is at hand.
+pub(super) fn line_too_long(beginning: &[u8]) -> RunError {
+    let error = RunError::new(ErrorCode::TooLarge, format!("A line is longer than {MAX_LINE_BYTES} bytes"));
+    match peek_time(beginning) {
+        Some(time) => error.at(time),
+        None => error,
+    }
+}
+
+/// The error for a line that is not UTF-8.
+pub(super) fn not_utf8(line: &[u8]) -> RunError {
+    let error = RunError::new(ErrorCode::NotAJsonLine, "A line is not valid UTF-8");
+    match peek_time(line) {
+        Some(time) => error.at(time),
+        None => error,
+    }
+}
+
+/// Why a line is not an event's. Slow and thorough: it runs once, for the line that ends the reading.
+fn diagnose(line: &str) -> RunError {
+    let error = match Members::of(line) {
+        Some(members) => members.fault(),
+        None => RunError::new(ErrorCode::NotAJsonLine, "A line is not a JSON object")
+            .compared("one JSON object", quoted(line)),
+    };
+    match peek_time(line.as_bytes()) {
+        Some(time) => error.at(time),
+        None => error,
+    }
+}
+
+/// The members of a line's object.
+struct Members<'a> {
+    line: &'a str,
+    members: Vec<(&'a [u8], Span)>,
+}
+
+impl<'a> Members<'a> {
+    /// `None` if the line is not one JSON object.
+    fn of(line: &'a str) -> Option<Self> {
+        let mut members = Vec::new();
+        let mut nesting = Nesting::default();
+        let mut cursor = Cursor::new(line.as_bytes());
+        cursor.white_space();
+        let object = cursor.object(|cursor, key| {
+            members.push((key, cursor.value(&mut nesting)?));
+            Ok(())
+        });
+        object.and_then(|_| cursor.finish()).ok()?;
+        Some(Members { line, members })
+    }
+
+    fn value(&self, key: &str) -> Option<&'a str> {
+        let (_, span) = self.members.iter().rev().find(|(found, _)| *found == key.as_bytes())?;
+        self.line.get(span.start as usize..span.end as usize)
+    }
+
+    fn fault(&self) -> RunError {
+        if let Some(version) = self.value("v").filter(|version| *version != "1") {
+            return RunError::new(
+                ErrorCode::UnsupportedVersion,
+                "The log is of a format version that this release does not read; a newer one may",
+            )
+            .compared("1", version);
+        }
+        for key in KEYS.into_iter().filter(|key| *key != "salt") {
+            let Some(value) = self.value(key) else {
+                return RunError::new(ErrorCode::MissingField, format!("An event has no field '{key}'"))
+                    .compared(key, quoted(self.line));
+            };
+            if let Some(expected) = unmet(key, value) {
+                return wrong(key, expected, value);
+            }
+        }
+        if let Some(salt) = self.value("salt")
+            && let Some(expected) = unmet("salt", salt)
+        {
+            return wrong("salt", expected, salt);
+        }
+        RunError::new(
+            ErrorCode::NotCanonical,
+            "A line does not have exactly the fields of an event, once each, in their order and without white space",
+        )
+        .compared(KEYS.join(", "), quoted(self.line))
+    }
+}
+
+fn wrong(key: &str, expected: &str, found: &str) -> RunError {
+    RunError::new(ErrorCode::InvalidField, format!("The field '{key}' of an event is not {expected}"))
+        .compared(expected, found)
+}
+
+/// What a field of the envelope must be, if it isn't.
+fn unmet(key: &str, value: &str) -> Option<&'static str> {
+    let bytes = value.as_bytes();
+    let is_integer = integer(bytes).is_some_and(|(_, length)| length == bytes.len());
+    let inside = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).map(str::as_bytes);
+    let is_hex = |digits: usize| inside.is_some_and(|inside| inside.len() == digits && is_lower_hex(inside));
+    let (met, expected) = match key {
+        "time" => (is_integer, "an integer from 0"),
+        "parent" => (is_integer || value == "null", "an integer from 0, or null"),
+        "ts" | "kind" => (inside.is_some(), "a string"),
+        "node" => (inside.is_some() || value == "null", "a string or null"),
+        "payloadHash" | "stateHash" | "hash" => (is_hex(HEX_BYTES), "64 lower-case hex digits"),
+        "salt" => (is_hex(SALT_DIGITS), "32 lower-case hex digits"),
+        "payload" => (value.starts_with('{'), "an object"),
+        _ => (true, ""),
+    };
+    (!met).then_some(expected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::chain::{GENESIS, payload_hash, seal};
+    use super::*;
+    use proptest::prelude::*;
+
+    const SALT: [u8; SALT_DIGITS] = *b"00112233445566778899aabbccddeeff";
+
+    fn line_of(envelope: &Envelope<'_>, payload: &str) -> String {
+        let mut out = Vec::new();
+        seal(&mut out, &GENESIS, envelope, &[b'f'; HEX_BYTES], &SALT, payload.as_bytes());
+        assert_eq!(out.pop(), Some(b'\n'));
+        String::from_utf8(out).unwrap()
+    }
+
+    fn sample() -> String {
+        let ts = "2026-02-11T16:00:00.000Z";
+        let envelope = Envelope { time: 12, ts, kind: "Error", node: Some("a\\n\u{e9}"), parent: Some(3) };
+        line_of(&envelope, r#"{"code":"E","message":"}\"","x":[{}]}"#)
+    }
+
+    fn parse(line: &str) -> Result<EventLine<'_>, RunError> {
+        EventLine::parse(line, &mut Nesting::default())
+    }
+
+    fn code(line: &str) -> ErrorCode {
+        parse(line).unwrap_err().code
+    }
+
+    #[test]
+    fn a_line_is_taken_apart() {
+        let line = sample();
+        let event = parse(&line).unwrap();
+        assert_eq!((event.time, event.id().as_str(), event.ts), (12, "evt_12", "2026-02-11T16:00:00.000Z"));
+        assert_eq!((event.kind, event.node, event.parent), ("Error", Some("a\\n\u{e9}"), Some(3)));
+        assert_eq!(event.payload, r#"{"code":"E","message":"}\"","x":[{}]}"#);
+        assert_eq!(event.salt, Some(&SALT));
+        assert_eq!(event.state_hash, &[b'f'; HEX_BYTES]);
+        assert_eq!(event.payload_hash, &payload_hash(&SALT, event.payload.as_bytes()));
+        assert!(event.covered_bytes().ends_with(b"ffff\""));
+        assert_eq!(peek_time(&line.as_bytes()[..48]), Some(12));
+    }
+
+    #[test]
+    fn nulls_and_a_redacted_payload_are_read() {
+        let envelope = Envelope { time: 0, ts: "", kind: "", node: None, parent: None };
+        let line = line_of(&envelope, "{}");
+        let event = parse(&line).unwrap();
+        assert_eq!((event.node, event.parent, event.payload), (None, None, "{}"));
+        let redacted = line.replace(r#","salt":"00112233445566778899aabbccddeeff""#, "");
+        let event = parse(&redacted).unwrap();
+        assert_eq!(event.salt, None);
+        assert_eq!(Seam::of(&event, 0).sealed(redacted.as_bytes(), 0), Some(event.sealed()));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_line_is_said() {
+        let line = sample();
+        let with = |from: &str, to: &str| {
+            let changed = line.replacen(from, to, 1);
+            assert_ne!(changed, line, "{from}");
+            changed
+        };
+        for (changed, expected) in [
+            (String::new(), ErrorCode::NotAJsonLine),
+            ("null".into(), ErrorCode::NotAJsonLine),
+            ("[]".into(), ErrorCode::NotAJsonLine),
+            (line[..line.len() - 1].into(), ErrorCode::NotAJsonLine),
+            (format!("\u{feff}{line}"), ErrorCode::NotAJsonLine),
+            (with(r#"[{}]"#, r#"[{]"#), ErrorCode::NotAJsonLine),
+            (with(r#""x":"#, r#""x""#), ErrorCode::NotAJsonLine),
+            (with("ts\":\"2026", "ts\":\"20\t26"), ErrorCode::NotAJsonLine),
+            (with("\"v\":1", "\"v\":2"), ErrorCode::UnsupportedVersion),
+            (with("\"v\":1", "\"v\":1.0"), ErrorCode::UnsupportedVersion),
+            (with("\"v\":1,", ""), ErrorCode::MissingField),
+            ("{}".into(), ErrorCode::MissingField),
+            (with("\"time\":12,", ""), ErrorCode::MissingField),
+            (with("parent", "Parent"), ErrorCode::MissingField),
+            (with("\"payload\"", "\"pay\\u006coad\""), ErrorCode::MissingField),
+            (with(":12,", ":012,"), ErrorCode::NotAJsonLine),
+            (with(":12,", ":-12,"), ErrorCode::InvalidField),
+            (with(":12,", ":12.0,"), ErrorCode::InvalidField),
+            (with(":12,", ":9007199254740992,"), ErrorCode::InvalidField),
+            (with(":12,", ":99999999999999999999,"), ErrorCode::InvalidField),
+            (with(":12,", ":\"12\","), ErrorCode::InvalidField),
+            (with("\"Error\"", "null"), ErrorCode::InvalidField),
+            (with("\"parent\":3", "\"parent\":true"), ErrorCode::InvalidField),
+            (with("ffff\"", "fffF\""), ErrorCode::InvalidField),
+            (with("ffff\"", "fff\""), ErrorCode::InvalidField),
+            (with("ffff\"", "fffff\""), ErrorCode::InvalidField),
+            (with("salt\":\"00", "salt\":\"0g"), ErrorCode::InvalidField),
+            (with("payload\":{", "payload\":[{").replace("[{}]}}", "[{}]}]}"), ErrorCode::InvalidField),
+            (with("{\"v\"", "{ \"v\""), ErrorCode::NotCanonical),
+            (format!("{line} "), ErrorCode::NotCanonical),
+            (format!("{line}\r"), ErrorCode::NotCanonical),
+            (with("\"v\":1,", "\"v\":1,\"v\":1,"), ErrorCode::NotCanonical),
+            (with("[{}]}}", "[{}]},\"extra\":{}}"), ErrorCode::NotCanonical),
+            (with("\"v\":1,\"time\":12,", "\"time\":12,\"v\":1,"), ErrorCode::NotCanonical),
+        ] {
+            assert_eq!(code(&changed), expected, "{changed}");
+        }
+        let error = parse(&with(r#"[{}]"#, r#"[{]"#)).unwrap_err();
+        assert_eq!(error.event_id().as_deref(), Some("evt_12"));
+    }
+
+    #[test]
+    fn a_line_has_a_longest_length() {
+        let envelope = Envelope { time: 0, ts: "", kind: "Error", node: None, parent: None };
+        let empty = line_of(&envelope, r#"{"x":""}"#).len();
+        let fitting = format!(r#"{{"x":"{}"}}"#, "y".repeat(MAX_LINE_BYTES - empty));
+        assert!(parse(&line_of(&envelope, &fitting)).is_ok());
+        let line = line_of(&envelope, &fitting.replacen('y', "yy", 1));
+        assert_eq!(parse(&line).unwrap_err().code, ErrorCode::TooLarge);
+    }
+
+    #[test]
+    fn depth_costs_no_stack() {
+        let envelope = Envelope { time: 0, ts: "", kind: "Error", node: None, parent: None };
+        let deep = format!(r#"{{"x":{}{}}}"#, "[".repeat(1_000_000), "]".repeat(1_000_000));
+        assert!(parse(&line_of(&envelope, &deep)).is_ok());
+        let torn = format!(r#"{{"x":{}{}}}"#, "[".repeat(1_000_000), "]".repeat(999_999));
+        assert_eq!(code(&line_of(&envelope, &torn)), ErrorCode::NotAJsonLine);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_printed_is_read(
+            time in 0u64..1 << 53, ts in "[0-9TZ:.-]{0,30}", kind in "[A-Za-z]{0,20}",
+            node in proptest::option::of(any::<String>()), parent in proptest::option::of(0u64..1 << 53),
+            payload in proptest::collection::btree_map(any::<String>(), any::<Option<i64>>(), 0..5),
+        ) {
+            let node = node.map(|node| serde_json::to_string(&node).unwrap());
+            let node = node.as_deref().map(|node| &node[1..node.len() - 1]);
+            let payload = serde_json::to_string(&payload).unwrap();
+            let line = line_of(&Envelope { time, ts: &ts, kind: &kind, node, parent }, &payload);
+            let event = parse(&line).unwrap();
+            let lines = format!("before\n{line}\nbehind\n");
+            prop_assert_eq!(Seam::of(&event, 7).sealed(lines.as_bytes(), time), Some(event.sealed()));
+            prop_assert_eq!((event.time, event.ts, event.kind), (time, &*ts, &*kind));
+            prop_assert_eq!((event.node, event.parent, event.payload), (node, parent, &*payload));
+            let mut printed = Vec::new();
+            print_covered(&mut printed, &Envelope { time, ts: &ts, kind: &kind, node, parent }, event.payload_hash, event.state_hash);
+            prop_assert_eq!(&printed[..], event.covered_bytes());
+            print_rest(&mut printed, event.hash, event.salt, event.payload.as_bytes());
+            prop_assert_eq!(printed, (line + "\n").into_bytes());
+        }
+
+        // The positional parser takes a line if and only if it is JSON and means the same, printed again.
+        #[test]
+        fn a_damaged_line_is_refused_or_still_of_the_one_form(damage in proptest::collection::vec((any::<prop::sample::Index>(), "[\\x00-\\x7f]"), 1..3)) {
+            let mut line = sample();
+            for (at, text) in damage {
+                let at = at.index(line.len());
+                if line.is_char_boundary(at) && line.is_char_boundary(at + 1) {
+                    line.replace_range(at..at + 1, &text);
+                }
+            }
+            match parse(&line) {
+                Ok(event) => {
+                    let value: serde_json::Value = serde_json::from_str(&line).unwrap();
+                    prop_assert_eq!(value["time"].as_u64(), Some(event.time));
+                    prop_assert_eq!(value["hash"].as_str().unwrap().as_bytes(), event.hash);
+                    prop_assert!(value["payload"].is_object());
+                    prop_assert_eq!(value.as_object().unwrap().len(), 11);
+                }
+                Err(error) => if error.code == ErrorCode::NotAJsonLine {
+                    prop_assert!(!serde_json::from_str::<serde_json::Value>(&line).is_ok_and(|value| value.is_object()));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! The fields of a JSON object, read by name: required ones, optional ones, their types. Others pass unread.
+//!
+//! A key that comes twice counts where it stands last, as in `JSON.parse`. An optional field that is `null` is one
+//! that is not there.
+
+use std::collections::BTreeMap;
+
+use super::text::Text;
+use crate::jsonl::scan::{Cursor, Nesting, NotJson, Span};
+use crate::jsonl::text::spells;
+
+/// The largest integer that JavaScript tells from its neighbours.
+pub const MAX_INTEGER: u64 = (1 << 53) - 1;
+
+/// What is wrong with a field.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FieldError {
+    /// The text is not that of one JSON object.
+    #[error("it is not a JSON object")]
+    NotAnObject,
+    /// The field is not there.
+    #[error("'{field}' is missing")]
+    Missing {
+        /// Its name, with the path that leads to it.
+        field: String,
+        /// What it has to be.
+        expected: &'static str,
+    },
+    /// The field is something else.
+    #[error("'{field}' must be {expected}")]
+    Wrong {
+        /// Its name, with the path that leads to it.
+        field: String,
+        /// What it has to be.
+        expected: &'static str,
+        /// What it is, as JSON.
+        found: String,
+    },
+}
+
+impl FieldError {
+    /// The same, as seen from the object around.
+    #[must_use]
+    pub fn within(mut self, outer: &str) -> Self {
+        match &mut self {
+            FieldError::NotAnObject => {
+                return FieldError::Wrong {
+                    field: outer.into(),
+                    expected: "an object",
+                    found: "something else".into(),
+                };
+            }
+            FieldError::Missing { field, .. } | FieldError::Wrong { field, .. } => *field = format!("{outer}.{field}"),
+        }
+        self
+    }
+}
+
+/// A field, there or not.
+#[derive(Clone, Copy, Debug)]
+pub struct Field<'a> {
+    name: &'static str,
+    value: Option<&'a str>,
+}
+
+/// Reads the fields of these names from the text of one JSON object, without white space around it.
+#[inline]
+pub fn read<'a, const N: usize>(
+    object: &'a str,
+    names: [&'static str; N],
+    nesting: &mut Nesting,
+) -> Result<[Field<'a>; N], FieldError> {
+    let mut fields = names.map(|name| Field { name, value: None });
+    let mut cursor = Cursor::new(bounded(object)?);
+    cursor
+        .object(|cursor, key| {
+            let span = cursor.value(nesting)?;
+            if let Some(field) = named(&mut fields, key) {
+                field.value = Some(slice(object, span));
+            }
+            Ok(())
+        })
+        .map_err(|_| FieldError::NotAnObject)?;
+    if cursor.position() < object.len() {
+        return Err(FieldError::NotAnObject);
+    }
+    Ok(fields)
+}
+
+/// The scanner counts in 32 bits.
+fn bounded(text: &str) -> Result<&[u8], FieldError> {
+    if text.len() > u32::MAX as usize { Err(FieldError::NotAnObject) } else { Ok(text.as_bytes()) }
+}
+
+#[inline]
+fn named<'f, 'a>(fields: &'f mut [Field<'a>], key: &[u8]) -> Option<&'f mut Field<'a>> {
+    match fields.iter().position(|field| field.name.as_bytes() == key) {
+        Some(at) => fields.get_mut(at),
+        None => spelt(fields, key),
+    }
+}
+
+/// A key that is written with escapes.
+#[cold]
+fn spelt<'f, 'a>(fields: &'f mut [Field<'a>], key: &[u8]) -> Option<&'f mut Field<'a>> {
+    fields.iter_mut().find(|field| spells(key, field.name))
+}
+
+/// A value in the text it was found in. Values begin and end with ASCII, so that this never misses.
+#[inline]
+fn slice(text: &str, span: Span) -> &str {
+    text.get(span.start as usize..span.end as usize).unwrap_or_default()
+}
+
+impl<'a> Field<'a> {
+    /// A value that is no member of an object, under a name that errors will have.
+    pub fn of(name: &'static str, value: &'a str) -> Self {
+        Field { name, value: Some(value) }
+    }
+
+    /// The value as JSON.
+    #[inline]
+    pub fn required(&self, expected: &'static str) -> Result<&'a str, FieldError> {
+        self.value.ok_or_else(|| FieldError::Missing { field: self.name.into(), expected })
+    }
+
+    /// What `read` makes of the value, if there is one.
+    #[inline]
+    pub fn optional<T>(self, read: impl FnOnce(Self) -> Result<T, FieldError>) -> Result<Option<T>, FieldError> {
+        match self.value {
+            None | Some("null") => Ok(None),
+            Some(_) => read(self).map(Some),
+        }
+    }
+
+    /// The error that says what it should have been.
+    #[cold]
+    pub fn wrong(&self, expected: &'static str) -> FieldError {
+        let found = super::error::quoted(self.value.unwrap_or("nothing"));
+        FieldError::Wrong { field: self.name.into(), expected, found }
+    }
+
+    /// A string.
+    #[inline]
+    pub fn text(self) -> Result<Text<'a>, FieldError> {
+        string(self.required("a string")?).ok_or_else(|| self.wrong("a string"))
+    }
+
+    /// A string that names something: not empty.
+    #[inline]
+    pub fn id(self) -> Result<Text<'a>, FieldError> {
+        const EXPECTED: &str = "a non-empty string";
+        match string(self.required(EXPECTED)?) {
+            Some(text) if !text.is_empty() => Ok(text),
+            _ => Err(self.wrong(EXPECTED)),
+        }
+    }
+
+    /// `true` or `false`.
+    #[inline]
+    pub fn boolean(self) -> Result<bool, FieldError> {
+        match self.required("true or false")? {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            _ => Err(self.wrong("true or false")),
+        }
+    }
+
+    /// An integer from 0 on.
+    #[inline]
+    pub fn integer(self) -> Result<u64, FieldError> {
+        const EXPECTED: &str = "an integer from 0 on";
+        integer(self.required(EXPECTED)?).ok_or_else(|| self.wrong(EXPECTED))
+    }
+
+    /// A number.
+    pub fn number(self) -> Result<f64, FieldError> {
+        number(self.required("a number")?).ok_or_else(|| self.wrong("a number"))
+    }
+
+    /// A number from 0 on.
+    pub fn amount(self) -> Result<f64, FieldError> {
+        const EXPECTED: &str = "a number from 0 on";
+        number(self.required(EXPECTED)?).filter(|&value| value >= 0.0).ok_or_else(|| self.wrong(EXPECTED))
+    }
+
+    /// An array, its elements handed to `element` one by one, as fields of the same name.
+    pub fn each(
+        self,
+        nesting: &mut Nesting,
+        mut element: impl FnMut(Field<'a>) -> Result<(), FieldError>,
+    ) -> Result<(), FieldError> {
+        let array = self.required("an array")?;
+        let mut failed = None;
+        let scanned = Cursor::new(bounded(array)?).array(|cursor| {
+            let span = cursor.value(nesting)?;
+            element(Field::of(self.name, slice(array, span))).map_err(|error| {
+                failed = Some(error);
+                NotJson
+            })
+        });
+        scanned.map(drop).map_err(|_| failed.unwrap_or_else(|| self.wrong("an array")))
+    }
+
+    /// An array of strings that are not empty.
+    pub fn ids(self, nesting: &mut Nesting) -> Result<Vec<Text<'a>>, FieldError> {
+        let mut ids = Vec::new();
+        self.each(nesting, |element| {
+            ids.push(element.id().map_err(|_| self.wrong("an array of non-empty strings"))?);
+            Ok(())
+        })?;
+        Ok(ids)
+    }
+
+    /// An array of strings that are not empty, as the set that it stands for: sorted, each once.
+    pub fn id_set(self, nesting: &mut Nesting) -> Result<Vec<Text<'a>>, FieldError> {
+        let mut ids = self.ids(nesting)?;
+        ids.sort_unstable();
+        ids.dedup();
+        Ok(ids)
+    }
+
+    /// An object as a map: keys in the order of their bytes, values as JSON.
+    pub fn members(self, nesting: &mut Nesting) -> Result<BTreeMap<Text<'a>, &'a str>, FieldError> {
+        let object = self.required("an object")?;
+        let mut members = BTreeMap::new();
+        let scanned = Cursor::new(bounded(object)?).object(|cursor, key| {
+            let span = cursor.value(nesting)?;
+            let key = std::str::from_utf8(key).map_err(|_| NotJson)?;
+            members.insert(Text::from_json(key), slice(object, span));
+            Ok(())
+        });
+        scanned.map_err(|_| self.wrong("an object"))?;
+        Ok(members)
+    }
+}
+
+/// The value of a JSON string; None if the JSON is something else.
+#[inline]
+fn string(json: &str) -> Option<Text<'_>> {
+    json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).map(Text::from_json)
+}
+
+/// The value of a JSON number that is an integer from 0 to [`MAX_INTEGER`], however it is written.
+#[inline]
+fn integer(json: &str) -> Option<u64> {
+    if json.len() <= 15 && json.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Some(json.bytes().fold(0, |value, digit| value * 10 + u64::from(digit - b'0')));
+    }
+    let value = number(json)?;
+    (value >= 0.0 && value <= MAX_INTEGER as f64 && value.fract() == 0.0).then_some(value as u64)
+}
+
+/// The value of a JSON number. None for anything else, and for what JavaScript takes as infinite.
+fn number(json: &str) -> Option<f64> {
+    match json.as_bytes().first() {
+        Some(b'-' | b'0'..=b'9') => json.parse().ok().filter(|value: &f64| value.is_finite()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(json: &'static str) -> Field<'static> {
+        let [field] = read(json, ["f"], &mut Nesting::default()).unwrap();
+        field
+    }
+
+    #[test]
+    fn the_last_of_equal_keys_counts_however_it_is_spelt() {
+        assert_eq!(one(r#"{"f":1,"f":2}"#).integer(), Ok(2));
+        assert_eq!(one(r#"{"f":1,"\u0066":2}"#).integer(), Ok(2));
+        assert_eq!(one(r#"{"\u0066":2,"f":1,"g":{"f":3}}"#).integer(), Ok(1));
+        let members = one(r#"{"f":{"b":1,"a":2,"\u0062":3}}"#).members(&mut Nesting::default()).unwrap();
+        let expected = [(Text::from_plain("a"), "2"), (Text::from_plain("b"), "3")];
+        assert_eq!(members.into_iter().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn only_one_whole_object_is_an_object() {
+        for text in ["", "null", "[]", "\"{}\"", "{", "{}x", " {}", "{} ", "{}{}", "{\"f\":1,}", "{\"f\":01}"] {
+            assert_eq!(read(text, ["f"], &mut Nesting::default()).unwrap_err(), FieldError::NotAnObject, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn integers_are_what_javascript_takes_as_such() {
+        for (json, value) in [
+            ("0", Some(0)),
+            ("-0", Some(0)),
+            ("17", Some(17)),
+            ("1.0", Some(1)),
+            ("1e3", Some(1000)),
+            ("9007199254740991", Some(MAX_INTEGER)),
+            ("9007199254740992", None),
+            ("123456789012345678901234567890", None),
+            ("-1", None),
+            ("1.5", None),
+            ("1e999", None),
+            ("\"1\"", None),
+            ("null", None),
+            ("[1]", None),
+        ] {
+            assert_eq!(integer(json), value, "{json}");
+        }
+    }
+
+    #[test]
+    fn values_have_the_type_that_is_asked_for() {
+        assert_eq!(one(r#"{"f":"a\u0062"}"#).id().unwrap().as_json(), "ab");
+        assert_eq!(one(r#"{"f":""}"#).text().unwrap().as_json(), "");
+        assert_eq!(one(r#"{"f":true}"#).boolean(), Ok(true));
+        assert_eq!(one(r#"{"f":false}"#).boolean(), Ok(false));
+        assert_eq!(one(r#"{"f":-1.5}"#).number(), Ok(-1.5));
+        assert_eq!(one(r#"{"f":1.5}"#).amount(), Ok(1.5));
+        assert!(one(r#"{"f":""}"#).id().is_err());
+        assert!(one(r#"{"f":1}"#).text().is_err());
+        assert!(one(r#"{"f":"true"}"#).boolean().is_err());
+        assert!(one(r#"{"f":"1"}"#).number().is_err());
+        assert!(one(r#"{"f":-1}"#).amount().is_err());
+        assert!(one(r#"{"f":1e999}"#).amount().is_err());
+    }
+
+    #[test]
+    fn optional_fields_may_be_absent_or_null_but_not_of_another_type() {
+        assert_eq!(one("{}").optional(Field::integer), Ok(None));
+        assert_eq!(one(r#"{"f":null}"#).optional(Field::integer), Ok(None));
+        assert_eq!(one(r#"{"f":1}"#).optional(Field::integer), Ok(Some(1)));
+        assert!(one(r#"{"f":"1"}"#).optional(Field::integer).is_err());
+        assert!(one(r#"{"f":null}"#).integer().is_err());
+    }
+
+    #[test]
+    fn arrays_are_read_element_by_element() {
+        let mut nesting = Nesting::default();
+        let set = one(r#"{"f":["b","a","\u0062"]}"#).id_set(&mut nesting).unwrap();
+        assert_eq!(set, [Text::from_plain("a"), Text::from_plain("b")]);
+        assert_eq!(one(r#"{"f":[ ]}"#).ids(&mut nesting).unwrap(), []);
+        for json in [r#"{"f":[""]}"#, r#"{"f":[1]}"#, r#"{"f":{}}"#, r#"{"f":"a"}"#, r#"{"f":null}"#, "{}"] {
+            assert!(one(json).ids(&mut nesting).is_err(), "{json}");
+        }
+    }
+
+    #[test]
+    fn errors_name_the_path() {
+        let error = one("{}").text().unwrap_err().within("workers[2]");
+        assert_eq!(error.to_string(), "'workers[2].f' is missing");
+        assert_eq!(one(r#"{"f":7}"#).id().unwrap_err().to_string(), "'f' must be a non-empty string");
+        assert_eq!(FieldError::NotAnObject.within("workflow").to_string(), "'workflow' must be an object");
+    }
+}

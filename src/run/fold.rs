@@ -1,0 +1,221 @@
+//! The fold of a log into a state, from wherever there is a state to begin with.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::changes::{Changes, Tape};
+use super::check::{Aspect, Check, Findings};
+use super::entry::NoSink;
+use super::error::{ErrorCode, RunError};
+use super::event::{EventLine, Seam};
+use super::log::{Chunk, LogReader};
+use super::outputs::Output;
+use super::payload::Payload;
+use super::redactions::Redactions;
+use super::scheduler::check_assignment;
+use super::state::State;
+use super::trace::{check_time, understand};
+use super::verifier::{Batch, Verifier};
+use crate::hash::HexHash;
+use crate::jsonl::lines::Lines;
+use crate::jsonl::scan::Nesting;
+
+/// Where a fold begins.
+pub struct Origin {
+    /// The state before the first event.
+    pub state: State,
+    /// The stored hash of the line before.
+    pub previous: HexHash,
+    /// Where in the log the first event's line begins.
+    pub offset: u64,
+}
+
+/// Who wants to know how far a fold is, and may stop it.
+pub struct Watch<'w> {
+    /// Set to stop. Looked at some thousand times a second.
+    pub cancelled: &'w AtomicBool,
+    /// Told how many bytes of how many are folded, after every 256 KiB or so.
+    pub progress: &'w mut dyn FnMut(u64, u64),
+}
+
+/// What a fold takes, and by what rules.
+pub struct Rules<'r> {
+    /// The last event taken. None: all there are.
+    pub until: Option<u64>,
+    /// What may be missing from the log.
+    pub redactions: &'r Redactions,
+    /// Whether the scheduler's decisions are made again.
+    pub schedule: bool,
+}
+
+/// How a fold went.
+pub struct Folded {
+    /// The state after the last event taken.
+    pub state: State,
+    /// Where in the log the lines end that were read.
+    pub offset: u64,
+    /// How many bytes the torn last line has.
+    pub torn_bytes: u64,
+    /// What is wrong: with the next event, if it was not taken, and whatever the verifier found.
+    pub findings: Findings,
+    /// Whether there is an event behind the last one taken that could not be.
+    pub refused: bool,
+}
+
+/// Folds the log at `path` from `origin` on. A verifier looks at each event as well, and says when there is no use in going on.
+///
+/// An error is not about any event: the log can't be read, or the caller asked to stop.
+pub fn fold(
+    path: &Path,
+    origin: Origin,
+    rules: Rules<'_>,
+    verifier: Option<Verifier>,
+    watch: &mut Watch<'_>,
+) -> Result<Folded, Box<(RunError, State)>> {
+    let mut fold = Fold::new(origin, rules, verifier.as_ref());
+    let result = match &verifier {
+        Some(verifier) => verifier.run(|| fold.run(path, watch)),
+        None => fold.run(path, watch),
+    };
+    let Fold { state, offset, torn, .. } = fold;
+    let mut findings = verifier.map(Verifier::into_findings).unwrap_or_default();
+    let refused = match result {
+        Ok(()) => None,
+        Err(Stop::Refused(error)) => Some(error),
+        Err(Stop::Outside(error)) => return Err(Box::new((error, state))),
+    };
+    let is_refused = refused.is_some();
+    if let Some(error) = refused {
+        // Last of all: that the event's line was changed says more than what came of it.
+        let mut last = Findings::default();
+        last.of_mut(Aspect::Chain).fail(state.next_time(), error);
+        findings.merge(last);
+    }
+    Ok(Folded { state, offset, torn_bytes: torn, findings, refused: is_refused })
+}
+
+/// Why a fold ended before the log did.
+enum Stop {
+    /// The next event is none, or not allowed.
+    Refused(RunError),
+    /// Nothing is wrong with any event.
+    Outside(RunError),
+}
+
+/// A fold under way.
+struct Fold<'f> {
+    state: State,
+    previous: HexHash,
+    rules: Rules<'f>,
+    verifier: Option<&'f Verifier>,
+    nesting: Nesting,
+    offset: u64,
+    torn: u64,
+}
+
+/// What becomes a batch.
+#[derive(Default)]
+struct Draft {
+    seams: Vec<Seam>,
+    outputs: Vec<Output>,
+    schedule: Check,
+    last_hash: Option<HexHash>,
+}
+
+impl<'f> Fold<'f> {
+    fn new(origin: Origin, rules: Rules<'f>, verifier: Option<&'f Verifier>) -> Self {
+        let Origin { state, previous, offset } = origin;
+        Fold { state, previous, rules, verifier, nesting: Nesting::default(), offset, torn: 0 }
+    }
+
+    /// Takes the events of the log at `path`, to the last one wanted, or until the verifier finds that there is no use in it.
+    fn run(&mut self, path: &Path, watch: &mut Watch<'_>) -> Result<(), Stop> {
+        let mut reader = LogReader::open_at(path, self.offset).map_err(Stop::Outside)?;
+        let total = reader.size().map_err(Stop::Outside)?;
+        while self.wants_more() {
+            if watch.cancelled.load(Ordering::Relaxed) {
+                return Err(Stop::Outside(RunError::new(ErrorCode::Cancelled, "The replay was cancelled")));
+            }
+            let spare = self.verifier.map(Verifier::spare).unwrap_or_default();
+            let Some(chunk) = reader.next_chunk(spare).map_err(stopped)? else { break };
+            self.offset = reader.offset();
+            self.take(chunk)?;
+            (watch.progress)(self.offset, total.max(self.offset));
+        }
+        self.torn = reader.torn_bytes();
+        Ok(())
+    }
+
+    fn wants_more(&self) -> bool {
+        let goes_on = self.rules.until.is_none_or(|until| self.state.next_time() <= until);
+        goes_on && !self.verifier.is_some_and(Verifier::has_failed)
+    }
+
+    fn take(&mut self, chunk: Chunk) -> Result<(), Stop> {
+        let (first, previous) = (self.state.next_time(), self.previous);
+        let (mut draft, mut changes) = (Draft::default(), Changes::default());
+        let result = match self.verifier {
+            Some(verifier) if verifier.hashes_states() => self.fold(&chunk, &mut draft, &mut changes),
+            _ => self.fold(&chunk, &mut draft, &mut NoSink),
+        };
+        if let Some(hash) = draft.last_hash {
+            self.previous = hash;
+        }
+        if let Some(verifier) = self.verifier {
+            let Draft { seams, outputs, schedule, .. } = draft;
+            let mut findings = Findings::default();
+            *findings.of_mut(Aspect::Schedule) = schedule;
+            verifier.report(findings);
+            verifier.submit(Batch { chunk, first, previous, seams, outputs, changes });
+        }
+        result.map_err(Stop::Refused)
+    }
+
+    fn fold(&mut self, chunk: &Chunk, draft: &mut Draft, tape: &mut impl Tape) -> Result<(), RunError> {
+        let (text, fault) = chunk.text();
+        for (start, line) in Lines::new(text.as_bytes()) {
+            if self.rules.until.is_some_and(|until| self.state.next_time() > until) {
+                return Ok(());
+            }
+            // Lines end where characters do.
+            let line = text.get(start..start + line.len()).unwrap_or_default();
+            self.step(start, line, draft, tape)?;
+        }
+        fault.map_or(Ok(()), Err)
+    }
+
+    #[inline]
+    fn step(&mut self, start: usize, line: &str, draft: &mut Draft, tape: &mut impl Tape) -> Result<(), RunError> {
+        let line = EventLine::split(line)?;
+        let time = line.time;
+        check_time(Some(self.state.next_time()), time)?;
+        if self.verifier.is_some() {
+            draft.seams.push(Seam::of(&line, start));
+            draft.last_hash = Some(*line.hash);
+        }
+        self.rules.redactions.admit(&line)?;
+        let event = understand(&line, &mut self.nesting)?;
+        let is_decision = self.rules.schedule && matches!(event.payload, Payload::TaskAssigned { .. });
+        let decision = is_decision.then(|| check_assignment(&self.state, &event));
+        self.state.apply_into(&event, tape)?;
+        if let Some(decision) = decision {
+            draft.schedule.checked += 1;
+            decision.unwrap_or_else(|error| draft.schedule.fail(time, error));
+        }
+        if self.verifier.is_some_and(Verifier::checks_outputs) {
+            draft.outputs.extend(Output::of(time, &event.payload, line.salt.is_none()));
+        }
+        if let Some(run) = self.state.run() {
+            tape.end_event(run.status);
+        }
+        Ok(())
+    }
+}
+
+/// A line that is over the limit is the next event's fault, and what the system refuses is not.
+fn stopped(error: RunError) -> Stop {
+    match error.code {
+        ErrorCode::SystemError => Stop::Outside(error),
+        _ => Stop::Refused(error),
+    }
+}

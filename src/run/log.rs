@@ -1,0 +1,379 @@
+//! Reading a log of any size: whole lines, a chunk at a time, from any place.
+//!
+//! Chunks own their bytes, so that they can go to other threads, and hand their buffer back when they are done
+//! with. A last line without `\n` is torn and no part of the log; everything before it is.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use super::error::{ErrorCode, RunError};
+use super::event::{MAX_LINE_BYTES, line_too_long, not_utf8, peek_time};
+use crate::jsonl::lines::Lines;
+use crate::os_error::OsError;
+
+/// How much of a log is read at a time: some hundred events.
+const CHUNK_BYTES: usize = 256 << 10;
+
+/// A range of a log that is read through instead of being halved again.
+const NARROW_BYTES: u64 = 64 << 10;
+
+/// As much of a line as its logical time needs.
+const BEGINNING_BYTES: usize = 48;
+
+/// Some whole lines of a log, each with its `\n`.
+pub struct Chunk {
+    buffer: Vec<u8>,
+    length: usize,
+    /// Where in the log they begin.
+    pub offset: u64,
+}
+
+impl Chunk {
+    /// The lines.
+    pub fn bytes(&self) -> &[u8] {
+        &self.buffer[..self.length]
+    }
+
+    /// The lines that are UTF-8, and the error of the line behind them if that isn't.
+    pub fn text(&self) -> (&str, Option<RunError>) {
+        let bytes = self.bytes();
+        match std::str::from_utf8(bytes) {
+            Ok(text) => (text, None),
+            Err(error) => {
+                let valid = &bytes[..error.valid_up_to()];
+                let start = memchr::memrchr(b'\n', valid).map_or(0, |newline| newline + 1);
+                let bad = Lines::new(&bytes[start..]).next().map_or(&[][..], |(_, line)| line);
+                (std::str::from_utf8(&bytes[..start]).unwrap_or_default(), Some(not_utf8(bad)))
+            }
+        }
+    }
+
+    /// The buffer, for [`LogReader::next_chunk`] to use again.
+    pub fn into_spare(self) -> Vec<u8> {
+        self.buffer
+    }
+}
+
+/// A log that is read from front to back.
+pub struct LogReader<R> {
+    input: R,
+    /// Read, but not handed out: the beginning of a line.
+    carry: Vec<u8>,
+    /// Where `carry` begins.
+    offset: u64,
+    at_end: bool,
+    torn: u64,
+}
+
+impl LogReader<File> {
+    /// Opens the log at `path`.
+    pub fn open(path: &Path) -> Result<Self, RunError> {
+        Ok(Self::new(open(path)?, 0))
+    }
+
+    /// Opens the log at `path` where its line at `offset` begins.
+    pub fn open_at(path: &Path, offset: u64) -> Result<Self, RunError> {
+        let mut file = open(path)?;
+        file.seek(SeekFrom::Start(offset)).map_err(read_failed)?;
+        Ok(Self::new(file, offset))
+    }
+
+    /// How many bytes the log has now.
+    pub fn size(&self) -> Result<u64, RunError> {
+        let metadata = self.input.metadata().map_err(|error| OsError::new(&error, "fstat", None))?;
+        Ok(metadata.len())
+    }
+}
+
+/// Opens a file for reading.
+pub(super) fn open(path: &Path) -> Result<File, RunError> {
+    Ok(File::open(path).map_err(|error| OsError::new(&error, "open", Some(path)))?)
+}
+
+fn read_failed(error: io::Error) -> RunError {
+    OsError::new(&error, "read", None).into()
+}
+
+impl<R: Read> LogReader<R> {
+    /// A log whose next byte is the first of a line, `offset` bytes from the log's beginning.
+    pub fn new(input: R, offset: u64) -> Self {
+        LogReader { input, carry: Vec::new(), offset, at_end: false, torn: 0 }
+    }
+
+    /// How many bytes of whole lines have been handed out, counted from the log's beginning.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// How many bytes the torn last line has. Known at the end.
+    pub fn torn_bytes(&self) -> u64 {
+        self.torn
+    }
+
+    /// The next whole lines, or `None` at the end. `spare` is the buffer of a chunk that is no longer needed, or an empty one.
+    pub fn next_chunk(&mut self, spare: Vec<u8>) -> Result<Option<Chunk>, RunError> {
+        let mut buffer = self.prepare(spare);
+        let mut filled = std::mem::take(&mut self.carry).len();
+        let mut searched = 0;
+        loop {
+            filled += self.fill(&mut buffer[filled..])?;
+            if let Some(newline) = memchr::memrchr(b'\n', &buffer[searched..filled]) {
+                let length = searched + newline + 1;
+                self.carry.extend_from_slice(&buffer[length..filled]);
+                let chunk = Chunk { buffer, length, offset: self.offset };
+                self.offset += length as u64;
+                return Ok(Some(chunk));
+            }
+            if filled > MAX_LINE_BYTES {
+                return self.pass_over_line(&buffer[..filled]);
+            }
+            if self.at_end {
+                self.torn += filled as u64;
+                return Ok(None);
+            }
+            searched = filled;
+            buffer.resize((buffer.len() * 2).min(MAX_LINE_BYTES + CHUNK_BYTES), 0);
+        }
+    }
+
+    /// A buffer that begins with what is carried over.
+    fn prepare(&mut self, spare: Vec<u8>) -> Vec<u8> {
+        let mut buffer = spare;
+        let wanted = CHUNK_BYTES.max(self.carry.len().next_power_of_two() * 2);
+        if buffer.len() > wanted {
+            // One long line must not cost memory for the rest of the log.
+            buffer.truncate(wanted);
+            buffer.shrink_to_fit();
+        }
+        buffer.resize(wanted, 0);
+        buffer[..self.carry.len()].copy_from_slice(&self.carry);
+        buffer
+    }
+
+    /// Reads until the buffer is full or the log ends.
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, RunError> {
+        let mut filled = 0;
+        while filled < buffer.len() && !self.at_end {
+            match self.input.read(&mut buffer[filled..]) {
+                Ok(0) => self.at_end = true,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(read_failed(error)),
+            }
+        }
+        Ok(filled)
+    }
+
+    /// A line over the limit is an error if it is complete, and torn like any other if it isn't. Nothing of it is kept.
+    fn pass_over_line(&mut self, beginning: &[u8]) -> Result<Option<Chunk>, RunError> {
+        let mut block = vec![0; CHUNK_BYTES];
+        let mut length = beginning.len() as u64;
+        while !self.at_end {
+            let count = self.fill(&mut block)?;
+            if memchr::memchr(b'\n', &block[..count]).is_some() {
+                self.at_end = true;
+                return Err(line_too_long(beginning));
+            }
+            length += count as u64;
+        }
+        self.torn = length;
+        Ok(None)
+    }
+}
+
+/// Where the line of a logical time is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position {
+    /// It begins at this offset.
+    At(u64),
+    /// The log ends before that time.
+    BehindEnd,
+    /// The times in the log do not say: it is damaged somewhere.
+    Unclear,
+}
+
+/// Finds the line of the event at `time`, reading little of the log: times grow from line to line, so the range is halved until it
+/// is narrow.
+pub fn find(log: &mut (impl Read + Seek), time: u64) -> Result<Position, RunError> {
+    let mut start = 0;
+    let mut end = log.seek(SeekFrom::End(0)).map_err(read_failed)?;
+    while end - start > NARROW_BYTES {
+        let middle = start + (end - start) / 2;
+        match first_line_behind(log, middle, end)? {
+            Some((offset, found)) if found <= time => start = offset,
+            // No line begins between here and `end` that could be the one.
+            _ => end = middle + 1,
+        }
+    }
+    log.seek(SeekFrom::Start(start)).map_err(read_failed)?;
+    scan_for(LogReader::new(log, start), time)
+}
+
+/// Offset and time of the first line that begins behind `from` and before `end`. `None` also for one that has no readable time.
+fn first_line_behind(log: &mut (impl Read + Seek), from: u64, end: u64) -> Result<Option<(u64, u64)>, RunError> {
+    log.seek(SeekFrom::Start(from)).map_err(read_failed)?;
+    let mut block = [0; 8 << 10];
+    let mut at = from;
+    while at < end {
+        let count = read_up_to(log, &mut block)?;
+        if let Some(newline) = memchr::memchr(b'\n', &block[..count]) {
+            let offset = at + newline as u64 + 1;
+            log.seek(SeekFrom::Start(offset)).map_err(read_failed)?;
+            let count = read_up_to(log, &mut block[..BEGINNING_BYTES])?;
+            return Ok(peek_time(&block[..count]).filter(|_| offset < end).map(|time| (offset, time)));
+        }
+        if count == 0 {
+            break;
+        }
+        at += count as u64;
+    }
+    Ok(None)
+}
+
+fn read_up_to(log: &mut impl Read, buffer: &mut [u8]) -> Result<usize, RunError> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match log.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(read_failed(error)),
+        }
+    }
+    Ok(filled)
+}
+
+fn scan_for(mut reader: LogReader<impl Read>, time: u64) -> Result<Position, RunError> {
+    let mut spare = Vec::new();
+    loop {
+        let chunk = match reader.next_chunk(std::mem::take(&mut spare)) {
+            Ok(Some(chunk)) => chunk,
+            Ok(None) => return Ok(Position::BehindEnd),
+            Err(error) if error.code == ErrorCode::TooLarge => return Ok(Position::Unclear),
+            Err(error) => return Err(error),
+        };
+        for (at, line) in Lines::new(chunk.bytes()) {
+            match peek_time(line) {
+                Some(found) if found < time => {}
+                Some(found) if found == time => return Ok(Position::At(chunk.offset + at as u64)),
+                _ => return Ok(Position::Unclear),
+            }
+        }
+        spare = chunk.into_spare();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::chain::tests::log_of;
+    use super::*;
+    use std::io::Cursor;
+
+    /// All whole lines of a log, how long its torn end is, and the largest buffer.
+    fn read_through(log: &[u8]) -> Result<(Vec<u8>, u64, usize), RunError> {
+        let mut reader = LogReader::new(log, 0);
+        let (mut seen, mut largest, mut spare) = (Vec::new(), 0, Vec::new());
+        while let Some(chunk) = reader.next_chunk(spare)? {
+            assert!(chunk.bytes().ends_with(b"\n"));
+            assert_eq!(chunk.offset, seen.len() as u64);
+            seen.extend_from_slice(chunk.bytes());
+            spare = chunk.into_spare();
+            largest = largest.max(spare.len());
+        }
+        assert_eq!(reader.offset(), seen.len() as u64);
+        assert!(reader.next_chunk(Vec::new())?.is_none());
+        Ok((seen, reader.torn_bytes(), largest))
+    }
+
+    #[test]
+    fn every_whole_line_is_handed_out_once() {
+        let line = |length: usize| [vec![b'x'; length], vec![b'\n']].concat();
+        let c = CHUNK_BYTES;
+        let mixed: Vec<u8> = (0..2000).flat_map(|n| line(n * 7919 % 1500)).collect();
+        let long = [line(c - 1), line(c), line(6 * c + 3), line(5), line(c - 2)].concat();
+        for log in [Vec::new(), b"\n".to_vec(), mixed, long] {
+            for torn in [0, 1, 2 * c] {
+                let whole = [log.clone(), vec![b'y'; torn]].concat();
+                let (seen, found, _) = read_through(&whole).unwrap();
+                assert!(seen == log, "{} bytes and {torn}", log.len());
+                assert_eq!(found, torn as u64);
+            }
+        }
+    }
+
+    #[test]
+    fn a_buffer_that_grew_for_one_line_shrinks_again() {
+        let log = [vec![b'x'; 4 << 20], b"\n".to_vec(), b"short\n".repeat(1 << 20)].concat();
+        let mut reader = LogReader::new(&log[..], 0);
+        let mut spare = Vec::new();
+        let mut sizes = Vec::new();
+        while let Some(chunk) = reader.next_chunk(spare).unwrap() {
+            spare = chunk.into_spare();
+            sizes.push(spare.capacity());
+        }
+        assert!(sizes[0] > 4 << 20);
+        assert!(sizes.last().unwrap() <= &(2 * CHUNK_BYTES), "{sizes:?}");
+    }
+
+    #[test]
+    fn a_line_over_the_limit_is_an_error_or_torn_and_never_held() {
+        let limit = |extra: usize| vec![b'x'; MAX_LINE_BYTES + extra];
+        let (seen, ..) = read_through(&[limit(0), b"\n".to_vec()].concat()).unwrap();
+        assert_eq!(seen.len(), MAX_LINE_BYTES + 1);
+        let huge = [b"a\n".to_vec(), limit(40 << 20)].concat();
+        let (seen, torn, largest) = read_through(&huge).unwrap();
+        assert_eq!((&seen[..], torn), (&b"a\n"[..], (MAX_LINE_BYTES + (40 << 20)) as u64));
+        assert!(largest <= MAX_LINE_BYTES + CHUNK_BYTES);
+        let complete = [huge, b"\nmore\n".to_vec()].concat();
+        assert_eq!(read_through(&complete).unwrap_err().code, ErrorCode::TooLarge);
+    }
+
+    #[test]
+    fn text_ends_at_the_line_that_is_not_utf8() {
+        let log = b"good\n{\"v\":1,\"time\":7,\"ts\":\"\xff\"}\nmore\n";
+        let chunk = LogReader::new(&log[..], 0).next_chunk(Vec::new()).unwrap().unwrap();
+        let (text, fault) = chunk.text();
+        let fault = fault.unwrap();
+        assert_eq!((text, fault.code, fault.time), ("good\n", ErrorCode::NotAJsonLine, Some(7)));
+    }
+
+    #[test]
+    fn every_event_is_found_where_it_is() {
+        for (count, padding) in [(0, 0), (1, 0), (40, 0), (3000, 5), (40, 100_000), (600, 2000)] {
+            let log = log_of(count, padding);
+            let starts: Vec<usize> = [0].into_iter().chain(memchr::memchr_iter(b'\n', &log).map(|at| at + 1)).collect();
+            for torn in [&b""[..], b"{\"v\":1,\"time\":99999999,\"ts", &vec![0; 1 << 20]] {
+                let mut log = Cursor::new([&log, torn].concat());
+                for time in (0..count).step_by(1 + count as usize / 97) {
+                    let found = find(&mut log, time).unwrap();
+                    assert_eq!(found, Position::At(starts[time as usize] as u64), "{time} of {count}");
+                }
+                for time in [count, count + 1, u64::MAX] {
+                    assert_eq!(find(&mut log, time).unwrap(), Position::BehindEnd, "{time} of {count}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_search_in_a_damaged_log_finds_the_event_or_says_that_it_cannot() {
+        let log = log_of(1000, 50);
+        let middle = memchr::memchr_iter(b'\n', &log).nth(500).unwrap() + 1;
+        let without = [&log[..middle], &log[middle + 400..]].concat();
+        for damaged in [without, [&log[..middle], b"garbage\n", &log[middle..]].concat()] {
+            for time in 0..1000 {
+                if let Position::At(offset) = find(&mut Cursor::new(&damaged), time).unwrap() {
+                    assert_eq!(peek_time(&damaged[offset as usize..]), Some(time));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_system_refuses_is_said_in_nodes_words() {
+        let error = LogReader::open(Path::new("/no/such/log")).err().unwrap();
+        assert_eq!(error.code, ErrorCode::SystemError);
+        assert_eq!(error.message, "ENOENT: no such file or directory, open '/no/such/log'");
+    }
+}

@@ -1,0 +1,44 @@
+//! From an id to its small number, in five bytes an id: the ids themselves stay where their owner has them.
+
+use std::hash::{BuildHasher, Hash};
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+/// An index over things that their owner keeps in a list. Seeded at random, so that no log can choose ids that collide.
+#[derive(Clone, Debug, Default)]
+pub struct Lookup {
+    table: HashTable<u32>,
+    seed: DefaultHashBuilder,
+}
+
+impl Lookup {
+    /// The number whose thing `is` the one with this key.
+    #[inline]
+    pub fn find<K: Hash + ?Sized>(&self, key: &K, is: impl Fn(u32) -> bool) -> Option<u32> {
+        self.table.find(self.seed.hash_one(key), |&index| is(index)).copied()
+    }
+
+    /// Adds a number that is not there yet. `key_of` tells the keys of those that are.
+    pub fn insert<K: Hash>(&mut self, key: K, index: u32, key_of: impl Fn(u32) -> K) {
+        let seed = &self.seed;
+        self.table.insert_unique(seed.hash_one(&key), index, |&other| seed.hash_one(key_of(other)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_is_found_and_no_other() {
+        let names: Vec<String> = (0..1000).map(|n| format!("id-{n}")).collect();
+        let mut lookup = Lookup::default();
+        for (index, name) in names.iter().enumerate() {
+            assert_eq!(lookup.find(name.as_str(), |found| names[found as usize] == *name), None);
+            lookup.insert(name.as_str(), index as u32, |other| names[other as usize].as_str());
+        }
+        for (index, name) in names.iter().enumerate() {
+            assert_eq!(lookup.find(name.as_str(), |found| names[found as usize] == *name), Some(index as u32));
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Runs: the hash-chained log of a workflow's execution, and the state that it builds (`run.md`).
+
+pub mod blob;
+pub mod canonical;
+pub mod causality;
+pub mod chain;
+pub mod changes;
+pub mod check;
+pub mod dag;
+pub mod directory;
+pub mod entry;
+pub mod error;
+pub mod event;
+pub mod fields;
+pub mod fold;
+pub mod kind;
+pub mod log;
+pub mod lookup;
+pub mod model;
+pub mod normalize;
+pub mod origin;
+pub mod outputs;
+pub mod payload;
+#[cfg(test)]
+pub mod recorded;
+pub mod redactions;
+#[cfg(test)]
+pub mod sample;
+pub mod replay;
+pub mod scheduler;
+pub mod snapshot;
+pub mod state;
+pub mod state_hash;
+pub mod text;
+pub mod trace;
+pub mod transition;
+pub mod verifier;
+pub mod verify;

@@ -1,0 +1,223 @@
+//! Where a replay begins: before the first event, or with the state of a snapshot that is known to be the log's.
+//!
+//! A snapshot counts as good when its document is whole, it is of this run, the log's event at its time has its hashes, and
+//! its state has the hash that stands there. Nothing else of it is believed.
+
+use std::fs::{self, File};
+use std::io::{Seek, SeekFrom};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::chain::GENESIS;
+use super::dag::Dag;
+use super::directory::RunDirectory;
+use super::error::{ErrorCode, RunError, quoted};
+use super::fold::Origin;
+use super::log::{LogReader, Position, find, open};
+use super::payload::Payload;
+use super::redactions::Redactions;
+use super::replay::Beginning;
+use super::scheduler::Scheduler;
+use super::snapshot::{self, Snapshot, snapshot_id};
+use super::state::State;
+use super::state_hash::state_hash;
+use super::text::Text;
+use super::trace::{Range, Trace, understand};
+use crate::hash::{HexHash, as_text, to_hex};
+use crate::jsonl::scan::Nesting;
+use crate::os_error::OsError;
+use crate::signature::TrustedKeys;
+
+/// The largest `dag.json` or `workflow.json` that is read, in bytes.
+const MAX_GRAPH_BYTES: u64 = 256 << 20;
+
+/// What the log says of the run as a whole: its RunCreated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Created {
+    /// The run's id.
+    pub run_id: Text<'static>,
+    /// The hash of its graph.
+    pub dag_hash: String,
+    scheduler: Scheduler,
+    capabilities: Vec<Text<'static>>,
+}
+
+impl Created {
+    /// Reads the first event of the log at `path`.
+    pub fn read(path: &Path, redactions: &Redactions) -> Result<Self, RunError> {
+        let range = Range { to: 0, ..Range::default() };
+        let mut trace = Trace::open(path, range, redactions.clone())?;
+        let line = trace.next().unwrap_or_else(|| Err(empty_log()))?;
+        match understand(&line, &mut Nesting::default())?.payload {
+            Payload::RunCreated { run_id, dag_hash, scheduler, capabilities, .. } => Ok(Created {
+                run_id: run_id.into_owned(),
+                dag_hash: dag_hash.as_json().to_owned(),
+                scheduler,
+                capabilities: capabilities.into_iter().map(Text::into_owned).collect(),
+            }),
+            other => {
+                let message = "A log begins with RunCreated";
+                let error = RunError::new(ErrorCode::IllegalTransition, message).at(0);
+                Err(error.compared("RunCreated", other.kind().as_str()))
+            }
+        }
+    }
+}
+
+/// The error for a log without events.
+pub fn empty_log() -> RunError {
+    RunError::new(ErrorCode::EmptyLog, "The log holds no event: at least RunCreated must be there")
+}
+
+/// Reads a text that is in memory whole.
+pub fn read_text(path: &Path) -> Result<String, RunError> {
+    let failed = |error| OsError::new(&error, "open", Some(path));
+    let size = fs::metadata(path).map_err(failed)?.len();
+    if size > MAX_GRAPH_BYTES {
+        let message = format!("{} is larger than {MAX_GRAPH_BYTES} bytes", path.display());
+        return Err(RunError::new(ErrorCode::TooLarge, message).compared(MAX_GRAPH_BYTES.to_string(), size.to_string()));
+    }
+    let bytes = fs::read(path).map_err(failed)?;
+    String::from_utf8(bytes)
+        .map_err(|_| RunError::new(ErrorCode::WorkflowInvalid, format!("{} is not valid UTF-8", path.display())))
+}
+
+/// The graph of the run in `directory`.
+pub fn read_dag(directory: &RunDirectory) -> Result<Dag, RunError> {
+    Dag::parse(&read_text(&directory.dag())?)
+}
+
+/// The beginning of the log of a run of this graph.
+pub fn log_begin(dag: Dag) -> Origin {
+    Origin { state: State::new(Arc::new(dag)), previous: GENESIS, offset: 0 }
+}
+
+/// Finds where to begin.
+pub struct Search<'s> {
+    /// The run.
+    pub directory: &'s RunDirectory,
+    /// If there are any, a snapshot must be signed by one of them.
+    pub trusted: &'s TrustedKeys,
+    /// What a bundle lists as redacted.
+    pub redactions: &'s Redactions,
+    /// No snapshot after this time is of use.
+    pub until: Option<u64>,
+}
+
+impl Search<'_> {
+    /// The beginning that is asked for, or the nearest one before it that is good. Each snapshot that was passed over is in `warnings`.
+    pub fn origin(&self, beginning: &Beginning, warnings: &mut Vec<String>) -> Result<Origin, RunError> {
+        for time in self.candidates(beginning, warnings)? {
+            match self.from_snapshot(time) {
+                Ok(origin) => return Ok(origin),
+                Err(error) => warnings.push(format!("{} was passed over: {error}", snapshot_id(time))),
+            }
+        }
+        read_dag(self.directory).map(log_begin)
+    }
+
+    /// The times of the snapshots to try, in this order.
+    fn candidates(&self, beginning: &Beginning, warnings: &mut Vec<String>) -> Result<Vec<u64>, RunError> {
+        let latest = match beginning {
+            Beginning::Log => return Ok(Vec::new()),
+            Beginning::LatestSnapshot => u64::MAX,
+            Beginning::Snapshot(id) => match snapshot::time_of_id(id) {
+                Some(time) if self.until.is_none_or(|until| time <= until) => time,
+                Some(time) => {
+                    warnings.push(format!("{id} was passed over: it is later than the last event wanted"));
+                    time
+                }
+                None => {
+                    warnings.push(format!("'{}' was passed over: that is no id of a snapshot", quoted(id)));
+                    return Ok(Vec::new());
+                }
+            },
+        };
+        let last = self.until.unwrap_or(u64::MAX);
+        let mut times = snapshot::list(&self.directory.snapshots())?;
+        times.retain(|&time| time <= latest.min(last));
+        if let Beginning::Snapshot(_) = beginning
+            && latest <= last
+            && times.first() != Some(&latest)
+        {
+            // It was asked for, so it is said that it is not there.
+            times.insert(0, latest);
+        }
+        Ok(times)
+    }
+
+    fn from_snapshot(&self, time: u64) -> Result<Origin, RunError> {
+        let path = snapshot::path_of(&self.directory.snapshots(), time);
+        let Snapshot { content, .. } = Snapshot::read(&path, self.trusted)?;
+        let created = Created::read(&self.directory.log(), self.redactions)?;
+        if content.run_id != created.run_id.as_json() {
+            return Err(foreign("run", created.run_id.as_json(), &content.run_id));
+        }
+        let (event, offset) = self.event_of_log(time)?;
+        for (what, snapshot, log) in
+            [("event", &content.event_hash, &event.hash), ("state", &content.state_hash, &event.state_hash)]
+        {
+            if snapshot != log {
+                return Err(foreign(what, as_text(log), as_text(snapshot)));
+            }
+        }
+        let text = std::str::from_utf8(&content.state).unwrap_or_default();
+        let state = State::from_canonical(text)?;
+        fits(&state, time, &created)?;
+        let own = state_hash(&state).map(|hash| to_hex(&hash));
+        match own {
+            Some(own) if own == content.state_hash => Ok(Origin { state, previous: content.event_hash, offset }),
+            own => {
+                let error = invalid("its state is not the one whose hash it has");
+                Err(error.compared(as_text(&content.state_hash), own.as_ref().map_or("", as_text)))
+            }
+        }
+    }
+
+    /// The hashes of the log's event at `time`, and where its line ends.
+    fn event_of_log(&self, time: u64) -> Result<(Hashes, u64), RunError> {
+        let mut log: File = open(&self.directory.log())?;
+        let Position::At(offset) = find(&mut log, time)? else {
+            return Err(invalid("the log has no event at its time"));
+        };
+        log.seek(SeekFrom::Start(offset)).map_err(|error| OsError::new(&error, "read", None))?;
+        let chunk = LogReader::new(log, offset).next_chunk(Vec::new())?;
+        let (text, fault) = chunk.as_ref().map(|chunk| chunk.text()).unwrap_or_default();
+        let Some(line) = text.split_inclusive('\n').next() else {
+            return Err(fault.unwrap_or_else(|| invalid("the log has no event at its time")));
+        };
+        let event = super::event::EventLine::split(line.trim_end_matches('\n'))?;
+        Ok((Hashes { hash: *event.hash, state_hash: *event.state_hash }, offset + line.len() as u64))
+    }
+}
+
+struct Hashes {
+    hash: HexHash,
+    state_hash: HexHash,
+}
+
+/// What no hash covers must be as RunCreated has it.
+fn fits(state: &State, time: u64, created: &Created) -> Result<(), RunError> {
+    let run = state.run().ok_or_else(|| invalid("its state has no run"))?;
+    if state.logical_time() != Some(time) {
+        return Err(invalid("its state is of another time"));
+    }
+    if run.id != created.run_id {
+        return Err(foreign("run", created.run_id.as_json(), run.id.as_json()));
+    }
+    if state.dag().hash() != created.dag_hash {
+        return Err(foreign("graph", &created.dag_hash, state.dag().hash()));
+    }
+    if (run.scheduler, &run.capabilities) != (created.scheduler, &created.capabilities) {
+        return Err(invalid("its scheduler or capabilities are not those of the run"));
+    }
+    Ok(())
+}
+
+fn foreign(what: &str, expected: &str, found: &str) -> RunError {
+    invalid(&format!("its {what} is not that of the log")).compared(expected, found)
+}
+
+fn invalid(why: &str) -> RunError {
+    RunError::new(ErrorCode::SnapshotInvalid, format!("The snapshot can't be used: {why}"))
+}

@@ -1,0 +1,162 @@
+//! Outputs of tools (`run.md` section 7): the raw blob has its hash, and what the normaliser makes of it has the other.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use super::blob::BlobStore;
+use super::check::Check;
+use super::error::{ErrorCode, RunError, event_id, quoted};
+use super::normalize::Normalizer;
+use super::payload::Payload;
+use super::redactions::Redactions;
+use crate::hash::{HexHash, as_text, sha256_hex};
+
+/// The largest blob that is normalised, in bytes: for that it must be in memory. One that isn't may have any size.
+pub const MAX_NORMALIZED_BYTES: u64 = 256 << 20;
+
+/// How many results are remembered. Tools give the same output again and again.
+const REMEMBERED: usize = 1 << 16;
+
+/// What a ToolCompleted says of its output.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// Logical time of the event.
+    pub time: u64,
+    raw: String,
+    output: String,
+    normalizer: String,
+    redacted: bool,
+}
+
+impl Output {
+    /// The output that an event is about; None for all but ToolCompleted.
+    pub fn of(time: u64, payload: &Payload<'_>, redacted: bool) -> Option<Self> {
+        let Payload::ToolCompleted { raw_hash, output_hash, normalizer, .. } = payload else { return None };
+        let [raw, output, normalizer] = [raw_hash, output_hash, normalizer].map(|text| text.to_plain().into_owned());
+        Some(Output { time, raw, output, normalizer, redacted })
+    }
+}
+
+/// Checks outputs against the blobs of a run, on any thread.
+pub struct OutputChecker {
+    blobs: BlobStore,
+    redactions: Redactions,
+    seen: Mutex<HashMap<(String, Normalizer), Result<HexHash, RunError>>>,
+}
+
+impl OutputChecker {
+    /// A checker of outputs in `blobs`.
+    pub fn new(blobs: BlobStore, redactions: Redactions) -> Self {
+        OutputChecker { blobs, redactions, seen: Mutex::default() }
+    }
+
+    /// Checks one output.
+    pub fn check(&self, output: &Output, check: &mut Check) {
+        let known = Normalizer::named(&output.normalizer);
+        let (Some(normalizer), false) = (known, output.redacted || self.redactions.blobs.contains(&output.raw)) else {
+            check.unverifiable += 1;
+            return;
+        };
+        check.checked += 1;
+        if let Err(error) = self.compare(output, normalizer) {
+            check.fail(output.time, error.at(output.time));
+        }
+    }
+
+    fn compare(&self, output: &Output, normalizer: Normalizer) -> Result<(), RunError> {
+        let found = self.normalized_hash(&output.raw, normalizer)?;
+        if output.output.as_bytes() == found {
+            return Ok(());
+        }
+        let message = format!(
+            "The output of {} is another than the recorded one: the blob {}, normalised as '{}', has the hash {}",
+            event_id(output.time),
+            quoted(&output.raw),
+            normalizer.name(),
+            as_text(&found)
+        );
+        Err(RunError::new(ErrorCode::OutputMismatch, message).compared(&output.output, as_text(&found)))
+    }
+
+    /// The hash of what the normaliser makes of a blob, which was checked itself.
+    fn normalized_hash(&self, raw: &str, normalizer: Normalizer) -> Result<HexHash, RunError> {
+        let key = (raw.to_owned(), normalizer);
+        if let Some(known) = self.seen.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return known.clone();
+        }
+        let found = self.hash(raw, normalizer);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.len() >= REMEMBERED {
+            seen.clear();
+        }
+        seen.insert(key, found.clone());
+        found
+    }
+
+    fn hash(&self, raw: &str, normalizer: Normalizer) -> Result<HexHash, RunError> {
+        if normalizer == Normalizer::None {
+            self.blobs.verify(raw)?;
+            // It is a hash, or there would have been no blob.
+            return Ok(*raw.as_bytes().first_chunk().unwrap_or(&[0; 64]));
+        }
+        let bytes = self.blobs.read(raw, MAX_NORMALIZED_BYTES)?;
+        Ok(sha256_hex([&normalizer.apply(&bytes)?]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsonl::writer::Durability;
+
+    fn check(checker: &OutputChecker, raw: &str, output: &str, normalizer: &str) -> (Check, Option<ErrorCode>) {
+        let output = Output {
+            time: 3,
+            raw: raw.to_owned(),
+            output: output.to_owned(),
+            normalizer: normalizer.to_owned(),
+            redacted: false,
+        };
+        let mut check = Check::default();
+        checker.check(&output, &mut check);
+        let mut again = Check::default();
+        checker.check(&output, &mut again);
+        assert_eq!(check, again, "what is remembered is what was found");
+        let code = check.first_failure.as_ref().map(|failure| failure.error.code);
+        assert!(check.first_failure.iter().all(|failure| failure.place == 3 && failure.error.time == Some(3)));
+        (check, code)
+    }
+
+    #[test]
+    fn an_output_has_its_hash_raw_and_normalised() {
+        let root = tempfile::tempdir().unwrap();
+        let blobs = BlobStore::new(root.path());
+        let put = |bytes: &[u8]| as_text(&blobs.put(bytes, Durability::Os).unwrap()).to_owned();
+        let hash = |bytes: &[u8]| as_text(&sha256_hex([bytes])).to_owned();
+        let (json, text) = (put(b"{ \"b\": 1.0, \"a\": [] }"), put(b"a \r\nb"));
+        let checker = OutputChecker::new(blobs.clone(), Redactions::default());
+        let found = |raw: &str, output: &str, normalizer: &str| check(&checker, raw, output, normalizer).1;
+        assert_eq!(found(&json, &json, "none"), None);
+        assert_eq!(found(&json, &hash(br#"{"a":[],"b":1}"#), "json"), None);
+        assert_eq!(found(&text, &hash(b"a\nb"), "text"), None);
+        assert_eq!(found(&text, &hash(b"a \nb"), "text"), Some(ErrorCode::OutputMismatch));
+        assert_eq!(found(&text, &text, "json"), Some(ErrorCode::OutputMismatch));
+        assert_eq!(found(&hash(b"gone"), &hash(b"gone"), "none"), Some(ErrorCode::BlobMissing));
+        assert_eq!(found("x", "x", "none"), Some(ErrorCode::BlobMissing));
+        let damaged = put(b"damaged");
+        std::fs::write(blobs.path_of(&damaged).unwrap(), "Damaged").unwrap();
+        assert_eq!(found(&damaged, &damaged, "none"), Some(ErrorCode::BlobCorrupt));
+        assert_eq!(found(&damaged, &damaged, "text"), Some(ErrorCode::BlobCorrupt));
+    }
+
+    #[test]
+    fn what_cannot_be_looked_at_is_no_match() {
+        let blobs = BlobStore::new("nowhere");
+        let redactions = Redactions { blobs: ["r".to_owned()].into(), ..Redactions::default() };
+        let checker = OutputChecker::new(blobs, redactions);
+        for (raw, normalizer) in [("r", "none"), ("x", "markdown")] {
+            let (found, code) = check(&checker, raw, "x", normalizer);
+            assert_eq!((found.checked, found.failed, found.unverifiable, code), (0, 0, 1, None));
+        }
+    }
+}

@@ -1,0 +1,212 @@
+use super::*;
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+/// A payload of each kind, with its optional fields.
+pub fn examples() -> Vec<(Kind, Value)> {
+    let snapshot = json!({"snapshot": "snap_3", "stateHash": "h", "at": 3});
+    vec![
+        (
+            Kind::RunCreated,
+            json!({"runId": "r", "workflow": {"name": "w", "version": "1"}, "dagHash": "h",
+                   "scheduler": "round-robin", "capabilities": ["net"]}),
+        ),
+        (
+            Kind::RunStarted,
+            json!({"workers": [{"id": "w1", "capabilities": ["net"]}, {"id": "w2", "capabilities": []}]}),
+        ),
+        (Kind::RunCompleted, json!({"outputs": {"a": "h"}})),
+        (Kind::RunFailed, json!({"code": "E", "message": "m", "node": "a"})),
+        (Kind::NodeScheduled, json!({"task": "a#1", "priority": 1.5, "dependsOn": [1, 7, 2]})),
+        (Kind::NodeStarted, json!({"task": "a#1", "worker": "w", "inputHash": "h"})),
+        (Kind::NodeCompleted, json!({"task": "a#1", "outputHash": "h"})),
+        (Kind::NodeFailed, json!({"task": "a#1", "code": "E", "message": "m", "willRetry": true})),
+        (Kind::NodeSkipped, json!({"reason": "r", "because": 4})),
+        (Kind::ToolInvoked, json!({"tool": "t", "call": "c", "requestHash": "h", "version": "2"})),
+        (
+            Kind::ToolCompleted,
+            json!({"tool": "t", "call": "c", "rawHash": "h", "outputHash": "h", "normalizer": "json"}),
+        ),
+        (Kind::ToolFailed, json!({"tool": "t", "call": "c", "code": "E", "message": "m"})),
+        (Kind::ToolTimedOut, json!({"tool": "t", "call": "c", "limitMs": 30.5})),
+        (Kind::CapabilityCheck, json!({"capability": "net", "subject": "w", "allowed": true})),
+        (Kind::PolicyDecision, json!({"decision": "d", "rule": "r", "allowed": false})),
+        (Kind::TaskAssigned, json!({"task": "a#1", "worker": "w", "reason": "r", "from": "v"})),
+        (Kind::TaskAccepted, json!({"task": "a#1", "worker": "w"})),
+        (Kind::TaskRejected, json!({"task": "a#1", "worker": "w", "reason": "r"})),
+        (Kind::SnapshotCreated, snapshot.clone()),
+        (Kind::SnapshotRestored, snapshot),
+        (Kind::BlobStored, json!({"blob": "h", "size": 12, "mediaType": "text/plain"})),
+        (Kind::Heartbeat, json!({"worker": "w", "status": "idle", "capabilities": ["net", "gpu", "net"]})),
+        (Kind::Error, json!({"code": "E", "message": "m", "recoverable": true})),
+    ]
+}
+
+const OPTIONAL: [&str; 10] = [
+    "priority",
+    "because",
+    "version",
+    "subject",
+    "reason",
+    "from",
+    "mediaType",
+    "capabilities",
+    "node",
+    "nothing else",
+];
+
+fn is_optional(kind: Kind, field: &str) -> bool {
+    let required = [(Kind::RunCreated, "capabilities"), (Kind::NodeSkipped, "reason"), (Kind::TaskRejected, "reason")];
+    OPTIONAL.contains(&field) && !required.contains(&(kind, field))
+}
+
+fn parse(kind: Kind, json: &str) -> Result<Payload<'_>, RunError> {
+    Payload::parse(kind, json, &mut Nesting::default())
+}
+
+fn code(kind: Kind, payload: &Value) -> Option<ErrorCode> {
+    parse(kind, &payload.to_string()).err().map(|error| error.code)
+}
+
+fn changed(payload: &Value, change: impl FnOnce(&mut Map<String, Value>)) -> Value {
+    let mut changed = payload.clone();
+    change(changed.as_object_mut().unwrap());
+    changed
+}
+
+#[test]
+fn every_kind_has_its_payload() {
+    let examples = examples();
+    assert_eq!(examples.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), Kind::ALL);
+    for (kind, payload) in examples {
+        assert_eq!(parse(kind, &payload.to_string()).unwrap().kind(), kind);
+    }
+}
+
+#[test]
+fn required_fields_are_required_and_optional_ones_are_not() {
+    for (kind, payload) in examples() {
+        for field in payload.as_object().unwrap().keys() {
+            let without = code(kind, &changed(&payload, |fields| drop(fields.remove(field))));
+            let null = code(kind, &changed(&payload, |fields| drop(fields.insert(field.clone(), Value::Null))));
+            match is_optional(kind, field) {
+                true => assert_eq!((without, null), (None, None), "{kind} {field}"),
+                false => {
+                    assert_eq!(without, Some(ErrorCode::MissingField), "{kind} {field}");
+                    assert_eq!(null, Some(ErrorCode::InvalidField), "{kind} {field}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn fields_have_their_types() {
+    let others = [json!(true), json!(-1), json!("text"), json!(""), json!([1]), json!({"x": 1})];
+    for (kind, payload) in examples() {
+        for (field, value) in payload.as_object().unwrap() {
+            for other in &others {
+                if std::mem::discriminant(other) == std::mem::discriminant(value) {
+                    continue;
+                }
+                let found = code(kind, &changed(&payload, |fields| drop(fields.insert(field.clone(), other.clone()))));
+                let expected = if (field, other) == (&"workflow".to_owned(), &json!({"x": 1})) {
+                    ErrorCode::MissingField
+                } else {
+                    ErrorCode::InvalidField
+                };
+                assert_eq!(found, Some(expected), "{kind} {field} {other}");
+            }
+        }
+    }
+}
+
+#[test]
+fn ids_and_hashes_are_not_empty_texts_may_be() {
+    let texts = ["reason", "code", "message", "subject", "mediaType", "version", "decision"];
+    for (kind, payload) in examples() {
+        for (field, value) in payload.as_object().unwrap() {
+            if value.is_string() {
+                let found = code(kind, &changed(&payload, |fields| drop(fields.insert(field.clone(), json!("")))));
+                assert_eq!(found.is_none(), texts.contains(&field.as_str()), "{kind} {field}: {found:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn inner_fields_are_checked_too() {
+    let workers = |list: Value| code(Kind::RunStarted, &json!({ "workers": list }));
+    assert_eq!(workers(json!([])), None);
+    assert_eq!(workers(json!([{"id": "w"}])), Some(ErrorCode::MissingField));
+    assert_eq!(workers(json!([{"id": "", "capabilities": []}])), Some(ErrorCode::InvalidField));
+    assert_eq!(workers(json!([{"id": "w", "capabilities": [""]}])), Some(ErrorCode::InvalidField));
+    assert_eq!(workers(json!([1])), Some(ErrorCode::InvalidField));
+    let outputs = |outputs: Value| code(Kind::RunCompleted, &json!({ "outputs": outputs }));
+    assert_eq!(outputs(json!({})), None);
+    assert_eq!(outputs(json!({"a": 1})), Some(ErrorCode::InvalidField));
+    assert_eq!(outputs(json!({"a": ""})), Some(ErrorCode::InvalidField));
+    let times = |times: Value| code(Kind::NodeScheduled, &json!({ "task": "a#1", "dependsOn": times }));
+    assert_eq!(times(json!([])), None);
+    assert_eq!(times(json!([0, 1.0])), None);
+    assert_eq!(times(json!([1.5])), Some(ErrorCode::InvalidField));
+    assert_eq!(times(json!(["1"])), Some(ErrorCode::InvalidField));
+    let (_, created) = examples().swap_remove(0);
+    let scheduler = |name: &str| changed(&created, |fields| drop(fields.insert("scheduler".into(), json!(name))));
+    assert_eq!(code(Kind::RunCreated, &scheduler("external")), None);
+    assert_eq!(code(Kind::RunCreated, &scheduler("random")), Some(ErrorCode::InvalidField));
+}
+
+#[test]
+fn what_is_read_is_what_stands_there() {
+    let scheduled = parse(Kind::NodeScheduled, r#"{"task":"a#1","priority":1.5,"dependsOn":[1,7,2]}"#).unwrap();
+    let expected =
+        Payload::NodeScheduled { task: Text::from_plain("a#1"), priority: Some(1.5), latest_dependency: Some(7) };
+    assert_eq!(scheduled, expected);
+    let twice = r#"{"status":1,"worker":"w","extra":[[{"worker":"no"}]],"status":"idle","capabilities":["b","a","b"]}"#;
+    let expected = Payload::Heartbeat {
+        worker: Text::from_plain("w"),
+        status: Text::from_plain("idle"),
+        capabilities: Some(vec![Text::from_plain("a"), Text::from_plain("b")]),
+    };
+    assert_eq!(parse(Kind::Heartbeat, twice).unwrap(), expected);
+}
+
+#[test]
+fn errors_say_which_field_what_was_expected_and_what_was_found() {
+    let error = parse(Kind::TaskAccepted, r#"{"task":17,"worker":"w"}"#).unwrap_err();
+    assert_eq!(error.message, "The payload of TaskAccepted is not valid: 'task' must be a non-empty string.");
+    assert_eq!(error.expected.as_deref(), Some("task: a non-empty string"));
+    assert_eq!(error.found.as_deref(), Some("17"));
+    let error = parse(Kind::RunStarted, r#"{"workers":[{"id":"w"}]}"#).unwrap_err();
+    assert_eq!(error.message, "The payload of RunStarted is not valid: 'workers[0].capabilities' is missing.");
+    let error = parse(Kind::Error, "[]").unwrap_err();
+    assert_eq!(error.code, ErrorCode::NotAJsonLine);
+}
+
+#[test]
+fn nesting_costs_no_stack() {
+    let deep = format!(r#"{{"task":"a#1","worker":"w","extra":{}{}}}"#, "[".repeat(1 << 20), "]".repeat(1 << 20));
+    assert!(parse(Kind::TaskAccepted, &deep).is_ok());
+    let deep = format!(r#"{{"workers":{}{}}}"#, "[".repeat(1 << 20), "]".repeat(1 << 20));
+    assert_eq!(parse(Kind::RunStarted, &deep).unwrap_err().code, ErrorCode::InvalidField);
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_panic_and_only_json_is_taken(
+        which in 0usize..23,
+        damage in proptest::collection::vec((any::<prop::sample::Index>(), "[\\[\\]{}\",:\\\\a0é]"), 0..3),
+    ) {
+        let (kind, payload) = examples().swap_remove(which);
+        let mut text: Vec<char> = payload.to_string().chars().collect();
+        for (at, other) in damage {
+            let at = at.index(text.len());
+            text.splice(at..=at, other.chars());
+        }
+        let text: String = text.into_iter().collect();
+        if parse(kind, &text).is_ok() {
+            prop_assert!(serde_json::from_str::<Value>(&text).unwrap().is_object());
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Replaying a run: its state at the end of the log or at any event, from the beginning or from a snapshot, with as much
+//! verification as is wanted (`run.md` section 7).
+
+use std::time::{Duration, Instant};
+
+use super::blob::BlobStore;
+use super::check::Failure;
+use super::directory::RunDirectory;
+use super::error::RunError;
+use super::fold::{Folded, Origin, Rules, Watch, fold};
+use super::origin::{Search, empty_log};
+use super::outputs::OutputChecker;
+use super::redactions::Redactions;
+use super::snapshot::snapshot_id;
+use super::state::State;
+use super::state_hash::{StateHasher, state_hash};
+use super::verifier::Verifier;
+use crate::hash::{HexHash, to_hex};
+use crate::signature::TrustedKeys;
+
+/// How much a replay verifies. In any case each line is of the one form, in order, and allowed by the state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verify {
+    /// Nothing more: no hash is computed.
+    None,
+    /// The hashes of lines and payloads.
+    #[default]
+    Chain,
+    /// Also the state's hash after each event, the scheduler's decisions, and the outputs of tools.
+    Full,
+}
+
+/// Where a replay begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Beginning {
+    /// With the first event.
+    #[default]
+    Log,
+    /// With the newest snapshot that is good.
+    LatestSnapshot,
+    /// With the snapshot of this id, or the newest good one before it.
+    Snapshot(String),
+}
+
+/// How a run is replayed.
+#[derive(Clone, Debug, Default)]
+pub struct ReplayOptions {
+    /// Where to begin.
+    pub beginning: Beginning,
+    /// The last event taken. None: all there are.
+    pub until: Option<u64>,
+    /// What to verify.
+    pub verify: Verify,
+    /// If there are any, a snapshot must be signed by one of them.
+    pub trusted: TrustedKeys,
+    /// What a bundle lists as redacted.
+    pub redactions: Redactions,
+}
+
+/// A run, replayed.
+#[derive(Clone, Debug)]
+pub struct Replayed {
+    /// The state after the last event taken.
+    pub state: State,
+    /// Its hash.
+    pub state_hash: HexHash,
+    /// How many events led to the state, those before a snapshot included.
+    pub event_count: u64,
+    /// The snapshot with which the replay began.
+    pub from_snapshot: Option<String>,
+    /// What it took.
+    pub metrics: Metrics,
+    /// What the user should know: snapshots that were passed over, a torn end.
+    pub warnings: Vec<String>,
+}
+
+/// What a replay took.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Metrics {
+    /// Events folded.
+    pub events: u64,
+    /// Bytes of the log read.
+    pub bytes: u64,
+    /// Wall time.
+    pub elapsed: Duration,
+}
+
+/// A replay that found something wrong.
+#[derive(Clone, Debug)]
+pub struct Failed {
+    /// What.
+    pub error: RunError,
+    /// The state after the last event before. None if there is no such event.
+    pub state: Option<State>,
+    /// What else the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// Replays the run in `directory`.
+pub fn replay(
+    directory: &RunDirectory,
+    options: &ReplayOptions,
+    watch: &mut Watch<'_>,
+) -> Result<Replayed, Box<Failed>> {
+    let started = Instant::now();
+    let mut warnings = Vec::new();
+    let replay = Replay { directory, options };
+    let origin = match replay.origin(&mut warnings) {
+        Ok(origin) => origin,
+        Err(error) => return Err(Box::new(Failed { error, state: None, warnings })),
+    };
+    let (first, offset) = (origin.state.next_time(), origin.offset);
+    match replay.run(origin, watch) {
+        Ok((folded, state_hash)) => {
+            if folded.torn_bytes > 0 {
+                let torn = folded.torn_bytes;
+                warnings.push(format!("The last line of the log is torn: its {torn} bytes are no part of the run"));
+            }
+            let event_count = folded.state.next_time();
+            let metrics =
+                Metrics { events: event_count - first, bytes: folded.offset - offset, elapsed: started.elapsed() };
+            let from_snapshot = first.checked_sub(1).map(snapshot_id);
+            Ok(Replayed { state: folded.state, state_hash, event_count, from_snapshot, metrics, warnings })
+        }
+        Err((error, state)) => Err(Box::new(Failed { error, state, warnings })),
+    }
+}
+
+struct Replay<'r> {
+    directory: &'r RunDirectory,
+    options: &'r ReplayOptions,
+}
+
+impl Replay<'_> {
+    fn origin(&self, warnings: &mut Vec<String>) -> Result<Origin, RunError> {
+        let ReplayOptions { beginning, until, trusted, redactions, .. } = self.options;
+        let search = Search { directory: self.directory, trusted, redactions, until: *until };
+        search.origin(beginning, warnings)
+    }
+
+    /// Folds from `origin` on; the state's hash comes too. What is wrong comes with the state before it.
+    fn run(&self, origin: Origin, watch: &mut Watch<'_>) -> Result<(Folded, HexHash), (RunError, Option<State>)> {
+        let first = origin.state.next_time();
+        let (rules, verifier) = (self.rules(self.options.until), self.verifier(&origin.state));
+        let folded = fold(&self.directory.log(), origin, rules, verifier, watch).map_err(|stop| {
+            let (error, state) = *stop;
+            (error, existing(state))
+        })?;
+        if let Some(Failure { place, error }) = folded.findings.first_failure().cloned() {
+            let is_next = place >= folded.state.next_time();
+            let state = if is_next { Some(folded.state) } else { self.state_before(place, first, watch) };
+            return Err((error, state.and_then(existing)));
+        }
+        match state_hash(&folded.state) {
+            Some(hash) => Ok((folded, to_hex(&hash))),
+            None => Err((empty_log(), None)),
+        }
+    }
+
+    fn rules(&self, until: Option<u64>) -> Rules<'_> {
+        Rules { until, redactions: &self.options.redactions, schedule: self.options.verify == Verify::Full }
+    }
+
+    fn verifier(&self, before: &State) -> Option<Verifier> {
+        match self.options.verify {
+            Verify::None => None,
+            Verify::Chain => Some(Verifier::new(None, None, true)),
+            Verify::Full => {
+                let blobs = BlobStore::new(self.directory.blobs());
+                let outputs = OutputChecker::new(blobs, self.options.redactions.clone());
+                Some(Verifier::new(Some(StateHasher::of(before)), Some(outputs), true))
+            }
+        }
+    }
+
+    /// The state before the event at `place`, made again: the fold had gone on when something was found to be wrong there.
+    fn state_before(&self, place: u64, first: u64, watch: &mut Watch<'_>) -> Option<State> {
+        let origin = self.origin(&mut Vec::new()).ok().filter(|origin| origin.state.next_time() == first)?;
+        let Some(last) = place.checked_sub(1).filter(|last| *last >= first) else { return Some(origin.state) };
+        let rules = Rules { schedule: false, ..self.rules(Some(last)) };
+        let mut silent = Watch { cancelled: watch.cancelled, progress: &mut |_, _| {} };
+        let folded = fold(&self.directory.log(), origin, rules, None, &mut silent).ok()?;
+        (folded.state.next_time() == place).then_some(folded.state)
+    }
+}
+
+/// A state of a run that exists.
+fn existing(state: State) -> Option<State> {
+    state.run().is_some().then_some(state)
+}
+
+#[cfg(test)]
+#[path = "replay_tests.rs"]
+mod tests;

@@ -1,0 +1,360 @@
+//! Snapshots (`run.md` section 6): the state after an event, in a file of its own.
+//!
+//! A snapshot is read in two steps. Here: it is a document of the one form, whose content has its hash and, where keys
+//! are trusted, the signature of one of them. Whether its state is that of the log is for whoever has the log.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use super::canonical::{Object, write_integer, write_text};
+use super::error::{ErrorCode, RunError};
+use super::log::open;
+use crate::atomic_file;
+use crate::hash::{HEX_BYTES, HexHash, as_text, is_lower_hex, sha256_hex};
+use crate::jsonl::scan::{Cursor, Nesting, Span};
+use crate::jsonl::writer::Durability;
+use crate::os_error::OsError;
+use crate::signature::{Signature, SigningKey, TrustedKeys};
+
+/// What is signed, as DSSE's encoding names it.
+pub const PAYLOAD_TYPE: &str = "application/vnd.cath.snapshot+json";
+
+/// The largest snapshot that is read, in bytes.
+pub const MAX_SNAPSHOT_BYTES: u64 = 1 << 30;
+
+const PREFIX: &str = "snap_";
+const SUFFIX: &str = ".cath-snap";
+
+/// What a snapshot holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Content {
+    /// The run, as the inside of a JSON string.
+    pub run_id: String,
+    /// The snapshot is taken after the event at this time.
+    pub logical_time: u64,
+    /// The `hash` of that event's line.
+    pub event_hash: HexHash,
+    /// The hash of the state after that event.
+    pub state_hash: HexHash,
+    /// The state, canonical JSON.
+    pub state: Vec<u8>,
+}
+
+/// A snapshot that was written or read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// What it holds.
+    pub content: Content,
+    /// The hash of the document without `contentHash` and `signature`.
+    pub content_hash: HexHash,
+    /// Who vouches for it.
+    pub signature: Option<Signature>,
+}
+
+/// The id of the snapshot that is taken after the event at `time`.
+pub fn snapshot_id(time: u64) -> String {
+    format!("{PREFIX}{time}")
+}
+
+impl Snapshot {
+    /// A snapshot of `content`, signed if there is a key.
+    pub fn new(content: Content, key: Option<&SigningKey>) -> Self {
+        let bytes = content.print(None);
+        let signature = key.map(|key| key.sign(PAYLOAD_TYPE, &bytes));
+        Snapshot { content, content_hash: sha256_hex([&bytes]), signature }
+    }
+
+    /// Its id.
+    pub fn id(&self) -> String {
+        snapshot_id(self.content.logical_time)
+    }
+
+    /// The document, canonical JSON.
+    pub fn print(&self) -> Vec<u8> {
+        self.content.print(Some((&self.content_hash, self.signature.as_ref())))
+    }
+
+    /// Reads a document. It must be of the one form that [`print`](Self::print) gives, its content must have its hash and, if there
+    /// are trusted keys, the signature of one of them.
+    pub fn parse(document: &str, trusted: &TrustedKeys) -> Result<Self, RunError> {
+        let members = Members::of(document).ok_or_else(|| invalid("it is not a JSON object"))?;
+        if members.value("v")? != "1" {
+            let message = "The snapshot is of a format version that this release does not read; a newer one may";
+            return Err(RunError::new(ErrorCode::SnapshotInvalid, message).compared("1", members.value("v")?));
+        }
+        let snapshot = members.snapshot()?;
+        if snapshot.print() != document.as_bytes() {
+            return Err(invalid("it is not written in canonical form, or has other fields than a snapshot"));
+        }
+        let bytes = snapshot.content.print(None);
+        let found = sha256_hex([&bytes]);
+        if found != snapshot.content_hash {
+            let error = invalid("it was changed after it was written: its content has another hash");
+            return Err(error.compared(as_text(&snapshot.content_hash), as_text(&found)));
+        }
+        if !trusted.is_empty() {
+            let signature = snapshot.signature.as_ref().ok_or_else(|| invalid("it is not signed"))?;
+            trusted.verify(PAYLOAD_TYPE, &bytes, signature).map_err(|error| invalid(&error.to_string()))?;
+        }
+        Ok(snapshot)
+    }
+
+    /// Writes the snapshot to the directory of a run's snapshots, whole or not at all; where it is.
+    pub fn write(&self, directory: &Path, durability: Durability) -> Result<PathBuf, RunError> {
+        let path = path_of(directory, self.content.logical_time);
+        atomic_file::write(&path, &self.print(), durability)?;
+        Ok(path)
+    }
+
+    /// Reads the snapshot at `path`, as [`parse`](Self::parse) does.
+    pub fn read(path: &Path, trusted: &TrustedKeys) -> Result<Self, RunError> {
+        let metadata = fs::metadata(path).map_err(|error| OsError::new(&error, "open", Some(path)))?;
+        if !metadata.is_file() || metadata.len() > MAX_SNAPSHOT_BYTES {
+            let message = format!("it is no file of at most {MAX_SNAPSHOT_BYTES} bytes");
+            return Err(invalid(&message));
+        }
+        let mut bytes = Vec::with_capacity(metadata.len() as usize);
+        let read = open(path)?.take(MAX_SNAPSHOT_BYTES).read_to_end(&mut bytes);
+        read.map_err(|error| OsError::new(&error, "read", None))?;
+        let document = std::str::from_utf8(&bytes).map_err(|_| invalid("it is not UTF-8"))?;
+        let snapshot = Self::parse(document, trusted)?;
+        match time_of(path) {
+            Some(time) if time != snapshot.content.logical_time => {
+                let error = invalid("it has the name of another one");
+                Err(error.compared(snapshot_id(time), snapshot.id()))
+            }
+            _ => Ok(snapshot),
+        }
+    }
+}
+
+impl Content {
+    /// The document, with hash and signature or without.
+    fn print(&self, seal: Option<(&HexHash, Option<&Signature>)>) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.state.len() + 700);
+        let mut object = Object::open(&mut out);
+        if let Some((hash, _)) = seal {
+            write_text(object.key("contentHash"), as_text(hash));
+        }
+        write_text(object.key("eventHash"), as_text(&self.event_hash));
+        write_integer(object.key("logicalTime"), self.logical_time);
+        write_text(object.key("runId"), &self.run_id);
+        if let Some((_, Some(signature))) = seal {
+            object.key("signature").extend_from_slice(signature.to_json().as_bytes());
+        }
+        write_text(object.key("snapshot"), &snapshot_id(self.logical_time));
+        object.key("state").extend_from_slice(&self.state);
+        write_text(object.key("stateHash"), as_text(&self.state_hash));
+        write_integer(object.key("v"), 1);
+        object.close();
+        out
+    }
+}
+
+fn invalid(why: &str) -> RunError {
+    RunError::new(ErrorCode::SnapshotInvalid, format!("The snapshot can't be used: {why}"))
+}
+
+/// The file of the snapshot that is taken after the event at `time`.
+pub fn path_of(directory: &Path, time: u64) -> PathBuf {
+    directory.join(format!("{PREFIX}{time}{SUFFIX}"))
+}
+
+/// The logical time in the name of a snapshot's file. None for a name that no snapshot has.
+fn time_of(path: &Path) -> Option<u64> {
+    let name = path.file_name()?.to_str()?;
+    time_of_id(name.strip_suffix(SUFFIX)?)
+}
+
+/// The logical time in a snapshot's id. None for what is no such id.
+pub fn time_of_id(id: &str) -> Option<u64> {
+    let digits = id.strip_prefix(PREFIX)?;
+    let time: u64 = digits.parse().ok()?;
+    (time.to_string() == digits).then_some(time)
+}
+
+/// The times of the snapshots in a directory, newest first. None are in a directory that is not there.
+pub fn list(directory: &Path) -> Result<Vec<u64>, RunError> {
+    let failed = |error| OsError::new(&error, "scandir", Some(directory));
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error).into()),
+    };
+    let mut times = Vec::new();
+    for entry in entries {
+        times.extend(time_of(&entry.map_err(failed)?.path()));
+    }
+    times.sort_unstable_by(|one, other| other.cmp(one));
+    Ok(times)
+}
+
+/// The members of a document.
+struct Members<'a> {
+    document: &'a str,
+    members: Vec<(&'a [u8], Span)>,
+}
+
+impl<'a> Members<'a> {
+    fn of(document: &'a str) -> Option<Self> {
+        let (mut members, mut nesting) = (Vec::new(), Nesting::default());
+        let mut cursor = Cursor::new(document.as_bytes());
+        let object = cursor.object(|cursor, key| {
+            members.push((key, cursor.value(&mut nesting)?));
+            Ok(())
+        });
+        object.and_then(|_| cursor.finish()).ok()?;
+        Some(Members { document, members })
+    }
+
+    fn find(&self, key: &str) -> Option<&'a str> {
+        let (_, span) = self.members.iter().find(|(found, _)| *found == key.as_bytes())?;
+        self.document.get(span.start as usize..span.end as usize)
+    }
+
+    fn value(&self, key: &str) -> Result<&'a str, RunError> {
+        self.find(key).ok_or_else(|| invalid(&format!("it has no field '{key}'")))
+    }
+
+    /// The inside of a string.
+    fn text(&self, key: &str) -> Result<&'a str, RunError> {
+        let inside = self.value(key)?.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        inside.ok_or_else(|| invalid(&format!("its field '{key}' is not a string")))
+    }
+
+    fn hash(&self, key: &str) -> Result<HexHash, RunError> {
+        let digits: Option<&HexHash> = self.text(key)?.as_bytes().first_chunk::<HEX_BYTES>();
+        let whole = digits.filter(|digits| is_lower_hex(*digits)).copied();
+        whole.ok_or_else(|| invalid(&format!("its field '{key}' is not 64 lower-case hex digits")))
+    }
+
+    /// What the fields say. That there is nothing else in the document is seen when it is printed again.
+    fn snapshot(&self) -> Result<Snapshot, RunError> {
+        let time = self.value("logicalTime")?.parse();
+        let signature = match self.find("signature") {
+            Some(text) => Some(Signature::from_json(text).map_err(|error| invalid(&error.to_string()))?),
+            None => None,
+        };
+        let content = Content {
+            run_id: self.text("runId")?.to_owned(),
+            logical_time: time.map_err(|_| invalid("its field 'logicalTime' is not an integer from 0"))?,
+            event_hash: self.hash("eventHash")?,
+            state_hash: self.hash("stateHash")?,
+            state: self.value("state")?.as_bytes().to_vec(),
+        };
+        Ok(Snapshot { content, content_hash: self.hash("contentHash")?, signature })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn content(time: u64) -> Content {
+        Content {
+            run_id: "r\\n\u{e9}".into(),
+            logical_time: time,
+            event_hash: [b'1'; HEX_BYTES],
+            state_hash: [b'2'; HEX_BYTES],
+            state: br#"{"a":[1,{}]}"#.to_vec(),
+        }
+    }
+
+    fn document(snapshot: &Snapshot) -> String {
+        String::from_utf8(snapshot.print()).unwrap()
+    }
+
+    fn parse(document: &str) -> Result<Snapshot, RunError> {
+        Snapshot::parse(document, &TrustedKeys::default())
+    }
+
+    #[test]
+    fn a_snapshot_can_be_recomputed_with_sha256sum() {
+        let document = document(&Snapshot::new(content(7), None));
+        let (one, two) = ("1".repeat(64), "2".repeat(64));
+        let content = format!(
+            r#"{{"eventHash":"{one}","logicalTime":7,"runId":"r\né","snapshot":"snap_7","state":{{"a":[1,{{}}]}},"stateHash":"{two}","v":1}}"#
+        );
+        let hash = as_text(&sha256_hex([content.as_bytes()])).to_owned();
+        assert_eq!(document, content.replacen('{', &format!(r#"{{"contentHash":"{hash}","#), 1));
+        assert_eq!(parse(&document).unwrap().print(), document.as_bytes());
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_listed_newest_first() {
+        let root = tempfile::tempdir().unwrap();
+        let directory = root.path().join("snapshots");
+        assert_eq!(list(&directory), Ok(vec![]));
+        for time in [3, 100, 20] {
+            let snapshot = Snapshot::new(content(time), None);
+            let path = snapshot.write(&directory, Durability::Os).unwrap();
+            assert_eq!(path, directory.join(format!("snap_{time}.cath-snap")));
+            assert_eq!(Snapshot::read(&path, &TrustedKeys::default()), Ok(snapshot));
+        }
+        for other in ["snap_007.cath-snap", "snap_.cath-snap", "snap_5", ".new-x.tmp", "snap_+5.cath-snap"] {
+            fs::write(directory.join(other), "").unwrap();
+        }
+        assert_eq!(list(&directory), Ok(vec![100, 20, 3]));
+    }
+
+    #[test]
+    fn a_snapshot_under_the_name_of_another_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let path = Snapshot::new(content(3), None).write(root.path(), Durability::Os).unwrap();
+        let other = path_of(root.path(), 4);
+        fs::rename(path, &other).unwrap();
+        let error = Snapshot::read(&other, &TrustedKeys::default()).unwrap_err();
+        assert_eq!((error.code, error.found.as_deref()), (ErrorCode::SnapshotInvalid, Some("snap_3")));
+    }
+
+    #[test]
+    fn trusted_keys_demand_a_signature_of_theirs() {
+        let (key, public) = crate::signature::tests::key_pair();
+        let trusted = TrustedKeys::from_pems(&[public]).unwrap();
+        let signed = Snapshot::new(content(3), Some(&SigningKey::from_pem(key).unwrap()));
+        assert_eq!(Snapshot::parse(&document(&signed), &trusted).as_ref(), Ok(&signed));
+        assert_eq!(parse(&document(&signed)).as_ref(), Ok(&signed), "without keys there is nothing to check");
+        let other = TrustedKeys::from_pems(&[crate::signature::tests::OTHER_PUBLIC]).unwrap();
+        // Made anew with the signature of another content: its content hash holds.
+        let forged = Snapshot { signature: signed.signature.clone(), ..Snapshot::new(content(4), None) };
+        assert!(parse(&document(&forged)).is_ok());
+        for (document, trusted) in [
+            (document(&signed), &other),
+            (document(&forged), &trusted),
+            (document(&Snapshot::new(content(3), None)), &trusted),
+        ] {
+            assert_eq!(Snapshot::parse(&document, trusted).unwrap_err().code, ErrorCode::SnapshotInvalid);
+        }
+    }
+
+    #[test]
+    fn any_flipped_bit_of_a_snapshot_is_found() {
+        let (key, public) = crate::signature::tests::key_pair();
+        let trusted = TrustedKeys::from_pems(&[public]).unwrap();
+        let bytes = Snapshot::new(content(3), Some(&SigningKey::from_pem(key).unwrap())).print();
+        let found = |what: &[u8], length| memchr::memmem::find(&bytes, what).map(|at| at..at + length).unwrap();
+        // The key id proves nothing; and each bit of the signature was tried where signatures are tested.
+        let passed_over = [found(b"\"keyid\":\"", 73), found(b"\"sig\":\"", 96)];
+        for bit in (0..bytes.len() * 8).filter(|bit| !passed_over.iter().any(|range| range.contains(&(bit / 8)))) {
+            let mut damaged = bytes.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            if let Ok(document) = std::str::from_utf8(&damaged) {
+                assert!(Snapshot::parse(document, &trusted).is_err(), "bit {bit}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_change_of_a_document_is_found(at in any::<prop::sample::Index>(), cut in 0usize..30, insert in ".{0,10}") {
+            let document = document(&Snapshot::new(content(3), None));
+            let at = (0..=at.index(document.len())).rev().find(|at| document.is_char_boundary(*at)).unwrap();
+            let end = (at + cut..=document.len()).find(|end| document.is_char_boundary(*end)).unwrap_or(document.len());
+            let damaged = [&document[..at], &insert, &document[end..]].concat();
+            prop_assume!(damaged != document);
+            prop_assert_eq!(parse(&damaged).unwrap_err().code, ErrorCode::SnapshotInvalid);
+        }
+    }
+}

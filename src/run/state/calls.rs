@@ -1,0 +1,146 @@
+//! Every call to a tool that a run made. Closed ones stay: a call's id is used once on its task, and its output hash is
+//! part of the state. So a call is kept in few bytes, and ids stand in one text.
+
+use super::stored_hash::StoredHash;
+use crate::run::lookup::Lookup;
+use crate::run::text::Text;
+
+/// How a call stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CallStatus {
+    /// It has no result yet.
+    Open,
+    /// It gave an output.
+    Completed,
+    /// It gave an error.
+    Failed,
+    /// It was given up.
+    TimedOut,
+}
+
+/// A call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// The task that made it.
+    pub task: u32,
+    /// How it stands.
+    pub status: CallStatus,
+    /// The hash of its normalised output, once it is completed.
+    pub output_hash: Option<StoredHash>,
+    tool: u32,
+    id_length: u32,
+    id_start: u64,
+}
+
+/// The calls of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Calls {
+    list: Vec<Call>,
+    lookup: Lookup,
+    ids: String,
+    tools: Vec<Box<str>>,
+    tool_lookup: Lookup,
+}
+
+impl Calls {
+    /// The call at a place.
+    #[inline]
+    pub fn get(&self, call: u32) -> &Call {
+        &self.list[call as usize]
+    }
+
+    /// All there are, with their places, in the order in which they were opened.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &Call)> {
+        self.list.iter().enumerate().map(|(at, call)| (at as u32, call))
+    }
+
+    /// A call's id, unique on its task: the inside of a canonical JSON string.
+    #[inline]
+    pub fn id(&self, call: u32) -> &str {
+        id_in(&self.ids, &self.list[call as usize])
+    }
+
+    /// The tool that was called: the inside of a canonical JSON string.
+    #[inline]
+    pub fn tool(&self, call: u32) -> &str {
+        &self.tools[self.get(call).tool as usize]
+    }
+
+    /// The place of a task's call with this id.
+    #[inline]
+    pub fn find(&self, task: u32, id: &Text<'_>) -> Option<u32> {
+        let id = id.as_json();
+        self.lookup.find(&(task, id), |call| self.get(call).task == task && self.id(call) == id)
+    }
+
+    /// Opens a call that its task has not made yet.
+    pub(in crate::run::state) fn open(&mut self, task: u32, tool: &Text<'_>, id: &Text<'_>) -> u32 {
+        let (call, tool, id) = (self.list.len() as u32, self.tool_number(tool.as_json()), id.as_json());
+        let (id_start, id_length) = (self.ids.len() as u64, id.len() as u32);
+        self.ids.push_str(id);
+        self.list.push(Call { task, status: CallStatus::Open, output_hash: None, tool, id_length, id_start });
+        let (list, ids) = (&self.list, &self.ids);
+        let key = |call: u32| (list[call as usize].task, id_in(ids, &list[call as usize]));
+        self.lookup.insert(key(call), call, key);
+        call
+    }
+
+    fn tool_number(&mut self, tool: &str) -> u32 {
+        if let Some(known) = self.tool_lookup.find(tool, |other| *self.tools[other as usize] == *tool) {
+            return known;
+        }
+        let number = self.tools.len() as u32;
+        self.tools.push(tool.into());
+        let tools = &self.tools;
+        self.tool_lookup.insert(tool, number, |other| &*tools[other as usize]);
+        number
+    }
+
+    /// Closes an open call.
+    pub(in crate::run::state) fn close(&mut self, call: u32, status: CallStatus, output_hash: Option<&Text<'_>>) {
+        let call = &mut self.list[call as usize];
+        (call.status, call.output_hash) = (status, output_hash.map(StoredHash::of));
+    }
+}
+
+fn id_in<'i>(ids: &'i str, call: &Call) -> &'i str {
+    let start = call.id_start as usize;
+    ids.get(start..start + call.id_length as usize).unwrap_or_default()
+}
+
+impl PartialEq for Calls {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.list, &self.ids, &self.tools) == (&other.list, &other.ids, &other.tools)
+    }
+}
+
+impl Eq for Calls {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_found_by_task_and_id() {
+        let mut calls = Calls::default();
+        let [fetch, search] = ["fetch", "search"].map(Text::from_plain);
+        for task in 0..100 {
+            for id in 0..10 {
+                let tool = if id % 2 == 0 { &fetch } else { &search };
+                calls.open(task, tool, &Text::from_plain(&format!("call-{id}")));
+            }
+        }
+        let found = calls.find(42, &Text::from_plain("call-7")).unwrap();
+        assert_eq!((calls.get(found).task, calls.id(found), calls.tool(found)), (42, "call-7", "search"));
+        assert_eq!(calls.find(42, &Text::from_plain("call-70")), None);
+        assert_eq!(calls.find(100, &Text::from_plain("call-7")), None);
+        calls.close(found, CallStatus::Completed, Some(&Text::from_plain("h")));
+        assert_eq!(calls.get(found).status, CallStatus::Completed);
+        assert_eq!(calls.tools.len(), 2);
+    }
+
+    #[test]
+    fn a_call_is_small() {
+        assert!(size_of::<Call>() <= 64, "{}", size_of::<Call>());
+    }
+}

@@ -1,0 +1,133 @@
+use super::*;
+use crate::run::sample::{Sample, SampleOptions, any_options};
+use crate::run::scheduler::check_assignment;
+use crate::run::state_hash::state_hash;
+use proptest::prelude::*;
+
+/// A state in which there is some of everything.
+fn rich_document() -> String {
+    let parts = ["Pending", "Assigned", "Accepted", "Running", "Done", "Failed", "Open", "TimedOut", "Skipped"];
+    let mut parts: Vec<String> = parts.iter().map(|name| format!("\"status\":\"{name}\"")).collect();
+    parts.extend(["pendingTasks\":[[", "lastSnapshot", "errors", "resultHash", "error\":{"].map(str::to_owned));
+    let find = |seed| {
+        let options = SampleOptions { seed, nodes: 40, max_events: 300, trouble: 30, ..SampleOptions::default() };
+        let sample = Sample::new(SampleOptions { odd_ids: false, ..options });
+        let mut state = State::new(sample.dag.clone());
+        sample.events.iter().find_map(|event| {
+            state.apply(&event.event()).unwrap();
+            state.to_canonical().filter(|text| parts.iter().all(|part| text.contains(part)))
+        })
+    };
+    (0..100).find_map(find).unwrap()
+}
+
+#[test]
+fn there_is_no_document_before_the_first_event() {
+    assert_eq!(Sample::new(SampleOptions::default()).state_after(0).to_canonical(), None);
+}
+
+#[test]
+fn what_no_run_leads_to_is_refused() {
+    let text = rich_document();
+    assert!(State::from_canonical(&text).is_ok());
+    for (from, to) in [
+        // Not the one form.
+        ("{\"calls\"", " {\"calls\""),
+        ("{\"calls\"", "{\"more\":1,\"calls\""),
+        ("\"logicalTime\":", "\"logicalTime\":0"),
+        ("\"worker-a\"", "\"w\\u006frker-a\""),
+        // Not what belongs together.
+        ("\"status\":\"Running\"", "\"status\":\"Completed\""),
+        ("\"status\":\"Assigned\"", "\"status\":\"Pending\""),
+        ("\"status\":\"Accepted\"", "\"status\":\"Withdrawn\""),
+        ("\"status\":\"Done\"", "\"status\":\"Failed\""),
+        ("\"status\":\"Skipped\"", "\"status\":\"Scheduled\""),
+        ("\"status\":\"Open\"", "\"status\":\"Completed\""),
+        ("\"status\":\"TimedOut\"", "\"status\":\"Lost\""),
+        ("\"pendingTasks\":[[", "\"pendingTasks\":[[0"),
+        ("\"pendingTasks\":[[", "\"pendingTasks\":[[9007199254740991,\"node-00000#1\"],["),
+        ("\"lastAssigned\":\"", "\"lastAssigned\":\"no-"),
+        ("\"lastSnapshot\":{\"at\":", "\"lastSnapshot\":{\"at\":90071992547"),
+        ("\"errors\":", "\"mistakes\":"),
+        ("\"errors\":", "\"errors\":0,\"errors\":"),
+        ("\"attempt\":1", "\"attempt\":2"),
+        ("\"attempt\":1", "\"attempt\":4294967295"),
+        ("\"attempt\":1", "\"attempt\":4294967296"),
+        ("\"completedNodes\":[", "\"completedNodes\":[\"node-00009\","),
+        ("\"assignedAt\":", "\"assignedAt\":90071992547"),
+        ("\"endedAt\":", "\"endedAt\":90071992547"),
+        ("\"resultHash\"", "\"otherHash\""),
+        ("\"error\":{\"code\":\"ENODE\"", "\"error\":{\"code\":1"),
+        ("\"scheduler\":\"round-robin\"", "\"scheduler\":\"random\""),
+        ("\"status\":\"Running\"}}", "\"status\":\"Walking\"}}"),
+        ("\"edges\":[", "\"edges\":[[\"node-00000\",\"node-00000\"],"),
+    ] {
+        let changed = text.replacen(from, to, 1);
+        assert_ne!(changed, text, "{from} is not there");
+        assert!(State::from_canonical(&changed).is_err(), "{from} → {to}\n{changed}");
+    }
+}
+
+#[test]
+fn no_depth_of_a_document_costs_stack() {
+    let deep = format!("{{\"calls\":{}{}}}", "[".repeat(1 << 20), "]".repeat(1 << 20));
+    assert!(State::from_canonical(&deep).is_err());
+    let deep = rich_document().replacen("\"pendingTasks\":[", &format!("\"pendingTasks\":[{}", "[".repeat(1 << 20)), 1);
+    assert!(State::from_canonical(&deep).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn a_state_comes_back_from_its_document_and_goes_on(options in any_options(), at in any::<prop::sample::Index>()) {
+        let sample = Sample::new(options);
+        let at = 1 + at.index(sample.events.len());
+        let mut state = sample.state_after(at);
+        let text = state.to_canonical().unwrap();
+        let mut restored = State::from_canonical(&text).unwrap();
+        prop_assert_eq!(restored.to_canonical().unwrap(), text);
+        for event in &sample.events[at..] {
+            prop_assert_eq!(check_assignment(&restored, &event.event()), Ok(()));
+            state.apply(&event.event()).unwrap();
+            restored.apply(&event.event()).unwrap();
+            prop_assert_eq!(state_hash(&restored), state_hash(&state));
+        }
+        prop_assert_eq!(restored.to_canonical(), state.to_canonical());
+        for worker in state.workers().by_id() {
+            let same = restored.workers().find(&state.workers().get(worker).id).unwrap();
+            prop_assert_eq!(restored.workers().get(same), state.workers().get(worker));
+        }
+    }
+
+    #[test]
+    fn a_document_is_the_canonical_form_of_its_json(options in any_options()) {
+        let sample = Sample::new(options);
+        let text = sample.state_after(sample.events.len()).to_canonical().unwrap();
+        // serde_json keeps the keys of objects in the order of their bytes.
+        prop_assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap().to_string(), text);
+    }
+
+    #[test]
+    fn whatever_is_done_to_a_document_it_makes_no_panic_and_no_other_text_passes(
+        options in any_options(),
+        damage in proptest::collection::vec((any::<prop::sample::Index>(), "[0-9a-z\"\\[\\]{},:]"), 1..4),
+        goes_on in any_options(),
+    ) {
+        let sample = Sample::new(options);
+        let mut text: Vec<char> = sample.state_after(sample.events.len()).to_canonical().unwrap().chars().collect();
+        for (at, other) in damage {
+            let at = at.index(text.len());
+            text.splice(at..=at, other.chars());
+        }
+        let text: String = text.into_iter().collect();
+        if let Ok(mut state) = State::from_canonical(&text) {
+            prop_assert_eq!(state.to_canonical(), Some(text));
+            for event in Sample::new(goes_on).events.iter().chain(&sample.events) {
+                let mut event = event.event();
+                (event.time, event.parent) = (state.next_time(), Some(0));
+                let _ = state.apply(&event);
+            }
+        }
+    }
+}

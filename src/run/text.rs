@@ -1,0 +1,189 @@
+//! A JSON string's value, kept as it stands between the quotes of its canonical form.
+//!
+//! That form is `JSON.stringify`'s, so that each value has one form only: equal texts are equal bytes, and printing
+//! is a copy. Nearly every string of a log has no escapes and is borrowed as it is. And a lone surrogate, which
+//! JavaScript can put into a string and UTF-8 can't hold, stays what it is: an escape.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::fmt;
+
+use crate::jsonl::text::decode;
+
+/// The value of a JSON string.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Text<'a>(Cow<'a, str>);
+
+impl<'a> Text<'a> {
+    /// The value of a valid JSON string, given what stands between its quotes.
+    #[inline]
+    pub fn from_json(inside: &'a str) -> Self {
+        if memchr::memchr(b'\\', inside.as_bytes()).is_none() {
+            return Text(Cow::Borrowed(inside));
+        }
+        let mut canonical = String::with_capacity(inside.len());
+        escape_units(&mut canonical, decode(inside.as_bytes()));
+        Text(Cow::Owned(canonical))
+    }
+
+    /// A text that is not JSON yet.
+    pub fn from_plain(text: &'a str) -> Self {
+        if !text.bytes().any(needs_escape) {
+            return Text(Cow::Borrowed(text));
+        }
+        let mut canonical = String::with_capacity(text.len() + 8);
+        escape_units(&mut canonical, text.encode_utf16());
+        Text(Cow::Owned(canonical))
+    }
+
+    /// A text of which the canonical form is known already: what stands between its quotes.
+    pub(super) fn from_canonical(inside: String) -> Text<'static> {
+        Text(Cow::Owned(inside))
+    }
+
+    /// What stands between the quotes of the canonical form.
+    #[inline]
+    pub fn as_json(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether it is the empty string.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The same, borrowing nothing.
+    pub fn into_owned(self) -> Text<'static> {
+        Text(Cow::Owned(self.0.into_owned()))
+    }
+
+    /// The same, borrowed from this one.
+    pub fn borrowed(&self) -> Text<'_> {
+        Text(Cow::Borrowed(&self.0))
+    }
+
+    /// The text as a Rust string, a lone surrogate shown as U+FFFD.
+    pub fn to_plain(&self) -> Cow<'_, str> {
+        if !self.has_escapes() {
+            return Cow::Borrowed(&self.0);
+        }
+        Cow::Owned(char::decode_utf16(decode(self.0.as_bytes())).map(|c| c.unwrap_or('\u{fffd}')).collect())
+    }
+
+    fn has_escapes(&self) -> bool {
+        memchr::memchr(b'\\', self.0.as_bytes()).is_some()
+    }
+
+    /// The code points; a lone surrogate counts as its own number.
+    fn code_points(&self) -> impl Iterator<Item = u32> + '_ {
+        char::decode_utf16(decode(self.0.as_bytes())).map(|c| match c {
+            Ok(c) => u32::from(c),
+            Err(lone) => u32::from(lone.unpaired_surrogate()),
+        })
+    }
+}
+
+/// The order of the UTF-8 bytes of the text itself, which is that of its code points.
+impl Ord for Text<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        if self.has_escapes() || other.has_escapes() {
+            return self.code_points().cmp(other.code_points());
+        }
+        self.0.as_bytes().cmp(other.0.as_bytes())
+    }
+}
+
+impl PartialOrd for Text<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_plain())
+    }
+}
+
+fn needs_escape(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+/// Writes UTF-16 as `JSON.stringify` does.
+fn escape_units(out: &mut String, units: impl Iterator<Item = u16>) {
+    for unit in char::decode_utf16(units) {
+        match unit {
+            Ok('"') => out.push_str("\\\""),
+            Ok('\\') => out.push_str("\\\\"),
+            Ok('\u{8}') => out.push_str("\\b"),
+            Ok('\t') => out.push_str("\\t"),
+            Ok('\n') => out.push_str("\\n"),
+            Ok('\u{c}') => out.push_str("\\f"),
+            Ok('\r') => out.push_str("\\r"),
+            Ok(c @ '\0'..='\u{1f}') => push_hex(out, c as u16),
+            Ok(c) => out.push(c),
+            Err(lone) => push_hex(out, lone.unpaired_surrogate()),
+        }
+    }
+}
+
+fn push_hex(out: &mut String, unit: u16) {
+    out.push_str("\\u");
+    for shift in [12, 8, 4, 0] {
+        out.push(char::from_digit(u32::from(unit >> shift & 0xf), 16).unwrap_or('0'));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn escapes_are_those_of_json_stringify() {
+        for (json, canonical) in [
+            (r"plain é \u2028", "plain é \u{2028}"),
+            (r#"\u0022\u005c\/"#, r#"\"\\/"#),
+            (r"\u0008\u0009\u000a\u000C\u000d", r"\b\t\n\f\r"),
+            (r"\u0000\u001F\u007f", "\\u0000\\u001f\u{7f}"),
+            (r"\ud83d\uDE00", "😀"),
+            (r"\uD83D", r"\ud83d"),
+            (r"\ude00\ud83d", r"\ude00\ud83d"),
+        ] {
+            assert_eq!(Text::from_json(json).as_json(), canonical, "{json}");
+        }
+    }
+
+    #[test]
+    fn the_order_is_that_of_the_bytes_of_the_text_not_of_its_escapes() {
+        let sorted = ["", "\n", "!", "\"", "#", "\\", "]", "a", "a\n", "ab", "é", "\u{ffff}", "😀"];
+        let mut texts: Vec<_> = sorted.iter().rev().map(|text| Text::from_plain(text)).collect();
+        texts.sort();
+        assert_eq!(texts.iter().map(Text::to_plain).collect::<Vec<_>>(), sorted);
+        assert!(Text::from_json(r"\ud83d") < Text::from_plain("\u{ffff}"));
+    }
+
+    #[test]
+    fn only_texts_with_escapes_are_copied() {
+        assert!(matches!(Text::from_json("é a").0, Cow::Borrowed(_)));
+        assert!(matches!(Text::from_plain("é a").0, Cow::Borrowed(_)));
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_has_one_form(text in any::<String>()) {
+            let plain = Text::from_plain(&text);
+            let json = serde_json::to_string(&text).unwrap();
+            prop_assert_eq!(&plain, &Text::from_json(&json[1..json.len() - 1]));
+            let escaped: String = text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+            prop_assert_eq!(&plain, &Text::from_json(&escaped));
+            prop_assert_eq!(plain.to_plain().into_owned(), text.clone());
+        }
+
+        #[test]
+        fn the_order_is_that_of_the_bytes(left in "[a\"\n\\\\é]{0,4}", right in "[a\"\n\\\\é]{0,4}") {
+            prop_assert_eq!(Text::from_plain(&left).cmp(&Text::from_plain(&right)), left.as_bytes().cmp(right.as_bytes()));
+        }
+    }
+}

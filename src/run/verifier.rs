@@ -1,0 +1,267 @@
+//! Verification beside the fold: hashes are computed by other threads, and by the folding one when those are behind.
+//!
+//! A batch is a chunk of lines that were folded. Its lines are checked against their hashes on any thread, for a line's own
+//! hash needs only the stored one before it. Its state hashes are summed up batch by batch, by whoever has the time. Memory is
+//! bounded: a fold that is too far ahead helps until it isn't.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use super::chain::{self, Integrity};
+use super::changes::Changes;
+use super::check::{Aspect, Findings};
+use super::event::Seam;
+use super::log::Chunk;
+use super::outputs::{Output, OutputChecker};
+use super::state_hash::StateHasher;
+use crate::hash::HexHash;
+
+/// More helpers than this find nothing to do: reading and folding are one thread's work.
+const MAX_HELPERS: usize = 3;
+
+/// How many jobs may wait for each helper.
+const JOBS_A_HELPER: usize = 6;
+
+/// Lines that were folded, with what their verification needs.
+pub struct Batch {
+    /// The lines.
+    pub chunk: Chunk,
+    /// Logical time of the first of them.
+    pub first: u64,
+    /// The stored hash of the line before.
+    pub previous: HexHash,
+    /// Where the lines are, in order.
+    pub seams: Vec<Seam>,
+    /// What is to be checked against blobs.
+    pub outputs: Vec<Output>,
+    /// What the lines' events changed, if states are hashed. The last line may have been refused.
+    pub changes: Changes,
+}
+
+/// What verifies batches.
+pub struct Verifier {
+    hasher: Option<Mutex<StateHasher>>,
+    outputs: Option<OutputChecker>,
+    stop_at_failure: bool,
+    helpers: usize,
+    queue: Mutex<Queue>,
+    /// There is a job, or one is done.
+    changed: Condvar,
+    findings: Mutex<Findings>,
+    /// Where the earliest failure is that was found so far.
+    earliest: AtomicU64,
+    spares: Mutex<Vec<Vec<u8>>>,
+}
+
+#[derive(Default)]
+struct Queue {
+    lines: VecDeque<Arc<Batch>>,
+    states: VecDeque<Arc<Batch>>,
+    /// Someone is summing up states: they come one batch after the other.
+    summing: bool,
+    closed: bool,
+}
+
+enum Job {
+    Lines(Arc<Batch>),
+    States(Arc<Batch>),
+}
+
+impl Queue {
+    fn take(&mut self) -> Option<Job> {
+        if !self.summing
+            && let Some(batch) = self.states.pop_front()
+        {
+            self.summing = true;
+            return Some(Job::States(batch));
+        }
+        self.lines.pop_front().map(Job::Lines)
+    }
+
+    fn len(&self) -> usize {
+        self.lines.len() + self.states.len()
+    }
+
+    fn is_done(&self) -> bool {
+        self.len() == 0 && !self.summing
+    }
+}
+
+impl Verifier {
+    /// A verifier of lines; of states' hashes if there is the hasher of the state before them; of outputs if there is a checker.
+    /// One that stops at a failure looks at nothing behind it.
+    pub fn new(hasher: Option<StateHasher>, outputs: Option<OutputChecker>, stop_at_failure: bool) -> Self {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        Verifier {
+            hasher: hasher.map(Mutex::new),
+            outputs,
+            stop_at_failure,
+            helpers: (cores - 1).min(MAX_HELPERS),
+            queue: Mutex::default(),
+            changed: Condvar::new(),
+            findings: Mutex::default(),
+            earliest: AtomicU64::new(u64::MAX),
+            spares: Mutex::default(),
+        }
+    }
+
+    /// Whether the hashes of states are verified.
+    pub fn hashes_states(&self) -> bool {
+        self.hasher.is_some()
+    }
+
+    /// Whether outputs are verified.
+    pub fn checks_outputs(&self) -> bool {
+        self.outputs.is_some()
+    }
+
+    /// Runs `fold`, which submits batches, and returns when all of them are verified.
+    pub fn run<T>(&self, fold: impl FnOnce() -> T) -> T {
+        thread::scope(|scope| {
+            // Also when `fold` panics: helpers must not wait for ever.
+            let closing = Closing(self);
+            for _ in 0..self.helpers {
+                let helper = thread::Builder::new().name("session-tape-verify".into());
+                // Without helpers the folding thread does it all.
+                let _ = helper.spawn_scoped(scope, || self.help());
+            }
+            let result = fold();
+            drop(closing);
+            self.help();
+            result
+        })
+    }
+
+    /// Takes a batch. Works on batches itself while too many wait.
+    pub fn submit(&self, batch: Batch) {
+        let batch = Arc::new(batch);
+        let mut queue = lock(&self.queue);
+        if self.hasher.is_some() {
+            queue.states.push_back(batch.clone());
+        }
+        queue.lines.push_back(batch);
+        self.changed.notify_all();
+        while queue.len() > self.helpers * JOBS_A_HELPER {
+            queue = self.work(queue);
+        }
+    }
+
+    /// Whether there is no use in going on.
+    pub fn has_failed(&self) -> bool {
+        self.stop_at_failure && self.earliest.load(Ordering::Relaxed) != u64::MAX
+    }
+
+    /// A buffer of a batch that is done with, or an empty one.
+    pub fn spare(&self) -> Vec<u8> {
+        lock(&self.spares).pop().unwrap_or_default()
+    }
+
+    /// What was found.
+    pub fn into_findings(self) -> Findings {
+        self.findings.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Works until there will be nothing to do any more.
+    fn help(&self) {
+        let mut queue = lock(&self.queue);
+        while !(queue.closed && queue.is_done()) {
+            queue = self.work(queue);
+        }
+    }
+
+    /// Does one job, or waits until something changes.
+    fn work<'q>(&'q self, mut queue: MutexGuard<'q, Queue>) -> MutexGuard<'q, Queue> {
+        let Some(job) = queue.take() else {
+            return self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        };
+        drop(queue);
+        let batch = match job {
+            Job::Lines(batch) => {
+                self.verify_lines(&batch);
+                batch
+            }
+            Job::States(batch) => {
+                let _summing = Summing(self);
+                self.verify_states(&batch);
+                batch
+            }
+        };
+        if let Some(batch) = Arc::into_inner(batch) {
+            lock(&self.spares).push(batch.chunk.into_spare());
+        }
+        self.changed.notify_all();
+        lock(&self.queue)
+    }
+
+    fn is_moot(&self, batch: &Batch) -> bool {
+        self.stop_at_failure && batch.first > self.earliest.load(Ordering::Relaxed)
+    }
+
+    fn verify_lines(&self, batch: &Batch) {
+        if self.is_moot(batch) {
+            return;
+        }
+        let mut findings = Findings::default();
+        let check = findings.of_mut(Aspect::Chain);
+        let mut previous = &batch.previous;
+        for (time, seam) in (batch.first..).zip(&batch.seams) {
+            let Some(sealed) = seam.sealed(batch.chunk.bytes(), time) else { break };
+            check.checked += 1;
+            match chain::check(previous, &sealed) {
+                Ok(Integrity::Whole) => {}
+                Ok(Integrity::PayloadRedacted) => check.unverifiable += 1,
+                Err(error) => check.fail(time, error),
+            }
+            previous = sealed.hash;
+        }
+        if let Some(checker) = &self.outputs {
+            for output in &batch.outputs {
+                checker.check(output, findings.of_mut(Aspect::OutputHashes));
+            }
+        }
+        self.report(findings);
+    }
+
+    fn verify_states(&self, batch: &Batch) {
+        let Some(hasher) = self.hasher.as_ref().filter(|_| !self.is_moot(batch)) else { return };
+        let mut findings = Findings::default();
+        let sealed = |event: usize| batch.seams.get(event)?.sealed(batch.chunk.bytes(), batch.first + event as u64);
+        let check = findings.of_mut(Aspect::StateHashes);
+        batch.changes.verify(batch.first, sealed, &mut lock(hasher), check);
+        self.report(findings);
+    }
+
+    /// Adds findings to those that there are.
+    pub fn report(&self, found: Findings) {
+        if let Some(failure) = found.first_failure() {
+            self.earliest.fetch_min(failure.place, Ordering::Relaxed);
+        }
+        lock(&self.findings).merge(found);
+    }
+}
+
+/// Someone is summing up states, until this is dropped.
+struct Summing<'v>(&'v Verifier);
+
+impl Drop for Summing<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.queue).summing = false;
+        self.0.changed.notify_all();
+    }
+}
+
+/// Nothing more is submitted.
+struct Closing<'v>(&'v Verifier);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.queue).closed = true;
+        self.0.changed.notify_all();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

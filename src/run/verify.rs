@@ -1,0 +1,197 @@
+//! Verifying a run: everything that can be recomputed is, and what was found is counted (`run.md` section 7).
+
+use std::path::Path;
+
+use super::blob::BlobStore;
+use super::check::{Aspect, Check, Findings};
+use super::dag::{Dag, compile};
+use super::directory::RunDirectory;
+use super::error::{ErrorCode, RunError};
+use super::event::EventLine;
+use super::fold::{Folded, Rules, Watch, fold};
+use super::kind::Kind;
+use super::log::LogReader;
+use super::origin::{Created, empty_log, log_begin, read_dag, read_text};
+use super::outputs::OutputChecker;
+use super::redactions::Redactions;
+use super::state_hash::StateHasher;
+use super::verifier::Verifier;
+use crate::jsonl::lines::Lines;
+
+/// What a verification of a run found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verification {
+    /// By aspect. The four flags are whether these [hold](Check::holds).
+    pub findings: Findings,
+}
+
+impl Verification {
+    /// How one aspect stands.
+    pub fn check(&self, aspect: Aspect) -> &Check {
+        self.findings.of(aspect)
+    }
+
+    /// Whether the log is whole and nothing failed or was unverifiable. A run may well have no outputs.
+    pub fn is_ok(&self) -> bool {
+        let aspects = [Aspect::Dag, Aspect::Schedule, Aspect::StateHashes, Aspect::OutputHashes];
+        let holds = |aspect: &Aspect| self.check(*aspect).failed == 0 && self.check(*aspect).unverifiable == 0;
+        self.check(Aspect::Chain).holds() && aspects.iter().all(holds)
+    }
+}
+
+/// Verifies the run in `directory`. An error is not about the run: something can't be read, or the caller asked to stop.
+pub fn verify(
+    directory: &RunDirectory,
+    redactions: &Redactions,
+    watch: &mut Watch<'_>,
+) -> Result<Verification, RunError> {
+    let created = Created::read(&directory.log(), redactions);
+    if let Err(error) = &created
+        && error.code == ErrorCode::SystemError
+    {
+        return Err(error.clone());
+    }
+    let graphs = Graphs::read(directory);
+    let mut findings = Findings::default();
+    graphs.check(created.as_ref().ok(), findings.of_mut(Aspect::Dag));
+    let Some(dag) = graphs.of_run(created.as_ref().ok()) else {
+        // Without its graph there is no state, and without a state nothing else.
+        let error = graphs.dag.err().unwrap_or_else(empty_log);
+        findings.of_mut(Aspect::Chain).checked += 1;
+        findings.of_mut(Aspect::Chain).fail(0, error);
+        Rest::of(&directory.log(), 0)?.count(&mut findings);
+        return Ok(Verification { findings });
+    };
+    let outputs = OutputChecker::new(BlobStore::new(directory.blobs()), redactions.clone());
+    let verifier = Verifier::new(Some(StateHasher::default()), Some(outputs), false);
+    let rules = Rules { until: None, redactions, schedule: true };
+    let folded = fold(&directory.log(), log_begin(dag), rules, Some(verifier), watch).map_err(|stop| stop.0)?;
+    findings.merge(folded.findings.clone());
+    count_rest(&directory.log(), &folded, &mut findings)?;
+    Ok(Verification { findings })
+}
+
+/// The run's graph, as stored and as compiled anew.
+struct Graphs {
+    dag: Result<Dag, RunError>,
+    compiled: Result<Dag, RunError>,
+}
+
+impl Graphs {
+    fn read(directory: &RunDirectory) -> Self {
+        let compiled = read_text(&directory.workflow()).and_then(|workflow| compile(&workflow));
+        Graphs { dag: read_dag(directory), compiled }
+    }
+
+    /// Whether workflow, graph and RunCreated belong together.
+    fn check(&self, created: Option<&Created>, check: &mut Check) {
+        let fault = self.fault(created);
+        match &self.compiled {
+            // Not part of what the run needs, so that it may have been left out; but then nobody can say.
+            Err(error) if fault.is_none() && error.code == ErrorCode::SystemError => check.unverifiable += 1,
+            _ if fault.is_none() && created.is_none() => check.unverifiable += 1,
+            _ => check.checked += 1,
+        }
+        if let Some(error) = fault {
+            check.checked = 1;
+            check.fail(0, error);
+        }
+    }
+
+    fn fault(&self, created: Option<&Created>) -> Option<RunError> {
+        let dag = match &self.dag {
+            Ok(dag) => dag,
+            Err(error) => return Some(error.clone()),
+        };
+        match &self.compiled {
+            Ok(compiled) if compiled != dag => {
+                let message = "workflow.json compiles to another graph than dag.json holds";
+                return Some(mismatch(message, compiled.hash(), dag.hash()));
+            }
+            Err(error) if error.code != ErrorCode::SystemError => return Some(error.clone()),
+            _ => {}
+        }
+        let created = created.filter(|created| created.dag_hash != dag.hash())?;
+        Some(mismatch("The graph in dag.json is not the one that RunCreated names", &created.dag_hash, dag.hash()))
+    }
+
+    /// The graph that the run was recorded with, whichever of the two it is. If it is neither, the fold says so.
+    fn of_run(&self, created: Option<&Created>) -> Option<Dag> {
+        let graphs = || [&self.dag, &self.compiled].into_iter().flatten();
+        let is_named = |dag: &&Dag| created.is_some_and(|created| created.dag_hash == dag.hash());
+        graphs().find(is_named).or_else(|| graphs().next()).cloned()
+    }
+}
+
+fn mismatch(message: &str, expected: &str, found: &str) -> RunError {
+    RunError::new(ErrorCode::DagMismatch, message).compared(expected, found)
+}
+
+/// Counts what lies behind an event that could not be taken as unverifiable.
+fn count_rest(path: &Path, folded: &Folded, findings: &mut Findings) -> Result<(), RunError> {
+    let taken = folded.state.next_time();
+    if folded.refused {
+        let chain = findings.of_mut(Aspect::Chain);
+        // The one that was refused is checked, whether its hashes were looked at or not.
+        chain.checked = chain.checked.max(taken + 1);
+        Rest::of(path, taken)?.count(findings);
+    } else if folded.state.run().is_none() {
+        findings.of_mut(Aspect::Chain).fail(0, empty_log());
+    }
+    Ok(())
+}
+
+/// Complete lines of a log that no state was built from.
+#[derive(Default)]
+struct Rest {
+    lines: u64,
+    assigned: u64,
+    completed: u64,
+}
+
+impl Rest {
+    /// Those behind the first `taken`.
+    fn of(path: &Path, taken: u64) -> Result<Self, RunError> {
+        let mut reader = LogReader::open(path)?;
+        let (mut rest, mut passed, mut spare) = (Rest::default(), 0, Vec::new());
+        loop {
+            let chunk = match reader.next_chunk(spare) {
+                Ok(Some(chunk)) => chunk,
+                // Nobody knows what is in a line that is too long to be read.
+                Err(error) if error.code == ErrorCode::TooLarge => {
+                    rest.add(None);
+                    return Ok(rest);
+                }
+                Ok(None) => return Ok(rest),
+                Err(error) => return Err(error),
+            };
+            for (_, line) in Lines::new(chunk.bytes()) {
+                passed += 1;
+                if passed > taken {
+                    rest.add(std::str::from_utf8(line).ok());
+                }
+            }
+            spare = chunk.into_spare();
+        }
+    }
+
+    /// A line that can't be read may have been of any kind.
+    fn add(&mut self, line: Option<&str>) {
+        let kind = line.and_then(|line| EventLine::split(line).ok()).map(|event| Kind::parse(event.kind));
+        self.lines += 1;
+        self.assigned += u64::from(matches!(kind, None | Some(None | Some(Kind::TaskAssigned))));
+        self.completed += u64::from(matches!(kind, None | Some(None | Some(Kind::ToolCompleted))));
+    }
+
+    fn count(&self, findings: &mut Findings) {
+        // The first of them has failed.
+        findings.of_mut(Aspect::Chain).unverifiable += self.lines.saturating_sub(1);
+        findings.of_mut(Aspect::StateHashes).unverifiable += self.lines;
+        findings.of_mut(Aspect::Schedule).unverifiable += self.assigned;
+        findings.of_mut(Aspect::OutputHashes).unverifiable += self.completed;
+    }
+}
+
+#[cfg(test)]
+#[path = "verify_tests.rs"]
+mod tests;

@@ -1,0 +1,245 @@
+use std::fs;
+use std::sync::atomic::AtomicBool;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::run::error::ErrorCode;
+use crate::run::recorded::{Record, Recorded, lines};
+use crate::run::sample::SampleOptions;
+use crate::run::scheduler::Scheduler;
+
+const ASPECTS: [Aspect; 5] = [Aspect::Chain, Aspect::Dag, Aspect::Schedule, Aspect::StateHashes, Aspect::OutputHashes];
+
+fn run(recorded: &Recorded) -> Verification {
+    let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
+    verify(&recorded.directory, &Redactions::default(), &mut watch).unwrap()
+}
+
+fn sample(seed: u64, scheduler: Scheduler) -> Recorded {
+    Recorded::new(SampleOptions { seed, max_events: 200, nodes: 12, scheduler, ..SampleOptions::default() })
+}
+
+fn count(recorded: &Recorded, kind: Kind) -> u64 {
+    recorded.records.iter().filter(|record| record.kind == kind).count() as u64
+}
+
+fn counts(check: &Check) -> (u64, u64, u64) {
+    (check.checked, check.failed, check.unverifiable)
+}
+
+/// The first failure of an aspect: its code and time.
+fn first(found: &Verification, aspect: Aspect) -> (ErrorCode, Option<u64>) {
+    let error = &found.check(aspect).first_failure.as_ref().unwrap().error;
+    (error.code, error.time)
+}
+
+/// Every aspect but these holds, or had nothing to check.
+fn assert_only(found: &Verification, failing: &[Aspect]) {
+    for aspect in ASPECTS {
+        let check = found.check(aspect);
+        let is_clean = check.failed == 0 && check.unverifiable == 0;
+        assert_eq!(is_clean, !failing.contains(&aspect), "{aspect:?}: {check:?}");
+    }
+    assert_eq!(found.is_ok(), failing.is_empty());
+}
+
+#[test]
+fn a_run_as_it_was_recorded_matches_in_everything() {
+    for seed in 0..6 {
+        for scheduler in [Scheduler::RoundRobin, Scheduler::LeastLoaded, Scheduler::External] {
+            let recorded = sample(seed, scheduler);
+            let found = run(&recorded);
+            assert_only(&found, &[]);
+            let events = recorded.records.len() as u64;
+            assert_eq!(counts(found.check(Aspect::Chain)), (events, 0, 0));
+            // Each SnapshotRestored makes a claim of its own, unless it is about the last snapshot that was created.
+            assert!(found.check(Aspect::StateHashes).checked >= events);
+            assert_eq!(counts(found.check(Aspect::Dag)), (1, 0, 0));
+            assert_eq!(found.check(Aspect::Schedule).checked, count(&recorded, Kind::TaskAssigned));
+            assert_eq!(found.check(Aspect::OutputHashes).checked, count(&recorded, Kind::ToolCompleted));
+            assert!(found.check(Aspect::Schedule).holds() && found.check(Aspect::OutputHashes).holds());
+        }
+    }
+}
+
+#[test]
+fn no_flag_is_true_for_nothing() {
+    let mut recorded = sample(1, Scheduler::RoundRobin);
+    recorded.records.truncate(1);
+    recorded.write_log(&recorded.records);
+    let found = run(&recorded);
+    assert!(found.is_ok());
+    assert!(!found.check(Aspect::Schedule).holds() && !found.check(Aspect::OutputHashes).holds());
+    fs::write(recorded.directory.log(), "").unwrap();
+    let found = run(&recorded);
+    assert!(!found.is_ok() && ASPECTS.iter().all(|&aspect| !found.check(aspect).holds()), "{found:?}");
+    assert_eq!(first(&found, Aspect::Chain).0, ErrorCode::EmptyLog);
+}
+
+#[test]
+fn a_graph_that_is_not_the_runs_is_found_and_the_rest_verified_with_the_one_that_is() {
+    let recorded = sample(1, Scheduler::RoundRobin);
+    let (dag, workflow) = (recorded.directory.dag(), recorded.directory.workflow());
+    let other = sample(2, Scheduler::RoundRobin);
+    let broken = |path: &Path, bytes: &[u8]| {
+        let before = fs::read(path).unwrap();
+        fs::write(path, bytes).unwrap();
+        let found = run(&recorded);
+        fs::write(path, before).unwrap();
+        found
+    };
+    let pretty = format!("{} ", recorded.sample.dag.text());
+    for (bytes, code) in [
+        (other.sample.dag.text().as_bytes(), ErrorCode::DagMismatch),
+        (pretty.as_bytes(), ErrorCode::WorkflowInvalid),
+        (b"\xff", ErrorCode::WorkflowInvalid),
+        (b"", ErrorCode::WorkflowInvalid),
+    ] {
+        let found = broken(&dag, bytes);
+        assert_only(&found, &[Aspect::Dag]);
+        assert_eq!(first(&found, Aspect::Dag).0, code);
+        assert_eq!(counts(found.check(Aspect::Dag)), (1, 1, 0));
+    }
+    let found = broken(&workflow, other.sample.workflow.as_bytes());
+    assert_only(&found, &[Aspect::Dag]);
+    assert_eq!(first(&found, Aspect::Dag).0, ErrorCode::DagMismatch);
+    assert_eq!(first(&broken(&workflow, b"{}"), Aspect::Dag).0, ErrorCode::WorkflowInvalid);
+    fs::remove_file(&workflow).unwrap();
+    assert_eq!(counts(run(&recorded).check(Aspect::Dag)), (0, 0, 1));
+    fs::remove_file(&dag).unwrap();
+    let found = run(&recorded);
+    assert_eq!(first(&found, Aspect::Dag).0, ErrorCode::SystemError);
+    assert!(ASPECTS.iter().all(|&aspect| !found.check(aspect).holds()), "{found:?}");
+}
+
+#[test]
+fn an_assignment_that_the_scheduler_would_not_make_is_found() {
+    let recorded = sample(1, Scheduler::RoundRobin);
+    // Recorded by someone who decides otherwise, but says that it was this scheduler.
+    let other = sample(1, Scheduler::External);
+    let mut records = other.records.clone();
+    records[0].payload["scheduler"] = json!("round-robin");
+    recorded.write_log(&records);
+    fs::copy(other.directory.dag(), recorded.directory.dag()).unwrap();
+    fs::copy(other.directory.workflow(), recorded.directory.workflow()).unwrap();
+    let found = run(&recorded);
+    let schedule = found.check(Aspect::Schedule);
+    assert!(schedule.failed > 0 && schedule.failed < schedule.checked, "{schedule:?}");
+    let (code, time) = first(&found, Aspect::Schedule);
+    assert_eq!(code, ErrorCode::ScheduleMismatch);
+    assert_eq!(records[time.unwrap() as usize].kind, Kind::TaskAssigned);
+    assert!(found.check(Aspect::Chain).holds());
+}
+
+#[test]
+fn each_wrong_state_hash_is_counted_and_nothing_else_suffers() {
+    let recorded = sample(1, Scheduler::LeastLoaded);
+    let mut records = recorded.records.clone();
+    for place in [7, 30, 31] {
+        records[place].state_hash = [b'0'; 64];
+    }
+    recorded.write_log(&records);
+    let found = run(&recorded);
+    assert_only(&found, &[Aspect::StateHashes]);
+    assert_eq!(found.check(Aspect::StateHashes).failed, 3);
+    assert_eq!(first(&found, Aspect::StateHashes), (ErrorCode::StateMismatch, Some(7)));
+}
+
+#[test]
+fn each_wrong_output_is_counted_and_nothing_else_suffers() {
+    let recorded = sample(1, Scheduler::LeastLoaded);
+    let blobs = BlobStore::new(recorded.directory.blobs());
+    let outputs: Vec<(u64, String)> = (0..)
+        .zip(&recorded.records)
+        .filter(|(_, record)| record.kind == Kind::ToolCompleted)
+        .map(|(time, record)| (time, record.payload["rawHash"].as_str().unwrap().to_owned()))
+        .collect();
+    fs::remove_file(blobs.path_of(&outputs[1].1).unwrap()).unwrap();
+    let found = run(&recorded);
+    assert_only(&found, &[Aspect::OutputHashes]);
+    assert_eq!(first(&found, Aspect::OutputHashes), (ErrorCode::BlobMissing, Some(outputs[1].0)));
+    fs::write(blobs.path_of(&outputs[0].1).unwrap(), "{}").unwrap();
+    let found = run(&recorded);
+    assert_eq!(first(&found, Aspect::OutputHashes), (ErrorCode::BlobCorrupt, Some(outputs[0].0)));
+    assert_eq!(found.check(Aspect::OutputHashes).failed, 2);
+    // What is listed as redacted can't be looked at, and is no match.
+    let redactions =
+        Redactions { blobs: outputs.iter().take(2).map(|(_, raw)| raw.clone()).collect(), ..Redactions::default() };
+    let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
+    let found = verify(&recorded.directory, &redactions, &mut watch).unwrap();
+    assert_eq!(counts(found.check(Aspect::OutputHashes)), (outputs.len() as u64 - 2, 0, 2));
+    assert!(!found.is_ok() && !found.check(Aspect::OutputHashes).holds());
+}
+
+#[test]
+fn what_lies_behind_an_event_that_is_not_allowed_is_unverifiable() {
+    let recorded = sample(1, Scheduler::RoundRobin);
+    let place = 60;
+    let mut records = recorded.records.clone();
+    let illegal =
+        Record { kind: Kind::RunCreated, node: None, payload: records[0].payload.clone(), ..records[place].clone() };
+    records[place] = illegal;
+    recorded.write_log(&records);
+    let found = run(&recorded);
+    let rest = (records.len() - place) as u64;
+    assert_eq!(first(&found, Aspect::Chain), (ErrorCode::IllegalTransition, Some(place as u64)));
+    assert_eq!(counts(found.check(Aspect::Chain)), (place as u64 + 1, 1, rest - 1));
+    assert_eq!(found.check(Aspect::StateHashes).unverifiable, rest);
+    let behind = |kind| records[place..].iter().filter(|record| record.kind == kind).count() as u64;
+    assert_eq!(found.check(Aspect::Schedule).unverifiable, behind(Kind::TaskAssigned));
+    assert_eq!(found.check(Aspect::OutputHashes).unverifiable, behind(Kind::ToolCompleted));
+    // The same for a line that is none.
+    let mut log = lines(&recorded.records);
+    log[place] = b"garbage\n".to_vec();
+    fs::write(recorded.directory.log(), log.concat()).unwrap();
+    let found = run(&recorded);
+    assert_eq!(first(&found, Aspect::Chain).0, ErrorCode::NotAJsonLine);
+    assert_eq!(counts(found.check(Aspect::Chain)), (place as u64 + 1, 1, rest - 1));
+    assert_eq!(found.check(Aspect::StateHashes).unverifiable, rest);
+}
+
+#[test]
+fn a_redacted_event_is_unverifiable_and_only_where_it_is_listed() {
+    let recorded = sample(1, Scheduler::RoundRobin);
+    let place = (0..).zip(&recorded.records).find(|(_, record)| record.kind == Kind::ToolCompleted).unwrap().0;
+    let mut log = lines(&recorded.records);
+    let line = String::from_utf8(log[place].clone()).unwrap();
+    let salt = line.find(",\"salt\"").unwrap();
+    log[place] = [&line[..salt], &line[salt + 42..]]
+        .concat()
+        .replace("\"call\"", "\"note\":\"[redacted]\",\"call\"")
+        .into_bytes();
+    fs::write(recorded.directory.log(), log.concat()).unwrap();
+    let found = run(&recorded);
+    assert_eq!(first(&found, Aspect::Chain), (ErrorCode::MissingField, Some(place as u64)));
+    let redactions = Redactions { events: [place as u64].into(), ..Redactions::default() };
+    let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
+    let found = verify(&recorded.directory, &redactions, &mut watch).unwrap();
+    assert_only(&found, &[Aspect::Chain, Aspect::OutputHashes]);
+    assert_eq!(counts(found.check(Aspect::Chain)), (recorded.records.len() as u64, 0, 1));
+    assert_eq!(counts(found.check(Aspect::OutputHashes)), (count(&recorded, Kind::ToolCompleted) - 1, 0, 1));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_change_of_a_log_takes_the_flags_away(
+        seed in 0u64..20, at in any::<prop::sample::Index>(), cut in 0usize..20,
+        insert in proptest::collection::vec(any::<u8>(), 0..20),
+    ) {
+        let recorded = sample(seed, Scheduler::RoundRobin);
+        let log = recorded.log();
+        let at = at.index(log.len());
+        let end = (at + cut).min(log.len());
+        let damaged = [&log[..at], &insert, &log[end..]].concat();
+        prop_assume!(damaged != log && damaged.ends_with(b"\n") && damaged.len() > at);
+        fs::write(recorded.directory.log(), &damaged).unwrap();
+        let found = run(&recorded);
+        prop_assert!(!found.is_ok());
+        prop_assert!(!found.check(Aspect::Chain).holds());
+        prop_assert!(found.check(Aspect::Chain).failed > 0);
+    }
+}
