@@ -48,8 +48,8 @@ async function replay(filePath, expectedProjectHash, options = {}, onDemand) {
     onDemand,
   }
   let started
-  const start = (onPart) => {
-    started = native.startReplay(filePath, wanted, onPart)
+  const start = (onReady) => {
+    started = native.startReplay(filePath, wanted, onReady)
     return started.delivery()
   }
   const delivered = await takeDelivery(start, signal, onProgress)

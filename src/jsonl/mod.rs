@@ -4,7 +4,9 @@
 pub mod append;
 pub mod lines;
 pub mod lock;
+pub mod reader;
 pub mod scan;
+pub mod segments;
 pub mod source;
 pub mod text;
 pub mod writer;

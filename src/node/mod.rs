@@ -6,6 +6,7 @@
 mod delivery;
 mod header;
 mod json;
+mod parts;
 mod recorder;
 mod replay;
 mod text;

@@ -122,11 +122,6 @@ impl Fold {
         Fold { options, nesting: Nesting::default() }
     }
 
-    /// What it was asked for.
-    pub fn options(&self) -> &FoldOptions {
-        &self.options
-    }
-
     /// The effect of whole lines, which stand at `offset` in their file. `at_start` says that the first of them
     /// is the file's first.
     pub fn effect(&mut self, text: &[u8], offset: u64, at_start: bool) -> Effect {

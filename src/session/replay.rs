@@ -1,10 +1,13 @@
 //! Replaying a session file: the fold driven over the file, and its effect made into a result.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use super::fold::{Effect, Fold, FoldOptions, Metadata, Raw, SessionEventRef, Start};
+use super::fold::{Effect, FoldOptions, Metadata, Raw, SessionEventRef, Start};
 use super::history::ItemRef;
 use super::message::{Message, Part};
+use super::scan::{Scanned, Scanner};
+use crate::jsonl::segments::Segments;
 use crate::jsonl::source::{ReadError, Source};
 
 /// Why a session could not be replayed. Its [`message`](ReplayError::message) is what users read.
@@ -52,30 +55,58 @@ impl ReplayError {
     }
 }
 
-/// A replay under way: some chunks of the file are scanned, their joint effect is known.
+/// A replay under way: some of the file is scanned, the effect of that is known.
 pub struct Replay {
-    source: Source,
-    fold: Fold,
+    source: Arc<Source>,
+    options: FoldOptions,
+    segments: Option<Segments<Scanner>>,
     effect: Effect,
+    /// Where the lines begin that are not scanned.
+    scanned: u64,
 }
 
 impl Replay {
-    /// Opens the file; nothing is read yet.
+    /// Opens the file; nothing is scanned yet.
     pub fn open(path: &Path, options: FoldOptions) -> Result<Self, ReplayError> {
-        Ok(Replay { source: Source::open(path)?, fold: Fold::new(options), effect: Effect::default() })
+        let source = Arc::new(Source::open(path)?);
+        let segments = Segments::new(source.clone(), 0, || Scanner::new(options.clone()));
+        Ok(Replay { source, options, segments: Some(segments), effect: Effect::default(), scanned: 0 })
     }
 
-    /// Scans the next chunk. `None` at the end; otherwise how many of the items that history had before are
-    /// still there.
-    pub fn scan_chunk(&mut self) -> Result<Option<usize>, ReplayError> {
-        if self.effect.stopped {
-            return Ok(None);
+    /// Scans on. `None` at the end; otherwise how many of the items that history had before are still there.
+    pub fn scan_on(&mut self) -> Result<Option<usize>, ReplayError> {
+        let Some(scanned) = self.segments.as_mut().and_then(Segments::next_output) else { return Ok(None) };
+        let result = self.add(scanned);
+        if result.is_err() || self.effect.stopped {
+            self.segments = None;
         }
-        let Some(chunk) = self.source.next_chunk(self.effect.lines)? else { return Ok(None) };
-        let later = self.fold.effect(chunk.bytes, chunk.offset, chunk.at_start);
-        let kept = later.history.kept_of(self.effect.history.items.len());
-        self.effect = std::mem::take(&mut self.effect).then(later);
-        Ok(Some(kept))
+        result.map(Some)
+    }
+
+    fn add(&mut self, scanned: Scanned) -> Result<usize, ReplayError> {
+        if scanned.begin.is_some_and(|begin| begin != self.scanned) {
+            return Err(ReadError::Changed.into());
+        }
+        let lines_before = self.effect.lines;
+        let mut kept = self.effect.history.items.len();
+        for effect in std::iter::once(scanned.effect).chain(scanned.unterminated) {
+            kept = kept.min(effect.history.kept_of(self.effect.history.items.len()));
+            self.effect = std::mem::take(&mut self.effect).then(effect);
+        }
+        if scanned.begin.is_some() {
+            self.scanned = scanned.end;
+        }
+        if scanned.at_end {
+            self.segments = None;
+        }
+        scanned.error.map_or(Ok(kept), |error| Err(error.behind(lines_before).into()))
+    }
+
+    /// Leaves `cores` of the machine's to others from now on.
+    pub fn spare(&mut self, cores: usize) {
+        if let Some(segments) = &mut self.segments {
+            segments.spare(cores);
+        }
     }
 
     /// The items of history as far as the file is scanned.
@@ -93,12 +124,17 @@ impl Replay {
         &self.source
     }
 
+    /// How far the file is scanned, in bytes.
+    pub fn scanned(&self) -> u64 {
+        self.scanned
+    }
+
     /// Nothing comes before what was scanned, and nothing behind it.
     pub fn settle(&mut self) {
         self.effect.settle_beginning();
     }
 
-    /// The result, once the replay is [settled](Self::settle). With a `failure`, what [`scan_chunk`](Self::scan_chunk)
+    /// The result, once the replay is [settled](Self::settle). With a `failure`, what [`scan_on`](Self::scan_on)
     /// ended with, only the warnings so far are in it.
     pub fn outcome(&self, failure: Option<ReplayError>) -> Outcome<'_> {
         let mut warnings = self.effect.warnings.messages();
@@ -124,7 +160,7 @@ impl Replay {
             Start::Missing => Some(ReplayError::MissingStart),
             Start::Invalid => Some(ReplayError::InvalidStart),
             Start::OtherProject(found) => Some(ReplayError::OtherProject {
-                expected: self.fold.options().project_hash.clone().unwrap_or_default(),
+                expected: self.options.project_hash.clone().unwrap_or_default(),
                 found: found.clone(),
             }),
         }
@@ -187,7 +223,7 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(text.as_bytes()).unwrap();
         let mut replay = Replay::open(file.path(), options).unwrap();
-        while replay.scan_chunk().unwrap().is_some() {}
+        while replay.scan_on().unwrap().is_some() {}
         let mut scratch = Vec::new();
         let items = replay.items().to_vec();
         let items = items
