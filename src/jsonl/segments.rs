@@ -116,7 +116,9 @@ impl<W: Worker> Segments<W> {
                     let output = self.worker.work(&self.shared.source, self.shared.range(segment));
                     self.shared.lock().put(segment, output);
                 }
-                None => drop(self.shared.changed.wait(progress).unwrap_or_else(PoisonError::into_inner)),
+                None => {
+                    let _woken = self.shared.changed.wait(progress).unwrap_or_else(PoisonError::into_inner);
+                }
             }
         }
     }

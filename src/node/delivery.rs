@@ -16,7 +16,7 @@ use crate::session::replay::{Outcome, Replay, ReplayError};
 
 /// How far the scan must be ahead of an item that is delivered before the end: several times the size of what
 /// agents let gather between two compressions.
-const RUN_AHEAD: u64 = 8 << 20;
+const RUN_AHEAD: u64 = 4 << 20;
 
 /// About how much text V8 parses in one turn of the event loop.
 const PART_BYTES: usize = 256 << 10;
