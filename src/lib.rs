@@ -34,6 +34,7 @@ macro_rules! failpoint {
 }
 
 pub mod background;
+pub mod cached_read;
 pub mod jsonl;
 #[cfg(feature = "node")]
 // In a test build napi-rs registers nothing, so that nothing of the binding seems to be used.

@@ -2,6 +2,7 @@
 //! and appended here.
 
 pub mod append;
+pub mod digest;
 pub mod lines;
 pub mod lock;
 pub mod reader;

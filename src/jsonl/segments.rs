@@ -1,4 +1,4 @@
-//! Working through a file segment by segment, on all cores, with the results in the file's order.
+//! Working through a file segment by segment, on all cores, with the results in the segments' order.
 //!
 //! Whoever asks for results works as well, and does everything alone when no other thread can be had: helpers are
 //! never waited for unless they are at work.
@@ -22,11 +22,22 @@ pub trait Worker: Send + 'static {
     /// What comes of a segment.
     type Output: Send + 'static;
 
-    /// Works on the lines that begin in the segment; the file's last segment has no end.
+    /// Works on the segment.
     fn work(&mut self, source: &Source, segment: Range<u64>) -> Self::Output;
 }
 
-/// The segments of a file from some line on, being worked on.
+/// The ranges of about equal size that a file has from `start` on. The last has no end: it goes on to wherever the file ends by
+/// the time it is read.
+pub fn equal_segments(source: &Source, start: u64) -> Vec<Range<u64>> {
+    let count = source.size().saturating_sub(start).div_ceil(SEGMENT_BYTES).max(1);
+    let segment = |index: u64| {
+        let begin = start + index * SEGMENT_BYTES;
+        begin..if index + 1 == count { u64::MAX } else { begin + SEGMENT_BYTES }
+    };
+    (0..count).map(segment).collect()
+}
+
+/// Segments of a file, being worked on.
 pub struct Segments<W: Worker> {
     shared: Arc<Shared<W::Output>>,
     worker: W,
@@ -35,24 +46,21 @@ pub struct Segments<W: Worker> {
 
 struct Shared<O> {
     source: Arc<Source>,
-    /// Where the first segment begins, which is where a line does.
-    start: u64,
-    /// How many there are.
-    count: u64,
+    segments: Vec<Range<u64>>,
     progress: Mutex<Progress<O>>,
     changed: Condvar,
 }
 
 struct Progress<O> {
     /// The segment whose result is handed out next; `results` begin with it.
-    base: u64,
+    base: usize,
     results: VecDeque<Option<O>>,
     /// The first segment that nobody has taken.
-    next: u64,
+    next: usize,
     /// Behind the last segment.
-    end: u64,
+    end: usize,
     /// How far the work may run ahead of what is handed out.
-    window: u64,
+    window: usize,
     /// How many helpers may work, and how many do.
     allowed: usize,
     at_work: usize,
@@ -61,22 +69,21 @@ struct Progress<O> {
 }
 
 impl<W: Worker> Segments<W> {
-    /// The segments of `source` from the line at `start` on. `make` makes a worker for each thread.
-    pub fn new(source: Arc<Source>, start: u64, make: impl Fn() -> W) -> Self {
-        let count = source.size().saturating_sub(start).div_ceil(SEGMENT_BYTES).max(1);
+    /// Begins to work on these segments of `source`. `make` makes a worker for each thread.
+    pub fn new(source: Arc<Source>, segments: Vec<Range<u64>>, make: impl Fn() -> W) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let helpers = (cores - 1).min(MOST_HELPERS).min(usize::try_from(count - 1).unwrap_or(MOST_HELPERS));
+        let helpers = (cores - 1).min(MOST_HELPERS).min(segments.len().saturating_sub(1));
         let progress = Progress {
             base: 0,
             results: VecDeque::new(),
             next: 0,
-            end: count,
-            window: 2 * (helpers as u64 + 1),
+            end: segments.len(),
+            window: 2 * (helpers + 1),
             allowed: helpers,
             at_work: 0,
             panicked: false,
         };
-        let shared = Arc::new(Shared { source, start, count, progress: Mutex::new(progress), changed: Condvar::new() });
+        let shared = Arc::new(Shared { source, segments, progress: Mutex::new(progress), changed: Condvar::new() });
         for _ in 0..helpers {
             let (shared, mut worker) = (shared.clone(), make());
             background::spawn_helper(move || shared.help(&mut worker));
@@ -113,7 +120,7 @@ impl<W: Worker> Segments<W> {
             match progress.claim() {
                 Some(segment) => {
                     drop(progress);
-                    let output = self.worker.work(&self.shared.source, self.shared.range(segment));
+                    let output = self.worker.work(&self.shared.source, self.shared.segments[segment].clone());
                     self.shared.lock().put(segment, output);
                 }
                 None => {
@@ -139,16 +146,9 @@ impl<O> Shared<O> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The last segment goes on to wherever the file ends by the time it is read.
-    fn range(&self, segment: u64) -> Range<u64> {
-        let start = self.start + segment * SEGMENT_BYTES;
-        let is_last = segment + 1 == self.count;
-        start..if is_last { u64::MAX } else { start + SEGMENT_BYTES }
-    }
-
     fn help<W: Worker<Output = O>>(&self, worker: &mut W) {
         while let Some(segment) = self.claim_as_helper() {
-            let range = self.range(segment);
+            let range = self.segments[segment].clone();
             let output = catch_unwind(AssertUnwindSafe(|| worker.work(&self.source, range)));
             let mut progress = self.lock();
             progress.at_work -= 1;
@@ -161,7 +161,7 @@ impl<O> Shared<O> {
     }
 
     /// Waits until there is something to do. `None` when there will be no more.
-    fn claim_as_helper(&self) -> Option<u64> {
+    fn claim_as_helper(&self) -> Option<usize> {
         let mut progress = self.lock();
         loop {
             if progress.next == progress.end || progress.panicked {
@@ -179,7 +179,7 @@ impl<O> Shared<O> {
 }
 
 impl<O> Progress<O> {
-    fn claim(&mut self) -> Option<u64> {
+    fn claim(&mut self) -> Option<usize> {
         if self.next == self.end || self.next >= self.base + self.window {
             return None;
         }
@@ -188,9 +188,9 @@ impl<O> Progress<O> {
         Some(self.next - 1)
     }
 
-    fn put(&mut self, segment: u64, output: O) {
+    fn put(&mut self, segment: usize, output: O) {
         // Nothing is handed out before it is there, so the segment is not behind `base`.
-        if let Some(slot) = self.results.get_mut((segment - self.base) as usize) {
+        if let Some(slot) = self.results.get_mut(segment - self.base) {
             *slot = Some(output);
         }
     }
@@ -241,7 +241,8 @@ mod tests {
     }
 
     fn in_order(source: &Arc<Source>, pause: fn(u64), spare: usize) -> Vec<u64> {
-        let mut segments = Segments::new(source.clone(), 0, || Numbers(LineReader::default(), pause));
+        let mut segments =
+            Segments::new(source.clone(), equal_segments(source, 0), || Numbers(LineReader::default(), pause));
         segments.spare(spare);
         let mut all = Vec::new();
         while let Some(numbers) = segments.next_output() {
@@ -275,7 +276,8 @@ mod tests {
     #[test]
     fn work_that_is_dropped_ends() {
         let source = source(9 << 20);
-        let mut segments = Segments::new(source.clone(), 0, || Numbers(LineReader::default(), |_| {}));
+        let mut segments =
+            Segments::new(source.clone(), equal_segments(&source, 0), || Numbers(LineReader::default(), |_| {}));
         assert!(segments.next_output().is_some());
         drop(segments);
         // Helpers hold the source as long as they work.

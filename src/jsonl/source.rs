@@ -6,6 +6,7 @@
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
+use std::time::SystemTime;
 
 use super::MAX_LINE_BYTES;
 use crate::os_error::OsError;
@@ -47,6 +48,7 @@ pub struct Source {
     content: Content,
     size: u64,
     metadata: Metadata,
+    opened: SystemTime,
 }
 
 enum Content {
@@ -59,12 +61,13 @@ impl Source {
     /// Opens `path` for reading.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let file = File::open(path).map_err(|error| failed(&error, "open", Some(path)))?;
+        let opened = SystemTime::now();
         let metadata = file.metadata().map_err(|error| failed(&error, "fstat", None))?;
         if metadata.is_file() && metadata.len() >= KEPT_BYTES {
-            return Ok(Source { content: Content::File(file), size: metadata.len(), metadata });
+            return Ok(Source { content: Content::File(file), size: metadata.len(), metadata, opened });
         }
         let content = read_whole(file, metadata.len()).map_err(|error| failed(&error, "read", None))?;
-        Ok(Source { size: content.len() as u64, content: Content::Memory(content), metadata })
+        Ok(Source { size: content.len() as u64, content: Content::Memory(content), metadata, opened })
     }
 
     /// Bytes in the file when it was opened.
@@ -77,12 +80,9 @@ impl Source {
         &self.metadata
     }
 
-    /// What the system tells of the file now.
-    pub fn metadata_now(&self) -> Option<Metadata> {
-        match &self.content {
-            Content::File(file) => file.metadata().ok(),
-            Content::Memory(_) => None,
-        }
+    /// When it was opened.
+    pub fn opened(&self) -> SystemTime {
+        self.opened
     }
 
     /// The `length` bytes at `offset`, read into `scratch` unless they are in memory. That they are not there means that the file

@@ -110,6 +110,9 @@ impl<'a, C: Consumer> Delivery<'a, C> {
                 Err(error) => break Err(error),
             }
         };
+        if scanned.is_ok() {
+            replay.keep_snapshot();
+        }
         replay.settle();
         let replay = Arc::new(replay);
         keep(replay.clone());

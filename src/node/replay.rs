@@ -28,6 +28,8 @@ pub struct NativeReplayOptions {
     pub progress: bool,
     /// Leave the items of history in the file, to be read when they are asked for.
     pub on_demand: bool,
+    /// Use the snapshot beside the file, and keep one.
+    pub snapshot: bool,
 }
 
 /// Parts on their way to JavaScript.
@@ -149,7 +151,8 @@ pub fn start_replay(
     let done = Done::default();
     let slot = done.clone();
     javascript.run_in_background(move |javascript| {
-        let replay = Replay::open(Path::new(&path), fold);
+        let open = if options.snapshot { Replay::open_with_snapshot } else { Replay::open };
+        let replay = open(Path::new(&path), fold);
         deliver(replay, wanted, javascript, |replay| {
             if items == Items::OnDemand {
                 *lock(&slot) = Some(replay);

@@ -9,4 +9,5 @@ pub mod message;
 pub mod recorder;
 pub mod replay;
 pub mod scan;
+pub mod snapshot;
 pub mod warnings;

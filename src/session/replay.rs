@@ -1,13 +1,15 @@
 //! Replaying a session file: the fold driven over the file, and its effect made into a result.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::fold::{Effect, FoldOptions, Metadata, Raw, SessionEventRef, Start};
 use super::history::ItemRef;
 use super::message::{Message, Part};
 use super::scan::{Scanned, Scanner};
-use crate::jsonl::segments::Segments;
+use super::snapshot::{self, Snapshot};
+use crate::jsonl::digest::Block;
+use crate::jsonl::segments::{Segments, equal_segments};
 use crate::jsonl::source::{ReadError, Source};
 
 /// Why a session could not be replayed. Its [`message`](ReplayError::message) is what users read.
@@ -63,14 +65,61 @@ pub struct Replay {
     effect: Effect,
     /// Where the lines begin that are not scanned.
     scanned: u64,
+    keeping: Option<Keeping>,
+}
+
+/// What a snapshot of the replay needs.
+struct Keeping {
+    path: PathBuf,
+    blocks: Vec<Block>,
+    /// The effect of the lines that the blocks have, if it is not that of the replay.
+    effect: Option<Effect>,
+    /// The snapshot that there is could be no better.
+    is_current: bool,
+}
+
+impl Keeping {
+    fn end(&self) -> u64 {
+        self.blocks.last().map_or(0, |block| block.end)
+    }
 }
 
 impl Replay {
     /// Opens the file; nothing is scanned yet.
     pub fn open(path: &Path, options: FoldOptions) -> Result<Self, ReplayError> {
         let source = Arc::new(Source::open(path)?);
-        let segments = Segments::new(source.clone(), 0, || Scanner::new(options.clone()));
-        Ok(Replay { source, options, segments: Some(segments), effect: Effect::default(), scanned: 0 })
+        Ok(Self::from_line(source, options, Effect::default(), 0, None))
+    }
+
+    /// Opens the file and takes what a [snapshot] has of it as scanned. [`keep_snapshot`](Self::keep_snapshot)
+    /// then writes one with the rest. With `through_seq` there is no snapshot: it would be that of another fold.
+    pub fn open_with_snapshot(path: &Path, options: FoldOptions) -> Result<Self, ReplayError> {
+        if options.through_seq.is_some() {
+            return Self::open(path, options);
+        }
+        let source = Arc::new(Source::open(path)?);
+        let mut keeping = Keeping { path: path.into(), blocks: Vec::new(), effect: None, is_current: false };
+        let mut effect = Effect::default();
+        if let Some(loaded) = snapshot::load(path, &source, &options) {
+            effect = loaded.snapshot.effect;
+            keeping.blocks = loaded.snapshot.blocks;
+            keeping.is_current = loaded.at_a_glance;
+        }
+        let end = keeping.end();
+        Ok(Self::from_line(source, options, effect, end, Some(keeping)))
+    }
+
+    /// A replay that goes on with the line at `start`, what comes before having had this effect.
+    fn from_line(
+        source: Arc<Source>,
+        options: FoldOptions,
+        effect: Effect,
+        start: u64,
+        keeping: Option<Keeping>,
+    ) -> Self {
+        let make = || Scanner::new(options.clone(), keeping.is_some());
+        let segments = Some(Segments::new(source.clone(), equal_segments(&source, start), make));
+        Replay { source, options, segments, effect, scanned: start, keeping }
     }
 
     /// Scans on. `None` at the end; otherwise how many of the items that history had before are still there.
@@ -89,9 +138,13 @@ impl Replay {
         }
         let lines_before = self.effect.lines;
         let mut kept = self.effect.history.items.len();
-        for effect in std::iter::once(scanned.effect).chain(scanned.unterminated) {
-            kept = kept.min(effect.history.kept_of(self.effect.history.items.len()));
-            self.effect = std::mem::take(&mut self.effect).then(effect);
+        self.combine(scanned.effect, &mut kept);
+        if let Some(keeping) = &mut self.keeping {
+            keeping.blocks.extend(scanned.block);
+            keeping.effect = scanned.unterminated.is_some().then(|| self.effect.clone());
+        }
+        if let Some(effect) = scanned.unterminated {
+            self.combine(effect, &mut kept);
         }
         if scanned.begin.is_some() {
             self.scanned = scanned.end;
@@ -100,6 +153,28 @@ impl Replay {
             self.segments = None;
         }
         scanned.error.map_or(Ok(kept), |error| Err(error.behind(lines_before).into()))
+    }
+
+    fn combine(&mut self, later: Effect, kept: &mut usize) {
+        *kept = (*kept).min(later.history.kept_of(self.effect.history.items.len()));
+        self.effect = std::mem::take(&mut self.effect).then(later);
+    }
+
+    /// Writes the snapshot of what is scanned, if one is wanted: when the scan has come to its end, and before the replay is settled.
+    /// That it can't be written is no harm.
+    pub fn keep_snapshot(&mut self) {
+        let Some(keeping) = self.keeping.take() else { return };
+        let (end, is_current) = (keeping.end(), keeping.is_current);
+        let mut snapshot = Snapshot { end, blocks: keeping.blocks, effect: Effect::default() };
+        let is_borrowed = keeping.effect.is_none();
+        snapshot.effect = keeping.effect.unwrap_or_else(|| std::mem::take(&mut self.effect));
+        if !is_current && end > 0 && snapshot::is_worth_saving(&snapshot.effect, &self.source) {
+            // The next replay scans what this one did.
+            let _ = snapshot::save(&keeping.path, &self.source, &snapshot);
+        }
+        if is_borrowed {
+            self.effect = snapshot.effect;
+        }
     }
 
     /// Leaves `cores` of the machine's to others from now on.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::fold::{Effect, Fold, FoldOptions};
+use crate::jsonl::digest::{Block, Digest};
 use crate::jsonl::reader::LineReader;
 use crate::jsonl::segments::Worker;
 use crate::jsonl::source::{ReadError, Source};
@@ -17,6 +18,8 @@ pub struct Scanned {
     pub effect: Effect,
     /// The effect of the file's last line if it has no `\n`. It may still be written to.
     pub unterminated: Option<Effect>,
+    /// The digest of the lines that end with `\n`, if digests are wanted, and where these lines end.
+    pub block: Option<Block>,
     /// Whether the file ended there.
     pub at_end: bool,
     /// Why the lines could not be read to their end.
@@ -27,24 +30,30 @@ pub struct Scanned {
 pub struct Scanner {
     reader: LineReader,
     fold: Fold,
+    digests: bool,
 }
 
 impl Scanner {
-    /// A scanner for a fold with these options.
-    pub fn new(options: FoldOptions) -> Self {
-        Scanner { reader: LineReader::default(), fold: Fold::new(options) }
+    /// A scanner for a fold with these options, which makes `digests` of what it scans or doesn't.
+    pub fn new(options: FoldOptions, digests: bool) -> Self {
+        Scanner { reader: LineReader::default(), fold: Fold::new(options), digests }
     }
 
     fn scan(&mut self, source: &Source, scanned: &mut Scanned) -> Result<(), ReadError> {
         scanned.begin = self.reader.first_line(source)?;
-        while !scanned.effect.stopped
-            && let Some(chunk) = self.reader.next_chunk(source, scanned.effect.lines, &mut |_| {})?
-        {
+        let mut digest = self.digests.then(Digest::default);
+        while !scanned.effect.stopped {
+            let before = digest.clone();
+            let mut witness = |bytes: &[u8]| digest.iter_mut().for_each(|digest| digest.add(bytes));
+            let Some(chunk) = self.reader.next_chunk(source, scanned.effect.lines, &mut witness)? else { break };
             let effect = self.fold.effect(chunk.bytes, chunk.offset, chunk.at_start);
             if chunk.unterminated {
                 scanned.unterminated = Some(effect);
+                digest = before;
             } else {
                 scanned.effect = std::mem::take(&mut scanned.effect).then(effect);
+                let end = self.reader.position();
+                scanned.block = digest.as_ref().map(|digest| Block { end, digest: digest.value() });
             }
         }
         Ok(())
@@ -60,6 +69,7 @@ impl Worker for Scanner {
             end: segment.start,
             effect: Effect::default(),
             unterminated: None,
+            block: None,
             at_end: false,
             error: None,
         };

@@ -1,5 +1,7 @@
 //! What a replay warns of: lines it could not use, and how bad it is in sum (`session.md` section 2, rules 6–14).
 
+use serde::{Deserialize, Serialize};
+
 use super::event::EventType;
 use super::message::{Message, Part, js_number, one_decimal};
 
@@ -7,7 +9,7 @@ use super::message::{Message, Part, js_number, one_decimal};
 pub const SHOWN_WARNINGS: usize = 100;
 
 /// A line that could not be used as it stands.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Warning {
     /// The physical line, from 1.
     pub line: u64,
@@ -16,7 +18,7 @@ pub struct Warning {
 }
 
 /// What is wrong with a line.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Problem {
     /// `JSON.parse` refuses it.
     Unparseable,
@@ -63,7 +65,7 @@ impl Warning {
 }
 
 /// The warnings of some lines, in file order: the first [`SHOWN_WARNINGS`], and how many there are.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Warnings {
     shown: Vec<Warning>,
     total: u64,
@@ -100,7 +102,7 @@ impl Warnings {
     /// Those of the lines that follow, whose numbers start anew behind `lines` lines.
     pub fn append(&mut self, later: Warnings, lines: u64) {
         self.total += later.total;
-        let room = SHOWN_WARNINGS - self.shown.len();
+        let room = SHOWN_WARNINGS.saturating_sub(self.shown.len());
         self.shown.extend(
             later.shown.into_iter().take(room).map(|warning| Warning { line: warning.line + lines, ..warning }),
         );
@@ -118,7 +120,7 @@ impl Warnings {
 }
 
 /// How many lines came to what.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Lines that parsed, `null` aside.
     pub events: u64,
