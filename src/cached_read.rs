@@ -73,7 +73,8 @@ mod linux {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
     use rustix::fs::{Advice, CWD, FileType, Mode, fadvise, inotify, mknodat};

@@ -4,6 +4,7 @@
 use std::ffi::{c_char, c_void};
 use std::ptr;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use napi::sys;
 
@@ -40,13 +41,24 @@ fn this_process() -> Option<libloading::os::windows::Library> {
     libloading::os::windows::Library::this().ok()
 }
 
-/// Makes a JavaScript string of `text`, or gives `text` back where that can't be done.
+/// V8 does not see how much memory such strings keep, and takes its time to collect those that it once has moved to its old generation.
+/// With this many bytes uncollected, copies are the lesser evil.
+const MOST_UNCOLLECTED_BYTES: usize = 16 << 20;
+
+static UNCOLLECTED_BYTES: AtomicUsize = AtomicUsize::new(0);
+
+/// Makes a JavaScript string of `text`, or gives `text` back where that can't be done, or should not.
 ///
 /// # Safety
 ///
 /// `env` must be alive, and this its own thread.
 pub unsafe fn external_latin1(env: sys::napi_env, text: Vec<u8>) -> Result<sys::napi_value, Vec<u8>> {
     let Some(create) = create_external_latin1() else { return Err(text) };
+    let bytes = text.capacity();
+    if UNCOLLECTED_BYTES.fetch_add(bytes, Ordering::Relaxed) + bytes > MOST_UNCOLLECTED_BYTES {
+        UNCOLLECTED_BYTES.fetch_sub(bytes, Ordering::Relaxed);
+        return Err(text);
+    }
     let owner = Box::new(text);
     let (start, length) = (owner.as_ptr().cast(), owner.len() as isize);
     let hint = Box::into_raw(owner);
@@ -58,10 +70,13 @@ pub unsafe fn external_latin1(env: sys::napi_env, text: Vec<u8>) -> Result<sys::
         return Ok(value);
     }
     // SAFETY: `hint` comes from `Box::into_raw` above, and nobody else has taken it.
-    Err(*unsafe { Box::from_raw(hint) })
+    let text = *unsafe { Box::from_raw(hint) };
+    UNCOLLECTED_BYTES.fetch_sub(bytes, Ordering::Relaxed);
+    Err(text)
 }
 
 unsafe extern "C" fn drop_text(_env: sys::napi_env, _text: *mut c_void, hint: *mut c_void) {
     // SAFETY: `hint` comes from `Box::into_raw` in `external_latin1`, and V8 calls this once.
-    drop(unsafe { Box::from_raw(hint.cast::<Vec<u8>>()) });
+    let text = unsafe { Box::from_raw(hint.cast::<Vec<u8>>()) };
+    UNCOLLECTED_BYTES.fetch_sub(text.capacity(), Ordering::Relaxed);
 }

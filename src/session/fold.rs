@@ -302,8 +302,18 @@ impl Effect {
         }
     }
 
-    /// Whether all that it speaks of lies in the file's first `end` bytes, in the file's order.
-    pub fn is_within(&self, end: u64) -> bool {
+    /// Whether it can be that of the file's first `end` bytes: what it counts fits in there, and the places that it names are there, in
+    /// the file's order.
+    pub fn is_possible(&self, end: u64) -> bool {
+        let first_seq = self.first_seq.as_ref();
+        self.lines <= end
+            && self.tally.is_possible(self.lines)
+            && self.warnings.are_possible(self.lines)
+            && first_seq.is_none_or(|first| first.line <= end && first.warnings_before <= self.warnings.total())
+            && self.has_places_within(end)
+    }
+
+    fn has_places_within(&self, end: u64) -> bool {
         let items = self.history.items.iter().map(|item| (item.offset, u64::from(item.length)));
         let events = self.session_events.iter();
         let events = events.map(|event| {

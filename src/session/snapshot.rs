@@ -1,5 +1,5 @@
 //! The snapshot of a replay: a sidecar with the effect of what was already scanned, so that a file that has grown needs only
-//! its tail scanned (issue "Replay at the limit"; `replaySession` with `snapshot: true`).
+//! its tail scanned (`replaySession` with `snapshot: true`).
 //!
 //! A snapshot is disposable. It counts only if it shows that the part of the file it speaks of is unchanged; else it is ignored and
 //! written anew. What shows that is, in this order:
@@ -120,14 +120,14 @@ pub fn load(path: &Path, source: &Arc<Source>, options: &FoldOptions) -> Option<
     let is_consistent = stored.blocks.last().is_some_and(|last| last.end == stored.end)
         && stored.end <= source.size()
         && stored.blocks.len() as u64 <= most_blocks
-        && stored.effect.is_within(stored.end);
+        && stored.effect.is_possible(stored.end);
     if !is_consistent || !is_wanted(&stored.effect, options) {
         return None;
     }
     let at_a_glance = stored
         .identity
         .is_some_and(|identity| Some(identity) == Identity::of(source.metadata()) && identity.was_at_rest(written));
-    (at_a_glance || begins_with(source, &stored.blocks)).then(|| Loaded {
+    (at_a_glance || begins_with(source, &stored.blocks)).then_some(Loaded {
         snapshot: Snapshot { end: stored.end, blocks: stored.blocks, effect: stored.effect },
         at_a_glance,
     })
@@ -177,10 +177,10 @@ fn read(path: &Path, limit: u64) -> Option<(Vec<u8>, SystemTime)> {
 
 fn decode(text: &[u8]) -> Option<Stored<Vec<Block>, Effect>> {
     let (content, checksum) = text.split_last_chunk::<CHECKSUM_BYTES>()?;
-    let stored = content.strip_prefix(MAGIC.as_bytes())?;
     if digest(content) != u128::from_le_bytes(*checksum) {
         return None;
     }
+    let stored = content.strip_prefix(MAGIC.as_bytes())?;
     match postcard::take_from_bytes(stored) {
         Ok((stored, [])) => Some(stored),
         _ => None,
@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn places_beyond_the_lines_are_refused() {
+    fn what_cannot_be_of_these_lines_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let path = session_of(directory.path(), 46);
         replay_both_ways(&path);
@@ -474,6 +474,10 @@ mod tests {
         let good = load_from(&path).unwrap().snapshot;
         let mut forged = good.clone();
         forged.effect.history.items[0].offset = good.end;
+        save(&path, &source, &forged).unwrap();
+        assert!(load_from(&path).is_none());
+        let mut forged = good.clone();
+        forged.effect.tally.malformed = forged.effect.tally.events + 1;
         save(&path, &source, &forged).unwrap();
         assert!(load_from(&path).is_none());
         let mut forged = good.clone();

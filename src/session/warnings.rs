@@ -72,6 +72,13 @@ pub struct Warnings {
 }
 
 impl Warnings {
+    /// Whether so many lines can have them: two a line at most, one for its `seq` and one for its event.
+    pub fn are_possible(&self, lines: u64) -> bool {
+        let shown = self.shown.len() as u64;
+        let expected = self.total.min(SHOWN_WARNINGS as u64);
+        shown == expected && self.total / 2 <= lines && self.shown.iter().all(|warning| warning.line <= lines)
+    }
+
     /// Those that are kept.
     pub fn shown(&self) -> &[Warning] {
         &self.shown
@@ -102,7 +109,7 @@ impl Warnings {
     /// Those of the lines that follow, whose numbers start anew behind `lines` lines.
     pub fn append(&mut self, later: Warnings, lines: u64) {
         self.total += later.total;
-        let room = SHOWN_WARNINGS.saturating_sub(self.shown.len());
+        let room = SHOWN_WARNINGS - self.shown.len();
         self.shown.extend(
             later.shown.into_iter().take(room).map(|warning| Warning { line: warning.line + lines, ..warning }),
         );
@@ -133,6 +140,14 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// Whether so many lines can come to this.
+    pub fn is_possible(&self, lines: u64) -> bool {
+        let counts = [self.events, self.unparseable, self.unknown, self.malformed];
+        counts.iter().all(|count| *count <= lines)
+            && self.events + self.unparseable <= lines
+            && self.unknown + self.malformed <= self.events
+    }
+
     /// Adds what other lines came to.
     pub fn add(&mut self, other: Tally) {
         self.events += other.events;
