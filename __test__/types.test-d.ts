@@ -156,6 +156,7 @@ describe('results', () => {
   test('of the header functions can be null', () => {
     expectTypeOf(readSessionHeader('a.jsonl')).resolves.toEqualTypeOf<SessionStartPayload | null>();
     expectTypeOf(readSessionHeaders(['a.jsonl'])).resolves.toEqualTypeOf<(SessionStartPayload | null)[]>();
+    expectTypeOf(readSessionHeaders('chats')).resolves.toEqualTypeOf<{ filePath: string; header: SessionStartPayload | null }[]>();
   });
 
   test('of a recorder', () => {

@@ -1,8 +1,8 @@
 /**
  * `npm run bench`: the addon and its JavaScript rivals in turn in one process; the figures go to `bench/RESULTS.md`.
  *
- * `npm run bench -- --quick` takes a tenth of the work and three rounds, `--only replay|record|header` a part;
- * both print and leave RESULTS.md as it is.
+ * `npm run bench -- --quick` takes a tenth of the work and three rounds, `--only replay|snapshot|record|header` a part;
+ * both print and leave RESULTS.md as it is. `--large` adds files of 1 and 10 GB, which are generated and deleted.
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,14 +13,16 @@ import { report } from './report.mjs';
 import { DATA } from './workloads.mjs';
 
 const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url));
-const PARTS = ['replay', 'header', 'record'];
+const PARTS = ['replay', 'snapshot', 'header', 'record'];
 const ROUNDS = 7;
 const say = (text) => process.stderr.write(`${text}\n`);
 
-async function measure(parts, { quick }) {
+async function measure(parts, { quick, large }) {
   const how = { rounds: quick ? 3 : ROUNDS, scale: quick ? 0.1 : 1, say };
   const results = { machine: machine(), rounds: how.rounds, quick };
   if (parts.includes('replay')) results.replay = await (await import('./replay.mjs')).benchReplay(how);
+  if (parts.includes('snapshot')) results.snapshot = await (await import('./large.mjs')).benchSnapshot(how);
+  if (large) results.large = await (await import('./large.mjs')).benchLarge(how);
   if (parts.includes('header')) results.headers = await (await import('./header.mjs')).benchHeaders(how);
   if (parts.includes('record')) {
     results.record = await (await import('./record.mjs')).benchRecord(how);
@@ -33,7 +35,7 @@ async function measure(parts, { quick }) {
 
 function options() {
   try {
-    const { values } = parseArgs({ options: { quick: { type: 'boolean' }, only: { type: 'string' } } });
+    const { values } = parseArgs({ options: { quick: { type: 'boolean' }, large: { type: 'boolean' }, only: { type: 'string' } } });
     if (values.only === undefined || PARTS.includes(values.only)) return values;
     throw new Error(`--only takes one of ${PARTS.join(', ')}`);
   } catch (error) {
@@ -42,8 +44,8 @@ function options() {
   }
 }
 
-const { quick = false, only } = options();
-const text = report(await measure(only === undefined ? PARTS : [only], { quick }));
+const { quick = false, large = false, only } = options();
+const text = report(await measure(only === undefined ? PARTS : [only], { quick, large }));
 rmSync(join(DATA, 'record'), { recursive: true, force: true });
 if (quick || only !== undefined) {
   process.stdout.write(text);

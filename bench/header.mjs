@@ -1,5 +1,7 @@
 /** Session headers: a list of 10 000 past sessions. */
 import { deepStrictEqual } from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { readHeaderWithReadline } from '../__test__/plain-engine.mjs';
 import * as tape from '../index.mjs';
 import { inTurn, median, ratios, timed } from './measure.mjs';
@@ -11,8 +13,8 @@ export async function benchHeaders({ rounds, scale, say }) {
   const paths = headerFiles(Math.round(10_000 * scale));
   say(`headers of ${paths.length} files`);
   const ways = waysToRead(paths);
-  const [expected, ...others] = await Promise.all(Object.values(ways).map((read) => read()));
-  for (const headers of others) deepStrictEqual(headers, expected);
+  const expected = await ways.plainLoop();
+  for (const read of Object.values(ways)) deepStrictEqual(await read(), expected);
 
   const measured = await inTurn(
     Object.fromEntries(Object.entries(ways).map(([way, read]) => [way, () => timed(read)])),
@@ -22,33 +24,41 @@ export async function benchHeaders({ rounds, scale, say }) {
   const stops = Object.fromEntries(
     Object.entries(measured).map(([way, list]) => [way, median(list.map((one) => one.longestStopMs))]),
   );
-  const row = (way, rival, title) =>
-    ms[way] && {
-      title,
-      plainMs: median(ms[rival]),
-      addonMs: median(ms[way]),
-      ratio: ratios(ms[rival], ms[way]),
-      stop: stops[way],
-    };
+  const row = (way, rival, title) => ({
+    title,
+    plainMs: median(ms[rival]),
+    addonMs: median(ms[way]),
+    ratio: ratios(ms[rival], ms[way]),
+    stop: stops[way],
+  });
   return {
     files: paths.length,
     rows: [
       row('addonLoop', 'plainLoop', '`readSessionHeader`, one after the other'),
       row('addonPool', 'plainPool', `\`readSessionHeader\`, ${POOL} at a time`),
-      row('addonAll', 'plainPool', '`readSessionHeaders`, one call'),
-    ].filter(Boolean),
+      row('addonAll', 'plainLoop', '`readSessionHeaders`, one call, against the loop'),
+      row('addonAll', 'plainPool', `\`readSessionHeaders\`, one call, against ${POOL} at a time`),
+      row('addonDirectory', 'plainDirectory', `\`readSessionHeaders\` of the directory, against ${POOL} at a time`),
+    ],
   };
 }
 
 function waysToRead(paths) {
-  const ways = {
+  const directory = dirname(paths[0]);
+  return {
     plainLoop: () => loop(paths, readHeaderWithReadline),
     addonLoop: () => loop(paths, tape.readSessionHeader),
     plainPool: () => pool(paths, readHeaderWithReadline),
     addonPool: () => pool(paths, tape.readSessionHeader),
+    addonAll: () => tape.readSessionHeaders(paths),
+    plainDirectory: async () => pool(await pathsIn(directory), readHeaderWithReadline),
+    addonDirectory: async () => (await tape.readSessionHeaders(directory)).map(({ header }) => header),
   };
-  if (typeof tape.readSessionHeaders === 'function') ways.addonAll = () => tape.readSessionHeaders(paths);
-  return ways;
+}
+
+async function pathsIn(directory) {
+  const names = await readdir(directory);
+  return names.sort().map((name) => join(directory, name));
 }
 
 async function loop(paths, read) {

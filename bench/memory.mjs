@@ -41,7 +41,7 @@ async function medianOfChildren(args) {
 }
 
 /** What the task needs at its peak beyond what was there before, and what is still held by its result. */
-async function peakOf(task) {
+export async function peakOf(task) {
   collectGarbage();
   forgetPeak();
   const before = { rss: process.memoryUsage.rss(), held: held() };

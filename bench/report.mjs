@@ -3,10 +3,11 @@
 const STOP_TARGET_MS = 25;
 const MEMORY_TARGET = 64 << 20;
 const HEADER_TARGET = 5;
+const REOPEN_TARGET_MS = 20;
 const THREAD_TARGET = 1.3;
 const REPLAY_TARGETS = { compacted: 10, plain: 2.5, small: 3, tiny: 1.5 };
 
-export function report({ machine, rounds, quick, replay, headers, record, durable, image }) {
+export function report({ machine, rounds, quick, replay, snapshot, large, headers, record, durable, image }) {
   const parts = [
     '# Benchmark results',
     `Made by \`npm run bench\`; what is compared, and how, is in [README.md](README.md). Medians; ratios are the median of
@@ -14,6 +15,8 @@ the ratios of ${rounds} rounds, in which both sides ran one after the other, the
     quick && '**A quick look: a tenth of each workload.**',
     table(['Machine', ''], Object.entries(machine)),
     replay && replayReport(replay),
+    snapshot && snapshotReport(snapshot),
+    large && largeReport(large),
     headers && headersReport(headers),
     record && recordReport(record),
     durable && durableReport(durable),
@@ -67,6 +70,53 @@ peak without what the result still holds when all garbage is collected; V8's you
         met(memory.addon.over <= MEMORY_TARGET),
       ]),
     ),
+  );
+}
+
+function snapshotReport({ bytes, items, parse, whole, unchanged, grown }) {
+  const limit = REOPEN_TARGET_MS + parse;
+  return section(
+    `Reopening ${megabytes(bytes)}`,
+    `A session whose last compression left ${grouped(items)} items, with \`snapshot: true\`. *Unchanged*: not written to since, and for some
+seconds before the snapshot. *Grown*: a record more each time; all that was there before is compared with its digests.`,
+    table(
+      ['replay', 'time', 'target', 'met'],
+      [
+        ['whole, without a snapshot', time(whole), '—', '—'],
+        ['unchanged', time(unchanged), `≤ ${REOPEN_TARGET_MS} ms + parse`, met(unchanged <= limit)],
+        ['grown', time(grown), `≤ ${REOPEN_TARGET_MS} ms + parse`, met(grown <= limit)],
+        ["`JSON.parse` of the history's items alone", time(parse), '—', '—'],
+      ],
+    ),
+  );
+}
+
+function largeReport({ page, memory }) {
+  return section(
+    'Large files',
+    table(
+      ['what', 'file', 'time', 'peak memory', 'target', 'met'],
+      [
+        [
+          '`openSession` with a snapshot, the last 50 items',
+          megabytes(page.bytes),
+          time(page.again),
+          size(page.peak),
+          'a few ms, a few MB',
+          met(page.again <= 10 && page.peak <= 16 << 20),
+        ],
+        ['the same the first time', megabytes(page.bytes), time(page.first), '—', '—', '—'],
+        [
+          '`replaySession`',
+          megabytes(memory.bytes),
+          time(memory.ms),
+          `${size(memory.peak - memory.retained)} beyond the history`,
+          `≤ ${size(MEMORY_TARGET)}`,
+          met(memory.peak - memory.retained <= MEMORY_TARGET),
+        ],
+      ],
+    ),
+    'Compressed every 4 000 records. What of a file is not in the page cache has to come from the disk.',
   );
 }
 
@@ -180,4 +230,5 @@ const time = (ms) =>
 const stop = ({ median, worst }) => `${median.toFixed(1)} / ${worst.toFixed(1)} ms`;
 const size = (bytes) =>
   bytes < 1 << 20 ? `${(bytes / 1024).toFixed(0)} KiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+const megabytes = (bytes) => `${grouped(Math.round(bytes / 1e6))} MB`;
 const grouped = (n) => n.toLocaleString('en-US').replaceAll(',', ' ');

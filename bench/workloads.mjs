@@ -63,6 +63,13 @@ export function contentPayloads(howMany) {
   }));
 }
 
+/** An item of about 1 400 bytes, the same each time. */
+export const contentItem = (seq) => item(randomFrom(seq), seq, LONG);
+
+/** The first line of a session file. */
+export const startLine = (seq) =>
+  `${JSON.stringify({ v: 1, seq, ts: '2026-02-11T16:00:00.000Z', type: 'session_start', payload: startPayload(seq) })}\n`;
+
 function* sessionLines({ records, texts, compressEvery = Infinity, seed = 7 }) {
   const random = randomFrom(seed);
   const startTime = Date.parse('2026-02-11T16:00:00.000Z');

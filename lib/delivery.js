@@ -4,39 +4,40 @@ const { nextTurn } = require('./native.js')
 const { Assembly } = require('./assembly.js')
 
 /**
- * Takes delivery of parts until the last. `start` is given the callback that takes them, and returns the addon's delivery, or
- * nothing if there is none. Resolves to what was assembled and the last part.
+ * Takes delivery of parts until the last, one in each turn of the event loop: whatever else waits for the loop comes between them.
+ * `start` is given the callback that says that a part is there, and returns the addon's delivery. Resolves to what was assembled and
+ * the last part.
  */
 function takeDelivery(start, signal, onProgress) {
   return new Promise((resolve, reject) => {
     const assembly = new Assembly()
     let delivery
     const end = (settle, value) => {
+      // Whether or not the last part was the addon's own: there may be more of a file that was found to have changed.
+      delivery.cancel()
       signal?.removeEventListener('abort', onAbort)
       settle(value)
     }
-    const onAbort = () => {
-      delivery.cancel()
-      reject(signal.reason)
+    const onAbort = () => end(reject, signal.reason)
+    /** Takes a part, if there is one. Whether there may be more. */
+    const takePart = () => {
+      const text = delivery.take()
+      if (text === null) return false
+      const last = assembly.add(text)
+      if (onProgress && assembly.hasProgressed) onProgress(assembly.progress)
+      if (last) end(resolve, { assembly, last })
+      return !last
     }
-    const onPart = (text) => {
+    const onReady = () => {
       if (signal?.aborted) return
       try {
-        const last = assembly.add(text)
-        if (onProgress && assembly.hasProgressed) onProgress(assembly.progress)
-        if (last) {
-          // Whether or not it is the addon's own last: there may be more of a file that was found to have changed.
-          delivery.cancel()
-          return end(resolve, { assembly, last })
-        }
-        // The parts' turns: whatever else waits for the event loop comes between them.
-        nextTurn(() => delivery.acknowledge())
+        // Without turns, one after the other.
+        while (takePart()) if (nextTurn) return nextTurn(onReady)
       } catch (error) {
-        delivery.cancel()
         end(reject, error)
       }
     }
-    delivery = start(onPart)
+    delivery = start(onReady)
     signal?.addEventListener('abort', onAbort, { once: true })
   })
 }

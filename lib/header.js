@@ -2,29 +2,73 @@
 
 const os = require('node:os')
 const { native, parse } = require('./native.js')
-const { check } = require('./arguments.js')
+const { check, expect } = require('./arguments.js')
+const { sessionFilesIn } = require('./directory.js')
 
-/** So few files are not worth another thread. */
-const LEAST_SHARE = 64
+/** So many files are handed to a thread together; what it brings is parsed in one turn of the event loop. */
+const SHARE = 256
+
+/** So many shares are under way at a time: Node's own pool has four threads if it isn't told otherwise. */
+const SHARES_AT_A_TIME = Math.max(4, os.availableParallelism())
+
+/** So many files, one after the other, are read on this thread before the event loop has to go on. */
+const ROUND = 64
+
+/**
+ * How many more files may be tried on this thread in this round. Without an end to it a loop over files that are all in memory
+ * would never come to the next turn of the event loop: timers and input would wait for the last file.
+ */
+let triesLeft = ROUND
+let round = 0
 
 function readSessionHeader(filePath) {
   check.string(filePath, 'filePath')
-  return readShared([filePath], native.readHeaders).then(([header]) => header)
+  return readOne(filePath)
 }
 
-function readSessionHeaders(filePaths) {
-  check.strings(filePaths, 'filePaths')
-  return readShared(filePaths, native.readHeaders)
-}
-
-/** Shares the files between threads; what each share brings is parsed in a turn of the event loop of its own. */
-async function readShared(filePaths, read) {
-  const share = Math.max(LEAST_SHARE, Math.ceil(filePaths.length / (os.availableParallelism() * 4)))
-  const shares = []
-  for (let start = 0; start < filePaths.length; start += share) {
-    shares.push(read(filePaths.slice(start, start + share)).then(parse))
+async function readOne(filePath) {
+  if (triesLeft > 0) {
+    triesLeft -= 1
+    const header = native.readHeaderNow(filePath)
+    if (header !== null) return parse(header)
   }
-  return (await Promise.all(shares)).flat()
+  const askedIn = round
+  const headers = await native.readHeaders([filePath])
+  // What a thread brings comes in a later turn. Several may bring something in the same one: the first alone begins a new round.
+  if (askedIn === round) {
+    round += 1
+    triesLeft = ROUND
+  }
+  return parse(headers)[0]
+}
+
+function readSessionHeaders(files) {
+  if (typeof files === 'string') return readDirectory(files)
+  const areStrings = Array.isArray(files) && files.every((one) => typeof one === 'string')
+  expect(areStrings, 'filePaths', 'an array of strings, or the path of a directory', files)
+  return readShared(files, native.readHeaders)
+}
+
+async function readDirectory(directory) {
+  return readShared(await sessionFilesIn(directory), native.readHeaders, (header, filePath) => ({ filePath, header }))
+}
+
+/** What `each` makes of what `read` found in each file, the files shared between threads. */
+async function readShared(filePaths, read, each = (found) => found) {
+  // The caller's list may change meanwhile.
+  const paths = filePaths.slice()
+  const shares = []
+  let next = 0
+  async function readOn() {
+    while (next < paths.length) {
+      const share = paths.slice(next, (next += SHARE))
+      const at = shares.push([]) - 1
+      const found = parse(await read(share))
+      shares[at] = found.map((one, index) => each(one, share[index]))
+    }
+  }
+  await Promise.all(Array.from({ length: SHARES_AT_A_TIME }, readOn))
+  return shares.flat()
 }
 
 module.exports = { readSessionHeader, readSessionHeaders, readShared }

@@ -1,12 +1,9 @@
 'use strict'
 
-const fs = require('node:fs/promises')
-const path = require('node:path')
 const { native } = require('./native.js')
 const { check } = require('./arguments.js')
+const { sessionFilesIn } = require('./directory.js')
 const { readShared } = require('./header.js')
-
-const EXTENSION = '.jsonl'
 
 function listSessions(chatsDir, options) {
   check.filledString(chatsDir, 'chatsDir')
@@ -16,27 +13,28 @@ function listSessions(chatsDir, options) {
 }
 
 async function list(chatsDir, projectHash) {
-  let names
+  let filePaths
   try {
-    names = (await fs.readdir(chatsDir)).filter((name) => name.endsWith(EXTENSION))
+    filePaths = await sessionFilesIn(chatsDir)
   } catch (error) {
     return { sessions: [], unreadable: [{ filePath: chatsDir, reason: error.message }] }
   }
-  const filePaths = names.map((name) => path.join(chatsDir, name))
-  const found = await readShared(filePaths, native.readSummaries)
-  const sessions = []
-  const unreadable = []
-  found.forEach(({ payload, fileSize, lastModified, reason }, index) => {
-    const filePath = filePaths[index]
-    const problem = reason ?? problemOf(payload)
-    if (problem) unreadable.push({ filePath, reason: problem })
-    else if (projectHash === undefined || payload.projectHash === projectHash) {
-      sessions.push({ ...summaryOf(payload), filePath, fileSize, lastModified: new Date(lastModified) })
-    }
-  })
-  sessions.sort((a, b) => b.lastModified - a.lastModified || compare(b.filePath, a.filePath))
-  unreadable.sort((a, b) => compare(a.filePath, b.filePath))
-  return { sessions, unreadable }
+  const found = await readShared(filePaths, native.readSummaries, entryOf)
+  const sessions = found.flatMap(({ session }) => session ?? [])
+  return {
+    sessions: sessions.filter((session) => projectHash === undefined || session.projectHash === projectHash).sort(byLastModified),
+    unreadable: found.flatMap(({ unreadable }) => unreadable ?? []),
+  }
+}
+
+/** A session, or why there is none. */
+function entryOf({ payload, fileSize, lastModified, reason = problemOf(payload) }, filePath) {
+  if (reason !== undefined) return { unreadable: { filePath, reason } }
+  return { session: { ...summaryOf(payload), filePath, fileSize, lastModified: new Date(lastModified) } }
+}
+
+function byLastModified(a, b) {
+  return b.lastModified.getTime() - a.lastModified.getTime() || compare(b.filePath, a.filePath)
 }
 
 /** What `replaySession` would refuse the session for. */

@@ -13,5 +13,5 @@ module.exports = {
   parse: JSON.parse,
   stringify: JSON.stringify,
   queueMicrotask: globalThis.queueMicrotask,
-  nextTurn: isFaked(setImmediate) ? (callback) => callback() : setImmediate,
+  nextTurn: isFaked(setImmediate) ? undefined : setImmediate,
 }

@@ -34,7 +34,7 @@ function checkArguments(filePath, expectedProjectHash, options) {
  * the items of history are left with the replay.
  */
 async function replay(filePath, expectedProjectHash, options = {}, onDemand) {
-  const { throughSeq, auditTrail, signal, onProgress } = options
+  const { throughSeq, auditTrail, snapshot, signal, onProgress } = options
   if (signal?.aborted) throw signal.reason
   if (filePath.includes('\0')) {
     const last = { error: `Failed to read file: ${openError(filePath)}`, warnings: [] }
@@ -46,10 +46,11 @@ async function replay(filePath, expectedProjectHash, options = {}, onDemand) {
     auditTrail: auditTrail === true,
     progress: onProgress !== undefined,
     onDemand,
+    snapshot: snapshot === true,
   }
   let started
-  const start = (onPart) => {
-    started = native.startReplay(filePath, wanted, onPart)
+  const start = (onReady) => {
+    started = native.startReplay(filePath, wanted, onReady)
     return started.delivery()
   }
   const delivered = await takeDelivery(start, signal, onProgress)

@@ -40,7 +40,7 @@ class SessionHandle {
 
   async #read(start, end) {
     if (!this.#replay) throw closedError()
-    const { assembly, last } = await takeDelivery((onPart) => this.#replay.items(start, end, onPart))
+    const { assembly, last } = await takeDelivery((onReady) => this.#replay.items(start, end, onReady))
     if (last.error !== undefined) throw readError(last.error)
     return assembly.history
   }

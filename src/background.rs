@@ -20,6 +20,13 @@ pub fn spawn(job: impl FnOnce() + Send + 'static) {
     }
 }
 
+/// Runs `job` on a background thread if there is one to be had, sooner or later. For work that someone else does otherwise.
+pub fn spawn_helper(job: impl FnOnce() + Send + 'static) {
+    if let Some(pool) = pool() {
+        drop(pool.spawn_blocking(job));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;

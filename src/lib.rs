@@ -19,7 +19,7 @@
 //! # std::io::Write::write_all(&mut file, br#"{"v":1,"seq":1,"type":"session_start","payload":{"sessionId":"s","projectHash":"h"}}"#)?;
 //! # let path = file.path();
 //! let mut replay = Replay::open(path, FoldOptions::default()).map_err(|error| error.message().to_string())?;
-//! while replay.scan_chunk().map_err(|error| error.message().to_string())?.is_some() {}
+//! while replay.scan_on().map_err(|error| error.message().to_string())?.is_some() {}
 //! replay.settle();
 //! assert_eq!(replay.outcome(None).event_count, 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -35,6 +35,7 @@ macro_rules! failpoint {
 
 pub mod atomic_file;
 pub mod background;
+pub mod cached_read;
 pub mod hash;
 pub mod jsonl;
 #[cfg(feature = "node")]

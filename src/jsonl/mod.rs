@@ -2,9 +2,12 @@
 //! and appended here.
 
 pub mod append;
+pub mod digest;
 pub mod lines;
 pub mod lock;
+pub mod reader;
 pub mod scan;
+pub mod segments;
 pub mod source;
 pub mod text;
 pub mod writer;

@@ -8,9 +8,11 @@
 //! U+FFFD, which JSON allows inside strings and nowhere else, just as it does every other character
 //! above U+007F; and a malformed sequence never swallows the ASCII byte after it.
 
+use serde::{Deserialize, Serialize};
+
 /// Where a value stands in its line, as byte offsets. Lines are shorter than 4 GiB, see
 /// [`MAX_LINE_BYTES`](super::MAX_LINE_BYTES).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// Offset of the first byte.
     pub start: u32,

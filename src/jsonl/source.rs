@@ -1,25 +1,18 @@
-//! Reading a file of lines: in order, whole lines at a time, and later any part of it again.
+//! A file of lines: opened once, any part of it read at any time, from any thread.
 //!
-//! A small file is read once and kept; of a large one only a buffer is in memory, and what is wanted later is
-//! read again. Never through a memory map: a file that is cut while it is mapped kills the process.
+//! A small file is read at once and kept; of a large one only what is asked for is in memory. Never through a memory
+//! map: a file that is cut while it is mapped kills the process.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
+use std::time::SystemTime;
 
 use super::MAX_LINE_BYTES;
 use crate::os_error::OsError;
 
-/// How much of a large file is read and scanned at a time: so little that what is found can go on its way while the next is read.
-const CHUNK_BYTES: usize = 256 << 10;
-
 /// A smaller file is read at once and kept.
 const KEPT_BYTES: u64 = 1 << 20;
-
-/// The least that is allocated for a file, also for one whose size the system does not tell.
-const MIN_BUFFER_BYTES: usize = 1 << 14;
-
-const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// Why a file could not be read on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,216 +32,129 @@ pub enum ReadError {
     Changed,
 }
 
-/// An open file of lines.
-pub struct Source {
-    /// `None` for a pipe or a device: what it gives, it gives once, so it is read whole into the buffer.
-    file: Option<File>,
-    size: u64,
-    /// The first `filled` bytes are the file's from offset `base` on; of these, `taken` were handed out.
-    buffer: Vec<u8>,
-    filled: usize,
-    taken: usize,
-    base: u64,
-    at_end: bool,
+impl ReadError {
+    /// The error, found in lines of which `lines` others come first.
+    #[must_use]
+    pub fn behind(self, lines: u64) -> Self {
+        match self {
+            ReadError::LineTooLong { line } => ReadError::LineTooLong { line: line + lines },
+            other => other,
+        }
+    }
 }
 
-/// Some whole lines of a file.
-pub struct Chunk<'a> {
-    /// The lines. The file's last may lack its `\n`, and so does what stands in for a line that was passed over.
-    pub bytes: &'a [u8],
-    /// Where in the file they begin.
-    pub offset: u64,
-    /// Whether these are the file's first lines.
-    pub at_start: bool,
+/// An open file of lines.
+pub struct Source {
+    content: Content,
+    size: u64,
+    metadata: Metadata,
+    opened: SystemTime,
+}
+
+enum Content {
+    File(File),
+    /// The whole of a small file, or of a pipe or device: what these give, they give once.
+    Memory(Vec<u8>),
 }
 
 impl Source {
     /// Opens `path` for reading.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let file = File::open(path).map_err(|error| failed(&error, "open", Some(path)))?;
+        let opened = SystemTime::now();
         let metadata = file.metadata().map_err(|error| failed(&error, "fstat", None))?;
-        if metadata.is_file() {
-            return Ok(Self::over(Some(file), metadata.len(), Vec::new(), false));
+        if metadata.is_file() && metadata.len() >= KEPT_BYTES {
+            return Ok(Source { content: Content::File(file), size: metadata.len(), metadata, opened });
         }
-        let mut content = Vec::new();
-        { file }.read_to_end(&mut content).map_err(|error| failed(&error, "read", None))?;
-        Ok(Self::over(None, content.len() as u64, content, true))
+        let content = read_whole(file, metadata.len()).map_err(|error| failed(&error, "read", None))?;
+        Ok(Source { size: content.len() as u64, content: Content::Memory(content), metadata, opened })
     }
 
-    fn over(file: Option<File>, size: u64, buffer: Vec<u8>, at_end: bool) -> Self {
-        let filled = buffer.len();
-        Source { file, size, buffer, filled, taken: 0, base: 0, at_end }
-    }
-
-    /// Bytes in the file when it was opened; 0 where the system does not tell (`/proc`).
+    /// Bytes in the file when it was opened.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// How many bytes of the file have been handed out in chunks.
-    pub fn scanned(&self) -> u64 {
-        self.base + self.taken as u64
+    /// What the system told of the file when it was opened.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
     }
 
-    /// The next whole lines, or `None` at the end. `lines_before` is for the error that names a line.
-    pub fn next_chunk(&mut self, lines_before: u64) -> Result<Option<Chunk<'_>>, ReadError> {
-        if self.at_end && self.taken == self.filled {
-            return Ok(None);
-        }
-        self.discard_taken();
-        let mut searched = 0;
-        let end = loop {
-            if self.at_end {
-                break self.filled;
-            }
-            if let Some(newline) = memchr::memrchr(b'\n', &self.buffer[searched..self.filled]) {
-                break searched + newline + 1;
-            }
-            searched = self.filled;
-            if self.filled >= CHUNK_BYTES && is_hopeless(&self.buffer[..self.filled]) {
-                return self.pass_over_line();
-            }
-            self.fill(lines_before)?;
-        };
-        if self.at_end && end > MAX_LINE_BYTES && self.file.is_none() {
-            self.refuse_long_lines(lines_before)?;
-        }
-        self.taken = end;
-        if end == 0 {
-            return Ok(None);
-        }
-        let at_start = self.base == 0;
-        let skip = if at_start && self.buffer[..end].starts_with(BOM) { BOM.len() } else { 0 };
-        Ok(Some(Chunk { bytes: &self.buffer[skip..end], offset: self.base + skip as u64, at_start }))
+    /// When it was opened.
+    pub fn opened(&self) -> SystemTime {
+        self.opened
     }
 
-    /// Passes over a line that can't be JSON however it goes on, without holding it: what some crashes leave behind is a file that
-    /// ends in a gigabyte of zeros. A stand-in is handed out for it.
-    fn pass_over_line(&mut self) -> Result<Option<Chunk<'_>>, ReadError> {
-        let offset = self.base;
-        loop {
-            if let Some(newline) = memchr::memchr(b'\n', &self.buffer[..self.filled]) {
-                self.taken = newline + 1;
-                break;
-            }
-            if self.at_end {
-                self.taken = self.filled;
-                break;
-            }
-            self.base += self.filled as u64;
-            self.filled = 0;
-            self.fill(0)?;
-        }
-        Ok(Some(Chunk { bytes: STAND_IN, offset, at_start: offset == 0 }))
-    }
-
-    /// The `length` bytes at `offset`, which were handed out before; read into `scratch` if they are no
-    /// longer in memory.
+    /// The `length` bytes at `offset`, read into `scratch` unless they are in memory. That they are not there means that the file
+    /// was changed, for whoever asks has seen them there.
     pub fn bytes_at<'a>(&'a self, offset: u64, length: usize, scratch: &'a mut Vec<u8>) -> Result<&'a [u8], ReadError> {
-        match &self.file {
-            Some(file) if !self.is_whole_in_memory() => {
+        match &self.content {
+            Content::File(file) => {
                 scratch.resize(length, 0);
-                read_exact_at(file, scratch, offset).map_err(|error| match error.kind() {
-                    io::ErrorKind::UnexpectedEof => ReadError::Changed,
-                    _ => failed(&error, "read", None),
-                })?;
+                read_exact_at(file, scratch, offset)?;
                 Ok(scratch)
             }
-            _ => {
-                let start = offset as usize;
-                self.buffer.get(start..start + length).ok_or(ReadError::Changed)
+            Content::Memory(content) => {
+                let start = usize::try_from(offset).map_err(|_| ReadError::Changed)?;
+                let end = start.checked_add(length).ok_or(ReadError::Changed)?;
+                content.get(start..end).ok_or(ReadError::Changed)
             }
         }
     }
 
-    fn is_whole_in_memory(&self) -> bool {
-        self.base == 0 && self.at_end
-    }
-
-    /// Moves what was not handed out to the front of the buffer.
-    fn discard_taken(&mut self) {
-        if self.taken > 0 {
-            self.buffer.copy_within(self.taken..self.filled, 0);
-            self.base += self.taken as u64;
-            self.filled -= self.taken;
-            self.taken = 0;
-        }
-    }
-
-    /// Reads until the buffer is full or the file ends. A line that fills the buffer makes it grow.
-    fn fill(&mut self, lines_before: u64) -> Result<(), ReadError> {
-        if self.filled > MAX_LINE_BYTES {
-            return Err(ReadError::LineTooLong { line: lines_before + 1 });
-        }
-        let Some(file) = &mut self.file else { return Ok(()) };
-        if self.filled == self.buffer.len() {
-            let wanted = if self.buffer.is_empty() {
-                // One byte more than the file has: the read that finds its end needs no second buffer.
-                if self.size < KEPT_BYTES { MIN_BUFFER_BYTES.max(self.size as usize + 1) } else { CHUNK_BYTES }
-            } else {
-                (self.filled * 2).clamp(CHUNK_BYTES, MAX_LINE_BYTES + 1)
-            };
-            self.buffer.resize(wanted, 0);
-        }
-        while self.filled < self.buffer.len() {
-            match file.read(&mut self.buffer[self.filled..]) {
-                Ok(0) => {
-                    self.at_end = true;
-                    break;
+    /// Reads some of the bytes from `offset` on; 0 at the file's end.
+    pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, ReadError> {
+        match &self.content {
+            Content::File(file) => loop {
+                match read_at(file, buffer, offset) {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    result => return result.map_err(|error| failed(&error, "read", None)),
                 }
-                Ok(count) => self.filled += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(failed(&error, "read", None)),
+            },
+            Content::Memory(content) => {
+                let rest = usize::try_from(offset).ok().and_then(|start| content.get(start..)).unwrap_or_default();
+                let count = rest.len().min(buffer.len());
+                buffer[..count].copy_from_slice(&rest[..count]);
+                Ok(count)
             }
         }
-        Ok(())
-    }
-
-    /// What came through a pipe is in memory already; its long lines are refused all the same.
-    fn refuse_long_lines(&self, lines_before: u64) -> Result<(), ReadError> {
-        let lines = super::lines::Lines::new(&self.buffer[..self.filled]);
-        for (index, (_, line)) in lines.enumerate() {
-            if line.len() > MAX_LINE_BYTES {
-                return Err(ReadError::LineTooLong { line: lines_before + index as u64 + 1 });
-            }
-        }
-        Ok(())
     }
 }
 
-/// A line that does not parse.
-const STAND_IN: &[u8] = b"\0";
+/// One byte more than the file has: the read that finds its end needs no second buffer.
+fn read_whole(mut file: File, size: u64) -> io::Result<Vec<u8>> {
+    let mut content = Vec::with_capacity(size.min(KEPT_BYTES) as usize + 1);
+    file.read_to_end(&mut content)?;
+    Ok(content)
+}
 
-/// Whether a line that begins so is neither JSON nor blank.
-fn is_hopeless(line: &[u8]) -> bool {
-    let line = line.strip_prefix(BOM).unwrap_or(line);
-    let first = line.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | 0x0b | 0x0c));
-    first.is_some_and(|byte| {
-        byte.is_ascii() && !matches!(byte, b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n')
-    })
+fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> Result<(), ReadError> {
+    while !buffer.is_empty() {
+        match read_at(file, buffer, offset) {
+            Ok(0) => return Err(ReadError::Changed),
+            Ok(count) => {
+                buffer = &mut buffer[count..];
+                offset += count as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(failed(&error, "read", None)),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
 }
 
 fn failed(error: &io::Error, syscall: &'static str, path: Option<&Path>) -> ReadError {
     ReadError::System(OsError::new(error, syscall, path))
-}
-
-#[cfg(unix)]
-fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
-}
-
-#[cfg(windows)]
-fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
-    while !buffer.is_empty() {
-        match std::os::windows::fs::FileExt::seek_read(file, buffer, offset)? {
-            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-            count => {
-                buffer = &mut buffer[count..];
-                offset += count as u64;
-            }
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -256,79 +162,32 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    fn file_of(content: &[u8]) -> tempfile::NamedTempFile {
+    fn source_of(content: &[u8]) -> (Source, tempfile::NamedTempFile) {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(content).unwrap();
-        file
-    }
-
-    /// Everything that is handed out, checked for being whole lines and for its offsets.
-    fn read_through(content: &[u8]) -> Vec<u8> {
-        let file = file_of(content);
-        let mut source = Source::open(file.path()).unwrap();
-        let mut seen = Vec::new();
-        while let Some(chunk) = source.next_chunk(0).unwrap() {
-            assert_eq!(chunk.at_start, seen.is_empty());
-            assert!(chunk.bytes.ends_with(b"\n") || chunk.offset as usize + chunk.bytes.len() == content.len());
-            assert_eq!(&content[chunk.offset as usize..][..chunk.bytes.len()], chunk.bytes);
-            seen.extend_from_slice(chunk.bytes);
-        }
-        assert!(source.next_chunk(0).unwrap().is_none());
-        assert_eq!(source.scanned(), content.len() as u64);
-        let mut scratch = Vec::new();
-        assert_eq!(source.bytes_at(0, content.len(), &mut scratch).unwrap(), content);
-        seen
+        (Source::open(file.path()).unwrap(), file)
     }
 
     #[test]
-    fn every_byte_is_handed_out_once_in_whole_lines() {
-        let line = |length: usize| [vec![b'{'; length], vec![b'\n']].concat();
-        let many: Vec<u8> = (0..3000).flat_map(|n| line(n % 1500)).collect();
-        let c = CHUNK_BYTES;
-        let across: Vec<u8> = [line(c - 1), line(c), line(6 * c), line(5), b"tail".to_vec()].concat();
-        for content in
-            [b"".to_vec(), b"\n".to_vec(), b"a".to_vec(), many, across, line(CHUNK_BYTES - 2), line(CHUNK_BYTES - 1)]
-        {
-            assert!(read_through(&content) == content, "{} bytes", content.len());
+    fn any_part_of_a_file_can_be_read() {
+        let large = b"0123456789".repeat(KEPT_BYTES as usize / 5);
+        for content in [b"0123456789".to_vec(), large] {
+            let (source, _file) = source_of(&content);
+            let size = content.len();
+            assert_eq!(source.size(), size as u64);
+            assert_eq!(source.bytes_at(3, 4, &mut Vec::new()), Ok(&b"3456"[..]));
+            assert_eq!(source.bytes_at(size as u64 - 3, 4, &mut Vec::new()), Err(ReadError::Changed));
+            assert!(source.bytes_at(u64::MAX - 1, 4, &mut Vec::new()).is_err());
+            let mut buffer = [0; 8];
+            assert_eq!(source.read_at(&mut buffer, size as u64 - 2), Ok(2));
+            assert_eq!(&buffer[..2], b"89");
+            assert_eq!(source.read_at(&mut buffer, size as u64 + 7), Ok(0));
         }
-    }
-
-    #[test]
-    fn a_line_that_is_no_json_is_passed_over_in_bounded_memory() {
-        let zeros = vec![0; 5 * CHUNK_BYTES + 17];
-        for (tail, lines) in [(&b""[..], 2), (b"\n", 2), (b"\nnext\nlast", 4)] {
-            let content = [b"first\n", &zeros[..], tail].concat();
-            let file = file_of(&content);
-            let mut source = Source::open(file.path()).unwrap();
-            let (mut seen, mut count) = (Vec::new(), 0);
-            while let Some(chunk) = source.next_chunk(count).unwrap() {
-                let at = chunk.offset as usize;
-                if chunk.bytes != STAND_IN {
-                    assert_eq!(&content[at..at + chunk.bytes.len()], chunk.bytes);
-                }
-                count += super::super::lines::Lines::new(chunk.bytes).count() as u64;
-                seen.extend_from_slice(chunk.bytes);
-            }
-            assert_eq!(seen, [b"first\n", STAND_IN, tail.strip_prefix(b"\n").unwrap_or(tail)].concat());
-            assert_eq!((count, source.scanned()), (lines, content.len() as u64));
-            assert!(source.buffer.len() <= 2 * CHUNK_BYTES, "{}", source.buffer.len());
-        }
-    }
-
-    #[test]
-    fn a_bom_is_dropped_at_the_start_only() {
-        let file = file_of(b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n");
-        let mut source = Source::open(file.path()).unwrap();
-        let chunk = source.next_chunk(0).unwrap().unwrap();
-        assert_eq!((chunk.bytes, chunk.offset), (&b"a\n\xef\xbb\xbfb\n"[..], 3));
     }
 
     #[test]
     fn a_file_that_was_cut_is_said_to_have_changed() {
-        let content = b"0123456789\n".repeat(KEPT_BYTES as usize / 5);
-        let file = file_of(&content);
-        let mut source = Source::open(file.path()).unwrap();
-        while source.next_chunk(0).unwrap().is_some() {}
+        let (source, file) = source_of(&b"0123456789\n".repeat(KEPT_BYTES as usize / 5));
         file.as_file().set_len(10).unwrap();
         assert_eq!(source.bytes_at(100, 10, &mut Vec::new()), Err(ReadError::Changed));
     }

@@ -16,7 +16,7 @@ use crate::session::replay::{Outcome, Replay, ReplayError};
 
 /// How far the scan must be ahead of an item that is delivered before the end: several times the size of what
 /// agents let gather between two compressions.
-const RUN_AHEAD: u64 = 8 << 20;
+const RUN_AHEAD: u64 = 4 << 20;
 
 /// About how much text V8 parses in one turn of the event loop.
 const PART_BYTES: usize = 256 << 10;
@@ -24,16 +24,12 @@ const PART_BYTES: usize = 256 << 10;
 /// Items that lie closer to each other are read from the file together.
 const READ_TOGETHER: u64 = 16 << 10;
 
-/// How many parts may be on their way at a time: while V8 parses one, the next lies ready. As each is acknowledged in a later turn
-/// of the event loop, no turn has to deal with more.
-const UNDER_WAY: usize = 2;
-
 /// Takes the parts.
 pub trait Consumer {
-    /// Takes a part. False if nobody is there any more.
+    /// Whether another part would be taken without waiting.
+    fn has_room(&self) -> bool;
+    /// Takes a part, as soon as there is room. False if nobody is there any more.
     fn take(&self, part: Text) -> bool;
-    /// Whether another of the parts was dealt with; waits for it if told so.
-    fn is_one_done(&self, wait: bool) -> bool;
     /// Whether nobody wants any more.
     fn is_cancelled(&self) -> bool;
 }
@@ -91,13 +87,11 @@ struct Delivery<'a, C> {
     events: usize,
     /// How far the scan was when progress was last told.
     reported: u64,
-    /// Parts that are not dealt with yet.
-    under_way: usize,
 }
 
 impl<'a, C: Consumer> Delivery<'a, C> {
     fn new(options: DeliveryOptions, consumer: &'a C) -> Self {
-        Delivery { options, consumer, items: 0, events: 0, reported: 0, under_way: 0 }
+        Delivery { options, consumer, items: 0, events: 0, reported: 0 }
     }
 
     fn run(&mut self, mut replay: Replay, keep: impl FnOnce(Arc<Replay>)) -> Result<(), Gone> {
@@ -105,38 +99,50 @@ impl<'a, C: Consumer> Delivery<'a, C> {
             if self.consumer.is_cancelled() {
                 return Err(Gone);
             }
-            match replay.scan_chunk() {
+            match replay.scan_on() {
                 Ok(Some(kept)) => {
                     self.items = self.items.min(kept);
-                    if self.has_room()
-                        && let Some(part) = self.early_part(&replay).transpose()
-                    {
-                        match part {
-                            Ok(part) => self.send(part)?,
-                            Err(error) => break Err(error),
-                        }
+                    if let Err(error) = self.send_early(&mut replay)? {
+                        break Err(error);
                     }
                 }
                 Ok(None) => break Ok(()),
                 Err(error) => break Err(error),
             }
         };
+        if scanned.is_ok() {
+            replay.keep_snapshot();
+        }
         replay.settle();
         let replay = Arc::new(replay);
         keep(replay.clone());
         self.finish(&replay, scanned.err())
     }
 
+    /// Delivers what can be delivered while the scan goes on, as far as there is room for it.
+    fn send_early(&mut self, replay: &mut Replay) -> Result<Result<(), ReplayError>, Gone> {
+        while self.consumer.has_room() {
+            match self.early_part(replay) {
+                Ok(None) => break,
+                Ok(Some(part)) => self.send(part)?,
+                Err(error) => return Ok(Err(error)),
+            }
+            // From now on V8 is at work too, and it is what everyone waits for.
+            replay.spare(1);
+        }
+        Ok(Ok(()))
+    }
+
     /// A full part of items that are unlikely to be taken back, if there is one; or just news of the scan.
     fn early_part(&mut self, replay: &Replay) -> Result<Option<Text>, ReplayError> {
-        let settled = replay.source().scanned().saturating_sub(RUN_AHEAD);
+        let settled = replay.scanned().saturating_sub(RUN_AHEAD);
         let ready = self.undelivered(replay);
         let ready = &ready[..ready.partition_point(|item| item.offset < settled)];
         let count = part_length(ready);
         if count < ready.len() {
             return self.part(replay, count, 0).map(|part| Some(self.close(part, replay)));
         }
-        let news = self.options.progress && replay.source().scanned() - self.reported >= 1 << 20;
+        let news = self.options.progress && replay.scanned() - self.reported >= 1 << 20;
         Ok(news.then(|| {
             let part = self.begin();
             self.close(part, replay)
@@ -224,7 +230,7 @@ impl<'a, C: Consumer> Delivery<'a, C> {
     }
 
     fn close(&mut self, mut part: JsonText, replay: &Replay) -> Text {
-        self.reported = replay.source().scanned();
+        self.reported = replay.scanned();
         append_progress(&mut part, self.reported, replay.source().size());
         part.syntax("}");
         part.finish()
@@ -240,25 +246,8 @@ impl<'a, C: Consumer> Delivery<'a, C> {
         self.send(part.finish())
     }
 
-    /// Whether another part may be sent.
-    fn has_room(&mut self) -> bool {
-        while self.under_way > 0 && self.consumer.is_one_done(false) {
-            self.under_way -= 1;
-        }
-        self.under_way < UNDER_WAY
-    }
-
     fn send(&mut self, part: Text) -> Result<(), Gone> {
-        while !self.has_room() {
-            if self.consumer.is_cancelled() {
-                return Err(Gone);
-            }
-            if self.consumer.is_one_done(true) {
-                self.under_way -= 1;
-            }
-        }
-        self.under_way += 1;
-        if !self.consumer.is_cancelled() && self.consumer.take(part) { Ok(()) } else { Err(Gone) }
+        if self.consumer.take(part) { Ok(()) } else { Err(Gone) }
     }
 }
 

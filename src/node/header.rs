@@ -1,4 +1,4 @@
-//! Headers and summaries of session files, off the JavaScript thread.
+//! Headers and summaries of session files: off the JavaScript thread, or on it where that takes no waiting.
 
 use std::panic::catch_unwind;
 use std::path::Path;
@@ -9,7 +9,7 @@ use napi_derive::napi;
 
 use super::json::JsonText;
 use super::text::Text;
-use crate::session::header::{HeaderError, Summary, read_header, read_summary};
+use crate::session::header::{HeaderError, Summary, read_header, read_header_at_once, read_summary};
 
 /// Reads many files on Node's own thread pool.
 pub struct ReadFiles {
@@ -42,8 +42,20 @@ impl Task for ReadFiles {
 /// The JSON text of an array with the header of each path, `null` where there is none.
 #[napi(catch_unwind, ts_return_type = "Promise<string>")]
 pub fn read_headers(paths: Vec<String>) -> AsyncTask<ReadFiles> {
-    let append = |json: &mut JsonText, path: &Path| json.raw(read_header(path).as_deref().unwrap_or(b"null"));
-    AsyncTask::new(ReadFiles { paths, append })
+    AsyncTask::new(ReadFiles { paths, append: |json, path| append_header(json, read_header(path)) })
+}
+
+/// The JSON text of the header of a path, `null` if there is none; here and now, or nothing if that could take waiting.
+#[napi(catch_unwind, ts_return_type = "string | null")]
+pub fn read_header_now(path: String) -> Option<Text> {
+    let header = read_header_at_once(Path::new(&path))?;
+    let mut json = JsonText::default();
+    append_header(&mut json, header);
+    Some(json.finish())
+}
+
+fn append_header(json: &mut JsonText, header: std::result::Result<Vec<u8>, HeaderError>) {
+    json.raw(header.as_deref().unwrap_or(b"null"));
 }
 
 /// The JSON text of an array with the header, size and time of each path, or the reason why there is none.

@@ -4,8 +4,10 @@
 //! a value built through N-API costs more than all that is saved here.
 
 mod delivery;
+mod external;
 mod header;
 mod json;
+mod parts;
 mod recorder;
 mod replay;
 mod text;

@@ -2,10 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use napi::bindgen_prelude::{Function, Utf16String};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
@@ -13,13 +10,14 @@ use napi::{Status, bindgen_prelude::Result};
 use napi_derive::napi;
 
 use super::delivery::{Consumer, DeliveryOptions, Items, deliver, deliver_items};
+use super::parts::{Parts, Put};
 use super::text::Text;
 use crate::background;
 use crate::session::fold::FoldOptions;
 use crate::session::replay::Replay;
 
 /// Holds the process open until the replay is done: someone awaits it.
-type OnPart = ThreadsafeFunction<Text, (), Text, Status, false, false, 0>;
+type OnReady = ThreadsafeFunction<(), (), (), Status, false, false, 0>;
 
 /// What a replay is asked for.
 #[napi(object, object_to_js = false)]
@@ -30,28 +28,28 @@ pub struct NativeReplayOptions {
     pub progress: bool,
     /// Leave the items of history in the file, to be read when they are asked for.
     pub on_demand: bool,
+    /// Use the snapshot beside the file, and keep one.
+    pub snapshot: bool,
 }
 
 /// Parts on their way to JavaScript.
 #[napi]
 pub struct NativeDelivery {
-    cancelled: Arc<AtomicBool>,
-    acknowledge: Sender<()>,
+    parts: Arc<Parts>,
 }
 
 #[napi]
 impl NativeDelivery {
-    /// A part is dealt with, in an earlier turn of the event loop.
+    /// The next part. Nothing if it is not there yet: `on_ready` is called when it is.
     #[napi(catch_unwind)]
-    pub fn acknowledge(&self) {
-        // When the delivery has come to its end there is nobody to tell.
-        let _ = self.acknowledge.send(());
+    pub fn take(&self) -> Option<Text> {
+        self.parts.take()
     }
 
     /// No more parts, please.
     #[napi(catch_unwind)]
     pub fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
+        self.parts.cancel();
     }
 }
 
@@ -76,12 +74,12 @@ impl NativeReplay {
         self.delivery.take()
     }
 
-    /// Gives `on_part` the items `from` up to, not including, `to`; the last part has `warnings`. Nothing if the replay is
+    /// The delivery of the items `from` up to, not including, `to`; the last part has `warnings`. Nothing if the replay is
     /// closed.
     #[napi(catch_unwind)]
-    pub fn items(&self, from: u32, to: u32, on_part: Function<'_, Text, ()>) -> Result<Option<NativeDelivery>> {
+    pub fn items(&self, from: u32, to: u32, on_ready: Function<'_, (), ()>) -> Result<Option<NativeDelivery>> {
         let Some(replay) = lock(&self.done).clone() else { return Ok(None) };
-        let (javascript, delivery) = JavaScript::new(on_part)?;
+        let (javascript, delivery) = JavaScript::new(on_ready)?;
         javascript.run_in_background(move |javascript| {
             deliver_items(&replay, from as usize..to.max(from) as usize, javascript);
         });
@@ -95,22 +93,18 @@ impl NativeReplay {
     }
 }
 
-/// Where parts go. It looks up this often whether anybody is there still.
-const LOOK_UP: Duration = Duration::from_millis(100);
-
+/// Where parts go.
 struct JavaScript {
-    on_part: OnPart,
-    cancelled: Arc<AtomicBool>,
-    acknowledged: Receiver<()>,
+    parts: Arc<Parts>,
+    on_ready: OnReady,
 }
 
 impl JavaScript {
-    fn new(on_part: Function<'_, Text, ()>) -> Result<(Self, NativeDelivery)> {
-        let on_part = on_part.build_threadsafe_function::<Text>().callee_handled::<false>().build()?;
-        let (acknowledge, acknowledged) = channel();
-        let cancelled = Arc::new(AtomicBool::new(false));
-        let delivery = NativeDelivery { cancelled: cancelled.clone(), acknowledge };
-        Ok((JavaScript { on_part, cancelled, acknowledged }, delivery))
+    fn new(on_ready: Function<'_, (), ()>) -> Result<(Self, NativeDelivery)> {
+        let on_ready = on_ready.build_threadsafe_function::<()>().callee_handled::<false>().build()?;
+        let parts = Arc::new(Parts::default());
+        let delivery = NativeDelivery { parts: parts.clone() };
+        Ok((JavaScript { parts, on_ready }, delivery))
     }
 
     /// Runs `work` on a background thread. Should it panic, whoever awaits it is told.
@@ -124,28 +118,32 @@ impl JavaScript {
 }
 
 impl Consumer for JavaScript {
-    fn take(&self, part: Text) -> bool {
-        self.on_part.call(part, ThreadsafeFunctionCallMode::NonBlocking) == Status::Ok
+    fn has_room(&self) -> bool {
+        self.parts.has_room()
     }
 
-    fn is_one_done(&self, wait: bool) -> bool {
-        let pause = if wait { LOOK_UP } else { Duration::ZERO };
-        self.acknowledged.recv_timeout(pause).is_ok()
+    fn take(&self, part: Text) -> bool {
+        match self.parts.put(part, || self.on_ready.aborted()) {
+            Put::Gone => false,
+            Put::Unnoticed => true,
+            Put::Awaited => self.on_ready.call((), ThreadsafeFunctionCallMode::NonBlocking) == Status::Ok,
+        }
     }
 
     fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed) || self.on_part.aborted()
+        self.parts.is_cancelled() || self.on_ready.aborted()
     }
 }
 
-/// Replays the file at `path`, giving `on_part` one JSON text after the other, the last of which has `warnings`.
+/// Replays the file at `path`. Its delivery has one JSON text after the other, the last of which has `warnings`; `on_ready` is called
+/// when the next is there and was not when it was asked for.
 #[napi(catch_unwind)]
 pub fn start_replay(
     path: String,
     options: NativeReplayOptions,
-    on_part: Function<'_, Text, ()>,
+    on_ready: Function<'_, (), ()>,
 ) -> Result<NativeReplay> {
-    let (javascript, delivery) = JavaScript::new(on_part)?;
+    let (javascript, delivery) = JavaScript::new(on_ready)?;
     let fold =
         FoldOptions { project_hash: options.project_hash.map(|hash| hash.to_vec()), through_seq: options.through_seq };
     let items = if options.on_demand { Items::OnDemand } else { Items::All };
@@ -153,7 +151,8 @@ pub fn start_replay(
     let done = Done::default();
     let slot = done.clone();
     javascript.run_in_background(move |javascript| {
-        let replay = Replay::open(Path::new(&path), fold);
+        let open = if options.snapshot { Replay::open_with_snapshot } else { Replay::open };
+        let replay = open(Path::new(&path), fold);
         deliver(replay, wanted, javascript, |replay| {
             if items == Items::OnDemand {
                 *lock(&slot) = Some(replay);

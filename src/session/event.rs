@@ -1,10 +1,12 @@
 //! The event of one line: taken apart, judged, not built (`session.md` section 2, rules 4–11).
 
+use serde::{Deserialize, Serialize};
+
 use crate::jsonl::scan::{Cursor, Nesting, NotJson, Span};
 use crate::jsonl::text::{is_blank, spells};
 
 /// The event types that this version knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EventType {
     /// Metadata; the first line.
     SessionStart,
@@ -122,7 +124,7 @@ pub struct StartFields {
 }
 
 /// How serious a session event is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Severity {
     Info,

@@ -10,6 +10,8 @@
 //! last one before it, and whether its unparseable last line was the last of the file (what a crash leaves,
 //! which is forgiven) or not.
 
+use serde::{Deserialize, Serialize};
+
 use super::event::{Body, Event, Line, Severity, StartFields, read_line};
 use super::history::{HistoryEffect, ItemRef};
 use super::warnings::{Problem, Tally, Warning, Warnings};
@@ -20,7 +22,7 @@ use crate::jsonl::scan::{Nesting, Span};
 pub type Raw = Box<[u8]>;
 
 /// What some lines of a session do.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
     /// Physical lines.
     pub lines: u64,
@@ -50,7 +52,7 @@ pub struct Effect {
     pub stopped: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct FirstSeq {
     seq: f64,
     line: u64,
@@ -61,7 +63,7 @@ struct FirstSeq {
 }
 
 /// What the file's first line said of the session.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum Start {
     /// Nothing: it is no `session_start`.
     #[default]
@@ -75,7 +77,7 @@ pub enum Start {
 }
 
 /// The metadata of a session, each value as JSON text.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Metadata {
     pub session_id: Raw,
@@ -87,7 +89,7 @@ pub struct Metadata {
 }
 
 /// Where a session event stands in its file.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionEventRef {
     /// Offset in the file of the line, to which the spans refer.
     pub line_offset: u64,
@@ -120,11 +122,6 @@ impl Fold {
     /// A fold with these options.
     pub fn new(options: FoldOptions) -> Self {
         Fold { options, nesting: Nesting::default() }
-    }
-
-    /// What it was asked for.
-    pub fn options(&self) -> &FoldOptions {
-        &self.options
     }
 
     /// The effect of whole lines, which stand at `offset` in their file. `at_start` says that the first of them
@@ -245,7 +242,7 @@ impl Effect {
     fn add_start(&mut self, fields: Option<StartFields>, place: &Place<'_>, options: &FoldOptions) {
         self.start = match fields {
             None => Start::Invalid,
-            Some(fields) if !is_expected(fields.project_hash.of(place.line), options) => {
+            Some(fields) if !options.is_expected(fields.project_hash.of(place.line)) => {
                 Start::OtherProject(place.raw(fields.project_hash))
             }
             Some(fields) => Start::Metadata(Box::new(Metadata {
@@ -305,6 +302,27 @@ impl Effect {
         }
     }
 
+    /// Whether it can be that of the file's first `end` bytes: what it counts fits in there, and the places that it names are there, in
+    /// the file's order.
+    pub fn is_possible(&self, end: u64) -> bool {
+        let first_seq = self.first_seq.as_ref();
+        self.lines <= end
+            && self.tally.is_possible(self.lines)
+            && self.warnings.are_possible(self.lines)
+            && first_seq.is_none_or(|first| first.line <= end && first.warnings_before <= self.warnings.total())
+            && self.has_places_within(end)
+    }
+
+    fn has_places_within(&self, end: u64) -> bool {
+        let items = self.history.items.iter().map(|item| (item.offset, u64::from(item.length)));
+        let events = self.session_events.iter();
+        let events = events.map(|event| {
+            let last = event.message.end.max(event.ts.map_or(0, |ts| ts.end));
+            (event.line_offset, u64::from(last))
+        });
+        are_in_order(items, end) && are_in_order(events, end)
+    }
+
     /// Nothing comes before these lines: the question of the first `seq` is settled against none, which is 0.
     pub fn settle_beginning(&mut self) {
         if let Some(first) = self.first_seq.take()
@@ -316,16 +334,26 @@ impl Effect {
     }
 }
 
+/// Whether these places, offsets and lengths, follow each other and end before `end`.
+fn are_in_order(mut places: impl Iterator<Item = (u64, u64)>, end: u64) -> bool {
+    let last =
+        places.try_fold(0, |behind, (offset, length)| if offset < behind { None } else { offset.checked_add(length) });
+    last.is_some_and(|last| last <= end)
+}
+
 impl FirstSeq {
     fn warning(&self, last: f64) -> Warning {
         Warning { line: self.line, problem: Problem::NonMonotonicSeq { seq: self.seq, last } }
     }
 }
 
-fn is_expected(token: &[u8], options: &FoldOptions) -> bool {
-    let Some(expected) = &options.project_hash else { return true };
-    let inside = &token[1..token.len() - 1];
-    crate::jsonl::text::decode(inside).eq(expected.iter().copied())
+impl FoldOptions {
+    /// Whether the project hash, a JSON string, is the one that was asked for.
+    pub fn is_expected(&self, project_hash: &[u8]) -> bool {
+        let Some(expected) = &self.project_hash else { return true };
+        let inside = project_hash.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
+        inside.is_some_and(|inside| crate::jsonl::text::decode(inside).eq(expected.iter().copied()))
+    }
 }
 
 #[cfg(test)]

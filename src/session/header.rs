@@ -6,12 +6,13 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use super::event::read_start_payload;
+use crate::cached_read::read_cached;
 use crate::os_error::OsError;
 
 /// A first line that is longer is no header: a listing of many files must not read them.
 pub const HEADER_BYTES: usize = 1 << 20;
 
-/// Enough for nearly every header.
+/// Enough for nearly every header, and no more than one page.
 const FIRST_READ_BYTES: usize = 4096;
 
 /// Why a file has no header.
@@ -51,6 +52,15 @@ pub fn read_header(path: &Path) -> Result<Vec<u8>, HeaderError> {
     read_summary(path).map(|summary| summary.payload)
 }
 
+/// What [`read_header`] would give, if the first line is short and the system has it in memory. Never waits, so that the JavaScript
+/// thread may call it; `None` if that is not possible, and for whatever is not a whole first line.
+pub fn read_header_at_once(path: &Path) -> Option<Result<Vec<u8>, HeaderError>> {
+    let mut buffer = [0; FIRST_READ_BYTES];
+    let bytes = read_cached(path, &mut buffer)?;
+    let line = &bytes[..memchr::memchr(b'\n', bytes)?];
+    Some(payload_of(line).map(<[u8]>::to_vec).ok_or(HeaderError::Missing))
+}
+
 /// The header of a file, and what the system tells of the file. Other things than files are not opened: who asks for many headers
 /// must not wait for whoever writes to a pipe.
 pub fn read_summary(path: &Path) -> Result<Summary, HeaderError> {
@@ -64,13 +74,18 @@ fn read(path: &Path) -> Result<Summary, HeaderError> {
     let failed = |syscall| move |error: io::Error| HeaderError::System(OsError::new(&error, syscall, None));
     let mut file = File::open(path).map_err(|error| HeaderError::System(OsError::new(&error, "open", Some(path))))?;
     let line = first_line(&mut file).map_err(failed("read"))?.ok_or(HeaderError::TooLong)?;
-    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line);
     let metadata = file.metadata().map_err(failed("fstat"))?;
-    let Some(payload) = read_start_payload(line) else {
+    let Some(payload) = payload_of(&line) else {
         let empty = line.is_empty() && metadata.len() == 0;
         return Err(if empty { HeaderError::Empty } else { HeaderError::Missing });
     };
-    Ok(Summary { size: metadata.len(), modified: modified(&metadata), payload: payload.of(line).to_vec() })
+    Ok(Summary { size: metadata.len(), modified: modified(&metadata), payload: payload.to_vec() })
+}
+
+/// The payload of a file's first line, given without its ending.
+fn payload_of(line: &[u8]) -> Option<&[u8]> {
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+    read_start_payload(line).map(|payload| payload.of(line))
 }
 
 fn modified(metadata: &Metadata) -> f64 {
@@ -113,6 +128,7 @@ fn first_line(file: &mut File) -> io::Result<Option<Vec<u8>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use std::io::Write;
 
     fn header(content: &[u8]) -> Option<String> {
@@ -162,5 +178,32 @@ mod tests {
         assert!(header(&line_of(HEADER_BYTES)).is_some());
         assert!(header(&[&line_of(HEADER_BYTES)[..], b"\n"].concat()).is_none());
         assert!(header(&line_of(HEADER_BYTES + 1)).is_none());
+    }
+
+    /// First lines of all kinds, most of them about as long as what is read at once, and what may follow them.
+    fn content() -> impl Strategy<Value = Vec<u8>> {
+        let line = prop_oneof![
+            (FIRST_READ_BYTES - 60..FIRST_READ_BYTES + 60).prop_map(line_of),
+            (60..200_usize).prop_map(line_of),
+            Just(br#"{"type":"session_start","payload":{"a":"\u0061\xff"}}"#.to_vec()),
+            Just(br#"{"type":"session_start","payload":[]}"#.to_vec()),
+            Just(br#"{"type":"content","payload":{}}"#.to_vec()),
+            proptest::collection::vec(any::<u8>(), 0..60),
+        ];
+        let bom = prop_oneof![4 => Just(&b""[..]), 1 => Just(&b"\xef\xbb\xbf"[..])];
+        let after = proptest::sample::select(vec![&b""[..], b"\n", b"\r\n", b"\nmore", b"more", b"\n\n"]);
+        (bom, line, after).prop_map(|(bom, line, after)| [bom, &line, after].concat())
+    }
+
+    proptest! {
+        #[test]
+        fn at_once_or_not_the_header_is_the_same(content in content()) {
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            file.write_all(&content).unwrap();
+            if let Some(found) = read_header_at_once(file.path()) {
+                prop_assert!(content[..content.len().min(FIRST_READ_BYTES)].contains(&b'\n'));
+                prop_assert_eq!(found, read_header(file.path()));
+            }
+        }
     }
 }

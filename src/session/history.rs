@@ -1,7 +1,9 @@
 //! What lines do to history, without knowing what history they meet.
 
+use serde::{Deserialize, Serialize};
+
 /// Where an item of history stands in its file: its JSON text, untouched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ItemRef {
     /// Offset of the first byte in the file.
     pub offset: u64,
@@ -10,7 +12,7 @@ pub struct ItemRef {
 }
 
 /// What leaves the history that was there before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Drop {
     /// So many items, from the end; more than there are empties it.
     Last(u64),
@@ -19,7 +21,7 @@ pub enum Drop {
 }
 
 /// The effect of some lines on history: first drop, then append. Effects compose, see [`HistoryEffect::append`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HistoryEffect {
     /// What leaves the history before these lines.
     pub drop: Drop,

@@ -8,4 +8,6 @@ pub mod history;
 pub mod message;
 pub mod recorder;
 pub mod replay;
+pub mod scan;
+pub mod snapshot;
 pub mod warnings;

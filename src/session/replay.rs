@@ -1,10 +1,15 @@
 //! Replaying a session file: the fold driven over the file, and its effect made into a result.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::fold::{Effect, Fold, FoldOptions, Metadata, Raw, SessionEventRef, Start};
+use super::fold::{Effect, FoldOptions, Metadata, Raw, SessionEventRef, Start};
 use super::history::ItemRef;
 use super::message::{Message, Part};
+use super::scan::{Scanned, Scanner};
+use super::snapshot::{self, Snapshot};
+use crate::jsonl::digest::Block;
+use crate::jsonl::segments::{Segments, equal_segments};
 use crate::jsonl::source::{ReadError, Source};
 
 /// Why a session could not be replayed. Its [`message`](ReplayError::message) is what users read.
@@ -52,30 +57,131 @@ impl ReplayError {
     }
 }
 
-/// A replay under way: some chunks of the file are scanned, their joint effect is known.
+/// A replay under way: some of the file is scanned, the effect of that is known.
 pub struct Replay {
-    source: Source,
-    fold: Fold,
+    source: Arc<Source>,
+    options: FoldOptions,
+    segments: Option<Segments<Scanner>>,
     effect: Effect,
+    /// Where the lines begin that are not scanned.
+    scanned: u64,
+    keeping: Option<Keeping>,
+}
+
+/// What a snapshot of the replay needs.
+struct Keeping {
+    path: PathBuf,
+    blocks: Vec<Block>,
+    /// The effect of the lines that the blocks have, if it is not that of the replay.
+    effect: Option<Effect>,
+    /// The snapshot that there is could be no better.
+    is_current: bool,
+}
+
+impl Keeping {
+    fn end(&self) -> u64 {
+        self.blocks.last().map_or(0, |block| block.end)
+    }
 }
 
 impl Replay {
-    /// Opens the file; nothing is read yet.
+    /// Opens the file; nothing is scanned yet.
     pub fn open(path: &Path, options: FoldOptions) -> Result<Self, ReplayError> {
-        Ok(Replay { source: Source::open(path)?, fold: Fold::new(options), effect: Effect::default() })
+        let source = Arc::new(Source::open(path)?);
+        Ok(Self::from_line(source, options, Effect::default(), 0, None))
     }
 
-    /// Scans the next chunk. `None` at the end; otherwise how many of the items that history had before are
-    /// still there.
-    pub fn scan_chunk(&mut self) -> Result<Option<usize>, ReplayError> {
-        if self.effect.stopped {
-            return Ok(None);
+    /// Opens the file and takes what a [snapshot] has of it as scanned. [`keep_snapshot`](Self::keep_snapshot)
+    /// then writes one with the rest. With `through_seq` there is no snapshot: it would be that of another fold.
+    pub fn open_with_snapshot(path: &Path, options: FoldOptions) -> Result<Self, ReplayError> {
+        if options.through_seq.is_some() {
+            return Self::open(path, options);
         }
-        let Some(chunk) = self.source.next_chunk(self.effect.lines)? else { return Ok(None) };
-        let later = self.fold.effect(chunk.bytes, chunk.offset, chunk.at_start);
-        let kept = later.history.kept_of(self.effect.history.items.len());
+        let source = Arc::new(Source::open(path)?);
+        let mut keeping = Keeping { path: path.into(), blocks: Vec::new(), effect: None, is_current: false };
+        let mut effect = Effect::default();
+        if let Some(loaded) = snapshot::load(path, &source, &options) {
+            effect = loaded.snapshot.effect;
+            keeping.blocks = loaded.snapshot.blocks;
+            keeping.is_current = loaded.at_a_glance;
+        }
+        let end = keeping.end();
+        Ok(Self::from_line(source, options, effect, end, Some(keeping)))
+    }
+
+    /// A replay that goes on with the line at `start`, what comes before having had this effect.
+    fn from_line(
+        source: Arc<Source>,
+        options: FoldOptions,
+        effect: Effect,
+        start: u64,
+        keeping: Option<Keeping>,
+    ) -> Self {
+        let make = || Scanner::new(options.clone(), keeping.is_some());
+        let segments = Some(Segments::new(source.clone(), equal_segments(&source, start), make));
+        Replay { source, options, segments, effect, scanned: start, keeping }
+    }
+
+    /// Scans on. `None` at the end; otherwise how many of the items that history had before are still there.
+    pub fn scan_on(&mut self) -> Result<Option<usize>, ReplayError> {
+        let Some(scanned) = self.segments.as_mut().and_then(Segments::next_output) else { return Ok(None) };
+        let result = self.add(scanned);
+        if result.is_err() || self.effect.stopped {
+            self.segments = None;
+        }
+        result.map(Some)
+    }
+
+    fn add(&mut self, scanned: Scanned) -> Result<usize, ReplayError> {
+        if scanned.begin.is_some_and(|begin| begin != self.scanned) {
+            return Err(ReadError::Changed.into());
+        }
+        let lines_before = self.effect.lines;
+        let mut kept = self.effect.history.items.len();
+        self.combine(scanned.effect, &mut kept);
+        if let Some(keeping) = &mut self.keeping {
+            keeping.blocks.extend(scanned.block);
+            keeping.effect = scanned.unterminated.is_some().then(|| self.effect.clone());
+        }
+        if let Some(effect) = scanned.unterminated {
+            self.combine(effect, &mut kept);
+        }
+        if scanned.begin.is_some() {
+            self.scanned = scanned.end;
+        }
+        if scanned.at_end {
+            self.segments = None;
+        }
+        scanned.error.map_or(Ok(kept), |error| Err(error.behind(lines_before).into()))
+    }
+
+    fn combine(&mut self, later: Effect, kept: &mut usize) {
+        *kept = (*kept).min(later.history.kept_of(self.effect.history.items.len()));
         self.effect = std::mem::take(&mut self.effect).then(later);
-        Ok(Some(kept))
+    }
+
+    /// Writes the snapshot of what is scanned, if one is wanted: when the scan has come to its end, and before the replay is settled.
+    /// That it can't be written is no harm.
+    pub fn keep_snapshot(&mut self) {
+        let Some(keeping) = self.keeping.take() else { return };
+        let (end, is_current) = (keeping.end(), keeping.is_current);
+        let mut snapshot = Snapshot { end, blocks: keeping.blocks, effect: Effect::default() };
+        let is_borrowed = keeping.effect.is_none();
+        snapshot.effect = keeping.effect.unwrap_or_else(|| std::mem::take(&mut self.effect));
+        if !is_current && end > 0 && snapshot::is_worth_saving(&snapshot.effect, &self.source) {
+            // The next replay scans what this one did.
+            let _ = snapshot::save(&keeping.path, &self.source, &snapshot);
+        }
+        if is_borrowed {
+            self.effect = snapshot.effect;
+        }
+    }
+
+    /// Leaves `cores` of the machine's to others from now on.
+    pub fn spare(&mut self, cores: usize) {
+        if let Some(segments) = &mut self.segments {
+            segments.spare(cores);
+        }
     }
 
     /// The items of history as far as the file is scanned.
@@ -93,12 +199,17 @@ impl Replay {
         &self.source
     }
 
+    /// How far the file is scanned, in bytes.
+    pub fn scanned(&self) -> u64 {
+        self.scanned
+    }
+
     /// Nothing comes before what was scanned, and nothing behind it.
     pub fn settle(&mut self) {
         self.effect.settle_beginning();
     }
 
-    /// The result, once the replay is [settled](Self::settle). With a `failure`, what [`scan_chunk`](Self::scan_chunk)
+    /// The result, once the replay is [settled](Self::settle). With a `failure`, what [`scan_on`](Self::scan_on)
     /// ended with, only the warnings so far are in it.
     pub fn outcome(&self, failure: Option<ReplayError>) -> Outcome<'_> {
         let mut warnings = self.effect.warnings.messages();
@@ -124,7 +235,7 @@ impl Replay {
             Start::Missing => Some(ReplayError::MissingStart),
             Start::Invalid => Some(ReplayError::InvalidStart),
             Start::OtherProject(found) => Some(ReplayError::OtherProject {
-                expected: self.fold.options().project_hash.clone().unwrap_or_default(),
+                expected: self.options.project_hash.clone().unwrap_or_default(),
                 found: found.clone(),
             }),
         }
@@ -187,7 +298,7 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(text.as_bytes()).unwrap();
         let mut replay = Replay::open(file.path(), options).unwrap();
-        while replay.scan_chunk().unwrap().is_some() {}
+        while replay.scan_on().unwrap().is_some() {}
         let mut scratch = Vec::new();
         let items = replay.items().to_vec();
         let items = items

@@ -1,5 +1,7 @@
 //! What a replay warns of: lines it could not use, and how bad it is in sum (`session.md` section 2, rules 6–14).
 
+use serde::{Deserialize, Serialize};
+
 use super::event::EventType;
 use super::message::{Message, Part, js_number, one_decimal};
 
@@ -7,7 +9,7 @@ use super::message::{Message, Part, js_number, one_decimal};
 pub const SHOWN_WARNINGS: usize = 100;
 
 /// A line that could not be used as it stands.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Warning {
     /// The physical line, from 1.
     pub line: u64,
@@ -16,7 +18,7 @@ pub struct Warning {
 }
 
 /// What is wrong with a line.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Problem {
     /// `JSON.parse` refuses it.
     Unparseable,
@@ -63,13 +65,20 @@ impl Warning {
 }
 
 /// The warnings of some lines, in file order: the first [`SHOWN_WARNINGS`], and how many there are.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Warnings {
     shown: Vec<Warning>,
     total: u64,
 }
 
 impl Warnings {
+    /// Whether so many lines can have them: two a line at most, one for its `seq` and one for its event.
+    pub fn are_possible(&self, lines: u64) -> bool {
+        let shown = self.shown.len() as u64;
+        let expected = self.total.min(SHOWN_WARNINGS as u64);
+        shown == expected && self.total / 2 <= lines && self.shown.iter().all(|warning| warning.line <= lines)
+    }
+
     /// Those that are kept.
     pub fn shown(&self) -> &[Warning] {
         &self.shown
@@ -118,7 +127,7 @@ impl Warnings {
 }
 
 /// How many lines came to what.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Lines that parsed, `null` aside.
     pub events: u64,
@@ -131,6 +140,14 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// Whether so many lines can come to this.
+    pub fn is_possible(&self, lines: u64) -> bool {
+        let counts = [self.events, self.unparseable, self.unknown, self.malformed];
+        counts.iter().all(|count| *count <= lines)
+            && self.events + self.unparseable <= lines
+            && self.unknown + self.malformed <= self.events
+    }
+
     /// Adds what other lines came to.
     pub fn add(&mut self, other: Tally) {
         self.events += other.events;

@@ -1,0 +1,72 @@
+// Beyond what one JavaScript string can hold (512 MiB): files, histories and lines. Written for each test and deleted after it.
+
+import { closeSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
+import { freemem } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { openSession, replaySession } from '../index.js';
+import { content, envelope, session, sessionDirectory } from './support/session-file.js';
+
+/** V8's longest string, in characters. */
+const LONGEST_STRING = 0x1fffffe8;
+const TEXT = 'x'.repeat(4 << 20);
+const ITEMS = 150;
+const NEEDED_BYTES = 3 * 2 ** 30;
+
+const hasRoom = () => {
+  const { bavail, bsize } = statfsSync(sessionDirectory());
+  return bavail * bsize > NEEDED_BYTES && freemem() > NEEDED_BYTES;
+};
+
+const path = () => join(sessionDirectory(), 'huge.jsonl');
+
+function writeParts(parts: Iterable<string>) {
+  const file = openSync(path(), 'w');
+  for (const part of parts) writeSync(file, part);
+  closeSync(file);
+}
+
+afterEach(() => rmSync(path(), { force: true }));
+
+describe.runIf(hasRoom())('with a few gigabytes to spare', { timeout: 120_000 }, () => {
+  it('a history that is larger in sum than any string is replayed whole', async () => {
+    writeParts([session(), ...Array.from({ length: ITEMS }, (_, n) => `${envelope(n + 2, content(`${n} ${TEXT}`))}\n`)]);
+    const replay = await replaySession(path());
+    if (!replay.ok) throw new Error(replay.error);
+    expect(replay.warnings).toEqual([]);
+    const texts = replay.history.map(({ blocks }) => (blocks[0] as { text: string }).text);
+    expect(texts.length * TEXT.length).toBeGreaterThan(LONGEST_STRING);
+    expect(texts.map((text) => text.length)).toEqual(texts.map((_, n) => TEXT.length + `${n} `.length));
+    expect(texts.map((text) => parseInt(text, 10))).toEqual(texts.map((_, n) => n));
+
+    const opened = await openSession(path());
+    if (!opened.ok) throw new Error(opened.error);
+    const [last] = await opened.session.items(-1);
+    expect(last).toEqual(replay.history.at(-1));
+    opened.session.close();
+  });
+
+  it('a line that no string can hold is an error that names it', async () => {
+    const [before = '', after = ''] = `${envelope(3, content('HERE'))}\n`.split('HERE');
+    const long = function* () {
+      yield session(content('first'));
+      yield before;
+      for (let written = 0; written <= LONGEST_STRING; written += TEXT.length) yield TEXT;
+      yield after;
+      yield `${envelope(4, content('last'))}\n`;
+    };
+    writeParts(long());
+    const replay = await replaySession(path());
+    expect(replay).toEqual({
+      ok: false,
+      error: `Failed to read file: line 3 is longer than ${LONGEST_STRING} bytes, more than a JavaScript string can hold`,
+      warnings: [],
+    });
+  });
+
+  it('a gigabyte of zeros at the end, as a crash of the system leaves it, is a line that does not parse', async () => {
+    const zeros = '\0'.repeat(4 << 20);
+    writeParts([session(content('first')), ...Array.from({ length: 256 }, () => zeros)]);
+    expect(await replaySession(path())).toMatchObject({ ok: true, warnings: [], eventCount: 2 });
+  });
+});

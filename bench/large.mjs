@@ -1,0 +1,145 @@
+/**
+ * Files beyond any history: what a snapshot saves, a page of a session of 1 GB, and the memory that 10 GB take.
+ *
+ * Imported, it measures; started as a script, it is the process whose memory is measured.
+ */
+import { execFile } from 'node:child_process';
+import { appendFileSync, closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { openSession, replaySession } from '../index.mjs';
+import { median, timed } from './measure.mjs';
+import { peakOf } from './memory.mjs';
+import { DATA, contentItem, startLine } from './workloads.mjs';
+
+const SELF = fileURLToPath(import.meta.url);
+const VERSION = 'v1';
+
+/** Records in a block of the generated files. Each block begins with a compression. */
+const BLOCK = 4000;
+
+/** So long a file must be unmodified for a snapshot of it to be trusted at a glance. */
+const AT_REST_MS = 3500;
+
+/** Numbers of one length, so that a block is made once and only its numbers are written anew. */
+const FIRST_SEQ = 1_000_000_000;
+
+const envelope = (seq, type, payload) =>
+  `${JSON.stringify({ v: 1, seq, ts: '2026-02-11T16:00:00.000Z', type, payload })}\n`;
+
+/** A session of at least `bytes`, compressed every 4 000 records of about 1 400 bytes: the last time near its end. */
+export function largeFile(bytes) {
+  const filePath = join(DATA, `large-${bytes}.${VERSION}.jsonl`);
+  if (existsSync(filePath)) return filePath;
+  mkdirSync(DATA, { recursive: true });
+  const { block, places } = numberedBlock();
+  const file = openSync(`${filePath}.part`, 'w');
+  let written = writeSync(file, startLine(FIRST_SEQ - 1));
+  for (let seq = FIRST_SEQ; written < bytes; seq += BLOCK) {
+    places.forEach((place, index) => block.write(String(seq + index), place, 'latin1'));
+    written += writeSync(file, block);
+  }
+  closeSync(file);
+  renameSync(`${filePath}.part`, filePath);
+  return filePath;
+}
+
+function numberedBlock() {
+  const summary = { speaker: 'ai', blocks: [{ type: 'text', text: 'What happened so far.' }] };
+  const lines = Array.from({ length: BLOCK }, (_, index) =>
+    index === 0
+      ? envelope(FIRST_SEQ, 'compressed', { summary, itemsCompressed: BLOCK })
+      : envelope(FIRST_SEQ, 'content', { content: contentItem(index) }),
+  ).map((line) => Buffer.from(line));
+  const inLine = lines[0].indexOf(String(FIRST_SEQ));
+  let at = 0;
+  const places = lines.map((line) => (at += line.length) - line.length + inLine);
+  return { block: Buffer.concat(lines), places };
+}
+
+/** A file of 200 MB: read whole, with a snapshot, and with one after it has grown. */
+export async function benchSnapshot({ rounds, scale, say }) {
+  say('snapshot: 200 MB');
+  const filePath = largeFile(Math.round(200e6 * scale));
+  const size = statSync(filePath).size;
+  const replay = (options) => async () => {
+    const { ms, value } = await timed(() => replaySession(filePath, undefined, options));
+    return { ms, history: value.history };
+  };
+  const grow = async () => {
+    appendFileSync(filePath, envelope(1, 'content', { content: contentItem(1) }));
+    return replay({ snapshot: true })();
+  };
+  const medianMs = async (task) => {
+    const all = [];
+    for (let round = 0; round < rounds; round++) all.push((await task()).ms);
+    return median(all);
+  };
+  rmSync(`${filePath}.snap`, { force: true });
+  await sleep(AT_REST_MS);
+  try {
+    const { history } = await replay({ snapshot: true })();
+    const texts = history.map((item) => JSON.stringify(item));
+    return {
+      bytes: size,
+      items: history.length,
+      parse: await medianMs(() => timed(async () => texts.map((text) => JSON.parse(text)))),
+      whole: await medianMs(replay()),
+      unchanged: await medianMs(replay({ snapshot: true })),
+      grown: await medianMs(grow),
+    };
+  } finally {
+    truncateSync(filePath, size);
+    rmSync(`${filePath}.snap`, { force: true });
+  }
+}
+
+/** The last page of 1 GB and the memory of 10 GB. They are generated, and deleted afterwards. */
+export async function benchLarge({ scale, say }) {
+  const page = await inOwnProcess('page', 1e9 * scale, say);
+  const memory = await inOwnProcess('memory', 10e9 * scale, say);
+  return { page, memory };
+}
+
+async function inOwnProcess(kind, bytes, say) {
+  say(`large: ${kind} of ${(bytes / 1e9).toFixed(1)} GB`);
+  const filePath = largeFile(Math.round(bytes));
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', SELF, kind, filePath]);
+    return { bytes: statSync(filePath).size, ...JSON.parse(stdout) };
+  } finally {
+    rmSync(filePath);
+    rmSync(`${filePath}.snap`, { force: true });
+  }
+}
+
+const measurements = {
+  async page(filePath) {
+    await sleep(AT_REST_MS);
+    const first = await timed(() => lastPage(filePath));
+    const times = [];
+    for (let round = 0; round < 7; round++) times.push((await timed(() => lastPage(filePath))).ms);
+    const { peak } = await peakOf(() => lastPage(filePath));
+    return { first: first.ms, again: median(times), peak };
+  },
+  async memory(filePath) {
+    const started = performance.now();
+    const report = await peakOf(() => replaySession(filePath));
+    return { ...report, ms: performance.now() - started };
+  },
+};
+
+async function lastPage(filePath) {
+  const opened = await openSession(filePath, undefined, { snapshot: true });
+  if (!opened.ok) throw new Error(opened.error);
+  const items = await opened.session.items(-50);
+  opened.session.close();
+  return items;
+}
+
+if (process.argv[1] === SELF) {
+  const [kind, filePath] = process.argv.slice(2);
+  process.stdout.write(JSON.stringify(await measurements[kind](filePath)));
+}

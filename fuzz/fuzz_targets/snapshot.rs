@@ -1,0 +1,20 @@
+//! Any bytes as the effect that a snapshot holds: it is refused, or lines that follow it can be folded onto it.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use session_tape::session::fold::{Effect, Fold, FoldOptions};
+
+const END: u64 = 1 << 20;
+
+fuzz_target!(|input: (&[u8], &[u8])| {
+    let (stored, text) = input;
+    let Ok(effect) = postcard::from_bytes::<Effect>(stored) else { return };
+    if !effect.is_possible(END) {
+        return;
+    }
+    let later = Fold::new(FoldOptions::default()).effect(text, END, false);
+    let mut whole = effect.then(later);
+    whole.settle_beginning();
+    assert!(whole.warnings.messages().len() <= 101);
+    whole.tally.messages();
+});

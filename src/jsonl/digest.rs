@@ -1,0 +1,143 @@
+//! Whether bytes of a file are still the same: a digest for each block of it, made while it is scanned, compared on all cores.
+//!
+//! The digest (XXH3, 128 bits) finds every accident. It is no proof against someone who forges: whoever can write the file can write its
+//! digest as well.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use twox_hash::XxHash3_128;
+
+use super::segments::{Segments, Worker};
+use super::source::Source;
+
+/// How much is read at a time.
+const READ_BYTES: usize = 256 << 10;
+
+/// A block of a file: it begins where the one before ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Block {
+    /// Where it ends.
+    pub end: u64,
+    /// The digest of its bytes.
+    pub digest: u128,
+}
+
+/// A digest being made.
+#[derive(Clone)]
+pub struct Digest(XxHash3_128);
+
+impl Default for Digest {
+    fn default() -> Self {
+        Digest(XxHash3_128::new())
+    }
+}
+
+impl Digest {
+    /// Adds bytes behind those that were added before.
+    pub fn add(&mut self, bytes: &[u8]) {
+        self.0.write(bytes);
+    }
+
+    /// The digest of all that was added.
+    pub fn value(&self) -> u128 {
+        self.0.finish_128()
+    }
+}
+
+/// The digest of `bytes`.
+pub fn digest(bytes: &[u8]) -> u128 {
+    XxHash3_128::oneshot(bytes)
+}
+
+/// Whether the file's first blocks are these.
+pub fn begins_with(source: &Arc<Source>, blocks: &[Block]) -> bool {
+    let begins = std::iter::once(0).chain(blocks.iter().map(|block| block.end));
+    let ranges: Vec<_> = begins.zip(blocks).map(|(begin, block)| begin..block.end).collect();
+    if ranges.iter().any(|range| range.is_empty() || range.end > source.size()) {
+        return false;
+    }
+    let mut digests = Segments::new(source.clone(), ranges, Digester::default);
+    blocks.iter().all(|block| digests.next_output().flatten() == Some(block.digest))
+}
+
+/// Makes the digests of ranges that are there to be compared.
+#[derive(Default)]
+struct Digester {
+    buffer: Vec<u8>,
+}
+
+impl Worker for Digester {
+    /// `None` if the range can't be read.
+    type Output = Option<u128>;
+
+    fn work(&mut self, source: &Source, range: Range<u64>) -> Option<u128> {
+        self.buffer.resize(READ_BYTES, 0);
+        let mut digest = Digest::default();
+        let mut at = range.start;
+        while at < range.end {
+            let wanted = usize::try_from(range.end - at).map_or(READ_BYTES, |rest| rest.min(READ_BYTES));
+            match source.read_at(&mut self.buffer[..wanted], at) {
+                Err(_) | Ok(0) => return None,
+                Ok(count) => {
+                    digest.add(&self.buffer[..count]);
+                    at += count as u64;
+                }
+            }
+        }
+        Some(digest.value())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn source_of(content: &[u8]) -> Arc<Source> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(content).unwrap();
+        Arc::new(Source::open(file.path()).unwrap())
+    }
+
+    fn blocks_of(content: &[u8], ends: &[usize]) -> Vec<Block> {
+        let begins = std::iter::once(0).chain(ends.iter().copied());
+        begins.zip(ends).map(|(begin, &end)| Block { end: end as u64, digest: digest(&content[begin..end]) }).collect()
+    }
+
+    #[test]
+    fn every_change_of_a_byte_is_found() {
+        let content: Vec<u8> = (0..3_000_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        let blocks = blocks_of(&content, &[1, 700_000, 700_100, 2_900_000]);
+        assert!(begins_with(&source_of(&content), &blocks));
+        assert!(begins_with(&source_of(&content[..2_900_000]), &blocks));
+        assert!(!begins_with(&source_of(&content[..2_899_999]), &blocks));
+        for at in [0, 1, 699_999, 700_000, 700_050, 700_100, 2_899_999] {
+            let mut changed = content.clone();
+            changed[at] ^= 1;
+            assert!(!begins_with(&source_of(&changed), &blocks), "{at}");
+        }
+        let mut behind = content;
+        behind[2_900_000] ^= 1;
+        assert!(begins_with(&source_of(&behind), &blocks));
+    }
+
+    #[test]
+    fn blocks_that_make_no_sense_are_no_beginning() {
+        let content = b"0123456789";
+        let source = source_of(content);
+        assert!(begins_with(&source, &[]));
+        for ends in [&[5u64, 5][..], &[5, 3], &[11], &[u64::MAX]] {
+            let blocks: Vec<_> = ends.iter().map(|&end| Block { end, digest: digest(b"") }).collect();
+            assert!(!begins_with(&source, &blocks), "{ends:?}");
+        }
+    }
+
+    #[test]
+    fn parts_make_the_digest_of_the_whole() {
+        let mut digest_of_parts = Digest::default();
+        b"some bytes of a file".chunks(3).for_each(|part| digest_of_parts.add(part));
+        assert_eq!(digest_of_parts.value(), digest(b"some bytes of a file"));
+    }
+}
