@@ -36,12 +36,14 @@ macro_rules! failpoint {
 pub mod atomic_file;
 pub mod background;
 pub mod cached_read;
+pub mod clock;
 pub mod hash;
 pub mod jsonl;
 #[cfg(feature = "node")]
 // In a test build napi-rs registers nothing, so that nothing of the binding seems to be used.
 #[cfg_attr(test, allow(dead_code))]
 mod node;
+pub mod new_directory;
 pub mod os_error;
 pub mod run;
 pub mod session;

@@ -5,6 +5,7 @@ pub mod append;
 pub mod digest;
 pub mod lines;
 pub mod lock;
+pub mod payload;
 pub mod reader;
 pub mod scan;
 pub mod segments;

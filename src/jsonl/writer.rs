@@ -143,7 +143,8 @@ impl WriteFailure {
 type FlushDone = Box<dyn FnOnce(Result<(), WriteFailure>) + Send>;
 type FailureHook = Box<dyn Fn(&WriteFailure) + Send + Sync>;
 
-/// Appends lines in the background. Dropping it loses nothing: what is queued is still written.
+/// Appends lines in the background. Dropping it loses nothing: what is queued is still written. A clone is the same writer.
+#[derive(Clone)]
 pub struct Writer {
     shared: Arc<Shared>,
 }

@@ -20,6 +20,11 @@ impl JsonText {
         JsonText { latin1: Vec::with_capacity(bytes), has_wide_key: false }
     }
 
+    /// How long the text is, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.latin1.len()
+    }
+
     /// Appends syntax of our own, which is ASCII.
     pub fn syntax(&mut self, ascii: &str) {
         self.latin1.extend_from_slice(ascii.as_bytes());

@@ -10,4 +10,8 @@ mod json;
 mod parts;
 mod recorder;
 mod replay;
+mod run_events;
+mod run_json;
+mod run_replay;
 mod text;
+mod workflow;

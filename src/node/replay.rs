@@ -94,13 +94,13 @@ impl NativeReplay {
 }
 
 /// Where parts go.
-struct JavaScript {
+pub(super) struct JavaScript {
     parts: Arc<Parts>,
     on_ready: OnReady,
 }
 
 impl JavaScript {
-    fn new(on_ready: Function<'_, (), ()>) -> Result<(Self, NativeDelivery)> {
+    pub(super) fn new(on_ready: Function<'_, (), ()>) -> Result<(Self, NativeDelivery)> {
         let on_ready = on_ready.build_threadsafe_function::<()>().callee_handled::<false>().build()?;
         let parts = Arc::new(Parts::default());
         let delivery = NativeDelivery { parts: parts.clone() };
@@ -108,7 +108,7 @@ impl JavaScript {
     }
 
     /// Runs `work` on a background thread. Should it panic, whoever awaits it is told.
-    fn run_in_background(self, work: impl FnOnce(&Self) + Send + 'static) {
+    pub(super) fn run_in_background(self, work: impl FnOnce(&Self) + Send + 'static) {
         background::spawn(move || {
             if catch_unwind(AssertUnwindSafe(|| work(&self))).is_err() {
                 self.take(Text::Latin1(br#"{"panicked":true}"#.to_vec()));

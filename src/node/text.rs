@@ -6,7 +6,7 @@ use napi::bindgen_prelude::{FromNapiValue, ToNapiValue, TypeName, ValidateNapiVa
 use napi::{Status, ValueType, sys};
 
 use super::external::external_latin1;
-use crate::session::recorder::Payload;
+use crate::jsonl::payload::Payload;
 
 /// Text for V8, in the encoding that costs V8 least.
 pub enum Text {

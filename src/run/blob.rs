@@ -35,7 +35,7 @@ impl BlobStore {
     }
 
     /// Stores `bytes` and returns their hash. What is in the store already is not written again, unless it is damaged.
-    pub fn put(&self, bytes: &[u8], durability: Durability) -> Result<HexHash, RunError> {
+    pub fn put(&self, bytes: &[u8], durability: Durability) -> Result<HexHash, OsError> {
         let hash = sha256_hex([bytes]);
         let name = as_text(&hash);
         let path = self.root.join(&name[..2]).join(name);

@@ -16,7 +16,7 @@ pub struct Causality {
     last_end: Option<u64>,
 }
 
-/// When what happened to a node; from [`joined`](Self::joined) on, in its last attempt.
+/// When what happened to a node, since it was scheduled for the last time.
 #[derive(Clone, Debug, Default)]
 struct NodeTimes {
     /// It ended in a way that those that depend on it waited for.
@@ -51,8 +51,7 @@ impl Causality {
         };
         match &event.payload {
             Payload::NodeScheduled { .. } => {
-                let NodeTimes { settled, retried, .. } = *times;
-                *times = NodeTimes { settled, retried, joined: Some(time), ..NodeTimes::default() };
+                *times = NodeTimes { joined: Some(time), ..NodeTimes::default() };
             }
             Payload::TaskAssigned { .. } => times.assigned = Some(time),
             Payload::TaskAccepted { .. } => times.accepted = Some(time),

@@ -64,17 +64,6 @@ pub fn salt_missing(event: &EventLine<'_>) -> RunError {
     RunError::new(ErrorCode::MissingField, message).at(event.time).compared("salt", "no salt")
 }
 
-/// 16 random bytes in hex, for a new line.
-pub fn random_salt() -> Result<[u8; SALT_DIGITS], RunError> {
-    let mut bytes = [0; SALT_DIGITS / 2];
-    getrandom::fill(&mut bytes).map_err(|error| {
-        RunError::new(ErrorCode::SystemError, format!("The system gave no random bytes for an event's salt: {error}"))
-    })?;
-    let mut salt = [0; SALT_DIGITS];
-    let _ = base16ct::lower::encode(&bytes, &mut salt);
-    Ok(salt)
-}
-
 /// Appends the line of an event to `out`, with its `\n`, and returns its hash. `payload` is the text of a JSON object.
 pub fn seal(
     out: &mut Vec<u8>,
@@ -173,13 +162,6 @@ pub(super) mod tests {
         assert!(payload.message.starts_with("evt_2 does not have its payloadHash"), "{payload}");
         let found = log.split("\"payloadHash\":\"").nth(3).unwrap()[..64].to_owned();
         assert_eq!(payload.found, Some(found));
-    }
-
-    #[test]
-    fn salts_are_random_hex() {
-        let (one, other) = (random_salt().unwrap(), random_salt().unwrap());
-        assert!(crate::hash::is_lower_hex(&one));
-        assert_ne!(one, other);
     }
 
     #[test]

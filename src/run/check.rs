@@ -15,6 +15,8 @@ pub enum Aspect {
     StateHashes,
     /// The outputs of tools have their hashes.
     OutputHashes,
+    /// Snapshots are those of the log.
+    Snapshots,
 }
 
 /// How a verification went.
@@ -72,7 +74,8 @@ impl Check {
 pub struct Findings([Check; ASPECTS.len()]);
 
 /// In the order in which the failures of one event are named: what a later one says may come of an earlier.
-const ASPECTS: [Aspect; 5] = [Aspect::Dag, Aspect::Chain, Aspect::Schedule, Aspect::StateHashes, Aspect::OutputHashes];
+const ASPECTS: [Aspect; 6] =
+    [Aspect::Dag, Aspect::Chain, Aspect::Schedule, Aspect::StateHashes, Aspect::OutputHashes, Aspect::Snapshots];
 
 impl Findings {
     /// What was found about `aspect`.

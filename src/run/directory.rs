@@ -43,4 +43,9 @@ impl RunDirectory {
     pub fn blobs(&self) -> PathBuf {
         self.root.join("blobs")
     }
+
+    /// The list of a sealed run's files. A run that has one is not written to any more.
+    pub fn manifest(&self) -> PathBuf {
+        self.root.join("manifest.json")
+    }
 }

@@ -99,24 +99,33 @@ pub struct RunError {
     pub code: ErrorCode,
     /// The same for people: what was found, where, and what to do.
     pub message: String,
-    /// Logical time of the event concerned. None where it is about no event, or the line has no readable time.
+    /// Logical time of the event concerned: the one that its line has, or, where that can't be read, the one that its place demands. None
+    /// where it is about no event.
     pub time: Option<u64>,
     /// What should have been there.
     pub expected: Option<String>,
     /// What was there.
     pub found: Option<String>,
+    /// What the system said, where that is what is wrong.
+    pub system: Option<Box<OsError>>,
 }
 
 impl RunError {
     /// An error that is about no event yet.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        RunError { code, message: message.into(), time: None, expected: None, found: None }
+        RunError { code, message: message.into(), time: None, expected: None, found: None, system: None }
     }
 
     /// The same, about the event at `time`.
     #[must_use]
     pub fn at(self, time: u64) -> Self {
         RunError { time: Some(time), ..self }
+    }
+
+    /// The same, about the event that should stand at `time`, unless it is about another one already.
+    #[must_use]
+    pub fn at_unless_known(self, time: u64) -> Self {
+        RunError { time: self.time.or(Some(time)), ..self }
     }
 
     /// The same, with what should have been and what was there. Long texts are cut.
@@ -133,7 +142,8 @@ impl RunError {
 
 impl From<OsError> for RunError {
     fn from(error: OsError) -> Self {
-        RunError::new(ErrorCode::SystemError, error.to_string())
+        let message = error.to_string();
+        RunError { system: Some(Box::new(error)), ..RunError::new(ErrorCode::SystemError, message) }
     }
 }
 

@@ -9,14 +9,16 @@ use super::entry::NoSink;
 use super::error::{ErrorCode, RunError};
 use super::event::{EventLine, Seam};
 use super::log::{Chunk, LogReader};
+use super::model::Event;
 use super::outputs::Output;
 use super::payload::Payload;
 use super::redactions::Redactions;
 use super::scheduler::check_assignment;
 use super::state::State;
+use super::state_hash::{StateHasher, state_hash};
 use super::trace::{check_time, understand};
 use super::verifier::{Batch, Verifier};
-use crate::hash::HexHash;
+use crate::hash::{HexHash, to_hex};
 use crate::jsonl::lines::Lines;
 use crate::jsonl::scan::Nesting;
 
@@ -46,12 +48,19 @@ pub struct Rules<'r> {
     pub redactions: &'r Redactions,
     /// Whether the scheduler's decisions are made again.
     pub schedule: bool,
+    /// Told of each event that was taken, with the state after it.
+    pub observer: Option<Observer<'r>>,
 }
+
+/// Looks on as events are taken.
+pub type Observer<'r> = &'r mut dyn FnMut(&State, &Event<'_>);
 
 /// How a fold went.
 pub struct Folded {
     /// The state after the last event taken.
     pub state: State,
+    /// The stored hash of the last line taken, if a verifier looked on; else the one before the first.
+    pub last_hash: HexHash,
     /// Where in the log the lines end that were read.
     pub offset: u64,
     /// How many bytes the torn last line has.
@@ -60,6 +69,19 @@ pub struct Folded {
     pub findings: Findings,
     /// Whether there is an event behind the last one taken that could not be.
     pub refused: bool,
+    /// The hasher of the state, if the verifier hashed states and nothing is wrong.
+    pub hasher: Option<StateHasher>,
+}
+
+impl Folded {
+    /// The hash of the state. None before RunCreated.
+    pub fn state_hash(&self) -> Option<HexHash> {
+        let hash = match &self.hasher {
+            Some(hasher) => hasher.state_hash(&self.state),
+            None => state_hash(&self.state),
+        };
+        hash.map(|hash| to_hex(&hash))
+    }
 }
 
 /// Folds the log at `path` from `origin` on. A verifier looks at each event as well, and says when there is no use in going on.
@@ -77,8 +99,8 @@ pub fn fold(
         Some(verifier) => verifier.run(|| fold.run(path, watch)),
         None => fold.run(path, watch),
     };
-    let Fold { state, offset, torn, .. } = fold;
-    let mut findings = verifier.map(Verifier::into_findings).unwrap_or_default();
+    let Fold { state, previous: last_hash, offset, torn, .. } = fold;
+    let (mut findings, hasher) = verifier.map(Verifier::finish).unwrap_or_default();
     let refused = match result {
         Ok(()) => None,
         Err(Stop::Refused(error)) => Some(error),
@@ -88,10 +110,11 @@ pub fn fold(
     if let Some(error) = refused {
         // Last of all: that the event's line was changed says more than what came of it.
         let mut last = Findings::default();
-        last.of_mut(Aspect::Chain).fail(state.next_time(), error);
+        let place = state.next_time();
+        last.of_mut(Aspect::Chain).fail(place, error.at_unless_known(place));
         findings.merge(last);
     }
-    Ok(Folded { state, offset, torn_bytes: torn, findings, refused: is_refused })
+    Ok(Folded { state, last_hash, offset, torn_bytes: torn, findings, refused: is_refused, hasher })
 }
 
 /// Why a fold ended before the log did.
@@ -207,6 +230,9 @@ impl<'f> Fold<'f> {
         }
         if let Some(run) = self.state.run() {
             tape.end_event(run.status);
+        }
+        if let Some(observer) = &mut self.rules.observer {
+            observer(&self.state, &event);
         }
         Ok(())
     }

@@ -23,10 +23,14 @@ pub mod outputs;
 pub mod payload;
 #[cfg(test)]
 pub mod recorded;
+pub mod recorder;
+pub mod recording;
 pub mod redactions;
 #[cfg(test)]
 pub mod sample;
 pub mod replay;
+pub mod resume;
+pub mod salts;
 pub mod scheduler;
 pub mod snapshot;
 pub mod state;

@@ -108,7 +108,7 @@ impl Search<'_> {
     /// The beginning that is asked for, or the nearest one before it that is good. Each snapshot that was passed over is in `warnings`.
     pub fn origin(&self, beginning: &Beginning, warnings: &mut Vec<String>) -> Result<Origin, RunError> {
         for time in self.candidates(beginning, warnings)? {
-            match self.from_snapshot(time) {
+            match self.snapshot(time) {
                 Ok(origin) => return Ok(origin),
                 Err(error) => warnings.push(format!("{} was passed over: {error}", snapshot_id(time))),
             }
@@ -146,7 +146,12 @@ impl Search<'_> {
         Ok(times)
     }
 
-    fn from_snapshot(&self, time: u64) -> Result<Origin, RunError> {
+    /// Whether the snapshot that was taken after the event at `time` is good.
+    pub fn check_snapshot(&self, time: u64) -> Result<(), RunError> {
+        self.snapshot(time).map(drop)
+    }
+
+    fn snapshot(&self, time: u64) -> Result<Origin, RunError> {
         let path = snapshot::path_of(&self.directory.snapshots(), time);
         let Snapshot { content, .. } = Snapshot::read(&path, self.trusted)?;
         let created = Created::read(&self.directory.log(), self.redactions)?;

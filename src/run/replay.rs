@@ -13,9 +13,9 @@ use super::outputs::OutputChecker;
 use super::redactions::Redactions;
 use super::snapshot::snapshot_id;
 use super::state::State;
-use super::state_hash::{StateHasher, state_hash};
+use super::state_hash::StateHasher;
 use super::verifier::Verifier;
-use crate::hash::{HexHash, to_hex};
+use crate::hash::HexHash;
 use crate::signature::TrustedKeys;
 
 /// How much a replay verifies. In any case each line is of the one form, in order, and allowed by the state.
@@ -122,7 +122,7 @@ pub fn replay(
             let from_snapshot = first.checked_sub(1).map(snapshot_id);
             Ok(Replayed { state: folded.state, state_hash, event_count, from_snapshot, metrics, warnings })
         }
-        Err((error, state)) => Err(Box::new(Failed { error, state, warnings })),
+        Err(stopped) => Err(Box::new(Failed { error: stopped.error, state: stopped.state, warnings })),
     }
 }
 
@@ -139,26 +139,26 @@ impl Replay<'_> {
     }
 
     /// Folds from `origin` on; the state's hash comes too. What is wrong comes with the state before it.
-    fn run(&self, origin: Origin, watch: &mut Watch<'_>) -> Result<(Folded, HexHash), (RunError, Option<State>)> {
+    fn run(&self, origin: Origin, watch: &mut Watch<'_>) -> Result<(Folded, HexHash), Box<Stopped>> {
         let first = origin.state.next_time();
         let (rules, verifier) = (self.rules(self.options.until), self.verifier(&origin.state));
         let folded = fold(&self.directory.log(), origin, rules, verifier, watch).map_err(|stop| {
             let (error, state) = *stop;
-            (error, existing(state))
+            Stopped::new(error, Some(state))
         })?;
         if let Some(Failure { place, error }) = folded.findings.first_failure().cloned() {
             let is_next = place >= folded.state.next_time();
             let state = if is_next { Some(folded.state) } else { self.state_before(place, first, watch) };
-            return Err((error, state.and_then(existing)));
+            return Err(Stopped::new(error, state));
         }
-        match state_hash(&folded.state) {
-            Some(hash) => Ok((folded, to_hex(&hash))),
-            None => Err((empty_log(), None)),
+        match folded.state_hash() {
+            Some(hash) => Ok((folded, hash)),
+            None => Err(Stopped::new(empty_log(), None)),
         }
     }
 
     fn rules(&self, until: Option<u64>) -> Rules<'_> {
-        Rules { until, redactions: &self.options.redactions, schedule: self.options.verify == Verify::Full }
+        Rules { until, redactions: &self.options.redactions, schedule: self.options.verify == Verify::Full, observer: None }
     }
 
     fn verifier(&self, before: &State) -> Option<Verifier> {
@@ -184,9 +184,16 @@ impl Replay<'_> {
     }
 }
 
-/// A state of a run that exists.
-fn existing(state: State) -> Option<State> {
-    state.run().is_some().then_some(state)
+/// What is wrong, with the state before it if there is one.
+struct Stopped {
+    error: RunError,
+    state: Option<State>,
+}
+
+impl Stopped {
+    fn new(error: RunError, state: Option<State>) -> Box<Self> {
+        Box::new(Stopped { error, state: state.filter(|state| state.run().is_some()) })
+    }
 }
 
 #[cfg(test)]

@@ -5,12 +5,14 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::hash::{as_text, to_hex};
 use crate::run::error::ErrorCode;
 use crate::run::kind::Kind;
-use crate::run::recorded::{Recorded, lines};
+use crate::run::recorded::{Record, Recorded, lines};
 use crate::run::sample::SampleOptions;
 use crate::run::scheduler::Scheduler;
 use crate::run::snapshot::{Content, Snapshot};
+use crate::run::state_hash::state_hash;
 use crate::signature::SigningKey;
 use crate::signature::tests::{OTHER_PUBLIC, key_pair};
 
@@ -155,7 +157,14 @@ fn snapshots_that_are_not_good_are_reported_and_passed_over() {
         ("another run id", forge(&|content| content.run_id.push('x'))),
         ("another state", forge(&|content| content.state = recorded.snapshot_at(29).content.state)),
         ("no state", forge(&|content| content.state = b"{}".to_vec())),
-        ("another counter", in_state("\"counters\":{", "\"counters\":{\"errors\":77,")),
+        (
+            "another counter",
+            forge(&|content| {
+                let mut state: serde_json::Value = serde_json::from_slice(&content.state).unwrap();
+                state["counters"]["errors"] = json!(77);
+                content.state = state.to_string().into_bytes();
+            }),
+        ),
         ("another scheduler", in_state("\"scheduler\":\"round-robin\"", "\"scheduler\":\"external\"")),
         (
             "more capabilities",
@@ -234,18 +243,25 @@ fn with_trusted_keys_only_their_snapshots_count() {
 #[test]
 fn a_wrong_claim_about_a_restored_state_is_found() {
     let mut recorded = sample(3, 30);
-    let last = recorded.records.last().unwrap().clone();
-    let payload = json!({ "snapshot": "snap_29", "stateHash": "0".repeat(64), "at": 29 });
-    recorded.records.push(crate::run::recorded::Record {
+    let (last, state) = (recorded.records.last().unwrap().clone(), recorded.state_at(29));
+    let hasher = StateHasher::of(&state);
+    // Nothing but the time is another after a SnapshotRestored.
+    let after = to_hex(&hasher.sum().state_hash(state.run().unwrap().status, 30));
+    let claim = |hash: &str| Record {
         kind: Kind::SnapshotRestored,
         node: None,
-        payload,
         parent: Some(29),
-        ..last
-    });
+        payload: json!({ "snapshot": "snap_29", "stateHash": hash, "at": 29 }),
+        state_hash: after,
+    };
+    recorded.records.push(claim(as_text(&last.state_hash)));
+    recorded.write_log(&recorded.records);
+    assert_eq!(run(&recorded, &with(Verify::Full)).unwrap().state_hash, after);
+    recorded.records[30] = claim(&"0".repeat(64));
     recorded.write_log(&recorded.records);
     let failed = run(&recorded, &with(Verify::Full)).unwrap_err();
     assert_eq!((failed.error.code, failed.error.time), (ErrorCode::StateMismatch, Some(30)));
+    assert_eq!(failed.error.expected, Some(as_text(&last.state_hash).to_owned()));
 }
 
 #[test]

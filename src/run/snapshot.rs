@@ -101,7 +101,7 @@ impl Snapshot {
     }
 
     /// Writes the snapshot to the directory of a run's snapshots, whole or not at all; where it is.
-    pub fn write(&self, directory: &Path, durability: Durability) -> Result<PathBuf, RunError> {
+    pub fn write(&self, directory: &Path, durability: Durability) -> Result<PathBuf, OsError> {
         let path = path_of(directory, self.content.logical_time);
         atomic_file::write(&path, &self.print(), durability)?;
         Ok(path)

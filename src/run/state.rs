@@ -6,6 +6,7 @@
 
 mod calls;
 mod document;
+mod run_state;
 mod step;
 mod stored_hash;
 mod tasks;

@@ -36,6 +36,13 @@ impl<'a> Text<'a> {
         Text(Cow::Owned(canonical))
     }
 
+    /// A text as JavaScript has it, in UTF-16. Lone surrogates stay what they are.
+    pub fn from_units(units: &[u16]) -> Text<'static> {
+        let mut canonical = String::with_capacity(units.len() + 8);
+        escape_units(&mut canonical, units.iter().copied());
+        Text(Cow::Owned(canonical))
+    }
+
     /// A text of which the canonical form is known already: what stands between its quotes.
     pub(super) fn from_canonical(inside: String) -> Text<'static> {
         Text(Cow::Owned(inside))
@@ -178,6 +185,7 @@ mod tests {
             prop_assert_eq!(&plain, &Text::from_json(&json[1..json.len() - 1]));
             let escaped: String = text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
             prop_assert_eq!(&plain, &Text::from_json(&escaped));
+            prop_assert_eq!(&plain, &Text::from_units(&text.encode_utf16().collect::<Vec<_>>()));
             prop_assert_eq!(plain.to_plain().into_owned(), text.clone());
         }
 

@@ -78,11 +78,19 @@ impl Trace {
                 Ok(None) => self.done = true,
                 Err(error) => {
                     self.done = true;
-                    return Some(Err(error));
+                    return Some(Err(self.placed(error)));
                 }
             }
         }
         None
+    }
+
+    /// A line whose own time can't be read stands where one with the next time should.
+    fn placed(&self, error: RunError) -> RunError {
+        match self.next {
+            Some(next) if error.system.is_none() => error.at_unless_known(next),
+            _ => error,
+        }
     }
 
     /// Moves over the next line: where in the chunk it is, and whether it is wanted.

@@ -158,9 +158,11 @@ impl Verifier {
         lock(&self.spares).pop().unwrap_or_default()
     }
 
-    /// What was found.
-    pub fn into_findings(self) -> Findings {
-        self.findings.into_inner().unwrap_or_else(PoisonError::into_inner)
+    /// What was found, and the hasher of the state behind all batches if states were hashed.
+    pub fn finish(self) -> (Findings, Option<StateHasher>) {
+        let findings = self.findings.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let hasher = self.hasher.map(|hasher| hasher.into_inner().unwrap_or_else(PoisonError::into_inner));
+        (findings, hasher)
     }
 
     /// Works until there will be nothing to do any more.

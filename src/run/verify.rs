@@ -11,15 +11,17 @@ use super::event::EventLine;
 use super::fold::{Folded, Rules, Watch, fold};
 use super::kind::Kind;
 use super::log::LogReader;
-use super::origin::{Created, empty_log, log_begin, read_dag, read_text};
+use super::origin::{Created, Search, empty_log, log_begin, read_dag, read_text};
 use super::outputs::OutputChecker;
 use super::redactions::Redactions;
+use super::snapshot::{self, snapshot_id};
 use super::state_hash::StateHasher;
 use super::verifier::Verifier;
 use crate::jsonl::lines::Lines;
+use crate::signature::TrustedKeys;
 
 /// What a verification of a run found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verification {
     /// By aspect. The four flags are whether these [hold](Check::holds).
     pub findings: Findings,
@@ -31,17 +33,20 @@ impl Verification {
         self.findings.of(aspect)
     }
 
-    /// Whether the log is whole and nothing failed or was unverifiable. A run may well have no outputs.
+    /// Whether the log is whole and nothing failed or was unverifiable. A run may well have no outputs, or snapshots.
     pub fn is_ok(&self) -> bool {
-        let aspects = [Aspect::Dag, Aspect::Schedule, Aspect::StateHashes, Aspect::OutputHashes];
+        let aspects = [Aspect::Dag, Aspect::Schedule, Aspect::StateHashes, Aspect::OutputHashes, Aspect::Snapshots];
         let holds = |aspect: &Aspect| self.check(*aspect).failed == 0 && self.check(*aspect).unverifiable == 0;
         self.check(Aspect::Chain).holds() && aspects.iter().all(holds)
     }
 }
 
-/// Verifies the run in `directory`. An error is not about the run: something can't be read, or the caller asked to stop.
+/// Verifies the run in `directory`. If there are trusted keys, its snapshots must be signed by one of them.
+///
+/// An error is not about the run: something can't be read, or the caller asked to stop.
 pub fn verify(
     directory: &RunDirectory,
+    trusted: &TrustedKeys,
     redactions: &Redactions,
     watch: &mut Watch<'_>,
 ) -> Result<Verification, RunError> {
@@ -54,6 +59,8 @@ pub fn verify(
     let graphs = Graphs::read(directory);
     let mut findings = Findings::default();
     graphs.check(created.as_ref().ok(), findings.of_mut(Aspect::Dag));
+    let search = Search { directory, trusted, redactions, until: None };
+    check_snapshots(&search, findings.of_mut(Aspect::Snapshots));
     let Some(dag) = graphs.of_run(created.as_ref().ok()) else {
         // Without its graph there is no state, and without a state nothing else.
         let error = graphs.dag.err().unwrap_or_else(empty_log);
@@ -64,11 +71,27 @@ pub fn verify(
     };
     let outputs = OutputChecker::new(BlobStore::new(directory.blobs()), redactions.clone());
     let verifier = Verifier::new(Some(StateHasher::default()), Some(outputs), false);
-    let rules = Rules { until: None, redactions, schedule: true };
+    let rules = Rules { until: None, redactions, schedule: true, observer: None };
     let folded = fold(&directory.log(), log_begin(dag), rules, Some(verifier), watch).map_err(|stop| stop.0)?;
     findings.merge(folded.findings.clone());
     count_rest(&directory.log(), &folded, &mut findings)?;
     Ok(Verification { findings })
+}
+
+/// Whether each snapshot is one from which a replay could begin.
+fn check_snapshots(search: &Search<'_>, check: &mut Check) {
+    let times = snapshot::list(&search.directory.snapshots()).unwrap_or_else(|error| {
+        check.checked += 1;
+        check.fail(0, error);
+        Vec::new()
+    });
+    for time in times {
+        check.checked += 1;
+        if let Err(error) = search.check_snapshot(time) {
+            let message = format!("{}: {}", snapshot_id(time), error.message);
+            check.fail(time, RunError { message, ..error.at_unless_known(time) });
+        }
+    }
 }
 
 /// The run's graph, as stored and as compiled anew.

@@ -14,7 +14,7 @@ const ASPECTS: [Aspect; 5] = [Aspect::Chain, Aspect::Dag, Aspect::Schedule, Aspe
 
 fn run(recorded: &Recorded) -> Verification {
     let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
-    verify(&recorded.directory, &Redactions::default(), &mut watch).unwrap()
+    verify(&recorded.directory, &TrustedKeys::default(), &Redactions::default(), &mut watch).unwrap()
 }
 
 fn sample(seed: u64, scheduler: Scheduler) -> Recorded {
@@ -168,7 +168,7 @@ fn each_wrong_output_is_counted_and_nothing_else_suffers() {
     let redactions =
         Redactions { blobs: outputs.iter().take(2).map(|(_, raw)| raw.clone()).collect(), ..Redactions::default() };
     let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
-    let found = verify(&recorded.directory, &redactions, &mut watch).unwrap();
+    let found = verify(&recorded.directory, &TrustedKeys::default(), &redactions, &mut watch).unwrap();
     assert_eq!(counts(found.check(Aspect::OutputHashes)), (outputs.len() as u64 - 2, 0, 2));
     assert!(!found.is_ok() && !found.check(Aspect::OutputHashes).holds());
 }
@@ -216,7 +216,7 @@ fn a_redacted_event_is_unverifiable_and_only_where_it_is_listed() {
     assert_eq!(first(&found, Aspect::Chain), (ErrorCode::MissingField, Some(place as u64)));
     let redactions = Redactions { events: [place as u64].into(), ..Redactions::default() };
     let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
-    let found = verify(&recorded.directory, &redactions, &mut watch).unwrap();
+    let found = verify(&recorded.directory, &TrustedKeys::default(), &redactions, &mut watch).unwrap();
     assert_only(&found, &[Aspect::Chain, Aspect::OutputHashes]);
     assert_eq!(counts(found.check(Aspect::Chain)), (recorded.records.len() as u64, 0, 1));
     assert_eq!(counts(found.check(Aspect::OutputHashes)), (count(&recorded, Kind::ToolCompleted) - 1, 0, 1));

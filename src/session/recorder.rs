@@ -2,12 +2,15 @@
 //! appends them (`session.md` section 3).
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::envelope::{self, END, ENVELOPE_BYTES, PAYLOAD_KEY};
+use crate::clock::Clock;
 use crate::jsonl::lock::{FileLock, LockError};
+use crate::jsonl::payload::{Payload, escape_line_separators};
 use crate::jsonl::writer::{Durability, Target, WriteError, WriteFailure, Writer};
+use crate::new_directory;
 use crate::os_error::OsError;
 
 /// How many sessions of one id and minute find a name.
@@ -52,23 +55,6 @@ struct Buffered {
     rest: Vec<u8>,
 }
 
-/// The last time that was printed: many events share a millisecond.
-#[derive(Default)]
-struct Clock {
-    milliseconds: f64,
-    printed: String,
-}
-
-impl Clock {
-    fn print(&mut self, milliseconds: f64) -> &str {
-        if self.printed.is_empty() || self.milliseconds != milliseconds {
-            self.milliseconds = milliseconds;
-            self.printed = envelope::timestamp(milliseconds);
-        }
-        &self.printed
-    }
-}
-
 /// An event to record.
 pub struct Record<'a, P> {
     /// The type, as JSON text.
@@ -85,29 +71,6 @@ impl<P: Payload> Record<'_, P> {
     /// About how many bytes its line has.
     fn size(&self) -> usize {
         ENVELOPE_BYTES + self.type_json.len() + self.payload.as_ref().map_or(0, P::size)
-    }
-}
-
-/// JSON text that is not in memory of ours yet.
-pub trait Payload {
-    /// Why it could not be had.
-    type Error;
-    /// About how many bytes it has.
-    fn size(&self) -> usize;
-    /// Appends it.
-    fn append_to(self, buffer: &mut Vec<u8>) -> Result<(), Self::Error>;
-}
-
-impl Payload for &[u8] {
-    type Error = std::convert::Infallible;
-
-    fn size(&self) -> usize {
-        self.len()
-    }
-
-    fn append_to(self, buffer: &mut Vec<u8>) -> Result<(), Self::Error> {
-        buffer.extend_from_slice(self);
-        Ok(())
     }
 }
 
@@ -319,7 +282,7 @@ fn append_rest<P: Payload>(line: &mut Vec<u8>, record: Record<'_, P>, clock: &mu
         line.extend_from_slice(PAYLOAD_KEY);
         payload.append_to(line)?;
     }
-    envelope::escape_line_separators(line, from);
+    escape_line_separators(line, from);
     line.extend_from_slice(END);
     Ok(())
 }
@@ -327,9 +290,7 @@ fn append_rest<P: Payload>(line: &mut Vec<u8>, record: Record<'_, P>, clock: &mu
 /// Creates the file of a new session, which no other session has. The error comes with the path that it is about.
 fn create_session_file(config: &RecorderConfig, now: &str) -> Result<Target, (OsError, PathBuf)> {
     let directory = &config.chats_dir;
-    let mut new_in = new_directories(directory);
-    std::fs::create_dir_all(directory)
-        .map_err(|error| (OsError::new(&error, "mkdir", Some(directory)), directory.clone()))?;
+    let mut new_in = new_directory::create(directory).map_err(|error| (error, directory.clone()))?;
     new_in.push(directory.clone());
     for number in 1..=MOST_NAMES {
         let path = directory.join(file_name(now, &config.short_id, number));
@@ -345,16 +306,6 @@ fn create_session_file(config: &RecorderConfig, now: &str) -> Result<Target, (Os
     }
     let taken = OsError::new(&io::ErrorKind::AlreadyExists.into(), "open", Some(directory));
     Err((taken, directory.clone()))
-}
-
-/// The directories in which making `directory` adds an entry.
-fn new_directories(directory: &Path) -> Vec<PathBuf> {
-    let missing = directory.ancestors().take_while(|ancestor| !ancestor.exists());
-    missing
-        .filter_map(|ancestor| ancestor.parent())
-        .filter(|parent| parent.as_os_str() != "")
-        .map(Path::to_path_buf)
-        .collect()
 }
 
 /// `session-2026-02-11T16-00-abcdefgh.jsonl`, with `-2`, `-3`… for sessions that share it.

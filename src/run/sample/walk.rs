@@ -216,7 +216,11 @@ impl Walk {
 
     fn invoke(&mut self) {
         let node = self.chance.pick(&self.running);
-        let (tool, call) = (self.chance.pick(&TOOLS), format!("call \"{}\"", self.next_call));
+        let tool = self.chance.pick(&TOOLS);
+        let call = match self.options.odd_ids {
+            true => format!("call \"{}\"", self.next_call),
+            false => format!("call-{}", self.next_call),
+        };
         self.next_call += 1;
         let mut payload = json!({ "tool": tool, "call": call, "requestHash": self.some_hash() });
         if self.chance.percent(20) {

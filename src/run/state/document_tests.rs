@@ -3,6 +3,7 @@ use crate::run::sample::{Sample, SampleOptions, any_options};
 use crate::run::scheduler::check_assignment;
 use crate::run::state_hash::state_hash;
 use proptest::prelude::*;
+use serde_json::{Value, json};
 
 /// A state in which there is some of everything.
 fn rich_document() -> String {
@@ -66,6 +67,86 @@ fn what_no_run_leads_to_is_refused() {
         assert_ne!(changed, text, "{from} is not there");
         assert!(State::from_canonical(&changed).is_err(), "{from} → {to}\n{changed}");
     }
+}
+
+/// The document of some state that fulfils this.
+fn document_with(condition: impl Fn(&Value) -> bool) -> Value {
+    let find = |seed| {
+        let options = SampleOptions { seed, nodes: 12, trouble: 40, odd_ids: false, ..SampleOptions::default() };
+        let sample = Sample::new(options);
+        let mut state = State::new(sample.dag.clone());
+        sample.events.iter().find_map(|event| {
+            state.apply(&event.event()).unwrap();
+            Some(serde_json::from_str(&state.to_canonical().unwrap()).unwrap()).filter(&condition)
+        })
+    };
+    (0..100).find_map(find).unwrap()
+}
+
+#[track_caller]
+fn is_refused(mut document: Value, change: impl FnOnce(&mut Value)) {
+    assert!(State::from_canonical(&document.to_string()).is_ok());
+    change(&mut document);
+    assert!(State::from_canonical(&document.to_string()).is_err(), "{document}");
+}
+
+fn some_node(document: &Value, fulfils: impl Fn(&Value) -> bool) -> Option<String> {
+    let nodes = document["coordinator"]["nodeStates"].as_object().unwrap();
+    nodes.iter().find(|(_, node)| fulfils(node)).map(|(id, _)| id.clone())
+}
+
+#[test]
+fn two_tasks_have_not_joined_at_the_same_time() {
+    let document = document_with(|document| document["coordinator"]["pendingTasks"].as_array().unwrap().len() > 1);
+    is_refused(document.clone(), |document| {
+        let pending = &mut document["coordinator"]["pendingTasks"];
+        pending[1][0] = pending[0][0].clone();
+    });
+    is_refused(document.clone(), |document| document["coordinator"]["pendingTasks"][0][0] = json!(0));
+    is_refused(document.clone(), |document| {
+        let pending = &mut document["coordinator"]["pendingTasks"];
+        pending[1][1] = pending[0][1].clone();
+    });
+    is_refused(document, |document| drop(document["coordinator"]["pendingTasks"].as_array_mut().unwrap().pop()));
+}
+
+#[test]
+fn only_a_completed_node_has_a_result_and_only_a_failed_attempt_an_error() {
+    for status in ["Pending", "Scheduled", "Running", "Failed", "Skipped", "Completed"] {
+        let has_status = |node: &Value| node["status"] == status && node.get("error").is_none() == (status != "Failed");
+        let document = document_with(|document| some_node(document, has_status).is_some());
+        let node = some_node(&document, has_status).unwrap();
+        is_refused(document.clone(), |document| {
+            let node = document["coordinator"]["nodeStates"][&node].as_object_mut().unwrap();
+            match status {
+                "Completed" => drop(node.remove("resultHash")),
+                _ => drop(node.insert("resultHash".into(), json!("h"))),
+            }
+        });
+        is_refused(document, |document| {
+            let node = document["coordinator"]["nodeStates"][&node].as_object_mut().unwrap();
+            match status {
+                "Failed" => drop(node.remove("error")),
+                _ => drop(node.insert("error".into(), json!({"code": "E", "message": "m"}))),
+            }
+        });
+    }
+}
+
+#[test]
+fn attempts_are_counted_without_gaps() {
+    // Skipped before its second attempt ran: the first one is there, and failed.
+    let withdrawn = |node: &Value| node["status"] == "Skipped" && node["attempt"] == 2 && node.get("task").is_none();
+    let document = document_with(|document| some_node(document, withdrawn).is_some());
+    let node = some_node(&document, withdrawn).unwrap();
+    is_refused(document.clone(), |document| {
+        let tasks = document["tasks"].as_object_mut().unwrap();
+        let mut task = tasks.remove(&format!("{node}#1")).unwrap();
+        task["attempt"] = json!(2);
+        tasks.insert(format!("{node}#2"), task);
+        document["calls"].as_object_mut().unwrap().remove(&format!("{node}#1"));
+    });
+    is_refused(document, |document| document["coordinator"]["nodeStates"][&node]["attempt"] = json!(3));
 }
 
 #[test]

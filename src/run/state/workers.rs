@@ -161,7 +161,7 @@ mod tests {
         let mut workers = workers(&["a"]);
         workers.update(0, "busy", Some(&[gpu.clone(), net.clone()]));
         assert!(workers.get(0).is_eligible(&[]));
-        assert!(workers.get(0).is_eligible(&[net.clone()]));
+        assert!(workers.get(0).is_eligible(std::slice::from_ref(&net)));
         assert!(workers.get(0).is_eligible(&[gpu, net.clone()]));
         assert!(!workers.get(0).is_eligible(&[net, Text::from_plain("zone")]));
         workers.update(0, "away", None);

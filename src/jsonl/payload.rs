@@ -1,0 +1,63 @@
+//! The payload of a line that is to be written: JSON text, as its owner gives it.
+
+/// JSON text that is not in memory of ours yet.
+pub trait Payload {
+    /// Why it could not be had.
+    type Error;
+    /// How many bytes it has at least, which is nearly always how many it has.
+    fn size(&self) -> usize;
+    /// Appends it.
+    fn append_to(self, buffer: &mut Vec<u8>) -> Result<(), Self::Error>;
+}
+
+impl Payload for &[u8] {
+    type Error = std::convert::Infallible;
+
+    fn size(&self) -> usize {
+        self.len()
+    }
+
+    fn append_to(self, buffer: &mut Vec<u8>) -> Result<(), Self::Error> {
+        buffer.extend_from_slice(self);
+        Ok(())
+    }
+}
+
+/// Escapes raw U+2028 and U+2029 behind `from`: some tools split lines there. In JSON text they stand in strings
+/// only, so an escape means the same.
+pub fn escape_line_separators(text: &mut Vec<u8>, from: usize) {
+    if memchr::memmem::find(&text[from..], SEPARATORS).is_none() {
+        return;
+    }
+    let tail = text.split_off(from);
+    let mut rest = &tail[..];
+    while let Some(at) = memchr::memmem::find(rest, SEPARATORS) {
+        text.extend_from_slice(&rest[..at]);
+        match rest.get(at + 2) {
+            Some(0xa8) => text.extend_from_slice(br"\u2028"),
+            Some(0xa9) => text.extend_from_slice(br"\u2029"),
+            _ => text.extend_from_slice(&rest[at..rest.len().min(at + 3)]),
+        }
+        rest = &rest[rest.len().min(at + 3)..];
+    }
+    text.extend_from_slice(rest);
+}
+
+/// The first two of the three bytes of U+2028 and U+2029.
+const SEPARATORS: &[u8] = b"\xe2\x80";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn separators_are_escaped_and_nothing_else(text in "[a\u{2028}\u{2029}\u{2027}\u{2030}\u{e9}\"]{0,20}") {
+            let mut bytes = text.as_bytes().to_vec();
+            escape_line_separators(&mut bytes, 0);
+            let expected = text.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029");
+            prop_assert_eq!(String::from_utf8(bytes).unwrap(), expected);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! `readRunEvents`: a log's events, some at a time, as JavaScript asks for them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use napi::bindgen_prelude::{AsyncTask, Result};
+use napi::{Env, Task};
+use napi_derive::napi;
+
+use super::json::JsonText;
+use super::run_json::{append_error, append_key};
+use super::text::Text;
+use crate::run::directory::RunDirectory;
+use crate::run::error::{RunError, event_id};
+use crate::run::event::EventLine;
+use crate::run::kind::Kind;
+use crate::run::redactions::Redactions;
+use crate::run::trace::{Range, Trace};
+
+/// About how much text V8 parses in one turn of the event loop.
+const PART_BYTES: usize = 256 << 10;
+
+/// A log that is being read.
+#[napi]
+pub struct NativeRunTrace {
+    reading: Arc<Mutex<Reading>>,
+}
+
+enum Reading {
+    /// Nothing was asked for yet.
+    Asked(PathBuf, Range),
+    Open(Trace),
+    Closed,
+}
+
+fn lock(reading: &Mutex<Reading>) -> MutexGuard<'_, Reading> {
+    reading.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[napi]
+impl NativeRunTrace {
+    /// The events of the run in `directory` from the time `from` on, up to and including `to`. Nothing is opened before the first is asked for.
+    #[napi(constructor, catch_unwind)]
+    pub fn new(directory: String, from: f64, to: f64, kinds: Option<Vec<String>>) -> Self {
+        let kinds = kinds.map(|kinds| kinds.iter().filter_map(|kind| Kind::parse(kind)).collect());
+        let range = Range { from: from as u64, to: to as u64, kinds, ..Range::default() };
+        let log = RunDirectory::new(directory).log();
+        NativeRunTrace { reading: Arc::new(Mutex::new(Reading::Asked(log, range))) }
+    }
+
+    /// The next events: the JSON text `{"events"}`, also with `last` or `error` if none come behind these.
+    #[napi(catch_unwind, ts_return_type = "Promise<string>")]
+    pub fn next(&self) -> AsyncTask<NextEvents> {
+        AsyncTask::new(NextEvents(self.reading.clone()))
+    }
+
+    /// Closes the log.
+    #[napi(catch_unwind)]
+    pub fn close(&self) {
+        *lock(&self.reading) = Reading::Closed;
+    }
+}
+
+/// Reads the next events on Node's own thread pool.
+pub struct NextEvents(Arc<Mutex<Reading>>);
+
+impl Task for NextEvents {
+    type Output = Text;
+    type JsValue = Text;
+
+    fn compute(&mut self) -> Result<Text> {
+        // A panic on this thread would take the process down.
+        catch_unwind(AssertUnwindSafe(|| lock(&self.0).next())).map_err(|_| {
+            napi::Error::from_reason("session-tape failed while reading a run. This is a bug in session-tape")
+        })
+    }
+
+    fn resolve(&mut self, _: Env, text: Text) -> Result<Text> {
+        Ok(text)
+    }
+}
+
+impl Reading {
+    fn next(&mut self) -> Text {
+        let mut json = JsonText::with_capacity(PART_BYTES + PART_BYTES / 4);
+        json.syntax("{\"events\":[");
+        let end = self.append_events(&mut json);
+        json.syntax("]");
+        match end {
+            Ok(false) => {}
+            Ok(true) => json.syntax(",\"last\":true"),
+            Err(error) => {
+                append_key(&mut json, "error");
+                append_error(&mut json, &error);
+            }
+        }
+        json.syntax("}");
+        json.finish()
+    }
+
+    /// Appends events, until there are enough or no more; whether there are no more.
+    fn append_events(&mut self, json: &mut JsonText) -> std::result::Result<bool, RunError> {
+        if let Reading::Asked(path, range) = self {
+            *self = Reading::Open(Trace::open(path, range.clone(), Redactions::default())?);
+        }
+        let Reading::Open(trace) = self else { return Ok(true) };
+        let mut separator = "";
+        while json.bytes() < PART_BYTES {
+            let Some(event) = trace.next().transpose()? else { return Ok(true) };
+            json.syntax(separator);
+            append_event(json, &event);
+            separator = ",";
+        }
+        Ok(false)
+    }
+}
+
+fn append_event(json: &mut JsonText, event: &EventLine<'_>) {
+    json.syntax("{\"eventId\":\"");
+    json.syntax(&event.id());
+    json.syntax("\",\"logicalTime\":");
+    json.number(event.time as f64);
+    append_inside(json, "ts", event.ts);
+    append_inside(json, "kind", event.kind);
+    match event.node {
+        Some(node) => append_inside(json, "node", node),
+        None => json.syntax(",\"node\":null"),
+    }
+    match event.parent {
+        Some(parent) => append_inside(json, "parent", &event_id(parent)),
+        None => json.syntax(",\"parent\":null"),
+    }
+    append_key(json, "payload");
+    json.raw(event.payload.as_bytes());
+    for (key, hash) in [("payloadHash", event.payload_hash), ("stateHash", event.state_hash), ("hash", event.hash)] {
+        append_inside(json, key, crate::hash::as_text(hash));
+    }
+    json.syntax("}");
+}
+
+/// Appends a member, behind others, whose value is at hand as the inside of a JSON string.
+fn append_inside(json: &mut JsonText, key: &str, inside: &str) {
+    append_key(json, key);
+    json.syntax("\"");
+    json.raw(inside.as_bytes());
+    json.syntax("\"");
+}
