@@ -5,5 +5,21 @@ const { openSession } = require('./lib/session.js')
 const { readSessionHeader, readSessionHeaders } = require('./lib/header.js')
 const { listSessions } = require('./lib/list.js')
 const { SessionRecordingService } = require('./lib/recorder.js')
+const { RunRecorder } = require('./lib/run-recorder.js')
+const { compileWorkflow } = require('./lib/workflow.js')
+const { replayRun, verifyRun } = require('./lib/run-replay.js')
+const { readRunEvents } = require('./lib/run-events.js')
 
-module.exports = { replaySession, openSession, readSessionHeader, readSessionHeaders, listSessions, SessionRecordingService }
+module.exports = {
+  replaySession,
+  openSession,
+  readSessionHeader,
+  readSessionHeaders,
+  listSessions,
+  SessionRecordingService,
+  RunRecorder,
+  compileWorkflow,
+  replayRun,
+  verifyRun,
+  readRunEvents,
+}

@@ -1,4 +1,15 @@
 import sessionTape from './index.js'
 
-export const { replaySession, openSession, readSessionHeader, readSessionHeaders, listSessions, SessionRecordingService } =
-  sessionTape
+export const {
+  replaySession,
+  openSession,
+  readSessionHeader,
+  readSessionHeaders,
+  listSessions,
+  SessionRecordingService,
+  RunRecorder,
+  compileWorkflow,
+  replayRun,
+  verifyRun,
+  readRunEvents,
+} = sessionTape

@@ -20,7 +20,8 @@ export { decision, eligibleWorkers } from './plain-run/schedulers.mjs';
 export { dependenciesAreMet, stateHash } from './plain-run/state.mjs';
 export { NO_HASH, openedLine, payloadText, rechained, sealedLine } from './plain-run/lines.mjs';
 export { sealedSnapshot } from './plain-run/snapshots.mjs';
-export { FIELDS, KINDS, requiredFields } from './plain-run/payloads.mjs';
+export { KINDS, requiredFields } from './plain-run/payloads.mjs';
+export { Refused } from './plain-run/transitions.mjs';
 
 /** A run as it goes on: events are appended, everything else follows from them. */
 export class PlainRun {
@@ -74,7 +75,7 @@ export class PlainRun {
     this.events.push(event);
     this.lines.push(line);
     this.hashes.push(hash);
-    this.states.push(runState(this.state));
+    this.states.push(runState(this.state, event.stateHash));
     return time;
   }
 

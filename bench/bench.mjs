@@ -1,8 +1,9 @@
 /**
  * `npm run bench`: the addon and its JavaScript rivals in turn in one process; the figures go to `bench/RESULTS.md`.
  *
- * `npm run bench -- --quick` takes a tenth of the work and three rounds, `--only replay|snapshot|record|header` a part;
- * both print and leave RESULTS.md as it is. `--large` adds files of 1 and 10 GB, which are generated and deleted.
+ * `npm run bench -- --quick` takes a tenth of the work and three rounds, `--only replay|snapshot|record|header|runs` a part;
+ * both print and leave RESULTS.md as it is. `--large` adds files of 1 and 10 GB and a run of ten million events, which are generated and
+ * deleted.
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ import { report } from './report.mjs';
 import { DATA } from './workloads.mjs';
 
 const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url));
-const PARTS = ['replay', 'snapshot', 'header', 'record'];
+const PARTS = ['replay', 'snapshot', 'header', 'record', 'runs'];
 const ROUNDS = 7;
 const say = (text) => process.stderr.write(`${text}\n`);
 
@@ -22,7 +23,7 @@ async function measure(parts, { quick, large }) {
   const results = { machine: machine(), rounds: how.rounds, quick };
   if (parts.includes('replay')) results.replay = await (await import('./replay.mjs')).benchReplay(how);
   if (parts.includes('snapshot')) results.snapshot = await (await import('./large.mjs')).benchSnapshot(how);
-  if (large) results.large = await (await import('./large.mjs')).benchLarge(how);
+  if (large && parts.includes('snapshot')) results.large = await (await import('./large.mjs')).benchLarge(how);
   if (parts.includes('header')) results.headers = await (await import('./header.mjs')).benchHeaders(how);
   if (parts.includes('record')) {
     results.record = await (await import('./record.mjs')).benchRecord(how);
@@ -30,6 +31,7 @@ async function measure(parts, { quick, large }) {
     const { imageMemory } = await import('./memory.mjs');
     results.image = { tape: await imageMemory('tape'), stringify: await imageMemory('stringify') };
   }
+  if (parts.includes('runs')) results.runs = await (await import('./runs.mjs')).benchRuns({ ...how, large });
   return results;
 }
 

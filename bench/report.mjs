@@ -5,9 +5,12 @@ const MEMORY_TARGET = 64 << 20;
 const HEADER_TARGET = 5;
 const REOPEN_TARGET_MS = 20;
 const THREAD_TARGET = 1.3;
+const RUN_TARGET = 1e6;
+const VERIFY_TARGET = 1.2;
+const APPEND_TARGET = 1.25;
 const REPLAY_TARGETS = { compacted: 10, plain: 2.5, small: 3, tiny: 1.5 };
 
-export function report({ machine, rounds, quick, replay, snapshot, large, headers, record, durable, image }) {
+export function report({ machine, rounds, quick, replay, snapshot, large, headers, record, durable, image, runs }) {
   const parts = [
     '# Benchmark results',
     `Made by \`npm run bench\`; what is compared, and how, is in [README.md](README.md). Medians; ratios are the median of
@@ -21,6 +24,7 @@ the ratios of ${rounds} rounds, in which both sides ran one after the other, the
     record && recordReport(record),
     durable && durableReport(durable),
     image && imageReport(image),
+    runs && runsReport(runs),
   ];
   return `${parts.filter(Boolean).join('\n\n')}\n`;
 }
@@ -214,6 +218,54 @@ of the image. Beyond what \`JSON.stringify\` takes a payload is to be copied twi
       [["copies beyond `JSON.stringify`'s own", '≤ 2', beyond.toFixed(2), met(beyond <= 2.05)]],
     ),
   );
+}
+
+function runsReport({ events, bytes, levels, memory, append }) {
+  return section(
+    'Runs',
+    `A run of ${grouped(events)} events, ${Math.round(bytes / events)} bytes a line. *Wall* decides; processor time is that of all threads.`,
+    table(
+      ['`replayRun`', 'wall', 'processor', 'events/s', 'against `none`', 'target', 'met'],
+      levels.map(({ verify, ms, cpuMs, perSecond, overhead }) => [
+        `\`verify: '${verify}'\``,
+        time(ms),
+        time(cpuMs),
+        grouped(Math.round(perSecond / 1000) * 1000),
+        verify === 'none' ? '—' : times(overhead),
+        ...runTarget(verify, perSecond, overhead),
+      ]),
+    ),
+    'Peak memory over what the process had before, the state included: closed calls stay in it, ended tasks too.',
+    table(
+      ['events', 'log', '`none`', '`full`', '`full`, bytes an event'],
+      memory.map((run) => [
+        grouped(run.events),
+        size(run.bytes),
+        size(run.peak.none),
+        size(run.peak.full),
+        (run.peak.full / run.events).toFixed(0),
+      ]),
+    ),
+    `\`RunRecorder.append\`, ${grouped(append[0].events)} events in bursts of 100 until all is handed to the system. What an event costs must not grow with the graph:`,
+    table(
+      ['nodes', 'events/s', 'in the call, µs', 'thread, µs', 'thread, against 10 nodes', 'target', 'met'],
+      append.map(({ nodes, perSecond, callMicros, threadMicros, against }) => [
+        grouped(nodes),
+        grouped(Math.round(perSecond / 100) * 100),
+        callMicros.toFixed(1),
+        threadMicros.toFixed(1),
+        nodes === append[0].nodes ? '—' : times(against),
+        nodes === append[0].nodes ? '—' : `≤ ${APPEND_TARGET}×`,
+        nodes === append[0].nodes ? '—' : met(against.median <= APPEND_TARGET),
+      ]),
+    ),
+  );
+}
+
+function runTarget(verify, perSecond, overhead) {
+  if (verify === 'none') return [`≥ ${grouped(RUN_TARGET)} events/s`, met(perSecond >= RUN_TARGET)];
+  if (verify === 'full') return [`≤ ${VERIFY_TARGET}×`, met(overhead.median <= VERIFY_TARGET)];
+  return ['—', '—'];
 }
 
 const section = (title, ...parts) => [`## ${title}`, ...parts].join('\n\n');

@@ -29,6 +29,11 @@ const check = {
   strings(value, name) {
     expect(Array.isArray(value) && value.every((one) => typeof one === 'string'), name, 'an array of strings', value)
   },
+  filledStrings(value, name) {
+    // Holes count: `every` alone would pass over them.
+    const areFilled = Array.isArray(value) && Array.from(value).every((one) => typeof one === 'string' && one !== '')
+    expect(areFilled, name, 'an array of non-empty strings', value)
+  },
   object(value, name) {
     expect(isObject(value) && !Array.isArray(value), name, 'an object', value)
   },
@@ -37,6 +42,11 @@ const check = {
   },
   count(value, name) {
     expect(Number.isFinite(value) && value >= 0, name, 'a number, 0 or more', value)
+  },
+  /** A logical time. Infinity stands for the last. */
+  time(value, name) {
+    const isTime = value === Infinity || (Number.isSafeInteger(value) && value >= 0)
+    expect(isTime, name, 'an integer, 0 or more, or Infinity', value)
   },
   oneOf(value, name, choices) {
     expect(choices.includes(value), name, `one of ${choices.map((choice) => `'${choice}'`).join(', ')}`, value)

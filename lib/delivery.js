@@ -6,11 +6,10 @@ const { Assembly } = require('./assembly.js')
 /**
  * Takes delivery of parts until the last, one in each turn of the event loop: whatever else waits for the loop comes between them.
  * `start` is given the callback that says that a part is there, and returns the addon's delivery. Resolves to what was assembled and
- * the last part.
+ * the last part. `assembly` is what puts the parts together, if it isn't a session.
  */
-function takeDelivery(start, signal, onProgress) {
+function takeDelivery(start, signal, onProgress, assembly = new Assembly()) {
   return new Promise((resolve, reject) => {
-    const assembly = new Assembly()
     let delivery
     const end = (settle, value) => {
       // Whether or not the last part was the addon's own: there may be more of a file that was found to have changed.

@@ -39,11 +39,11 @@ pub mod cached_read;
 pub mod clock;
 pub mod hash;
 pub mod jsonl;
+pub mod new_directory;
 #[cfg(feature = "node")]
 // In a test build napi-rs registers nothing, so that nothing of the binding seems to be used.
 #[cfg_attr(test, allow(dead_code))]
 mod node;
-pub mod new_directory;
 pub mod os_error;
 pub mod run;
 pub mod session;

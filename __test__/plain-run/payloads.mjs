@@ -9,7 +9,9 @@ const time = (value) => Number.isInteger(value) && value >= 0;
 const texts = (value) => Array.isArray(value) && value.every(text);
 const times = (value) => Array.isArray(value) && value.every(time);
 const object = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
-const optional = (holds) => Object.assign((value) => value === undefined || holds(value), { isOptional: true });
+/** `null` is as good as nothing. */
+const optional = (holds) =>
+  Object.assign((value) => value === undefined || value === null || holds(value), { isOptional: true });
 
 const workflow = (value) => object(value) && anyText(value.name) && anyText(value.version);
 const scheduler = (value) => ['round-robin', 'least-loaded', 'external'].includes(value);
@@ -51,7 +53,9 @@ export function requiredFields(kind) {
   return Object.keys(FIELDS[kind]).filter((field) => !FIELDS[kind][field].isOptional);
 }
 
-/** The first field that a payload lacks, or has in a form that will not do. */
-export function missingField(kind, payload) {
-  return Object.keys(FIELDS[kind]).find((field) => !FIELDS[kind][field](payload[field]));
+/** What is wrong with a payload: the first field that is not there, or not what it must be. Nothing if it will do. */
+export function faultOf(kind, payload) {
+  const field = Object.keys(FIELDS[kind]).find((name) => !FIELDS[kind][name](payload[name]));
+  if (field === undefined) return undefined;
+  return { field, code: payload[field] === undefined ? 'MissingField' : 'InvalidField' };
 }

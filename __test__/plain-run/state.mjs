@@ -25,6 +25,8 @@ export function emptyState({ graph, dagHash }) {
     counters: new Map(),
     lastAssigned: undefined,
     lastSnapshot: undefined,
+    /** The one before, in no hash. */
+    snapshotBefore: undefined,
   };
 }
 
@@ -68,8 +70,8 @@ export function stateHash(state, logicalTime = state.logicalTime) {
 
 // ---- Shown ------------------------------------------------------------------------------------
 
-/** The state as the API shows it. */
-export function runState(state) {
+/** The state as the API shows it. `hash` is its hash. */
+export function runState(state, hash) {
   const { run, graph, nodes, pending, logicalTime } = state;
   return plain({
     coordinator: {
@@ -81,7 +83,7 @@ export function runState(state) {
       logicalTime,
     },
     workers: Object.fromEntries([...state.workers.keys()].map((id) => [id, workerState(state, id)])),
-    stateHash: stateHash(state),
+    stateHash: hash,
   });
 }
 

@@ -2,7 +2,7 @@
 
 import { activeTasks, dependenciesAreMet, stateHash } from './state.mjs';
 import { sortedSet } from './workflow.mjs';
-import { missingField, FIELDS } from './payloads.mjs';
+import { FIELDS, faultOf } from './payloads.mjs';
 
 export class Refused extends Error {
   constructor(code, message) {
@@ -23,11 +23,13 @@ export function applyEvent(state, event) {
   const { kind, node, payload } = event;
   const time = state.logicalTime + 1;
   expect(Object.hasOwn(FIELDS, kind), kind, 'UnknownKind');
-  const missing = missingField(kind, payload);
-  expect(missing === undefined, missing, 'MissingField');
-  expectParent(event.parent, time);
+  const fault = faultOf(kind, payload);
+  expect(fault === undefined, fault?.field, fault?.code);
+  // Of several faults the first of these is named.
   expectPlace(state, kind, time);
+  expectParent(event.parent, time);
   if (node !== null) expect(state.dependencies.has(node), `no node ${node}`);
+  expectStatus(state, kind);
   const happen = EFFECTS[kind](state, payload, { time, node });
   state.logicalTime = time;
   happen();
@@ -39,11 +41,13 @@ function expectParent(parent, time) {
 }
 
 function expectPlace({ run }, kind, time) {
-  expect((kind === 'RunCreated') === (time === 0), 'RunCreated is the first event, and only the first');
-  if (kind === 'RunCreated') return;
-  const hasEnded = run.status === 'Completed' || run.status === 'Failed';
+  const hasEnded = run?.status === 'Completed' || run?.status === 'Failed';
   expect(!hasEnded || AFTER_THE_END.includes(kind), kind, 'AfterEnd');
-  if (AT_ANY_TIME.includes(kind)) return;
+  expect((kind === 'RunCreated') === (time === 0), 'RunCreated is the first event, and only the first');
+}
+
+function expectStatus({ run }, kind) {
+  if (kind === 'RunCreated' || AT_ANY_TIME.includes(kind)) return;
   expect(run.status === (kind === 'RunStarted' ? 'Created' : 'Running'), `the run is ${run.status}`);
 }
 
@@ -59,6 +63,7 @@ const EFFECTS = {
   },
 
   RunStarted(state, { workers }) {
+    expect(new Set(workers.map(({ id }) => id)).size === workers.length, 'a worker twice');
     return () => {
       state.run.status = 'Running';
       for (const { id, capabilities } of workers) {
@@ -74,7 +79,8 @@ const EFFECTS = {
     return () => (state.run.status = 'Completed');
   },
 
-  RunFailed(state) {
+  RunFailed(state, { node }) {
+    expect(isNothing(node) || state.dependencies.has(node), `no node ${node}`);
     return () => (state.run.status = 'Failed');
   },
 
@@ -121,9 +127,9 @@ const EFFECTS = {
   NodeSkipped(state, { because }, { time, node }) {
     const entry = nodeOf(state, node);
     expect(entry.status === 'Pending' || entry.status === 'Scheduled', `${node} is ${entry.status}`);
-    expect(because === undefined || because < time, 'because of what comes later');
+    expect(isNothing(because) || because < time, 'because of what comes later');
     return () => {
-      if (entry.status === 'Scheduled') withdraw(state, entry.task);
+      if (entry.status === 'Scheduled') withdraw(state, entry);
       entry.status = 'Skipped';
     };
   },
@@ -162,7 +168,7 @@ const EFFECTS = {
   TaskAssigned(state, { task, worker, from }, { time, node }) {
     const given = taskOf(state, task, node);
     expect(state.workers.has(worker), `no worker ${worker}`);
-    if (from === undefined) expect(given.status === 'Pending', `${task} is ${given.status}`);
+    if (isNothing(from)) expect(given.status === 'Pending', `${task} is ${given.status}`);
     else {
       expect(given.status === 'Assigned' || given.status === 'Accepted', `${task} is ${given.status}`);
       expect(given.worker === from, `${from} does not have ${task}`);
@@ -191,11 +197,18 @@ const EFFECTS = {
 
   SnapshotCreated(state, { snapshot, stateHash: hash, at }, { time }) {
     expect(at < time, `a snapshot of ${at}`);
-    return () => (state.lastSnapshot = { snapshot, at, stateHash: hash });
+    return () => {
+      state.snapshotBefore = state.lastSnapshot;
+      state.lastSnapshot = { snapshot, at, stateHash: hash };
+    };
   },
 
-  SnapshotRestored(state, { stateHash: hash, at }) {
-    expect(stateHash(state, at) === hash, 'another state', 'StateMismatch');
+  SnapshotRestored(state, { snapshot, stateHash: hash, at }, { time }) {
+    expect(at < time, `a snapshot of ${at}`);
+    // That the snapshot was taken is the event after it: the state without that is the one that it holds.
+    const isLast = state.lastSnapshot?.snapshot === snapshot && state.lastSnapshot.at === at && time === at + 2;
+    const before = isLast ? { ...state, lastSnapshot: state.snapshotBefore } : state;
+    expect([state, before].some((one) => stateHash(one, at) === hash), 'another state', 'StateMismatch');
     return () => {};
   },
 
@@ -245,9 +258,15 @@ function openCall(state, tool, call, node) {
   return found;
 }
 
-function withdraw(state, task) {
-  state.pending = state.pending.filter((one) => one.task !== task);
-  state.tasks.delete(task);
+/** A task that has not run is gone without a trace, but for the attempt that it was. */
+function withdraw(state, entry) {
+  state.pending = state.pending.filter((one) => one.task !== entry.task);
+  state.tasks.delete(entry.task);
+  delete entry.task;
+}
+
+function isNothing(value) {
+  return value === undefined || value === null;
 }
 
 function count(state, name) {

@@ -12,6 +12,8 @@ mod recorder;
 mod replay;
 mod run_events;
 mod run_json;
+mod run_recorder;
 mod run_replay;
 mod text;
 mod workflow;
+mod writing;

@@ -30,7 +30,7 @@ pub struct NativeRunTrace {
 enum Reading {
     /// Nothing was asked for yet.
     Asked(PathBuf, Range),
-    Open(Trace),
+    Open(Box<Trace>),
     Closed,
 }
 
@@ -102,7 +102,7 @@ impl Reading {
     /// Appends events, until there are enough or no more; whether there are no more.
     fn append_events(&mut self, json: &mut JsonText) -> std::result::Result<bool, RunError> {
         if let Reading::Asked(path, range) = self {
-            *self = Reading::Open(Trace::open(path, range.clone(), Redactions::default())?);
+            *self = Reading::Open(Box::new(Trace::open(path, range.clone(), Redactions::default())?));
         }
         let Reading::Open(trace) = self else { return Ok(true) };
         let mut separator = "";

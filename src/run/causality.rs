@@ -16,7 +16,7 @@ pub struct Causality {
     last_end: Option<u64>,
 }
 
-/// When what happened to a node, since it was scheduled for the last time.
+/// When what happened to a node for the last time.
 #[derive(Clone, Debug, Default)]
 struct NodeTimes {
     /// It ended in a way that those that depend on it waited for.
@@ -50,13 +50,15 @@ impl Causality {
             return;
         };
         match &event.payload {
-            Payload::NodeScheduled { .. } => {
-                *times = NodeTimes { joined: Some(time), ..NodeTimes::default() };
-            }
+            Payload::NodeScheduled { .. } => times.joined = Some(time),
             Payload::TaskAssigned { .. } => times.assigned = Some(time),
             Payload::TaskAccepted { .. } => times.accepted = Some(time),
             Payload::TaskRejected { .. } => times.joined = Some(time),
-            Payload::NodeStarted { .. } => times.started = Some(time),
+            Payload::NodeStarted { .. } => {
+                // What the attempt before left open or had as a result is not of this one.
+                (times.started, times.tool_result) = (Some(time), None);
+                times.open_calls.clear();
+            }
             Payload::NodeFailed { will_retry: true, .. } => times.retried = Some(time),
             Payload::NodeFailed { .. } => self.last_end = Some(time),
             Payload::NodeCompleted { .. } | Payload::NodeSkipped { .. } => {

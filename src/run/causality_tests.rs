@@ -112,6 +112,32 @@ fn every_kind_has_the_cause_that_the_specification_names() {
 }
 
 #[test]
+fn between_two_attempts_the_one_before_is_what_there_is() {
+    use Kind::*;
+    let mut story = Story::new();
+    let hash = story.state.dag().hash().to_owned();
+    let created = json!({"runId": "r", "workflow": {"name": "w", "version": "1"}, "dagHash": hash,
+                         "scheduler": "external", "capabilities": []});
+    let check = || json!({"capability": "c", "allowed": true});
+    let a = Some("a");
+    story.tell(0, None, RunCreated, None, created);
+    story.tell(1, Some(0), RunStarted, None, json!({"workers": [{"id": "w", "capabilities": []}]}));
+    story.tell(2, Some(1), NodeScheduled, a, task("a#1"));
+    story.tell(3, Some(2), TaskAssigned, a, json!({"task": "a#1", "worker": "w"}));
+    story.tell(4, Some(3), TaskAccepted, a, task("a#1"));
+    story.tell(5, Some(4), NodeStarted, a, task("a#1"));
+    story.tell(6, Some(5), ToolInvoked, a, tool("x"));
+    story.tell(7, Some(5), NodeFailed, a, task("a#1"));
+    story.tell(8, Some(6), CapabilityCheck, a, check());
+    story.tell(9, Some(7), NodeScheduled, a, task("a#2"));
+    story.tell(10, Some(6), CapabilityCheck, a, check());
+    story.tell(11, Some(9), TaskAssigned, a, json!({"task": "a#2", "worker": "w"}));
+    story.tell(12, Some(11), TaskAccepted, a, task("a#2"));
+    story.tell(13, Some(12), NodeStarted, a, task("a#2"));
+    story.tell(14, Some(13), CapabilityCheck, a, check());
+}
+
+#[test]
 fn a_run_without_work_ends_because_it_began() {
     let mut story = Story::new();
     let hash = story.state.dag().hash().to_owned();

@@ -175,7 +175,9 @@ mod tests {
     fn an_error_names_its_event_and_quotes_no_more_than_is_readable() {
         let error = RunError::new(ErrorCode::TimeGap, "found").at(7).compared("1", "é".repeat(500));
         assert_eq!(error.event_id().as_deref(), Some("evt_7"));
-        assert_eq!(error.found.unwrap().chars().count(), QUOTED_CHARS + 1);
+        assert_eq!(error.found.as_ref().unwrap().chars().count(), QUOTED_CHARS + 1);
         assert_eq!(RunError::new(ErrorCode::TimeGap, "").event_id(), None);
+        assert_eq!(error.clone().at_unless_known(8).time, Some(7));
+        assert_eq!(RunError::new(ErrorCode::TimeGap, "").at_unless_known(8).time, Some(8));
     }
 }

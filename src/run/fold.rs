@@ -126,10 +126,10 @@ enum Stop {
 }
 
 /// A fold under way.
-struct Fold<'f> {
+struct Fold<'f, 'r> {
     state: State,
     previous: HexHash,
-    rules: Rules<'f>,
+    rules: Rules<'r>,
     verifier: Option<&'f Verifier>,
     nesting: Nesting,
     offset: u64,
@@ -145,8 +145,8 @@ struct Draft {
     last_hash: Option<HexHash>,
 }
 
-impl<'f> Fold<'f> {
-    fn new(origin: Origin, rules: Rules<'f>, verifier: Option<&'f Verifier>) -> Self {
+impl<'f, 'r> Fold<'f, 'r> {
+    fn new(origin: Origin, rules: Rules<'r>, verifier: Option<&'f Verifier>) -> Self {
         let Origin { state, previous, offset } = origin;
         Fold { state, previous, rules, verifier, nesting: Nesting::default(), offset, torn: 0 }
     }

@@ -3,7 +3,7 @@
 //! Chunks own their bytes, so that they can go to other threads, and hand their buffer back when they are done
 //! with. A last line without `\n` is torn and no part of the log; everything before it is.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -86,9 +86,12 @@ impl LogReader<File> {
     }
 }
 
-/// Opens a file for reading.
+/// Opens a file for reading. A pipe in its place has no end that is worth waiting for.
 pub(super) fn open(path: &Path) -> Result<File, RunError> {
-    Ok(File::open(path).map_err(|error| OsError::new(&error, "open", Some(path)))?)
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    Ok(options.read(true).open(path).map_err(|error| OsError::new(&error, "open", Some(path)))?)
 }
 
 fn read_failed(error: io::Error) -> RunError {

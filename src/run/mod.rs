@@ -26,11 +26,11 @@ pub mod recorded;
 pub mod recorder;
 pub mod recording;
 pub mod redactions;
-#[cfg(test)]
-pub mod sample;
 pub mod replay;
 pub mod resume;
 pub mod salts;
+#[cfg(test)]
+pub mod sample;
 pub mod scheduler;
 pub mod snapshot;
 pub mod state;

@@ -4,7 +4,7 @@
 //! its state has the hash that stands there. Nothing else of it is believed.
 
 use std::fs::{self, File};
-use std::io::{Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -77,7 +77,9 @@ pub fn read_text(path: &Path) -> Result<String, RunError> {
         let message = format!("{} is larger than {MAX_GRAPH_BYTES} bytes", path.display());
         return Err(RunError::new(ErrorCode::TooLarge, message).compared(MAX_GRAPH_BYTES.to_string(), size.to_string()));
     }
-    let bytes = fs::read(path).map_err(failed)?;
+    let mut bytes = Vec::with_capacity(size as usize);
+    let read = open(path)?.take(MAX_GRAPH_BYTES).read_to_end(&mut bytes);
+    read.map_err(|error| OsError::new(&error, "read", None))?;
     String::from_utf8(bytes)
         .map_err(|_| RunError::new(ErrorCode::WorkflowInvalid, format!("{} is not valid UTF-8", path.display())))
 }

@@ -158,7 +158,12 @@ impl Replay<'_> {
     }
 
     fn rules(&self, until: Option<u64>) -> Rules<'_> {
-        Rules { until, redactions: &self.options.redactions, schedule: self.options.verify == Verify::Full, observer: None }
+        Rules {
+            until,
+            redactions: &self.options.redactions,
+            schedule: self.options.verify == Verify::Full,
+            observer: None,
+        }
     }
 
     fn verifier(&self, before: &State) -> Option<Verifier> {

@@ -84,6 +84,15 @@ fn a_log_of_many_chunks_replays() {
 }
 
 #[test]
+fn that_a_line_was_changed_is_said_before_what_comes_of_it() {
+    let recorded = sample(1, 60);
+    let log = String::from_utf8(recorded.log()).unwrap();
+    fs::write(recorded.directory.log(), log.replacen("TaskAccepted", "TaskRejected", 1)).unwrap();
+    let code = |verify| run(&recorded, &with(verify)).unwrap_err().error.code;
+    assert_eq!(MODES.map(code), [ErrorCode::MissingField, ErrorCode::ChainBroken, ErrorCode::ChainBroken]);
+}
+
+#[test]
 fn a_torn_end_is_said_and_is_no_event() {
     let recorded = sample(1, 40);
     let mut log = recorded.log();

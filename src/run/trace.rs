@@ -283,6 +283,8 @@ mod tests {
             assert_eq!((seen.len(), error.unwrap().code), (2000, code));
             let (seen, error) = times(&damaged, Range { from: 1990, ..Range::default() });
             assert_eq!((seen.len(), error.unwrap().code), (10, code));
+            let (seen, error) = times(&damaged, Range { to: 1999, ..Range::default() });
+            assert_eq!((seen.len(), error), (2000, None), "nothing behind the range is looked at");
         }
     }
 }

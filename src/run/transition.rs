@@ -213,12 +213,13 @@ impl<'e> Case<'_, 'e> {
         }
     }
 
-    /// A snapshot that is restored right after the event that names it is older than that event by exactly that event.
+    /// That a snapshot was created is an entry of the state, and so the state right after it is not the one in the snapshot. It is
+    /// that one but for the entry: nothing else can have happened since the snapshot was taken.
     fn is_last_snapshot(&self, snapshot: &Text<'_>, at: u64, state_hash: &Text<'_>) -> bool {
         let is_it = |mark: &super::state::SnapshotMark| {
             mark.snapshot == *snapshot && mark.at == at && mark.state_hash.is(state_hash)
         };
-        self.state.last_snapshot().is_some_and(is_it)
+        at + 2 == self.event.time && self.state.last_snapshot().is_some_and(is_it)
     }
 
     /// The kinds that are about a node and its task.

@@ -513,6 +513,13 @@ fn the_snapshot_that_was_created_last_may_be_restored() {
         let event = Event { time: 3, node: None, parent: Some(0), payload };
         assert_eq!(scene.state.clone().apply_into(&event, &mut refusing).is_ok(), is_same, "{json}");
     }
+    // Something has happened since.
+    scene.ok(Kind::Heartbeat, None, json!({"worker": "w", "status": "gone"}));
+    let json = snapshot.to_string();
+    let payload = Payload::parse(Kind::SnapshotRestored, &json, &mut Nesting::default()).unwrap();
+    let event = Event { time: 4, node: None, parent: Some(0), payload };
+    let error = scene.state.apply_into(&event, &mut refusing).unwrap_err();
+    assert_eq!(error.code, ErrorCode::StateMismatch);
 }
 
 #[test]

@@ -267,3 +267,64 @@ impl Drop for Closing<'_> {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::chain::GENESIS;
+    use super::super::chain::tests::log_of;
+    use super::super::check::Check;
+    use super::super::error::{ErrorCode, RunError};
+    use super::super::event::EventLine;
+    use super::super::log::LogReader;
+    use super::*;
+
+    /// Each line of a log as a batch of its own.
+    fn batches(log: &[u8]) -> Vec<Batch> {
+        let mut previous = GENESIS;
+        let mut batches = Vec::new();
+        for (first, line) in (0..).zip(log.split_inclusive(|byte| *byte == b'\n')) {
+            let chunk = LogReader::new(line, 0).next_chunk(Vec::new()).unwrap().unwrap();
+            let text = std::str::from_utf8(line).unwrap().trim_end();
+            let event = EventLine::split(text).unwrap();
+            let (seams, outputs, changes) = (vec![Seam::of(&event, 0)], Vec::new(), Changes::default());
+            batches.push(Batch { chunk, first, previous, seams, outputs, changes });
+            previous = *event.hash;
+        }
+        batches
+    }
+
+    fn chain_of(log: &[u8], verifier: Verifier) -> Check {
+        verifier.run(|| batches(log).into_iter().for_each(|batch| verifier.submit(batch)));
+        verifier.finish().0.of(Aspect::Chain).clone()
+    }
+
+    fn damaged() -> Vec<u8> {
+        let log = String::from_utf8(log_of(200, 10)).unwrap();
+        log.replace("\"n\":20}", "\"n\":21}").replace("\"n\":150}", "\"n\":151}").into_bytes()
+    }
+
+    #[test]
+    fn every_batch_is_verified_whoever_does_it() {
+        let check = chain_of(&damaged(), Verifier::new(None, None, false));
+        assert_eq!((check.checked, check.failed), (200, 2));
+        assert_eq!(check.first_failure.unwrap().place, 20);
+    }
+
+    #[test]
+    fn a_failure_that_is_known_hides_none_before_it() {
+        let verifier = Verifier::new(None, None, true);
+        let mut findings = Findings::default();
+        findings.of_mut(Aspect::Chain).fail(100, RunError::new(ErrorCode::ChainBroken, "known"));
+        verifier.report(findings);
+        assert!(verifier.has_failed());
+        let check = chain_of(&damaged(), verifier);
+        assert_eq!(check.first_failure.unwrap().place, 20);
+        assert!(check.checked < 200, "what comes behind is passed over");
+    }
+
+    #[test]
+    #[should_panic(expected = "the fold broke")]
+    fn a_fold_that_panics_leaves_no_thread_waiting() {
+        Verifier::new(None, None, true).run(|| panic!("the fold broke"));
+    }
+}

@@ -9,8 +9,11 @@ use crate::run::error::ErrorCode;
 use crate::run::recorded::{Record, Recorded, lines};
 use crate::run::sample::SampleOptions;
 use crate::run::scheduler::Scheduler;
+use crate::signature::SigningKey;
+use crate::signature::tests::key_pair;
 
-const ASPECTS: [Aspect; 5] = [Aspect::Chain, Aspect::Dag, Aspect::Schedule, Aspect::StateHashes, Aspect::OutputHashes];
+const ASPECTS: [Aspect; 6] =
+    [Aspect::Chain, Aspect::Dag, Aspect::Schedule, Aspect::StateHashes, Aspect::OutputHashes, Aspect::Snapshots];
 
 fn run(recorded: &Recorded) -> Verification {
     let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
@@ -171,6 +174,29 @@ fn each_wrong_output_is_counted_and_nothing_else_suffers() {
     let found = verify(&recorded.directory, &TrustedKeys::default(), &redactions, &mut watch).unwrap();
     assert_eq!(counts(found.check(Aspect::OutputHashes)), (outputs.len() as u64 - 2, 0, 2));
     assert!(!found.is_ok() && !found.check(Aspect::OutputHashes).holds());
+}
+
+#[test]
+fn snapshots_must_be_those_of_the_log_and_signed_if_keys_are_trusted() {
+    let recorded = sample(3, Scheduler::RoundRobin);
+    let (private, public) = key_pair();
+    recorded.write_snapshot(5, Some(&SigningKey::from_pem(private).unwrap()));
+    recorded.write_snapshot(9, None);
+    assert_only(&run(&recorded), &[]);
+    assert_eq!(counts(run(&recorded).check(Aspect::Snapshots)), (2, 0, 0));
+
+    let trusted = TrustedKeys::from_pems(&[public]).unwrap();
+    let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
+    let found = verify(&recorded.directory, &trusted, &Redactions::default(), &mut watch).unwrap();
+    assert_only(&found, &[Aspect::Snapshots]);
+    assert_eq!(counts(found.check(Aspect::Snapshots)), (2, 1, 0));
+    assert_eq!(first(&found, Aspect::Snapshots), (ErrorCode::SnapshotInvalid, Some(9)));
+
+    fs::write(recorded.directory.snapshots().join("snap_7.cath-snap"), "{}").unwrap();
+    let found = run(&recorded);
+    assert_eq!(first(&found, Aspect::Snapshots), (ErrorCode::SnapshotInvalid, Some(7)));
+    let failure = found.check(Aspect::Snapshots).first_failure.as_ref().unwrap();
+    assert!(failure.error.message.starts_with("snap_7: "), "{}", failure.error.message);
 }
 
 #[test]

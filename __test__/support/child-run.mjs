@@ -1,0 +1,209 @@
+/**
+ * A process, or with a leading `worker:` a thread of it, that records a run and then ends in one way or another.
+ * Arguments: job, run directory, and what the job needs.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
+import tape from '../../index.js';
+
+const [job, directory, ...rest] = isMainThread ? process.argv.slice(2) : workerData;
+
+/** Takes a disk longer to write than a process to end: without anyone waiting for the writer it would be torn. */
+const LAST = 'z'.repeat(12 << 20);
+const COUNT = 5000;
+
+const note = (message) => ({ kind: 'Error', payload: { code: 'E', message, recoverable: true } });
+const tell = (value) => (isMainThread ? writeSync(1, `${JSON.stringify(value)}\n`) : parentPort.postMessage(value));
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+function newRecorder(more = {}) {
+  return new tape.RunRecorder({
+    directory,
+    runId: 'run-7',
+    workflow: { name: 'w', version: '1', nodes: [{ id: 'a', kind: 'k' }] },
+    scheduler: 'external',
+    ...more,
+  });
+}
+
+/** Appends, in one turn: `COUNT` events, and two large ones. */
+function append(recorder) {
+  for (let i = 0; i < COUNT; i++) recorder.append(note(`é${i}`));
+  recorder.append(note(LAST));
+  recorder.append(note(LAST));
+}
+
+function record(more) {
+  const recorder = newRecorder(more);
+  append(recorder);
+  tell('recorded');
+  return recorder;
+}
+
+const waitForEver = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+
+const jobs = {
+  exit() {
+    record();
+    process.exit(0);
+  },
+  endOfMain() {
+    record();
+  },
+  uncaughtException() {
+    record();
+    throw new Error('uncaught on purpose');
+  },
+  disposeWithoutAwait() {
+    record().dispose();
+    process.exit(0);
+  },
+  /** The snapshot is under way; what was appended comes first. */
+  snapshotWithoutAwait() {
+    void record().snapshot();
+    process.exit(0);
+  },
+  snapshotAtTheEndOfMain() {
+    void record().snapshot();
+  },
+  lastWords() {
+    const recorder = newRecorder();
+    process.on('exit', () => append(recorder));
+  },
+  forgottenAndCollected() {
+    (() => record())();
+    globalThis.gc();
+    setTimeout(() => globalThis.gc(), 1);
+  },
+  async awaitedFlush() {
+    await record().flush();
+    tell('resolved');
+    process.kill(process.pid, 'SIGKILL');
+  },
+  async awaitedDispose() {
+    await record().dispose();
+    tell('resolved');
+    process.kill(process.pid, 'SIGKILL');
+  },
+  recordThenWait() {
+    record();
+    waitForEver();
+  },
+  async terminatedWorker() {
+    const worker = new Worker(fileURLToPath(import.meta.url), { workerData: ['recordThenWait', directory] });
+    worker.once('message', async () => {
+      await worker.terminate();
+      tell('terminated');
+    });
+  },
+  endOfWorker() {
+    new Worker(fileURLToPath(import.meta.url), { workerData: ['endOfMain', directory] });
+  },
+  exitWithARecordingWorker() {
+    const worker = new Worker(fileURLToPath(import.meta.url), { workerData: ['recordThenWait', directory] });
+    worker.once('message', () => process.exit(0));
+  },
+
+  /** Acknowledges every flush on standard output, until it is killed. */
+  async acknowledging(durability) {
+    const recorder = newRecorder({ durability });
+    let { logicalTime } = { logicalTime: 0 };
+    for (let round = 0; ; round++) {
+      for (let i = 0; i <= round % 37; i++) ({ logicalTime } = recorder.append(note('€'.repeat((logicalTime * 131) % 600))));
+      await recorder.flush();
+      tell(logicalTime);
+      // More in flight, not acknowledged: the kill may come in the middle of its write.
+      recorder.append(note('x'.repeat(30_000)));
+      if (round % 10 === 9) void recorder.snapshot();
+    }
+  },
+
+  /** For a tracer: what is synced when. */
+  async traced(durability) {
+    const recorder = newRecorder({ durability });
+    tell('made');
+    for (let i = 0; i < 64; i++) {
+      recorder.append(note(`${i}`));
+      void recorder.flush();
+    }
+    await recorder.flush();
+    tell('flushed');
+    recorder.putBlob('blob');
+    tell('stored');
+    await recorder.snapshot();
+    tell('taken');
+    await recorder.dispose();
+  },
+
+  /** Has the log for itself until it is killed. */
+  async hold() {
+    const recorder = newRecorder({ resume: true });
+    recorder.append(note('held'));
+    await recorder.flush();
+    tell({ pid: process.pid });
+    setInterval(() => recorder.isActive(), 1000);
+  },
+  tryIt(resume) {
+    try {
+      void newRecorder({ resume: resume === 'resume' }).dispose();
+      tell({ code: null });
+    } catch ({ code, owner, path }) {
+      tell({ code, owner, path });
+    }
+  },
+  /** Goes on with the run again and again. */
+  async contend(times) {
+    for (let had = 0; had < Number(times); await pause(0)) {
+      let recorder;
+      try {
+        recorder = newRecorder({ resume: true });
+      } catch (error) {
+        if (error.code !== 'ERUNLOCKED') throw error;
+        continue;
+      }
+      recorder.append(note(`${process.pid}-${had++}`));
+      await recorder.dispose();
+    }
+  },
+
+  /** A file system that is full, and then is not. */
+  async full() {
+    const mount = dirname(directory);
+    mkdirSync(mount, { recursive: true });
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'none', mount]);
+    const warnings = [];
+    const onWarning = (warning) => warnings.push(warning);
+    const recorder = newRecorder({ onWarning });
+    recorder.append(note('fits'));
+    await recorder.flush();
+    const { bavail, bsize } = statfsSync(mount);
+    writeFileSync(join(mount, 'filler'), Buffer.alloc(bavail * bsize - 8192));
+    for (let i = 0; i < 10; i++) recorder.append(note(`${i}`.repeat(2000)));
+    const flush = await recorder.flush().then(() => 'resolved', (error) => error.code);
+    for (let turns = 0; warnings.length === 0 && turns < 1000; turns++) await pause(5);
+    const active = recorder.isActive();
+    const log = readFileSync(join(directory, 'events.cath-log'), 'utf8');
+    // Checking goes on, writing does not.
+    const later = recorder.append(note('in memory only')).logicalTime;
+    let refused;
+    try {
+      recorder.append({ kind: 'NodeStarted', payload: {} });
+    } catch ({ code }) {
+      refused = code;
+    }
+    const snapshot = await recorder.snapshot().then(() => 'resolved', (error) => ({ code: error.code, syscall: error.syscall }));
+    const grown = readFileSync(join(directory, 'events.cath-log'), 'utf8') !== log;
+    rmSync(join(mount, 'filler'));
+    const resumed = newRecorder({ resume: true });
+    const next = resumed.append(note('there is room again')).logicalTime;
+    await resumed.dispose();
+    await recorder.dispose();
+    const after = await tape.replayRun(directory, { verify: 'full' });
+    tell({ flush, active, warnings, log, later, refused, snapshot, grown, next, after: { ok: after.ok, eventCount: after.eventCount } });
+  },
+};
+
+await jobs[job](...rest);

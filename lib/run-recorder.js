@@ -1,0 +1,169 @@
+'use strict'
+
+const { types } = require('node:util')
+const { native, parse, stringify, queueMicrotask } = require('./native.js')
+const { check, expect } = require('./arguments.js')
+const { runError } = require('./run-error.js')
+const { checkWorkflow } = require('./workflow.js')
+const { Writing, absolute, thisProcess, ownerOf, shownOwner } = require('./writing.js')
+
+/** Numbers of kinds: their names need not cross over. */
+const KINDS = new Map(native.runEventKinds().map((kind, number) => [kind, number]))
+const SCHEDULERS = ['round-robin', 'least-loaded', 'external']
+
+class RunRecorder {
+  #native
+  #writing
+  #snapshots = new Set()
+  #closed = false
+  #disposed
+
+  constructor(config) {
+    checkConfig(config)
+    this.#writing = new Writing((group, id) => open(group, id, config), config.onWarning, (failure) => this.#failed(failure))
+    this.#native = this.#writing.recorder
+    const torn = this.#native.tornBytes()
+    if (torn > 0) queueMicrotask(() => this.#writing.tell(tornWarning(this.#native.path(), torn)))
+  }
+
+  append(event) {
+    if (this.#closed) throw disposedError()
+    check.object(event, 'event')
+    const { kind, node, parent, payload } = event
+    check.string(kind, 'event.kind')
+    checkOptionalId(node, 'event.node')
+    checkOptionalId(parent, 'event.parent')
+    check.object(payload, 'event.payload')
+    const text = stringify(payload)
+    // What the payload's own code made of it, and of this recorder.
+    expect(typeof text === 'string' && text[0] === '{', 'event.payload', 'an object, also as JSON', text)
+    if (this.#closed) throw disposedError()
+    return this.#record(kind, node, parent, text)
+  }
+
+  #record(kind, node, parent, payload) {
+    const number = KINDS.get(kind)
+    if (number === undefined) throw runError(parse(this.#native.unknownKind(kind)))
+    const logicalTime = this.#native.append(number, node, parent, payload, Date.now())
+    if (logicalTime === null) throw runError(parse(this.#native.takeRefusal()))
+    return { eventId: `evt_${logicalTime}`, logicalTime }
+  }
+
+  putBlob(data, mediaType) {
+    expect(typeof data === 'string' || types.isUint8Array(data), 'data', 'a string or a Uint8Array', data)
+    check.optional(mediaType, 'mediaType', 'string')
+    if (this.#closed) throw disposedError()
+    const stored = this.#native.putBlob(data)
+    if (typeof stored !== 'string') throw runError(parse(stored.error))
+    return stored
+  }
+
+  snapshot(options) {
+    if (options !== undefined) check.object(options, 'options')
+    const signWith = options?.signWith
+    check.optional(signWith, 'options.signWith', 'string')
+    if (this.#closed) return Promise.reject(disposedError())
+    const taken = this.#takeSnapshot(signWith)
+    // Whoever disposes waits for it, however it ends.
+    const settled = taken.then(() => {}, () => {}).then(() => this.#snapshots.delete(settled))
+    this.#snapshots.add(settled)
+    return taken
+  }
+
+  async #takeSnapshot(signWith) {
+    const { error, snapshotId, logicalTime, stateHash, contentHash } = parse(await this.#native.snapshot(signWith))
+    if (error) throw runError(error)
+    this.#record('SnapshotCreated', undefined, undefined, stringify({ snapshot: snapshotId, stateHash, at: logicalTime }))
+    return { snapshotId, logicalTime, contentHash }
+  }
+
+  state() {
+    return parse(this.#native.state())
+  }
+
+  flush() {
+    return this.#writing.flush()
+  }
+
+  isActive() {
+    return !this.#closed && this.#native.isActive()
+  }
+
+  dispose() {
+    if (!this.#disposed) {
+      this.#closed = true
+      this.#disposed = this.#snapshots.size === 0 ? this.#writing.dispose() : this.#disposeBehindSnapshots()
+    }
+    return this.#disposed
+  }
+
+  async #disposeBehindSnapshots() {
+    await Promise.all(this.#snapshots)
+    await this.#writing.dispose()
+  }
+
+  /** What to warn of when writing has ended. */
+  #failed({ code, message, dropped }) {
+    const filePath = this.#native.path()
+    // As it is now: since the writer failed, more may have been appended.
+    const eventsDropped = dropped + this.#native.unwritten()
+    const events = eventsDropped === 1 ? '1 event was' : `${eventsDropped} events were`
+    return {
+      code,
+      message: `Recording stopped: ${message}. ${events} not written to '${filePath}'. The run goes on without a recording.`,
+      filePath,
+      eventsDropped,
+    }
+  }
+}
+
+function checkConfig(config) {
+  check.object(config, 'config')
+  for (const field of ['directory', 'runId']) check.filledString(config[field], `config.${field}`)
+  checkWorkflow(config.workflow, 'config.workflow')
+  check.oneOf(config.scheduler, 'config.scheduler', SCHEDULERS)
+  if (config.capabilities !== undefined) check.filledStrings(config.capabilities, 'config.capabilities')
+  check.optional(config.resume, 'config.resume', 'boolean')
+  if (config.durability !== undefined) check.oneOf(config.durability, 'config.durability', ['os', 'fsync'])
+  check.optional(config.onWarning, 'config.onWarning', 'function')
+}
+
+function checkOptionalId(value, name) {
+  expect(value === undefined || value === null || typeof value === 'string', name, 'a string or null, if it is given', value)
+}
+
+/** The addon's recorder. Throws what is wrong with the run, its directory or its log. */
+function open(group, id, { directory, runId, workflow, scheduler, capabilities, resume, durability }) {
+  const opened = native.openRunRecorder(group, {
+    id,
+    directory: absolute(directory),
+    runId,
+    workflow: stringify(workflow),
+    scheduler,
+    capabilities: capabilities && stringify(capabilities),
+    resume: resume === true,
+    fsync: durability === 'fsync',
+    owner: thisProcess(),
+    now: Date.now(),
+  })
+  if (typeof opened !== 'string') return opened
+  const failure = parse(opened)
+  throw runError(failure.code === 'ERUNLOCKED' ? lockedFailure(failure) : failure)
+}
+
+function lockedFailure({ code, path, ...failure }) {
+  const owner = ownerOf(failure)
+  const message = `The run is being recorded by ${shownOwner(owner)}: '${path}'. A log has one recorder at a time.`
+  return { code, message, path, ...(owner && { owner }) }
+}
+
+function tornWarning(filePath, bytes) {
+  const message = `The last line of '${filePath}' was torn: its ${bytes} bytes were cut off. The event in it was never flushed.`
+  return { code: 'TornTail', message, filePath, eventsDropped: 1 }
+}
+
+function disposedError() {
+  return runError({ message: 'The recorder is disposed: it takes nothing any more.', code: 'RecorderDisposed' })
+}
+
+module.exports = { RunRecorder }

@@ -1,0 +1,55 @@
+'use strict'
+
+const { native } = require('./native.js')
+const { check, expect } = require('./arguments.js')
+const { takeDelivery } = require('./delivery.js')
+const { RunReport } = require('./run-report.js')
+
+const DEPTHS = ['none', 'chain', 'full']
+
+function replayRun(path, options) {
+  check.string(path, 'path')
+  if (options !== undefined) checkReplayOptions(options)
+  const { fromSnapshot, until, verify = 'chain', trustedKeys = [], signal, onProgress } = options ?? {}
+  const wanted = { fromSnapshot, until, verify, trustedKeys: trustedKeys.slice(), progress: onProgress !== undefined }
+  return report((onReady) => native.startRunReplay(path, wanted, onReady), signal, onProgress)
+}
+
+function verifyRun(path, options) {
+  check.string(path, 'path')
+  if (options !== undefined) checkCommonOptions(options)
+  const { trustedKeys = [], signal, onProgress } = options ?? {}
+  const keys = trustedKeys.slice()
+  return report((onReady) => native.startRunVerification(path, keys, onProgress !== undefined, onReady), signal, onProgress)
+}
+
+async function report(start, signal, onProgress) {
+  if (signal?.aborted) throw signal.reason
+  const { last } = await takeDelivery(start, signal, onProgress, new RunReport())
+  return last.done
+}
+
+function checkReplayOptions(options) {
+  checkCommonOptions(options)
+  const { fromSnapshot, until, verify } = options
+  check.optional(fromSnapshot, 'options.fromSnapshot', 'string')
+  if (until !== undefined) check.time(until, 'options.until')
+  if (verify !== undefined) check.oneOf(verify, 'options.verify', DEPTHS)
+}
+
+function checkCommonOptions(options) {
+  check.object(options, 'options')
+  check.signal(options.signal, 'options.signal')
+  check.optional(options.onProgress, 'options.onProgress', 'function')
+  if (options.trustedKeys !== undefined) checkKeys(options.trustedKeys)
+}
+
+function checkKeys(keys) {
+  check.strings(keys, 'options.trustedKeys')
+  for (const [index, key] of keys.entries()) {
+    const fault = native.publicKeyFault(key)
+    expect(fault === null, `options.trustedKeys[${index}]`, `the PEM text of an Ed25519 public key (${fault})`, key)
+  }
+}
+
+module.exports = { replayRun, verifyRun }

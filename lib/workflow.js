@@ -1,0 +1,34 @@
+'use strict'
+
+const { native, parse, stringify } = require('./native.js')
+const { check, expect } = require('./arguments.js')
+const { runError } = require('./run-error.js')
+
+function compileWorkflow(workflow) {
+  checkWorkflow(workflow, 'workflow')
+  const { error, dag, dagHash } = parse(native.compileWorkflow(stringify(workflow)))
+  if (error) throw runError(error)
+  return { dag, dagHash }
+}
+
+/** Throws unless a value has the form of a workflow. Whether its nodes make a graph is for the compiler to say. */
+function checkWorkflow(workflow, name) {
+  check.object(workflow, name)
+  check.string(workflow.name, `${name}.name`)
+  check.string(workflow.version, `${name}.version`)
+  expect(Array.isArray(workflow.nodes), `${name}.nodes`, 'an array', workflow.nodes)
+  // Not by `forEach`, which passes over holes.
+  for (const [index, node] of workflow.nodes.entries()) checkNode(node, `${name}.nodes[${index}]`)
+}
+
+function checkNode(node, name) {
+  check.object(node, name)
+  check.filledString(node.id, `${name}.id`)
+  check.string(node.kind, `${name}.kind`)
+  check.optional(node.tool, `${name}.tool`, 'string')
+  for (const list of ['dependsOn', 'capabilities']) {
+    if (node[list] !== undefined) check.filledStrings(node[list], `${name}.${list}`)
+  }
+}
+
+module.exports = { compileWorkflow, checkWorkflow }

@@ -1,0 +1,125 @@
+'use strict'
+
+// What of a recorder goes on in the background: flushes, failures and the end of the process. The same for sessions and runs.
+
+const os = require('node:os')
+const path = require('node:path')
+const process = require('node:process')
+const { native, parse, stringify, queueMicrotask } = require('./native.js')
+
+/** The writings of this thread that may still have to warn, by id. Weak: a recorder that nobody holds is let go. */
+const writings = new Map()
+const forgotten = new FinalizationRegistry((id) => writings.delete(id))
+let lastId = 0
+let group
+
+/** Made with the first recorder, so that a program that only replays gets no listener for its end. */
+function recorderGroup() {
+  if (!group) {
+    group = new native.RecorderGroup((id) => writings.get(id)?.deref()?.warn())
+    process.on('exit', () => {
+      group.drain()
+      for (const writing of writings.values()) writing.deref()?.warn()
+    })
+  }
+  return group
+}
+
+class Writing {
+  #native
+  #id
+  #onWarning
+  #describe
+  #flushing
+
+  /**
+   * The writing of a recorder that `open` makes, given its group and its id: of `recorder`. Throws what `open` throws. `describe`
+   * makes the warning of a failure.
+   */
+  constructor(open, onWarning, describe) {
+    this.#id = ++lastId
+    this.recorder = open(recorderGroup(), this.#id)
+    this.#native = this.recorder.takeWriting()
+    this.#onWarning = onWarning
+    this.#describe = describe
+    writings.set(this.#id, new WeakRef(this))
+    forgotten.register(this, this.#id)
+  }
+
+  async flush() {
+    const queued = this.#native.unflushed()
+    if (queued === null) return this.warn()
+    const failure = await this.#flushThisTurn()
+    if (failure && !failure.isEnvironmental && queued > failure.kept) throw writeError(failure)
+  }
+
+  /** The flushes of one turn wait together, for what was queued before the last of them. Resolves to the failure, if there is one. */
+  #flushThisTurn() {
+    this.#flushing ??= Promise.resolve().then(async () => {
+      this.#flushing = undefined
+      await this.#native.flush()
+      this.warn()
+      const failure = this.#native.failure()
+      return failure && parse(failure)
+    })
+    return this.#flushing
+  }
+
+  /** Resolves when all is written and the file is let go of. */
+  async dispose() {
+    await this.recorder.dispose()
+    // What went wrong is told by onWarning and by flushes; who disposes wants to be done with it.
+    this.warn()
+  }
+
+  /** Tells of a failure, the first time that there is one to tell of. */
+  warn() {
+    const text = this.#native.takeFailure()
+    if (!text) return
+    writings.delete(this.#id)
+    this.tell(this.#describe(parse(text)))
+  }
+
+  /** Calls onWarning. What that throws is the callback's own mistake: reported as such, and not by whatever led here. */
+  tell(warning) {
+    try {
+      this.#onWarning?.(warning)
+    } catch (error) {
+      queueMicrotask(() => {
+        throw error
+      })
+    }
+  }
+}
+
+/** A file is opened anew for each batch, and the process may have changed its directory since. */
+function absolute(filePath) {
+  return path.isAbsolute(filePath) ? filePath : path.resolve(filePath)
+}
+
+/** Who has a file for itself, as text for others to read. */
+function thisProcess() {
+  const startTime = new Date(performance.timeOrigin).toISOString()
+  return stringify({ pid: process.pid, startTime, host: os.hostname() })
+}
+
+/** The process that another recorder's text tells of. Nothing, if the lock is another program's or its file can't be read. */
+function ownerOf({ owner }) {
+  try {
+    const { pid, startTime, host } = parse(owner)
+    if (typeof pid === 'number' && typeof startTime === 'string' && typeof host === 'string') return { pid, startTime, host }
+  } catch {
+    // As if it said nothing.
+  }
+}
+
+/** An owner in words. */
+function shownOwner(owner) {
+  return owner ? `process ${owner.pid} on ${owner.host}, which started ${owner.startTime}` : 'another recorder'
+}
+
+function writeError({ code, errno, syscall, message, path: filePath }) {
+  return Object.assign(new Error(`${message}${message.includes(filePath) ? '' : ` '${filePath}'`}`), { errno, code, syscall, path: filePath })
+}
+
+module.exports = { Writing, absolute, thisProcess, ownerOf, shownOwner }

@@ -1,0 +1,275 @@
+//! `RunRecorder`: a run's recorder, and what of it must happen on the JavaScript thread.
+
+use std::path::PathBuf;
+
+use napi::bindgen_prelude::{Either, Object, Result, Uint8Array, Utf16String};
+use napi::{Env, JsDeferred};
+use napi_derive::napi;
+
+use super::json::JsonText;
+use super::run_json::{append_error, append_key, append_text};
+use super::text::{JsText, Text as JsonString};
+use super::writing::{NativeWriting, RecorderGroup, deferred};
+use crate::hash::as_text;
+use crate::jsonl::scan::Nesting;
+use crate::jsonl::writer::Durability;
+use crate::os_error::OsError;
+use crate::run::fields::Field;
+use crate::run::kind::Kind;
+use crate::run::model::unknown_kind;
+use crate::run::recorder::{RecordError, RunRecorder, RunRecorderConfig, WrittenSnapshot};
+use crate::run::recording::EventInput;
+use crate::run::scheduler::Scheduler;
+use crate::run::text::Text;
+use crate::signature::SigningKey;
+
+/// The kinds of event, in the order of their numbers here.
+#[napi(catch_unwind)]
+pub fn run_event_kinds() -> Vec<&'static str> {
+    Kind::ALL.iter().map(|kind| kind.as_str()).collect()
+}
+
+/// What a recorder is made for; checked on the JavaScript side.
+#[napi(object, object_to_js = false)]
+pub struct NativeRunRecorderConfig {
+    pub id: u32,
+    pub directory: String,
+    pub run_id: Utf16String,
+    /// JSON text.
+    pub workflow: String,
+    pub scheduler: String,
+    /// A JSON array of strings.
+    pub capabilities: Option<String>,
+    pub resume: bool,
+    pub fsync: bool,
+    /// Who others are told has the log open, as JSON text.
+    pub owner: String,
+    pub now: f64,
+}
+
+/// Opens the run that a configuration names: its recorder, or what is wrong, as JSON text.
+#[napi(catch_unwind)]
+pub fn open_run_recorder(
+    group: &RecorderGroup,
+    config: NativeRunRecorderConfig,
+) -> Either<NativeRunRecorder, JsonString> {
+    let slot = group.failure_slot(config.id);
+    let tell = slot.clone();
+    match open(&config, move |failure| tell.put(failure)) {
+        Ok(recorder) => {
+            let writing = Some(group.add(recorder.writer(), slot));
+            Either::A(NativeRunRecorder { recorder, writing, refusal: None })
+        }
+        Err(error) => Either::B(error_json(&error)),
+    }
+}
+
+fn open(
+    config: &NativeRunRecorderConfig,
+    on_failure: impl Fn(&crate::jsonl::writer::WriteFailure) + Send + Sync + 'static,
+) -> std::result::Result<RunRecorder, RecordError> {
+    let capabilities = config.capabilities.as_deref().map(|json| {
+        // The other side has checked that they are strings, none of them empty.
+        Field::of("capabilities", json).ids(&mut Nesting::default()).unwrap_or_default()
+    });
+    let core = RunRecorderConfig {
+        directory: PathBuf::from(&config.directory),
+        run_id: Text::from_units(&config.run_id),
+        workflow: &config.workflow,
+        scheduler: Scheduler::parse(&config.scheduler).unwrap_or(Scheduler::External),
+        capabilities,
+        resume: config.resume,
+        durability: if config.fsync { Durability::Fsync } else { Durability::Os },
+        owner: config.owner.clone(),
+    };
+    RunRecorder::open(&core, config.now, on_failure)
+}
+
+/// The recorder of one run.
+#[napi]
+pub struct NativeRunRecorder {
+    recorder: RunRecorder,
+    writing: Option<NativeWriting>,
+    refusal: Option<RecordError>,
+}
+
+#[napi]
+impl NativeRunRecorder {
+    /// What goes on in the background, to whoever asks first.
+    #[napi(catch_unwind)]
+    pub fn take_writing(&mut self) -> Option<NativeWriting> {
+        self.writing.take()
+    }
+
+    /// Takes an event of a kind given by its number. Its logical time; null if it was refused: see
+    /// [`take_refusal`](Self::take_refusal).
+    #[napi(catch_unwind)]
+    pub fn append(
+        &mut self,
+        kind: u32,
+        node: Option<Utf16String>,
+        parent: Option<String>,
+        payload: JsText,
+        now: f64,
+    ) -> Result<Option<f64>> {
+        let Some(&kind) = Kind::ALL.get(kind as usize) else { return Ok(None) };
+        let node = node.map(|node| Text::from_units(&node));
+        let input = EventInput { kind, node, parent: parent.as_deref() };
+        match self.recorder.append(&input, payload, now)? {
+            Ok(time) => Ok(Some(time as f64)),
+            Err(refusal) => {
+                self.refusal = Some(refusal);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Why the last event was refused, as JSON text.
+    #[napi(catch_unwind)]
+    pub fn take_refusal(&mut self) -> Option<JsonString> {
+        self.refusal.take().map(|refusal| error_json(&refusal))
+    }
+
+    /// Why an event of a kind that there isn't is refused, as JSON text.
+    #[napi(catch_unwind)]
+    pub fn unknown_kind(&self, kind: String) -> JsonString {
+        error_json(&unknown_kind(&kind).at(self.recorder.next_time()).into())
+    }
+
+    /// Stores a blob: its hash, or what is wrong, as JSON text.
+    #[napi(catch_unwind)]
+    pub fn put_blob(&self, data: Either<Uint8Array, String>) -> Either<String, StoreFailure> {
+        let stored = match &data {
+            Either::A(bytes) => self.recorder.put_blob(bytes),
+            Either::B(text) => self.recorder.put_blob(text.as_bytes()),
+        };
+        match stored {
+            Ok(hash) => Either::A(as_text(&hash).to_owned()),
+            Err(error) => Either::B(StoreFailure { error: error_json(&error) }),
+        }
+    }
+
+    /// Takes a snapshot, signed with a key in PEM if there is one. Resolves to what was written, or what is wrong, as JSON text.
+    #[napi(catch_unwind, ts_return_type = "Promise<string>")]
+    pub fn snapshot<'env>(&self, env: &'env Env, sign_with: Option<String>) -> Result<Object<'env>> {
+        let (deferred, promise): (JsDeferred<JsonString, Resolver>, _) = env.create_deferred()?;
+        let answer = move |written| deferred.resolve(Box::new(move |_| Ok(snapshot_json(&written))) as Resolver);
+        match sign_with.as_deref().map(SigningKey::from_pem).transpose() {
+            Ok(key) => self.recorder.snapshot(key, answer),
+            Err(error) => answer(Err(error.into())),
+        }
+        Ok(promise)
+    }
+
+    /// The state, as JSON text.
+    #[napi(catch_unwind)]
+    pub fn state(&self) -> JsonString {
+        let state = self.recorder.run_state();
+        let mut json = JsonText::with_capacity(state.len());
+        json.raw(&state);
+        json.finish()
+    }
+
+    /// Takes no more events. Resolves when all is written and the log is let go of.
+    #[napi(catch_unwind, ts_return_type = "Promise<void>")]
+    pub fn dispose<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
+        let (deferred, promise) = deferred(env)?;
+        self.recorder.dispose(move || deferred.resolve(Box::new(|_| Ok(()))));
+        Ok(promise)
+    }
+
+    /// Whether events are taken and written.
+    #[napi(catch_unwind)]
+    pub fn is_active(&self) -> bool {
+        self.recorder.is_active()
+    }
+
+    /// Events that were taken after the writer had failed, and that its failure does not count.
+    #[napi(catch_unwind)]
+    pub fn unwritten(&self) -> f64 {
+        self.recorder.unwritten() as f64
+    }
+
+    /// The log.
+    #[napi(catch_unwind)]
+    pub fn path(&self) -> String {
+        self.recorder.log().to_string_lossy().into_owned()
+    }
+
+    /// How many bytes of a torn line were cut off the log when it was resumed.
+    #[napi(catch_unwind)]
+    pub fn torn_bytes(&self) -> f64 {
+        self.recorder.torn_bytes() as f64
+    }
+}
+
+/// A blob that was not stored.
+#[napi(object, object_from_js = false)]
+pub struct StoreFailure {
+    /// JSON text.
+    pub error: JsonString,
+}
+
+type Resolver = Box<dyn FnOnce(Env) -> Result<JsonString> + Send>;
+
+fn snapshot_json(written: &std::result::Result<WrittenSnapshot, RecordError>) -> JsonString {
+    let mut json = JsonText::default();
+    match written {
+        Ok(WrittenSnapshot { id, logical_time, state_hash, content_hash }) => {
+            json.syntax("{\"snapshotId\":");
+            json.string(id);
+            append_key(&mut json, "logicalTime");
+            json.number(*logical_time as f64);
+            append_text(&mut json, "stateHash", Some(as_text(state_hash)));
+            append_text(&mut json, "contentHash", Some(as_text(content_hash)));
+        }
+        Err(error) => {
+            json.syntax("{\"error\":");
+            append_record_error(&mut json, error);
+        }
+    }
+    json.syntax("}");
+    json.finish()
+}
+
+fn error_json(error: &RecordError) -> JsonString {
+    let mut json = JsonText::default();
+    append_record_error(&mut json, error);
+    json.finish()
+}
+
+fn append_record_error(json: &mut JsonText, error: &RecordError) {
+    if let RecordError::Refused(error) = error {
+        return append_error(json, error);
+    }
+    json.syntax("{\"code\":");
+    json.string(error.code());
+    append_text(json, "message", Some(&error.to_string()));
+    match error {
+        RecordError::System(system) => append_system(json, system),
+        RecordError::Write(failure) => {
+            if let crate::jsonl::writer::WriteError::System(system) = &failure.error {
+                append_system(json, system);
+            }
+        }
+        RecordError::OtherRun { expected, found, .. } => {
+            append_text(json, "expected", Some(expected));
+            append_text(json, "found", Some(found));
+        }
+        RecordError::Locked { owner, path } => {
+            append_text(json, "owner", Some(owner));
+            append_text(json, "path", Some(&path.to_string_lossy()));
+        }
+        RecordError::Sealed { manifest } => append_text(json, "path", Some(&manifest.to_string_lossy())),
+        _ => {}
+    }
+    json.syntax("}");
+}
+
+/// What Node's own errors have.
+fn append_system(json: &mut JsonText, error: &OsError) {
+    append_key(json, "errno");
+    json.number(error.errno.into());
+    append_text(json, "syscall", Some(error.syscall));
+    append_text(json, "path", error.path.as_ref().map(|path| path.to_string_lossy()).as_deref());
+}

@@ -1,0 +1,167 @@
+//! What of a recorder goes on in the background: writing, flushing, failing, and the end of the environment. The same for
+//! sessions and runs.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use napi::bindgen_prelude::{Function, Object, Result};
+use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
+use napi::{Env, JsDeferred, Status};
+use napi_derive::napi;
+
+use crate::jsonl::writer::{Shared, WriteError, WriteFailure, Writer};
+
+/// How long the end of an environment waits for its recorders (`session.md` section 3, rule 9).
+const LAST_WRITES: Duration = Duration::from_secs(2);
+
+/// Does not hold the process open.
+type OnFailure = ThreadsafeFunction<u32, (), u32, Status, false, true, 0>;
+
+/// The recorders of one JavaScript environment, the main thread's or a worker's.
+#[napi]
+pub struct RecorderGroup {
+    on_failure: Arc<OnFailure>,
+    writers: Arc<Writers>,
+}
+
+/// The writers that may have something to write. Those that have live on, whether or not their recorder does.
+#[derive(Default)]
+struct Writers(Mutex<Vec<Weak<Shared>>>);
+
+impl Writers {
+    fn add(&self, writer: &Arc<Shared>) {
+        let mut writers = self.lock();
+        // Looks for the dead only when the list would grow, so that many recorders in turn cost little each.
+        if writers.len() == writers.capacity() {
+            writers.retain(|writer| writer.strong_count() > 0);
+        }
+        writers.push(Arc::downgrade(writer));
+    }
+
+    fn drain(&self) {
+        let deadline = Instant::now() + LAST_WRITES;
+        let writers: Vec<_> = self.lock().iter().filter_map(Weak::upgrade).collect();
+        for writer in writers {
+            writer.drain(deadline);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Shared>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[napi]
+impl RecorderGroup {
+    /// `on_failure` is told the id of a recorder that failed.
+    #[napi(constructor, catch_unwind)]
+    pub fn new(env: Env, on_failure: Function<'_, u32, ()>) -> Result<Self> {
+        let on_failure =
+            on_failure.build_threadsafe_function::<u32>().callee_handled::<false>().weak::<true>().build()?;
+        let writers = Arc::new(Writers::default());
+        // Runs when the process or the worker ends, however that comes about, short of a signal.
+        env.add_env_cleanup_hook(writers.clone(), |writers| writers.drain())?;
+        Ok(RecorderGroup { on_failure: Arc::new(on_failure), writers })
+    }
+
+    /// Waits until everything is written, for two seconds at most.
+    #[napi(catch_unwind)]
+    pub fn drain(&self) {
+        self.writers.drain();
+    }
+}
+
+/// Where the failure of a writer goes to.
+#[derive(Clone)]
+pub struct FailureSlot {
+    failure: Arc<OnceLock<WriteFailure>>,
+    on_failure: Arc<OnFailure>,
+    id: u32,
+}
+
+impl FailureSlot {
+    /// Takes the failure and tells JavaScript that there is one.
+    pub fn put(&self, failure: &WriteFailure) {
+        let _ = self.failure.set(failure.clone());
+        let _ = self.on_failure.call(self.id, ThreadsafeFunctionCallMode::NonBlocking);
+    }
+}
+
+impl RecorderGroup {
+    /// The slot of a recorder that will be known by `id`.
+    pub fn failure_slot(&self, id: u32) -> FailureSlot {
+        FailureSlot { failure: Arc::default(), on_failure: self.on_failure.clone(), id }
+    }
+
+    /// A writer whose failure goes to `slot` is of this group.
+    pub fn add(&self, writer: &Writer, slot: FailureSlot) -> NativeWriting {
+        self.writers.add(writer.shared());
+        NativeWriting { writer: writer.clone(), failure: slot.failure, told: false }
+    }
+}
+
+/// The writing of one recorder.
+#[napi]
+pub struct NativeWriting {
+    writer: Writer,
+    failure: Arc<OnceLock<WriteFailure>>,
+    told: bool,
+}
+
+#[napi]
+impl NativeWriting {
+    /// How many lines were queued so far, if there is anything for a flush to wait for.
+    #[napi(catch_unwind)]
+    pub fn unflushed(&self) -> Option<f64> {
+        self.writer.unflushed().map(|queued| queued as f64)
+    }
+
+    /// Resolves when all that was queued is in the file, or when it never will be: see [`failure`](Self::failure).
+    #[napi(catch_unwind, ts_return_type = "Promise<void>")]
+    pub fn flush<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
+        let (deferred, promise) = deferred(env)?;
+        self.writer.flush(Box::new(move |_| deferred.resolve(Box::new(|_| Ok(())))));
+        Ok(promise)
+    }
+
+    /// The failure that ended the writing, as JSON text.
+    #[napi(catch_unwind)]
+    pub fn failure(&self) -> Option<String> {
+        self.failure.get().map(failure_json)
+    }
+
+    /// The same, to whoever asks first.
+    #[napi(catch_unwind)]
+    pub fn take_failure(&mut self) -> Option<String> {
+        let failure = self.failure().filter(|_| !self.told);
+        self.told |= failure.is_some();
+        failure
+    }
+}
+
+type Resolver = Box<dyn FnOnce(Env) -> Result<()> + Send>;
+
+/// A promise of nothing, that any thread can resolve.
+pub fn deferred(env: &Env) -> Result<(JsDeferred<(), Resolver>, Object<'_>)> {
+    env.create_deferred()
+}
+
+fn failure_json(failure: &WriteFailure) -> String {
+    let (system, owner) = match &failure.error {
+        WriteError::System(error) => (Some(error), None),
+        WriteError::Locked { owner } => (None, Some(owner)),
+    };
+    let path = failure.path.as_ref().or(system.and_then(|error| error.path.as_ref()));
+    serde_json::json!({
+        "code": failure.error.code(),
+        "errno": system.map(|error| error.errno),
+        "syscall": system.map(|error| error.syscall),
+        "message": failure.error.to_string(),
+        "path": path.map(|path| path.to_string_lossy()),
+        "dropped": failure.dropped,
+        "kept": failure.kept,
+        "isEnvironmental": failure.is_environmental(),
+        "owner": owner,
+    })
+    .to_string()
+}

@@ -1,0 +1,311 @@
+//! Recording a run: events are checked and get their lines on the caller's thread, the background writer that sessions use
+//! appends them (`run.md` section 7).
+
+mod opening;
+mod record_error;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+pub use record_error::RecordError;
+
+use super::blob::BlobStore;
+use super::directory::RunDirectory;
+use super::error::{ErrorCode, RunError};
+use super::event::MAX_LINE_BYTES;
+use super::recording::{EventInput, Recording, too_large};
+use super::salts::Salts;
+use super::scheduler::Scheduler;
+use super::snapshot::{Content, MAX_SNAPSHOT_BYTES, Snapshot};
+use super::state::State;
+use super::text::Text;
+use crate::background;
+use crate::clock::Clock;
+use crate::hash::HexHash;
+use crate::jsonl::payload::{Payload, escape_line_separators};
+use crate::jsonl::writer::{Durability, Target, WriteFailure, Writer};
+use crate::signature::SigningKey;
+
+/// A buffer that grew larger for one event is not kept.
+const KEPT_BYTES: usize = 256 << 10;
+
+/// What a snapshot's document has besides the state, at most.
+const DOCUMENT_BYTES: u64 = MAX_LINE_BYTES as u64;
+
+/// What a recorder is made for.
+#[derive(Clone, Debug)]
+pub struct RunRecorderConfig<'a> {
+    /// The run's directory.
+    pub directory: PathBuf,
+    /// The run's id.
+    pub run_id: Text<'a>,
+    /// The workflow, as JSON text.
+    pub workflow: &'a str,
+    /// How tasks find their workers.
+    pub scheduler: Scheduler,
+    /// What the run as a whole may do. None: nothing, or, resumed, what it was.
+    pub capabilities: Option<Vec<Text<'a>>>,
+    /// To go on with the run in the directory, if there is one.
+    pub resume: bool,
+    /// What a flush promises.
+    pub durability: Durability,
+    /// Who others are told has the log open.
+    pub owner: String,
+}
+
+/// The recorder of one run.
+pub struct RunRecorder {
+    directory: RunDirectory,
+    durability: Durability,
+    writer: Writer,
+    failure: Arc<OnceLock<WriteFailure>>,
+    torn_bytes: u64,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    recording: Recording,
+    /// None: disposed.
+    target: Option<Arc<Target>>,
+    salts: Salts,
+    clock: Clock,
+    payload: Vec<u8>,
+    line: Vec<u8>,
+    /// Events that were taken when nothing was written any more.
+    unwritten: u64,
+}
+
+/// A snapshot that was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenSnapshot {
+    /// Its id.
+    pub id: String,
+    /// It was taken after the event at this time.
+    pub logical_time: u64,
+    /// The hash of the state in it.
+    pub state_hash: HexHash,
+    /// The hash of its content.
+    pub content_hash: HexHash,
+}
+
+impl RunRecorder {
+    /// A recorder in a directory that is made ready for it: I/O on the caller's thread. A new run has recorded RunCreated.
+    /// `on_failure` is called at most once, on any thread.
+    pub fn open(
+        config: &RunRecorderConfig<'_>,
+        milliseconds: f64,
+        on_failure: impl Fn(&WriteFailure) + Send + Sync + 'static,
+    ) -> Result<Self, RecordError> {
+        let opened = opening::open(config, milliseconds)?;
+        let failure = Arc::new(OnceLock::new());
+        let slot = failure.clone();
+        let writer = Writer::new(
+            config.durability,
+            Box::new(move |failure| {
+                let _ = slot.set(failure.clone());
+                on_failure(failure);
+            }),
+        );
+        let target = Arc::new(opened.target);
+        if !opened.first_line.is_empty() {
+            push(&writer, &target, &opened.first_line);
+        }
+        let inner = Inner {
+            recording: opened.recording,
+            target: Some(target),
+            salts: opened.salts,
+            clock: Clock::default(),
+            payload: Vec::new(),
+            line: Vec::new(),
+            unwritten: 0,
+        };
+        Ok(RunRecorder {
+            directory: RunDirectory::new(&config.directory),
+            durability: config.durability,
+            writer,
+            failure,
+            torn_bytes: opened.torn_bytes,
+            inner: Mutex::new(inner),
+        })
+    }
+
+    /// Takes an event and returns its logical time. One that is refused changes nothing. After a write failure events are still
+    /// checked and change the state; nothing is written any more.
+    ///
+    /// The outer error is that of the payload, which could not be had.
+    pub fn append<P: Payload>(
+        &self,
+        input: &EventInput<'_>,
+        payload: P,
+        milliseconds: f64,
+    ) -> Result<Result<u64, RecordError>, P::Error> {
+        let mut inner = self.lock();
+        if payload.size() > MAX_LINE_BYTES {
+            return Ok(Err(too_large(inner.recording.state().next_time(), payload.size()).into()));
+        }
+        inner.payload.clear();
+        payload.append_to(&mut inner.payload)?;
+        escape_line_separators(&mut inner.payload, 0);
+        Ok(self.record(&mut inner, input, milliseconds))
+    }
+
+    fn record(&self, inner: &mut Inner, input: &EventInput<'_>, milliseconds: f64) -> Result<u64, RecordError> {
+        let Inner { recording, target, salts, clock, payload, line, unwritten } = inner;
+        let target = target.as_ref().ok_or(RecordError::Disposed)?;
+        let text = std::str::from_utf8(payload).map_err(|_| not_utf8(recording.state().next_time()))?;
+        let time = recording.record(input, text, clock.print(milliseconds), &salts.draw()?, line)?;
+        if !push(&self.writer, target, line) {
+            *unwritten += 1;
+        }
+        for buffer in [payload, line] {
+            if buffer.capacity() > KEPT_BYTES {
+                *buffer = Vec::new();
+            }
+        }
+        Ok(time)
+    }
+
+    /// Stores a blob, here and now, and returns its hash. Nothing is recorded about it.
+    pub fn put_blob(&self, bytes: &[u8]) -> Result<HexHash, RecordError> {
+        Ok(BlobStore::new(self.directory.blobs()).put(bytes, self.durability)?)
+    }
+
+    /// Takes a snapshot of the state as it is now. It is written in the background, when the log is flushed up to here; then `done`
+    /// is called, on any thread. That there is a snapshot is the caller's to record.
+    pub fn snapshot(
+        &self,
+        key: Option<SigningKey>,
+        done: impl FnOnce(Result<WrittenSnapshot, RecordError>) + Send + 'static,
+    ) {
+        let draft = self.draft();
+        let (writer, failure) = (self.writer.clone(), self.failure.clone());
+        let (directory, durability) = (self.directory.snapshots(), self.durability);
+        let write = move || {
+            // An ended writer has nothing to wait for: its failure is known, or will be in a moment.
+            match writer.has_failed().then(|| failure.wait().clone()) {
+                Some(failure) => Err(RecordError::Write(failure)),
+                None => draft.write(&directory, key.as_ref(), durability),
+            }
+        };
+        self.writer.flush(Box::new(move |_| background::spawn(move || done(guarded(write)))));
+    }
+
+    fn draft(&self) -> Draft {
+        let inner = self.lock();
+        let recording = &inner.recording;
+        let (event_hash, state_hash) = (*recording.last_hash(), recording.state_hash());
+        Draft { state: recording.state().clone(), event_hash, state_hash }
+    }
+
+    /// The state as the API shows it, JSON.
+    pub fn run_state(&self) -> Vec<u8> {
+        let inner = self.lock();
+        let mut json = Vec::new();
+        inner.recording.state().write_run_state(&mut json, &inner.recording.state_hash());
+        json
+    }
+
+    /// Takes no more events. What was recorded is still written; `done` is called when it is, and the log is let go of.
+    pub fn dispose(&self, done: impl FnOnce() + Send + 'static) {
+        self.lock().target = None;
+        self.writer.close(Box::new(done));
+    }
+
+    /// Whether events are taken and written.
+    pub fn is_active(&self) -> bool {
+        self.lock().target.is_some() && !self.writer.has_failed()
+    }
+
+    /// Events that were taken after the writer had failed: they are lost besides those that its failure counts.
+    pub fn unwritten(&self) -> u64 {
+        self.lock().unwritten
+    }
+
+    /// How many bytes of a torn line were cut off the log when it was resumed.
+    pub fn torn_bytes(&self) -> u64 {
+        self.torn_bytes
+    }
+
+    /// The log.
+    pub fn log(&self) -> PathBuf {
+        self.directory.log()
+    }
+
+    /// The logical time that the next event will have.
+    pub fn next_time(&self) -> u64 {
+        self.lock().recording.state().next_time()
+    }
+
+    /// The writer, to flush and drain.
+    pub fn writer(&self) -> &Writer {
+        &self.writer
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Hands a line to the writer. False if that has failed.
+fn push(writer: &Writer, target: &Arc<Target>, line: &[u8]) -> bool {
+    let write = |buffer: &mut Vec<u8>| {
+        buffer.extend_from_slice(line);
+        Ok::<(), std::convert::Infallible>(())
+    };
+    let Ok(pushed) = writer.push(target, 1, line.len(), write);
+    pushed
+}
+
+#[cold]
+fn not_utf8(time: u64) -> RunError {
+    RunError::new(ErrorCode::NotAJsonLine, "The payload is not valid UTF-8.").at(time)
+}
+
+/// What a snapshot is made of, on its way to another thread.
+struct Draft {
+    state: State,
+    event_hash: HexHash,
+    state_hash: HexHash,
+}
+
+impl Draft {
+    fn write(
+        self,
+        directory: &Path,
+        key: Option<&SigningKey>,
+        durability: Durability,
+    ) -> Result<WrittenSnapshot, RecordError> {
+        let snapshot = Snapshot::new(self.content()?, key);
+        snapshot.write(directory, durability)?;
+        let Snapshot { content: Content { logical_time, state_hash, .. }, content_hash, .. } = snapshot;
+        let id = super::snapshot::snapshot_id(logical_time);
+        Ok(WrittenSnapshot { id, logical_time, state_hash, content_hash })
+    }
+
+    fn content(self) -> Result<Content, RunError> {
+        let Draft { state, event_hash, state_hash } = self;
+        let (Some(run), Some(logical_time), Some(text)) = (state.run(), state.logical_time(), state.to_canonical())
+        else {
+            return Err(RunError::new(
+                ErrorCode::EmptyLog,
+                "Before RunCreated there is nothing to take a snapshot of.",
+            ));
+        };
+        if text.len() as u64 + DOCUMENT_BYTES > MAX_SNAPSHOT_BYTES {
+            let message = format!("The snapshot would be larger than {MAX_SNAPSHOT_BYTES} bytes.");
+            return Err(RunError::new(ErrorCode::TooLarge, message).at(logical_time));
+        }
+        let run_id = run.id.as_json().to_owned();
+        Ok(Content { run_id, logical_time, event_hash, state_hash, state: text.into_bytes() })
+    }
+}
+
+/// The result of `write`. Whoever waits for it must not wait for ever because it panicked.
+fn guarded<T>(write: impl FnOnce() -> Result<T, RecordError>) -> Result<T, RecordError> {
+    let written = std::panic::catch_unwind(std::panic::AssertUnwindSafe(write));
+    written.unwrap_or_else(|_| Err(RunError::new(ErrorCode::SystemError, "Writing the snapshot failed.").into()))
+}
+
+#[cfg(test)]
+#[path = "recorder_tests.rs"]
+mod tests;

@@ -1,0 +1,183 @@
+//! A run's directory, made ready to be recorded in: made anew, or gone on with.
+//!
+//! The log is created first, exclusively: it says whose directory this is. Whoever has its lock may write it.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{RecordError, RunRecorderConfig};
+use crate::atomic_file;
+use crate::clock::timestamp;
+use crate::jsonl::lock::FileLock;
+use crate::jsonl::writer::{Durability, Target};
+use crate::new_directory;
+use crate::os_error::OsError;
+use crate::run::canonical::{Object, write_text, write_texts};
+use crate::run::dag::{Dag, Workflow};
+use crate::run::directory::RunDirectory;
+use crate::run::kind::Kind;
+use crate::run::recording::{EventInput, Recording};
+use crate::run::resume::{Resumed, resume};
+use crate::run::salts::Salts;
+use crate::run::state::State;
+use crate::run::text::Text;
+
+/// A log that can be recorded to.
+pub struct Opened {
+    pub recording: Recording,
+    pub target: Target,
+    pub salts: Salts,
+    /// RunCreated's line, if the run is new.
+    pub first_line: Vec<u8>,
+    /// How many bytes of a torn line were cut off.
+    pub torn_bytes: u64,
+}
+
+/// Opens the run that `config` names.
+pub fn open(config: &RunRecorderConfig<'_>, milliseconds: f64) -> Result<Opened, RecordError> {
+    let workflow = Workflow::parse(config.workflow)?;
+    let (name, version) = (workflow.name.clone(), workflow.version.clone());
+    let dag = Arc::new(workflow.compile()?);
+    let directory = RunDirectory::new(&config.directory);
+    let opening = Opening { config, directory, name, version, dag, ts: timestamp(milliseconds) };
+    let mut new_in = new_directory::create(opening.directory.root())?;
+    match create_exclusively(&opening.directory.log()) {
+        Ok(()) => {
+            new_in.push(config.directory.clone());
+            opening.begin_in_new_log(Target::created(opening.directory.log(), new_in))
+        }
+        Err(error) if config.resume && error.kind() == io::ErrorKind::AlreadyExists => opening.go_on(),
+        Err(error) => Err(OsError::new(&error, "open", Some(&opening.directory.log())).into()),
+    }
+}
+
+fn create_exclusively(log: &Path) -> io::Result<()> {
+    failpoint!("run_recorder::before_create");
+    OpenOptions::new().write(true).create_new(true).open(log).map(drop)
+}
+
+struct Opening<'c> {
+    config: &'c RunRecorderConfig<'c>,
+    directory: RunDirectory,
+    name: Text<'static>,
+    version: Text<'static>,
+    dag: Arc<Dag>,
+    ts: String,
+}
+
+impl Opening<'_> {
+    /// A log that was just created goes again if nothing comes of it: it would be in the way of the next attempt.
+    fn begin_in_new_log(&self, target: Target) -> Result<Opened, RecordError> {
+        let log = self.directory.log();
+        let target = target.locked(self.lock(&log)?);
+        self.begin(target).inspect_err(|_| {
+            let _ = fs::remove_file(&log);
+        })
+    }
+
+    fn lock(&self, log: &Path) -> Result<FileLock, RecordError> {
+        FileLock::acquire(log, &self.config.owner).map_err(|error| RecordError::unlocked(error, log.to_path_buf()))
+    }
+
+    /// The first event of a run, in an empty log, with what stands beside the log.
+    fn begin(&self, target: Target) -> Result<Opened, RecordError> {
+        let mut recording = Recording::new(self.dag.clone());
+        let (mut salts, mut first_line) = (Salts::default(), Vec::new());
+        let input = EventInput { kind: Kind::RunCreated, node: None, parent: None };
+        recording.record(&input, &self.created(), &self.ts, &salts.draw()?, &mut first_line)?;
+        self.write_graph()?;
+        for directory in [self.directory.snapshots(), self.directory.blobs()] {
+            new_directory::create(&directory)?;
+        }
+        Ok(Opened { recording, target, salts, first_line, torn_bytes: 0 })
+    }
+
+    /// The payload of RunCreated.
+    fn created(&self) -> String {
+        let mut json = br#"{"runId":"#.to_vec();
+        write_text(&mut json, self.config.run_id.as_json());
+        json.extend_from_slice(br#","workflow":"#);
+        let mut workflow = Object::open(&mut json);
+        write_text(workflow.key("name"), self.name.as_json());
+        write_text(workflow.key("version"), self.version.as_json());
+        workflow.close();
+        json.extend_from_slice(br#","dagHash":"#);
+        write_text(&mut json, self.dag.hash());
+        json.extend_from_slice(br#","scheduler":"#);
+        write_text(&mut json, self.config.scheduler.as_str());
+        json.extend_from_slice(br#","capabilities":"#);
+        write_texts(&mut json, self.config.capabilities.iter().flatten());
+        json.push(b'}');
+        crate::jsonl::payload::escape_line_separators(&mut json, 0);
+        String::from_utf8(json).unwrap_or_default()
+    }
+
+    fn write_graph(&self) -> Result<(), OsError> {
+        let durability = self.config.durability;
+        atomic_file::write(&self.directory.workflow(), self.config.workflow.as_bytes(), durability)?;
+        atomic_file::write(&self.directory.dag(), self.dag.text().as_bytes(), durability)
+    }
+
+    /// The log that is there, behind its last whole line.
+    fn go_on(&self) -> Result<Opened, RecordError> {
+        let (log, manifest) = (self.directory.log(), self.directory.manifest());
+        let target = Target::existing(log.clone()).locked(self.lock(&log)?);
+        if manifest.exists() {
+            return Err(RecordError::Sealed { manifest });
+        }
+        let Resumed { recording, whole_bytes, torn_bytes } = resume(&log, self.dag.clone())?;
+        if let Some(recording) = &recording {
+            self.check_is_same_run(recording.state())?;
+        }
+        if torn_bytes > 0 {
+            cut(&log, whole_bytes, self.config.durability)?;
+        }
+        let Some(recording) = recording else {
+            return self.begin(target).map(|opened| Opened { torn_bytes, ..opened });
+        };
+        self.heal_graph()?;
+        Ok(Opened { recording, target, salts: Salts::default(), first_line: Vec::new(), torn_bytes })
+    }
+
+    /// What RunCreated said is what the recorder is asked for. The graph was compared when the log was read.
+    fn check_is_same_run(&self, state: &State) -> Result<(), RecordError> {
+        let Some(run) = state.run() else { return Ok(()) };
+        let same = |what, expected: &str, found: &str| match expected == found {
+            true => Ok(()),
+            false => Err(RecordError::OtherRun { what, expected: expected.to_owned(), found: found.to_owned() }),
+        };
+        same("id", self.config.run_id.as_json(), run.id.as_json())?;
+        same("scheduler", self.config.scheduler.as_str(), run.scheduler.as_str())?;
+        let Some(capabilities) = &self.config.capabilities else { return Ok(()) };
+        let mut capabilities = capabilities.clone();
+        capabilities.sort();
+        capabilities.dedup();
+        same("set of capabilities", &listed(&capabilities), &listed(&run.capabilities))
+    }
+
+    /// The graph's files, where a crash or someone else has taken them away.
+    fn heal_graph(&self) -> Result<(), OsError> {
+        let (workflow, dag) = (self.directory.workflow(), self.directory.dag());
+        if fs::read(&dag).is_ok_and(|found| found == self.dag.text().as_bytes()) && workflow.exists() {
+            return Ok(());
+        }
+        self.write_graph()
+    }
+}
+
+fn listed(texts: &[Text<'_>]) -> String {
+    texts.iter().map(Text::to_plain).collect::<Vec<_>>().join(", ")
+}
+
+/// Cuts a torn line off: it was never acknowledged, and in the middle of a log it would be damage.
+fn cut(log: &Path, whole_bytes: u64, durability: Durability) -> Result<(), OsError> {
+    let failed = |syscall, path| move |error: io::Error| OsError::new(&error, syscall, path);
+    let file = OpenOptions::new().write(true).open(log).map_err(failed("open", Some(log)))?;
+    file.set_len(whole_bytes).map_err(failed("ftruncate", None))?;
+    if durability == Durability::Fsync {
+        file.sync_all().map_err(failed("fsync", None))?;
+    }
+    Ok(())
+}

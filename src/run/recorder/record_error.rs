@@ -1,0 +1,88 @@
+//! What a recorder throws.
+
+use std::path::PathBuf;
+
+use crate::jsonl::lock::LockError;
+use crate::jsonl::writer::WriteFailure;
+use crate::os_error::OsError;
+use crate::run::error::RunError;
+use crate::signature::SignatureError;
+
+/// Why something is not recorded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// The event, the workflow or the log that was to be gone on with is not as it must be.
+    #[error("{0}")]
+    Refused(RunError),
+    /// The system refused.
+    #[error("{0}")]
+    System(#[from] OsError),
+    /// Someone else has the log open.
+    #[error("The run's log is being written by {}: '{}'.", if owner.is_empty() { "another recorder" } else { owner }, path.display())]
+    Locked {
+        /// What the other said of itself; empty if that is not known.
+        owner: String,
+        /// The log.
+        path: PathBuf,
+    },
+    /// The directory holds another run than the one that is to be gone on with.
+    #[error("The directory holds a run with another {what}: expected '{expected}', found '{found}'.")]
+    OtherRun {
+        /// What differs.
+        what: &'static str,
+        /// What was asked for.
+        expected: String,
+        /// What was recorded.
+        found: String,
+    },
+    /// The run is sealed: its manifest lists its files as they are.
+    #[error("The run is sealed by '{}': no more is recorded to it.", manifest.display())]
+    Sealed {
+        /// The manifest.
+        manifest: PathBuf,
+    },
+    /// The recorder takes nothing any more.
+    #[error("The recorder is disposed.")]
+    Disposed,
+    /// The log is not written any more.
+    #[error("{}", .0.error)]
+    Write(WriteFailure),
+    /// The key can't sign.
+    #[error("signWith is {0}.")]
+    Key(#[from] SignatureError),
+}
+
+impl RecordError {
+    /// The code by which programs tell errors apart: the system's own where it is the system's error.
+    pub fn code(&self) -> &'static str {
+        match self {
+            RecordError::Refused(error) => error.code.as_str(),
+            RecordError::System(error) => error.code,
+            RecordError::Locked { .. } => "ERUNLOCKED",
+            RecordError::OtherRun { .. } => "RunMismatch",
+            RecordError::Sealed { .. } => "RunSealed",
+            RecordError::Disposed => "RecorderDisposed",
+            RecordError::Write(failure) => failure.error.code(),
+            RecordError::Key(error) => error.code(),
+        }
+    }
+
+    /// A lock that was not had, on the log at `path`.
+    pub(super) fn unlocked(error: LockError, path: PathBuf) -> Self {
+        match error {
+            LockError::Held { owner } => RecordError::Locked { owner, path },
+            LockError::System(error) => RecordError::System(error),
+        }
+    }
+}
+
+/// What the system refuses is its error, whoever passes it on.
+impl From<RunError> for RecordError {
+    fn from(error: RunError) -> Self {
+        match error.system {
+            Some(system) => RecordError::System(*system),
+            None => RecordError::Refused(error),
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Going on with a run where its log ends: the log is read once more, whole, and nothing of it is believed unseen.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::causality::Causality;
+use super::chain::GENESIS;
+use super::dag::Dag;
+use super::error::RunError;
+use super::fold::{Folded, Origin, Rules, Watch, fold};
+use super::model::Event;
+use super::recording::Recording;
+use super::redactions::Redactions;
+use super::state::State;
+use super::state_hash::StateHasher;
+use super::verifier::Verifier;
+
+/// A log that can be gone on with.
+pub struct Resumed {
+    /// The run as recorded. None: the log has no event.
+    pub recording: Option<Recording>,
+    /// How many bytes the log's whole lines have.
+    pub whole_bytes: u64,
+    /// How many bytes stand behind them.
+    pub torn_bytes: u64,
+}
+
+/// Replays the log at `path` of a run of this graph, every hash verified. An error says what is wrong with it.
+pub fn resume(path: &Path, dag: Arc<Dag>) -> Result<Resumed, RunError> {
+    let state = State::new(dag);
+    let mut causality = Causality::new(&state);
+    let mut observer = |state: &State, event: &Event<'_>| causality.observe(state, event);
+    let folded = verified(path, state, &mut observer)?;
+    if let Some(failure) = folded.findings.first_failure() {
+        return Err(failure.error.clone());
+    }
+    let Folded { state, last_hash, offset, torn_bytes, hasher, .. } = folded;
+    let hasher = hasher.unwrap_or_else(|| StateHasher::of(&state));
+    let exists = state.run().is_some();
+    let recording = exists.then(|| Recording::resumed(state, hasher, causality, last_hash));
+    Ok(Resumed { recording, whole_bytes: offset, torn_bytes })
+}
+
+fn verified(path: &Path, state: State, observer: &mut dyn FnMut(&State, &Event<'_>)) -> Result<Folded, RunError> {
+    let origin = Origin { state, previous: GENESIS, offset: 0 };
+    let redactions = Redactions::default();
+    let rules = Rules { until: None, redactions: &redactions, schedule: false, observer: Some(observer) };
+    let verifier = Verifier::new(Some(StateHasher::default()), None, true);
+    let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
+    fold(path, origin, rules, Some(verifier), &mut watch).map_err(|stop| stop.0)
+}

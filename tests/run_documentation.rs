@@ -1,0 +1,56 @@
+//! The documentation of the run format names what there is: each kind, each error code, each counter, each status.
+
+// What can't be read fails the test.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use session_tape::run::error::ErrorCode;
+use session_tape::run::kind::Kind;
+use session_tape::run::state::{CallStatus, Counter, NodeStatus, RunStatus};
+
+fn page() -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/run-format.md")).unwrap()
+}
+
+/// The names that begin the rows of the tables in the section with this title.
+fn names_in_tables<'p>(page: &'p str, title: &str) -> BTreeSet<&'p str> {
+    let (_, section) = page.split_once(title).unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    section.lines().filter_map(|row| row.strip_prefix("| `")?.split('`').next()).collect()
+}
+
+#[test]
+fn every_kind_has_its_payload_and_its_transition() {
+    let (page, kinds) = (page(), Kind::ALL.map(Kind::as_str));
+    assert_eq!(names_in_tables(&page, "\n## 4. Kinds\n"), BTreeSet::from(kinds));
+    let transitions = names_in_tables(&page, "\n## 5. Transitions\n");
+    let (_, section) = page.split_once("\n## 5. Transitions\n").unwrap();
+    for kind in kinds {
+        assert!(transitions.contains(kind) || section.contains(&format!("`, `{kind}` |")), "{kind}");
+    }
+}
+
+#[test]
+fn every_error_code_has_its_row() {
+    let page = page();
+    let rows = names_in_tables(&page, "\n## 13. Reading, verifying, errors\n");
+    for code in ErrorCode::ALL {
+        assert!(rows.contains(code.as_str()), "{code}");
+    }
+}
+
+#[test]
+fn every_name_of_the_state_stands_there() {
+    let page = page();
+    let (_, section) = page.split_once("\n## 9. State and state hash\n").unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let nodes = NodeStatus::ALL.iter().map(|one| one.as_str());
+    let runs = RunStatus::ALL.iter().map(|one| one.as_str());
+    let calls = CallStatus::ALL.iter().map(|one| one.as_str());
+    let counters = Counter::ALL.iter().map(|one| one.as_str());
+    for name in nodes.chain(runs).chain(calls).chain(counters) {
+        assert!(section.contains(name), "{name}");
+    }
+}
