@@ -4,6 +4,9 @@
  * {@link SessionRecordingService} writes a session to an append-only JSONL file, off the JavaScript thread;
  * {@link replaySession} folds such a file back into the history a CLI resumes from.
  *
+ * {@link RunRecorder} records a run, the execution of a workflow, as a hash-chained log; {@link replayRun}, {@link verifyRun} and
+ * {@link readRunEvents} read it.
+ *
  * "Replay rule N" and "recording rule N" below are the numbered rules of the file format's documentation:
  * https://github.com/session-tape/session-tape/blob/main/docs/session-format.md
  *
