@@ -229,7 +229,7 @@ fn check(path: &Path, context: &str) -> Found {
         }
     }
     let mut replay = Replay::open(path, FoldOptions::default()).unwrap();
-    while replay.scan_chunk().unwrap().is_some() {}
+    while replay.scan_on().unwrap().is_some() {}
     replay.settle();
     assert_eq!(replay.items().len(), ids.len(), "{context}: the replay has what is in the file");
     let outcome = replay.outcome(None);
