@@ -4,7 +4,6 @@
 //! a value built through N-API costs more than all that is saved here.
 
 mod delivery;
-mod external;
 mod header;
 mod json;
 mod parts;

@@ -1,11 +1,10 @@
-//! Strings between V8 and Rust, each copied once or not at all.
+//! Strings between V8 and Rust, each copied once.
 
 use std::ptr;
 
 use napi::bindgen_prelude::{FromNapiValue, ToNapiValue, TypeName, ValidateNapiValue};
 use napi::{Status, ValueType, sys};
 
-use super::external::external_latin1;
 use crate::jsonl::payload::Payload;
 
 /// Text for V8, in the encoding that costs V8 least.
@@ -26,45 +25,24 @@ impl TypeName for Text {
     }
 }
 
-/// A shorter text is copied: keeping track of where it is would cost more.
-const LEAST_EXTERNAL_BYTES: usize = 16 << 10;
-
 impl ToNapiValue for Text {
     unsafe fn to_napi_value(env: sys::napi_env, text: Self) -> napi::Result<sys::napi_value> {
-        match text {
-            Text::Latin1(bytes) if bytes.len() >= LEAST_EXTERNAL_BYTES => {
-                // SAFETY: the caller gives a live `env` on its own thread.
-                unsafe { external_latin1(env, bytes).or_else(|bytes| copied_latin1(env, &bytes)) }
-            }
+        let mut value = ptr::null_mut();
+        let status = match &text {
+            // SAFETY: the caller gives a live `env` on its own thread; pointer and length are those of a vector that lives
+            // until the call returns, and V8 copies. (Strings that V8 reads in place were tried: it is slow to collect them, and
+            // the event loop stopped twice as long.)
+            Text::Latin1(bytes) => unsafe {
+                sys::napi_create_string_latin1(env, bytes.as_ptr().cast(), bytes.len() as isize, &mut value)
+            },
             // SAFETY: as above.
-            Text::Latin1(bytes) => unsafe { copied_latin1(env, &bytes) },
-            // SAFETY: as above.
-            Text::Utf16(units) => unsafe { copied_utf16(env, &units) },
-        }
+            Text::Utf16(units) => unsafe {
+                sys::napi_create_string_utf16(env, units.as_ptr(), units.len() as isize, &mut value)
+            },
+        };
+        napi::check_status!(status, "a text of the session could not be made a JavaScript string")?;
+        Ok(value)
     }
-}
-
-/// # Safety
-///
-/// `env` must be alive, and this its own thread.
-unsafe fn copied_latin1(env: sys::napi_env, bytes: &[u8]) -> napi::Result<sys::napi_value> {
-    let mut value = ptr::null_mut();
-    // SAFETY: the caller vouches for `env`; pointer and length are those of a slice, and V8 copies.
-    let status =
-        unsafe { sys::napi_create_string_latin1(env, bytes.as_ptr().cast(), bytes.len() as isize, &mut value) };
-    napi::check_status!(status, "a text of the session could not be made a JavaScript string")?;
-    Ok(value)
-}
-
-/// # Safety
-///
-/// `env` must be alive, and this its own thread.
-unsafe fn copied_utf16(env: sys::napi_env, units: &[u16]) -> napi::Result<sys::napi_value> {
-    let mut value = ptr::null_mut();
-    // SAFETY: as above.
-    let status = unsafe { sys::napi_create_string_utf16(env, units.as_ptr(), units.len() as isize, &mut value) };
-    napi::check_status!(status, "a text of the session could not be made a JavaScript string")?;
-    Ok(value)
 }
 
 /// A JavaScript string that stays where it is until its text is wanted. Good for the call it was passed to.
