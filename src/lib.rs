@@ -1,10 +1,12 @@
 //! The flight recorder of AI command-line tools: sessions are recorded to JSONL files that survive crashes, and
-//! replayed from whatever a crash left of them.
+//! replayed from whatever a crash left of them; runs of workflows to logs that prove themselves.
 //!
 //! # Map
 //!
 //! - [`jsonl`]: the line layer. Finds lines, judges them as `JSON.parse` would, appends them in the background.
 //! - [`session`]: session files. [`session::fold`] holds the central idea: replay is a fold whose effects compose.
+//! - [`run`]: the logs of workflow runs. Events are chained by hashes; state is rebuilt at any of them and verified.
+//! - [`hash`], [`signature`], [`atomic_file`]: what stands under runs and knows nothing of them.
 //! - `node`: the only place that knows of JavaScript. It converts and delegates. Left out without the feature `node`.
 //!
 //! # Invariants
