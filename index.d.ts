@@ -1086,10 +1086,10 @@ export interface RunRecorderConfig {
   directory: string;
   /** Non-empty. In no hash of a state, so that two equal executions have equal hashes. */
   runId: string;
-  /** What is executed. `workflow.json` holds it as it is given, `dag.json` the graph that it compiles to (section 4). */
+  /** What is executed. `workflow.json` holds it as it is given, `dag.json` the graph that it compiles to (section 7). */
   workflow: Workflow;
   /**
-   * How tasks find their workers (section 4). The recorder records assignments and does not make them; {@link verifyRun} checks
+   * How tasks find their workers (section 8). The recorder records assignments and does not make them; {@link verifyRun} checks
    * them against this.
    */
   scheduler: 'round-robin' | 'least-loaded' | 'external';
@@ -1119,16 +1119,16 @@ export interface RunRecorderConfig {
 
 /** An event to append. */
 export interface RunEventInput {
-  /** What it is about (section 3). RunCreated is recorded by the constructor, and only there. */
+  /** What it is about (section 4). RunCreated is recorded by the constructor, and only there. */
   kind: RunEventKind;
   /** The graph node concerned. Left out or `null`: the node of the payload's `task`; without a task, none. */
   node?: string | null | undefined;
   /**
-   * Id of the event that caused this one, `evt_<logical time>`; it must exist. Left out or `null`: the one that section 3 implies for the
+   * Id of the event that caused this one, `evt_<logical time>`; it must exist. Left out or `null`: the one that section 6 implies for the
    * kind, or, where that does not exist, the event before.
    */
   parent?: string | null | undefined;
-  /** The fields that section 3 lists for the kind, and any others: they are recorded as they are. */
+  /** The fields that section 4 lists for the kind, and any others: they are recorded as they are. */
   payload: Record<string, unknown>;
 }
 
