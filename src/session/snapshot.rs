@@ -341,10 +341,12 @@ mod tests {
                 fs::write(path, [START.as_bytes(), b"\n", &more].concat()).unwrap();
             }
             Change::DamageSnapshot(at, byte) => edit(&snapshot, &|content| {
-                let at = at.index(content.len());
-                content[at] ^= (*byte).max(1);
+                if !content.is_empty() {
+                    let at = at.index(content.len());
+                    content[at] ^= (*byte).max(1);
+                }
             }),
-            Change::CutSnapshot(at) => edit(&snapshot, &|content| content.truncate(at.index(content.len()))),
+            Change::CutSnapshot(at) => edit(&snapshot, &|content| content.truncate(at.index(content.len() + 1))),
             Change::Nothing => {}
         }
     }
