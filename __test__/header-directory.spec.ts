@@ -1,40 +1,24 @@
 // readSessionHeaders of a directory: every session file in it by name, with its header or null.
 
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+
 import { join, relative, sep } from 'node:path';
-import { afterAll, describe, expect } from 'vitest';
+import { describe, expect } from 'vitest';
 import { fc, test } from '@fast-check/vitest';
 import { readSessionHeaders } from '../index.js';
 import type { SessionFileHeader } from '../index.js';
 import { START_PAYLOAD, content, file, session, start, writeSession } from './support/session-file.js';
 import { eachCase } from './support/each-case.js';
 import { anyFile } from './support/line-arbitraries.js';
+import { directoryOf, root } from './support/file-directory.js';
 import { childReport, isLinux, unprivileged } from './support/processes';
 import { runs } from './support/session-arbitraries.js';
 import { expectSame } from './support/same-replay.js';
 
 const canMakePipes = isLinux && spawnSync('mkfifo', ['--version']).status === 0;
-
-const root = realpathSync(mkdtempSync(join(tmpdir(), 'session-tape-headers-')));
-chmodSync(root, 0o755);
-afterAll(() => {
-  // What a test took the permissions of must not stay.
-  spawnSync('chmod', ['-R', 'u+rwX', root]);
-  rmSync(root, { recursive: true, force: true });
-});
-let directories = 0;
-
-/** A new directory with these files in it. */
-function directoryOf(files: Record<string, string | Uint8Array> = {}): string {
-  const directory = join(root, String(++directories));
-  mkdirSync(directory, { mode: 0o755 });
-  for (const [name, data] of Object.entries(files)) writeFileSync(join(directory, name), data);
-  return directory;
-}
 
 /** What is found in a directory, by name and in the order found. */
 const found = (directory: string, entries: SessionFileHeader[]) =>

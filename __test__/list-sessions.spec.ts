@@ -1,17 +1,18 @@
 // listSessions and readSessionHeaders: many files at once, and what is not a session never in the way of what is.
 
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+
 import { join, relative } from 'node:path';
-import { afterAll, describe, expect } from 'vitest';
+import { describe, expect } from 'vitest';
 import { fc, test } from '@fast-check/vitest';
 import { listSessions, readSessionHeader, readSessionHeaders, replaySession } from '../index.js';
 import { PROJECT_HASH, START_PAYLOAD, content, envelope, file, session, start, writeSession } from './support/session-file.js';
 import { anyString, filledString, notAFilledString, runs } from './support/session-arbitraries.js';
 import { anyFile } from './support/line-arbitraries.js';
 import { eachCase } from './support/each-case.js';
+import { directoryOf, root } from './support/file-directory.js';
 import { childReport, isLinux, unprivileged } from './support/processes';
 import { expectSame } from './support/same-replay.js';
 
@@ -19,23 +20,6 @@ type Listing = Awaited<ReturnType<typeof listSessions>>;
 
 const MIB = 1024 * 1024;
 const canMakePipes = isLinux && spawnSync('mkfifo', ['--version']).status === 0;
-
-const root = realpathSync(mkdtempSync(join(tmpdir(), 'session-tape-list-')));
-chmodSync(root, 0o755);
-afterAll(() => {
-  // What a test took the permissions of must not stay.
-  spawnSync('chmod', ['-R', 'u+rwX', root]);
-  rmSync(root, { recursive: true, force: true });
-});
-let directories = 0;
-
-/** A new directory with these files in it. */
-function directoryOf(files: Record<string, string | Uint8Array> = {}): string {
-  const directory = join(root, String(++directories));
-  mkdirSync(directory, { mode: 0o755 });
-  for (const [name, data] of Object.entries(files)) writeFileSync(join(directory, name), data);
-  return directory;
-}
 
 const namesOf = (directory: string, { sessions }: Listing): string[] => sessions.map(({ filePath }) => relative(directory, filePath));
 

@@ -71,7 +71,8 @@ impl State {
         by_task.close();
     }
 
-    fn write_coordinator(&self, out: &mut Vec<u8>, run: &Run) {
+    /// A coordinator's keys up to `nodeStates`, which all documents have alike.
+    pub(super) fn open_coordinator<'o>(&self, out: &'o mut Vec<u8>) -> Object<'o> {
         let mut coordinator = Object::open(out);
         let by_id = || self.dag.nodes().iter().zip(&self.nodes);
         let completed = by_id().filter(|(_, node)| node.status == NodeStatus::Completed).map(|(place, _)| &place.id);
@@ -83,6 +84,11 @@ impl State {
             write_node(nodes.text_key(place.id.as_json()), self, node);
         }
         nodes.close();
+        coordinator
+    }
+
+    fn write_coordinator(&self, out: &mut Vec<u8>, run: &Run) {
+        let mut coordinator = self.open_coordinator(out);
         let mut pending = Array::open(coordinator.key("pendingTasks"));
         for task in self.tasks.pending().map(|task| self.tasks.get(task)) {
             let mut pair = Array::open(pending.element());

@@ -2,10 +2,10 @@
 //!
 //! Less than a snapshot holds, and told from the side of those who are asked about: a worker has its tasks.
 
-use super::{NodeStatus, Run, State, TaskStatus};
+use super::{Run, State, TaskStatus};
 use crate::hash::{HexHash, as_text};
 use crate::run::canonical::{Array, Object, write_integer, write_text, write_texts};
-use crate::run::entry::{write_node, write_task_id};
+use crate::run::entry::write_task_id;
 use crate::run::text::Text;
 
 /// The tasks of a worker, as places in the state.
@@ -30,17 +30,7 @@ impl State {
     }
 
     fn write_run_coordinator(&self, out: &mut Vec<u8>, run: &Run) {
-        let mut coordinator = Object::open(out);
-        let by_id = || self.dag.nodes().iter().zip(&self.nodes);
-        let completed = by_id().filter(|(_, node)| node.status == NodeStatus::Completed).map(|(place, _)| &place.id);
-        write_texts(coordinator.key("completedNodes"), completed);
-        coordinator.key("dag").extend_from_slice(self.dag.text().as_bytes());
-        write_integer(coordinator.key("logicalTime"), self.logical_time().unwrap_or_default());
-        let mut nodes = Object::open(coordinator.key("nodeStates"));
-        for (place, node) in by_id() {
-            write_node(nodes.text_key(place.id.as_json()), self, node);
-        }
-        nodes.close();
+        let mut coordinator = self.open_coordinator(out);
         self.write_task_ids(coordinator.key("pendingTasks"), self.tasks.pending());
         let mut object = Object::open(coordinator.key("run"));
         write_text(object.key("id"), run.id.as_json());
