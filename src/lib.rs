@@ -6,6 +6,7 @@
 //! - [`jsonl`]: the line layer. Finds lines, judges them as `JSON.parse` would, appends them in the background.
 //! - [`session`]: session files. [`session::fold`] holds the central idea: replay is a fold whose effects compose.
 //! - [`run`]: the logs of workflow runs. Events are chained by hashes; state is rebuilt at any of them and verified.
+//! - [`bundle`]: a run or a session sealed into something that another machine can check and replay.
 //! - [`hash`], [`signature`], [`atomic_file`]: what stands under runs and knows nothing of them.
 //! - `node`: the only place that knows of JavaScript. It converts and delegates. Left out without the feature `node`.
 //!
@@ -37,6 +38,7 @@ macro_rules! failpoint {
 
 pub mod atomic_file;
 pub mod background;
+pub mod bundle;
 pub mod cached_read;
 pub mod clock;
 pub mod hash;

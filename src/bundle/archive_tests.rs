@@ -1,0 +1,310 @@
+//! Archives that no well-meaning library would write: every byte by hand.
+
+use std::fs;
+use std::io::Write as _;
+
+use super::*;
+use crate::bundle::sample::{codes, exported, imported, names, quietly, small_run, verified};
+use crate::bundle::verify::{VerifyOptions, verify};
+
+/// A header with a name of any bytes, of any kind, whose checksum is right.
+fn header(name: &[u8], kind: u8, size: &[u8]) -> Vec<u8> {
+    let mut block = vec![0; BLOCK_BYTES];
+    block[..name.len().min(100)].copy_from_slice(&name[..name.len().min(100)]);
+    block[100..108].copy_from_slice(b"0000644\0");
+    block[108..116].copy_from_slice(b"0000000\0");
+    block[116..124].copy_from_slice(b"0000000\0");
+    block[124..124 + size.len()].copy_from_slice(size);
+    block[136..148].copy_from_slice(b"00000000000\0");
+    block[156] = kind;
+    block[157..163].copy_from_slice(b"target");
+    block[257..265].copy_from_slice(b"ustar\x0000");
+    seal(&mut block);
+    block
+}
+
+fn seal(block: &mut [u8]) {
+    block[148..156].fill(b' ');
+    let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
+    block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+}
+
+fn octal(size: usize) -> Vec<u8> {
+    format!("{size:011o}\0").into_bytes()
+}
+
+fn entry(name: &[u8], kind: u8, content: &[u8]) -> Vec<u8> {
+    let mut bytes = header(name, kind, &octal(content.len()));
+    bytes.extend_from_slice(content);
+    bytes.resize(bytes.len().next_multiple_of(BLOCK_BYTES), 0);
+    bytes
+}
+
+fn zstd_of(tar: &[u8]) -> Vec<u8> {
+    zstd::encode_all(tar, 3).unwrap()
+}
+
+const END: [u8; 1024] = [0; 1024];
+
+/// A good bundle's tar.
+fn good_tar() -> Vec<u8> {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("x.tar.zst");
+    exported(small_run().directory.root(), &path);
+    zstd::decode_all(fs::File::open(path).unwrap()).unwrap()
+}
+
+/// What is wrong with an archive of these bytes. In any case it is not imported and leaves nothing, inside and outside.
+fn problems(archive: &[u8]) -> Vec<BundleCode> {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("x.tar.zst");
+    fs::write(&path, archive).unwrap();
+    let found = codes(&path);
+    let inner = root.path().join("inner");
+    fs::create_dir(&inner).unwrap();
+    assert_eq!(imported(&path, &inner.join("y")).is_ok(), found.is_empty());
+    if !found.is_empty() {
+        assert_eq!((names(root.path()), names(&inner)), (vec!["inner".to_owned(), "x.tar.zst".to_owned()], vec![]));
+    }
+    found
+}
+
+/// What is wrong with a good bundle in which there is another entry at the beginning, and nothing else.
+fn problems_with(entry: &[u8]) -> Vec<BundleCode> {
+    problems(&zstd_of(&[entry, &good_tar()].concat()))
+}
+
+#[test]
+fn the_control_group_is_good() {
+    assert_eq!(problems(&zstd_of(&good_tar())), []);
+    assert_eq!(problems_with(&entry(b"blobs/", b'5', b"")), [], "a directory says nothing");
+    assert_eq!(problems_with(&entry(b"./", b'5', b"")), []);
+}
+
+#[test]
+fn an_entry_that_leads_elsewhere_is_refused_whatever_the_way() {
+    use BundleCode::*;
+    for (name, code) in [
+        (&b"/tmp/evil"[..], AbsolutePath),
+        (b"../evil", ParentPath),
+        (b"blobs/../../evil", ParentPath),
+        (b"./../evil", ParentPath),
+        (b"..\\evil", ParentPath),
+        (b"C:/evil", DriveLetter),
+        (b"a\\b", BackslashInPath),
+        (b"a\xff", NotUtf8Path),
+        (b"", InvalidPath),
+        (b"././a", InvalidPath),
+        (b"nul.txt", ReservedName),
+        (b"Manifest.json", CaseCollision),
+        (b"manifest.json", DuplicatePath),
+        (b"unlisted", NotInManifest),
+        (b"blobs", DuplicatePath),
+    ] {
+        let found = problems_with(&entry(name, b'0', b"evil"));
+        assert!(found.contains(&code), "{}: {found:?}", name.escape_ascii());
+    }
+    // Old archives have no kind, and a path that ends with a slash is none of a file.
+    assert!(problems_with(&entry(b"unlisted", 0, b"x")).contains(&NotInManifest));
+    assert_eq!(problems_with(&entry(b"/etc/", b'5', b"")), [AbsolutePath]);
+    assert_eq!(problems_with(&entry(b"../", b'5', b"")), [ParentPath]);
+}
+
+#[test]
+fn a_nul_in_a_long_name_ends_it_as_in_any_other_reader() {
+    // What stands behind it is no part of the name, so nothing can hide there.
+    assert!(problems_with(&entry(b"../x\0y", b'0', b"")).contains(&BundleCode::ParentPath));
+    // The prefix of the newer format counts too.
+    let mut block = header(b"evil", b'0', &octal(0));
+    block[345..347].copy_from_slice(b"..");
+    seal(&mut block);
+    assert!(problems_with(&block).contains(&BundleCode::ParentPath));
+}
+
+#[test]
+fn only_files_are_taken() {
+    use BundleCode::*;
+    for (kind, code) in [
+        (b'1', Link),
+        (b'2', Link),
+        (b'3', Device),
+        (b'4', Device),
+        (b'6', Device),
+        (b'7', UnsupportedEntry),
+        (b'L', UnsupportedEntry),
+        (b'K', UnsupportedEntry),
+        (b'x', UnsupportedEntry),
+        (b'g', UnsupportedEntry),
+        (b'S', UnsupportedEntry),
+        (b'V', UnsupportedEntry),
+        (b'Z', UnsupportedEntry),
+    ] {
+        let found = problems_with(&entry(b"thing", kind, b"30 path=/etc/passwd\n"));
+        assert!(found.contains(&code), "{}: {found:?}", kind as char);
+    }
+    let links = [entry(b"blobs", b'2', b""), entry(b"blobs/x", b'0', b"evil")].concat();
+    let found = problems_with(&links);
+    assert!(found.contains(&Link) && found.contains(&NotInManifest), "{found:?}");
+}
+
+#[test]
+fn damaged_tar_is_told() {
+    use BundleCode::*;
+    let good = good_tar();
+    let with = |at: usize, byte: u8| {
+        let mut tar = good.clone();
+        tar[at] = byte;
+        problems(&zstd_of(&tar))
+    };
+    assert_eq!(with(0, b'x'), [ArchiveCorrupt], "a name without its checksum");
+    assert_eq!(with(150, b'9'), [ArchiveCorrupt], "a checksum that is none");
+    let size = |size: &[u8]| problems(&zstd_of(&[&header(b"x", b'0', size), &good[..]].concat()));
+    assert_eq!(size(b"notanumber\0"), [ArchiveCorrupt]);
+    assert!(size(b"77777777777\0").contains(&Truncated));
+    // A size of 2^63 and more, in base 256.
+    assert!(size(b"\x80\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff").contains(&Truncated));
+    assert!(!size(b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff").is_empty());
+    assert_eq!(problems_with(&entry(b"a/", b'5', b"content")), [ArchiveCorrupt]);
+    let mut padded = entry(b"metadata.json", b'0', b"{}");
+    padded[1023] = 1;
+    assert!(problems_with(&padded).contains(&ArchiveCorrupt), "there is something between the files");
+}
+
+#[test]
+fn an_archive_ends_where_it_ends() {
+    use BundleCode::*;
+    let good = good_tar();
+    let ended = good.len() - END.len();
+    assert_eq!(problems(&zstd_of(&good[..ended])), [Truncated], "no end");
+    assert_eq!(problems(&zstd_of(&good[..ended + 512])), [Truncated], "half an end");
+    for cut in [ended - 1, ended - 513, 1000, 511, 1] {
+        assert!(problems(&zstd_of(&good[..cut])).contains(&Truncated), "{cut}");
+    }
+    let more = |bytes: &[u8]| problems(&zstd_of(&[&good, bytes].concat()));
+    assert_eq!(more(b"x"), [TrailingBytes]);
+    assert_eq!(more(&entry(b"late", b'0', b"x")), [TrailingBytes]);
+    assert_eq!(more(&vec![0; good.len().next_multiple_of(10_240) - good.len()]), [], "as tar fills up its last record");
+    assert_eq!(more(&vec![0; 20_480]), [TrailingBytes]);
+    let archive = zstd_of(&good);
+    let behind = |bytes: &[u8]| problems(&[&archive, bytes].concat());
+    assert_eq!(behind(b"\0"), [TrailingBytes]);
+    assert_eq!(behind(&archive), [TrailingBytes], "a second frame");
+    assert_eq!(behind(&[0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0]), [TrailingBytes], "a frame that decoders skip");
+    for cut in [archive.len() - 1, archive.len() / 2, 20, 5] {
+        assert!(problems(&archive[..cut]).contains(&Truncated), "{cut}");
+    }
+    assert_eq!(problems(&archive[..3]), [NotABundle]);
+}
+
+#[test]
+fn a_frame_that_is_none_or_asks_for_too_much_is_refused_at_once() {
+    use BundleCode::*;
+    assert_eq!(problems(b""), [NotABundle]);
+    assert_eq!(problems(&[0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4]), [NotABundle]);
+    let frame = |head: &[u8]| problems(&[&MAGIC, head, &[0; 20]].concat());
+    // 2 GiB; and just over 8 MiB.
+    assert_eq!(frame(&[0x00, 21 << 3]), [WindowTooLarge]);
+    assert_eq!(frame(&[0x00, 13 << 3 | 1]), [WindowTooLarge]);
+    // A single segment of 2^60 bytes.
+    assert_eq!(frame(&[0xe0, 0, 0, 0, 0, 0, 0, 0, 0x10]), [WindowTooLarge]);
+    assert_eq!(frame(&[0x01, 0x58, 7]), [ArchiveCorrupt], "a dictionary");
+    assert_eq!(frame(&[0x10, 0x58]), [ArchiveCorrupt], "a bit without a meaning");
+    assert_eq!(frame(&[0x08, 0x58]), [ArchiveCorrupt]);
+    assert_eq!(problems(&MAGIC), [Truncated]);
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.window_log(27).unwrap();
+    encoder.write_all(&good_tar()).unwrap();
+    assert_eq!(problems(&encoder.finish().unwrap()), [WindowTooLarge]);
+}
+
+#[test]
+fn any_changed_byte_of_an_archive_is_found() {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("x.tar.zst");
+    exported(small_run().directory.root(), &path);
+    let archive = fs::read(&path).unwrap();
+    let (tar, mut harmless) = (zstd::decode_all(&archive[..]).unwrap(), 0);
+    let some = (0..archive.len()).step_by(archive.len() / 60);
+    for at in some.chain(0..12).chain(archive.len() - 8..archive.len()) {
+        let mut damaged = archive.clone();
+        damaged[at] ^= 1 << (at % 8);
+        fs::write(&path, &damaged).unwrap();
+        // A few bits of zstd mean nothing to any decoder.
+        let same = zstd::decode_all(&damaged[..]).is_ok_and(|found| found == tar);
+        let passed = verified(&path).is_ok();
+        assert!(same || !passed, "byte {at}");
+        harmless += usize::from(passed);
+    }
+    assert!(harmless < 10);
+}
+
+#[test]
+fn a_bomb_does_not_go_off() {
+    // 2 GiB of zeros in some 64 KiB.
+    let mut encoder = zstd::Encoder::new(Vec::new(), 3).unwrap();
+    encoder.write_all(&header(b"blobs/aa/x", b'0', &octal(2 << 30))).unwrap();
+    let zeros = vec![0; 1 << 20];
+    for _ in 0..2048 {
+        encoder.write_all(&zeros).unwrap();
+    }
+    encoder.write_all(&END).unwrap();
+    let bomb = encoder.finish().unwrap();
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("x.tar.zst");
+    fs::write(&path, &bomb).unwrap();
+    let report = verified(&path);
+    assert!(report.problems.iter().any(|problem| problem.code == BundleCode::ExpansionTooLarge));
+    assert!(bomb.len() * 200 + (1 << 20) < 1 << 29, "most of it was never looked at");
+}
+
+#[test]
+fn each_limit_has_its_code() {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("x.tar.zst");
+    exported(small_run().directory.root(), &path);
+    let codes = |limits| {
+        let options = VerifyOptions { limits, ..VerifyOptions::default() };
+        let report = quietly(|watch| verify(&path, &options, watch)).unwrap();
+        report.problems.iter().map(|problem| problem.code).collect::<Vec<_>>()
+    };
+    let limits = Limits::default();
+    assert_eq!(codes(limits), []);
+    assert!(codes(Limits { line_bytes: 100, ..limits }).contains(&BundleCode::LineTooLong));
+    assert!(codes(Limits { blob_bytes: 3, ..limits }).contains(&BundleCode::BlobTooLarge));
+    assert!(codes(Limits { files: 3, ..limits }).contains(&BundleCode::TooManyFiles));
+    let big = Limits { total_bytes: 1 << 10, files: 10, ..limits };
+    assert!(codes(big).iter().any(|code| [BundleCode::TotalTooLarge, BundleCode::TooManyFiles].contains(code)));
+    // Directories cost memory too.
+    let tar: Vec<u8> = (0..100).flat_map(|n| entry(format!("d{n}/").as_bytes(), b'5', b"")).collect();
+    fs::write(&path, zstd_of(&[&tar[..], &END].concat())).unwrap();
+    assert!(codes(Limits { files: 10, ..limits }).contains(&BundleCode::TooManyFiles));
+}
+
+#[test]
+fn the_total_is_a_limit_of_what_is_read() {
+    let tar = [entry(b"blobs/aa/x", b'0', &vec![7; 3 << 20]), END.to_vec()].concat();
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("x.tar.zst");
+    fs::write(&path, zstd_of(&tar)).unwrap();
+    let limits = Limits { total_bytes: 1 << 20, files: 10, expansion: 1 << 40, ..Limits::default() };
+    let options = VerifyOptions { limits, ..VerifyOptions::default() };
+    let report = quietly(|watch| verify(&path, &options, watch)).unwrap();
+    assert!(report.problems.iter().any(|problem| problem.code == BundleCode::TotalTooLarge));
+}
+
+#[test]
+fn a_writer_keeps_to_what_was_announced() {
+    let writer = || ArchiveWriter::new(Vec::new(), 3, tar_bytes([5])).unwrap();
+    let mut more = writer();
+    more.begin("a", 5).unwrap();
+    assert!(more.write(b"123456").is_err());
+    let mut less = writer();
+    less.begin("a", 5).unwrap();
+    less.write(b"1234").unwrap();
+    assert!(less.end().is_err());
+    let mut exact = writer();
+    exact.begin("a", 5).unwrap();
+    exact.write(b"12345").unwrap();
+    exact.end().unwrap();
+    assert_eq!(zstd::decode_all(&exact.finish().unwrap()[..]).unwrap().len() as u64, tar_bytes([5]));
+}

@@ -1,0 +1,203 @@
+//! Bundles as a directory. Every file below it is one of the bundle; links and devices are never followed or opened.
+
+use std::cell::Cell;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use super::container::{Container, Visitor};
+use super::error::{BundleCode, BundleError};
+use super::limits::Limits;
+use super::path::{BundlePath, Names};
+
+/// Opens a file for reading, but no link, and waits for no pipe.
+pub fn open_file(path: &Path) -> Result<(File, u64), BundleError> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    let file = options.open(path).map_err(|error| BundleError::system(&error, "open", Some(path)))?;
+    let metadata = file.metadata().map_err(|error| BundleError::system(&error, "fstat", None))?;
+    if !metadata.is_file() {
+        return Err(BundleError::new(BundleCode::Device, format!("{} is not a file", path.display())));
+    }
+    Ok((file, metadata.len()))
+}
+
+/// Reads the files of a directory.
+pub struct DirectoryReader {
+    root: PathBuf,
+    files: Vec<(BundlePath, u64)>,
+    problems: Vec<BundleError>,
+    total: u64,
+    position: Rc<Cell<u64>>,
+}
+
+impl DirectoryReader {
+    /// Lists the directory `root`, without reading a file.
+    pub fn open(root: &Path, limits: &Limits) -> Result<Self, BundleError> {
+        let mut listing =
+            Listing { max_entries: limits.files.saturating_mul(2).saturating_add(16), ..Listing::default() };
+        listing.walk(root)?;
+        let Listing { mut files, mut problems, .. } = listing;
+        files.sort();
+        let mut names = Names::default();
+        files.retain(|(path, _)| names.add(path).map_err(|error| problems.push(error)).is_ok());
+        let total = files.iter().fold(0u64, |sum, (_, size)| sum.saturating_add(*size));
+        if total > limits.total_bytes {
+            let message = "The directory holds more bytes than the limit for all files together";
+            return Err(BundleError::new(BundleCode::TotalTooLarge, message));
+        }
+        Ok(DirectoryReader { root: root.to_path_buf(), files, problems, total, position: Rc::default() })
+    }
+}
+
+#[derive(Default)]
+struct Listing {
+    files: Vec<(BundlePath, u64)>,
+    problems: Vec<BundleError>,
+    entries: u64,
+    max_entries: u64,
+}
+
+impl Listing {
+    /// One directory after the other: how deep they lie costs no stack.
+    fn walk(&mut self, root: &Path) -> Result<(), BundleError> {
+        let mut waiting = vec![(root.to_path_buf(), String::new())];
+        while let Some((directory, prefix)) = waiting.pop() {
+            let failed = |error: &io::Error| BundleError::system(error, "scandir", Some(&directory));
+            for entry in fs::read_dir(&directory).map_err(|error| failed(&error))? {
+                let entry = entry.map_err(|error| failed(&error))?;
+                self.entries += 1;
+                if self.entries > self.max_entries {
+                    let message = format!("The directory has more than {} entries", self.max_entries);
+                    return Err(BundleError::new(BundleCode::TooManyFiles, message));
+                }
+                if let Some(directory) = self.add(&entry, &prefix)? {
+                    waiting.push(directory);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what an entry is; a directory is returned, to be walked.
+    fn add(&mut self, entry: &fs::DirEntry, prefix: &str) -> Result<Option<(PathBuf, String)>, BundleError> {
+        let name = [prefix.as_bytes(), entry.file_name().as_encoded_bytes()].concat();
+        let path = match BundlePath::parse(&name) {
+            Ok(path) => path,
+            Err(error) => {
+                self.problems.push(error);
+                return Ok(None);
+            }
+        };
+        let disk = entry.path();
+        let kind = entry.file_type().map_err(|error| BundleError::system(&error, "lstat", Some(&disk)))?;
+        let mut refuse = |code, why| self.problems.push(BundleError::about(code, path.as_str(), why));
+        if kind.is_dir() {
+            return Ok(Some((disk, format!("{path}/"))));
+        } else if kind.is_symlink() {
+            refuse(BundleCode::Link, "a link, which could lead anywhere; a bundle holds only files");
+        } else if !kind.is_file() {
+            refuse(BundleCode::Device, "a device or a pipe; a bundle holds only files");
+        } else {
+            let metadata = entry.metadata().map_err(|error| BundleError::system(&error, "lstat", Some(&disk)))?;
+            self.files.push((path, metadata.len()));
+        }
+        Ok(None)
+    }
+}
+
+impl Container for DirectoryReader {
+    fn visit(&mut self, visitor: &mut dyn Visitor) -> Result<(), BundleError> {
+        for problem in self.problems.drain(..) {
+            visitor.problem(problem)?;
+        }
+        for (path, _) in &self.files {
+            match open_file(&path.below(&self.root)) {
+                // As large as it is now; one that grows while it is read is read no further.
+                Ok((file, size)) => {
+                    let mut content = Counted { input: file.take(size), position: &self.position };
+                    visitor.file(path, size, &mut content)?;
+                }
+                Err(error) if error.code == BundleCode::Device => visitor.problem(error.of_file(path.as_str()))?,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn total(&self) -> u64 {
+        self.total
+    }
+
+    fn position(&self) -> Rc<Cell<u64>> {
+        self.position.clone()
+    }
+}
+
+struct Counted<'c, R> {
+    input: R,
+    position: &'c Cell<u64>,
+}
+
+impl<R: Read> Read for Counted<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.input.read(buffer)?;
+        self.position.set(self.position.get() + count as u64);
+        Ok(count)
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Seen(Vec<String>, Vec<BundleCode>);
+
+    impl Visitor for Seen {
+        fn file(&mut self, path: &BundlePath, size: u64, content: &mut dyn Read) -> Result<(), BundleError> {
+            let mut text = String::new();
+            content.read_to_string(&mut text).map_err(crate::bundle::container::read_failed)?;
+            assert_eq!(text.len() as u64, size);
+            self.0.push(format!("{path}={text}"));
+            Ok(())
+        }
+
+        fn problem(&mut self, problem: BundleError) -> Result<(), BundleError> {
+            self.1.push(problem.code);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn files_come_in_order_and_nothing_else_is_opened() {
+        let root = tempfile::tempdir().unwrap();
+        let path = |name: &str| root.path().join(name);
+        fs::create_dir_all(path("b/c")).unwrap();
+        for name in ["b/c/d", "a", "b.x"] {
+            fs::write(path(name), name).unwrap();
+        }
+        std::os::unix::fs::symlink("/etc/passwd", path("link")).unwrap();
+        std::os::unix::fs::symlink("/etc", path("b/linked")).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
+        let mut seen = Seen::default();
+        DirectoryReader::open(root.path(), &Limits::default()).unwrap().visit(&mut seen).unwrap();
+        assert_eq!(seen.0, ["a=a", "b.x=b.x", "b/c/d=b/c/d"]);
+        seen.1.sort();
+        assert_eq!(seen.1, [BundleCode::Link, BundleCode::Link, BundleCode::Device]);
+    }
+
+    #[test]
+    fn a_directory_without_end_is_given_up() {
+        let root = tempfile::tempdir().unwrap();
+        for n in 0..40 {
+            fs::write(root.path().join(n.to_string()), "").unwrap();
+        }
+        let limits = Limits { files: 10, ..Limits::default() };
+        let error = DirectoryReader::open(root.path(), &limits).err().unwrap();
+        assert_eq!(error.code, BundleCode::TooManyFiles);
+    }
+}

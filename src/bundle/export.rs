@@ -1,0 +1,210 @@
+//! Export: a run or a session becomes a bundle, whole or not at all.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use twox_hash::XxHash3_128;
+
+use super::archive::tar_bytes;
+use super::checksums;
+use super::container::{read_failed, read_up_to};
+use super::error::{BundleCode, BundleError};
+use super::limits::Limits;
+use super::manifest::{BundleKind, Manifest};
+use super::path::{BundlePath, CHECKSUMS, MANIFEST, METADATA, REDACTIONS, SIGNATURE};
+use super::signed;
+use super::sink::Sink;
+use super::source::{From, Item, Origin, Survey, changed, survey};
+use super::watch::{Progress, Watch};
+use crate::hash::{HexHash, as_text};
+use crate::signature::SigningKey;
+
+/// zstd's level where the caller names none. Of a run's log most is hashes, of which a higher level makes nothing smaller but the
+/// throughput; of a session it takes a twentieth off.
+pub const DEFAULT_LEVEL: i32 = 1;
+
+/// How much is written at a time.
+const BLOCK_BYTES: usize = 256 << 10;
+
+/// How a source is exported.
+#[derive(Default)]
+pub struct ExportOptions {
+    /// Where the bundle begins.
+    pub from: From,
+    /// Who signs the manifest. None: nobody.
+    pub key: Option<SigningKey>,
+    /// zstd's level for an archive, 1 to 22. None: [`DEFAULT_LEVEL`].
+    pub level: Option<i32>,
+    /// What no bundle may exceed: a source that does is not exported, for nobody would take the bundle.
+    pub limits: Limits,
+}
+
+impl fmt::Debug for ExportOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let signs = self.key.is_some();
+        f.debug_struct("ExportOptions")
+            .field("from", &self.from)
+            .field("signs", &signs)
+            .field("level", &self.level)
+            .finish()
+    }
+}
+
+/// What a bundle is, in short.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BundleInfo {
+    /// The hash of the manifest without its id.
+    pub bundle_id: HexHash,
+    /// What it is of.
+    pub kind: BundleKind,
+    /// Where it is.
+    pub path: PathBuf,
+    /// How many files the manifest lists.
+    pub files: u64,
+    /// How many bytes these have together, before any compression.
+    pub bytes: u64,
+    /// How many lines the log has.
+    pub events: u64,
+    /// How many events, blobs and lines were redacted.
+    pub redactions: u64,
+    /// Whether it begins with a snapshot.
+    pub partial: bool,
+}
+
+impl BundleInfo {
+    /// Of the bundle at `path`.
+    pub fn new(path: &Path, manifest: &Manifest, redactions: u64) -> Self {
+        BundleInfo {
+            bundle_id: manifest.bundle_id(),
+            kind: manifest.kind,
+            path: path.to_path_buf(),
+            files: manifest.files.len() as u64,
+            bytes: manifest.bytes(),
+            events: manifest.log.count,
+            redactions,
+            partial: manifest.partial.is_some(),
+        }
+    }
+}
+
+impl fmt::Display for BundleInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} ({} files)", self.kind.as_str(), as_text(&self.bundle_id), self.files)
+    }
+}
+
+/// Exports `source` to `destination`: an archive if that ends in `.tar.zst`, else a directory.
+///
+/// The bundle is a function of the source, the options and this release. On an error or a cancellation there is nothing at the
+/// destination that was not there before, nor beside it.
+pub fn export(
+    source: &Path,
+    destination: &Path,
+    options: &ExportOptions,
+    watch: &mut Watch<'_>,
+) -> Result<BundleInfo, BundleError> {
+    let level = options.level.unwrap_or(DEFAULT_LEVEL);
+    if !(1..=22).contains(&level) {
+        let message = format!("The level of compression must be from 1 to 22, and is {level}");
+        return Err(BundleError::new(BundleCode::InvalidOption, message));
+    }
+    // Before anything is read: that it can't be written is told at once.
+    drop(Sink::new(destination, level, 0)?);
+    let survey = survey(source, &options.from, &options.limits, watch)?;
+    let sealed = Sealed::of(survey, options.key.as_ref())?;
+    sealed.check(&options.limits)?;
+    let total: u64 = sealed.items.values().map(|item| item.listed.size).sum();
+    let mut sink = Sink::new(destination, level, tar_bytes(sealed.items.values().map(|item| item.listed.size)))?;
+    let mut writer = Writer { done: Progress { total, ..Progress::default() }, block: vec![0; BLOCK_BYTES] };
+    for (path, item) in &sealed.items {
+        sink.begin(path, item.listed.size)?;
+        writer.write(item, &mut sink, watch)?;
+        sink.end()?;
+    }
+    watch.check()?;
+    sink.seal()?;
+    (watch.progress)(Progress { bytes: total, total, files: sealed.items.len() as u64 });
+    Ok(BundleInfo::new(destination, &sealed.manifest, sealed.redactions))
+}
+
+/// A bundle that is to be written.
+struct Sealed {
+    items: BTreeMap<BundlePath, Item>,
+    manifest: Manifest,
+    redactions: u64,
+}
+
+impl Sealed {
+    /// Adds the files that only a bundle has.
+    fn of(survey: Survey, key: Option<&SigningKey>) -> Result<Self, BundleError> {
+        let Survey { kind, mut items, log, partial, metadata, redactions } = survey;
+        let add = |items: &mut BTreeMap<_, _>, path: &str, bytes: Vec<u8>| -> Result<(), BundleError> {
+            items.insert(BundlePath::parse(path.as_bytes())?, Item::of_bytes(bytes));
+            Ok(())
+        };
+        add(&mut items, METADATA, metadata.print())?;
+        if redactions.count() > 0 {
+            add(&mut items, REDACTIONS, redactions.print())?;
+        }
+        let files = items.iter().map(|(path, item)| (path.as_str().to_owned(), item.listed)).collect();
+        let manifest = Manifest { kind, files, log, partial };
+        let document = manifest.print();
+        add(&mut items, CHECKSUMS, checksums::print(&manifest, &document))?;
+        if let Some(key) = key {
+            add(&mut items, SIGNATURE, signed::sign(key, &document))?;
+        }
+        add(&mut items, MANIFEST, document)?;
+        Ok(Sealed { items, manifest, redactions: redactions.count() })
+    }
+
+    fn check(&self, limits: &Limits) -> Result<(), BundleError> {
+        if self.items.len() as u64 > limits.files {
+            let message = format!("The bundle would have {} files, more than {}", self.items.len(), limits.files);
+            return Err(BundleError::new(BundleCode::TooManyFiles, message));
+        }
+        if self.manifest.bytes() > limits.total_bytes {
+            let message =
+                format!("The bundle would hold {} bytes, more than {}", self.manifest.bytes(), limits.total_bytes);
+            return Err(BundleError::new(BundleCode::TotalTooLarge, message));
+        }
+        Ok(())
+    }
+}
+
+struct Writer {
+    done: Progress,
+    block: Vec<u8>,
+}
+
+impl Writer {
+    /// Writes a file, whose bytes must still be those that were hashed. Who changes a source so that its fingerprint stays the same
+    /// makes a bundle that does not verify, and nothing else.
+    fn write(&mut self, item: &Item, sink: &mut Sink, watch: &mut Watch<'_>) -> Result<(), BundleError> {
+        let mut input = item.open()?;
+        let mut left = item.listed.size;
+        let mut fingerprint = XxHash3_128::new();
+        while left > 0 {
+            let wanted = self.block.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            let count = read_up_to(&mut *input, &mut self.block[..wanted]).map_err(read_failed)?;
+            if count == 0 {
+                break;
+            }
+            left -= count as u64;
+            fingerprint.write(&self.block[..count]);
+            sink.write(&self.block[..count])?;
+            self.done.bytes += count as u64;
+            let bytes = self.done.total / 2 + self.done.bytes / 2;
+            watch.tell(Progress { bytes, ..self.done })?;
+        }
+        self.done.files += 1;
+        match &item.origin {
+            Origin::File(disk, _, known) if left > 0 || fingerprint.finish_128() != *known => Err(changed(disk)),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "export_tests.rs"]
+mod tests;

@@ -1,0 +1,368 @@
+//! The manifest: every file with size and hash, and where the log ends. Canonical JSON, parsed and printed side by side.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::error::{BundleCode, BundleError};
+use super::path::{BundlePath, CHECKSUMS, MANIFEST, Names, SIGNATURE};
+use crate::hash::{Hash, HexHash, as_text, from_hex, is_hex_hash, sha256_hex, to_hex};
+use crate::run::canonical::{Object, write_integer, write_string, write_text};
+use crate::run::text::Text;
+
+/// The version of the format that this release writes and reads.
+pub const VERSION: u64 = 1;
+
+/// What is signed, as DSSE's encoding names it.
+pub const PAYLOAD_TYPE: &str = "application/vnd.cath.bundle-manifest+json";
+
+/// What a bundle is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BundleKind {
+    /// A run directory.
+    Run,
+    /// A session file.
+    Session,
+}
+
+impl BundleKind {
+    /// The name in manifest and metadata.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            BundleKind::Run => "run",
+            BundleKind::Session => "session",
+        }
+    }
+
+    /// The kind of this name. None if there is none.
+    pub fn parse(name: &str) -> Option<Self> {
+        [BundleKind::Run, BundleKind::Session].into_iter().find(|kind| kind.as_str() == name)
+    }
+
+    /// The path of the log in the bundle.
+    pub fn log(self) -> &'static str {
+        match self {
+            BundleKind::Run => super::path::EVENT_LOG,
+            BundleKind::Session => super::path::SESSION_LOG,
+        }
+    }
+}
+
+/// A file as the manifest lists it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListedFile {
+    /// The hash of its bytes.
+    pub sha256: Hash,
+    /// How many bytes there are.
+    pub size: u64,
+}
+
+/// Where the log begins and ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogExtent {
+    /// How many lines there are.
+    pub count: u64,
+    /// Logical time of a run's first event. None for sessions and where there is no event.
+    pub first_time: Option<u64>,
+    /// Logical time of a run's last event. None as well.
+    pub last_time: Option<u64>,
+    /// The `hash` of a run's last event, or of the snapshot's if none comes after that. None for sessions, whose lines have none: a
+    /// session is pinned by the hash of its file.
+    pub head: Option<HexHash>,
+}
+
+/// Where a bundle begins that holds only what comes after a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partial {
+    /// The snapshot's id.
+    pub snapshot: String,
+    /// The event after which it was taken.
+    pub logical_time: u64,
+}
+
+/// What a manifest says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    /// What the bundle is of.
+    pub kind: BundleKind,
+    /// Every file of the bundle but the manifest, its checksums and its signature.
+    pub files: BTreeMap<String, ListedFile>,
+    /// The log.
+    pub log: LogExtent,
+    /// None if the bundle holds the log from its beginning.
+    pub partial: Option<Partial>,
+}
+
+impl Manifest {
+    /// The hash of the manifest without the field that holds it.
+    pub fn bundle_id(&self) -> HexHash {
+        sha256_hex([&self.print_with(None)])
+    }
+
+    /// The document.
+    pub fn print(&self) -> Vec<u8> {
+        self.print_with(Some(&self.bundle_id()))
+    }
+
+    fn print_with(&self, id: Option<&HexHash>) -> Vec<u8> {
+        let mut out = Vec::with_capacity(256 + self.files.len() * 180);
+        let mut object = Object::open(&mut out);
+        if let Some(id) = id {
+            write_text(object.key("bundleId"), as_text(id));
+        }
+        print_files(object.key("files"), &self.files);
+        write_text(object.key("kind"), self.kind.as_str());
+        print_log(object.key("log"), &self.log);
+        if let Some(partial) = &self.partial {
+            let mut inner = Object::open(object.key("partial"));
+            write_integer(inner.key("logicalTime"), partial.logical_time);
+            write_string(inner.key("snapshot"), &partial.snapshot);
+            inner.close();
+        }
+        write_integer(object.key("v"), VERSION);
+        object.close();
+        out
+    }
+
+    /// Reads a document of the one form that [`print`](Self::print) gives. Its id is not looked at: see [`problems`](Self::problems).
+    pub fn parse(document: &[u8]) -> Result<(Self, HexHash), BundleError> {
+        let text = std::str::from_utf8(document).map_err(|_| invalid("it is not UTF-8"))?;
+        let version: Version = serde_json::from_str(text).map_err(|error| invalid(&error.to_string()))?;
+        if version.v != VERSION {
+            let message =
+                format!("it is of version {}, and this release reads version {VERSION}; a newer one may", version.v);
+            return Err(BundleError::about(BundleCode::UnsupportedVersion, MANIFEST, message));
+        }
+        let read: Document = serde_json::from_str(text).map_err(|error| invalid(&error.to_string()))?;
+        let id = hex(&read.bundle_id)?;
+        let manifest = read.manifest()?;
+        if manifest.print_with(Some(&id)) != document {
+            return Err(invalid("it is not canonical JSON, or has other fields than a manifest"));
+        }
+        Ok((manifest, id))
+    }
+
+    /// What is wrong with a manifest of the right form: its id, and the paths in it.
+    pub fn problems(&self, id: &HexHash) -> Vec<BundleError> {
+        let mut problems = Vec::new();
+        let expected = self.bundle_id();
+        if expected != *id {
+            let message = format!("its bundleId is {}, but its content has the id {}", as_text(id), as_text(&expected));
+            problems.push(BundleError::about(BundleCode::BundleIdMismatch, MANIFEST, message));
+        }
+        let mut names = Names::default();
+        for path in self.files.keys() {
+            if [MANIFEST, CHECKSUMS, SIGNATURE].contains(&path.as_str()) {
+                problems.push(invalid(&format!("it lists {path}, which is made of it")));
+            }
+            if let Err(error) = BundlePath::parse(path.as_bytes()).and_then(|path| names.add(&path)) {
+                problems.push(error);
+            }
+        }
+        if self.partial.is_some() && self.kind == BundleKind::Session {
+            problems.push(invalid("a session can't begin with a snapshot"));
+        }
+        problems
+    }
+
+    /// How many bytes the listed files have together.
+    pub fn bytes(&self) -> u64 {
+        self.files.values().fold(0, |sum, file| sum.saturating_add(file.size))
+    }
+}
+
+fn print_files(out: &mut Vec<u8>, files: &BTreeMap<String, ListedFile>) {
+    let mut object = Object::open(out);
+    for (path, file) in files {
+        let mut inner = Object::open(object.text_key(Text::from_plain(path).as_json()));
+        write_text(inner.key("sha256"), as_text(&to_hex(&file.sha256)));
+        write_integer(inner.key("size"), file.size);
+        inner.close();
+    }
+    object.close();
+}
+
+fn print_log(out: &mut Vec<u8>, log: &LogExtent) {
+    let mut object = Object::open(out);
+    write_integer(object.key("count"), log.count);
+    write_optional(object.key("firstTime"), log.first_time);
+    match &log.head {
+        Some(head) => write_text(object.key("head"), as_text(head)),
+        None => object.key("head").extend_from_slice(b"null"),
+    }
+    write_optional(object.key("lastTime"), log.last_time);
+    object.close();
+}
+
+fn write_optional(out: &mut Vec<u8>, value: Option<u64>) {
+    match value {
+        Some(value) => write_integer(out, value),
+        None => out.extend_from_slice(b"null"),
+    }
+}
+
+#[derive(Deserialize)]
+struct Version {
+    v: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Document {
+    bundle_id: String,
+    files: BTreeMap<String, FileDocument>,
+    kind: String,
+    log: LogDocument,
+    partial: Option<PartialDocument>,
+}
+
+#[derive(Deserialize)]
+struct FileDocument {
+    sha256: String,
+    size: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct LogDocument {
+    count: u64,
+    first_time: Option<u64>,
+    head: Option<String>,
+    last_time: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PartialDocument {
+    logical_time: u64,
+    snapshot: String,
+}
+
+impl Document {
+    fn manifest(self) -> Result<Manifest, BundleError> {
+        let kind = BundleKind::parse(&self.kind).ok_or_else(|| invalid("its kind is neither 'run' nor 'session'"))?;
+        let listed = |(path, file): (String, FileDocument)| {
+            let sha256 = from_hex(file.sha256.as_bytes()).ok_or_else(|| invalid("a hash in it is none"))?;
+            Ok((path, ListedFile { sha256, size: file.size }))
+        };
+        let files = self.files.into_iter().map(listed).collect::<Result<_, BundleError>>()?;
+        let LogDocument { count, first_time, head, last_time } = self.log;
+        let head = head.map(|head| hex(&head)).transpose()?;
+        let partial =
+            self.partial.map(|partial| Partial { snapshot: partial.snapshot, logical_time: partial.logical_time });
+        Ok(Manifest { kind, files, log: LogExtent { count, first_time, last_time, head }, partial })
+    }
+}
+
+fn hex(text: &str) -> Result<HexHash, BundleError> {
+    let digits = text.as_bytes().first_chunk().filter(|_| is_hex_hash(text));
+    digits.copied().ok_or_else(|| invalid("a hash in it is none"))
+}
+
+fn invalid(why: &str) -> BundleError {
+    BundleError::about(BundleCode::ManifestInvalid, MANIFEST, format!("not the manifest of a bundle: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::HEX_BYTES;
+    use proptest::prelude::*;
+
+    fn manifest() -> Manifest {
+        let files =
+            [("a/b", 7), ("c", 0)].map(|(path, size)| (path.to_owned(), ListedFile { sha256: [0xab; 32], size }));
+        Manifest {
+            kind: BundleKind::Run,
+            files: files.into(),
+            log: LogExtent { count: 3, first_time: Some(8), last_time: Some(10), head: Some([b'1'; HEX_BYTES]) },
+            partial: Some(Partial { snapshot: "snap_7".into(), logical_time: 7 }),
+        }
+    }
+
+    #[test]
+    fn the_id_can_be_recomputed_with_sha256sum() {
+        let (ab, one) = ("ab".repeat(32), "1".repeat(64));
+        let without = format!(
+            r#"{{"files":{{"a/b":{{"sha256":"{ab}","size":7}},"c":{{"sha256":"{ab}","size":0}}}},"kind":"run","log":{{"count":3,"firstTime":8,"head":"{one}","lastTime":10}},"partial":{{"logicalTime":7,"snapshot":"snap_7"}},"v":1}}"#
+        );
+        let id = sha256_hex([without.as_bytes()]);
+        let document = without.replacen('{', &format!(r#"{{"bundleId":"{}","#, as_text(&id)), 1);
+        assert_eq!(String::from_utf8(manifest().print()).unwrap(), document);
+        assert_eq!(Manifest::parse(document.as_bytes()), Ok((manifest(), id)));
+        assert_eq!(manifest().problems(&id), []);
+    }
+
+    #[test]
+    fn what_a_manifest_lists_is_checked() {
+        let codes = |path: &str| {
+            let mut manifest = manifest();
+            manifest.files.insert(path.to_owned(), ListedFile { sha256: [0; 32], size: 0 });
+            let (read, id) = Manifest::parse(&manifest.print()).unwrap();
+            read.problems(&id).iter().map(|problem| problem.code).collect::<Vec<_>>()
+        };
+        assert_eq!(codes("d"), []);
+        assert_eq!(codes("../d"), [BundleCode::ParentPath]);
+        assert_eq!(codes("A/c"), [BundleCode::CaseCollision]);
+        assert_eq!(codes("a"), [BundleCode::DuplicatePath]);
+        assert_eq!(codes("x\0\u{e9}"), [BundleCode::NulInPath]);
+        assert_eq!(codes(MANIFEST), [BundleCode::ManifestInvalid]);
+    }
+
+    #[test]
+    fn other_versions_are_told_from_damage() {
+        let text = String::from_utf8(manifest().print()).unwrap();
+        let code = |text: &str| Manifest::parse(text.as_bytes()).err().map(|error| error.code);
+        assert_eq!(code(&text.replace("\"v\":1", "\"v\":2")), Some(BundleCode::UnsupportedVersion));
+        for damaged in [
+            "",
+            "null",
+            "[]",
+            "{}",
+            &"[".repeat(100_000),
+            &text.replace("\"v\":1", "\"v\":-1"),
+            &text.replace("\"v\":1", "\"v\":1,\"w\":1"),
+            &text.replace(":7", ": 7"),
+            &text.replace("\"size\":0", "\"size\":0.0"),
+            &text.replace("\"size\":0", "\"size\":99999999999999999999"),
+            &text.replace("run", "walk"),
+            &text.replace("1111", "111x"),
+            &text.replace("abab", "ABAB"),
+            &text.replacen("\"a/b\"", "\"c\"", 1),
+            &format!("{text}\n"),
+        ] {
+            assert_eq!(code(damaged), Some(BundleCode::ManifestInvalid), "{}", &damaged[..damaged.len().min(300)]);
+        }
+    }
+
+    #[test]
+    fn any_flipped_bit_of_a_manifest_is_found() {
+        let document = manifest().print();
+        for bit in 0..document.len() * 8 {
+            let mut damaged = document.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let found = Manifest::parse(&damaged).map(|(manifest, id)| manifest.problems(&id));
+            assert!(found.is_err() || found.is_ok_and(|problems| !problems.is_empty()), "bit {bit}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn parse_undoes_print(
+            files in proptest::collection::btree_map(any::<String>(), (any::<[u8; 32]>(), any::<u64>()), 0..5),
+            times in any::<(u64, Option<u64>, Option<u64>)>(),
+            snapshot in any::<Option<(String, u64)>>(),
+        ) {
+            let listed = |(path, (sha256, size))| (path, ListedFile { sha256, size });
+            let written = Manifest {
+                kind: BundleKind::Session,
+                files: files.into_iter().map(listed).collect(),
+                log: LogExtent { count: times.0, first_time: times.1, last_time: times.2, head: None },
+                partial: snapshot.map(|(snapshot, logical_time)| Partial { snapshot, logical_time }),
+            };
+            let (read, id) = Manifest::parse(&written.print()).unwrap();
+            prop_assert_eq!(id, written.bundle_id());
+            prop_assert_eq!(read, written);
+        }
+    }
+}

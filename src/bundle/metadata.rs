@@ -1,0 +1,137 @@
+//! `metadata.json`: what the bundle is of, for people and listings. Everything in it comes from the source, so that the same
+//! source gives the same bytes on any machine.
+
+use serde::Deserialize;
+
+use super::error::{BundleCode, BundleError};
+use super::manifest::BundleKind;
+use super::path::METADATA;
+use crate::run::canonical::{Object, write_integer, write_text};
+use crate::run::text::Text;
+
+/// A bundle has no platform: it is the same wherever it was made, and can be read everywhere.
+const PLATFORM: &str = "any";
+
+/// What is told of a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Metadata {
+    /// What it is.
+    pub kind: BundleKind,
+    /// The run's or the session's id.
+    pub id: Text<'static>,
+    /// Name and version of a run's workflow.
+    pub workflow: Option<(Text<'static>, Text<'static>)>,
+    /// How a run stands at the end of its log. None for a session, which has no end.
+    pub status: Option<&'static str>,
+    /// How many lines the bundle's log has.
+    pub events: u64,
+    /// How many blobs the bundle has.
+    pub blobs: u64,
+    /// When the source's first line was written: its `ts`. None if it has none.
+    pub started_at: Option<String>,
+    /// When a run ended, or the last line of a session was written. None if that is not known.
+    pub completed_at: Option<String>,
+}
+
+impl Metadata {
+    /// The document, canonical JSON.
+    pub fn print(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut object = Object::open(&mut out);
+        write_time(object.key("completedAt"), self.completed_at.as_deref());
+        let mut counts = Object::open(object.key("counts"));
+        write_integer(counts.key("blobs"), self.blobs);
+        write_integer(counts.key("events"), self.events);
+        counts.close();
+        write_text(object.key("kind"), self.kind.as_str());
+        write_text(object.key("platform"), PLATFORM);
+        match self.kind {
+            BundleKind::Run => write_text(object.key("runId"), self.id.as_json()),
+            BundleKind::Session => write_text(object.key("sessionId"), self.id.as_json()),
+        }
+        write_time(object.key("startedAt"), self.started_at.as_deref());
+        if let Some(status) = self.status {
+            write_text(object.key("status"), status);
+        }
+        let mut tool = Object::open(object.key("tool"));
+        write_text(tool.key("name"), env!("CARGO_PKG_NAME"));
+        write_text(tool.key("version"), env!("CARGO_PKG_VERSION"));
+        tool.close();
+        write_integer(object.key("v"), 1);
+        if let Some((name, version)) = &self.workflow {
+            let mut workflow = Object::open(object.key("workflow"));
+            write_text(workflow.key("name"), name.as_json());
+            write_text(workflow.key("version"), version.as_json());
+            workflow.close();
+        }
+        object.close();
+        out
+    }
+}
+
+/// A time is the inside of a JSON string, as it stood in its line.
+fn write_time(out: &mut Vec<u8>, time: Option<&str>) {
+    match time {
+        Some(time) => write_text(out, Text::from_json(time).as_json()),
+        None => out.extend_from_slice(b"null"),
+    }
+}
+
+#[derive(Deserialize)]
+struct Read {
+    v: u64,
+    kind: String,
+    counts: Counts,
+}
+
+#[derive(Deserialize)]
+struct Counts {
+    events: u64,
+}
+
+/// Whether a document is metadata of a bundle of this kind, with so many lines in its log.
+pub fn check(document: &[u8], kind: BundleKind, events: u64) -> Result<(), BundleError> {
+    let invalid = |why: &str| BundleError::about(BundleCode::MetadataInvalid, METADATA, why);
+    let read: Read = serde_json::from_slice(document).map_err(|error| invalid(&error.to_string()))?;
+    if read.v != 1 {
+        let message = format!("it is of version {}, and this release reads version 1; a newer one may", read.v);
+        return Err(BundleError::about(BundleCode::UnsupportedVersion, METADATA, message));
+    }
+    if read.kind != kind.as_str() || read.counts.events != events {
+        return Err(invalid("it says another kind or another number of events than the manifest"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_canonical_and_says_nothing_of_the_machine() {
+        let metadata = Metadata {
+            kind: BundleKind::Run,
+            id: Text::from_plain("r\"1").into_owned(),
+            workflow: Some((Text::from_plain("w").into_owned(), Text::from_plain("1").into_owned())),
+            status: Some("Completed"),
+            events: 3,
+            blobs: 1,
+            started_at: Some("2026-02-11T16:00:00.000Z".into()),
+            completed_at: None,
+        };
+        let version = env!("CARGO_PKG_VERSION");
+        let expected = format!(
+            r#"{{"completedAt":null,"counts":{{"blobs":1,"events":3}},"kind":"run","platform":"any","runId":"r\"1","startedAt":"2026-02-11T16:00:00.000Z","status":"Completed","tool":{{"name":"session-tape","version":"{version}"}},"v":1,"workflow":{{"name":"w","version":"1"}}}}"#
+        );
+        assert_eq!(String::from_utf8(metadata.print()).unwrap(), expected);
+        let code = |text: &str, kind, events| check(text.as_bytes(), kind, events).err().map(|error| error.code);
+        assert_eq!(code(&expected, BundleKind::Run, 3), None);
+        assert_eq!(code(&expected, BundleKind::Run, 4), Some(BundleCode::MetadataInvalid));
+        assert_eq!(code(&expected, BundleKind::Session, 3), Some(BundleCode::MetadataInvalid));
+        assert_eq!(code("{", BundleKind::Run, 3), Some(BundleCode::MetadataInvalid));
+        assert_eq!(
+            code(&expected.replace("\"v\":1", "\"v\":9"), BundleKind::Run, 3),
+            Some(BundleCode::UnsupportedVersion)
+        );
+    }
+}

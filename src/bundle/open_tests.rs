@@ -1,0 +1,57 @@
+use std::fs;
+
+use super::*;
+use crate::bundle::sample::*;
+
+fn opened(path: &Path) -> Result<Opened, ImportError> {
+    quietly(|watch| open(path, &VerifyOptions::default(), watch))
+}
+
+#[test]
+fn both_forms_and_the_original_give_the_same_files() {
+    let run = small_run();
+    let root = tempfile::tempdir().unwrap();
+    let session = session(root.path());
+    for source in [run.directory.root(), &session] {
+        let out = tempfile::tempdir().unwrap();
+        let [directory, archive] = ["d", "a.tar.zst"].map(|name| out.path().join(name));
+        exported(source, &directory);
+        exported(source, &archive);
+        let original = opened(source).unwrap();
+        let log = fs::read(original.log()).unwrap();
+        assert!(original.manifest.is_none());
+        for bundle in [&directory, &archive] {
+            let opened = opened(bundle).unwrap();
+            assert_eq!(fs::read(opened.log()).unwrap(), log);
+            assert_eq!(opened.manifest.as_ref().unwrap().kind, original.kind);
+            if original.kind == BundleKind::Run {
+                assert_eq!(files(&opened.run_directory().blobs()), files(&run.directory.blobs()));
+            }
+        }
+        assert_eq!(names(out.path()), ["a.tar.zst", "d"]);
+    }
+}
+
+#[test]
+fn what_was_unpacked_is_removed() {
+    let root = tempfile::tempdir().unwrap();
+    let archive = root.path().join("a.tar.zst");
+    exported(small_run().directory.root(), &archive);
+    let opened = opened(&archive).unwrap();
+    let log = opened.log();
+    assert!(log.exists());
+    drop(opened);
+    assert!(!log.exists() && !log.parent().unwrap().parent().unwrap().exists());
+}
+
+#[test]
+fn nothing_of_a_bundle_is_read_that_does_not_verify() {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("d");
+    exported(small_run().directory.root(), &path);
+    fs::write(path.join("redactions.json"), "{}").unwrap();
+    assert!(matches!(opened(&path), Err(ImportError::Refused { .. })));
+    let archive = root.path().join("a.tar.zst");
+    fs::write(&archive, "no archive").unwrap();
+    assert_eq!(opened(&archive).err().unwrap().code(), BundleCode::NotABundle);
+}

@@ -1,0 +1,256 @@
+//! What a path inside a bundle may be. A path that passes means the same file on every system, below the bundle's root.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::error::{BundleCode, BundleError};
+use crate::hash::{Hash, from_hex};
+
+/// The event log of a run.
+pub const EVENT_LOG: &str = "events.cath-log";
+/// The file of a session.
+pub const SESSION_LOG: &str = "session.jsonl";
+/// The compiled graph of a run.
+pub const DAG: &str = "dag.json";
+/// What the graph was compiled from.
+pub const WORKFLOW: &str = "workflow.json";
+/// The snapshot with which a partial bundle begins.
+pub const SNAPSHOT: &str = "snapshot.cath-snap";
+/// What the bundle is of.
+pub const METADATA: &str = "metadata.json";
+/// What was redacted.
+pub const REDACTIONS: &str = "redactions.json";
+/// The list of all files but itself and the two that are made of it.
+pub const MANIFEST: &str = "manifest.json";
+/// The same hashes, as `sha256sum -c` takes them.
+pub const CHECKSUMS: &str = "manifest.sha256";
+/// Who vouches for the manifest.
+pub const SIGNATURE: &str = "manifest.sig";
+/// The directory of blobs.
+pub const BLOBS: &str = "blobs";
+
+/// The longest path, in bytes. No bundle has one of half that length.
+const MAX_PATH_BYTES: usize = 240;
+
+/// A path inside a bundle: relative, of ASCII, its parts separated by `/`, none of them special anywhere.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BundlePath(String);
+
+impl BundlePath {
+    /// Checks a path from outside.
+    pub fn parse(bytes: &[u8]) -> Result<Self, BundleError> {
+        match fault(bytes) {
+            None => Ok(BundlePath(String::from_utf8_lossy(bytes).into_owned())),
+            Some((code, why)) => {
+                let shown: String = String::from_utf8_lossy(bytes).escape_debug().collect();
+                Err(BundleError::about(code, &shown, format!("this can't be the path of a file in a bundle: {why}")))
+            }
+        }
+    }
+
+    /// The path as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Where the file is in a bundle whose root is `root`.
+    pub fn below(&self, root: &Path) -> PathBuf {
+        self.0.split('/').fold(root.to_path_buf(), |path, part| path.join(part))
+    }
+
+    /// If the file is in the blobs' directory: the hash that is its name, or None in it if the name is not that of a blob.
+    pub fn blob(&self) -> Option<Option<Hash>> {
+        let rest = self.0.strip_prefix(BLOBS)?.strip_prefix('/')?;
+        let name = rest.split_once('/').filter(|(prefix, name)| prefix.len() == 2 && name.starts_with(prefix));
+        Some(name.and_then(|(_, name)| from_hex(name.as_bytes())))
+    }
+}
+
+impl fmt::Display for BundlePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The path of a blob.
+pub fn blob_path(hash: &str) -> String {
+    format!("{BLOBS}/{}/{hash}", hash.get(..2).unwrap_or_default())
+}
+
+fn fault(bytes: &[u8]) -> Option<(BundleCode, &'static str)> {
+    use BundleCode::*;
+    let invalid = |why| Some((InvalidPath, why));
+    if bytes.contains(&0) {
+        return Some((NulInPath, "it holds a NUL"));
+    }
+    if std::str::from_utf8(bytes).is_err() {
+        return Some((NotUtf8Path, "it is not UTF-8"));
+    }
+    if bytes.starts_with(b"/") {
+        return Some((AbsolutePath, "it is absolute"));
+    }
+    if bytes.len() > 1 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':' {
+        return Some((DriveLetter, "it begins with a drive letter"));
+    }
+    if bytes.split(|byte| matches!(byte, b'/' | b'\\')).any(|part| part == b"..") {
+        return Some((ParentPath, "it leads out of a directory with '..'"));
+    }
+    if bytes.contains(&b'\\') {
+        return Some((BackslashInPath, "it holds a backslash"));
+    }
+    if bytes.is_empty() || bytes.len() > MAX_PATH_BYTES {
+        return invalid("it is empty or longer than 240 bytes");
+    }
+    if bytes.iter().any(|byte| !(0x20..0x7f).contains(byte) || b"<>:\"|?*".contains(byte)) {
+        return invalid("it holds a character that is not in the name of a file on every system");
+    }
+    let mut parts = bytes.split(|byte| *byte == b'/');
+    if parts.clone().any(|part| part.is_empty() || part == b"." || part.ends_with(b".") || part.ends_with(b" ")) {
+        return invalid("a part of it is empty, is '.', or ends with a dot or a blank");
+    }
+    parts.any(is_reserved).then_some((ReservedName, "a part of it is the name of a device on Windows"))
+}
+
+fn is_reserved(part: &[u8]) -> bool {
+    let stem = part.split(|byte| *byte == b'.').next().unwrap_or(part).trim_ascii_end().to_ascii_lowercase();
+    match stem.as_slice() {
+        b"con" | b"prn" | b"aux" | b"nul" | b"conin$" | b"conout$" => true,
+        [name @ .., digit] => (name == b"com" || name == b"lpt") && digit.is_ascii_digit(),
+        [] => false,
+    }
+}
+
+/// The paths that were seen, so that no two of them can be one file on any system.
+#[derive(Debug, Default)]
+pub struct Names {
+    /// By path in lower case: the path itself, and whether it is a file.
+    seen: HashMap<String, (String, bool)>,
+}
+
+impl Names {
+    /// Adds the path of a file.
+    pub fn add(&mut self, path: &BundlePath) -> Result<(), BundleError> {
+        let path = path.as_str();
+        for (slash, _) in path.match_indices('/') {
+            self.add_one(&path[..slash], false).map_err(|code| collides(code, path))?;
+        }
+        self.add_one(path, true).map_err(|code| collides(code, path))
+    }
+
+    fn add_one(&mut self, path: &str, is_file: bool) -> Result<(), BundleCode> {
+        match self.seen.entry(path.to_ascii_lowercase()) {
+            Entry::Vacant(place) => drop(place.insert((path.to_owned(), is_file))),
+            Entry::Occupied(place) => match place.get() {
+                (seen, _) if seen != path => return Err(BundleCode::CaseCollision),
+                (_, false) if !is_file => {}
+                _ => return Err(BundleCode::DuplicatePath),
+            },
+        }
+        Ok(())
+    }
+}
+
+fn collides(code: BundleCode, path: &str) -> BundleError {
+    let why = match code {
+        BundleCode::CaseCollision => "another path differs from it, or from a directory of it, only in case",
+        _ => "there is another entry of this path, or one that is a directory where the other is a file",
+    };
+    BundleError::about(code, path, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn code(path: &[u8]) -> Option<BundleCode> {
+        BundlePath::parse(path).err().map(|error| error.code)
+    }
+
+    #[test]
+    fn the_files_of_a_bundle_pass() {
+        let blob = blob_path(&"ab".repeat(32));
+        for path in
+            [EVENT_LOG, SESSION_LOG, DAG, MANIFEST, CHECKSUMS, "snapshots/snap_7.cath-snap", &blob, "console", "com"]
+        {
+            assert_eq!(BundlePath::parse(path.as_bytes()).unwrap().as_str(), path);
+        }
+    }
+
+    #[test]
+    fn each_way_out_of_a_bundle_has_its_code() {
+        use BundleCode::*;
+        for (path, expected) in [
+            (&b"/etc/passwd"[..], AbsolutePath),
+            (b"//host/share", AbsolutePath),
+            (b"..", ParentPath),
+            (b"a/../b", ParentPath),
+            (b"a\\..\\b", ParentPath),
+            (b"C:/x", DriveLetter),
+            (b"c:x", DriveLetter),
+            (b"a\0b", NulInPath),
+            (b"a\\b", BackslashInPath),
+            (b"\\\\host\\share", BackslashInPath),
+            (b"a\xff", NotUtf8Path),
+            (b"", InvalidPath),
+            (b".", InvalidPath),
+            (b"a//b", InvalidPath),
+            (b"a/", InvalidPath),
+            (b"a/./b", InvalidPath),
+            (b"a.", InvalidPath),
+            (b"a /b", InvalidPath),
+            (b"ab:stream", InvalidPath),
+            (b"a\nb", InvalidPath),
+            (b"a?", InvalidPath),
+            ("\u{e9}".as_bytes(), InvalidPath),
+            (&[b'a'; 241], InvalidPath),
+            (b"nul", ReservedName),
+            (b"a/CON.txt", ReservedName),
+            (b"Aux .x", ReservedName),
+            (b"lpt9", ReservedName),
+            (b"COM0.tar.gz", ReservedName),
+        ] {
+            assert_eq!(code(path), Some(expected), "{}", path.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn no_two_paths_are_one_file() {
+        let mut names = Names::default();
+        let mut add =
+            |path: &str| names.add(&BundlePath::parse(path.as_bytes()).unwrap()).err().map(|error| error.code);
+        assert_eq!([add("a/b"), add("a/c"), add("d")], [None; 3]);
+        assert_eq!(add("a/b"), Some(BundleCode::DuplicatePath));
+        assert_eq!(add("A/x"), Some(BundleCode::CaseCollision));
+        assert_eq!(add("a/B"), Some(BundleCode::CaseCollision));
+        assert_eq!(add("a"), Some(BundleCode::DuplicatePath));
+        assert_eq!(add("d/e"), Some(BundleCode::DuplicatePath));
+    }
+
+    #[test]
+    fn only_a_hash_in_its_place_is_the_name_of_a_blob() {
+        let hash = "ab".repeat(32);
+        let blob = |path: &str| BundlePath::parse(path.as_bytes()).unwrap().blob();
+        assert_eq!(blob(&blob_path(&hash)), Some(Some([0xab; 32])));
+        for path in
+            [format!("blobs/{hash}"), format!("blobs/cd/{hash}"), format!("blobs/ab/{hash}/x"), "blobs/ab/abc".into()]
+        {
+            assert_eq!(blob(&path), Some(None), "{path}");
+        }
+        assert_eq!(blob("blob/ab"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn what_passes_stays_below_the_root(path in "[a-zA-Z./\\\\: ~\0é]{0,12}") {
+            if let Ok(parsed) = BundlePath::parse(path.as_bytes()) {
+                let below = parsed.below(Path::new("/root"));
+                let mut parts = below.strip_prefix("/root").unwrap().components();
+                prop_assert!(parts.all(|part| matches!(part, std::path::Component::Normal(_))));
+                prop_assert_eq!(below.strip_prefix("/root").unwrap().to_str().unwrap(), path);
+            }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! `redactions.json`: which events, blobs and lines differ from what was recorded, and by which rules.
+//!
+//! A run's original hashes stand in it: an event's was salted and the salt is gone, a blob's stands in the log anyway. Of a
+//! session's lines there is none, for a short secret could be guessed from it.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::error::{BundleCode, BundleError};
+use super::path::REDACTIONS;
+use crate::hash::is_hex_hash;
+use crate::run::canonical::{Array, Object, write_integer, write_string, write_text};
+use crate::run::redactions::Redactions;
+
+/// An event whose payload is not the recorded one.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RedactedEvent {
+    /// The hash of the recorded payload and its salt.
+    pub payload_hash: String,
+    /// The names of the rules that hit, sorted, each once.
+    pub rules: Vec<String>,
+}
+
+/// A blob that was replaced.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct RedactedBlob {
+    /// The hash of its redacted bytes, under which it is stored.
+    pub redacted: String,
+    /// The names of the rules that hit, sorted, each once.
+    pub rules: Vec<String>,
+}
+
+/// What was redacted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RedactionList {
+    /// By the hash that the log names.
+    pub blobs: BTreeMap<String, RedactedBlob>,
+    /// By logical time.
+    pub events: BTreeMap<u64, RedactedEvent>,
+    /// A session's lines, from 1, with the names of the rules that hit.
+    pub lines: BTreeMap<u64, Vec<String>>,
+}
+
+impl RedactionList {
+    /// How many things were redacted.
+    pub fn count(&self) -> u64 {
+        (self.blobs.len() + self.events.len() + self.lines.len()) as u64
+    }
+
+    /// What a replay has to know of it.
+    pub fn of_run(&self) -> Redactions {
+        Redactions { events: self.events.keys().copied().collect(), blobs: self.blobs.keys().cloned().collect() }
+    }
+
+    fn has_hashes(&self) -> bool {
+        let mut blobs = self.blobs.iter();
+        blobs.all(|(blob, what)| is_hex_hash(blob) && is_hex_hash(&what.redacted))
+            && self.events.values().all(|event| is_hex_hash(&event.payload_hash))
+    }
+
+    /// The document, canonical JSON. Entries are in order, so that it is the same however it came about.
+    pub fn print(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut object = Object::open(&mut out);
+        let mut blobs = Array::open(object.key("blobs"));
+        for (blob, redacted) in &self.blobs {
+            let mut entry = Object::open(blobs.element());
+            write_text(entry.key("blob"), blob);
+            write_text(entry.key("redacted"), &redacted.redacted);
+            print_rules(entry.key("rules"), &redacted.rules);
+            entry.close();
+        }
+        blobs.close();
+        let mut events = Array::open(object.key("events"));
+        for (time, event) in &self.events {
+            let mut entry = Object::open(events.element());
+            write_text(entry.key("payloadHash"), &event.payload_hash);
+            print_rules(entry.key("rules"), &event.rules);
+            write_integer(entry.key("time"), *time);
+            entry.close();
+        }
+        events.close();
+        let mut lines = Array::open(object.key("lines"));
+        for (line, rules) in &self.lines {
+            let mut entry = Object::open(lines.element());
+            write_integer(entry.key("line"), *line);
+            print_rules(entry.key("rules"), rules);
+            entry.close();
+        }
+        lines.close();
+        write_integer(object.key("v"), 1);
+        object.close();
+        out
+    }
+
+    /// Reads a document of the one form that [`print`](Self::print) gives.
+    pub fn parse(document: &[u8]) -> Result<Self, BundleError> {
+        let version: Version = serde_json::from_slice(document).map_err(|error| invalid(&error.to_string()))?;
+        if version.v != 1 {
+            let message = format!("it is of version {}, and this release reads version 1; a newer one may", version.v);
+            return Err(BundleError::about(BundleCode::UnsupportedVersion, REDACTIONS, message));
+        }
+        let read: Document = serde_json::from_slice(document).map_err(|error| invalid(&error.to_string()))?;
+        let list = RedactionList {
+            blobs: read.blobs.into_iter().map(|entry| (entry.blob, entry.what)).collect(),
+            events: read.events.into_iter().map(|entry| (entry.time, entry.what)).collect(),
+            lines: read.lines.into_iter().map(|entry| (entry.line, entry.rules)).collect(),
+        };
+        if !list.has_hashes() {
+            return Err(invalid("a hash in it is none"));
+        }
+        if list.print() != document {
+            return Err(invalid(
+                "it is not canonical JSON, not in order, or has other fields than a list of redactions",
+            ));
+        }
+        Ok(list)
+    }
+}
+
+fn print_rules(out: &mut Vec<u8>, rules: &[String]) {
+    let mut array = Array::open(out);
+    for rule in rules {
+        write_string(array.element(), rule);
+    }
+    array.close();
+}
+
+fn invalid(why: &str) -> BundleError {
+    BundleError::about(BundleCode::RedactionsInvalid, REDACTIONS, why)
+}
+
+#[derive(Deserialize)]
+struct Version {
+    v: u64,
+}
+
+#[derive(Deserialize)]
+struct Document {
+    blobs: Vec<BlobEntry>,
+    events: Vec<EventEntry>,
+    lines: Vec<LineEntry>,
+}
+
+#[derive(Deserialize)]
+struct BlobEntry {
+    blob: String,
+    #[serde(flatten)]
+    what: RedactedBlob,
+}
+
+#[derive(Deserialize)]
+struct EventEntry {
+    time: u64,
+    #[serde(flatten)]
+    what: RedactedEvent,
+}
+
+#[derive(Deserialize)]
+struct LineEntry {
+    line: u64,
+    rules: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parse_undoes_print_and_takes_nothing_else() {
+        let (ab, cd) = ("ab".repeat(32), "cd".repeat(32));
+        let rules = vec!["jwt".to_owned()];
+        let list = RedactionList {
+            blobs: [(ab.clone(), RedactedBlob { redacted: cd.clone(), rules: rules.clone() })].into(),
+            events: [(7, RedactedEvent { payload_hash: ab.clone(), rules: rules.clone() })].into(),
+            lines: [(2, rules)].into(),
+        };
+        let text = String::from_utf8(list.print()).unwrap();
+        let expected = format!(
+            r#"{{"blobs":[{{"blob":"{ab}","redacted":"{cd}","rules":["jwt"]}}],"events":[{{"payloadHash":"{ab}","rules":["jwt"],"time":7}}],"lines":[{{"line":2,"rules":["jwt"]}}],"v":1}}"#
+        );
+        assert_eq!(text, expected);
+        assert_eq!(RedactionList::parse(text.as_bytes()).as_ref(), Ok(&list));
+        assert_eq!(list.count(), 3);
+        let code = |text: String| RedactionList::parse(text.as_bytes()).err().map(|error| error.code);
+        assert_eq!(code(text.replace("\"v\":1", "\"v\":2")), Some(BundleCode::UnsupportedVersion));
+        for damaged in
+            ["".into(), "{}".into(), text.replace(":7", ": 7"), text.replace("abab", "ABAB"), format!("{text} ")]
+        {
+            assert_eq!(code(damaged), Some(BundleCode::RedactionsInvalid));
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Where the files of a bundle go when it is written: into a directory, or into an archive.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use super::archive::ArchiveWriter;
+use super::error::BundleError;
+use super::path::BundlePath;
+use super::seal::{StagedDirectory, StagedFile};
+
+/// A bundle that is being written.
+pub enum Sink {
+    /// A directory; the file under way.
+    Directory(StagedDirectory, Option<File>),
+    /// An archive.
+    Archive(StagedFile, Box<ArchiveWriter<BufWriter<File>>>),
+}
+
+/// Whether a destination's name is that of an archive.
+pub fn is_archive(destination: &Path) -> bool {
+    destination.file_name().is_some_and(|name| name.as_encoded_bytes().ends_with(b".tar.zst"))
+}
+
+impl Sink {
+    /// Begins a bundle at `destination`, whose name says which of the two it is. An archive is compressed at `level`, and of `tar_bytes` tar.
+    pub fn new(destination: &Path, level: i32, tar_bytes: u64) -> Result<Self, BundleError> {
+        if !is_archive(destination) {
+            return Ok(Sink::Directory(StagedDirectory::new(destination)?, None));
+        }
+        let staged = StagedFile::new(destination)?;
+        let out = BufWriter::with_capacity(256 << 10, staged.file()?);
+        let writer = ArchiveWriter::new(out, level, tar_bytes).map_err(failed)?;
+        Ok(Sink::Archive(staged, Box::new(writer)))
+    }
+
+    /// Begins a file. Its bytes come next.
+    pub fn begin(&mut self, path: &BundlePath, size: u64) -> Result<(), BundleError> {
+        match self {
+            Sink::Directory(staged, file) => {
+                let path: PathBuf = path.below(staged.path());
+                *file = Some(staged.create(&path)?);
+                Ok(())
+            }
+            Sink::Archive(_, writer) => writer.begin(path.as_str(), size).map_err(failed),
+        }
+    }
+
+    /// Writes bytes of the file.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), BundleError> {
+        match self {
+            Sink::Directory(_, Some(file)) => file.write_all(bytes).map_err(failed),
+            Sink::Directory(_, None) => Ok(()),
+            Sink::Archive(_, writer) => writer.write(bytes).map_err(failed),
+        }
+    }
+
+    /// Ends the file.
+    pub fn end(&mut self) -> Result<(), BundleError> {
+        match self {
+            Sink::Directory(_, file) => match file.take() {
+                Some(file) => file.sync_all().map_err(|error| BundleError::system(&error, "fsync", None)),
+                None => Ok(()),
+            },
+            Sink::Archive(_, writer) => writer.end().map_err(failed),
+        }
+    }
+
+    /// Ends the bundle and puts it at its destination.
+    pub fn seal(self) -> Result<(), BundleError> {
+        match self {
+            Sink::Directory(staged, _) => staged.seal(),
+            Sink::Archive(staged, writer) => {
+                let mut out = writer.finish().map_err(failed)?;
+                out.flush().map_err(failed)?;
+                drop(out);
+                staged.seal()
+            }
+        }
+    }
+}
+
+fn failed(error: io::Error) -> BundleError {
+    BundleError::system(&error, "write", None)
+}

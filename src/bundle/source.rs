@@ -1,0 +1,471 @@
+//! What is to be exported: its files, each hashed once, and what manifest and metadata say of them.
+//!
+//! A source is read twice: now, and when it is written. In between it may have been changed; that is found then.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use super::checked_log::{CheckedLog, CheckedSession};
+use super::content::Content;
+use super::directory::open_file;
+use super::error::{BundleCode, BundleError, of_run};
+use super::file_hash::FileHasher;
+use super::limits::{Limits, MAX_REDACTIONS_BYTES};
+use super::manifest::{BundleKind, ListedFile, LogExtent, Partial};
+use super::metadata::Metadata;
+use super::path::{self, BundlePath, EVENT_LOG, REDACTIONS, SESSION_LOG, blob_path};
+use super::redactions::RedactionList;
+use super::watch::{Progress, Watch};
+use crate::hash::{HexHash, as_text, to_hex};
+use crate::run::blob::BlobStore;
+use crate::run::directory::RunDirectory;
+use crate::run::log::{Position, find};
+use crate::run::snapshot::{self, Snapshot, snapshot_id};
+use crate::run::state::State;
+use crate::signature::TrustedKeys;
+
+/// Where the bytes of a file come from.
+#[derive(Clone, Debug)]
+pub enum Origin {
+    /// Made here.
+    Bytes(Vec<u8>),
+    /// A file from this offset on, and the fingerprint by which it is known again.
+    File(PathBuf, u64, u128),
+}
+
+/// A file that is to be in the bundle.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// Size and hash.
+    pub listed: ListedFile,
+    /// Its bytes.
+    pub origin: Origin,
+}
+
+impl Item {
+    /// A file made here.
+    pub fn of_bytes(bytes: Vec<u8>) -> Self {
+        let listed = ListedFile { sha256: crate::hash::sha256([&bytes]), size: bytes.len() as u64 };
+        Item { listed, origin: Origin::Bytes(bytes) }
+    }
+
+    /// Its bytes, to be read once.
+    pub fn open(&self) -> Result<Box<dyn Read + '_>, BundleError> {
+        match &self.origin {
+            Origin::Bytes(bytes) => Ok(Box::new(&bytes[..])),
+            Origin::File(path, offset, _) => {
+                let (mut file, _) = open_file(path)?;
+                file.seek(SeekFrom::Start(*offset)).map_err(|error| BundleError::system(&error, "read", None))?;
+                Ok(Box::new(file.take(self.listed.size)))
+            }
+        }
+    }
+}
+
+/// A source that was looked through. To redact it is to replace items, and to say so in `redactions`.
+pub struct Survey {
+    /// What it is.
+    pub kind: BundleKind,
+    /// Its files, without those that only a bundle has.
+    pub items: BTreeMap<BundlePath, Item>,
+    /// What the manifest says of the log.
+    pub log: LogExtent,
+    /// Where a partial bundle begins.
+    pub partial: Option<Partial>,
+    /// For people.
+    pub metadata: Metadata,
+    /// What was redacted before, if the source is a bundle.
+    pub redactions: RedactionList,
+}
+
+/// Where a bundle of a run begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum From {
+    /// With the first event.
+    #[default]
+    Beginning,
+    /// With the newest snapshot that can be used.
+    LatestSnapshot,
+    /// With the snapshot of this id.
+    Snapshot(String),
+}
+
+/// Looks through a source: a run directory, or a session file.
+pub fn survey(source: &Path, from: &From, limits: &Limits, watch: &mut Watch<'_>) -> Result<Survey, BundleError> {
+    let metadata = fs::metadata(source).map_err(|error| BundleError::system(&error, "open", Some(source)))?;
+    let mut surveyor = Surveyor { hasher: FileHasher::default(), limits, watch, done: Progress::default() };
+    if metadata.is_file() {
+        return surveyor.session(source, from);
+    }
+    if metadata.is_dir() && source.join(SESSION_LOG).is_file() && !source.join(EVENT_LOG).exists() {
+        return surveyor.session(&source.join(SESSION_LOG), from);
+    }
+    if !metadata.is_dir() || !source.join(EVENT_LOG).exists() {
+        let message =
+            format!("{} is neither a run's directory (it has no {EVENT_LOG}) nor a session's file", source.display());
+        return Err(BundleError::new(BundleCode::NotABundle, message));
+    }
+    surveyor.run(&RunDirectory::new(source), from)
+}
+
+struct Surveyor<'s, 'w> {
+    hasher: FileHasher,
+    limits: &'s Limits,
+    watch: &'s mut Watch<'w>,
+    done: Progress,
+}
+
+/// A snapshot with which a bundle begins, and where in the log the events after it do.
+struct Start {
+    time: u64,
+    event_hash: HexHash,
+    path: PathBuf,
+    offset: u64,
+    status: Option<&'static str>,
+}
+
+impl Surveyor<'_, '_> {
+    fn session(&mut self, file: &Path, from: &From) -> Result<Survey, BundleError> {
+        if *from != From::Beginning {
+            let message = "A session has no snapshots from which its bundle could begin";
+            return Err(BundleError::new(BundleCode::InvalidOption, message));
+        }
+        let redactions = read_redactions(&file.with_file_name(REDACTIONS), file.ends_with(SESSION_LOG))?;
+        let mut session = CheckedSession::default();
+        let (mut input, size) = open_file(file)?;
+        self.done.total = size;
+        let limits = *self.limits;
+        let item = self.item(&mut input, file, 0, size, |content| session.read(content, &limits))?;
+        let Some(id) = session.session_id else {
+            let message = format!("{} is no session: its first line is no session_start", file.display());
+            return Err(BundleError::new(BundleCode::NotABundle, message));
+        };
+        let metadata = Metadata {
+            kind: BundleKind::Session,
+            id,
+            workflow: None,
+            status: None,
+            events: session.lines,
+            blobs: 0,
+            started_at: session.started_at,
+            completed_at: session.completed_at,
+        };
+        let log = LogExtent { count: session.lines, ..LogExtent::default() };
+        let items = [(known(SESSION_LOG)?, item)].into();
+        Ok(Survey { kind: BundleKind::Session, items, log, partial: None, metadata, redactions })
+    }
+
+    fn run(&mut self, run: &RunDirectory, from: &From) -> Result<Survey, BundleError> {
+        let redactions = read_redactions(&run.root().join(REDACTIONS), run.manifest().exists())?;
+        let start = match from {
+            From::Beginning if run.root().join(path::SNAPSHOT).exists() => {
+                let message = "A bundle that begins with a snapshot can't be exported again: it has no beginning";
+                return Err(BundleError::new(BundleCode::SourceInvalid, message));
+            }
+            From::Beginning => None,
+            _ => Some(start(run, from)?),
+        };
+        let small = self.small_files(run, start.as_ref())?;
+        let blobs = list_blobs(run)?;
+        let (mut log_file, _) = open_file(&run.log())?;
+        let end = whole_bytes(&mut log_file)?;
+        let offset = start.as_ref().map_or(0, |start| start.offset);
+        self.done.total = (end - offset) + small.iter().chain(&blobs).map(|(_, _, size)| size).sum::<u64>();
+        let (mut checked, limits) = (CheckedLog::default(), *self.limits);
+        log_file.seek(SeekFrom::Start(offset)).map_err(|error| BundleError::system(&error, "read", None))?;
+        let log_item =
+            self.item(&mut log_file, &run.log(), offset, end - offset, |content| checked.read(content, &limits));
+        let log_item = log_item.map_err(|error| damaged(error, EVENT_LOG))?;
+        let whole = match &start {
+            Some(start) => checked
+                .check_first_line(&start.event_hash)
+                .map(|()| checked.extent.head = checked.extent.head.or(Some(start.event_hash))),
+            None if checked.extent.first_time == Some(0) => Ok(()),
+            None => Err(BundleError::new(BundleCode::LogInvalid, "it does not begin with the first event")),
+        };
+        whole.map_err(|error| damaged(error, EVENT_LOG))?;
+        let mut items: BTreeMap<BundlePath, Item> = [(known(EVENT_LOG)?, log_item)].into();
+        for (path, disk, size) in small {
+            let item = self.file(&disk, size)?;
+            items.insert(path, item);
+        }
+        let blob_count = self.blobs(blobs, &checked, &redactions, start.is_some(), &mut items)?;
+        let (log, metadata) = run_metadata(run, checked, blob_count, start.as_ref().and_then(|start| start.status))?;
+        let partial = start.map(|start| Partial { snapshot: snapshot_id(start.time), logical_time: start.time });
+        Ok(Survey { kind: BundleKind::Run, items, log, partial, metadata, redactions })
+    }
+
+    /// The files of a run but its log and its blobs.
+    fn small_files(&self, run: &RunDirectory, start: Option<&Start>) -> Result<Vec<Found>, BundleError> {
+        let mut found = Vec::new();
+        let mut add = |path: &str, disk: PathBuf| -> Result<(), BundleError> {
+            match fs::symlink_metadata(&disk) {
+                Ok(metadata) => found.push((known(path)?, disk, metadata.len())),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(BundleError::system(&error, "lstat", Some(&disk))),
+            }
+            Ok(())
+        };
+        add(path::DAG, run.dag())?;
+        add(path::WORKFLOW, run.workflow())?;
+        if let Some(start) = start {
+            add(path::SNAPSHOT, start.path.clone())?;
+            return Ok(found);
+        }
+        let times = snapshot::list(&run.snapshots()).map_err(|error| of_run(BundleCode::SourceInvalid, error))?;
+        for time in times {
+            let disk = snapshot::path_of(&run.snapshots(), time);
+            add(&format!("snapshots/{}.cath-snap", snapshot_id(time)), disk)?;
+        }
+        Ok(found)
+    }
+
+    /// Adds the blobs: all of them, or those that the log names. One that it names and is not there fails the export.
+    fn blobs(
+        &mut self,
+        blobs: Vec<Found>,
+        log: &CheckedLog,
+        redactions: &RedactionList,
+        only_named: bool,
+        items: &mut BTreeMap<BundlePath, Item>,
+    ) -> Result<u64, BundleError> {
+        let mut count = 0;
+        let stored = |hash: &str| redactions.blobs.get(hash).map_or(hash.to_owned(), |blob| blob.redacted.clone());
+        let named: std::collections::HashSet<String> =
+            log.blobs.iter().map(|hash| blob_path(&stored(as_text(&to_hex(hash))))).collect();
+        for (path, disk, size) in blobs {
+            if only_named && !named.contains(path.as_str()) {
+                continue;
+            }
+            if size > self.limits.blob_bytes {
+                let message = format!("larger than {} bytes, the limit for blobs", self.limits.blob_bytes);
+                return Err(BundleError::about(BundleCode::BlobTooLarge, path.as_str(), message));
+            }
+            let item = self.file(&disk, size)?;
+            if path.blob() != Some(Some(item.listed.sha256)) {
+                let message = "it was changed after it was stored: its bytes have another hash than its name";
+                return Err(BundleError::about(BundleCode::BlobNameMismatch, path.as_str(), message));
+            }
+            items.insert(path, item);
+            count += 1;
+        }
+        let missing = named.iter().filter(|path| !known(path).is_ok_and(|path| items.contains_key(&path))).min();
+        match (missing, &log.no_blob) {
+            (Some(path), _) => {
+                Err(BundleError::about(BundleCode::BlobMissing, path, "the log names this blob, and it is not there"))
+            }
+            (None, Some(name)) => {
+                let message = format!("The log names a blob '{name}', which is the name of none");
+                Err(BundleError::new(BundleCode::BlobMissing, message))
+            }
+            (None, None) => Ok(count),
+        }
+    }
+
+    fn file(&mut self, disk: &Path, size: u64) -> Result<Item, BundleError> {
+        let (mut input, _) = open_file(disk)?;
+        self.item(&mut input, disk, 0, size, |_| Ok(()))
+    }
+
+    /// Hashes `size` bytes of a file, while `read` reads them.
+    fn item(
+        &mut self,
+        input: &mut File,
+        disk: &Path,
+        offset: u64,
+        size: u64,
+        read: impl FnOnce(&mut Content<'_>) -> Result<(), BundleError>,
+    ) -> Result<Item, BundleError> {
+        let (watch, done) = (&mut *self.watch, &mut self.done);
+        let mut tick = |bytes| {
+            done.bytes += bytes;
+            // Half of the work: all of it is read again when it is written.
+            watch.tell(Progress { bytes: done.bytes / 2, total: done.total, files: 0 })
+        };
+        let mut limited = input.take(size);
+        let mut content = Content::new(&mut limited, &mut self.hasher, None, &mut tick);
+        if let Err(error) = read(&mut content) {
+            return Err(content.fault().unwrap_or(error));
+        }
+        let passed = content.finish()?;
+        if passed.size != size {
+            return Err(changed(disk));
+        }
+        let listed = ListedFile { sha256: passed.sha256, size };
+        Ok(Item { listed, origin: Origin::File(disk.to_path_buf(), offset, passed.fingerprint) })
+    }
+}
+
+/// A file of a source: its path in the bundle, where it is, and its size.
+type Found = (BundlePath, PathBuf, u64);
+
+/// That a file is no longer what it was when it was looked at.
+pub fn changed(disk: &Path) -> BundleError {
+    let message =
+        format!("{} was changed while it was exported; export it again when nobody writes to it", disk.display());
+    BundleError::new(BundleCode::SourceChanged, message)
+}
+
+fn known(path: &str) -> Result<BundlePath, BundleError> {
+    BundlePath::parse(path.as_bytes())
+}
+
+/// What is wrong with a source that could be read.
+fn damaged(error: BundleError, path: &str) -> BundleError {
+    if error.is_outside() || error.code != BundleCode::LogInvalid {
+        return error.of_file(path);
+    }
+    BundleError::about(
+        BundleCode::SourceInvalid,
+        path,
+        format!("damaged, so that its bundle could not be verified: {}", error.message),
+    )
+}
+
+/// What was redacted in a source that is a bundle itself.
+fn read_redactions(path: &Path, is_bundle: bool) -> Result<RedactionList, BundleError> {
+    if !is_bundle || !path.exists() {
+        return Ok(RedactionList::default());
+    }
+    let (file, size) = open_file(path)?;
+    if size > MAX_REDACTIONS_BYTES {
+        return Err(BundleError::about(BundleCode::FileTooLarge, REDACTIONS, "too large to be read"));
+    }
+    let mut bytes = Vec::new();
+    file.take(size).read_to_end(&mut bytes).map_err(|error| BundleError::system(&error, "read", None))?;
+    RedactionList::parse(&bytes)
+}
+
+/// How many bytes of whole lines a log has now.
+fn whole_bytes(log: &mut File) -> Result<u64, BundleError> {
+    let failed = |error: std::io::Error| BundleError::system(&error, "read", None);
+    let mut end = log.seek(SeekFrom::End(0)).map_err(failed)?;
+    let mut block = vec![0; 64 << 10];
+    while end > 0 {
+        let start = end.saturating_sub(block.len() as u64);
+        let part = &mut block[..(end - start) as usize];
+        log.seek(SeekFrom::Start(start)).map_err(failed)?;
+        log.read_exact(part).map_err(failed)?;
+        if let Some(newline) = memchr::memrchr(b'\n', part) {
+            return Ok(start + newline as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}
+
+/// The blobs of a run, in order. What a crash left of one that was being stored is none.
+fn list_blobs(run: &RunDirectory) -> Result<Vec<Found>, BundleError> {
+    let store = BlobStore::new(run.blobs());
+    let mut found = Vec::new();
+    for directory in list(&run.blobs())? {
+        for name in list(&run.blobs().join(&directory))? {
+            let path = known(&blob_path(&name));
+            let Some((disk, path)) = store.path_of(&name).zip(path.ok()).filter(|_| name.starts_with(&directory))
+            else {
+                continue;
+            };
+            let metadata =
+                fs::symlink_metadata(&disk).map_err(|error| BundleError::system(&error, "lstat", Some(&disk)))?;
+            found.push((path, disk, metadata.len()));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The names in a directory that is one. A directory that is not there has none.
+fn list(directory: &Path) -> Result<Vec<String>, BundleError> {
+    let failed = |error: std::io::Error| BundleError::system(&error, "scandir", Some(directory));
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
+        Err(error) => return Err(failed(error)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        names.extend(entry.map_err(failed)?.file_name().into_string().ok());
+    }
+    Ok(names)
+}
+
+/// The snapshot that is asked for, proven to be one of this log.
+fn start(run: &RunDirectory, from: &From) -> Result<Start, BundleError> {
+    let not_found = |why: String| BundleError::new(BundleCode::SnapshotNotFound, why);
+    let times = match from {
+        From::Snapshot(id) => {
+            let time = snapshot::time_of_id(id);
+            vec![time.ok_or_else(|| not_found(format!("'{}' is no id of a snapshot", crate::run::error::quoted(id))))?]
+        }
+        _ => snapshot::list(&run.snapshots()).map_err(|error| of_run(BundleCode::SnapshotNotFound, error))?,
+    };
+    let mut refusals = Vec::new();
+    for time in times {
+        match good_snapshot(run, time) {
+            Ok(start) => return Ok(start),
+            Err(error) => refusals.push(format!("{}: {error}", snapshot_id(time))),
+        }
+    }
+    let why = if refusals.is_empty() { "the run has none".to_owned() } else { refusals.join("; ") };
+    Err(not_found(format!("There is no snapshot with which the bundle could begin: {why}")))
+}
+
+fn good_snapshot(run: &RunDirectory, time: u64) -> Result<Start, BundleError> {
+    use crate::run::origin::Search;
+    let of = |error| of_run(BundleCode::SnapshotNotFound, error);
+    let (trusted, redactions) =
+        (TrustedKeys::default(), read_redactions(&run.root().join(REDACTIONS), run.manifest().exists())?);
+    let redactions = redactions.of_run();
+    Search { directory: run, trusted: &trusted, redactions: &redactions, until: None }
+        .check_snapshot(time)
+        .map_err(of)?;
+    let path = snapshot::path_of(&run.snapshots(), time);
+    let content = Snapshot::read(&path, &trusted).map_err(of)?.content;
+    let state = State::from_canonical(std::str::from_utf8(&content.state).unwrap_or_default()).map_err(of)?;
+    let status = state.run().map(|run| run.status.as_str());
+    let (mut log, _) = open_file(&run.log())?;
+    let offset = match find(&mut log, time + 1).map_err(of)? {
+        Position::At(offset) => offset,
+        Position::BehindEnd => whole_bytes(&mut log)?,
+        Position::Unclear => return Err(BundleError::new(BundleCode::SourceInvalid, "The log is damaged")),
+    };
+    Ok(Start { time, event_hash: content.event_hash, path, offset, status })
+}
+
+/// What the metadata says of a run. A partial bundle's too says when the run began.
+fn run_metadata(
+    run: &RunDirectory,
+    log: CheckedLog,
+    blobs: u64,
+    before: Option<&'static str>,
+) -> Result<(LogExtent, Metadata), BundleError> {
+    let mut first = CheckedLog::default();
+    if log.created.is_none() {
+        let (file, _) = open_file(&run.log())?;
+        let mut line = Vec::new();
+        let limit = crate::run::event::MAX_LINE_BYTES as u64 + 1;
+        let mut reader = std::io::BufReader::new(file.take(limit));
+        std::io::BufRead::read_until(&mut reader, b'\n', &mut line)
+            .map_err(|error| BundleError::system(&error, "read", None))?;
+        first.read(&mut &line[..], &Limits::default()).map_err(|error| damaged(error, EVENT_LOG))?;
+    }
+    let created = log.created.or(first.created);
+    let Some([id, name, version]) = created else {
+        return Err(BundleError::about(BundleCode::SourceInvalid, EVENT_LOG, "it does not begin with RunCreated"));
+    };
+    let metadata = Metadata {
+        kind: BundleKind::Run,
+        id,
+        workflow: Some((name, version)),
+        status: log.status.or(before),
+        events: log.extent.count,
+        blobs,
+        started_at: first.started_at.or(log.started_at),
+        completed_at: log.completed_at,
+    };
+    Ok((log.extent, metadata))
+}

@@ -1,0 +1,38 @@
+//! Who wants to know how far the work on a bundle is, and may stop it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::error::BundleError;
+
+/// How far it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes done.
+    pub bytes: u64,
+    /// Bytes to do, as far as is known: what an archive expands to is not, so that there it is the archive's own bytes that count.
+    pub total: u64,
+    /// Files done.
+    pub files: u64,
+}
+
+/// Who looks on.
+pub struct Watch<'w> {
+    /// Set to stop. Looked at with every block.
+    pub cancelled: &'w AtomicBool,
+    /// Told of every block; how often it passes that on is its own affair.
+    pub progress: &'w mut dyn FnMut(Progress),
+}
+
+impl Watch<'_> {
+    /// Tells how far it is; an error if it is to stop.
+    pub fn tell(&mut self, progress: Progress) -> Result<(), BundleError> {
+        self.check()?;
+        (self.progress)(progress);
+        Ok(())
+    }
+
+    /// An error if it is to stop.
+    pub fn check(&self) -> Result<(), BundleError> {
+        if self.cancelled.load(Ordering::Relaxed) { Err(BundleError::cancelled()) } else { Ok(()) }
+    }
+}
