@@ -42,6 +42,14 @@ struct Restored {
 }
 
 impl Changes {
+    /// Forgets everything, and keeps the room for it.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.changes.clear();
+        self.events.clear();
+        self.restored.clear();
+    }
+
     fn put(&mut self, change: Change, state: &State, slot: Slot) {
         write_entry(&mut self.entries, state, slot);
         self.changes.push((change, slot, self.entries.len()));

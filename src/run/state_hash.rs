@@ -5,6 +5,7 @@
 
 use hashbrown::HashMap;
 
+use super::canonical::MAX_DIGITS;
 use super::entry::{EntrySink, Slot, slots, write_entry, write_task_entry};
 use super::error::{ErrorCode, RunError};
 use super::state::{CallStatus, Counter, RunStatus, State};
@@ -50,10 +51,10 @@ impl Accumulator {
 
     /// The hash of a state whose entries have this sum.
     pub fn state_hash(&self, status: RunStatus, logical_time: u64) -> Hash {
-        let mut time = Vec::with_capacity(20);
-        super::canonical::write_integer(&mut time, logical_time);
+        let mut digits = [0; MAX_DIGITS];
+        let time = super::canonical::digits(&mut digits, logical_time);
         let sum = to_hex(&self.to_bytes());
-        sha256([b"state/1\n", status.as_str().as_bytes(), b"\n", &time, b"\n", &sum])
+        sha256([b"state/1\n", status.as_str().as_bytes(), b"\n", time, b"\n", &sum])
     }
 }
 
