@@ -925,7 +925,7 @@ export interface RunVerification {
   dag: Check;
   /** Behind `scheduleMatch`: one for each TaskAssigned. */
   schedule: Check;
-  /** Behind `stateHashesMatch`: one for each event, and one for each SnapshotRestored that had to be worked out. */
+  /** Behind `stateHashesMatch`: one for each event. A SnapshotRestored that claims another state than the one before it fails as well. */
   stateHashes: Check;
   /** Behind `outputHashesMatch`: one for each ToolCompleted. */
   outputHashes: Check;
