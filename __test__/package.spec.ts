@@ -1,7 +1,7 @@
 // The package as a user gets it: packed, installed into an empty project without a network, and used from there.
 import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { platformName } from '../scripts/platform.mjs';
@@ -19,10 +19,7 @@ beforeAll(async () => {
   directory = await realpath(await mkdtemp(join(tmpdir(), 'session-tape-package-')));
   release = await makeRelease(directory, platformName());
   project = await newProject('project');
-  await npm(
-    ['install', '--offline', '--no-audit', '--no-fund', release.rootTarball, release.platformTarball],
-    project,
-  );
+  await npm(['install', '--offline', '--no-audit', '--no-fund', ...tarballs(), release.platformTarball], project);
 });
 
 afterAll(async () => {
@@ -37,15 +34,20 @@ async function newProject(name: string): Promise<string> {
   return path;
 }
 
+const tarballs = (): string[] => [release.rootTarball, ...release.dependencies.map(({ tarball }) => tarball)];
+
 const node = (...args: string[]): Promise<string> => succeed(process.execPath, args, project);
 
 describe('the tarball', () => {
   test('of the root package holds what the allow-list names and nothing else', async () => {
-    const facade = (await readdir(join(ROOT, 'lib'), { recursive: true })).filter((name) => name.endsWith('.js'));
+    const facade = await filesIn('lib');
+    const commandLine = await filesIn('cli');
     const expected = [
       'CHANGELOG.md', 'LICENSE', 'README.md', 'binding.js', 'index.d.mts', 'index.d.ts', 'index.js', 'index.mjs',
-      'package.json', ...facade.map((name) => `lib/${name.replaceAll('\\', '/')}`),
+      'package.json', ...facade, ...commandLine,
     ];
+    expect(facade.every((path) => path.endsWith('.js'))).toBe(true);
+    expect(commandLine).toContain('cli/main.js');
     expect(release.workTree.files.map(({ path }) => path).sort()).toEqual(expected.sort());
   });
 
@@ -60,8 +62,9 @@ describe('the tarball', () => {
     const installed = Object.entries<{ hasInstallScript?: boolean }>(lock.packages).filter(([path]) => path !== '');
     expect(installed.map(([path]) => path).sort()).toEqual([
       `node_modules/@session-tape/binding-${platformName()}`,
+      ...release.dependencies.map(({ name }) => `node_modules/${name}`),
       'node_modules/session-tape',
-    ]);
+    ].sort());
     expect(installed.filter(([, { hasInstallScript }]) => hasInstallScript)).toEqual([]);
   });
 
@@ -70,7 +73,10 @@ describe('the tarball', () => {
     expect(manifest.optionalDependencies).toEqual({
       [`@session-tape/binding-${platformName()}`]: manifest.version,
     });
-    expect(manifest.dependencies).toBeUndefined();
+    // Exact versions, the same that the tests ran with.
+    const lock = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8'));
+    const exact = Object.keys(manifest.dependencies).map((name) => [name, lock.packages[`node_modules/${name}`].version]);
+    expect(manifest.dependencies).toEqual(Object.fromEntries(exact));
   });
 });
 
@@ -98,6 +104,35 @@ describe('the platform packages', () => {
     const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
     const crate = await readFile(join(ROOT, 'Cargo.toml'), 'utf8');
     expect(/^version = "(.*)"$/m.exec(crate)?.[1]).toBe(version);
+  });
+});
+
+/** The files of a folder of the package, as a tarball names them. */
+async function filesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(join(ROOT, folder), { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => relative(ROOT, join(parentPath, name)));
+  return files.map((path) => path.replaceAll('\\', '/'));
+}
+
+describe('the installed command line', () => {
+  const npx = (...args: string[]): Promise<string> => npm(['exec', '--offline', '--', 'session-tape', ...args], project);
+
+  test.each(['commonjs', 'module'])('is started by npx in a project of type %s', async (type) => {
+    const manifest = join(project, 'package.json');
+    const before = await readFile(manifest, 'utf8');
+    await writeFile(manifest, JSON.stringify({ ...JSON.parse(before), type }));
+    try {
+      const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+      expect(await npx('--version')).toBe(`${version}\n`);
+      expect(JSON.parse(await npx('inspect', join(ROOT, 'demo', 'sample.jsonl'), '--json'))).toMatchObject({ kind: 'session' });
+      expect(await npx('diff', '--help')).toContain('Usage: session-tape diff');
+    } finally {
+      await writeFile(manifest, before);
+    }
+  });
+
+  test('has all that writes a page of a difference', async () => {
+    await node('-e', "require('./node_modules/session-tape/cli/html')");
   });
 });
 
@@ -143,7 +178,7 @@ describe('the installed package', () => {
 
   test('says what is missing where the platform package is not installed', async () => {
     const bare = await newProject('bare');
-    await npm(['install', '--offline', '--omit=optional', '--no-audit', '--no-fund', release.rootTarball], bare);
+    await npm(['install', '--offline', '--omit=optional', '--no-audit', '--no-fund', ...tarballs()], bare);
     const attempt = succeed(process.execPath, ['-e', "require('session-tape')"], bare);
     await expect(attempt).rejects.toThrow(`@session-tape/binding-${platformName()}`);
   });

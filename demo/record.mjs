@@ -4,10 +4,9 @@
  * A session of six minutes should not take six minutes to record, so the clock that the recorder reads
  * (`Date.now`) is moved to where each event of the sample stood, and put back afterwards.
  */
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { lineBatches } from './lines.mjs';
 
 /**
  * @param {typeof import('../index.mjs').SessionRecordingService} SessionRecordingService
@@ -43,11 +42,8 @@ export async function recordAnew(SessionRecordingService, samplePath) {
 }
 
 async function readEvents(path) {
-  const events = [];
-  for await (const { lines } of lineBatches(path)) {
-    for (const line of lines) if (line.trim() !== '') events.push(JSON.parse(line));
-  }
-  return events;
+  const lines = (await readFile(path, 'utf8')).split('\n').filter((line) => line.trim() !== '');
+  return lines.map((line) => JSON.parse(line));
 }
 
 /** Each event by the method that a CLI would call for it. */

@@ -21,6 +21,8 @@ export interface Release {
   rootTarball: string;
   platformTarball: string;
   platform: Packed;
+  /** Names and tarballs of what the root package depends on, all the way down: a test has no registry. */
+  dependencies: { name: string; tarball: string }[];
 }
 
 /** Packs the root package and the package of `platform`, going through the release's own steps. */
@@ -38,7 +40,22 @@ export async function makeRelease(directory: string, platform: string): Promise<
     rootTarball: join(directory, 'root', released.filename),
     platformTarball: join(directory, 'platform', packedPlatform.filename),
     platform: packedPlatform,
+    dependencies: await packDependencies(await subfolder(directory, 'dependencies')),
   };
+}
+
+/** Packs the dependencies as they are installed in the work tree, which is as the lock file has them. */
+async function packDependencies(directory: string): Promise<Release['dependencies']> {
+  const { packages } = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { dev?: boolean; optional?: boolean; devOptional?: boolean }>;
+  };
+  const installed = Object.entries(packages).filter(([path, { dev, optional, devOptional }]) => path !== '' && !dev && !optional && !devOptional);
+  return Promise.all(
+    installed.map(async ([path]) => {
+      const { filename } = await pack(join(ROOT, path), directory);
+      return { name: path.split('node_modules/').at(-1)!, tarball: join(directory, filename) };
+    }),
+  );
 }
 
 /** What `napi artifacts` does in the workflow: the addon goes into the platform package. */
@@ -72,7 +89,7 @@ async function prePublish(root: string): Promise<void> {
 }
 
 async function pack(folder: string, destination: string): Promise<Packed> {
-  const answer = JSON.parse(await npm(['pack', '--json', '--pack-destination', destination], folder));
+  const answer = JSON.parse(await npm(['pack', '--json', '--ignore-scripts', '--pack-destination', destination], folder));
   return answer[0] as Packed;
 }
 

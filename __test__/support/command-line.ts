@@ -1,0 +1,117 @@
+/**
+ * The command line as a person starts it: a process with arguments, an exit code and what it prints. In a pipe there is neither colour nor
+ * progress bar; on a terminal (made by util-linux' `script`, where there is one) there are both.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'vitest';
+import type { Ended } from './processes';
+import { sessionDirectory } from './session-file';
+
+export const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
+export const PROGRAM = join(PROJECT, 'cli/main.js');
+export const SAMPLE = join(PROJECT, 'demo/sample.jsonl');
+export const RECORDINGS = join(PROJECT, '../shared/data/sessions');
+export const GOLDEN_RUN = join(PROJECT, '__test__/fixtures/run/v1/golden');
+
+export interface RunOptions {
+  env?: Record<string, string>;
+  cwd?: string;
+  uid?: number;
+  execArgv?: string[];
+  /** Is given the process as soon as there is one. */
+  onStart?: (child: ChildProcess) => void;
+  onOutput?: (child: ChildProcess, stdout: string) => void;
+}
+
+/** The environment of a plain shell: nothing of the test runner's own colours. */
+function environment(extra: Record<string, string> = {}): Record<string, string> {
+  const { PATH = '', HOME = '/' } = process.env;
+  return { PATH, HOME, TMPDIR: sessionDirectory(), TERM: 'xterm-256color', ...extra };
+}
+
+export function run(command: string, args: string[], options: RunOptions = {}): Promise<Ended> {
+  const { env, cwd = '/', uid, onStart, onOutput } = options;
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd, uid, gid: uid, env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] });
+    // What ends a child that would never end. It shows as a signal that no test expects.
+    const timer = setTimeout(() => child.kill('SIGKILL'), 100_000);
+    let stdout = '';
+    let stderr = '';
+    onStart?.(child);
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text;
+      onOutput?.(child, stdout);
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+    });
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      clearTimeout(timer);
+      resolve({ code, signal, stdout, stderr });
+    });
+  });
+}
+
+/** Runs `session-tape` to its end. */
+export function sessionTape(args: string[], options: RunOptions = {}): Promise<Ended> {
+  return run(process.execPath, [...(options.execArgv ?? []), PROGRAM, ...args], options);
+}
+
+/** What was printed, by a command that must end with this exit code, and quietly. */
+export async function shown(args: string[], options?: RunOptions, code = 0): Promise<string> {
+  const ended = await sessionTape(args, options);
+  expect(ended, ended.stderr).toMatchObject({ code, signal: null, stderr: '' });
+  return ended.stdout;
+}
+
+/** The result that a command gives as JSON, on one line. */
+export async function resultOf(args: string[], code = 0, options?: RunOptions): Promise<any> {
+  const stdout = await shown([...args, '--json'], options, code);
+  expect(stdout.indexOf('\n')).toBe(stdout.length - 1);
+  return JSON.parse(stdout);
+}
+
+/** The error that a command gives as JSON. Nothing else is printed. */
+export async function errorOf(args: string[], code = 2, options?: RunOptions): Promise<any> {
+  const ended = await sessionTape([...args, '--json'], options);
+  expect(ended, ended.stderr).toMatchObject({ code, signal: null, stdout: '' });
+  expect(ended.stderr.indexOf('\n')).toBe(ended.stderr.length - 1);
+  return JSON.parse(ended.stderr).error;
+}
+
+/** The message with which a command ends, told for people: no result, no stack. */
+export async function complaintOf(args: string[], code = 2, options?: RunOptions): Promise<string> {
+  const ended = await sessionTape(args, options);
+  expect(ended, ended.stderr).toMatchObject({ code, signal: null, stdout: '' });
+  expect(ended.stderr).toMatch(/^session-tape: .*\n$/s);
+  expect(ended.stderr).not.toMatch(/\n\s+at /);
+  return ended.stderr.slice('session-tape: '.length, -1);
+}
+
+/** The text beside a label, and the lines under it that have no label of their own. */
+export function beside(label: string, text: string): string[] {
+  const lines = text.split('\n');
+  const from = lines.findIndex((line) => line.startsWith(`  ${label} `));
+  if (from === -1) throw new Error(`no row ${label} in:\n${text}`);
+  const indent = ' '.repeat(16);
+  const more = lines.slice(from + 1).findIndex((line) => !line.startsWith(indent));
+  return lines.slice(from, from + 1 + more).map((line) => line.slice(indent.length).trimEnd());
+}
+
+/** Whether a terminal can be made. */
+export const hasTerminal = process.platform === 'linux' && spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0;
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+/** The same on a terminal: what both streams write comes as `stdout`. `redirect` is what a shell puts behind the command. */
+export function onTerminal(args: string[], { redirect = '', ...options }: RunOptions & { redirect?: string } = {}): Promise<Ended> {
+  const command = [process.execPath, PROGRAM, ...args].map(quoted).join(' ');
+  return run('script', ['-qec', `${command} ${redirect}`, '/dev/null'], options);
+}
+
+/** Characters that must not come from a file to a terminal. */
+export const UNSAFE = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/;
+export const HOSTILE = '\u001b[2J\u001b]0;owned\u0007\u009b31m\u202e\u2066\u200b\r\n\u0000';

@@ -1,0 +1,57 @@
+'use strict'
+
+// What several commands do with bundles.
+
+const { Option } = require('commander')
+const { Complaint } = require('./complaint.js')
+const { trustedKeys } = require('./option-values.js')
+const { row } = require('./page.js')
+const { count, fileSize, plural } = require('./quantities.js')
+const { printable } = require('./safe-text.js')
+
+const MOST_PROBLEMS = 30
+
+function signatureOptions(command) {
+  return command.addOption(
+    new Option('--signature <policy>', "what is asked of a bundle's signature (default: ifPresent)").choices(['required', 'ifPresent', 'ignore']),
+  )
+}
+
+/** The options of `verifyBundle` and `importBundle` that the command line has. */
+async function verifyOptions({ key, signature }) {
+  const keys = await trustedKeys(key)
+  return { trustedKeys: keys, ...(signature && { signature }) }
+}
+
+/** What `verifyBundle` gives, of something that is a bundle. */
+async function bundleVerification(context, source, options) {
+  const asked = await verifyOptions(options)
+  const found = await context.during('verifying', (more) => context.tape.verifyBundle(source.at, { ...asked, ...more }))
+  const [problem] = found.problems
+  if (problem?.code === 'NotABundle') throw new Complaint(problem.code, problem.message, { path: source.path })
+  return found
+}
+
+/** @param {{ ok: boolean, info: import('../index.js').BundleInfo | null, problems: import('../index.js').BundleProblem[] }} found */
+function bundleRows({ info, problems }, colour, width) {
+  return [...(info ? infoRows(info, colour) : []), ...problemRows(problems, colour, width)]
+}
+
+function infoRows({ bundleId, kind, files, bytes, events, redactions, partial }, colour) {
+  return [
+    row('Bundle', colour.cyan(printable(bundleId)), colour),
+    row('Of', `a ${kind}${partial ? ', from a snapshot on' : ''}`, colour),
+    row('Holds', `${plural(events, kind === 'run' ? 'event' : 'record')} in ${plural(files, 'file')} (${fileSize(bytes)})`, colour),
+    row('Redacted', redactions > 0 ? `${count(redactions)} of them` : colour.dim('nothing'), colour),
+  ]
+}
+
+function problemRows(problems, colour, width) {
+  const rows = problems.slice(0, MOST_PROBLEMS).map(({ code, message }) => {
+    return `${colour.red('✗')} ${colour.bold(printable(code))}  ${printable(message, Math.max(200, width * 3))}`
+  })
+  if (problems.length > rows.length) rows.push(colour.dim(`… and ${count(problems.length - rows.length)} more`))
+  return rows
+}
+
+module.exports = { signatureOptions, verifyOptions, bundleVerification, bundleRows, infoRows }

@@ -1,0 +1,118 @@
+'use strict'
+
+const { bundleRows, bundleVerification, infoRows, signatureOptions, verifyOptions } = require('../bundle.js')
+const { EXIT } = require('../complaint.js')
+const { gathered, redactionRules, signingKey, wholeNumber } = require('../option-values.js')
+const { page } = require('../page.js')
+const { printable } = require('../safe-text.js')
+const { bundleAt, recordingAt, withFiles } = require('../source.js')
+
+const EXPORT_EXAMPLES = `
+Examples:
+  session-tape bundle export runs/weekly weekly.cath-bundle.tar.zst
+  session-tape bundle export session.jsonl report.cath-bundle --rule ticket='T-[0-9]{6}'
+  session-tape bundle export runs/weekly weekly.cath-bundle --sign-with ci.key.pem --from-snapshot latest
+
+DEST is one file if it ends in .tar.zst, else a directory; it must not exist. Well-known secrets (keys, tokens, passwords in URLs) are
+replaced unless --no-redact is given. A rule file holds a JSON array of {"name","pattern"} or {"name","path"}, each with "kinds" and
+"tools" if wanted.
+`
+
+const VERIFY_EXAMPLES = `
+Examples:
+  session-tape bundle verify weekly.cath-bundle.tar.zst
+  session-tape bundle verify weekly.cath-bundle --key ci.pub.pem --signature required
+`
+
+const IMPORT_EXAMPLES = `
+Examples:
+  session-tape bundle import weekly.cath-bundle.tar.zst runs/weekly
+  session-tape bundle import weekly.cath-bundle.tar.zst runs/weekly --key ci.pub.pem --signature required
+
+Nothing is written unless all of the bundle verified.
+`
+
+function define(program, does) {
+  const bundle = program
+    .command('bundle')
+    .summary('seal, check and unpack bundles')
+    .description('Bundles: a run or a session, sealed so that another machine can check and replay it.')
+    .helpCommand('help [command]', 'show help of a command')
+  defineExport(bundle, does)
+  defineVerify(bundle, does)
+  defineImport(bundle, does)
+}
+
+function defineExport(bundle, does) {
+  bundle
+    .command('export')
+    .summary('seal a run or a session')
+    .description('Seals a run or a session into a bundle, without the secrets in it. The source stays as it is.')
+    .argument('<src>', 'session, run or bundle')
+    .argument('<dest>', 'the bundle: NAME.cath-bundle or NAME.cath-bundle.tar.zst')
+    .option('--sign-with <file>', 'sign it with this Ed25519 private key (PEM)')
+    .option('--rule <name=regex>', 'redact what matches; may be repeated', gathered)
+    .option('--rule-file <file>', 'redact by the rules in this file (JSON); may be repeated', gathered)
+    .option('--no-redact', 'redact nothing')
+    .option('--from-snapshot [id]', 'runs: only what comes after a snapshot, the latest if none is named')
+    .option('--level <n>', "zstd's level of compression, 1 to 22", wholeNumber)
+    .option('--json', 'the result as JSON')
+    .addHelpText('after', EXPORT_EXAMPLES)
+    .action(does(exportOne))
+}
+
+async function exportOne(context, [from, to], options) {
+  const { fromSnapshot, level } = options
+  const asked = {
+    fromSnapshot: fromSnapshot === true ? 'latest' : fromSnapshot,
+    level,
+    redact: options.redact && { rules: await redactionRules(options) },
+    signWith: await signingKey(options.signWith),
+  }
+  const source = await recordingAt(context, from)
+  const info = await withFiles(context, source, ({ at }) =>
+    context.during('exporting', (more) => context.tape.exportBundle(at, to, { ...given(asked), ...more })))
+  await context.print(info, (_, colour) => page('Exported', printable(to, 1000), [infoRows(info, colour)], colour))
+}
+
+/** Without what was not given. */
+const given = (options) => Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+
+function defineVerify(bundle, does) {
+  const command = bundle
+    .command('verify')
+    .summary('whether a bundle is whole and unchanged')
+    .description('Looks at everything in a bundle and lists every problem. Exit code 1 if there is one.')
+    .argument('<path>', 'bundle')
+    .option('--key <file>', 'a trusted public key (PEM); may be repeated', gathered)
+  signatureOptions(command).option('--json', 'the result as JSON').addHelpText('after', VERIFY_EXAMPLES).action(does(verify))
+}
+
+async function verify(context, [path], options) {
+  const found = await bundleVerification(context, await bundleAt(context, path), options)
+  await context.print(found, (_, colour, width) => {
+    const verdict = found.ok ? colour.green('sound') : colour.red('damaged')
+    return page('A bundle', printable(path, 1000), [bundleRows(found, colour, width), [verdict]], colour)
+  })
+  return found.ok ? EXIT.fine : EXIT.damaged
+}
+
+function defineImport(bundle, does) {
+  const command = bundle
+    .command('import')
+    .summary('unpack a bundle that verifies')
+    .description('Verifies a bundle and unpacks it into a directory, which must not exist.')
+    .argument('<path>', 'bundle')
+    .argument('<directory>', 'where to')
+    .option('--key <file>', 'a trusted public key (PEM); may be repeated', gathered)
+  signatureOptions(command).option('--json', 'the result as JSON').addHelpText('after', IMPORT_EXAMPLES).action(does(importOne))
+}
+
+async function importOne(context, [path, directory], options) {
+  const asked = await verifyOptions(options)
+  const { at } = await bundleAt(context, path)
+  const info = await context.during('importing', (more) => context.tape.importBundle(at, directory, { ...asked, ...more }))
+  await context.print(info, (_, colour) => page('Imported', printable(directory, 1000), [infoRows(info, colour)], colour))
+}
+
+module.exports = { define }

@@ -1,0 +1,64 @@
+'use strict'
+
+const { EXIT, complaintOf } = require('../complaint.js')
+const { gathered } = require('../option-values.js')
+const { recordingAt, shown } = require('../source.js')
+
+const EXAMPLES = `
+Examples:
+  session-tape diff monday.cath-bundle tuesday.cath-bundle
+  session-tape diff a.jsonl b.jsonl --full --json | jq .edits
+  session-tape diff left right --ignore /payload/inputHash --html diff.html
+
+Ids, times and salts are not compared. Exit code 0 if nothing that matters differs, 1 if something does.
+`
+
+function define(program, does) {
+  program
+    .command('diff')
+    .summary('where two executions part, and why')
+    .description('Compares two runs, or two sessions, and says where they part first.')
+    .argument('<left>', 'session, run or bundle')
+    .argument('<right>', 'another of the same kind')
+    .option('--full', 'all differences, not only the first')
+    .option('--ignore <pointer>', 'a JSON pointer to leave out, like /payload/cwd; may be repeated', gathered)
+    .option('--details', 'tell the likely cause, the nodes affected and every field; --full does too')
+    .option('--heartbeats', 'runs: compare Heartbeats too')
+    .option('--html <file>', 'write a page with both side by side')
+    .option('--json', 'the result as JSON: null, if they are equal')
+    .addHelpText('after', EXAMPLES)
+    .action(does(compare))
+}
+
+async function compare(context, [left, right], { full, details, ignore, heartbeats, html }) {
+  for (const path of [left, right]) await recordingAt(context, path)
+  const asked = { full: full === true, heartbeats: heartbeats === true, ...(ignore && { ignore }) }
+  const diff = await compared(context, left, right, asked)
+  if (html !== undefined) await writePage(context, html, { left, right, diff })
+  await context.print(diff, (_, colour) => {
+    // It escapes what stands in the recordings.
+    const options = { color: colour.isColorSupported, details: details === true || full === true }
+    return `${context.tape.diffToText(diff, options)}\n`
+  })
+  return diff === null ? EXIT.fine : EXIT.damaged
+}
+
+/** A side that is damaged can't be compared: 1 would say that they differ. */
+async function compared(context, left, right, options) {
+  try {
+    return await context.during('comparing', (more) => context.tape.diff(left, right, { ...options, ...more }))
+  } catch (error) {
+    if (error === context.signal.reason) throw error
+    const complaint = complaintOf(error)
+    complaint.exitCode = EXIT.couldNot
+    throw complaint
+  }
+}
+
+async function writePage({ signal, json, stderr }, out, sides) {
+  const { writeDiffPage } = require('../html')
+  await writeDiffPage(out, { ...sides, signal })
+  if (!json) stderr.write(`written to ${shown(out)}\n`)
+}
+
+module.exports = { define }

@@ -1,0 +1,61 @@
+'use strict'
+
+const fs = require('node:fs/promises')
+const path = require('node:path')
+const { bundleVerification } = require('../bundle.js')
+const { EXIT } = require('../complaint.js')
+const { inspectionPage } = require('../inspection-page.js')
+const { inspectRun } = require('../run/inspection.js')
+const { inspectSession } = require('../session/inspection.js')
+const { isBundle, recordingAt, withFiles } = require('../source.js')
+
+const EXAMPLES = `
+Examples:
+  session-tape inspect chats/session.jsonl
+  session-tape inspect weekly.cath-bundle.tar.zst
+  session-tape inspect runs/weekly --json | jq .events.byKind
+
+Looks at the log as a whole, and at a bundle's seal; verify looks at more. The exit code is 1 if there is damage.
+`
+
+function define(program, does) {
+  program
+    .command('inspect')
+    .summary('what this is: kind, size, times, counts, damage')
+    .description('Says what is at a path: a session, a run or a bundle of either, and what is in it.')
+    .argument('<path>', 'session, run or bundle')
+    .option('--json', 'the result as JSON')
+    .addHelpText('after', EXAMPLES)
+    .action(does(inspect))
+}
+
+async function inspect(context, [given]) {
+  const source = await recordingAt(context, given)
+  const bundle = isBundle(source) ? await sealOf(context, source) : null
+  const isBroken = bundle !== null && bundle.problems.length > 0
+  const result = isBroken ? broken(source, bundle) : await withFiles(context, source, (files) => whole(context, files, bundle))
+  await context.print(result, inspectionPage)
+  return result.damaged ? EXIT.damaged : EXIT.fine
+}
+
+/** What a bundle says of itself, and what is wrong with it. */
+async function sealOf(context, source) {
+  const { info, problems } = await bundleVerification(context, source, {})
+  return { ...info, problems }
+}
+
+/** Nothing of a bundle that was tampered with is believed. */
+function broken({ path: given, form, kind }, bundle) {
+  return { path: given, kind: bundle.kind ?? kind ?? null, form, damaged: true, bundle }
+}
+
+async function whole(context, source, bundle) {
+  const found = source.kind === 'run' ? await inspectRun(context, source) : await inspectSession(context, source)
+  const damaged = found.error !== undefined || (found.damage?.length ?? 0) > 0
+  const seal = bundle && { bundle: { ...bundle, signed: await isThere(path.join(source.at, 'manifest.sig')) } }
+  return { path: source.path, kind: source.kind, form: source.form, damaged, ...found, ...seal }
+}
+
+const isThere = (file) => fs.access(file).then(() => true, () => false)
+
+module.exports = { define }

@@ -1,0 +1,65 @@
+'use strict'
+
+const { Option } = require('commander')
+const { EXIT, tellsOfDamage } = require('../complaint.js')
+const { gathered, refuseOptions, trustedKeys, wholeNumber } = require('../option-values.js')
+const { runSummary } = require('../run/summary.js')
+const { replaySession } = require('../session/replay.js')
+const { recordingAt, withFiles } = require('../source.js')
+
+const EXAMPLES = `
+Examples:
+  session-tape replay chats/session-2026-02-11T08-41-3c8e51d7.jsonl
+  session-tape replay session.jsonl --until 40 --json   # as it was at its 40th record
+  session-tape replay weekly.cath-bundle --until 120    # a run's state after evt_120
+  session-tape replay weekly.cath-bundle --from-snapshot --verify full
+
+A session that was replayed is fine, whatever warnings there are; see verify.
+`
+
+function define(program, does) {
+  program
+    .command('replay')
+    .summary('what a session or a run comes to')
+    .description('Replays a session to its history, or a run to its state, and says what is in it.')
+    .argument('<path>', 'session, run or bundle')
+    .option('--until <n>', "the last event to take: a run's logical time, a session's seq", wholeNumber)
+    .option('--project <hash>', 'sessions: refuse one of another project')
+    .option('--from-snapshot [id]', 'runs: begin with a snapshot, the latest if none is named')
+    .addOption(new Option('--verify <depth>', 'runs: how much is verified (default: chain)').choices(['none', 'chain', 'full']))
+    .option('--key <file>', 'runs: only snapshots signed by this public key (PEM); may be repeated', gathered)
+    .option('--json', 'the result as JSON')
+    .addHelpText('after', EXAMPLES)
+    .action(does(replay))
+}
+
+async function replay(context, [path], options) {
+  const source = await recordingAt(context, path)
+  // Of an archive only the library knows what it holds, once it is unpacked.
+  return withFiles(context, source, (files) => (files.kind === 'session' ? session : run)(context, files, options))
+}
+
+async function session(context, source, options) {
+  refuseOptions(options, ['fromSnapshot', 'verify', 'key'], 'a session')
+  await replaySession(context, source, options)
+}
+
+async function run(context, source, options) {
+  refuseOptions(options, ['project'], 'a run')
+  const { until, fromSnapshot, verify = 'chain' } = options
+  const asked = {
+    until,
+    fromSnapshot: fromSnapshot === true ? 'latest' : fromSnapshot,
+    verify,
+    trustedKeys: await trustedKeys(options.key),
+  }
+  const started = performance.now()
+  const result = await context.during('replaying', (more) => context.tape.replayRun(source.at, { ...asked, ...more }))
+  const replayMs = performance.now() - started
+  if (!result.ok && !tellsOfDamage(result.error)) throw Object.assign(new Error(result.error.message), result.error)
+  await context.print({ kind: 'run', path: source.path, ...result }, (_, colour, width) =>
+    runSummary({ path: source.path, result, verify, replayMs }, colour, width))
+  return result.ok ? EXIT.fine : EXIT.damaged
+}
+
+module.exports = { define }

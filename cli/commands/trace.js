@@ -1,0 +1,113 @@
+'use strict'
+
+const { bundleVerification } = require('../bundle.js')
+const { Complaint, EXIT, usage } = require('../complaint.js')
+const { jsonText } = require('../json-text.js')
+const { collected, wholeNumber } = require('../option-values.js')
+const { moment } = require('../quantities.js')
+const { printable } = require('../safe-text.js')
+const { sessionEvents } = require('../session/events.js')
+const { recordingAt, shown, withFiles } = require('../source.js')
+
+const EXAMPLES = `
+Examples:
+  session-tape trace weekly.cath-bundle evt_42            # what led to it, nearest first
+  session-tape trace weekly.cath-bundle --events --from 100 --to 200
+  session-tape trace weekly.cath-bundle --events --kind ToolFailed,ToolTimedOut --json
+  session-tape trace session.jsonl --events --kind compressed
+
+With --events --json each event is a line of JSON. Events are counted from 0: evt_0 is a run's first, rec_0 a session's.
+`
+
+function define(program, does) {
+  program
+    .command('trace')
+    .summary('what led to an event, or all events')
+    .description('Shows the chain of causes of an event, or the events one by one.')
+    .argument('<path>', 'session, run or bundle')
+    .argument('[event]', 'id of an event (evt_42, rec_42), or its number')
+    .option('--events', 'the events themselves')
+    .option('--from <n>', 'with --events: the first', wholeNumber)
+    .option('--to <n>', 'with --events: the last', wholeNumber)
+    .option('--kind <kinds>', 'with --events: only of these kinds, with commas between them', collected)
+    .option('--json', 'the result as JSON')
+    .addHelpText('after', EXAMPLES)
+    .action(does(trace))
+}
+
+async function trace(context, [path, event], options) {
+  if ((event === undefined) === (options.events === undefined)) throw usage('trace: name an event, or give --events')
+  if (event !== undefined && (options.from ?? options.to ?? options.kind) !== undefined) {
+    throw usage('--from, --to, --kind: only with --events')
+  }
+  const source = await recordingAt(context, path)
+  return withFiles(context, source, (files) =>
+    event === undefined ? events(context, files, options) : ancestors(context, files, event))
+}
+
+const PREFIXES = { run: 'evt_', session: 'rec_' }
+
+async function ancestors(context, source, event) {
+  const eventId = /^\d+$/.test(event) ? `${PREFIXES[source.kind]}${event}` : event
+  const traced = await context.tape.traceAncestors(source.at, eventId, { signal: context.signal })
+  await context.print(traced, (_, colour) => chainText(eventId, traced, colour))
+}
+
+function chainText(eventId, { chain, truncated }, colour) {
+  const rows = chain.map((edge) => `  - ${edgeText(edge, colour)}\n`)
+  if (truncated) rows.push(colour.dim('  … what came before is not in the bundle\n'))
+  if (rows.length === 0) rows.push(colour.dim('  nothing: it is the first\n'))
+  return `Causal chain of ${printable(eventId)}:\n${rows.join('')}`
+}
+
+function edgeText({ event_id: id, kind, label, evidence }, colour) {
+  const what = label === undefined ? '' : ` (${printable(label, 120)})`
+  return `${colour.cyan(printable(id))}: ${printable(kind)}${what}${evidence === 'inferred' ? colour.dim(' inferred') : ''}`
+}
+
+async function events(context, source, { from = 0, to = Infinity, kind: kinds }) {
+  const isRun = source.kind === 'run'
+  // A run's events come from the library, which looks at the seal itself.
+  if (!isRun && source.form === 'bundle') await expectSound(context, source)
+  const found = isRun ? context.tape.readRunEvents(source.at, { from, to, ...(kinds && { kinds }) }) : sessionEvents(source.log, { from, to, kinds })
+  const toText = isRun ? runLine : sessionLine
+  const { output, signal } = context
+  try {
+    for await (const event of found) {
+      signal.throwIfAborted()
+      if (output.isClosed) break
+      await output.write(context.json ? `${jsonText(event)}\n` : toText(event, context))
+    }
+  } finally {
+    // What comes before the damage is shown all the same.
+    await output.flush()
+  }
+}
+
+async function expectSound(context, source) {
+  const { problems } = await bundleVerification(context, source, {})
+  if (problems.length === 0) return
+  const [{ code, message }] = problems
+  throw new Complaint(code, `${shown(source.path)} does not verify: ${message}`, { exitCode: EXIT.damaged, path: source.path, problems })
+}
+
+function runLine({ eventId, ts, kind, node, parent, payload }, { colour, width }) {
+  const lead = `${eventId.padEnd(9)} ${clock(ts)} `
+  const cause = parent === null ? '' : colour.dim(` ← ${parent}`)
+  const where = node === null ? '' : ` ${printable(node, 40)}`
+  return `${colour.cyan(lead)}${kind.padEnd(16)}${where}${cause}  ${colour.dim(inShort(payload, width))}\n`
+}
+
+function sessionLine({ eventId, ts, type, payload, value }, { colour, width }) {
+  const content = colour.dim(inShort(payload ?? value, width))
+  return `${colour.cyan(eventId.padEnd(9))} ${clock(ts)} ${printable(type ?? '(no type)', 24).padEnd(16)}  ${content}\n`
+}
+
+const clock = (ts) => moment(ts)?.slice(11, 19) ?? '--:--:--'
+
+/** As much of a payload as fits beside the rest. */
+function inShort(payload, width) {
+  return printable(jsonText(payload ?? null), Math.max(40, width - 50))
+}
+
+module.exports = { define }

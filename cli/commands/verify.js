@@ -1,0 +1,102 @@
+'use strict'
+
+const { bundleRows, bundleVerification, signatureOptions } = require('../bundle.js')
+const { EXIT, tellsOfDamage, usage } = require('../complaint.js')
+const { gathered, refuseOptions, trustedKeys } = require('../option-values.js')
+const { page } = require('../page.js')
+const { count, plural } = require('../quantities.js')
+const { checkTable, failures, unverifiable } = require('../run/checks.js')
+const { printable } = require('../safe-text.js')
+const { verifySession } = require('../session/verify.js')
+const { isBundle, recordingAt, withFiles } = require('../source.js')
+
+const EXAMPLES = `
+Examples:
+  session-tape verify weekly.cath-bundle
+  session-tape verify release.cath-bundle.tar.zst --key ci.pub.pem --signature required
+  session-tape verify chats/session.jsonl --json && echo sound
+
+A session is damaged if its replay warns of anything but events of an unknown type, which newer programs write. A run is damaged
+if anything failed, or can't be verified. In a bundle what was redacted can't be verified, and that is no damage.
+`
+
+const MOST_WARNINGS = 20
+
+function define(program, does) {
+  const command = program
+    .command('verify')
+    .summary('whether it is what was recorded')
+    .description('Recomputes everything that can be recomputed. Exit code 1 if something is damaged.')
+    .argument('<path>', 'session, run or bundle')
+    .option('--key <file>', "a trusted public key (PEM) for a bundle's signature or a run's snapshots; may be repeated", gathered)
+  signatureOptions(command).option('--json', 'the result as JSON').addHelpText('after', EXAMPLES).action(does(verify))
+}
+
+async function verify(context, [path], options) {
+  const source = await recordingAt(context, path)
+  const found = isBundle(source) ? await sealed(context, source, options) : await unsealed(context, source, options)
+  const result = { path, ok: isFine(found), ...found }
+  await context.print(result, text)
+  return result.ok ? EXIT.fine : EXIT.damaged
+}
+
+/** The seal first: what is in a bundle is looked at only if it holds. */
+async function sealed(context, source, options) {
+  const bundle = await bundleVerification(context, source, options)
+  const kind = bundle.info?.kind ?? source.kind
+  if (!bundle.ok) return { kind, bundle }
+  if (kind === 'run') return { kind, bundle, run: await runOf(context, source, []) }
+  return { kind, bundle, session: await withFiles(context, source, (files) => verifySession(context, files)) }
+}
+
+async function unsealed(context, source, { signature, key }) {
+  if (signature === 'required') throw usage(`--signature required: ${printable(source.path)} is no bundle, and has none`)
+  if (source.kind === 'run') return { kind: 'run', run: await runOf(context, source, await trustedKeys(key)) }
+  refuseOptions({ key }, ['key'], 'a session')
+  return { kind: 'session', session: await verifySession(context, source) }
+}
+
+async function runOf(context, source, keys) {
+  const run = await context.during('verifying', (more) => context.tape.verifyRun(source.at, { trustedKeys: keys, ...more }))
+  const failure = run.chain.firstFailure
+  if (failure && !tellsOfDamage(failure)) throw Object.assign(new Error(failure.message), failure)
+  return run
+}
+
+/** What a sealed bundle leaves out, by its own account, is no damage. */
+function isFine({ bundle, run, session }) {
+  if (bundle && !bundle.ok) return false
+  if (session) return session.ok
+  return run === undefined || run.ok || (bundle !== undefined && failures(run) === 0)
+}
+
+const TITLES = { session: 'A session', run: 'A run' }
+
+function text(result, colour, width) {
+  const { path, kind, bundle, run, session } = result
+  const sections = [
+    bundle ? bundleRows(bundle, colour, width) : [],
+    run ? checkTable(run, colour, width) : [],
+    session ? sessionRows(session, colour, width) : [],
+    [verdict(result, colour)],
+  ]
+  const title = bundle ? `A bundle${kind ? ` of ${TITLES[kind].toLowerCase()}` : ''}` : TITLES[kind]
+  return page(title, printable(path, 1000), sections, colour)
+}
+
+function sessionRows({ error, eventCount, damage, notes }, colour, width) {
+  const longest = Math.max(40, width - 4)
+  const marked = (texts, tone, mark) => texts.map((each) => `  ${colour[tone](mark)} ${printable(each, longest)}`)
+  const rows = [...marked(error ? [error] : [], 'red', '✗'), ...marked(damage, 'red', '✗'), ...marked(notes, 'yellow', '!')]
+  const shown = rows.slice(0, MOST_WARNINGS)
+  if (rows.length > shown.length) shown.push(colour.dim(`  … and ${count(rows.length - shown.length)} more`))
+  return error ? shown : [`${plural(eventCount, 'event')} replayed`, ...shown]
+}
+
+function verdict({ ok, run }, colour) {
+  if (!ok) return colour.red('damaged')
+  const left = run ? unverifiable(run) : 0
+  return left > 0 ? `${colour.green('sound')}, but for ${count(left)} that can't be verified` : colour.green('sound')
+}
+
+module.exports = { define }

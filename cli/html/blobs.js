@@ -1,0 +1,50 @@
+'use strict'
+
+// Where hashes differ, a person wants to see what was hashed.
+
+const fs = require('node:fs/promises')
+const path = require('node:path')
+
+const HASH = /^[0-9a-f]{64}$/
+/** Of each blob, in bytes. A longer one is compared by its beginning, and that is said. */
+const LONGEST_BLOB = 65_536
+
+/**
+ * The texts behind the hashes that differ, where both runs have them.
+ *
+ * @returns {Promise<Map<string, { left: BlobText, right: BlobText }>>} by the path of the field
+ * @typedef {{ text: string, size: number, isWhole: boolean }} BlobText
+ */
+async function comparedBlobs(diff, leftSource, rightSource) {
+  const found = new Map()
+  if (!diff || leftSource.kind !== 'run') return found
+  for (const { path: field, left, right } of diff.fields.slice(0, 32)) {
+    if (!HASH.test(left) || !HASH.test(right)) continue
+    const texts = [await textOf(leftSource.root, left), await textOf(rightSource.root, right)]
+    if (texts.every((text) => text !== null)) found.set(field, { left: texts[0], right: texts[1] })
+  }
+  return found
+}
+
+async function textOf(root, hash) {
+  const handle = await fs.open(path.join(root, 'blobs', hash.slice(0, 2), hash)).catch(() => null)
+  if (handle === null) return null
+  try {
+    const { size } = await handle.stat()
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(Math.min(size, LONGEST_BLOB)), 0, Math.min(size, LONGEST_BLOB), 0)
+    const isWhole = bytesRead === size
+    return { text: decoded(buffer.subarray(0, bytesRead), isWhole), size, isWhole }
+  } catch {
+    // A blob is a help here and no more; what is wrong with one, verification tells.
+    return null
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Throws for what is not UTF-8, and so no text. A character cut in two at the end is left off. */
+function decoded(bytes, isWhole) {
+  return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: !isWhole })
+}
+
+module.exports = { comparedBlobs }

@@ -1,0 +1,43 @@
+'use strict'
+
+// One line about an event: what a person scans a timeline for.
+
+const LONGEST = 240
+/** Long enough for a line however much white space is in it. */
+const LOOKED_AT = 2000
+
+const HASH = /^[0-9a-f]{64}$/
+
+/** Text on one line. */
+function oneLine(text) {
+  const line = text.slice(0, LOOKED_AT).replace(/\s+/gu, ' ').trim()
+  return line.length > LONGEST ? `${line.slice(0, LONGEST - 1)}…` : line
+}
+
+/** A value on one line: strings as they are, hashes by their beginning, the rest as JSON. */
+function briefly(value) {
+  if (typeof value === 'string') return HASH.test(value) ? `${value.slice(0, 8)}…` : oneLine(value)
+  if (typeof value !== 'object' || value === null) return String(value)
+  if (Array.isArray(value)) return `[${someOf(value, (item) => nested(item))}]`
+  return `{${someOf(Object.entries(value), ([key, item]) => `${oneLine(key)}: ${nested(item)}`)}}`
+}
+
+/** One level is shown: a line has no room for more, and content can be nested as deep as it likes. */
+function nested(value) {
+  if (Array.isArray(value)) return value.length === 0 ? '[]' : '[…]'
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0 ? '{}' : '{…}'
+  return briefly(value)
+}
+
+function someOf(items, shown) {
+  const first = items.slice(0, 8).map(shown)
+  return [...first, ...(items.length > first.length ? ['…'] : [])].join(', ')
+}
+
+/** The fields of an object as `name value`, but for those named. */
+function fieldsBriefly(object, without) {
+  const entries = Object.entries(object).filter(([key]) => !without.includes(key))
+  return oneLine(entries.slice(0, 8).map(([key, value]) => `${oneLine(key)} ${briefly(value)}`).join(' · '))
+}
+
+module.exports = { oneLine, briefly, fieldsBriefly }

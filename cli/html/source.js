@@ -1,0 +1,27 @@
+'use strict'
+
+// What is compared, as files to read.
+
+const { stat } = require('node:fs/promises')
+const tape = require('../../index.js')
+const { recordingAt, withFiles } = require('../source.js')
+
+/**
+ * Calls `use` with what is at a path. An archive is unpacked for as long as that takes.
+ *
+ * @param {(source: { kind: 'run' | 'session', root: string, bytes: number }) => Promise<T>} use `root`: the run's directory, or the session's
+ *   file. `bytes`: the size of the log
+ * @returns {Promise<T>}
+ * @template T
+ */
+async function withSource(given, signal, use) {
+  // Who signed a bundle is not asked here: whoever wants the page has compared the two already, by rules of their own.
+  const options = { signature: 'ignore', ...(signal && { signal }) }
+  const context = { tape, during: (task, work) => work(options) }
+  const found = await recordingAt(context, given)
+  return withFiles(context, found, async ({ kind, at, log }) => {
+    return use({ kind, root: kind === 'run' ? at : log, bytes: (await stat(log)).size })
+  })
+}
+
+module.exports = { withSource }

@@ -1,0 +1,34 @@
+// The keys: j and k or the arrows, Enter, d, / and Escape.
+
+function listenToKeys(timeline, search, toDivergence) {
+  const keys = {
+    j: () => timeline.step(1),
+    k: () => timeline.step(-1),
+    d: toDivergence,
+    '/': () => search.input.focus(),
+  }
+  // Elsewhere the arrows scroll, as they always do.
+  const rowKeys = {
+    ArrowDown: keys.j,
+    ArrowUp: keys.k,
+    Home: () => timeline.jump(timeline.shown[0]),
+    End: () => timeline.jump(timeline.shown.at(-1)),
+  }
+  document.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    if (event.key === 'Escape') return leave(timeline, search)
+    if (event.target.closest('input, select, textarea')) return
+    const act = keys[event.key] ?? (event.target.closest('.line') ? rowKeys[event.key] : undefined)
+    if (!act) return
+    event.preventDefault()
+    act()
+  })
+}
+
+/** Back to all events, at the row that was current. */
+function leave(timeline, search) {
+  if (!search.isActive) return
+  const { current } = timeline
+  search.clear()
+  timeline.jump(current)
+}

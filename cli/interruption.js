@@ -1,0 +1,46 @@
+'use strict'
+
+const os = require('node:os')
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP']
+
+/** What an aborted signal of `watchInterruptions` has as its reason. */
+class Interruption extends Error {
+  constructor(signal) {
+    super(`interrupted by ${signal}`)
+    this.code = 'Interrupted'
+    this.exitCode = 128 + os.constants.signals[signal]
+  }
+}
+
+/**
+ * An AbortSignal that the first SIGINT, SIGTERM or SIGHUP aborts, so that work in progress takes back what it has begun. A second one ends
+ * the process at once, as if nobody listened.
+ */
+function watchInterruptions() {
+  const controller = new AbortController()
+  const stop = () => SIGNALS.forEach((name) => process.off(name, onSignal))
+  const onSignal = (name) => {
+    stop()
+    controller.abort(new Interruption(name))
+  }
+  SIGNALS.forEach((name) => process.on(name, onSignal))
+  return { signal: controller.signal, stop }
+}
+
+/** What a promise settles to, or a rejection as soon as the signal is aborted: for calls that take no signal. */
+async function unlessAborted(promise, signal) {
+  signal.throwIfAborted()
+  let onAbort
+  const aborted = new Promise((_, reject) => {
+    onAbort = () => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+  })
+  try {
+    return await Promise.race([promise, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+module.exports = { Interruption, watchInterruptions, unlessAborted }

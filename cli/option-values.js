@@ -1,0 +1,97 @@
+'use strict'
+
+// Values of options: parsed as they are given, files read when a command runs.
+
+const { createPrivateKey, createPublicKey } = require('node:crypto')
+const fs = require('node:fs/promises')
+const { InvalidArgumentError } = require('commander')
+const { Complaint, usage } = require('./complaint.js')
+const { shown } = require('./source.js')
+
+const PEM_BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g
+
+/** An integer, 0 or more. */
+function wholeNumber(text) {
+  const value = Number(text)
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) throw new InvalidArgumentError('It must be an integer, 0 or more.')
+  return value
+}
+
+/** For options that can be given several times, or several values with commas between them. */
+const collected = (text, before = []) => [...before, ...text.split(',').filter((part) => part !== '')]
+
+/** The same where a comma may be part of a value. */
+const gathered = (text, before = []) => [...before, text]
+
+/** An option that has no place beside what the path turned out to be. */
+function refuseOptions(options, names, what) {
+  const given = names.filter((name) => options[name] !== undefined)
+  if (given.length === 0) return
+  const flags = given.map((name) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`)
+  throw usage(`${flags.join(', ')}: not for ${what}`)
+}
+
+/** The public keys in files: PEM, one or more a file. */
+async function trustedKeys(files = []) {
+  const keys = await Promise.all(files.map(publicKeysIn))
+  return keys.flat()
+}
+
+async function publicKeysIn(file) {
+  const blocks = [...(await textOf(file)).matchAll(PEM_BLOCK)]
+  const keys = blocks.filter(([, type]) => type === 'PUBLIC KEY').map(([pem]) => pem)
+  if (keys.length === 0 || !keys.every((pem) => isEd25519(createPublicKey, pem))) {
+    throw new Complaint('InvalidKey', `${shown(file)} holds no Ed25519 public key in PEM form (BEGIN PUBLIC KEY)`, { path: file })
+  }
+  return keys
+}
+
+/** The private key in a file. Nothing of it is ever shown. */
+async function signingKey(file) {
+  if (file === undefined) return undefined
+  const pem = await textOf(file)
+  if (isEd25519(createPrivateKey, pem)) return pem
+  throw new Complaint('InvalidKey', `${shown(file)} is not an Ed25519 private key in PEM form (BEGIN PRIVATE KEY)`, { path: file })
+}
+
+function isEd25519(create, pem) {
+  try {
+    return create(pem).asymmetricKeyType === 'ed25519'
+  } catch {
+    return false
+  }
+}
+
+/** The redaction rules of `--rule name=pattern` and `--rule-file`. What is in them, the library checks. */
+async function redactionRules({ rule = [], ruleFile = [] }) {
+  const files = await Promise.all(ruleFile.map(rulesIn))
+  return [...rule.map(ruleOf), ...files.flat()]
+}
+
+function ruleOf(text) {
+  const at = text.indexOf('=')
+  if (at < 1) throw usage(`--rule ${text}: it must be NAME=PATTERN`)
+  return { name: text.slice(0, at), pattern: text.slice(at + 1) }
+}
+
+async function rulesIn(file) {
+  const text = await textOf(file)
+  let rules
+  try {
+    rules = JSON.parse(text)
+  } catch (error) {
+    throw new Complaint('InvalidRule', `${shown(file)} is not JSON: ${error.message}`, { path: file })
+  }
+  if (Array.isArray(rules)) return rules
+  throw new Complaint('InvalidRule', `${shown(file)} must hold an array of rules, {"name","pattern"} or {"name","path"}`, { path: file })
+}
+
+async function textOf(file) {
+  try {
+    return await fs.readFile(file, 'utf8')
+  } catch (error) {
+    throw new Complaint(error.code, `can't read ${shown(file)}: ${error.message}`, { path: file })
+  }
+}
+
+module.exports = { wholeNumber, collected, gathered, refuseOptions, trustedKeys, signingKey, redactionRules }

@@ -1,0 +1,36 @@
+'use strict'
+
+// Pages of text: labels at the left, what they name at the right.
+
+const { count, plural } = require('./quantities.js')
+
+const LABEL = 14
+
+const row = (label, text, colour) => `${colour.dim(label.padEnd(LABEL))}${text}`
+const rowsUnder = (label, rows, colour) => rows.map((text, i) => row(i === 0 ? label : '', text, colour))
+
+/** The first of many, and how many more there are. */
+function list(label, items, most, colour) {
+  if (items.length === 0) return [row(label, colour.dim('none'), colour)]
+  const rows = items.slice(0, most)
+  if (items.length > most) rows.push(colour.dim(`… and ${count(items.length - most)} more`))
+  return rowsUnder(label, rows, colour)
+}
+
+/** A title, and sections of rows with a line between them. */
+function page(title, path, sections, colour) {
+  const head = `${colour.bold(title)}\n${colour.dim(path)}\n`
+  const body = sections.filter((rows) => rows.length > 0).map((rows) => rows.map((text) => `  ${text}\n`).join(''))
+  return `\n${[head, ...body].join('\n')}`
+}
+
+/** How often there is each, the most frequent first, a few in a row: `content 12 · rewind 1`. */
+function tallied(counts, colour, perRow = 6, most = 30) {
+  const sorted = Object.entries(counts).sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
+  if (sorted.length === 0) return [colour.dim('none')]
+  const shown = sorted.slice(0, most).map(([name, n]) => `${name} ${colour.bold(count(n))}`)
+  if (sorted.length > most) shown.push(colour.dim(plural(sorted.length - most, 'more kind')))
+  return Array.from({ length: Math.ceil(shown.length / perRow) }, (_, i) => shown.slice(i * perRow, (i + 1) * perRow).join(' · '))
+}
+
+module.exports = { row, rowsUnder, list, page, tallied }

@@ -1,0 +1,99 @@
+'use strict'
+
+const fs = require('node:fs/promises')
+const path = require('node:path')
+const { tellsOfDamage } = require('../complaint.js')
+const { beginningOf } = require('../source.js')
+
+/** Of a snapshot, what comes before its state: enough to see whether it is signed. */
+const SNAPSHOT_BEGINNING = 4096
+
+/** What there is to know of a run without verifying more than its log. */
+async function inspectRun(context, source) {
+  const result = await context.during('replaying', (more) => context.tape.replayRun(source.at, more))
+  if (!result.ok && !tellsOfDamage(result.error)) throw Object.assign(new Error(result.error.message), result.error)
+  const { header, ...events } = await tallyEvents(context, source, result)
+  const { state, error, warnings } = result
+  return {
+    size: (await fs.stat(source.log)).size,
+    header,
+    status: state?.coordinator.run.status ?? null,
+    runId: state?.coordinator.run.id ?? null,
+    logicalTime: state?.coordinator.logicalTime ?? null,
+    events,
+    nodes: state ? countNodes(state.coordinator.nodeStates) : {},
+    workers: state ? Object.keys(state.workers).length : 0,
+    snapshots: await snapshotsIn(source.at),
+    blobs: await blobsIn(source.at),
+    warnings,
+    ...(error && { error }),
+  }
+}
+
+/** Events by kind, the first and the last time, and RunCreated's payload; up to the damage, if there is any. */
+async function tallyEvents({ tape, signal, progress, output }, { at }, { state }) {
+  const bar = progress('counting')
+  const total = state?.coordinator.logicalTime ?? 0
+  const tally = { header: null, count: 0, byKind: {}, firstTime: null, lastTime: null }
+  try {
+    for await (const event of tape.readRunEvents(at)) {
+      signal.throwIfAborted()
+      addEvent(tally, event)
+      if (tally.count % 10_000 === 0) bar.at({ bytes: event.logicalTime, total })
+    }
+  } catch (error) {
+    // Replay has told of it.
+    if (!tellsOfDamage(error)) throw error
+  } finally {
+    bar.done()
+  }
+  return tally
+}
+
+function addEvent(tally, { kind, ts, payload }) {
+  if (kind === 'RunCreated') tally.header = payload
+  tally.count += 1
+  tally.byKind[kind] = (tally.byKind[kind] ?? 0) + 1
+  tally.firstTime ??= ts
+  tally.lastTime = ts
+}
+
+function countNodes(nodeStates) {
+  const counts = {}
+  for (const { status } of Object.values(nodeStates)) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+
+/** The snapshots of a run, or the one with which a bundle begins, by their logical time. */
+async function snapshotsIn(directory) {
+  const own = path.join(directory, 'snapshots')
+  const names = (await fs.readdir(own).catch(() => [])).filter((name) => /^snap_\d+\.cath-snap$/.test(name))
+  const files = names.map((name) => path.join(own, name))
+  const found = await Promise.all([...files, path.join(directory, 'snapshot.cath-snap')].map(snapshotAt))
+  return found.filter((one) => one !== null).sort((a, b) => a.logicalTime - b.logicalTime)
+}
+
+/** By what stands before its state, for that may be large. Whether it can be used is for `verify` to say. */
+async function snapshotAt(file) {
+  const size = await fs.stat(file).then((stat) => stat.size, () => null)
+  if (size === null) return null
+  const text = (await beginningOf(file, SNAPSHOT_BEGINNING)).toString('utf8')
+  const beginning = text.split(',"state":')[0]
+  const logicalTime = Number(/,"logicalTime":(\d+)/.exec(beginning)?.[1] ?? /snap_(\d+)/.exec(file)?.[1] ?? 0)
+  return { snapshot: `snap_${logicalTime}`, logicalTime, size, signed: beginning.includes(',"signature":{') }
+}
+
+/** How many blobs there are, and how many bytes they have. */
+async function blobsIn(directory) {
+  const root = path.join(directory, 'blobs')
+  let [count, bytes] = [0, 0]
+  for (const folder of await fs.readdir(root).catch(() => [])) {
+    for (const name of await fs.readdir(path.join(root, folder)).catch(() => [])) {
+      count += 1
+      bytes += (await fs.stat(path.join(root, folder, name))).size
+    }
+  }
+  return { count, bytes }
+}
+
+module.exports = { inspectRun }

@@ -1,0 +1,43 @@
+'use strict'
+
+const fs = require('node:fs/promises')
+const { opened } = require('./replay.js')
+const { soundness } = require('./soundness.js')
+const { tallyOf } = require('./tally.js')
+
+/** What there is to know of a session. */
+async function inspectSession(context, source) {
+  const { size } = await fs.stat(source.log)
+  const replayed = await replay(context, source)
+  const progress = context.progress('counting')
+  const tally = await tallyOf(source.log, { size, signal: context.signal, progress })
+  const { warnings, eventCount, ...rest } = replayed
+  return {
+    size,
+    header: await context.tape.readSessionHeader(source.log),
+    ...rest,
+    events: eventsOf(tally, eventCount),
+    sidecar: await isThere(`${source.log}.snap`),
+    ...(replayed.error === undefined ? soundness(warnings, tally) : { damage: warnings, notes: [] }),
+  }
+}
+
+async function replay(context, source) {
+  try {
+    const session = await opened(context, source)
+    session.close()
+    const { metadata, eventCount, lastSeq, historyLength, warnings } = session
+    return { metadata, eventCount, lastSeq, historyLength, warnings }
+  } catch (error) {
+    if (error.code !== 'NotASession') throw error
+    return { error: error.fields.error, warnings: error.fields.warnings }
+  }
+}
+
+function eventsOf({ types, firstTs, lastTs }, count = 0) {
+  return { count, byKind: Object.fromEntries(types), firstTime: firstTs, lastTime: lastTs }
+}
+
+const isThere = (file) => fs.access(file).then(() => true, () => false)
+
+module.exports = { inspectSession }

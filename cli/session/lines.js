@@ -1,0 +1,85 @@
+'use strict'
+
+const { open } = require('node:fs/promises')
+
+const CHUNK = 1 << 20
+
+/** A longer line is passed over: no JavaScript string holds more than 512 MiB, and pages need far less. */
+const LONGEST_LINE = 128 << 20
+
+/**
+ * The lines of a file of any size, in batches, in bounded memory: one reused buffer and the line that is being put together. Lines end at
+ * `\n` alone, as in a session file.
+ *
+ * @param {string} path
+ * @param {number} [chunkSize] how much is read at a time, in bytes
+ * @yields {{ lines: string[], bytes: number, tooLong: number }} `bytes` is what was read of the file so far. A line longer than
+ *   `LONGEST_LINE` comes as an empty string; `tooLong` tells how many of this batch do
+ */
+async function* lineBatches(path, chunkSize = CHUNK) {
+  const file = await open(path, 'r')
+  try {
+    const chunk = Buffer.allocUnsafe(chunkSize)
+    const openLine = new OpenLine()
+    let bytes = 0
+    for (;;) {
+      const { bytesRead } = await file.read(chunk, 0, chunkSize, null)
+      if (bytesRead === 0) break
+      bytes += bytesRead
+      yield { ...cut(chunk.subarray(0, bytesRead), openLine), bytes }
+    }
+    if (openLine.length > 0) {
+      const last = openLine.end()
+      yield { lines: [last.text], tooLong: last.tooLong, bytes }
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+function cut(data, openLine) {
+  const lines = []
+  let tooLong = 0
+  let from = 0
+  for (let end = data.indexOf(10, from); end !== -1; end = data.indexOf(10, from)) {
+    if (openLine.length === 0 && !openLine.isFirst) {
+      lines.push(data.toString('utf8', from, end))
+    } else {
+      openLine.add(data.subarray(from, end))
+      const line = openLine.end()
+      lines.push(line.text)
+      tooLong += line.tooLong
+    }
+    from = end + 1
+  }
+  if (from < data.length) openLine.add(data.subarray(from))
+  return { lines, tooLong }
+}
+
+/** The beginning of a line whose end has not been read yet. */
+class OpenLine {
+  #parts = []
+  length = 0
+  /** The file's first line: the only one that may begin with a byte order mark. */
+  isFirst = true
+
+  /** Copies, for the buffer behind `part` is about to be read into again. */
+  add(part) {
+    this.length += part.length
+    if (this.length > LONGEST_LINE) this.#parts = []
+    else this.#parts.push(Buffer.from(part))
+  }
+
+  /** The finished line. What is added next begins a new one. */
+  end() {
+    const tooLong = this.length > LONGEST_LINE ? 1 : 0
+    let text = tooLong ? '' : Buffer.concat(this.#parts).toString('utf8')
+    if (this.isFirst && text.charCodeAt(0) === 0xfeff) text = text.slice(1)
+    this.#parts = []
+    this.length = 0
+    this.isFirst = false
+    return { text, tooLong }
+  }
+}
+
+module.exports = { lineBatches, LONGEST_LINE }

@@ -1,0 +1,97 @@
+'use strict'
+
+const fs = require('node:fs/promises')
+const { Complaint, EXIT } = require('../complaint.js')
+const { jsonText } = require('../json-text.js')
+const { shown } = require('../source.js')
+const { escaped } = require('../safe-text.js')
+const { sessionSummary } = require('./summary.js')
+const { countTurn, tallyOf } = require('./tally.js')
+
+/** So many items are asked for at a time. */
+const PAGE = 100
+
+/** Replays a session onto one page, or, as JSON, to what `replaySession` gives. */
+async function replaySession(context, source, { project, until }) {
+  const started = performance.now()
+  const session = await opened(context, source, project, { auditTrail: !context.json, throughSeq: until })
+  const replayMs = performance.now() - started
+  try {
+    if (context.json) await printJson(context, source, session)
+    else await printPage(context, source, session, { until, replayMs })
+  } catch (error) {
+    if (error.code !== 'ESESSIONREAD') throw error
+    throw new Complaint(error.code, `${shown(source.path)} can't be read to its end: ${error.message}`, { path: source.path })
+  } finally {
+    session.close()
+  }
+}
+
+/** Opened instead of replayed in one piece: a page of items at a time is enough, so a session of any size fits into memory. */
+async function opened(context, source, project, options) {
+  const result = await context.during('replaying', (more) =>
+    context.tape.openSession(source.at, project, { ...options, ...more }))
+  if (result.ok) return result.session
+  throw refusal(source, result)
+}
+
+/** Why there is nothing to show: it can't be read, is of another project, or is damaged. */
+function refusal({ path }, { error, warnings }) {
+  if (error.startsWith('Failed to read file')) return new Complaint('Unreadable', error, { path })
+  if (error.startsWith('Failed to read bundle')) return bundleRefusal(path, error)
+  if (error.startsWith('Project hash mismatch')) {
+    return new Complaint('OtherProject', `${shown(path)} is of another project: ${escaped(error)}`, { path })
+  }
+  const details = warnings.slice(0, 3).map((warning) => `\n  ${escaped(warning)}`)
+  if (warnings.length > 3) details.push(`\n  … and ${warnings.length - 3} more`)
+  const message = `${shown(path)} is not a session: ${escaped(error)}${details.join('')}`
+  return new Complaint('NotASession', message, { exitCode: EXIT.damaged, path, error, warnings })
+}
+
+/** The code of what is wrong with a bundle ends the message. */
+function bundleRefusal(path, error) {
+  const code = /\((\w+)\)$/.exec(error)?.[1] ?? 'Unreadable'
+  const exitCode = code === 'NotABundle' ? EXIT.couldNot : EXIT.damaged
+  return new Complaint(code, escaped(error), { exitCode, path })
+}
+
+/** The result of `replaySession`: the history last, and item by item. */
+async function printJson({ output, signal }, { path }, session) {
+  const { metadata, lastSeq, eventCount, warnings, sessionEvents } = session
+  const rest = jsonText({ kind: 'session', path, ok: true, metadata, lastSeq, eventCount, warnings, sessionEvents })
+  await output.write(`${rest.slice(0, -1)},"history":[`)
+  let separator = ''
+  for await (const item of items(session, signal)) {
+    if (output.isClosed) return
+    await output.write(`${separator}${jsonText(item)}`)
+    separator = ','
+  }
+  await output.write(']}\n')
+  await output.flush()
+}
+
+async function printPage(context, source, session, { until, replayMs }) {
+  const survivors = await countItems(context, session)
+  const { size } = await fs.stat(source.log)
+  const progress = context.progress('counting')
+  const tally = await tallyOf(source.log, { size, throughSeq: until, signal: context.signal, progress })
+  const shownSession = { path: source.path, size, session, survivors, replayMs, tally }
+  await context.output.write(sessionSummary(shownSession, context.colour, context.width))
+  await context.output.flush()
+}
+
+/** How many of the surviving items are of each speaker. */
+async function countItems({ signal }, session) {
+  const bySpeaker = new Map()
+  for await (const item of items(session, signal)) countTurn(bySpeaker, item)
+  return bySpeaker
+}
+
+async function* items(session, signal) {
+  for (let from = 0; from < session.historyLength; from += PAGE) {
+    signal.throwIfAborted()
+    yield* await session.items(from, from + PAGE)
+  }
+}
+
+module.exports = { replaySession, opened, refusal }

@@ -1,0 +1,161 @@
+'use strict'
+
+const { lineBatches } = require('./lines.js')
+
+// What a session file tells beyond its replay: replay gives the history that survives, the tally counts what happened on the way there
+// (turns and tools that a compression summed up, rewinds, switches of the model).
+//
+// It counts an event if and only if replay gives it an effect, so its figures and replay's warnings fit together. Its size doesn't grow with
+// the file.
+
+/** Names beyond this many (of tools, of speakers, of types) are counted together: a hostile file could hold a million. */
+const MOST_NAMES = 1000
+const MOST_SWITCHES = 50
+
+const OTHERS = '(others)'
+
+/** A tally of the events before the first with a larger seq. */
+function newTally(throughSeq = Infinity) {
+  return {
+    throughSeq,
+    hasEnded: false,
+    lines: 0,
+    tooLong: 0,
+    firstTs: null,
+    lastTs: null,
+    /** Events by type, with or without an effect. */
+    types: new Map(),
+    /** Those of a type that replay does not know. */
+    unknown: 0,
+    turns: new Map(),
+    tools: new Map(),
+    compressions: 0,
+    itemsCompressed: 0,
+    rewinds: 0,
+    itemsRewound: 0,
+    switchCount: 0,
+    switches: [],
+    startedWith: null,
+  }
+}
+
+/** The tally of a whole file. `progress` is told how far it is. */
+async function tallyOf(filePath, { size, throughSeq, signal, progress }) {
+  const tally = newTally(throughSeq)
+  try {
+    for await (const { lines, tooLong, bytes } of lineBatches(filePath)) {
+      signal?.throwIfAborted()
+      for (const line of lines) addLine(tally, line)
+      tally.tooLong += tooLong
+      progress?.at({ bytes, total: size })
+      if (tally.hasEnded) break
+    }
+  } finally {
+    progress?.done()
+  }
+  return tally
+}
+
+/** @param {ReturnType<typeof newTally>} tally @param {string} line without its `\n` */
+function addLine(tally, line) {
+  tally.lines += 1
+  const event = parsed(line)
+  if (event === undefined || event === null) return
+  if (typeof event.seq === 'number' && event.seq > tally.throughSeq) tally.hasEnded = true
+  if (tally.hasEnded) return
+  countType(tally, event.type)
+  if (!isObject(event)) return
+  if (typeof event.ts === 'string' && !Number.isNaN(Date.parse(event.ts))) {
+    tally.firstTs ??= event.ts
+    tally.lastTs = event.ts
+  }
+  if (isObject(event.payload)) countEffect(tally, event)
+}
+
+function countType(tally, type) {
+  if (!KNOWN.has(type)) tally.unknown += 1
+  const name = roomFor(tally.types, typeof type === 'string' ? type : '(no type)')
+  tally.types.set(name, (tally.types.get(name) ?? 0) + 1)
+}
+
+function countEffect(tally, { type, payload }) {
+  if (type === 'session_start') {
+    if (tally.lines === 1) tally.startedWith = modelOf(payload)
+    return
+  }
+  // Anything can stand in place of a type, and be turned into a name by looking it up.
+  if (typeof type === 'string' && Object.hasOwn(counts, type)) counts[type](tally, payload)
+}
+
+const counts = {
+  content(tally, { content }) {
+    if (!hasSpeaker(content)) return
+    countTurn(tally.turns, content)
+    countTools(tally.tools, content)
+  },
+  compressed(tally, { summary, itemsCompressed }) {
+    if (!hasSpeaker(summary) || typeof itemsCompressed !== 'number') return
+    tally.compressions += 1
+    tally.itemsCompressed += itemsCompressed
+  },
+  rewind(tally, { itemsRemoved }) {
+    if (typeof itemsRemoved !== 'number' || !(itemsRemoved >= 0)) return
+    tally.rewinds += 1
+    tally.itemsRewound += Math.ceil(itemsRemoved)
+  },
+  provider_switch(tally, payload) {
+    if (!isName(payload.provider)) return
+    tally.switchCount += 1
+    if (tally.switches.length >= MOST_SWITCHES) return
+    const before = tally.switches.at(-1) ?? tally.startedWith
+    const model = isName(payload.model) ? payload.model : (before?.model ?? '')
+    tally.switches.push({ provider: payload.provider, model, line: tally.lines })
+  },
+}
+
+const KNOWN = new Set(['session_start', 'session_event', 'directories_changed', ...Object.keys(counts)])
+
+/** @param {Map<string, number>} turns @param {{ speaker: string }} item */
+function countTurn(turns, item) {
+  const speaker = roomFor(turns, item.speaker)
+  turns.set(speaker, (turns.get(speaker) ?? 0) + 1)
+}
+
+function countTools(tools, { blocks }) {
+  if (!Array.isArray(blocks)) return
+  for (const block of blocks) {
+    if (block?.type === 'tool_call') tool(tools, block.name).calls += 1
+    else if (block?.type === 'tool_response') {
+      const entry = tool(tools, block.toolName)
+      entry.responses += 1
+      if (isFailure(block.error)) entry.failures += 1
+    }
+  }
+}
+
+function tool(tools, name) {
+  const key = roomFor(tools, isName(name) ? name : '(unnamed)')
+  let entry = tools.get(key)
+  if (!entry) tools.set(key, (entry = { calls: 0, responses: 0, failures: 0 }))
+  return entry
+}
+
+const roomFor = (map, name) => (map.has(name) || map.size < MOST_NAMES ? name : OTHERS)
+const isFailure = (error) => error !== undefined && error !== null && error !== '' && error !== false
+const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isName = (value) => typeof value === 'string' && value !== ''
+const hasSpeaker = (item) => isObject(item) && isName(item.speaker)
+const modelOf = ({ provider, model }) => ({
+  provider: typeof provider === 'string' ? provider : '',
+  model: typeof model === 'string' ? model : '',
+})
+
+function parsed(line) {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return undefined // replay warns of it, with its line number
+  }
+}
+
+module.exports = { newTally, addLine, countTurn, tallyOf, OTHERS }

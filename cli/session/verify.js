@@ -1,0 +1,34 @@
+'use strict'
+
+const fs = require('node:fs/promises')
+const { opened } = require('./replay.js')
+const { soundness } = require('./soundness.js')
+const { tallyOf } = require('./tally.js')
+
+/**
+ * Whether a session replays without a sign of damage. `damage` and `notes` are the warnings of the replay, parted; `error` is why there is none.
+ *
+ * @param {object} source its files; see `withFiles`
+ */
+async function verifySession(context, source) {
+  let session
+  try {
+    session = await opened(context, source)
+  } catch (error) {
+    if (error.code !== 'NotASession') throw error
+    return { ok: false, error: error.fields.error, damage: error.fields.warnings, notes: [] }
+  }
+  session.close()
+  const { eventCount, lastSeq, warnings } = session
+  const { damage, notes } = soundness(warnings, await tallyFor(context, source, warnings))
+  return { ok: damage.length === 0, eventCount, lastSeq, damage, notes }
+}
+
+/** The tally, which only a file of many warnings needs. */
+async function tallyFor({ signal, progress }, { log }, warnings) {
+  if (warnings.length < 100) return { unknown: 0 }
+  const { size } = await fs.stat(log)
+  return tallyOf(log, { size, signal, progress: progress('counting') })
+}
+
+module.exports = { verifySession }
