@@ -32,15 +32,23 @@ function define(program, does) {
 
 async function compare(context, [left, right], { full, details, ignore, heartbeats, html }) {
   for (const path of [left, right]) await recordingAt(context, path)
-  const asked = { full: full === true, heartbeats: heartbeats === true, ...(ignore && { ignore }) }
-  const diff = await compared(context, left, right, asked)
-  if (html !== undefined) await writePage(context, html, { left, right, diff })
+  // The page lines up what stands behind the divergence, and needs the edits for that.
+  const asked = { full: full === true || html !== undefined, heartbeats: heartbeats === true, ...(ignore && { ignore }) }
+  const found = await compared(context, left, right, asked)
+  if (html !== undefined) await writePage(context, html, { left, right, diff: found })
+  const diff = full === true ? found : withoutEdits(found)
   await context.print(diff, (_, colour) => {
     // It escapes what stands in the recordings.
     const options = { color: colour.isColorSupported, details: details === true || full === true }
     return `${context.tape.diffToText(diff, options)}\n`
   })
   return diff === null ? EXIT.fine : EXIT.damaged
+}
+
+function withoutEdits(diff) {
+  if (diff === null) return null
+  const { edits, edits_stopped, equal, ...rest } = diff
+  return rest
 }
 
 /** A side that is damaged can't be compared: 1 would say that they differ. */
