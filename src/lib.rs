@@ -6,6 +6,7 @@
 //! - [`jsonl`]: the line layer. Finds lines, judges them as `JSON.parse` would, appends them in the background.
 //! - [`session`]: session files. [`session::fold`] holds the central idea: replay is a fold whose effects compose.
 //! - [`run`]: the logs of workflow runs. Events are chained by hashes; state is rebuilt at any of them and verified.
+//! - [`diff`]: where two runs or two sessions part, and why. Reads both kinds of log, changes neither.
 //! - [`hash`], [`signature`], [`atomic_file`]: what stands under runs and knows nothing of them.
 //! - `node`: the only place that knows of JavaScript. It converts and delegates. Left out without the feature `node`.
 //!
@@ -39,6 +40,7 @@ pub mod atomic_file;
 pub mod background;
 pub mod cached_read;
 pub mod clock;
+pub mod diff;
 pub mod hash;
 pub mod jsonl;
 pub mod new_directory;
