@@ -9,6 +9,8 @@ const { RunRecorder } = require('./lib/run-recorder.js')
 const { compileWorkflow } = require('./lib/workflow.js')
 const { replayRun, verifyRun } = require('./lib/run-replay.js')
 const { readRunEvents } = require('./lib/run-events.js')
+const { diff, traceAncestors } = require('./lib/diff.js')
+const { diffToText } = require('./lib/diff-text.js')
 
 module.exports = {
   replaySession,
@@ -22,4 +24,7 @@ module.exports = {
   replayRun,
   verifyRun,
   readRunEvents,
+  diff,
+  diffToText,
+  traceAncestors,
 }

@@ -8,9 +8,10 @@ const THREAD_TARGET = 1.3;
 const RUN_TARGET = 1e6;
 const VERIFY_TARGET = 1.2;
 const APPEND_TARGET = 1.25;
+const DIFF_TARGET = 1.2;
 const REPLAY_TARGETS = { compacted: 10, plain: 2.5, small: 3, tiny: 1.5 };
 
-export function report({ machine, rounds, quick, replay, snapshot, large, headers, record, durable, image, runs }) {
+export function report({ machine, rounds, quick, replay, snapshot, large, headers, record, durable, image, runs, diff }) {
   const parts = [
     '# Benchmark results',
     `Made by \`npm run bench\`; what is compared, and how, is in [README.md](README.md). Medians; ratios are the median of
@@ -25,6 +26,7 @@ the ratios of ${rounds} rounds, in which both sides ran one after the other, the
     durable && durableReport(durable),
     image && imageReport(image),
     runs && runsReport(runs),
+    diff && diffReport(diff),
   ];
   return `${parts.filter(Boolean).join('\n\n')}\n`;
 }
@@ -259,6 +261,26 @@ function runsReport({ events, bytes, levels, memory, append }) {
         nodes === append[0].nodes ? '—' : met(against.median <= APPEND_TARGET),
       ]),
     ),
+  );
+}
+
+function diffReport({ events, bytes, replays, sides, early, memory }) {
+  return section(
+    'Diff',
+    `Two runs of ${grouped(events)} events each, ${size(bytes)} together, compared to their ends, beside \`replayRun\` of one and then of the other
+(\`verify: 'chain'\`), which takes ${time(replays.ms)} (${time(replays.cpuMs)} of processor time).`,
+    table(
+      ['`diff` of a run and', 'wall', 'processor', 'against both replays', 'target', 'met'],
+      sides.map(({ title, ms, cpuMs, ratio, hasTarget }) => [
+        title,
+        time(ms),
+        time(cpuMs),
+        times(ratio),
+        hasTarget ? `≤ ${DIFF_TARGET}×` : '—',
+        hasTarget ? met(ratio.median <= DIFF_TARGET) : '—',
+      ]),
+    ),
+    `Two that part at their first event take ${time(early)}. Peak memory over what the process had before: ${size(memory)}.`,
   );
 }
 

@@ -39,27 +39,31 @@ const workflow = (nodes) => ({
 });
 
 /**
- * A run of about so many events: agents' nodes, 20 calls each, one after the other by round-robin. It is made once.
+ * A run of about so many events: agents' nodes, 20 calls each, one after the other by round-robin. It is made once under each name: the
+ * same execution, recorded again. Under the name `shifted` its calls have other ids, and a heartbeat comes first, so that no event has the
+ * logical time that it has under the others.
  *
  * @returns {Promise<{ directory: string, events: number }>}
  */
-export async function recordedRun(events) {
+export async function recordedRun(events, name = 'bench') {
   const nodes = Math.max(1, Math.floor((events - 3) / NODE_EVENTS));
-  const directory = join(DATA, `run-${nodes}.${VERSION}`);
+  const directory = join(DATA, `run-${nodes}${name === 'bench' ? '' : `-${name}`}.${VERSION}`);
   if (!existsSync(directory)) {
     rmSync(`${directory}.part`, { recursive: true, force: true });
-    await record(`${directory}.part`, nodes);
+    await record(`${directory}.part`, nodes, name);
     renameSync(`${directory}.part`, directory);
   }
-  return { directory, events: nodes * NODE_EVENTS + 3 };
+  return { directory, events: nodes * NODE_EVENTS + (name === 'shifted' ? 4 : 3) };
 }
 
-async function record(directory, nodes) {
-  const recorder = new RunRecorder({ directory, runId: `bench-${nodes}`, workflow: workflow(nodes), scheduler: 'round-robin' });
+async function record(directory, nodes, name) {
+  const recorder = new RunRecorder({ directory, runId: `${name}-${nodes}`, workflow: workflow(nodes), scheduler: 'round-robin' });
   const outputs = Array.from({ length: OUTPUTS }, (_, n) => recorder.putBlob(`{"rows":${n},"text":"${'line\\n'.repeat(n)}"}`));
   recorder.append({ kind: 'RunStarted', payload: { workers: WORKERS } });
+  const isShifted = name === 'shifted';
+  if (isShifted) recorder.append({ kind: 'Heartbeat', payload: { worker: WORKERS[0].id, status: 'idle' } });
   for (let n = 0, events = 0; n < nodes; n++) {
-    recordNode(recorder, n, outputs);
+    recordNode(recorder, n, outputs, isShifted ? 'shifted-call' : 'call');
     events += NODE_EVENTS;
     if (events >= FLUSH_EVERY) {
       await recorder.flush();
@@ -70,7 +74,7 @@ async function record(directory, nodes) {
   await recorder.dispose();
 }
 
-function recordNode(recorder, n, outputs) {
+function recordNode(recorder, n, outputs, callId) {
   const node = idOf(n);
   const task = `${node}#1`;
   const worker = WORKERS[n % WORKERS.length].id;
@@ -80,7 +84,7 @@ function recordNode(recorder, n, outputs) {
   append('TaskAccepted', { task, worker });
   append('NodeStarted', { task, worker, inputHash: outputs[0] });
   for (let c = 0; c < CALLS; c++) {
-    const [tool, call, hash] = [TOOLS[c % TOOLS.length], `call-${c}`, outputs[(n * CALLS + c) % OUTPUTS]];
+    const [tool, call, hash] = [TOOLS[c % TOOLS.length], `${callId}-${c}`, outputs[(n * CALLS + c) % OUTPUTS]];
     if (c % 5 === 0) append('CapabilityCheck', { capability: tool, subject: worker, allowed: true });
     append('ToolInvoked', { tool, call, requestHash: hash });
     append('ToolCompleted', { tool, call, rawHash: hash, outputHash: hash, normalizer: 'none' });

@@ -7,6 +7,7 @@
 //! - [`session`]: session files. [`session::fold`] holds the central idea: replay is a fold whose effects compose.
 //! - [`run`]: the logs of workflow runs. Events are chained by hashes; state is rebuilt at any of them and verified.
 //! - [`bundle`]: a run or a session sealed into something that another machine can check and replay.
+//! - [`diff`]: where two runs or two sessions part, and why. Reads both kinds of log, changes neither.
 //! - [`hash`], [`signature`], [`atomic_file`]: what stands under runs and knows nothing of them.
 //! - `node`: the only place that knows of JavaScript. It converts and delegates. Left out without the feature `node`.
 //!
@@ -41,6 +42,7 @@ pub mod background;
 pub mod bundle;
 pub mod cached_read;
 pub mod clock;
+pub mod diff;
 pub mod hash;
 pub mod jsonl;
 pub mod new_directory;

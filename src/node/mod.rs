@@ -4,6 +4,7 @@
 //! a value built through N-API costs more than all that is saved here.
 
 mod delivery;
+mod diff;
 mod header;
 mod json;
 mod parts;

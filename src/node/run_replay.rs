@@ -97,7 +97,7 @@ pub fn start_run_verification(
 }
 
 /// Runs `work` in the background; what it appends becomes the result.
-fn start(
+pub(super) fn start(
     on_ready: Function<'_, (), ()>,
     progress: bool,
     work: impl FnOnce(&mut Watch<'_>, &mut JsonText) + Send + 'static,
@@ -108,7 +108,8 @@ fn start(
         let mut json = JsonText::default();
         json.syntax("{\"done\":");
         let mut tell = |bytes: u64, of: u64| {
-            total = of;
+            // Who only asks whether to go on says nothing of bytes.
+            total = total.max(of);
             if javascript.is_cancelled() {
                 cancelled.store(true, Ordering::Relaxed);
             } else if progress && bytes >= told + PROGRESS_BYTES && javascript.has_room() {

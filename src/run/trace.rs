@@ -112,7 +112,7 @@ impl Trace {
 
 /// Understands a line. Where its payload is not JSON, the error says what is wrong with the whole of it.
 #[inline]
-pub(super) fn understand<'a>(line: &EventLine<'a>, nesting: &mut Nesting) -> Result<Event<'a>, RunError> {
+pub(crate) fn understand<'a>(line: &EventLine<'a>, nesting: &mut Nesting) -> Result<Event<'a>, RunError> {
     Event::from_line(line, nesting).map_err(|error| match error.code {
         ErrorCode::NotAJsonLine => line.fault(),
         _ => error,
@@ -120,7 +120,7 @@ pub(super) fn understand<'a>(line: &EventLine<'a>, nesting: &mut Nesting) -> Res
 }
 
 /// Whether an event has the logical time that its place demands.
-pub(super) fn check_time(expected: Option<u64>, found: u64) -> Result<(), RunError> {
+pub(crate) fn check_time(expected: Option<u64>, found: u64) -> Result<(), RunError> {
     let Some(expected) = expected.filter(|expected| *expected != found) else { return Ok(()) };
     let message = format!(
         "{} stands where {} should: an event was lost, inserted, repeated or moved",

@@ -1,0 +1,42 @@
+//! Any bytes behind a session's beginning: each is equal to itself, and two are compared without a panic, whichever way round.
+#![no_main]
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use libfuzzer_sys::fuzz_target;
+use session_tape::diff::compare::{Diff, DiffOptions, diff};
+use session_tape::diff::document::print;
+use session_tape::diff::error::DiffError;
+use session_tape::diff::source::Source;
+use session_tape::run::fold::Watch;
+
+const START: &[u8] = b"{\"v\":1,\"seq\":1,\"type\":\"session_start\",\"payload\":{\"sessionId\":\"s\",\"projectHash\":\"h\"}}\n";
+
+fn compared(left: &Path, right: &Path) -> Result<Option<Diff>, DiffError> {
+    let (cancelled, options) = (AtomicBool::new(false), DiffOptions { full: true, ..DiffOptions::default() });
+    let mut watch = Watch { cancelled: &cancelled, progress: &mut |_, _| {} };
+    let found = diff(&Source::session(left), &Source::session(right), &options, &mut watch);
+    if let Ok(found) = &found {
+        serde_json::from_str::<serde::de::IgnoredAny>(&print(found.as_ref())).expect("the answer is JSON");
+    }
+    found
+}
+
+fuzz_target!(|input: (bool, &[u8], &[u8])| {
+    let (begins, left, right) = input;
+    let [left, right] = [left, right].map(|bytes| {
+        let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+        file.write_all(if begins { START } else { b"" }).and_then(|()| file.write_all(bytes)).expect("room for it");
+        file
+    });
+    if let Ok(found) = compared(left.path(), left.path()) {
+        assert!(found.is_none());
+    }
+    let (one, other) = (compared(left.path(), right.path()), compared(right.path(), left.path()));
+    if let (Ok(one), Ok(other)) = (one, other) {
+        assert_eq!(one.is_none(), other.is_none());
+        assert_eq!(one.map(|found| found.divergence_event), other.map(|found| found.divergence_event));
+    }
+});

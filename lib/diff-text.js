@@ -1,0 +1,92 @@
+'use strict'
+
+// A diff as people read it. Nothing of a recording is printed as it is: what steers a terminal is escaped.
+
+const { stringify } = require('./native.js')
+const { check } = require('./arguments.js')
+
+const RESET = '\u001b[0m'
+const COLORS = { title: '\u001b[1m', left: '\u001b[31m', right: '\u001b[32m', event: '\u001b[36m', dim: '\u001b[2m' }
+
+/** Members of a side that its heading tells, or nobody wants to read. */
+const UNTOLD = new Set(['run_id', 'event_id', 'kind', 'node', 'tool'])
+
+/** Control characters, line separators, lone surrogates, marks of direction and others that nobody sees. */
+const UNSEEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu
+
+function diffToText(diff, options) {
+  if (diff !== null) check.object(diff, 'diff')
+  if (options !== undefined) {
+    check.object(options, 'options')
+    check.optional(options.color, 'options.color', 'boolean')
+    check.optional(options.details, 'options.details', 'boolean')
+  }
+  const { color = false, details = false } = options ?? {}
+  const paint = color ? (name, text) => `${COLORS[name]}${text}${RESET}` : (name, text) => text
+  if (diff === null) return paint('title', 'No divergence')
+  const lines = [
+    paint('title', `Divergence at event #${diff.divergence_event}`),
+    '',
+    ...sideLines('Left', diff.left, paint),
+    '',
+    ...sideLines('Right', diff.right, paint),
+    ...chainLines(diff, paint),
+  ]
+  if (details) lines.push(...detailLines(diff, paint))
+  return lines.join('\n')
+}
+
+function sideLines(name, side, paint) {
+  const color = name.toLowerCase()
+  if (side === null) return [paint(color, `${name}:`), '  (ended)']
+  const about = side.tool === undefined ? ['node', side.node] : ['tool', side.tool]
+  const members = Object.entries(side).filter(([key]) => !UNTOLD.has(key))
+  const told = [['kind', side.kind], about, ...members].filter(([, value]) => value !== undefined)
+  return [paint(color, `${name} (${shown(side.run_id)}):`), ...told.map(([key, value]) => `  ${shown(key)}: ${shown(value)}`)]
+}
+
+function chainLines({ left, ancestors }, paint) {
+  const chain = (left === null ? ancestors.right : ancestors.left).map((edge) => {
+    const label = edge.label === undefined ? '' : ` (${shown(edge.label)})`
+    return `  - ${paint('event', `#${numberOf(edge.event_id)}`)}: ${shown(edge.kind)}${label}`
+  })
+  if (chain.length === 0) return []
+  return [paint('title', 'Causal chain:'), ...chain, ...(ancestors.truncated ? ['  - …'] : [])]
+}
+
+function detailLines(diff, paint) {
+  const { kind, likely_cause: cause, common_ancestor: common, affected_nodes: nodes, fields, edits, edits_stopped: stopped } = diff
+  const lines = [`Kind: ${shown(kind)}`, `Likely cause: ${shown(cause)}`]
+  if (common !== null) lines.push(`Common ancestor: #${numberOf(common)}`)
+  if (nodes.length > 0) lines.push(`Affected nodes: ${nodes.map(shown).join(', ')}`)
+  if (fields.length > 0) lines.push('Fields:', ...fields.map((field) => fieldLine(field, paint)))
+  if (edits !== undefined) lines.push(`Edits: ${edits.length}`)
+  if (stopped !== undefined) lines.push(`Edits: more than ${stopped.limit}`)
+  return ['', ...lines]
+}
+
+function fieldLine({ path, left, right, note }, paint) {
+  const value = (color, one) => paint(color, one === undefined ? '(absent)' : shortened(stringify(one)))
+  return `  ${shown(path)}: ${value('left', left)} → ${value('right', right)}${note === undefined ? '' : paint('dim', ` (${shown(note)})`)}`
+}
+
+/** What stands behind `evt_` or `rec_`. */
+function numberOf(eventId) {
+  return shown(eventId.slice(eventId.indexOf('_') + 1))
+}
+
+function shortened(text) {
+  const clean = shown(text)
+  return clean.length > 100 ? `${clean.slice(0, 100)}…` : clean
+}
+
+/** A value on one line, without anything that steers a terminal or turns text around. */
+function shown(value) {
+  const text = typeof value === 'string' ? value : stringify(value)
+  return text.replace(UNSEEN, (found) => {
+    const named = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }[found]
+    return named ?? `\\u{${found.codePointAt(0).toString(16)}}`
+  })
+}
+
+module.exports = { diffToText }

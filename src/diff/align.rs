@@ -1,0 +1,299 @@
+//! The alignment of two sequences, by Myers' algorithm in linear space: as few insertions and deletions as can be.
+//!
+//! It knows indexes only: what is aligned, and how it is shown, is for others to say. It gives up beyond a number of edits, since
+//! nobody reads more, and the time it takes grows with their square.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A stretch that is the same in both sequences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Same {
+    /// Where it begins on the left.
+    pub left: usize,
+    /// Where it begins on the right.
+    pub right: usize,
+    /// How long it is.
+    pub length: usize,
+}
+
+/// Why there is no alignment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// It takes more edits than the limit.
+    TooMany,
+    /// The caller asked to stop.
+    Cancelled,
+}
+
+/// The stretches that stay, in order, when the left becomes the right by as few insertions and deletions as possible.
+pub fn align(left: &[u32], right: &[u32], most: usize, cancelled: &AtomicBool) -> Result<Vec<Same>, Stopped> {
+    let shared = Shared::of(left, right);
+    if shared.edits > most {
+        return Err(Stopped::TooMany);
+    }
+    let mut found = Found::default();
+    let mut middle = Middle { forward: Frontier::default(), backward: Frontier::default(), cancelled };
+    let (mut open, mut limit) =
+        (vec![Area { left: 0..shared.left.len(), right: 0..shared.right.len() }], most - shared.edits);
+    while let Some(area) = open.pop() {
+        let Area { left, right } = shared.trim(area, &mut found);
+        if left.is_empty() || right.is_empty() {
+            if left.len() + right.len() > limit {
+                return Err(Stopped::TooMany);
+            }
+            continue;
+        }
+        let (x, y) = middle.find(&shared.left[left.clone()], &shared.right[right.clone()], limit)?;
+        // The first one's edits are those of all.
+        limit = usize::MAX;
+        let (x, y) = (left.start + x, right.start + y);
+        open.push(Area { left: x..left.end, right: y..right.end });
+        open.push(Area { left: left.start..x, right: right.start..y });
+    }
+    Ok(found.stretches(&shared))
+}
+
+/// A part of both sequences that is to be aligned.
+struct Area {
+    left: std::ops::Range<usize>,
+    right: std::ops::Range<usize>,
+}
+
+/// The sequences without what only one of them has: that must be deleted or inserted in any case.
+struct Shared {
+    left: Vec<u32>,
+    right: Vec<u32>,
+    left_places: Vec<u32>,
+    right_places: Vec<u32>,
+    /// How many were left out.
+    edits: usize,
+}
+
+impl Shared {
+    fn of(left: &[u32], right: &[u32]) -> Self {
+        let most = left.iter().chain(right).copied().max().map_or(0, |most| most as usize + 1);
+        let mut sides = vec![0_u8; most];
+        left.iter().for_each(|&token| sides[token as usize] |= 1);
+        right.iter().for_each(|&token| sides[token as usize] |= 2);
+        let places = |tokens: &[u32]| -> Vec<u32> {
+            (0..tokens.len() as u32).filter(|&at| sides[tokens[at as usize] as usize] == 3).collect()
+        };
+        let (left_places, right_places) = (places(left), places(right));
+        let edits = left.len() - left_places.len() + right.len() - right_places.len();
+        let pick = |tokens: &[u32], places: &[u32]| places.iter().map(|&at| tokens[at as usize]).collect();
+        Shared { left: pick(left, &left_places), right: pick(right, &right_places), left_places, right_places, edits }
+    }
+
+    /// Takes off what is the same at the beginning and at the end.
+    fn trim(&self, area: Area, found: &mut Found) -> Area {
+        let Area { mut left, mut right } = area;
+        while !left.is_empty() && !right.is_empty() && self.left[left.start] == self.right[right.start] {
+            found.pairs.push((left.start as u32, right.start as u32));
+            (left.start, right.start) = (left.start + 1, right.start + 1);
+        }
+        while !left.is_empty() && !right.is_empty() && self.left[left.end - 1] == self.right[right.end - 1] {
+            (left.end, right.end) = (left.end - 1, right.end - 1);
+            found.pairs.push((left.end as u32, right.end as u32));
+        }
+        Area { left, right }
+    }
+}
+
+/// What stays.
+#[derive(Default)]
+struct Found {
+    pairs: Vec<(u32, u32)>,
+}
+
+impl Found {
+    fn stretches(mut self, shared: &Shared) -> Vec<Same> {
+        self.pairs.sort_unstable();
+        let mut stretches: Vec<Same> = Vec::new();
+        for (left, right) in self.pairs {
+            let (left, right) =
+                (shared.left_places[left as usize] as usize, shared.right_places[right as usize] as usize);
+            match stretches.last_mut() {
+                Some(last) if last.left + last.length == left && last.right + last.length == right => last.length += 1,
+                _ => stretches.push(Same { left, right, length: 1 }),
+            }
+        }
+        stretches
+    }
+}
+
+/// Looks for a point in the middle of a shortest way: from both ends at once, until the two meet.
+struct Middle<'m> {
+    forward: Frontier,
+    backward: Frontier,
+    cancelled: &'m AtomicBool,
+}
+
+impl Middle<'_> {
+    /// A point (x, y) that divides a shortest way, given that the first elements differ, and the last.
+    fn find(&mut self, left: &[u32], right: &[u32], limit: usize) -> Result<(usize, usize), Stopped> {
+        let (n, m) = (left.len() as i32, right.len() as i32);
+        let most = (n + m + 1) / 2;
+        let most = most.min(i32::try_from(limit / 2 + 1).unwrap_or(most));
+        self.forward.reset(n, m, most);
+        self.backward.reset(n, m, most);
+        let delta = n - m;
+        for d in 0..=most {
+            if d % 64 == 0 && self.cancelled.load(Ordering::Relaxed) {
+                return Err(Stopped::Cancelled);
+            }
+            let allowed = |edits: i32, point: (i32, i32)| {
+                if edits as usize > limit { Err(Stopped::TooMany) } else { Ok((point.0 as usize, point.1 as usize)) }
+            };
+            let same = |x: i32, y: i32| left[x as usize] == right[y as usize];
+            let met = |k: i32, x: i32, other: &Frontier| other.at(delta - k).is_some_and(|back| x + back >= n);
+            for k in self.forward.diagonals(d) {
+                let Some(x) = self.forward.advance(d, k, same) else { continue };
+                if delta % 2 != 0 && (delta - k).abs() < d && met(k, x, &self.backward) {
+                    return allowed(2 * d - 1, (x, x - k));
+                }
+            }
+            let same = |x: i32, y: i32| left[(n - 1 - x) as usize] == right[(m - 1 - y) as usize];
+            for k in self.backward.diagonals(d) {
+                let Some(x) = self.backward.advance(d, k, same) else { continue };
+                if delta % 2 == 0 && (delta - k).abs() <= d && met(k, x, &self.forward) {
+                    return allowed(2 * d, (n - x, m - (x - k)));
+                }
+            }
+        }
+        Err(Stopped::TooMany)
+    }
+}
+
+/// How far each diagonal k = x - y was come along by so many edits.
+#[derive(Default)]
+struct Frontier {
+    /// The furthest x; -1 where it was not come to.
+    furthest: Vec<i32>,
+    middle: i32,
+    n: i32,
+    m: i32,
+}
+
+impl Frontier {
+    fn reset(&mut self, n: i32, m: i32, most: i32) {
+        (self.n, self.m, self.middle) = (n, m, most + 1);
+        self.furthest.clear();
+        self.furthest.resize(2 * most as usize + 3, -1);
+    }
+
+    fn at(&self, k: i32) -> Option<i32> {
+        self.furthest.get((k + self.middle) as usize).copied().filter(|&x| x >= 0)
+    }
+
+    /// The diagonals that `d` edits lead to without leaving the sequences.
+    fn diagonals(&self, d: i32) -> impl Iterator<Item = i32> + use<> {
+        let inside = |length: i32| if d > length { length - (d - length) % 2 } else { d };
+        (-inside(self.m)..=inside(self.n)).step_by(2)
+    }
+
+    /// Comes to a diagonal from the one beside it from which it leads further, and goes on along what is the same.
+    #[inline]
+    fn advance(&mut self, d: i32, k: i32, same: impl Fn(i32, i32) -> bool) -> Option<i32> {
+        let down = self.at(k + 1).filter(|x| x - k <= self.m);
+        let along = self.at(k - 1).map(|x| x + 1).filter(|&x| x <= self.n);
+        let mut x = if d == 0 { 0 } else { down.max(along)? };
+        while x < self.n && x - k < self.m && same(x, x - k) {
+            x += 1;
+        }
+        self.furthest[(k + self.middle) as usize] = x;
+        Some(x)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(left: &[u32], right: &[u32], most: usize) -> Result<Vec<Same>, Stopped> {
+        align(left, right, most, &AtomicBool::new(false))
+    }
+
+    /// The length of a longest common subsequence, by the table.
+    fn longest(left: &[u32], right: &[u32]) -> usize {
+        let mut row = vec![0; right.len() + 1];
+        for one in left {
+            let mut corner = 0;
+            for (at, other) in right.iter().enumerate() {
+                let above = row[at + 1];
+                row[at + 1] = if one == other { corner + 1 } else { above.max(row[at]) };
+                corner = above;
+            }
+        }
+        row[right.len()]
+    }
+
+    fn check(left: &[u32], right: &[u32]) -> usize {
+        let stretches = of(left, right, usize::MAX).unwrap();
+        let (mut x, mut y, mut same) = (0, 0, 0);
+        for Same { left: from, right: to, length } in stretches {
+            assert!(length > 0 && from >= x && to >= y && (same == 0 || from > x || to > y));
+            assert_eq!(left[from..from + length], right[to..to + length]);
+            (x, y, same) = (from + length, to + length, same + length);
+        }
+        let edits = left.len() + right.len() - 2 * same;
+        assert_eq!(same, longest(left, right), "{left:?} {right:?}");
+        edits
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_alignment_has_fewer_edits(
+            left in proptest::collection::vec(0u32..5, 0..40), right in proptest::collection::vec(0u32..5, 0..40),
+        ) {
+            let edits = check(&left, &right);
+            prop_assert!(of(&left, &right, edits).is_ok());
+            if edits > 0 {
+                prop_assert_eq!(of(&left, &right, edits - 1), Err(Stopped::TooMany));
+            }
+        }
+
+        #[test]
+        fn a_few_edits_are_found_again(
+            mut left in proptest::collection::vec(0u32..30, 0..300),
+            edits in proptest::collection::vec((any::<prop::sample::Index>(), prop::option::of(0u32..30)), 0..8),
+        ) {
+            let right = left.clone();
+            for (at, token) in &edits {
+                let at = at.index(left.len() + 1);
+                match token {
+                    Some(token) => left.insert(at, *token),
+                    None if at < left.len() => drop(left.remove(at)),
+                    None => {}
+                }
+            }
+            prop_assert!(check(&left, &right) <= edits.len());
+        }
+    }
+
+    #[test]
+    fn a_sequence_of_millions_with_few_edits_is_aligned_at_once() {
+        let left: Vec<u32> = (0..2_000_000u32).map(|n| n % 1000).collect();
+        let mut right = left.clone();
+        right.remove(1_999_999);
+        right.insert(5, 7);
+        right[1_000_000] = 3;
+        let same: usize = of(&left, &right, 100_000).unwrap().iter().map(|same| same.length).sum();
+        assert_eq!(same, 1_999_998);
+    }
+
+    #[test]
+    fn it_gives_up_beyond_the_limit_and_when_it_is_told_to() {
+        let left: Vec<u32> = (0..60_000).collect();
+        let right: Vec<u32> = (60_000..120_000).collect();
+        assert_eq!(of(&left, &right, 100_000), Err(Stopped::TooMany));
+        assert_eq!(of(&left, &right, 120_000), Ok(vec![]));
+        let reversed: Vec<u32> = (0..3000).rev().collect();
+        assert_eq!(of(&left[..3000], &reversed, 100), Err(Stopped::TooMany));
+        assert_eq!(of(&left[..3000], &reversed, 5998).map(|same| same.len()), Ok(1));
+        let cancelled = AtomicBool::new(true);
+        assert_eq!(align(&left[..3000], &reversed, usize::MAX, &cancelled), Err(Stopped::Cancelled));
+    }
+}

@@ -1,0 +1,183 @@
+//! The likely cause of a divergence: what a person would say from the two events and what they are. Where they say little, so does this.
+
+use super::divergence::{PartedRuns, PartedSessions, PartingEvent, PartingRecord};
+use super::equal::{Pair, same_place};
+use super::fields::{Field, Note};
+use super::session_ancestry::tools;
+use super::tree::{Mark, ROOT, Tree};
+use crate::run::kind::Kind;
+
+/// Why two recordings part, as far as can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The same was asked, and something else answered.
+    ExternalDataChanged,
+    /// Something else was asked, or given.
+    InputChanged,
+    /// The same happened in another order, or elsewhere.
+    ScheduleChanged,
+    /// Something else was allowed.
+    PolicyChanged,
+    /// Something else was to be done.
+    WorkflowChanged,
+    /// One recording is not whole.
+    LogTruncated,
+    /// The recordings do not say.
+    Unknown,
+}
+
+impl Cause {
+    /// The name that users read.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Cause::ExternalDataChanged => "ExternalDataChanged",
+            Cause::InputChanged => "InputChanged",
+            Cause::ScheduleChanged => "ScheduleChanged",
+            Cause::PolicyChanged => "PolicyChanged",
+            Cause::WorkflowChanged => "WorkflowChanged",
+            Cause::LogTruncated => "LogTruncated",
+            Cause::Unknown => "Unknown",
+        }
+    }
+}
+
+/// Whether all that differs is what was redacted: that says nothing of what was there.
+fn is_redaction(fields: &[Field]) -> bool {
+    !fields.is_empty() && fields.iter().all(|field| field.note == Some(Note::Redacted))
+}
+
+/// Why two runs part. `is_reordered` tells whether each event comes in the other log as well, only later; it is asked if that matters.
+pub fn of_runs(parted: &PartedRuns, fields: &[Field], is_header: bool, is_reordered: impl FnOnce() -> bool) -> Cause {
+    let (left, right) = match (&parted.left, &parted.right) {
+        (Some(left), Some(right)) => (left, right),
+        // A run that is over can't go on, so the one that ended is not whole.
+        _ => return Cause::LogTruncated,
+    };
+    if is_header {
+        return Cause::WorkflowChanged;
+    }
+    if is_redaction(fields) {
+        return Cause::Unknown;
+    }
+    let touches =
+        |path: &str| fields.iter().any(|field| field.path == path || field.path.starts_with(&format!("{path}/")));
+    let is_either = |kinds: &[Kind]| kinds.contains(&left.kind) || kinds.contains(&right.kind);
+    if answers_same_call(left, right) {
+        return if ["/kind", "/payload/rawHash", "/payload/outputHash", "/payload/code", "/payload/message"]
+            .into_iter()
+            .any(touches)
+        {
+            Cause::ExternalDataChanged
+        } else {
+            Cause::Unknown
+        };
+    }
+    if is_either(&[Kind::CapabilityCheck, Kind::PolicyDecision]) {
+        return if left.kind == right.kind && !touches("/payload") { Cause::Unknown } else { Cause::PolicyChanged };
+    }
+    if left.kind == right.kind && left.tree.at(&["node"]).is_some() && !touches("/node") {
+        match left.kind {
+            Kind::RunCreated if touches("/payload/scheduler") => return Cause::ScheduleChanged,
+            Kind::RunCreated if touches("/payload/capabilities") => return Cause::PolicyChanged,
+            Kind::RunStarted => return Cause::ScheduleChanged,
+            Kind::NodeStarted if touches("/payload/inputHash") => return Cause::InputChanged,
+            Kind::ToolInvoked if touches("/payload/tool") => return Cause::Unknown,
+            Kind::ToolInvoked if touches("/payload/requestHash") => return Cause::InputChanged,
+            Kind::ToolInvoked if touches("/payload/version") => return Cause::WorkflowChanged,
+            _ => {}
+        }
+    }
+    const SCHEDULING: [Kind; 4] = [Kind::NodeScheduled, Kind::TaskAssigned, Kind::TaskAccepted, Kind::TaskRejected];
+    let schedules = |event: &PartingEvent| SCHEDULING.contains(&event.kind) || event.kind == Kind::NodeStarted;
+    if (schedules(left) && schedules(right)) || is_reordered() { Cause::ScheduleChanged } else { Cause::Unknown }
+}
+
+/// Whether both end the same call: one that was opened by the same request, for all before is the same.
+fn answers_same_call(left: &PartingEvent, right: &PartingEvent) -> bool {
+    let ends = |kind| matches!(kind, Kind::ToolCompleted | Kind::ToolFailed | Kind::ToolTimedOut);
+    ends(left.kind) && ends(right.kind) && left.invoked.is_some() && left.invoked == right.invoked
+}
+
+/// Why two sessions part.
+pub fn of_sessions(parted: &PartedSessions, fields: &[Field], is_header: bool) -> Cause {
+    let (left, right) = match (&parted.left, &parted.right) {
+        (Some(left), Some(right)) => (left, right),
+        _ if parted.is_cut_off => return Cause::LogTruncated,
+        _ => return Cause::Unknown,
+    };
+    if is_header {
+        return Cause::WorkflowChanged;
+    }
+    if is_redaction(fields) {
+        return Cause::Unknown;
+    }
+    let (one, other) = (Said::of(&left.tree), Said::of(&right.tree));
+    match (one, other) {
+        (Said::Tool, Said::Tool) => answered(left, right),
+        (Said::Given, _) | (_, Said::Given) => Cause::InputChanged,
+        _ => Cause::Unknown,
+    }
+}
+
+/// What a record says, by where it came from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Said {
+    /// A tool answered.
+    Tool,
+    /// From outside: a human, or how the session was set up.
+    Given,
+    /// By the AI or the CLI.
+    Other,
+}
+
+impl Said {
+    fn of(tree: &Tree<'_>) -> Self {
+        let text =
+            |path: &[&str]| tree.at(path).and_then(|index| tree.string(index)).map(|text| text.to_plain().into_owned());
+        match text(&["type"]).as_deref() {
+            Some("session_start" | "provider_switch" | "directories_changed" | "rewind") => Said::Given,
+            Some("content") => match text(&["payload", "content", "speaker"]).as_deref() {
+                Some("tool") => Said::Tool,
+                Some("human") => Said::Given,
+                _ => Said::Other,
+            },
+            _ => Said::Other,
+        }
+    }
+}
+
+/// Two tool responses: to the same calls, something else was answered; to others, they came in another order.
+fn answered(left: &PartingRecord, right: &PartingRecord) -> Cause {
+    let calls = |tree: &Tree<'_>| -> Vec<Mark> {
+        let blocks = tree.at(&["payload", "content", "blocks"]);
+        let blocks = blocks.map(|blocks| tree.children(blocks).collect::<Vec<_>>()).unwrap_or_default();
+        blocks.into_iter().filter_map(|block| tree.member(block, "callId")).map(|id| tree.mark(id)).collect()
+    };
+    let (one, other) = (calls(&left.tree), calls(&right.tree));
+    let are_known = !one.is_empty() && one.iter().chain(&other).all(|mark| matches!(mark, Mark::Refers(Some(_))));
+    if !are_known {
+        return Cause::Unknown;
+    }
+    if one != other {
+        return Cause::ScheduleChanged;
+    }
+    // The calls are the same, for all before is; what is said of them may be something else than the result.
+    let (left, right) = (&left.tree, &right.tree);
+    let item = |tree: &Tree<'_>| tree.at(&["payload", "content"]).map(|item| tools(tree, item));
+    let blocks = |tree: &Tree<'_>| tree.at(&["payload", "content", "blocks"]);
+    let (Some(one), Some(other)) = (blocks(left), blocks(right)) else { return Cause::Unknown };
+    let is_same = Pair { left, right, same_reference: &same_place }.are_equal(one, other);
+    if is_same || item(left) != item(right) { Cause::Unknown } else { Cause::ExternalDataChanged }
+}
+
+/// Whether two lists of events have the first of each other among them.
+pub fn are_crossed(left: &[Tree<'_>], right: &[Tree<'_>]) -> bool {
+    // Places are others in another order.
+    let same =
+        |left: &Tree<'_>, right: &Tree<'_>| Pair { left, right, same_reference: &|_, _| true }.are_equal(ROOT, ROOT);
+    let has = |list: &[Tree<'_>], event: &Tree<'_>| list.iter().any(|other| same(other, event));
+    match (left.split_first(), right.split_first()) {
+        (Some((one, later)), Some((other, others))) => has(others, one) && has(later, other),
+        _ => false,
+    }
+}

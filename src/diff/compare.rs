@@ -1,0 +1,282 @@
+//! The answer: where two recordings part, what they have there, what it came of, and why.
+
+use std::collections::HashSet;
+
+use super::affected::affected_nodes;
+use super::ancestry::{Chain, Edge, chain, record_id};
+use super::cause::{self, Cause};
+use super::divergence::{
+    Compared, DivergenceKind, PartedRuns, PartedSessions, PartingEvent, PartingRecord, part_runs, part_sessions,
+    start_of,
+};
+use super::edits::Edits;
+use super::equal::{Pair, same_place};
+use super::error::{DiffError, Side};
+use super::fields::{Field, FieldOptions, fields};
+use super::run_digest::edit_runs;
+use super::run_projection::project;
+use super::run_stream::RunCursor;
+use super::session_digest::edit_sessions;
+use super::session_stream::{SessionCursor, start_of as session_start};
+use super::sides::{Members, excerpts, of_event, of_record};
+use super::source::{Source, SourceKind};
+use super::tree::Tree;
+use crate::jsonl::scan::Nesting;
+use crate::run::error::event_id;
+use crate::run::fold::Watch;
+use crate::run::origin::Created;
+use crate::run::text::Text;
+
+/// How far the two logs are read on to find out whether the same happened in another order.
+const LOOKED_THROUGH: usize = 256;
+
+/// What a diff is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct DiffOptions {
+    /// What is compared, and what is not.
+    pub compared: Compared,
+    /// Whether the edit list is wanted.
+    pub full: bool,
+}
+
+/// One side of a divergence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiffSide {
+    /// The run's id, or the session's, as the inside of a JSON string.
+    pub run_id: String,
+    /// The event's id.
+    pub event_id: String,
+    /// What else is shown of it.
+    pub members: Members,
+}
+
+/// Where two recordings part, and why.
+#[derive(Clone, Debug)]
+pub struct Diff {
+    /// The logical time of the event on the left, on the right where the left has ended; in a session the record's place.
+    pub divergence_event: u64,
+    /// How they part.
+    pub kind: DivergenceKind,
+    /// The event on the left. None: it has ended.
+    pub left: Option<DiffSide>,
+    /// The event on the right.
+    pub right: Option<DiffSide>,
+    /// What differs between the two.
+    pub fields: Vec<Field>,
+    /// What the left came of.
+    pub left_chain: Chain,
+    /// What the right came of.
+    pub right_chain: Chain,
+    /// The nearest ancestor that both have.
+    pub common_ancestor: Option<String>,
+    /// The nodes concerned.
+    pub affected_nodes: Vec<String>,
+    /// Why, as far as can be told.
+    pub likely_cause: Cause,
+    /// The two as wholes, if that is wanted.
+    pub edits: Option<Edits>,
+}
+
+impl Diff {
+    /// The chain that is told first: the left one, unless the left has ended.
+    pub fn chain(&self) -> &Chain {
+        if self.left.is_some() { &self.left_chain } else { &self.right_chain }
+    }
+}
+
+/// Compares two recordings. None: nothing that matters differs.
+pub fn diff(
+    left: &Source,
+    right: &Source,
+    options: &DiffOptions,
+    watch: &mut Watch<'_>,
+) -> Result<Option<Diff>, DiffError> {
+    match (left.kind, right.kind) {
+        (SourceKind::Run, SourceKind::Run) => diff_runs(left, right, options, watch),
+        (SourceKind::Session, SourceKind::Session) => diff_sessions(left, right, options, watch),
+        (SourceKind::Run, SourceKind::Session) => {
+            Err(DiffError::NotComparable { run: left.path.clone(), session: right.path.clone() })
+        }
+        (SourceKind::Session, SourceKind::Run) => {
+            Err(DiffError::NotComparable { run: right.path.clone(), session: left.path.clone() })
+        }
+    }
+}
+
+/// What differs between two events. Nothing where one has ended.
+fn differences(left: Option<&Tree<'_>>, right: Option<&Tree<'_>>, sources: [&Source; 2]) -> Vec<Field> {
+    let (Some(left), Some(right)) = (left, right) else { return Vec::new() };
+    let redacted = sources.iter().any(|source| source.is_redacted);
+    fields(&Pair { left, right, same_reference: &same_place }, FieldOptions { redacted })
+}
+
+fn kind_of(has_left: bool, has_right: bool, is_header: bool) -> DivergenceKind {
+    match (has_left, has_right) {
+        (false, _) => DivergenceKind::LeftEnded,
+        (_, false) => DivergenceKind::RightEnded,
+        _ if is_header => DivergenceKind::HeaderMismatch,
+        _ => DivergenceKind::EventMismatch,
+    }
+}
+
+fn touches(fields: &[Field], path: &str) -> bool {
+    fields
+        .iter()
+        .any(|field| field.path == path || field.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('/')))
+}
+
+fn diff_runs(
+    left: &Source,
+    right: &Source,
+    options: &DiffOptions,
+    watch: &mut Watch<'_>,
+) -> Result<Option<Diff>, DiffError> {
+    let Some(parted) = part_runs(left, right, &options.compared, watch)? else { return Ok(None) };
+    let (one, other) = (parted.left.as_ref(), parted.right.as_ref());
+    let fields = differences(one.map(|event| &event.tree), other.map(|event| &event.tree), [left, right]);
+    let is_header = ["/payload/workflow", "/payload/dagHash"].iter().any(|path| touches(&fields, path))
+        && [one, other].iter().all(|event| event.is_some_and(|event| event.kind == crate::run::kind::Kind::RunCreated));
+    let mut trace = |source: &Source, event: Option<&PartingEvent>, side| match event {
+        Some(event) => chain(source, event.time, watch, Some(side)).map(Option::unwrap_or_default),
+        None => Ok(Chain::default()),
+    };
+    let (left_chain, right_chain) = (trace(left, one, Side::Left)?, trace(right, other, Side::Right)?);
+    let common = common_event(&parted, &left_chain, &right_chain);
+    let is_reordered = || is_reordered(left, right, &parted, &options.compared);
+    let edits = options.full.then(|| {
+        let skipped = one.or(other).map_or(0, |event| event.place);
+        edit_runs((left, right), (start_of(left, right)?, skipped), &options.compared, watch.cancelled)
+    });
+    Ok(Some(Diff {
+        divergence_event: one.or(other).map_or(0, |event| event.time),
+        kind: kind_of(one.is_some(), other.is_some(), is_header),
+        left: one.map(|event| event_side(left, event)),
+        right: other.map(|event| event_side(right, event)),
+        likely_cause: cause::of_runs(&parted, &fields, is_header, is_reordered),
+        affected_nodes: affected_by(left, right, &parted),
+        common_ancestor: common.map(|edge| edge.event_id.clone()),
+        fields,
+        left_chain,
+        right_chain,
+        edits: edits.transpose()?,
+    }))
+}
+
+fn event_side(source: &Source, event: &PartingEvent) -> DiffSide {
+    let created = Created::read(&source.log, &source.redactions);
+    let run_id = created.map(|created| created.run_id.as_json().to_owned()).unwrap_or_default();
+    DiffSide { run_id, event_id: event_id(event.time), members: of_event(event) }
+}
+
+/// The nearest event that both came of. All before the divergence is the same, so it is the one at the same place; where one has ended, the
+/// other's nearest is in both.
+fn common_event<'c>(parted: &PartedRuns, left: &'c Chain, right: &'c Chain) -> Option<&'c Edge> {
+    let compared = |edge: &&Edge| parted.left_places.holds(edge.number);
+    match (&parted.left, &parted.right) {
+        (Some(_), Some(_)) => {
+            let places: HashSet<i64> = right
+                .edges
+                .iter()
+                .filter(|edge| parted.right_places.holds(edge.number))
+                .map(|edge| parted.right_places.of(edge.number))
+                .collect();
+            left.edges.iter().filter(compared).find(|edge| places.contains(&parted.left_places.of(edge.number)))
+        }
+        (Some(_), None) => left.edges.iter().find(compared),
+        (None, _) => right.edges.iter().find(|edge| parted.right_places.holds(edge.number)),
+    }
+}
+
+fn affected_by(left: &Source, right: &Source, parted: &PartedRuns) -> Vec<String> {
+    let node = |event: &PartingEvent| {
+        let node = event.tree.children(super::tree::ROOT).find(|&child| event.tree.has_key(child, "node"));
+        node.and_then(|node| event.tree.string(node)).map(Text::into_owned)
+    };
+    let mut nodes: Vec<Text<'static>> = Vec::new();
+    for found in [&parted.left, &parted.right].into_iter().flatten().filter_map(node) {
+        if !nodes.contains(&found) {
+            nodes.push(found);
+        }
+    }
+    affected_nodes(if parted.left.is_some() { left } else { right }, &nodes)
+}
+
+/// Whether each of the two events comes in the other log as well, a little later.
+fn is_reordered(left: &Source, right: &Source, parted: &PartedRuns, compared: &Compared) -> bool {
+    let next = |source: &Source, event: &Option<PartingEvent>| {
+        let mut trees = Vec::new();
+        let Some(mut cursor) =
+            event.as_ref().and_then(|event| RunCursor::open(source, event.time, compared.heartbeats).ok())
+        else {
+            return trees;
+        };
+        while trees.len() < LOOKED_THROUGH && cursor.advance().unwrap_or(false) {
+            trees.extend(cursor.event().and_then(|event| project(&event, &compared.ignore)));
+        }
+        trees
+    };
+    cause::are_crossed(&next(left, &parted.left), &next(right, &parted.right))
+}
+
+fn diff_sessions(
+    left: &Source,
+    right: &Source,
+    options: &DiffOptions,
+    watch: &mut Watch<'_>,
+) -> Result<Option<Diff>, DiffError> {
+    let Some(parted) = part_sessions(left, right, &options.compared, watch)? else { return Ok(None) };
+    let PartedSessions { left: one, right: other, .. } = &parted;
+    let (one, other) = (one.as_ref(), other.as_ref());
+    let fields = differences(one.map(|record| &record.tree), other.map(|record| &record.tree), [left, right]);
+    let is_header = one.or(other).is_some_and(|record| record.place == 0) && touches(&fields, "/payload/projectHash");
+    let mut trace = |source: &Source, record: Option<&PartingRecord>, side| match record {
+        Some(record) => chain(source, record.place, watch, Some(side)).map(Option::unwrap_or_default),
+        None => Ok(Chain::default()),
+    };
+    let (left_chain, right_chain) = (trace(left, one, Side::Left)?, trace(right, other, Side::Right)?);
+    let (left_excerpt, right_excerpt) = excerpts(&fields);
+    let edits = options.full.then(|| {
+        let skipped = one.or(other).map_or(0, |record| record.place as i64);
+        edit_sessions(left, right, skipped, &options.compared, watch.cancelled)
+    });
+    Ok(Some(Diff {
+        divergence_event: one.or(other).map_or(0, |record| record.place),
+        kind: kind_of(one.is_some(), other.is_some(), is_header),
+        left: one.map(|record| record_side(left, record, left_excerpt)),
+        right: other.map(|record| record_side(right, record, right_excerpt)),
+        likely_cause: cause::of_sessions(&parted, &fields, is_header),
+        affected_nodes: Vec::new(),
+        common_ancestor: common_record(&parted, &left_chain, &right_chain),
+        fields,
+        left_chain,
+        right_chain,
+        edits: edits.transpose()?,
+    }))
+}
+
+fn record_side(source: &Source, record: &PartingRecord, excerpt: Option<String>) -> DiffSide {
+    let run_id = session_id(source).unwrap_or_default();
+    DiffSide { run_id, event_id: record_id(record.place), members: of_record(record, excerpt) }
+}
+
+fn session_id(source: &Source) -> Option<String> {
+    let mut cursor = SessionCursor::open(source).ok()?;
+    cursor.advance().ok()?;
+    let line = cursor.record()?.line;
+    let id = session_start(line, &mut Nesting::default()).ok()?.session_id;
+    let id = String::from_utf8_lossy(id.of(line)).into_owned();
+    Some(Text::from_json(super::tree::inside(&id)).as_json().to_owned())
+}
+
+/// The nearest record that both came of: all before the divergence is the same, at the same places.
+fn common_record(parted: &PartedSessions, left: &Chain, right: &Chain) -> Option<String> {
+    let edge = match (&parted.left, &parted.right) {
+        (Some(_), Some(_)) => {
+            let places: HashSet<u64> = right.edges.iter().map(|edge| edge.number).collect();
+            left.edges.iter().find(|edge| places.contains(&edge.number))
+        }
+        (Some(_), None) => left.edges.first(),
+        (None, _) => right.edges.first(),
+    };
+    edge.map(|edge| edge.event_id.clone())
+}

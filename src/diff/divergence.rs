@@ -1,0 +1,248 @@
+//! The first divergence: the first place at which two recordings are not the same.
+
+use std::sync::atomic::Ordering;
+
+use super::error::{DiffError, SessionFault, Side};
+use super::ignore::Pointer;
+use super::places::Places;
+use super::run_projection;
+use super::run_stream::{RunCursor, RunEvent, first_time};
+use super::session_projection::{self, Calls, may_have_calls};
+use super::session_stream::{Record, SessionCursor};
+use super::source::Source;
+use super::tree::Tree;
+use crate::run::error::RunError;
+use crate::run::fold::Watch;
+use crate::run::kind::Kind;
+
+/// How two recordings part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum DivergenceKind {
+    EventMismatch,
+    LeftEnded,
+    RightEnded,
+    HeaderMismatch,
+}
+
+impl DivergenceKind {
+    /// The name that users read.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            DivergenceKind::EventMismatch => "EventMismatch",
+            DivergenceKind::LeftEnded => "LeftEnded",
+            DivergenceKind::RightEnded => "RightEnded",
+            DivergenceKind::HeaderMismatch => "HeaderMismatch",
+        }
+    }
+}
+
+/// What a comparison is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Compared {
+    /// Whether heartbeats are compared too.
+    pub heartbeats: bool,
+    /// What is not.
+    pub ignore: Vec<Pointer>,
+}
+
+/// An event at which two runs part.
+pub struct PartingEvent {
+    /// Logical time.
+    pub time: u64,
+    /// Its place among the events compared.
+    pub place: i64,
+    /// What it is about.
+    pub kind: Kind,
+    /// The place of its cause.
+    pub parent: Option<i64>,
+    /// The place of the event that opened the call that it ends.
+    pub invoked: Option<i64>,
+    /// As it is compared.
+    pub tree: Tree<'static>,
+}
+
+/// Two runs that part. No event: the log has ended.
+pub struct PartedRuns {
+    /// The event on the left.
+    pub left: Option<PartingEvent>,
+    /// The event on the right.
+    pub right: Option<PartingEvent>,
+    /// Places of the left, as far as it was read.
+    pub left_places: Places,
+    /// Places of the right.
+    pub right_places: Places,
+}
+
+/// A record at which two sessions part.
+pub struct PartingRecord {
+    /// Its place.
+    pub place: u64,
+    /// As it is compared.
+    pub tree: Tree<'static>,
+}
+
+/// Two sessions that part. No record: the file has ended.
+pub struct PartedSessions {
+    /// The record on the left.
+    pub left: Option<PartingRecord>,
+    /// The record on the right.
+    pub right: Option<PartingRecord>,
+    /// Whether the one that ended ended in the middle of something.
+    pub is_cut_off: bool,
+}
+
+/// The logical time at which the comparison of two runs begins: where the one that begins later does.
+pub fn start_of(left: &Source, right: &Source) -> Result<u64, DiffError> {
+    let first = |source: &Source, side| match source.first {
+        Some(first) => Ok(first),
+        None => first_time(source).map_err(|error| DiffError::of_run(error, source.place(Some(side)))),
+    };
+    Ok(first(left, Side::Left)?.max(first(right, Side::Right)?))
+}
+
+/// Tells how far both are, and whether to go on.
+pub fn look_up(watch: &mut Watch<'_>, bytes: u64, size: u64) -> Result<(), DiffError> {
+    (watch.progress)(bytes, size.max(bytes));
+    if watch.cancelled.load(Ordering::Relaxed) { Err(DiffError::Cancelled) } else { Ok(()) }
+}
+
+/// Where two runs part. None: nowhere.
+pub fn part_runs(
+    left: &Source,
+    right: &Source,
+    compared: &Compared,
+    watch: &mut Watch<'_>,
+) -> Result<Option<PartedRuns>, DiffError> {
+    let start = start_of(left, right)?;
+    let of = |side, source: &Source| {
+        let place = source.place(Some(side));
+        move |error: RunError| DiffError::of_run(error, place.clone())
+    };
+    let (left_failed, right_failed) = (of(Side::Left, left), of(Side::Right, right));
+    let mut one = RunCursor::open(left, start, compared.heartbeats).map_err(&left_failed)?;
+    let mut other = RunCursor::open(right, start, compared.heartbeats).map_err(&right_failed)?;
+    loop {
+        let has_left = one.advance().map_err(&left_failed)?;
+        let has_right = other.advance().map_err(&right_failed)?;
+        let (left_event, right_event) = (one.event(), other.event());
+        let is_same = match (&left_event, &right_event) {
+            (None, None) => return Ok(None),
+            (Some(left), Some(right)) => {
+                let same = run_projection::are_equal(left, right, &compared.ignore);
+                same.ok_or_else(|| left_failed(changed(left.row.time)))?
+            }
+            _ => false,
+        };
+        if !is_same || !has_left || !has_right {
+            let parting =
+                |event: Option<RunEvent<'_>>| event.map(|event| parting_event(&event, &compared.ignore)).transpose();
+            let (left, right) =
+                (parting(left_event).map_err(&left_failed)?, parting(right_event).map_err(&right_failed)?);
+            let (left_places, right_places) = (std::mem::take(&mut one.places), std::mem::take(&mut other.places));
+            return Ok(Some(PartedRuns { left, right, left_places, right_places }));
+        }
+        if one.is_last_of_batch() {
+            look_up(watch, one.bytes + other.bytes, one.size + other.size)?;
+        }
+    }
+}
+
+fn parting_event(event: &RunEvent<'_>, ignore: &[Pointer]) -> Result<PartingEvent, RunError> {
+    let tree = run_projection::project(event, ignore).ok_or_else(|| changed(event.row.time))?;
+    let (time, kind) = (event.row.time, event.row.kind);
+    let (place, parent, invoked) = (event.place(), event.parent(), event.invoked());
+    Ok(PartingEvent { time, place, kind, parent, invoked, tree })
+}
+
+/// A line that was found to be JSON is JSON.
+fn changed(time: u64) -> RunError {
+    RunError::new(crate::run::error::ErrorCode::NotAJsonLine, "The event's payload can't be taken apart").at(time)
+}
+
+/// Where two sessions part. None: nowhere.
+pub fn part_sessions(
+    left: &Source,
+    right: &Source,
+    compared: &Compared,
+    watch: &mut Watch<'_>,
+) -> Result<Option<PartedSessions>, DiffError> {
+    let fault = |side, source: &Source| {
+        let place = source.place(Some(side));
+        move |error| DiffError::of_session(error, place.clone())
+    };
+    let (left_failed, right_failed) = (fault(Side::Left, left), fault(Side::Right, right));
+    let mut one = SessionCursor::open(left).map_err(&left_failed)?;
+    let mut other = SessionCursor::open(right).map_err(&right_failed)?;
+    let (mut left_calls, mut right_calls) = (Calls::default(), Calls::default());
+    loop {
+        one.advance().map_err(&left_failed)?;
+        other.advance().map_err(&right_failed)?;
+        let (left_record, right_record) = (one.record(), other.record());
+        let unread = |side: Side| {
+            let (failed, error) =
+                (if side == Side::Left { left } else { right }, crate::jsonl::source::ReadError::Changed);
+            DiffError::of_session(error.into(), failed.place(Some(side)))
+        };
+        let (left_tree, right_tree) = match (&left_record, &right_record) {
+            (None, None) => return Ok(None),
+            (Some(left), Some(right)) if are_plainly_equal(left, right) => {
+                if one.is_last_of_batch() {
+                    look_up(watch, one.bytes + other.bytes, one.size + other.size)?;
+                }
+                continue;
+            }
+            (left, right) => {
+                let project = |record: &Option<Record<'_>>, calls: &mut Calls, side| match record {
+                    Some(record) => {
+                        let tree = session_projection::project(record, calls, &compared.ignore);
+                        tree.ok_or_else(|| unread(side)).map(Some)
+                    }
+                    None => Ok(None),
+                };
+                (project(left, &mut left_calls, Side::Left)?, project(right, &mut right_calls, Side::Right)?)
+            }
+        };
+        if let (Some(left), Some(right)) = (&left_tree, &right_tree)
+            && run_projection::trees_are_equal(left, right)
+        {
+            if one.is_last_of_batch() {
+                look_up(watch, one.bytes + other.bytes, one.size + other.size)?;
+            }
+            continue;
+        }
+        let is_cut_off = match (&left_tree, &right_tree) {
+            (None, _) => {
+                one.is_torn || left_calls.are_open() || ends_unanswered(left, one.place).map_err(&left_failed)?
+            }
+            (_, None) => {
+                other.is_torn || right_calls.are_open() || ends_unanswered(right, other.place).map_err(&right_failed)?
+            }
+            _ => false,
+        };
+        let parting = |record: Option<Record<'_>>, tree: Option<Tree<'static>>| {
+            record.zip(tree).map(|(record, tree)| PartingRecord { place: record.place as u64, tree })
+        };
+        let (left, right) = (parting(left_record, left_tree), parting(right_record, right_tree));
+        return Ok(Some(PartedSessions { left, right, is_cut_off }));
+    }
+}
+
+/// Whether two records are the same, if that is to be seen without taking them apart, and no call is in them.
+fn are_plainly_equal(left: &Record<'_>, right: &Record<'_>) -> bool {
+    left.name() == right.name()
+        && left.payload() == right.payload()
+        && std::mem::discriminant(&left.parts) == std::mem::discriminant(&right.parts)
+        && !may_have_calls(left)
+}
+
+/// Whether the last record of a session is somebody speaking to the AI, which has not answered.
+fn ends_unanswered(source: &Source, last: i64) -> Result<bool, SessionFault> {
+    let mut cursor = SessionCursor::open(source)?;
+    while cursor.place < last && cursor.advance()? {}
+    let tree = cursor.record().and_then(|record| session_projection::project(&record, &mut Calls::default(), &[]));
+    Ok(tree.is_some_and(|tree| {
+        let speaker = tree.at(&["payload", "content", "speaker"]).and_then(|speaker| tree.string(speaker));
+        speaker.is_some_and(|speaker| speaker.as_json() != "ai")
+    }))
+}

@@ -1,0 +1,237 @@
+//! Whether two values mean the same: as `JSON.parse` reads them, whatever the order of keys, by their marks.
+
+use std::collections::HashMap;
+
+use super::tree::{Index, Mark, Reference, Shape, Tree};
+use crate::run::text::Text;
+
+/// Two values that are compared, and by what rule references are the same.
+pub struct Pair<'p, 'a> {
+    /// The value on the left.
+    pub left: &'p Tree<'a>,
+    /// The value on the right.
+    pub right: &'p Tree<'a>,
+    /// Whether what a value on the left refers to is what one on the right refers to.
+    pub same_reference: &'p dyn Fn(Reference, Reference) -> bool,
+}
+
+/// References are the same if they are to the same place.
+pub fn same_place(left: Reference, right: Reference) -> bool {
+    left == right
+}
+
+/// A child of a value on the left beside the one on the right that belongs to it.
+pub type Beside = (Option<Index>, Option<Index>);
+
+impl Pair<'_, '_> {
+    /// Whether two values mean the same.
+    pub fn are_equal(&self, left: Index, right: Index) -> bool {
+        let mut open = vec![(left, right)];
+        while let Some((left, right)) = open.pop() {
+            match self.at_a_glance(left, right) {
+                Some(true) => {}
+                Some(false) => return false,
+                None => {
+                    if !self.add_children(left, right, &mut open) {
+                        return false;
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    /// Adds the children of two values to those that are to be compared. False if one has some that the other has not.
+    fn add_children(&self, left: Index, right: Index, open: &mut Vec<(Index, Index)>) -> bool {
+        if self.left.shape(left) == Shape::Object && !self.have_keys_in_same_order(left, right) {
+            for beside in self.members(left, right) {
+                let (Some(left), Some(right)) = beside else { return false };
+                open.push((left, right));
+            }
+            return true;
+        }
+        if self.left.shape(left) == Shape::Object {
+            open.extend(self.left.members(left).zip(self.right.members(right)));
+            return true;
+        }
+        let (mut lefts, mut rights) = (self.left.children(left), self.right.children(right));
+        loop {
+            match (lefts.next(), rights.next()) {
+                (None, None) => return true,
+                (left, right) if self.is_dropped(left, right) => {}
+                (Some(left), Some(right)) => open.push((left, right)),
+                _ => return false,
+            }
+        }
+    }
+
+    fn is_dropped(&self, left: Option<Index>, right: Option<Index>) -> bool {
+        left.is_some_and(|left| self.left.mark(left) == Mark::Dropped)
+            || right.is_some_and(|right| self.right.mark(right) == Mark::Dropped)
+    }
+
+    /// Two recordings by the same program have their keys in the same order.
+    fn have_keys_in_same_order(&self, left: Index, right: Index) -> bool {
+        let (mut lefts, mut rights) = (self.left.members(left), self.right.members(right));
+        loop {
+            match (lefts.next(), rights.next()) {
+                (None, None) => return true,
+                (Some(left), Some(right)) if self.left.key(left) == self.right.key(right) => {}
+                _ => return false,
+            }
+        }
+    }
+
+    /// Whether two values mean the same, unless that is a matter of what stands in them.
+    fn at_a_glance(&self, left: Index, right: Index) -> Option<bool> {
+        match (self.left.mark(left), self.right.mark(right)) {
+            (Mark::Dropped, _) | (_, Mark::Dropped) => return Some(true),
+            (Mark::Refers(left), Mark::Refers(right)) => {
+                return Some(match (left, right) {
+                    (Some(left), Some(right)) => (self.same_reference)(left, right),
+                    (left, right) => left == right,
+                });
+            }
+            (Mark::Refers(_), _) | (_, Mark::Refers(_)) => return Some(false),
+            (Mark::Set, Mark::Set) => return Some(set(self.left, left) == set(self.right, right)),
+            _ => {}
+        }
+        if self.left.shape(left) != self.right.shape(right) {
+            return Some(false);
+        }
+        match self.left.shape(left) {
+            Shape::Null | Shape::False | Shape::True => Some(true),
+            Shape::Number => Some(number(self.left.text(left)) == number(self.right.text(right))),
+            Shape::String => Some(same_string(self.left.text(left), self.right.text(right))),
+            Shape::Array | Shape::Object => None,
+        }
+    }
+
+    /// The children of two arrays by place, of two objects by key: those that count, in the order of the left, those that only the right
+    /// has behind them.
+    pub fn children(&self, left: Index, right: Index) -> Vec<Beside> {
+        match self.left.shape(left) {
+            Shape::Array => self.elements(left, right),
+            _ => self.members(left, right),
+        }
+    }
+
+    fn elements(&self, left: Index, right: Index) -> Vec<Beside> {
+        let (mut lefts, mut rights) = (self.left.children(left), self.right.children(right));
+        let mut children = Vec::new();
+        loop {
+            match (lefts.next(), rights.next()) {
+                (None, None) => return children,
+                (left, right) if self.is_dropped(left, right) => {}
+                beside => children.push(beside),
+            }
+        }
+    }
+
+    fn members(&self, left: Index, right: Index) -> Vec<Beside> {
+        if self.have_keys_in_same_order(left, right) {
+            let besides = self.left.members(left).zip(self.right.members(right));
+            return besides.map(|(left, right)| (Some(left), Some(right))).collect();
+        }
+        let lefts: Vec<Index> = self.left.members(left).collect();
+        let rights: Vec<Index> = self.right.members(right).collect();
+        let mut by_key: HashMap<Text<'_>, Index> = rights.iter().map(|&right| (self.right.key(right), right)).collect();
+        let mut children: Vec<Beside> =
+            lefts.iter().map(|&left| (Some(left), by_key.remove(&self.left.key(left)))).collect();
+        let is_left_over = |right: &Index| by_key.contains_key(&self.right.key(*right));
+        children.extend(rights.iter().copied().filter(is_left_over).map(|right| (None, Some(right))));
+        children
+    }
+}
+
+/// The elements that an array stands for, each once.
+fn set<'t>(tree: &'t Tree<'_>, array: Index) -> Vec<Text<'t>> {
+    let element = |index| tree.string(index).unwrap_or_else(|| Text::from_plain(tree.text(index)));
+    let mut elements: Vec<_> = tree.members(array).map(element).collect();
+    elements.sort_unstable();
+    elements.dedup();
+    elements
+}
+
+/// The value of a JSON number as JavaScript has it.
+pub fn number(json: &str) -> f64 {
+    json.parse().unwrap_or(0.0)
+}
+
+fn same_string(left: &str, right: &str) -> bool {
+    if left == right {
+        return true;
+    }
+    let has_escape = |text: &str| memchr::memchr(b'\\', text.as_bytes()).is_some();
+    (has_escape(left) || has_escape(right))
+        && Text::from_json(super::tree::inside(left)) == Text::from_json(super::tree::inside(right))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::ROOT;
+    use super::*;
+
+    fn equal(left: &str, right: &str) -> bool {
+        let (left, right) = (Tree::of(left.into()).unwrap(), Tree::of(right.into()).unwrap());
+        Pair { left: &left, right: &right, same_reference: &same_place }.are_equal(ROOT, ROOT)
+    }
+
+    #[test]
+    fn values_are_equal_as_javascript_reads_them() {
+        for (left, right) in [
+            ("{}", " { } "),
+            (r#"{"a":1,"b":[2]}"#, r#"{"b":[2.0],"a":1e0}"#),
+            (r#"{"\u0061":"\u00e9\n"}"#, "{\"a\":\"é\\u000a\"}"),
+            (r#"{"a":1,"a":2}"#, r#"{"a":2}"#),
+            ("1e999", "2e999"),
+            ("0", "-0"),
+            ("123456789012345678901", "123456789012345678902"),
+            (r#""\ud800""#, r#""\uD800""#),
+        ] {
+            assert!(equal(left, right) && equal(right, left), "{left} {right}");
+        }
+        for (left, right) in [
+            ("1", "\"1\""),
+            ("null", "false"),
+            ("[1,2]", "[2,1]"),
+            ("[1]", "[1,null]"),
+            ("{}", "[]"),
+            (r#"{"a":null}"#, "{}"),
+            (r#"{"a":1,"b":1}"#, r#"{"a":1,"c":1}"#),
+            (r#""\ud800""#, r#""\ufffd""#),
+            (r#""a""#, r#""b""#),
+        ] {
+            assert!(!equal(left, right) && !equal(right, left), "{left} {right}");
+        }
+    }
+
+    #[test]
+    fn marks_decide_first() {
+        let (mut left, mut right) = (Tree::of("[7,1]".into()).unwrap(), Tree::of("[9,1,2]".into()).unwrap());
+        let check =
+            |left: &Tree<'_>, right: &Tree<'_>| Pair { left, right, same_reference: &same_place }.are_equal(ROOT, ROOT);
+        let refers = |place| Mark::Refers(Some(Reference { place, part: 0 }));
+        assert!(!check(&left, &right));
+        left.set_mark(1, refers(4));
+        assert!(!check(&left, &right));
+        right.set_mark(1, refers(4));
+        assert!(!check(&left, &right));
+        right.set_mark(3, Mark::Dropped);
+        assert!(check(&left, &right));
+        right.set_mark(1, refers(5));
+        assert!(!check(&left, &right));
+        let (mut left, mut right) =
+            (Tree::of(r#"["b","a","b"]"#.into()).unwrap(), Tree::of(r#"["a","b"]"#.into()).unwrap());
+        left.set_mark(ROOT, Mark::Set);
+        right.set_mark(ROOT, Mark::Set);
+        assert!(check(&left, &right));
+    }
+
+    #[test]
+    fn depth_costs_no_stack() {
+        let deep = |inner: &str| format!("{}{inner}{}", "[".repeat(300_000), "]".repeat(300_000));
+        assert!(equal(&deep("1"), &deep("1.0")));
+        assert!(!equal(&deep("1"), &deep("2")));
+    }
+}

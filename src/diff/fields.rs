@@ -1,0 +1,371 @@
+//! What differs between two values, field by field: JSON pointer, left, right.
+
+use super::equal::{Beside, Pair};
+use super::ignore::push_name;
+use super::tree::{Index, Mark, ROOT, Shape};
+
+/// Values that are nested deeper than this are told as wholes. Nobody reads such a path, and paths of any depth would grow with the square
+/// of the text.
+const DEEPEST: usize = 100;
+
+/// How long all paths together may get, in bytes, before values are told as wholes.
+const PATH_BYTES: usize = 8 << 20;
+
+/// A larger value is not repeated in the answer, in bytes. It stands in the recording.
+const SHOWN_BYTES: usize = 4 << 20;
+
+/// A field that is not the same on both sides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// JSON pointer, from the event as it is compared.
+    pub path: String,
+    /// The value on the left as JSON. None: it is not there.
+    pub left: Option<String>,
+    /// The value on the right as JSON. None: it is not there.
+    pub right: Option<String>,
+    /// What else there is to say.
+    pub note: Option<Note>,
+}
+
+/// What there is to say of a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// Two texts that differ in white space only.
+    Whitespace,
+    /// The texts could be the same: one was redacted where they differ.
+    Redacted,
+    /// The values are the same, but they mean different events: the logs have different events that are not compared.
+    OtherPlace,
+    /// A value is too large to be repeated.
+    TooLarge,
+}
+
+impl Note {
+    /// The name that users read.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Note::Whitespace => "whitespace",
+            Note::Redacted => "redacted",
+            Note::OtherPlace => "otherPlace",
+            Note::TooLarge => "tooLarge",
+        }
+    }
+}
+
+/// Which differences of a pair are told.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FieldOptions {
+    /// A recording may have been redacted.
+    pub redacted: bool,
+}
+
+/// All fields of two values that are not the same, in the order of the left.
+pub fn fields(pair: &Pair<'_, '_>, options: FieldOptions) -> Vec<Field> {
+    let mut walk = Walk { pair, options, steps: Vec::new(), spent: 0, found: Vec::new() };
+    if !pair.are_equal(ROOT, ROOT) {
+        walk.run();
+    }
+    walk.found
+}
+
+/// A pair of values that are not the same, and how they were come to.
+struct Open {
+    beside: Beside,
+    path: Option<usize>,
+    depth: usize,
+}
+
+/// The last step of a path.
+enum Step {
+    Name(String),
+    Place(usize),
+}
+
+struct Walk<'w, 'p, 'a> {
+    pair: &'w Pair<'p, 'a>,
+    options: FieldOptions,
+    /// Each with the step before.
+    steps: Vec<(Option<usize>, Step)>,
+    spent: usize,
+    found: Vec<Field>,
+}
+
+impl Walk<'_, '_, '_> {
+    fn run(&mut self) {
+        let mut open = vec![Open { beside: (Some(ROOT), Some(ROOT)), path: None, depth: 0 }];
+        while let Some(Open { beside, path, depth }) = open.pop() {
+            let inner = match beside {
+                (Some(left), Some(right)) if depth < DEEPEST && self.can_be_entered(left, right) => {
+                    self.different_children(left, right)
+                }
+                _ => Vec::new(),
+            };
+            let path_bytes = self.path_of(path).len() + 16;
+            if inner.is_empty() || self.spent + inner.len() * path_bytes > PATH_BYTES {
+                self.add(beside, path);
+                continue;
+            }
+            self.spent += inner.len() * path_bytes;
+            let from = open.len();
+            for (step, beside) in inner {
+                self.spent += if let Step::Name(name) = &step { name.len() } else { 0 };
+                self.steps.push((path, step));
+                open.push(Open { beside, path: Some(self.steps.len() - 1), depth: depth + 1 });
+            }
+            // The last is taken first.
+            open[from..].reverse();
+        }
+    }
+
+    fn can_be_entered(&self, left: Index, right: Index) -> bool {
+        let (tree, other) = (self.pair.left, self.pair.right);
+        let is_plain = tree.mark(left) == Mark::Plain && other.mark(right) == Mark::Plain;
+        let shape = tree.shape(left);
+        is_plain && shape == other.shape(right) && matches!(shape, Shape::Array | Shape::Object)
+    }
+
+    /// The children of two values that are not the same, which are not the same themselves.
+    fn different_children(&self, left: Index, right: Index) -> Vec<(Step, Beside)> {
+        let children = self.named_children(left, right);
+        let mut order: Vec<usize> = (0..children.len()).collect();
+        order.sort_by_key(|&at| self.size(children[at].1));
+        let mut differs = vec![false; children.len()];
+        let mut any = false;
+        for (count, &at) in order.iter().enumerate() {
+            // Something is not the same: if nothing smaller is, it is in the largest, which need not be looked through.
+            let must = !any && count + 1 == order.len();
+            differs[at] = must || self.differ(children[at].1);
+            any |= differs[at];
+        }
+        children.into_iter().zip(differs).filter(|(_, differs)| *differs).map(|(child, _)| child).collect()
+    }
+
+    fn named_children(&self, left: Index, right: Index) -> Vec<(Step, Beside)> {
+        if self.pair.left.shape(left) == Shape::Array {
+            // By place, dropped ones counted.
+            let is_dropped = |beside: &Beside| {
+                beside.0.is_some_and(|left| self.pair.left.mark(left) == Mark::Dropped)
+                    || beside.1.is_some_and(|right| self.pair.right.mark(right) == Mark::Dropped)
+            };
+            let (mut lefts, mut rights) = (self.pair.left.children(left), self.pair.right.children(right));
+            let besides =
+                std::iter::from_fn(|| Some((lefts.next(), rights.next())).filter(|beside| *beside != (None, None)));
+            let placed = besides.enumerate().filter(|(_, beside)| !is_dropped(beside));
+            return placed.map(|(place, beside)| (Step::Place(place), beside)).collect();
+        }
+        let name = |beside: Beside| {
+            let key = match beside {
+                (Some(left), _) => self.pair.left.key(left),
+                (None, right) => self.pair.right.key(right.unwrap_or(ROOT)),
+            };
+            (Step::Name(key.to_plain().into_owned()), beside)
+        };
+        self.pair.children(left, right).into_iter().map(name).collect()
+    }
+
+    /// How much there is to compare.
+    fn size(&self, beside: Beside) -> usize {
+        match beside {
+            (Some(left), Some(right)) => self.pair.left.length(left).min(self.pair.right.length(right)),
+            _ => 0,
+        }
+    }
+
+    fn differ(&self, beside: Beside) -> bool {
+        !matches!(beside, (Some(left), Some(right)) if self.pair.are_equal(left, right))
+    }
+
+    fn path_of(&self, mut last: Option<usize>) -> String {
+        let mut steps = Vec::new();
+        while let Some(at) = last {
+            let (before, step) = &self.steps[at];
+            steps.push(step);
+            last = *before;
+        }
+        let mut path = String::new();
+        for step in steps.into_iter().rev() {
+            match step {
+                Step::Name(name) => push_name(&mut path, name),
+                Step::Place(place) => push_name(&mut path, &place.to_string()),
+            }
+        }
+        path
+    }
+
+    fn add(&mut self, (left, right): Beside, path: Option<usize>) {
+        let (left, right) =
+            (left.map(|left| self.pair.left.text(left)), right.map(|right| self.pair.right.text(right)));
+        let fits = |value: Option<&str>| value.filter(|value| value.len() <= SHOWN_BYTES).map(str::to_owned);
+        let is_shown = [left, right].into_iter().flatten().all(|value| value.len() <= SHOWN_BYTES);
+        let note = if is_shown { note(left, right, self.options) } else { Some(Note::TooLarge) };
+        self.found.push(Field { path: self.path_of(path), left: fits(left), right: fits(right), note });
+    }
+}
+
+fn note(left: Option<&str>, right: Option<&str>, options: FieldOptions) -> Option<Note> {
+    let (left, right) = (left?, right?);
+    if left == right {
+        return Some(Note::OtherPlace);
+    }
+    let text = |json: &str| {
+        json.starts_with('"')
+            .then(|| crate::run::text::Text::from_json(super::tree::inside(json)).to_plain().into_owned())
+    };
+    let (left, right) = (text(left)?, text(right)?);
+    if options.redacted && (is_redaction_of(&left, &right) || is_redaction_of(&right, &left)) {
+        return Some(Note::Redacted);
+    }
+    left.split_whitespace()
+        .flat_map(str::chars)
+        .eq(right.split_whitespace().flat_map(str::chars))
+        .then_some(Note::Whitespace)
+}
+
+const MARKER: &str = "[redacted:";
+
+/// Whether a text could be what the other one is once the marked parts are redacted.
+fn is_redaction_of(redacted: &str, other: &str) -> bool {
+    let Some((head, mut rest)) = redacted.split_once(MARKER) else { return false };
+    let Some(mut other) = other.strip_prefix(head) else { return false };
+    loop {
+        let Some((_, behind)) = rest.split_once(']') else { return false };
+        let (piece, next) = match behind.split_once(MARKER) {
+            Some((piece, next)) => (piece, Some(next)),
+            None => (behind, None),
+        };
+        match next {
+            None => return other.ends_with(piece),
+            Some(next) => {
+                let Some(at) = other.find(piece) else { return false };
+                other = &other[at + piece.len()..];
+                rest = next;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::equal::same_place;
+    use super::super::tree::{Reference, Tree};
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    fn found(left: &Tree<'_>, right: &Tree<'_>) -> Vec<Field> {
+        fields(&Pair { left, right, same_reference: &same_place }, FieldOptions { redacted: true })
+    }
+
+    fn of(left: &str, right: &str) -> Vec<Field> {
+        found(&Tree::of(left.into()).unwrap(), &Tree::of(right.into()).unwrap())
+    }
+
+    fn shown(left: &str, right: &str) -> Vec<String> {
+        let value = |value: &Option<String>| value.clone().unwrap_or("-".into());
+        of(left, right)
+            .iter()
+            .map(|field| format!("{} {} {}", field.path, value(&field.left), value(&field.right)))
+            .collect()
+    }
+
+    #[test]
+    fn each_difference_is_told_where_it_is() {
+        let left = r#"{"a":1,"b":{"c":[1,2,{"d":"x"}],"~/":true},"e":null}"#;
+        let right = r#"{"e":0,"b":{"c":[1,3,{"d":"y"},4,[5]],"~/":false,"n":{}},"a":1.0}"#;
+        let expected = [
+            "/b/c/1 2 3",
+            r#"/b/c/2/d "x" "y""#,
+            "/b/c/3 - 4",
+            "/b/c/4 - [5]",
+            "/b/~0~1 true false",
+            "/b/n - {}",
+            "/e null 0",
+        ];
+        assert_eq!(shown(left, right), expected);
+        assert_eq!(shown("[1,2,3]", "[1]"), ["/1 2 -", "/2 3 -"]);
+        assert_eq!(shown("[1]", "{}"), [" [1] {}"]);
+        assert_eq!(shown("{\"a\":[]}", "{\"a\":[]}"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn notes_say_what_values_do_not() {
+        let note = |left: &str, right: &str| of(left, right)[0].note;
+        assert_eq!(note(r#""a b ""#, r#""a\n b""#), Some(Note::Whitespace));
+        assert_eq!(note(r#""a b""#, r#""a c""#), None);
+        assert_eq!(note(r#""key [redacted:aws] and [redacted:x].""#, r#""key AK1 and 2.""#), Some(Note::Redacted));
+        assert_eq!(note(r#""key AK1!""#, r#""key [redacted:aws]""#), Some(Note::Redacted));
+        assert_eq!(note(r#""key AK1!""#, r#""key [redacted:aws].""#), None);
+        assert_eq!(note(r#""ke AK1""#, r#""key [redacted:aws]""#), None);
+        let (mut left, mut right) = (Tree::of("[5]".into()).unwrap(), Tree::of("[5]".into()).unwrap());
+        left.set_mark(1, Mark::Refers(Some(Reference { place: 1, part: 0 })));
+        right.set_mark(1, Mark::Refers(Some(Reference { place: 2, part: 0 })));
+        assert_eq!(found(&left, &right)[0].note, Some(Note::OtherPlace));
+    }
+
+    #[test]
+    fn neither_depth_nor_width_costs_more_than_the_text() {
+        let deep = |n: &str| format!("{}{n}{}", "[0,".repeat(100_000), "]".repeat(100_000));
+        let told = of(&deep("1"), &deep("2"));
+        assert_eq!((told.len(), told[0].path.len()), (1, 2 * DEEPEST));
+        let every = |n: &str| format!("{}{n}{}", format!("[{n},").repeat(3000), "]".repeat(3000));
+        let told = of(&every("1"), &every("2"));
+        assert_eq!(told.len(), DEEPEST + 1);
+        let key = "k".repeat(1 << 20);
+        let wide = |n: usize| format!("{{\"{key}\":{:?}}}", (n..n + 5000).collect::<Vec<_>>());
+        let told = of(&wide(0), &wide(1));
+        assert!(told.iter().map(|field| field.path.len()).sum::<usize>() <= PATH_BYTES, "{}", told.len());
+        let huge = format!("\"{}\"", "x".repeat(SHOWN_BYTES));
+        let told = of(&format!("[{huge}]"), "[1]");
+        assert_eq!(
+            (told[0].left.as_deref(), told[0].right.as_deref(), told[0].note),
+            (None, Some("1"), Some(Note::TooLarge))
+        );
+    }
+
+    fn json() -> impl Strategy<Value = Value> {
+        let leaf =
+            prop_oneof![Just(Value::Null), (0i32..4).prop_map(Value::from), "[a-c~/é\"]{0,3}".prop_map(Value::from)];
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                proptest::collection::btree_map("[a-c~/]{0,2}", inner, 0..4)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    /// Puts what the right has where the left differs.
+    fn patch(value: &mut Value, field: &Field) {
+        let right = field.right.as_ref().map(|right| serde_json::from_str(right).unwrap());
+        if field.path.is_empty() {
+            *value = right.unwrap();
+            return;
+        }
+        let (parent, last) = field.path.rsplit_once('/').unwrap();
+        let last = last.replace("~1", "/").replace("~0", "~");
+        match (value.pointer_mut(parent).unwrap(), right) {
+            (Value::Object(members), Some(right)) => drop(members.insert(last, right)),
+            (Value::Object(members), None) => drop(members.remove(&last)),
+            (Value::Array(elements), Some(right)) => match elements.get_mut(last.parse::<usize>().unwrap()) {
+                Some(element) => *element = right,
+                None => elements.push(right),
+            },
+            (Value::Array(elements), None) => elements.truncate(last.parse().unwrap()),
+            _ => panic!("{} leads nowhere", field.path),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn with_its_differences_mended_the_left_is_the_right(left in json(), right in json()) {
+            let told = of(&left.to_string(), &right.to_string());
+            let mut mended = left.clone();
+            // Tails from the end, so that places stay what they are.
+            let (gone, rest): (Vec<_>, Vec<_>) = told.iter().partition(|field| field.right.is_none());
+            rest.iter().for_each(|field| patch(&mut mended, field));
+            gone.iter().rev().for_each(|field| patch(&mut mended, field));
+            prop_assert_eq!(&mended, &right);
+            prop_assert_eq!(told.is_empty(), left == right);
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Diff: where two executions part, and why (`diff.md`).
+//!
+//! Two logs are read side by side, event by event, up to the first that is not the same: [`divergence`]. What is the same is told by
+//! [`run_projection`] and [`session_projection`]; of what came of what, [`ancestry`] knows; why, [`cause`] guesses, and says when it can't.
+//! [`compare`] puts the answer together, [`document`] prints it.
+
+pub mod affected;
+pub mod align;
+pub mod ancestry;
+pub mod cause;
+pub mod compare;
+pub mod divergence;
+pub mod document;
+pub mod edits;
+pub mod equal;
+pub mod error;
+pub mod feed;
+pub mod fields;
+pub mod ignore;
+pub mod places;
+pub mod run_ancestry;
+pub mod run_digest;
+pub mod run_projection;
+pub mod run_stream;
+pub mod session_ancestry;
+pub mod session_digest;
+pub mod session_projection;
+pub mod session_stream;
+pub mod sides;
+pub mod source;
+pub mod tree;
+
+#[cfg(test)]
+mod tests;

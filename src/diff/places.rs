@@ -1,0 +1,93 @@
+//! Places among the events compared. Events that are not compared have none: whoever names one as cause means the one compared before it,
+//! which is what it would have named had the other not been there.
+
+/// Which events of a log are not compared. Costs two bits an event, up to the last that isn't; nothing for a log that is compared whole.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// The logical time at which the comparison begins.
+    start: u64,
+    /// For each 64 events: which are left out, and how many before them.
+    words: Vec<(u64, u64)>,
+    left_out: u64,
+}
+
+impl Places {
+    /// A log that is compared from the event at `start` on.
+    pub fn from(start: u64) -> Self {
+        Places { start, ..Places::default() }
+    }
+
+    /// The event at `time` is not compared. Times come in order.
+    pub fn leave_out(&mut self, time: u64) {
+        let at = time.saturating_sub(self.start);
+        let (word, bit) = ((at / 64) as usize, at % 64);
+        while self.words.len() <= word {
+            self.words.push((0, self.left_out));
+        }
+        self.words[word].0 |= 1 << bit;
+        self.left_out += 1;
+    }
+
+    /// The place of the event at `time`, or of the one compared before it. Negative: before the comparison begins.
+    #[inline]
+    pub fn of(&self, time: u64) -> i64 {
+        let at = time as i64 - self.start as i64;
+        if self.left_out == 0 || at < 0 {
+            return at;
+        }
+        at - self.left_out_until(at as u64) as i64
+    }
+
+    /// How many are left out, up to and including the one `at` behind the start.
+    fn left_out_until(&self, at: u64) -> u64 {
+        match self.words.get((at / 64) as usize) {
+            Some((bits, before)) => before + u64::from((bits << (63 - at % 64)).count_ones()),
+            None => self.left_out,
+        }
+    }
+
+    /// Whether the event at `time` is compared.
+    pub fn holds(&self, time: u64) -> bool {
+        let Some(at) = time.checked_sub(self.start) else { return false };
+        self.words.get((at / 64) as usize).is_none_or(|(bits, _)| bits >> (at % 64) & 1 == 0)
+    }
+
+    /// Whether places are times less a constant.
+    #[inline]
+    pub fn are_plain(&self) -> bool {
+        self.left_out == 0
+    }
+
+    /// The logical time at which the comparison begins.
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_place_is_how_many_come_before(start in 0u64..200, left_out in proptest::collection::vec(any::<bool>(), 0..300)) {
+            let mut places = Places::from(start);
+            let mut compared = -1;
+            for (time, left_out) in (start..).zip(&left_out) {
+                if *left_out { places.leave_out(time) } else { compared += 1 }
+                prop_assert_eq!((places.of(time), places.holds(time)), (compared, !left_out));
+            }
+            let end = start + left_out.len() as u64;
+            prop_assert_eq!(places.of(end + 70), compared + 71);
+            let mut again = -1;
+            for (time, left_out) in (start..).zip(&left_out) {
+                again += i64::from(!left_out);
+                prop_assert_eq!(places.of(time), again, "seen from the end");
+            }
+            for before in 0..start {
+                prop_assert_eq!(places.of(before), before as i64 - start as i64);
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Two runs as wholes, for the edit list.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::divergence::Compared;
+use super::edits::{Digested, Edits, NOTHING, edits};
+use super::error::{DiffError, Side};
+use super::fields::FieldOptions;
+use super::places::Places;
+use super::run_projection::{Facts, project, project_facts};
+use super::run_stream::RunCursor;
+use super::source::Source;
+use super::tree::Tree;
+use crate::jsonl::source::ReadError;
+use crate::os_error::OsError;
+use crate::run::error::{ErrorCode, RunError};
+use crate::run::event::EventLine;
+use crate::run::kind::Kind;
+
+/// How many events are digested between two looks at whether to go on.
+const EVENTS_AT_A_TIME: usize = 4096;
+
+/// The edit list of two runs of which the first `skipped` events compared are the same.
+pub fn edit_runs(
+    (left, right): (&Source, &Source),
+    (start, skipped): (u64, i64),
+    compared: &Compared,
+    cancelled: &AtomicBool,
+) -> Result<Edits, DiffError> {
+    let digest = |source: &Source, side| {
+        let place = source.place(Some(side));
+        digest(source, start, skipped, compared, cancelled).map_err(|error| DiffError::of_run(error, place))
+    };
+    let ((one, left_places), (other, right_places)) = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().spawn_scoped(scope, || digest(left, Side::Left));
+        let right = digest(right, Side::Right);
+        let left = match thread.map(|thread| thread.join()) {
+            Ok(Ok(left)) => left,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(_) => digest(left, Side::Left),
+        };
+        Ok::<_, DiffError>((left?, right?))
+    })?;
+    let open = |source: &Source, side| {
+        let file =
+            File::open(&source.log).map_err(|error| RunError::from(OsError::new(&error, "open", Some(&source.log))));
+        file.map_err(|error| DiffError::of_run(error, source.place(Some(side))))
+    };
+    let (mut left_file, mut right_file) = (open(left, Side::Left)?, open(right, Side::Right)?);
+    let options = FieldOptions { redacted: left.is_redacted || right.is_redacted };
+    edits(&one, &other, skipped, options, cancelled, &mut |side, index| {
+        let (source, file, list, places) = match side {
+            Side::Left => (left, &mut left_file, &one, &left_places),
+            Side::Right => (right, &mut right_file, &other, &right_places),
+        };
+        let tree = read_again(file, list, index, places, compared);
+        tree.map_err(|error| DiffError::of_run(error, source.place(Some(side))))
+    })
+}
+
+fn digest(
+    source: &Source,
+    start: u64,
+    skipped: i64,
+    compared: &Compared,
+    cancelled: &AtomicBool,
+) -> Result<(Digested, Places), RunError> {
+    let mut cursor = RunCursor::open(source, start, compared.heartbeats)?;
+    let mut list = Digested::default();
+    let mut count = 0;
+    while cursor.advance()? {
+        let Some(event) = cursor.event() else { break };
+        if event.place() >= skipped {
+            let tree = project(&event, &compared.ignore).ok_or_else(changed)?;
+            list.add(&tree, event.row.time, event.offset());
+        }
+        count += 1;
+        if count % EVENTS_AT_A_TIME == 0 && cancelled.load(Ordering::Relaxed) {
+            return Err(RunError::new(ErrorCode::Cancelled, "The comparison was cancelled"));
+        }
+    }
+    Ok((list, cursor.places))
+}
+
+fn changed() -> RunError {
+    RunError::new(ErrorCode::InvalidField, ReadError::Changed.to_string())
+}
+
+fn read_again(
+    file: &mut File,
+    list: &Digested,
+    index: usize,
+    places: &Places,
+    compared: &Compared,
+) -> Result<Tree<'static>, RunError> {
+    let (offset, length) = list.lines[index];
+    let mut line = vec![0; length as usize];
+    let read = file.seek(SeekFrom::Start(offset)).and_then(|_| file.read_exact(&mut line));
+    read.map_err(|error| OsError::new(&error, "read", None))?;
+    let line = std::str::from_utf8(&line).map_err(|_| changed())?;
+    let event = EventLine::split(line)?;
+    let kind = Kind::parse(event.kind).ok_or_else(changed)?;
+    // The last thing that such an event refers to is its call.
+    let ends_call = matches!(kind, Kind::ToolCompleted | Kind::ToolFailed | Kind::ToolTimedOut);
+    let invoked = list.references_of(index).last().map(|(place, _)| *place);
+    let invoked = invoked.filter(|&place| ends_call && place != NOTHING);
+    let (node, payload) = (event.node.map(str::as_bytes), event.payload.as_bytes());
+    project_facts(&Facts { kind, node, parent: event.parent, invoked, payload, places }, &compared.ignore)
+        .ok_or_else(changed)
+}

@@ -1,0 +1,363 @@
+//! A run's events, one after the other, as they are compared.
+//!
+//! Each is proven to be a line of the one form, of a known kind with its fields, at the time that its place demands. Hashes are not looked
+//! at: that a log is whole is for `verifyRun` to say.
+
+use std::collections::HashMap;
+use std::fs::File;
+
+use super::feed::{BatchReader, Feed};
+use super::places::Places;
+use super::source::Source;
+use crate::jsonl::lines::Lines;
+use crate::jsonl::scan::Nesting;
+use crate::run::error::{ErrorCode, RunError};
+use crate::run::event::{EventLine, peek_time};
+use crate::run::kind::Kind;
+use crate::run::log::{Chunk, LogReader, Position, find};
+use crate::run::origin::empty_log;
+use crate::run::payload::Payload;
+use crate::run::redactions::Redactions;
+use crate::run::text::Text;
+use crate::run::trace::{check_time, understand};
+
+/// Where something is in a batch.
+type Range = (u32, u32);
+
+/// An event of a batch.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// Logical time.
+    pub time: u64,
+    /// What it is about.
+    pub kind: Kind,
+    /// Logical time of the cause.
+    pub parent: Option<u64>,
+    /// Of the event that ends a tool's call: the logical time of the one that opened it.
+    pub invoked: Option<u64>,
+    /// Whether its payload was redacted.
+    pub is_redacted: bool,
+    line: Range,
+    payload: Range,
+    node: Option<Range>,
+    /// The call's id in the payload, if it stands there as it is.
+    call: Option<Range>,
+}
+
+/// Some events.
+#[derive(Default)]
+pub struct RunBatch {
+    chunk: Option<Chunk>,
+    rows: Vec<Row>,
+    /// Times of those that are not compared.
+    left_out: Vec<u64>,
+    /// What is wrong with the line behind them.
+    fault: Option<RunError>,
+    /// Where in the log they end.
+    end: u64,
+    /// How many bytes the torn last line has; known at the end.
+    torn: u64,
+}
+
+impl RunBatch {
+    fn slice(&self, (start, end): Range) -> &[u8] {
+        let bytes = self.chunk.as_ref().map_or(&[][..], Chunk::bytes);
+        bytes.get(start as usize..end as usize).unwrap_or_default()
+    }
+}
+
+/// Reads a log.
+pub struct RunReader {
+    reader: LogReader<File>,
+    next: Option<u64>,
+    /// The comparison begins with the event at this time.
+    start: u64,
+    redactions: Redactions,
+    heartbeats: bool,
+    nesting: Nesting,
+    /// The calls that are open, by node and id: the times of their ToolInvoked.
+    open: HashMap<(String, String), u64>,
+    is_over: bool,
+}
+
+impl RunReader {
+    /// Opens the log at the event at `start`.
+    fn open(source: &Source, start: u64, heartbeats: bool) -> Result<Self, RunError> {
+        let first = match source.first {
+            Some(first) => first,
+            None => first_time(source)?,
+        };
+        let (mut offset, mut next, mut is_over) = (0, first, false);
+        if start > first {
+            match find(&mut File::open(&source.log).map_err(|error| system(&error, source))?, start)? {
+                Position::At(found) => (offset, next) = (found, start),
+                Position::BehindEnd => is_over = true,
+                // Read from the beginning, the log says itself what is wrong with it.
+                Position::Unclear => {}
+            }
+        }
+        let reader = LogReader::open_at(&source.log, offset)?;
+        let redactions = source.redactions.clone();
+        let (nesting, open) = (Nesting::default(), HashMap::new());
+        Ok(RunReader { reader, next: Some(next), start, redactions, heartbeats, nesting, open, is_over })
+    }
+
+    fn take(&mut self, batch: &mut RunBatch, chunk: &Chunk) -> Result<(), RunError> {
+        let (text, fault) = chunk.text();
+        for (start, line) in Lines::new(text.as_bytes()) {
+            // Lines end where characters do.
+            let line = text.get(start..start + line.len()).unwrap_or_default();
+            self.take_line(batch, line, start as u32).map_err(|error| self.placed(error))?;
+        }
+        fault.map_or(Ok(()), |fault| Err(self.placed(fault)))
+    }
+
+    /// A line whose own time can't be read stands where one with the next time should.
+    fn placed(&self, error: RunError) -> RunError {
+        match self.next {
+            Some(next) if error.system.is_none() => error.at_unless_known(next),
+            _ => error,
+        }
+    }
+
+    fn take_line(&mut self, batch: &mut RunBatch, line: &str, start: u32) -> Result<(), RunError> {
+        let event = EventLine::split(line)?;
+        check_time(self.next, event.time)?;
+        self.redactions.admit(&event)?;
+        let understood = understand(&event, &mut self.nesting)?;
+        self.next = Some(event.time + 1);
+        let kind = understood.kind();
+        if event.time < self.start {
+            return Ok(());
+        }
+        if !self.is_compared(kind) {
+            batch.left_out.push(event.time);
+            return Ok(());
+        }
+        let place = |inside: &str| range_in(line, inside).map(|(from, to)| (start + from, start + to));
+        let (invoked, call) = self.call_of(&event, &understood.payload);
+        batch.rows.push(Row {
+            time: event.time,
+            kind,
+            parent: event.parent,
+            invoked,
+            is_redacted: event.salt.is_none(),
+            line: (start, start + line.len() as u32),
+            payload: place(event.payload).unwrap_or_default(),
+            node: event.node.and_then(place),
+            call: call.and_then(|call| place(call.as_json())),
+        });
+        Ok(())
+    }
+
+    fn is_compared(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::SnapshotCreated | Kind::SnapshotRestored | Kind::BlobStored => false,
+            Kind::Heartbeat => self.heartbeats,
+            _ => true,
+        }
+    }
+
+    /// The time of the event that opened the call that this one ends, and the call's id.
+    #[inline]
+    fn call_of<'p, 'a>(
+        &mut self,
+        event: &EventLine<'_>,
+        payload: &'p Payload<'a>,
+    ) -> (Option<u64>, Option<&'p Text<'a>>) {
+        let key = |call: &Text<'_>| (event.node.unwrap_or_default().to_owned(), call.as_json().to_owned());
+        match payload {
+            Payload::ToolInvoked { call, .. } => {
+                self.open.insert(key(call), event.time);
+                (None, Some(call))
+            }
+            Payload::ToolCompleted { call, .. }
+            | Payload::ToolFailed { call, .. }
+            | Payload::ToolTimedOut { call, .. } => (self.open.remove(&key(call)), Some(call)),
+            _ => (None, None),
+        }
+    }
+}
+
+impl BatchReader for RunReader {
+    type Batch = RunBatch;
+    type Error = RunError;
+
+    fn read(&mut self, spare: Option<RunBatch>) -> Result<Option<RunBatch>, RunError> {
+        let mut batch = spare.unwrap_or_default();
+        if self.is_over {
+            return Ok(None);
+        }
+        let buffer = batch.chunk.take().map(Chunk::into_spare).unwrap_or_default();
+        batch.rows.clear();
+        batch.left_out.clear();
+        let chunk = match self.reader.next_chunk(buffer) {
+            Ok(Some(chunk)) => chunk,
+            Ok(None) => {
+                self.is_over = true;
+                batch.torn = self.reader.torn_bytes();
+                // One more, without events, says whether there is a torn line.
+                return Ok((batch.torn > 0).then_some(batch));
+            }
+            Err(error) => return Err(self.placed(error)),
+        };
+        batch.fault = self.take(&mut batch, &chunk).err();
+        self.is_over = batch.fault.is_some();
+        batch.end = self.reader.offset();
+        batch.chunk = Some(chunk);
+        Ok(Some(batch))
+    }
+}
+
+fn system(error: &std::io::Error, source: &Source) -> RunError {
+    crate::os_error::OsError::new(error, "open", Some(&source.log)).into()
+}
+
+/// Where a part of a text stands in it. None if it is no part of it.
+fn range_in(text: &str, part: &str) -> Option<Range> {
+    let from = (part.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
+    (from + part.len() <= text.len()).then_some((from as u32, (from + part.len()) as u32))
+}
+
+/// The logical time of a log's first event.
+pub fn first_time(source: &Source) -> Result<u64, RunError> {
+    let chunk = LogReader::open(&source.log)?.next_chunk(Vec::new())?;
+    let line = chunk.as_ref().and_then(|chunk| Lines::new(chunk.bytes()).next());
+    // What is not a line is told when it is read.
+    Ok(line.and_then(|(_, line)| peek_time(line)).unwrap_or(0))
+}
+
+/// A log that is read event by event.
+pub struct RunCursor {
+    feed: Feed<RunReader>,
+    batch: RunBatch,
+    at: usize,
+    /// Places among the events compared, of all events up to the end of the batch at least.
+    pub places: Places,
+    /// How many bytes of the log are compared, or nearly so.
+    pub bytes: u64,
+    /// How many there are.
+    pub size: u64,
+    /// Whether the log ends with a torn line. Known at the end.
+    pub is_torn: bool,
+    seen: bool,
+}
+
+impl RunCursor {
+    /// Opens the log at the event at `start`.
+    pub fn open(source: &Source, start: u64, heartbeats: bool) -> Result<Self, RunError> {
+        let size = LogReader::open(&source.log)?.size()?;
+        let feed = Feed::ahead(|| RunReader::open(source, start, heartbeats))?;
+        let places = Places::from(start);
+        Ok(RunCursor { feed, batch: RunBatch::default(), at: 0, places, bytes: 0, size, is_torn: false, seen: false })
+    }
+
+    /// Moves to the next event, the first one at first. False at the end. A log without any event is no run.
+    #[inline]
+    pub fn advance(&mut self) -> Result<bool, RunError> {
+        self.at += 1;
+        while self.at >= self.batch.rows.len() {
+            if !self.next_batch()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    #[cold]
+    fn next_batch(&mut self) -> Result<bool, RunError> {
+        if let Some(fault) = self.batch.fault.take() {
+            return Err(fault);
+        }
+        self.seen |= !self.batch.rows.is_empty() || !self.batch.left_out.is_empty();
+        let spare = std::mem::take(&mut self.batch);
+        match self.feed.next(Some(spare))? {
+            Some(batch) => {
+                self.is_torn |= batch.torn > 0;
+                batch.left_out.iter().for_each(|time| self.places.leave_out(*time));
+                self.bytes = self.bytes.max(batch.end);
+                (self.batch, self.at) = (batch, 0);
+                Ok(true)
+            }
+            None if !self.seen && self.places.start() == 0 => Err(empty_log()),
+            None => Ok(false),
+        }
+    }
+
+    /// Whether the event that is come to is the last of those that were read together.
+    pub fn is_last_of_batch(&self) -> bool {
+        self.at + 1 == self.batch.rows.len()
+    }
+
+    /// The event that is come to. None before the first and behind the last.
+    #[inline]
+    pub fn event(&self) -> Option<RunEvent<'_>> {
+        self.batch.rows.get(self.at).map(|row| RunEvent { row, batch: &self.batch, places: &self.places })
+    }
+}
+
+/// An event of a run, with what it takes to compare it.
+#[derive(Clone, Copy)]
+pub struct RunEvent<'b> {
+    /// What is known of it.
+    pub row: &'b Row,
+    batch: &'b RunBatch,
+    /// The places of its log.
+    pub places: &'b Places,
+}
+
+impl<'b> RunEvent<'b> {
+    /// Its payload as it stands in the log.
+    #[inline]
+    pub fn payload(&self) -> &'b [u8] {
+        self.batch.slice(self.row.payload)
+    }
+
+    /// Its line.
+    pub fn line(&self) -> &'b [u8] {
+        self.batch.slice(self.row.line)
+    }
+
+    /// The inside of its node's JSON string.
+    #[inline]
+    pub fn node(&self) -> Option<&'b [u8]> {
+        self.row.node.map(|node| self.batch.slice(node))
+    }
+
+    /// Its place among the events compared.
+    #[inline]
+    pub fn place(&self) -> i64 {
+        self.places.of(self.row.time)
+    }
+
+    /// The place of its cause.
+    #[inline]
+    pub fn parent(&self) -> Option<i64> {
+        self.row.parent.map(|time| self.places.of(time))
+    }
+
+    /// The place of the event that opened the call that it ends.
+    #[inline]
+    pub fn invoked(&self) -> Option<i64> {
+        self.row.invoked.map(|time| self.places.of(time))
+    }
+
+    /// Its payload, what stands before and behind the id of its call. None if it has no call, or has it written with escapes.
+    #[inline]
+    pub fn around_call(&self) -> Option<(&'b [u8], &'b [u8])> {
+        let (start, end) = self.row.call?;
+        let (from, to) = self.row.payload;
+        Some((self.batch.slice((from, start)), self.batch.slice((end, to))))
+    }
+
+    /// Where in the log its line is, and how long it is.
+    pub fn offset(&self) -> (u64, u32) {
+        let (start, end) = self.row.line;
+        (self.batch.chunk.as_ref().map_or(0, |chunk| chunk.offset) + u64::from(start), end - start)
+    }
+}
+
+/// Whether the error is about what is no event of the log.
+pub fn is_cancelled(error: &RunError) -> bool {
+    error.code == ErrorCode::Cancelled
+}

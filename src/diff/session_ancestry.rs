@@ -1,0 +1,342 @@
+//! The ancestors of a session's record, inferred from the order of things (`docs/diff.md`, "Causal chains").
+//!
+//! The file is read up to the record. For each record before it is kept where it stands and what it came of, two dozen bytes.
+
+use std::collections::BinaryHeap;
+use std::sync::atomic::Ordering;
+
+use super::ancestry::{Chain, Edge, Evidence, MOST_EDGES, record_id};
+use super::error::SessionFault;
+use super::session_projection::{BlockType, Calls, block_type};
+use super::session_stream::{Record, SessionCursor, parts_of};
+use super::source::Source;
+use super::tree::{Index, Tree};
+use crate::jsonl::scan::{Nesting, Span};
+use crate::jsonl::source::Source as FileSource;
+use crate::run::fold::Watch;
+use crate::run::text::Text;
+use crate::session::event::{Body, Line, read_line};
+
+/// A record has so many parents at most: the nearest.
+const MOST_PARENTS: usize = 256;
+
+/// How many records are read between two looks at whether to go on.
+const RECORDS_AT_A_TIME: u64 = 1024;
+
+/// Why there is no chain.
+pub enum Stop {
+    /// The session can't be read.
+    Fault(SessionFault),
+    /// The caller asked to stop.
+    Cancelled,
+}
+
+impl<E: Into<SessionFault>> From<E> for Stop {
+    fn from(error: E) -> Self {
+        Stop::Fault(error.into())
+    }
+}
+
+/// The ancestors of the record at `place`. None if there is no such record.
+pub fn chain(source: &Source, place: u64, watch: &mut Watch<'_>) -> Result<Option<Chain>, Stop> {
+    let mut cursor = SessionCursor::open(source)?;
+    let mut causes = Causes::default();
+    while cursor.advance()? {
+        let Some(record) = cursor.record() else { break };
+        causes.add(&record);
+        if record.place as u64 == place {
+            return causes.chain(source, place).map(Some);
+        }
+        if (record.place as u64).is_multiple_of(RECORDS_AT_A_TIME) {
+            (watch.progress)(0, 0);
+            if watch.cancelled.load(Ordering::Relaxed) {
+                return Err(Stop::Cancelled);
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Where a record stands, and where in `Causes::parents` those of it are.
+struct Link {
+    offset: u64,
+    length: u32,
+    parents: (u32, u32),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Speaker {
+    Ai,
+    Tool,
+    /// Whoever speaks to the AI: a human, or the summary of what was.
+    Other,
+}
+
+/// What each record came of.
+#[derive(Default)]
+struct Causes {
+    links: Vec<Link>,
+    parents: Vec<u32>,
+    /// The conversation as a replay has it: places and speakers.
+    history: Vec<(u32, Speaker)>,
+    calls: Calls,
+    nesting: Nesting,
+    /// The tool response that an AI answered last, and where in `parents` those are that it came of.
+    answered: Option<(u32, (u32, u32))>,
+}
+
+impl Causes {
+    fn add(&mut self, record: &Record<'_>) {
+        let place = record.place as u32;
+        let body = match read_line(record.line, &mut self.nesting) {
+            Line::Event(event) => event.body,
+            _ => Body::Unknown(None),
+        };
+        let parents = match body {
+            _ if place == 0 => (0, 0),
+            Body::Content(item) => self.add_item(record, place, item),
+            Body::Compressed(_) => {
+                let parents = self.item_before();
+                self.history = vec![(place, Speaker::Other)];
+                parents
+            }
+            Body::Rewind(count) => {
+                let parents = self.item_before();
+                let left = (self.history.len() as u64).saturating_sub(count);
+                self.history.truncate(left as usize);
+                parents
+            }
+            _ => self.item_before(),
+        };
+        self.links.push(Link { offset: record.offset, length: record.line.len() as u32, parents });
+    }
+
+    fn keep(&mut self, parents: impl IntoIterator<Item = u32>) -> (u32, u32) {
+        let start = self.parents.len() as u32;
+        self.parents.extend(parents);
+        (start, self.parents.len() as u32)
+    }
+
+    /// The item before, or the beginning of the session.
+    fn item_before(&mut self) -> (u32, u32) {
+        let before = self.history.last().map_or(0, |(place, _)| *place);
+        self.keep([before])
+    }
+
+    fn add_item(&mut self, record: &Record<'_>, place: u32, item: Span) -> (u32, u32) {
+        let Some(tree) = Tree::parse(item.of(record.line)) else { return self.item_before() };
+        let answered = self.count_calls(&tree, place);
+        let speaker = match tree.at(&["speaker"]).and_then(|speaker| tree.string(speaker)).as_ref().map(Text::as_json) {
+            Some("ai") => Speaker::Ai,
+            Some("tool") => Speaker::Tool,
+            _ => Speaker::Other,
+        };
+        let parents = match speaker {
+            Speaker::Tool if !answered.is_empty() => self.keep(answered),
+            Speaker::Ai => self.what_was_said(),
+            _ => self.item_before(),
+        };
+        self.history.push((place, speaker));
+        parents
+    }
+
+    /// Opens and answers the calls of an item. The places of those that are answered, each once.
+    fn count_calls(&mut self, tree: &Tree<'_>, place: u32) -> Vec<u32> {
+        let blocks =
+            tree.at(&["blocks"]).map(|blocks| tree.children(blocks).collect::<Vec<Index>>()).unwrap_or_default();
+        let mut answered = Vec::new();
+        for (part, block) in (0..).zip(blocks) {
+            match block_type(tree, block) {
+                BlockType::Call(id) => self.calls.open_at(tree.string(id), i64::from(place), part),
+                BlockType::Response(id) => {
+                    answered.extend(self.calls.answered_at(tree.string(id)).map(|place| place as u32));
+                }
+                BlockType::Other => {}
+            }
+        }
+        answered.sort_unstable();
+        answered.dedup();
+        answered.truncate(MOST_PARENTS);
+        answered
+    }
+
+    /// The tool responses before it, or what the human said. What an AI said in between it said for the same reason.
+    fn what_was_said(&mut self) -> (u32, u32) {
+        match self.history.last() {
+            Some((last, Speaker::Tool)) => {
+                let last = *last;
+                if let Some((_, parents)) = self.answered.filter(|(tool, _)| *tool == last) {
+                    return parents;
+                }
+                let tools = self.history.iter().rev().take_while(|(_, speaker)| *speaker == Speaker::Tool);
+                let tools: Vec<u32> = tools.take(MOST_PARENTS).map(|(place, _)| *place).collect();
+                let parents = self.keep(tools);
+                self.answered = Some((last, parents));
+                parents
+            }
+            Some((place, Speaker::Ai)) => self.links.get(*place as usize).map_or((0, 0), |link| link.parents),
+            _ => self.item_before(),
+        }
+    }
+
+    fn parents_of(&self, place: u32) -> &[u32] {
+        let (start, end) = self.links.get(place as usize).map_or((0, 0), |link| link.parents);
+        self.parents.get(start as usize..end as usize).unwrap_or_default()
+    }
+
+    /// All that a record came of, nearest first.
+    fn chain(&self, source: &Source, place: u64) -> Result<Chain, Stop> {
+        let file = FileSource::open(&source.log)?;
+        let mut open: BinaryHeap<u32> = self.parents_of(place as u32).iter().copied().collect();
+        let (mut chain, mut scratch, mut last) = (Chain::default(), Vec::new(), None);
+        while let Some(place) = open.pop() {
+            if last.replace(place) == Some(place) {
+                continue;
+            }
+            if chain.edges.len() == MOST_EDGES {
+                chain.truncated = true;
+                break;
+            }
+            let link = &self.links[place as usize];
+            let line = file.bytes_at(link.offset, link.length as usize, &mut scratch)?;
+            chain.edges.push(edge(line, u64::from(place)));
+            open.extend(self.parents_of(place));
+        }
+        Ok(chain)
+    }
+}
+
+fn edge(line: &[u8], place: u64) -> Edge {
+    let parts = parts_of(line, &mut Nesting::default());
+    let name = parts.map(|parts| Record { line, parts, place: 0, offset: 0 }.name()).unwrap_or_default();
+    let kind = match std::str::from_utf8(name) {
+        Ok(name) if name.starts_with('"') => Text::from_json(super::tree::inside(name)).to_plain().into_owned(),
+        _ => "undefined".to_owned(),
+    };
+    let label = Tree::parse(line).and_then(|tree| label(&tree));
+    Edge { number: place, event_id: record_id(place), kind, label, evidence: Evidence::Inferred }
+}
+
+/// Who speaks, and the tools that are called or answer.
+fn label(record: &Tree<'_>) -> Option<String> {
+    let item = record.at(&["payload", "content"])?;
+    let plain = |index: Index| record.string(index).map(|text| text.to_plain().into_owned());
+    let speaker = record.member(item, "speaker").and_then(plain)?;
+    let tools = tools(record, item);
+    Some(if tools.is_empty() { speaker } else { format!("{speaker}: {}", tools.join(", ")) })
+}
+
+/// The tools that an item calls, or whose answers it has.
+pub fn tools(tree: &Tree<'_>, item: Index) -> Vec<String> {
+    let Some(blocks) = tree.member(item, "blocks") else { return Vec::new() };
+    let tool = |block: Index| {
+        let name = match block_type(tree, block) {
+            BlockType::Call(_) => "name",
+            BlockType::Response(_) => "toolName",
+            BlockType::Other => return None,
+        };
+        tree.member(block, name).and_then(|name| tree.string(name)).map(|name| name.to_plain().into_owned())
+    };
+    tree.children(blocks).filter_map(tool).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{session_file, trace};
+    use serde_json::{Value, json};
+
+    const START: &str = r#"{"type":"session_start","payload":{"sessionId":"s","projectHash":"h"}}"#;
+
+    fn item(speaker: &str, blocks: &[Value]) -> String {
+        json!({ "type": "content", "payload": { "content": { "speaker": speaker, "blocks": blocks } } }).to_string()
+    }
+
+    fn human() -> String {
+        item("human", &[json!({ "type": "text", "text": "t" })])
+    }
+
+    fn ai(ids: &[&str]) -> String {
+        let call = |id: &&str| json!({ "type": "tool_call", "id": id, "name": format!("tool-{id}"), "parameters": {} });
+        item("ai", &ids.iter().map(call).collect::<Vec<_>>())
+    }
+
+    fn tool(id: &str) -> String {
+        item("tool", &[json!({ "type": "tool_response", "callId": id, "toolName": format!("tool-{id}"), "result": 1 })])
+    }
+
+    fn of(name: &str, payload: Value) -> String {
+        json!({ "type": name, "payload": payload }).to_string()
+    }
+
+    fn places(lines: &[String], place: usize) -> Vec<u64> {
+        let file = session_file(&[&[START.to_owned()], lines].concat().join("\n"));
+        let chain = trace(file.path(), &format!("rec_{place}")).unwrap();
+        assert!(!chain.truncated);
+        chain.edges.iter().map(|edge| edge.number).collect()
+    }
+
+    #[test]
+    fn a_response_comes_of_its_call_and_an_answer_of_what_was_said() {
+        let lines = [human(), ai(&["a", "b"]), tool("b"), tool("a"), ai(&[]), human(), ai(&["a"]), ai(&[]), tool("a")];
+        assert_eq!(places(&lines, 0), Vec::<u64>::new());
+        assert_eq!(places(&lines, 1), [0]);
+        assert_eq!(places(&lines, 2), [1, 0]);
+        assert_eq!(places(&lines, 4), [2, 1, 0]);
+        assert_eq!(places(&lines, 5), [4, 3, 2, 1, 0]);
+        assert_eq!(places(&lines, 6), [5, 4, 3, 2, 1, 0]);
+        assert_eq!(places(&lines, 8), [6, 5, 4, 3, 2, 1, 0], "an AI's second item comes of what its first came of");
+        assert_eq!(places(&lines, 9)[..2], [7, 6], "the second call with this id is meant");
+    }
+
+    #[test]
+    fn what_left_the_conversation_is_no_cause() {
+        let rewind = of("rewind", json!({ "itemsRemoved": 2 }));
+        let lines = [
+            human(),
+            ai(&["a"]),
+            tool("a"),
+            rewind,
+            ai(&[]),
+            of("session_event", json!({ "severity": "info", "message": "" })),
+        ];
+        assert_eq!(places(&lines, 4), [3, 2, 1, 0]);
+        assert_eq!(places(&lines, 5), [1, 0]);
+        assert_eq!(places(&lines, 6), [5, 1, 0]);
+        let summary = of("compressed", json!({ "summary": { "speaker": "ai" }, "itemsCompressed": 2 }));
+        let lines = [human(), ai(&[]), summary, ai(&[]), tool("lost"), of("rewind", json!({ "itemsRemoved": -1 }))];
+        assert_eq!(places(&lines, 4), [3, 2, 1, 0]);
+        assert_eq!(places(&lines, 5), [4, 3, 2, 1, 0]);
+        assert_eq!(places(&lines, 6), [5, 4, 3, 2, 1, 0]);
+    }
+
+    #[test]
+    fn edges_say_what_they_are() {
+        let file =
+            session_file(&[START.to_owned(), human(), ai(&["a", "b"]), tool("a"), of("new", json!({}))].join("\n"));
+        let chain = trace(file.path(), "rec_4").unwrap();
+        let shown: Vec<_> = chain
+            .edges
+            .iter()
+            .map(|edge| (edge.kind.as_str(), edge.label.as_deref(), edge.event_id.as_str()))
+            .collect();
+        let expected = [
+            ("content", Some("tool: tool-a"), "rec_3"),
+            ("content", Some("ai: tool-a, tool-b"), "rec_2"),
+            ("content", Some("human"), "rec_1"),
+            ("session_start", None, "rec_0"),
+        ];
+        assert_eq!(shown, expected);
+        for id in ["rec_5", "evt_1", "rec_01", "1"] {
+            assert_eq!(trace(file.path(), id).unwrap_err().code(), "NoSuchEvent");
+        }
+    }
+
+    #[test]
+    fn many_items_cost_no_more_than_their_number() {
+        let lines: Vec<String> =
+            (0..20_000).flat_map(|_| [ai(&[]), of("rewind", json!({ "itemsRemoved": 1 }))]).collect();
+        let tools = vec![item("tool", &[]); 1000];
+        let found = places(&[tools, lines].concat(), 40_999);
+        assert_eq!(found[..2], [1000, 999]);
+    }
+}

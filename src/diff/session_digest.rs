@@ -1,0 +1,72 @@
+//! Two sessions as wholes, for the edit list.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::divergence::Compared;
+use super::edits::{Digested, Edits, edits};
+use super::error::{DiffError, SessionFault, Side};
+use super::fields::FieldOptions;
+use super::session_projection::{Calls, Known, project};
+use super::session_stream::{Record, SessionCursor, parts_of};
+use super::source::Source;
+use super::tree::Tree;
+use crate::jsonl::scan::Nesting;
+use crate::jsonl::source::{ReadError, Source as FileSource};
+
+/// The edit list of two sessions of which the first `skipped` records are the same.
+pub fn edit_sessions(
+    left: &Source,
+    right: &Source,
+    skipped: i64,
+    compared: &Compared,
+    cancelled: &AtomicBool,
+) -> Result<Edits, DiffError> {
+    let failed = |source: &Source, side| {
+        let place = source.place(Some(side));
+        move |error| DiffError::of_session(error, place.clone())
+    };
+    let (left_failed, right_failed) = (failed(left, Side::Left), failed(right, Side::Right));
+    let digest = |source| digest(source, skipped, compared, cancelled);
+    let one = digest(left).map_err(&left_failed)?;
+    let other = digest(right).map_err(&right_failed)?;
+    let open = |source: &Source| FileSource::open(&source.log).map_err(SessionFault::Read);
+    let (left_file, right_file) = (open(left).map_err(&left_failed)?, open(right).map_err(&right_failed)?);
+    let options = FieldOptions { redacted: left.is_redacted || right.is_redacted };
+    edits(&one, &other, skipped, options, cancelled, &mut |side, index| match side {
+        Side::Left => read_again(&left_file, &one, index, compared).map_err(&left_failed),
+        Side::Right => read_again(&right_file, &other, index, compared).map_err(&right_failed),
+    })
+}
+
+fn digest(
+    source: &Source,
+    skipped: i64,
+    compared: &Compared,
+    cancelled: &AtomicBool,
+) -> Result<Digested, SessionFault> {
+    let mut cursor = SessionCursor::open(source)?;
+    let (mut list, mut calls) = (Digested::default(), Calls::default());
+    while cursor.advance()? && !cancelled.load(Ordering::Relaxed) {
+        let Some(record) = cursor.record() else { break };
+        let tree = project(&record, &mut calls, &compared.ignore).ok_or(ReadError::Changed)?;
+        if record.place >= skipped {
+            list.add(&tree, record.place as u64, (record.offset, record.line.len() as u32));
+        }
+    }
+    Ok(list)
+}
+
+fn read_again(
+    file: &FileSource,
+    list: &Digested,
+    index: usize,
+    compared: &Compared,
+) -> Result<Tree<'static>, SessionFault> {
+    let (offset, length) = list.lines[index];
+    let mut scratch = Vec::new();
+    let line = file.bytes_at(offset, length as usize, &mut scratch)?;
+    let parts = parts_of(line, &mut Nesting::default()).ok_or(ReadError::Changed)?;
+    let record = Record { line, parts, place: list.numbers[index] as i64, offset };
+    let mut known = Known(list.references_of(index).iter());
+    Ok(project(&record, &mut known, &compared.ignore).ok_or(ReadError::Changed)?)
+}

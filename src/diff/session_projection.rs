@@ -1,0 +1,341 @@
+//! What of a session's record is compared (`docs/diff.md`, "What is compared").
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::ignore::Pointer;
+use super::session_stream::{Parts, Record};
+use super::tree::{Index, Mark, Reference, Shape, Tree};
+use crate::run::text::Text;
+
+/// The tool calls of a session that nobody has answered yet, by id.
+#[derive(Clone, Debug, Default)]
+pub struct Calls {
+    open: HashMap<String, Vec<Reference>>,
+}
+
+impl Calls {
+    fn open(&mut self, id: Text<'_>, call: Reference) {
+        self.open.entry(id.as_json().to_owned()).or_default().push(call);
+    }
+
+    /// The nearest unanswered call with this id, which is answered now.
+    fn answer(&mut self, id: &Text<'_>) -> Option<Reference> {
+        let calls = self.open.get_mut(id.as_json())?;
+        let call = calls.pop();
+        if calls.is_empty() {
+            self.open.remove(id.as_json());
+        }
+        call
+    }
+
+    /// Opens the call with this id, if it is an id.
+    pub fn open_at(&mut self, id: Option<Text<'_>>, place: i64, part: u32) {
+        if let Some(id) = id {
+            Calls::open(self, id, Reference { place, part });
+        }
+    }
+
+    /// Answers the nearest call with this id: the place of its record.
+    pub fn answered_at(&mut self, id: Option<Text<'_>>) -> Option<i64> {
+        self.answer(&id?).map(|call| call.place)
+    }
+
+    /// Whether some call has no answer.
+    pub fn are_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+}
+
+/// Whether a record may have the id of a tool call in it. If it can't, it need not be taken apart to keep count of calls.
+pub fn may_have_calls(record: &Record<'_>) -> bool {
+    let payload = record.payload();
+    memchr::memmem::find(payload, b"tool_").is_some() || memchr::memmem::find(payload, b"\\u").is_some()
+}
+
+/// Keeps count of calls and answers.
+pub trait CountCalls {
+    /// A call is opened. None: its id is none.
+    fn open(&mut self, id: Option<Text<'_>>, call: Reference);
+    /// A call is answered: which.
+    fn answer(&mut self, id: Option<Text<'_>>) -> Option<Reference>;
+}
+
+impl CountCalls for Calls {
+    fn open(&mut self, id: Option<Text<'_>>, call: Reference) {
+        self.open_at(id, call.place, call.part);
+    }
+
+    fn answer(&mut self, id: Option<Text<'_>>) -> Option<Reference> {
+        Calls::answer(self, &id?)
+    }
+}
+
+/// The answers of one record, known from before: in order.
+pub struct Known<'k>(pub std::slice::Iter<'k, (i64, u32)>);
+
+impl CountCalls for Known<'_> {
+    fn open(&mut self, _: Option<Text<'_>>, _: Reference) {}
+
+    fn answer(&mut self, _: Option<Text<'_>>) -> Option<Reference> {
+        let (place, part) = *self.0.next()?;
+        (place != super::edits::NOTHING).then_some(Reference { place, part })
+    }
+}
+
+/// A record as it is compared: `{"type","payload"}`, what does not count marked. The calls in it are opened and answered, so each record is
+/// projected once, in order.
+pub fn project(record: &Record<'_>, calls: &mut impl CountCalls, ignore: &[Pointer]) -> Option<Tree<'static>> {
+    let mut tree = Tree::of(Cow::Owned(text(record)))?;
+    if let Some(payload) = tree.at(&["payload"]) {
+        let name = tree.at(&["type"]).and_then(|name| tree.string(name)).map(Text::into_owned);
+        match name.as_ref().map(Text::as_json) {
+            Some("session_start") => {
+                ["sessionId", "startTime"].iter().for_each(|name| drop_member(&mut tree, payload, name))
+            }
+            Some("content") => mark_item(&mut tree, payload, "content", record.place, calls),
+            Some("compressed") => mark_item(&mut tree, payload, "summary", record.place, calls),
+            _ => {}
+        }
+    }
+    ignore.iter().for_each(|pointer| pointer.apply(&mut tree));
+    Some(tree)
+}
+
+fn text(record: &Record<'_>) -> String {
+    let lossy = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    match record.parts {
+        Parts::Value(span) => format!("{{\"value\":{}}}", lossy(span.of(record.line))),
+        Parts::Envelope { name, payload } => {
+            let members = [("type", name), ("payload", payload)];
+            let members = members.into_iter().filter_map(|(key, span)| span.map(|span| (key, span)));
+            let members: Vec<_> =
+                members.map(|(key, span)| format!("\"{key}\":{}", lossy(span.of(record.line)))).collect();
+            format!("{{{}}}", members.join(","))
+        }
+    }
+}
+
+fn drop_member(tree: &mut Tree<'_>, object: Index, name: &str) {
+    if let Some(index) = tree.member(object, name) {
+        tree.set_mark(index, Mark::Dropped);
+    }
+}
+
+fn mark_item(tree: &mut Tree<'_>, payload: Index, name: &str, place: i64, calls: &mut impl CountCalls) {
+    let Some(item) = tree.member(payload, name) else { return };
+    let blocks: Vec<Index> =
+        tree.member(item, "blocks").map(|blocks| tree.children(blocks).collect()).unwrap_or_default();
+    for (part, block) in (0..).zip(blocks) {
+        match block_type(tree, block) {
+            BlockType::Call(id) => {
+                calls.open(tree.string(id), Reference { place, part });
+                tree.set_mark(id, Mark::Dropped);
+            }
+            BlockType::Response(id) => {
+                let answered = calls.answer(tree.string(id));
+                tree.set_mark(id, Mark::Refers(answered));
+            }
+            BlockType::Other => {}
+        }
+    }
+    if let Some(metadata) = tree.member(item, "metadata") {
+        mark_metadata(tree, metadata);
+    }
+}
+
+/// What a block is to the calls.
+pub enum BlockType {
+    /// A call, and the id that it has.
+    Call(Index),
+    /// An answer, and the id of its call.
+    Response(Index),
+    /// Neither.
+    Other,
+}
+
+/// What a block is.
+pub fn block_type(tree: &Tree<'_>, block: Index) -> BlockType {
+    let name = tree.member(block, "type").and_then(|name| tree.string(name));
+    let (found, id) = match name.as_ref().map(Text::as_json) {
+        Some("tool_call") => (BlockType::Call as fn(Index) -> BlockType, "id"),
+        Some("tool_response") => (BlockType::Response as fn(Index) -> BlockType, "callId"),
+        _ => return BlockType::Other,
+    };
+    // Dropped or not: it is what a block says that makes it a call, not what of it is compared.
+    tree.children(block).filter(|&member| tree.has_key(member, id)).last().map_or(BlockType::Other, found)
+}
+
+/// Drops usage figures, timestamps and ids, at any depth.
+fn mark_metadata(tree: &mut Tree<'_>, metadata: Index) {
+    let mut open = vec![metadata];
+    while let Some(index) = open.pop() {
+        let children: Vec<Index> = tree.members(index).collect();
+        let is_object = tree.shape(index) == Shape::Object;
+        for child in children {
+            if is_object && tells_of_one_execution(&tree.key(child).to_plain()) {
+                tree.set_mark(child, Mark::Dropped);
+            } else {
+                open.push(child);
+            }
+        }
+    }
+}
+
+/// Whether what stands under a key of metadata is true of one execution only: figures of usage, times, ids.
+fn tells_of_one_execution(key: &str) -> bool {
+    let words = words(key);
+    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    let last = words.last().map(String::as_str).unwrap_or_default();
+    let before = words.len().checked_sub(2).and_then(|at| words.get(at)).map(String::as_str);
+    let is_setting = has(&["max", "min", "limit", "budget"]);
+    let is_usage = has(&["usage", "tokens", "cost", "costs", "duration", "latency", "elapsed"])
+        || (has(&["token"]) && has(&["count", "counts"]));
+    let is_time = matches!(last, "timestamp" | "ts" | "time" | "date" | "datetime")
+        || (last == "at" && words.len() > 1)
+        || (matches!(last, "ms" | "seconds" | "iso" | "utc") && has(&["time", "timestamp"]));
+    // The id of a model says which, not when.
+    let names_a_sort = matches!(before, Some("model" | "provider" | "agent" | "tool" | "project"));
+    let is_id = matches!(last, "id" | "ids" | "uuid" | "guid") && !names_a_sort;
+    (is_usage && !is_setting) || is_time || is_id
+}
+
+/// The words of a key in any of the usual ways to write one, in lower case.
+fn words(key: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut before = ' ';
+    let mut chars = key.chars().peekable();
+    while let Some(c) = chars.next() {
+        let begins =
+            c.is_uppercase() && (!before.is_uppercase() || chars.peek().is_some_and(|next| next.is_lowercase()));
+        if c.is_alphanumeric() {
+            if begins || !before.is_alphanumeric() || words.is_empty() {
+                words.push(String::new());
+            }
+            if let Some(word) = words.last_mut() {
+                word.extend(c.to_lowercase());
+            }
+        }
+        before = c;
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::equal::{Pair, same_place};
+    use super::super::session_stream::parts_of;
+    use super::super::tree::ROOT;
+    use super::*;
+    use crate::jsonl::scan::Nesting;
+
+    fn trees(lines: &[&str]) -> Vec<Tree<'static>> {
+        let mut calls = Calls::default();
+        let project = |(place, line): (i64, &&str)| {
+            let parts = parts_of(line.as_bytes(), &mut Nesting::default()).unwrap();
+            let record = Record { line: line.as_bytes(), parts, place, offset: 0 };
+            super::project(&record, &mut calls, &[]).unwrap()
+        };
+        (0..).zip(lines).map(project).collect()
+    }
+
+    fn equal(left: &[&str], right: &[&str]) -> Vec<bool> {
+        let pair = |(left, right): (&Tree<'static>, &Tree<'static>)| {
+            Pair { left, right, same_reference: &same_place }.are_equal(ROOT, ROOT)
+        };
+        trees(left).iter().zip(&trees(right)).map(pair).collect()
+    }
+
+    #[test]
+    fn what_tells_of_one_execution_only_does_not_count() {
+        let line = |n: u32| {
+            format!(
+                r#"{{"v":1,"seq":{n},"ts":"{n}","type":"content","payload":{{"content":{{"speaker":"ai","blocks":[{{"type":"text","text":"t"}}],"metadata":{{"model":"m","usage":{{"in":{n}}},"deep":[{{"createdAt":{n},"request_id":"{n}","requestID":{n},"totalTokens":{n},"responseTimeMs":{n}}}]}}}}}}}}"#
+            )
+        };
+        assert_eq!(equal(&[&line(1)], &[&line(2)]), [true]);
+        let start = |id: &str| {
+            format!(
+                r#"{{"type":"session_start","payload":{{"sessionId":"{id}","startTime":"{id}","projectHash":"h","model":"m"}}}}"#
+            )
+        };
+        assert_eq!(equal(&[&start("a")], &[&start("b")]), [true]);
+        assert_eq!(equal(&[&start("a")], &[&start("a").replace("\"m\"", "\"n\"")]), [false]);
+    }
+
+    #[test]
+    fn keys_are_told_apart_by_their_words() {
+        for key in [
+            "usage",
+            "usageMetadata",
+            "totalTokens",
+            "token_count",
+            "cost-usd",
+            "durationMs",
+            "timestamp",
+            "ts",
+            "startTime",
+            "created_at",
+            "id",
+            "requestId",
+            "response_id",
+            "HTTPRequestID",
+            "uuid",
+            "traceIds",
+            "time_ms",
+        ] {
+            assert!(tells_of_one_execution(key), "{key}");
+        }
+        for key in [
+            "model",
+            "modelId",
+            "provider_id",
+            "maxTokens",
+            "max_output_tokens",
+            "tokenBudget",
+            "timeout",
+            "at",
+            "flat",
+            "idle",
+            "format",
+            "finishReason",
+            "temperature",
+            "update",
+            "candidate",
+            "",
+        ] {
+            assert!(!tells_of_one_execution(key), "{key}");
+        }
+    }
+
+    #[test]
+    fn calls_count_by_their_place() {
+        let call = |ids: &[&str]| {
+            let blocks: Vec<_> = ids
+                .iter()
+                .map(|id| format!(r#"{{"type":"tool_call","id":"{id}","name":"t","parameters":{{}}}}"#))
+                .collect();
+            format!(
+                r#"{{"type":"content","payload":{{"content":{{"speaker":"ai","blocks":[{}]}}}}}}"#,
+                blocks.join(",")
+            )
+        };
+        let answer = |id: &str| {
+            format!(
+                r#"{{"type":"content","payload":{{"content":{{"speaker":"tool","blocks":[{{"type":"tool_response","callId":"{id}","toolName":"t","result":1}}]}}}}}}"#
+            )
+        };
+        let left = [call(&["a", "b"]), answer("a"), answer("b")];
+        let of =
+            |lines: &[String; 3]| equal(&left.each_ref().map(String::as_str), &lines.each_ref().map(String::as_str));
+        assert_eq!(of(&[call(&["x", "y"]), answer("x"), answer("y")]), [true, true, true]);
+        assert_eq!(of(&[call(&["x", "y"]), answer("y"), answer("x")]), [true, false, false]);
+        assert_eq!(of(&[call(&["b", "a"]), answer("b"), answer("a")]), [true, true, true]);
+        assert_eq!(of(&[call(&["x", "y"]), answer("x"), answer("x")]), [true, true, false]);
+        assert_eq!(equal(&[&answer("a")], &[&answer("b")]), [true], "neither answers anything");
+        // Of several calls with one id the nearest is answered.
+        let calls = [call(&["a"]), call(&["a"]), answer("a"), answer("a")];
+        let others = [call(&["x"]), call(&["y"]), answer("y"), answer("x")];
+        assert_eq!(equal(&calls.each_ref().map(String::as_str), &others.each_ref().map(String::as_str)), [true; 4]);
+    }
+}

@@ -1,0 +1,92 @@
+//! What is compared: the log of a run, or the file of a session, wherever it came from.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::error::{Damage, Side};
+use crate::os_error::OsError;
+use crate::run::directory::RunDirectory;
+use crate::run::redactions::Redactions;
+
+/// What sort of recording it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceKind {
+    /// The log of a workflow's execution.
+    Run,
+    /// The conversation of a CLI.
+    Session,
+}
+
+/// A recording that is to be read.
+///
+/// Whoever opens other forms (a bundle, say) brings them into this one: a log on disk, and what is particular about it.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// What it is.
+    pub kind: SourceKind,
+    /// The recording as the caller named it, for messages.
+    pub path: PathBuf,
+    /// A run's directory, in which its graph is.
+    pub root: PathBuf,
+    /// The log of the run, or the file of the session.
+    pub log: PathBuf,
+    /// The logical time of a run's first event: 0, but for what begins behind a snapshot. None: whatever it is.
+    pub first: Option<u64>,
+    /// The events of a run that were redacted.
+    pub redactions: Redactions,
+    /// Whether anything was redacted, in a session too.
+    pub is_redacted: bool,
+}
+
+/// How a run's log begins.
+const LOG_BEGINS: &[u8] = br#"{"v":1,"time":"#;
+
+impl Source {
+    /// The run in a directory.
+    pub fn run(directory: &Path) -> Self {
+        let log = RunDirectory::new(directory).log();
+        Self::of(SourceKind::Run, directory, directory, log)
+    }
+
+    /// The session in a file.
+    pub fn session(file: &Path) -> Self {
+        Self::of(SourceKind::Session, file, file, file.to_owned())
+    }
+
+    /// What is at `path`: a directory is a run, a file that begins as a run's log is that run's, any other file is a session.
+    pub fn find(path: &Path) -> Result<Self, OsError> {
+        let failed = |syscall, named| move |error| OsError::new(&error, syscall, named);
+        let metadata = std::fs::metadata(path).map_err(failed("open", Some(path)))?;
+        if metadata.is_dir() {
+            return Ok(Self::run(path));
+        }
+        if metadata.is_file() {
+            let file = File::open(path).map_err(failed("open", Some(path)))?;
+            let mut beginning = Vec::with_capacity(LOG_BEGINS.len());
+            file.take(LOG_BEGINS.len() as u64).read_to_end(&mut beginning).map_err(failed("read", None))?;
+            if beginning == LOG_BEGINS {
+                let root = path.parent().unwrap_or(Path::new(""));
+                return Ok(Self::of(SourceKind::Run, path, root, path.to_owned()));
+            }
+        }
+        Ok(Self::session(path))
+    }
+
+    fn of(kind: SourceKind, path: &Path, root: &Path, log: PathBuf) -> Self {
+        Source {
+            kind,
+            path: path.to_owned(),
+            root: root.to_owned(),
+            log,
+            first: Some(0),
+            redactions: Redactions::default(),
+            is_redacted: false,
+        }
+    }
+
+    /// Where an error is that is found in it.
+    pub fn place(&self, side: Option<Side>) -> Damage {
+        Damage { side, path: self.path.clone() }
+    }
+}

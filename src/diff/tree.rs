@@ -1,0 +1,385 @@
+//! A JSON value as a flat tree over its text: what two events are compared by once their bytes differ.
+//!
+//! Nodes stand in the text's order, each knowing where its subtree ends, so that nothing here recurses however deep a value is
+//! nested. What does not count in a comparison is marked, not removed: paths stay those of the log.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use crate::jsonl::scan::{Cursor, Nesting};
+use crate::run::text::Text;
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Shape {
+    Null,
+    False,
+    True,
+    Number,
+    String,
+    Array,
+    Object,
+}
+
+/// What a value refers to: something that stands elsewhere in the same log, told by its place among the records compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Reference {
+    /// The place of the record. Negative: before the comparison begins.
+    pub place: i64,
+    /// Which part of that record, for records of several parts.
+    pub part: u32,
+}
+
+/// How a value counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mark {
+    /// As it stands.
+    #[default]
+    Plain,
+    /// Not at all.
+    Dropped,
+    /// By what it refers to. None: to nothing that is there, which is the same wherever it is so.
+    Refers(Option<Reference>),
+    /// An array whose order and repetitions mean nothing.
+    Set,
+}
+
+#[derive(Clone, Debug)]
+struct Node {
+    shape: Shape,
+    mark: Mark,
+    start: u32,
+    end: u32,
+    /// The inside of the key's quotes; empty for what is no member.
+    key: (u32, u32),
+    /// The node behind this one's subtree.
+    next: u32,
+}
+
+/// A JSON value, taken apart.
+#[derive(Clone, Debug)]
+pub struct Tree<'a> {
+    text: Cow<'a, str>,
+    nodes: Vec<Node>,
+}
+
+/// A value of a tree. The first, 0, is the whole.
+pub type Index = u32;
+
+/// The whole of a tree.
+pub const ROOT: Index = 0;
+
+/// From so many members on a table pays.
+const MANY: usize = 16;
+
+impl<'a> Tree<'a> {
+    /// Takes a JSON text apart, bytes that are not UTF-8 read as U+FFFD. None if it is none.
+    pub fn parse(text: &'a [u8]) -> Option<Self> {
+        Self::of(String::from_utf8_lossy(text))
+    }
+
+    /// Takes a JSON text apart. None if it is none.
+    pub fn of(text: Cow<'a, str>) -> Option<Self> {
+        u32::try_from(text.len()).ok()?;
+        let nodes = Parser { bytes: text.as_bytes(), at: 0, nodes: Vec::new(), open: Vec::new() }.run()?;
+        let mut tree = Tree { text, nodes };
+        tree.drop_repeated_keys();
+        Some(tree)
+    }
+
+    fn node(&self, index: Index) -> &Node {
+        &self.nodes[index as usize]
+    }
+
+    /// How many values there are, the whole and all in it.
+    pub fn count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// What a value is.
+    pub fn shape(&self, index: Index) -> Shape {
+        self.node(index).shape
+    }
+
+    /// How a value counts.
+    pub fn mark(&self, index: Index) -> Mark {
+        self.node(index).mark
+    }
+
+    /// Says how a value counts.
+    pub fn set_mark(&mut self, index: Index, mark: Mark) {
+        self.nodes[index as usize].mark = mark;
+    }
+
+    /// A value as it stands in the text.
+    pub fn text(&self, index: Index) -> &str {
+        let Node { start, end, .. } = *self.node(index);
+        self.text.get(start as usize..end as usize).unwrap_or_default()
+    }
+
+    /// How many bytes a value has in the text.
+    pub fn length(&self, index: Index) -> usize {
+        let Node { start, end, .. } = *self.node(index);
+        (end - start) as usize
+    }
+
+    /// A value that is a string.
+    pub fn string(&self, index: Index) -> Option<Text<'_>> {
+        match self.shape(index) {
+            Shape::String => Some(Text::from_json(inside(self.text(index)))),
+            _ => None,
+        }
+    }
+
+    /// The key under which a member stands.
+    pub fn key(&self, index: Index) -> Text<'_> {
+        let (start, end) = self.node(index).key;
+        Text::from_json(self.text.get(start as usize..end as usize).unwrap_or_default())
+    }
+
+    fn raw_key(&self, index: Index) -> &str {
+        let (start, end) = self.node(index).key;
+        self.text.get(start as usize..end as usize).unwrap_or_default()
+    }
+
+    /// Whether a member's key is this one, which is ASCII without escapes.
+    pub fn has_key(&self, index: Index, name: &str) -> bool {
+        let raw = self.raw_key(index);
+        raw == name || (raw.contains('\\') && crate::jsonl::text::spells(raw.as_bytes(), name))
+    }
+
+    /// What stands directly in a value, dropped or not, in order.
+    pub fn children(&self, index: Index) -> impl Iterator<Item = Index> + '_ {
+        let end = self.node(index).next;
+        let is_container = matches!(self.shape(index), Shape::Array | Shape::Object);
+        let first = if is_container { index + 1 } else { end };
+        std::iter::successors((first < end).then_some(first), move |&child| {
+            Some(self.node(child).next).filter(|&next| next < end)
+        })
+    }
+
+    /// The members of an object that count.
+    pub fn members(&self, index: Index) -> impl Iterator<Item = Index> + '_ {
+        self.children(index).filter(|&child| self.mark(child) != Mark::Dropped)
+    }
+
+    /// The member of this name, if it counts. The name is ASCII.
+    pub fn member(&self, object: Index, name: &str) -> Option<Index> {
+        if self.shape(object) != Shape::Object {
+            return None;
+        }
+        self.members(object).find(|&child| self.has_key(child, name))
+    }
+
+    /// The value at the end of a path of names.
+    pub fn at(&self, path: &[&str]) -> Option<Index> {
+        path.iter().try_fold(ROOT, |index, name| self.member(index, name))
+    }
+
+    /// The element at a place of an array, dropped or not.
+    pub fn element(&self, array: Index, at: usize) -> Option<Index> {
+        if self.shape(array) != Shape::Array {
+            return None;
+        }
+        self.children(array).nth(at)
+    }
+
+    /// Of a key that comes twice the last counts, as in `JSON.parse`.
+    fn drop_repeated_keys(&mut self) {
+        for object in 0..self.nodes.len() as u32 {
+            if self.shape(object) != Shape::Object {
+                continue;
+            }
+            let members: Vec<Index> = self.children(object).collect();
+            let repeated: Vec<Index> = if members.len() <= MANY {
+                let is_repeated = |at: usize| members[at + 1..].iter().any(|&later| self.same_key(members[at], later));
+                (0..members.len()).filter(|&at| is_repeated(at)).map(|at| members[at]).collect()
+            } else {
+                let mut seen = HashSet::with_capacity(members.len());
+                members.iter().rev().copied().filter(|&member| !seen.insert(self.key(member))).collect()
+            };
+            repeated.into_iter().for_each(|member| self.set_mark(member, Mark::Dropped));
+        }
+    }
+
+    fn same_key(&self, one: Index, other: Index) -> bool {
+        let (left, right) = (self.raw_key(one), self.raw_key(other));
+        left == right || ((left.contains('\\') || right.contains('\\')) && self.key(one) == self.key(other))
+    }
+}
+
+/// What stands between the quotes of a JSON string.
+pub fn inside(json: &str) -> &str {
+    json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default()
+}
+
+struct Parser<'t> {
+    bytes: &'t [u8],
+    at: usize,
+    nodes: Vec<Node>,
+    open: Vec<Index>,
+}
+
+impl Parser<'_> {
+    fn run(mut self) -> Option<Vec<Node>> {
+        let mut key = (0, 0);
+        loop {
+            self.white_space();
+            let shape = self.shape()?;
+            let start = self.at as u32;
+            self.nodes.push(Node { shape, mark: Mark::Plain, start, end: start, key, next: 0 });
+            key = (0, 0);
+            let is_container = matches!(shape, Shape::Array | Shape::Object);
+            if is_container {
+                self.open.push(self.nodes.len() as u32 - 1);
+                self.at += 1;
+                self.white_space();
+                if !self.takes(closing(shape)) {
+                    if shape == Shape::Object {
+                        key = self.key()?;
+                    }
+                    continue;
+                }
+                self.close();
+            } else {
+                self.at += self.scalar()?;
+                self.end_node(self.nodes.len() - 1);
+            }
+            if self.leave(&mut key)? {
+                self.white_space();
+                return (self.at == self.bytes.len()).then_some(self.nodes);
+            }
+        }
+    }
+
+    /// Behind a value: closes what ends here. True when everything is closed; false when another value follows.
+    fn leave(&mut self, key: &mut (u32, u32)) -> Option<bool> {
+        while let Some(&top) = self.open.last() {
+            self.white_space();
+            let shape = self.nodes[top as usize].shape;
+            if self.takes(b',') {
+                if shape == Shape::Object {
+                    self.white_space();
+                    *key = self.key()?;
+                }
+                return Some(false);
+            }
+            if !self.takes(closing(shape)) {
+                return None;
+            }
+            self.close();
+        }
+        Some(true)
+    }
+
+    fn close(&mut self) {
+        if let Some(top) = self.open.pop() {
+            self.end_node(top as usize);
+        }
+    }
+
+    fn end_node(&mut self, index: usize) {
+        let next = self.nodes.len() as u32;
+        let node = &mut self.nodes[index];
+        (node.end, node.next) = (self.at as u32, next);
+    }
+
+    fn shape(&self) -> Option<Shape> {
+        Some(match self.bytes.get(self.at)? {
+            b'{' => Shape::Object,
+            b'[' => Shape::Array,
+            b'"' => Shape::String,
+            b't' => Shape::True,
+            b'f' => Shape::False,
+            b'n' => Shape::Null,
+            _ => Shape::Number,
+        })
+    }
+
+    fn scalar(&self) -> Option<usize> {
+        let mut cursor = Cursor::new(&self.bytes[self.at..]);
+        Some(cursor.value(&mut Nesting::default()).ok()?.len())
+    }
+
+    fn key(&mut self) -> Option<(u32, u32)> {
+        let length = Cursor::new(&self.bytes[self.at..]).string().ok()?.len();
+        let key = (self.at as u32 + 1, (self.at + length) as u32 - 1);
+        self.at += length;
+        self.white_space();
+        self.takes(b':').then_some(key)
+    }
+
+    fn white_space(&mut self) {
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.bytes.get(self.at) {
+            self.at += 1;
+        }
+    }
+
+    fn takes(&mut self, byte: u8) -> bool {
+        let found = self.bytes.get(self.at) == Some(&byte);
+        self.at += usize::from(found);
+        found
+    }
+}
+
+fn closing(shape: Shape) -> u8 {
+    if shape == Shape::Object { b'}' } else { b']' }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn tree(text: &str) -> Tree<'_> {
+        Tree::of(text.into()).unwrap()
+    }
+
+    #[test]
+    fn values_are_found_where_they_stand() {
+        let tree = tree(r#" {"a":[1, {"b":"x\n"} ,[]],"c" : {} , "a\u0062":null} "#);
+        let array = tree.at(&["a"]).unwrap();
+        assert_eq!(tree.text(array), r#"[1, {"b":"x\n"} ,[]]"#);
+        let texts: Vec<_> = tree.children(array).map(|index| tree.text(index)).collect();
+        assert_eq!(texts, ["1", r#"{"b":"x\n"}"#, "[]"]);
+        assert_eq!(tree.text(tree.at(&["ab"]).unwrap()), "null");
+        assert_eq!(tree.text(tree.at(&["c"]).unwrap()), "{}");
+        assert_eq!(tree.element(array, 3), None);
+        assert_eq!(tree.at(&["a", "b"]), None);
+    }
+
+    #[test]
+    fn of_a_key_that_comes_twice_the_last_counts() {
+        let tree = tree(r#"{"a":1,"\u0061":2,"b":3,"a":4}"#);
+        assert_eq!(tree.text(tree.at(&["a"]).unwrap()), "4");
+        assert_eq!(tree.members(ROOT).count(), 2);
+        let many: String = (0..100).map(|n| format!("\"k{}\":{n},", n % 40)).collect();
+        let many = format!("{{{many}\"k0\":-1}}");
+        let tree = Tree::of(many.into()).unwrap();
+        assert_eq!(tree.members(ROOT).count(), 40);
+        assert_eq!(tree.text(tree.at(&["k0"]).unwrap()), "-1");
+        assert_eq!(tree.text(tree.at(&["k39"]).unwrap()), "79");
+    }
+
+    #[test]
+    fn what_is_no_json_is_no_tree() {
+        for text in ["", " ", "{", "[1", "[1,]", "{\"a\"}", "{\"a\":1,}", "[1}", "1 2", "[]]", "01", "{a:1}", "nul"] {
+            assert!(Tree::of(text.into()).is_none(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn depth_costs_no_stack() {
+        let deep = format!("{}{}", "[".repeat(500_000), "]".repeat(500_000));
+        assert_eq!(tree(&deep).nodes.len(), 500_000);
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_is_taken_apart_if_and_only_if_it_is_json(text in "[\\[\\]{},:\"a0-9.eE+\\-\\\\nutrufals ]{0,24}") {
+            let is_json = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
+            prop_assert_eq!(Tree::of(text.as_str().into()).is_some(), is_json);
+        }
+    }
+}
