@@ -9,6 +9,7 @@ const { RunRecorder } = require('./lib/run-recorder.js')
 const { compileWorkflow } = require('./lib/workflow.js')
 const { replayRun, verifyRun } = require('./lib/run-replay.js')
 const { readRunEvents } = require('./lib/run-events.js')
+const { exportBundle, verifyBundle, importBundle } = require('./lib/bundle.js')
 
 module.exports = {
   replaySession,
@@ -22,4 +23,7 @@ module.exports = {
   replayRun,
   verifyRun,
   readRunEvents,
+  exportBundle,
+  verifyBundle,
+  importBundle,
 }

@@ -12,4 +12,7 @@ export const {
   replayRun,
   verifyRun,
   readRunEvents,
+  exportBundle,
+  verifyBundle,
+  importBundle,
 } = sessionTape

@@ -4,7 +4,7 @@ import { readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { fc, test } from '@fast-check/vitest';
-import { compileWorkflow, verifyRun } from '../index.js';
+import { compileWorkflow, replayRun, verifyRun } from '../index.js';
 import type { RunVerification } from '../index.js';
 import { eachCase } from './support/each-case.js';
 import { anyRun } from './support/run-arbitraries.js';
@@ -207,6 +207,20 @@ describe('stateHashesMatch', () => {
     const found = await withRun(run, verifyRun, logWith(run, 'SnapshotRestored', { snapshot, stateHash, at: 1 }));
     expect(found.stateHashesMatch).toBe(false);
     expect(found.stateHashes.firstFailure).toMatchObject({ code: 'StateMismatch', time: run.time });
+  });
+});
+
+test.each([1, 2, 700])('a snapshot restored behind a SnapshotCreated that told a false hash, %d events later', async (later) => {
+  const run = startedRun();
+  const stateHash = sha256('another state');
+  const payload = { snapshot: `snap_${run.time - 1}`, stateHash, at: run.time - 1 };
+  run.append('SnapshotCreated', payload);
+  for (let event = 1; event < later; event++) run.append('Error', { code: 'E', message: 'm', recoverable: true });
+  const found = await withRun(run, verifyRun, logWith(run, 'SnapshotRestored', payload));
+  expect(found.stateHashes.firstFailure).toMatchObject({ code: 'StateMismatch', time: run.time });
+  expect(await withRun(run, (directory) => replayRun(directory, { verify: 'full' }), logWith(run, 'SnapshotRestored', payload))).toMatchObject({
+    ok: false,
+    error: { code: 'StateMismatch', time: run.time },
   });
 });
 

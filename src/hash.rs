@@ -32,15 +32,20 @@ pub fn sha256_hex<const PARTS: usize>(parts: [&[u8]; PARTS]) -> HexHash {
 pub fn to_hex(hash: &Hash) -> HexHash {
     let mut digits = [0; HEX_BYTES];
     // It fails only for a target that is too short.
-    let _ = base16ct::lower::encode(hash, &mut digits);
+    let _ = const_hex::encode_to_slice(hash, &mut digits);
     digits
 }
 
 /// The hash that 64 lower-case hex digits stand for. None for anything else.
 pub fn from_hex(digits: &[u8]) -> Option<Hash> {
+    let digits = <&HexHash>::try_from(digits).ok()?;
+    // The decoder takes upper-case digits too.
+    if !is_lower_hex(digits) {
+        return None;
+    }
     let mut hash = Hash::default();
-    let found = base16ct::lower::decode(digits, &mut hash).ok()?;
-    (found.len() == hash.len()).then_some(hash)
+    const_hex::decode_to_slice(digits, &mut hash).ok()?;
+    Some(hash)
 }
 
 /// The digits of a hash as text.

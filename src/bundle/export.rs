@@ -13,9 +13,13 @@ use super::error::{BundleCode, BundleError};
 use super::limits::Limits;
 use super::manifest::{BundleKind, Manifest};
 use super::path::{BundlePath, CHECKSUMS, MANIFEST, METADATA, REDACTIONS, SIGNATURE};
+use super::redact::proof::Proof;
+use super::redact::staged::Staging;
+use super::redact::{RedactOptions, Rules, redact};
+use super::seal::parent;
 use super::signed;
 use super::sink::Sink;
-use super::source::{From, Item, Origin, Survey, changed, survey};
+use super::source::{From, Item, Origin, Source, Survey, changed, survey};
 use super::watch::{Progress, Watch};
 use crate::hash::{HexHash, as_text};
 use crate::signature::SigningKey;
@@ -28,7 +32,6 @@ pub const DEFAULT_LEVEL: i32 = 1;
 const BLOCK_BYTES: usize = 256 << 10;
 
 /// How a source is exported.
-#[derive(Default)]
 pub struct ExportOptions {
     /// Where the bundle begins.
     pub from: From,
@@ -38,6 +41,15 @@ pub struct ExportOptions {
     pub level: Option<i32>,
     /// What no bundle may exceed: a source that does is not exported, for nobody would take the bundle.
     pub limits: Limits,
+    /// What is redacted. None: nothing. Unless told otherwise, what the built-in rules hit.
+    pub redact: Option<RedactOptions>,
+}
+
+impl Default for ExportOptions {
+    fn default() -> Self {
+        let redact = Some(RedactOptions::default());
+        ExportOptions { from: From::default(), key: None, level: None, limits: Limits::default(), redact }
+    }
 }
 
 impl fmt::Debug for ExportOptions {
@@ -47,6 +59,7 @@ impl fmt::Debug for ExportOptions {
             .field("from", &self.from)
             .field("signs", &signs)
             .field("level", &self.level)
+            .field("redact", &self.redact)
             .finish()
     }
 }
@@ -109,21 +122,28 @@ pub fn export(
         let message = format!("The level of compression must be from 1 to 22, and is {level}");
         return Err(BundleError::new(BundleCode::InvalidOption, message));
     }
-    // Before anything is read: that it can't be written is told at once.
+    // Before anything is read: what can't be done is told at once.
+    let rules = options.redact.as_ref().map(Rules::new).transpose()?;
     drop(Sink::new(destination, level, 0)?);
-    let survey = survey(source, &options.from, &options.limits, watch)?;
+    let source = Source::open(source, &options.limits, watch)?;
+    let mut survey = survey(&source, &options.from, &options.limits, watch)?;
+    let mut proof = None;
+    if let Some(rules) = &rules {
+        (survey, proof) = redact(survey, rules, parent(destination), &options.limits, watch)?;
+    }
     let sealed = Sealed::of(survey, options.key.as_ref())?;
     sealed.check(&options.limits)?;
     let total: u64 = sealed.items.values().map(|item| item.listed.size).sum();
-    let mut sink = Sink::new(destination, level, tar_bytes(sealed.items.values().map(|item| item.listed.size)))?;
-    let mut writer = Writer { done: Progress { total, ..Progress::default() }, block: vec![0; BLOCK_BYTES] };
+    let tar_bytes = tar_bytes(sealed.items.values().map(|item| item.listed.size));
+    let mut sink = Sink::new(destination, level, tar_bytes)?;
+    let mut writer = Writer { done: Progress { total, ..Progress::default() }, block: vec![0; BLOCK_BYTES], proof };
     for (path, item) in &sealed.items {
         sink.begin(path, item.listed.size)?;
-        writer.write(item, &mut sink, watch)?;
+        writer.write(path, item, &mut sink, watch)?;
         sink.end()?;
     }
     watch.check()?;
-    sink.seal()?;
+    sink.seal(tar_bytes, options.limits.expansion)?;
     (watch.progress)(Progress { bytes: total, total, files: sealed.items.len() as u64 });
     Ok(BundleInfo::new(destination, &sealed.manifest, sealed.redactions))
 }
@@ -133,12 +153,14 @@ struct Sealed {
     items: BTreeMap<BundlePath, Item>,
     manifest: Manifest,
     redactions: u64,
+    /// Holds redacted items until they are written.
+    _staging: Option<Staging>,
 }
 
 impl Sealed {
     /// Adds the files that only a bundle has.
     fn of(survey: Survey, key: Option<&SigningKey>) -> Result<Self, BundleError> {
-        let Survey { kind, mut items, log, partial, metadata, redactions } = survey;
+        let Survey { kind, mut items, log, partial, metadata, redactions, staging, .. } = survey;
         let add = |items: &mut BTreeMap<_, _>, path: &str, bytes: Vec<u8>| -> Result<(), BundleError> {
             items.insert(BundlePath::parse(path.as_bytes())?, Item::of_bytes(bytes));
             Ok(())
@@ -155,7 +177,7 @@ impl Sealed {
             add(&mut items, SIGNATURE, signed::sign(key, &document))?;
         }
         add(&mut items, MANIFEST, document)?;
-        Ok(Sealed { items, manifest, redactions: redactions.count() })
+        Ok(Sealed { items, manifest, redactions: redactions.count(), _staging: staging })
     }
 
     fn check(&self, limits: &Limits) -> Result<(), BundleError> {
@@ -175,15 +197,26 @@ impl Sealed {
 struct Writer {
     done: Progress,
     block: Vec<u8>,
+    /// That nothing is left of what was redacted.
+    proof: Option<Proof>,
 }
 
 impl Writer {
     /// Writes a file, whose bytes must still be those that were hashed. Who changes a source so that its fingerprint stays the same
     /// makes a bundle that does not verify, and nothing else.
-    fn write(&mut self, item: &Item, sink: &mut Sink, watch: &mut Watch<'_>) -> Result<(), BundleError> {
+    fn write(
+        &mut self,
+        path: &BundlePath,
+        item: &Item,
+        sink: &mut Sink,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), BundleError> {
         let mut input = item.open()?;
         let mut left = item.listed.size;
         let mut fingerprint = XxHash3_128::new();
+        if let Some(proof) = &mut self.proof {
+            proof.begin(path.as_str())?;
+        }
         while left > 0 {
             let wanted = self.block.len().min(usize::try_from(left).unwrap_or(usize::MAX));
             let count = read_up_to(&mut *input, &mut self.block[..wanted]).map_err(read_failed)?;
@@ -192,6 +225,9 @@ impl Writer {
             }
             left -= count as u64;
             fingerprint.write(&self.block[..count]);
+            if let Some(proof) = &mut self.proof {
+                proof.look_on(&self.block[..count])?;
+            }
             sink.write(&self.block[..count])?;
             self.done.bytes += count as u64;
             let bytes = self.done.total / 2 + self.done.bytes / 2;

@@ -379,3 +379,17 @@ fn what_no_reader_would_take_is_not_exported() {
     }
     assert!(names(root.path()).is_empty());
 }
+
+#[test]
+fn an_archive_that_would_expand_too_much_for_its_readers_is_not_made() {
+    let root = tempfile::tempdir().unwrap();
+    let session = session(root.path());
+    let text = fs::read_to_string(&session).unwrap().replace("h\u{e9}llo", &"a".repeat(8 << 20));
+    fs::write(&session, text).unwrap();
+    let [directory, archive] = both(root.path());
+    let error = try_export(&session, &archive, &ExportOptions::default()).unwrap_err();
+    assert_eq!(error.code, BundleCode::ExpansionTooLarge);
+    exported(&session, &directory);
+    assert_eq!(verified(&directory).problems, []);
+    assert_eq!(names(root.path()), ["session-1.jsonl", "x.cath-bundle"]);
+}

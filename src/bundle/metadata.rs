@@ -6,7 +6,9 @@ use serde::Deserialize;
 use super::error::{BundleCode, BundleError};
 use super::manifest::BundleKind;
 use super::path::METADATA;
+use crate::jsonl::scan::Nesting;
 use crate::run::canonical::{Object, write_integer, write_text};
+use crate::run::fields;
 use crate::run::text::Text;
 
 /// A bundle has no platform: it is the same wherever it was made, and can be read everywhere.
@@ -87,6 +89,28 @@ struct Read {
 #[derive(Deserialize)]
 struct Counts {
     events: u64,
+}
+
+/// What metadata tells of the beginning of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// The run's id, and its workflow's name and version.
+    pub created: [Text<'static>; 3],
+    /// When it began, as it stands in the first event's line. None if that is not known.
+    pub started_at: Option<String>,
+}
+
+/// Reads what a document tells of a run's beginning.
+pub fn told_of_run(document: &str) -> Result<Told, BundleError> {
+    let nesting = &mut Nesting::default();
+    let mut read = || {
+        let [id, started_at, workflow] = fields::read(document, ["runId", "startedAt", "workflow"], nesting)?;
+        let [name, version] = fields::read(workflow.required("an object")?, ["name", "version"], nesting)?;
+        let created = [id.id()?, name.text()?, version.text()?].map(Text::into_owned);
+        let started_at = started_at.optional(fields::Field::text)?.map(|time| time.as_json().to_owned());
+        Ok::<_, fields::FieldError>(Told { created, started_at })
+    };
+    read().map_err(|error| BundleError::about(BundleCode::MetadataInvalid, METADATA, error))
 }
 
 /// Whether a document is metadata of a bundle of this kind, with so many lines in its log.

@@ -19,6 +19,7 @@ pub mod manifest;
 pub mod metadata;
 pub mod open;
 pub mod path;
+pub mod redact;
 pub mod redactions;
 pub mod replay;
 #[cfg(test)]

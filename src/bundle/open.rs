@@ -53,6 +53,11 @@ impl Opened {
         RunDirectory::new(&self.root)
     }
 
+    /// The directory of the bundle or of the run, or the session's file.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Whether the log begins behind a snapshot.
     pub fn is_partial(&self) -> bool {
         self.manifest.as_ref().is_some_and(|manifest| manifest.partial.is_some())

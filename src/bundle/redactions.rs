@@ -3,12 +3,12 @@
 //! A run's original hashes stand in it: an event's was salted and the salt is gone, a blob's stands in the log anyway. Of a
 //! session's lines there is none, for a short secret could be guessed from it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
 use super::error::{BundleCode, BundleError};
-use super::path::REDACTIONS;
+use super::path::{REDACTIONS, WORKFLOW};
 use crate::hash::is_hex_hash;
 use crate::run::canonical::{Array, Object, write_integer, write_string, write_text};
 use crate::run::redactions::Redactions;
@@ -39,6 +39,8 @@ pub struct RedactionList {
     pub blobs: BTreeMap<String, RedactedBlob>,
     /// By logical time.
     pub events: BTreeMap<u64, RedactedEvent>,
+    /// Other files of a run, by their path, with the names of the rules that hit. There is one that can be: `workflow.json`.
+    pub files: BTreeMap<String, Vec<String>>,
     /// A session's lines, from 1, with the names of the rules that hit.
     pub lines: BTreeMap<u64, Vec<String>>,
 }
@@ -46,12 +48,24 @@ pub struct RedactionList {
 impl RedactionList {
     /// How many things were redacted.
     pub fn count(&self) -> u64 {
-        (self.blobs.len() + self.events.len() + self.lines.len()) as u64
+        (self.blobs.len() + self.events.len() + self.files.len() + self.lines.len()) as u64
     }
 
     /// What a replay has to know of it.
     pub fn of_run(&self) -> Redactions {
-        Redactions { events: self.events.keys().copied().collect(), blobs: self.blobs.keys().cloned().collect() }
+        Redactions {
+            events: self.events.keys().copied().collect(),
+            blobs: self.blobs.keys().cloned().collect(),
+            workflow: self.files.contains_key(WORKFLOW),
+        }
+    }
+
+    /// The names of all rules in it.
+    pub fn rules(&self) -> BTreeSet<String> {
+        let blobs = self.blobs.values().map(|blob| &blob.rules);
+        let events = self.events.values().map(|event| &event.rules);
+        let names = blobs.chain(events).chain(self.files.values()).chain(self.lines.values());
+        names.flatten().cloned().collect()
     }
 
     fn has_hashes(&self) -> bool {
@@ -82,6 +96,14 @@ impl RedactionList {
             entry.close();
         }
         events.close();
+        let mut files = Array::open(object.key("files"));
+        for (file, rules) in &self.files {
+            let mut entry = Object::open(files.element());
+            write_string(entry.key("file"), file);
+            print_rules(entry.key("rules"), rules);
+            entry.close();
+        }
+        files.close();
         let mut lines = Array::open(object.key("lines"));
         for (line, rules) in &self.lines {
             let mut entry = Object::open(lines.element());
@@ -106,6 +128,7 @@ impl RedactionList {
         let list = RedactionList {
             blobs: read.blobs.into_iter().map(|entry| (entry.blob, entry.what)).collect(),
             events: read.events.into_iter().map(|entry| (entry.time, entry.what)).collect(),
+            files: read.files.into_iter().map(|entry| (entry.file, entry.rules)).collect(),
             lines: read.lines.into_iter().map(|entry| (entry.line, entry.rules)).collect(),
         };
         if !list.has_hashes() {
@@ -141,7 +164,14 @@ struct Version {
 struct Document {
     blobs: Vec<BlobEntry>,
     events: Vec<EventEntry>,
+    files: Vec<FileEntry>,
     lines: Vec<LineEntry>,
+}
+
+#[derive(Deserialize)]
+struct FileEntry {
+    file: String,
+    rules: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -175,15 +205,16 @@ mod tests {
         let list = RedactionList {
             blobs: [(ab.clone(), RedactedBlob { redacted: cd.clone(), rules: rules.clone() })].into(),
             events: [(7, RedactedEvent { payload_hash: ab.clone(), rules: rules.clone() })].into(),
+            files: [("workflow.json".to_owned(), rules.clone())].into(),
             lines: [(2, rules)].into(),
         };
         let text = String::from_utf8(list.print()).unwrap();
         let expected = format!(
-            r#"{{"blobs":[{{"blob":"{ab}","redacted":"{cd}","rules":["jwt"]}}],"events":[{{"payloadHash":"{ab}","rules":["jwt"],"time":7}}],"lines":[{{"line":2,"rules":["jwt"]}}],"v":1}}"#
+            r#"{{"blobs":[{{"blob":"{ab}","redacted":"{cd}","rules":["jwt"]}}],"events":[{{"payloadHash":"{ab}","rules":["jwt"],"time":7}}],"files":[{{"file":"workflow.json","rules":["jwt"]}}],"lines":[{{"line":2,"rules":["jwt"]}}],"v":1}}"#
         );
         assert_eq!(text, expected);
         assert_eq!(RedactionList::parse(text.as_bytes()).as_ref(), Ok(&list));
-        assert_eq!(list.count(), 3);
+        assert_eq!(list.count(), 4);
         let code = |text: String| RedactionList::parse(text.as_bytes()).err().map(|error| error.code);
         assert_eq!(code(text.replace("\"v\":1", "\"v\":2")), Some(BundleCode::UnsupportedVersion));
         for damaged in

@@ -16,7 +16,9 @@ use crate::run::replay::{Failed, Metrics, ReplayOptions, Replayed, Verify, repla
 use crate::run::snapshot::{Snapshot, snapshot_id};
 use crate::run::state::State;
 use crate::run::state_hash::{StateHasher, state_hash};
+use crate::run::trace::{Range, Trace};
 use crate::run::verifier::Verifier;
+use crate::run::verify::{Verification, verify, verify_behind};
 use crate::signature::TrustedKeys;
 
 /// Replays a run that was opened, as [`replay`](replay_run) does its directory. What is redacted in it, its manifest says.
@@ -32,10 +34,27 @@ pub fn replay(opened: &Opened, options: &ReplayOptions, watch: &mut Watch<'_>) -
     replay_run(&opened.run_directory(), &options, watch)
 }
 
+/// Verifies a run that was opened, as [`verify`] does its directory: what is redacted or not there is unverifiable. If there are
+/// trusted keys, its snapshots must be signed by one of them.
+pub fn verify_run(opened: &Opened, trusted: &TrustedKeys, watch: &mut Watch<'_>) -> Result<Verification, RunError> {
+    let (directory, redactions) = (opened.run_directory(), opened.redactions.of_run());
+    if opened.is_partial() {
+        return verify_behind(&directory, origin(&directory, trusted), &redactions, watch);
+    }
+    verify(&directory, trusted, &redactions, watch)
+}
+
+/// The events of a run that was opened. Where its log begins, its manifest says, whatever `range` does.
+pub fn trace(opened: &Opened, range: Range) -> Result<Trace, RunError> {
+    let partial = opened.manifest.as_ref().and_then(|manifest| manifest.partial.as_ref());
+    let first = Some(partial.map_or(0, |partial| partial.logical_time + 1));
+    Trace::open(&opened.run_directory().log(), Range { first, ..range }, opened.redactions.of_run())
+}
+
 /// The state with which a partial bundle begins, and what its log is chained to.
-fn origin(run: &RunDirectory) -> Result<Origin, RunError> {
-    // Who vouches for the bundle vouches for its snapshot.
-    let content = Snapshot::read(&run.root().join(SNAPSHOT), &TrustedKeys::default())?.content;
+fn origin(run: &RunDirectory, trusted: &TrustedKeys) -> Result<Origin, RunError> {
+    // Who vouches for the bundle vouches for its snapshot; trusted keys may be asked for beside that.
+    let content = Snapshot::read(&run.root().join(SNAPSHOT), trusted)?.content;
     let invalid =
         |why: &str| RunError::new(ErrorCode::SnapshotInvalid, format!("The bundle's snapshot can't be used: {why}"));
     let state = State::from_canonical(std::str::from_utf8(&content.state).unwrap_or_default())?;
@@ -78,7 +97,7 @@ impl PartialReplay<'_> {
     }
 
     fn origin(&self) -> Result<Origin, RunError> {
-        let origin = origin(&self.run)?;
+        let origin = origin(&self.run, &TrustedKeys::default())?;
         let begins = origin.state.logical_time().unwrap_or(0);
         if self.options.until.is_some_and(|until| until < begins) {
             let message =

@@ -106,7 +106,8 @@ fn free(destination: &Path) -> Result<&Path, BundleError> {
     }
 }
 
-fn parent(path: &Path) -> &Path {
+/// The directory in which a path is.
+pub fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

@@ -5,7 +5,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::archive::ArchiveWriter;
-use super::error::BundleError;
+use super::error::{BundleCode, BundleError};
+use super::limits::FREE_EXPANSION_BYTES;
 use super::path::BundlePath;
 use super::seal::{StagedDirectory, StagedFile};
 
@@ -66,14 +67,22 @@ impl Sink {
         }
     }
 
-    /// Ends the bundle and puts it at its destination.
-    pub fn seal(self) -> Result<(), BundleError> {
+    /// Ends the bundle and puts it at its destination. An archive of `tar_bytes` tar that is smaller than readers allow for, which
+    /// let it expand `expansion` times, is an error: nobody would take it.
+    pub fn seal(self, tar_bytes: u64, expansion: u64) -> Result<(), BundleError> {
         match self {
             Sink::Directory(staged, _) => staged.seal(),
             Sink::Archive(staged, writer) => {
                 let mut out = writer.finish().map_err(failed)?;
                 out.flush().map_err(failed)?;
+                let size = out.get_ref().metadata().map_err(failed)?.len();
                 drop(out);
+                if tar_bytes > size.saturating_mul(expansion).saturating_add(FREE_EXPANSION_BYTES) {
+                    let message = format!(
+                        "The archive would expand to more than {expansion} times its size, which no reader allows by default; export to a directory instead"
+                    );
+                    return Err(BundleError::new(BundleCode::ExpansionTooLarge, message));
+                }
                 staged.seal()
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! A source is read twice: now, and when it is written. In between it may have been changed; that is found then.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -12,13 +12,18 @@ use super::content::Content;
 use super::directory::open_file;
 use super::error::{BundleCode, BundleError, of_run};
 use super::file_hash::FileHasher;
+use super::import::ImportError;
 use super::limits::{Limits, MAX_REDACTIONS_BYTES};
 use super::manifest::{BundleKind, ListedFile, LogExtent, Partial};
-use super::metadata::Metadata;
+use super::metadata::{self, Metadata, Told};
+use super::open::{Opened, is_bundle, open};
 use super::path::{self, BundlePath, EVENT_LOG, REDACTIONS, SESSION_LOG, blob_path};
+use super::redact::staged::Staging;
 use super::redactions::RedactionList;
+use super::signed::SignaturePolicy;
+use super::verify::VerifyOptions;
 use super::watch::{Progress, Watch};
-use crate::hash::{HexHash, as_text, to_hex};
+use crate::hash::{Hash, HexHash, as_text, from_hex, to_hex};
 use crate::run::blob::BlobStore;
 use crate::run::directory::RunDirectory;
 use crate::run::log::{Position, find};
@@ -76,8 +81,12 @@ pub struct Survey {
     pub partial: Option<Partial>,
     /// For people.
     pub metadata: Metadata,
-    /// What was redacted before, if the source is a bundle.
+    /// What was redacted, now or before, if the source is a bundle.
     pub redactions: RedactionList,
+    /// The blobs that the log names.
+    pub named: HashSet<Hash>,
+    /// Holds the items that were redacted; it is removed with this.
+    pub staging: Option<Staging>,
 }
 
 /// Where a bundle of a run begins.
@@ -92,25 +101,66 @@ pub enum From {
     Snapshot(String),
 }
 
-/// Looks through a source: a run directory, or a session file.
-pub fn survey(source: &Path, from: &From, limits: &Limits, watch: &mut Watch<'_>) -> Result<Survey, BundleError> {
-    let metadata = fs::metadata(source).map_err(|error| BundleError::system(&error, "open", Some(source)))?;
-    let mut surveyor = Surveyor { hasher: FileHasher::default(), limits, watch, done: Progress::default() };
+/// What is to be exported, where it can be read: a run directory, a session file, or a bundle of either.
+pub struct Source {
+    path: PathBuf,
+    /// A bundle, which was verified; of an archive it holds what was unpacked.
+    bundle: Option<Opened>,
+}
+
+impl Source {
+    /// Opens what is at `path`. A bundle is verified as far as its limits and hashes go: who signed it is of no concern.
+    pub fn open(path: &Path, limits: &Limits, watch: &Watch<'_>) -> Result<Self, BundleError> {
+        if !is_bundle(path) {
+            return Ok(Source { path: path.to_path_buf(), bundle: None });
+        }
+        let options = VerifyOptions { limits: *limits, signature: SignaturePolicy::Ignore, ..VerifyOptions::default() };
+        // How far the export is begins behind this.
+        let mut silent = Watch { cancelled: watch.cancelled, progress: &mut |_| {} };
+        let bundle = open(path, &options, &mut silent).map_err(|error| match error {
+            ImportError::Failed(error) => error,
+            ImportError::Refused { problems } => {
+                let invalid = || BundleError::new(BundleCode::SourceInvalid, "The bundle does not verify");
+                problems.into_iter().next().unwrap_or_else(invalid)
+            }
+        })?;
+        Ok(Source { path: bundle.root().to_path_buf(), bundle: Some(bundle) })
+    }
+
+    /// What was redacted in it before.
+    fn redactions(&self, beside: &Path, is_named_as_in_bundle: bool) -> Result<RedactionList, BundleError> {
+        match &self.bundle {
+            Some(bundle) => Ok(bundle.redactions.clone()),
+            None => read_redactions(&beside.join(REDACTIONS), is_named_as_in_bundle),
+        }
+    }
+
+    fn partial(&self) -> Option<&Partial> {
+        self.bundle.as_ref()?.manifest.as_ref()?.partial.as_ref()
+    }
+}
+
+/// Looks through a source.
+pub fn survey(source: &Source, from: &From, limits: &Limits, watch: &mut Watch<'_>) -> Result<Survey, BundleError> {
+    let path = source.path.as_path();
+    let metadata = fs::metadata(path).map_err(|error| BundleError::system(&error, "open", Some(path)))?;
+    let mut surveyor = Surveyor { source, hasher: FileHasher::default(), limits, watch, done: Progress::default() };
     if metadata.is_file() {
-        return surveyor.session(source, from);
+        return surveyor.session(path, from);
     }
-    if metadata.is_dir() && source.join(SESSION_LOG).is_file() && !source.join(EVENT_LOG).exists() {
-        return surveyor.session(&source.join(SESSION_LOG), from);
+    if metadata.is_dir() && path.join(SESSION_LOG).is_file() && !path.join(EVENT_LOG).exists() {
+        return surveyor.session(&path.join(SESSION_LOG), from);
     }
-    if !metadata.is_dir() || !source.join(EVENT_LOG).exists() {
+    if !metadata.is_dir() || !path.join(EVENT_LOG).exists() {
         let message =
-            format!("{} is neither a run's directory (it has no {EVENT_LOG}) nor a session's file", source.display());
+            format!("{} is neither a run's directory (it has no {EVENT_LOG}) nor a session's file", path.display());
         return Err(BundleError::new(BundleCode::NotABundle, message));
     }
-    surveyor.run(&RunDirectory::new(source), from)
+    surveyor.run(&RunDirectory::new(path), from)
 }
 
 struct Surveyor<'s, 'w> {
+    source: &'s Source,
     hasher: FileHasher,
     limits: &'s Limits,
     watch: &'s mut Watch<'w>,
@@ -124,6 +174,8 @@ struct Start {
     path: PathBuf,
     offset: u64,
     status: Option<&'static str>,
+    /// What a partial bundle tells of the run's beginning, which is not in it.
+    told: Option<Told>,
 }
 
 impl Surveyor<'_, '_> {
@@ -132,7 +184,7 @@ impl Surveyor<'_, '_> {
             let message = "A session has no snapshots from which its bundle could begin";
             return Err(BundleError::new(BundleCode::InvalidOption, message));
         }
-        let redactions = read_redactions(&file.with_file_name(REDACTIONS), file.ends_with(SESSION_LOG))?;
+        let redactions = self.source.redactions(super::seal::parent(file), file.ends_with(SESSION_LOG))?;
         let mut session = CheckedSession::default();
         let (mut input, size) = open_file(file)?;
         self.done.total = size;
@@ -154,18 +206,23 @@ impl Surveyor<'_, '_> {
         };
         let log = LogExtent { count: session.lines, ..LogExtent::default() };
         let items = [(known(SESSION_LOG)?, item)].into();
-        Ok(Survey { kind: BundleKind::Session, items, log, partial: None, metadata, redactions })
+        let (named, staging) = (HashSet::new(), None);
+        Ok(Survey { kind: BundleKind::Session, items, log, partial: None, metadata, redactions, named, staging })
     }
 
     fn run(&mut self, run: &RunDirectory, from: &From) -> Result<Survey, BundleError> {
-        let redactions = read_redactions(&run.root().join(REDACTIONS), run.manifest().exists())?;
-        let start = match from {
-            From::Beginning if run.root().join(path::SNAPSHOT).exists() => {
-                let message = "A bundle that begins with a snapshot can't be exported again: it has no beginning";
-                return Err(BundleError::new(BundleCode::SourceInvalid, message));
+        let mut redactions = self.source.redactions(run.root(), run.manifest().exists())?;
+        let start = match (from, self.source.partial()) {
+            (From::Snapshot(id), Some(partial)) if *id != partial.snapshot => {
+                let message = format!(
+                    "The source is a bundle that begins with {}, and holds no other snapshot",
+                    partial.snapshot
+                );
+                return Err(BundleError::new(BundleCode::SnapshotNotFound, message));
             }
-            From::Beginning => None,
-            _ => Some(start(run, from)?),
+            (_, Some(partial)) => Some(start_of_partial(run, partial)?),
+            (From::Beginning, None) => None,
+            (_, None) => Some(start(run, from, &redactions)?),
         };
         let small = self.small_files(run, start.as_ref())?;
         let blobs = list_blobs(run)?;
@@ -192,9 +249,15 @@ impl Surveyor<'_, '_> {
             items.insert(path, item);
         }
         let blob_count = self.blobs(blobs, &checked, &redactions, start.is_some(), &mut items)?;
-        let (log, metadata) = run_metadata(run, checked, blob_count, start.as_ref().and_then(|start| start.status))?;
+        let named = std::mem::take(&mut checked.blobs);
+        if let Some(start) = &start {
+            // What was redacted before the snapshot is not in the bundle.
+            redactions.events.retain(|time, _| *time > start.time);
+            redactions.blobs.retain(|blob, _| from_hex(blob.as_bytes()).is_some_and(|hash| named.contains(&hash)));
+        }
+        let (log, metadata) = run_metadata(run, checked, blob_count, start.as_ref())?;
         let partial = start.map(|start| Partial { snapshot: snapshot_id(start.time), logical_time: start.time });
-        Ok(Survey { kind: BundleKind::Run, items, log, partial, metadata, redactions })
+        Ok(Survey { kind: BundleKind::Run, items, log, partial, metadata, redactions, named, staging: None })
     }
 
     /// The files of a run but its log and its blobs.
@@ -233,8 +296,7 @@ impl Surveyor<'_, '_> {
     ) -> Result<u64, BundleError> {
         let mut count = 0;
         let stored = |hash: &str| redactions.blobs.get(hash).map_or(hash.to_owned(), |blob| blob.redacted.clone());
-        let named: std::collections::HashSet<String> =
-            log.blobs.iter().map(|hash| blob_path(&stored(as_text(&to_hex(hash))))).collect();
+        let named: HashSet<String> = log.blobs.iter().map(|hash| blob_path(&stored(as_text(&to_hex(hash))))).collect();
         for (path, disk, size) in blobs {
             if only_named && !named.contains(path.as_str()) {
                 continue;
@@ -394,7 +456,7 @@ fn list(directory: &Path) -> Result<Vec<String>, BundleError> {
 }
 
 /// The snapshot that is asked for, proven to be one of this log.
-fn start(run: &RunDirectory, from: &From) -> Result<Start, BundleError> {
+fn start(run: &RunDirectory, from: &From, redactions: &RedactionList) -> Result<Start, BundleError> {
     let not_found = |why: String| BundleError::new(BundleCode::SnapshotNotFound, why);
     let times = match from {
         From::Snapshot(id) => {
@@ -405,7 +467,7 @@ fn start(run: &RunDirectory, from: &From) -> Result<Start, BundleError> {
     };
     let mut refusals = Vec::new();
     for time in times {
-        match good_snapshot(run, time) {
+        match good_snapshot(run, time, redactions) {
             Ok(start) => return Ok(start),
             Err(error) => refusals.push(format!("{}: {error}", snapshot_id(time))),
         }
@@ -414,12 +476,10 @@ fn start(run: &RunDirectory, from: &From) -> Result<Start, BundleError> {
     Err(not_found(format!("There is no snapshot with which the bundle could begin: {why}")))
 }
 
-fn good_snapshot(run: &RunDirectory, time: u64) -> Result<Start, BundleError> {
+fn good_snapshot(run: &RunDirectory, time: u64, redactions: &RedactionList) -> Result<Start, BundleError> {
     use crate::run::origin::Search;
     let of = |error| of_run(BundleCode::SnapshotNotFound, error);
-    let (trusted, redactions) =
-        (TrustedKeys::default(), read_redactions(&run.root().join(REDACTIONS), run.manifest().exists())?);
-    let redactions = redactions.of_run();
+    let (trusted, redactions) = (TrustedKeys::default(), redactions.of_run());
     Search { directory: run, trusted: &trusted, redactions: &redactions, until: None }
         .check_snapshot(time)
         .map_err(of)?;
@@ -433,7 +493,20 @@ fn good_snapshot(run: &RunDirectory, time: u64) -> Result<Start, BundleError> {
         Position::BehindEnd => whole_bytes(&mut log)?,
         Position::Unclear => return Err(BundleError::new(BundleCode::SourceInvalid, "The log is damaged")),
     };
-    Ok(Start { time, event_hash: content.event_hash, path, offset, status })
+    Ok(Start { time, event_hash: content.event_hash, path, offset, status, told: None })
+}
+
+/// Where a bundle begins that is partial itself: with the snapshot that it begins with.
+fn start_of_partial(run: &RunDirectory, partial: &Partial) -> Result<Start, BundleError> {
+    let of = |error| of_run(BundleCode::SourceInvalid, error).of_file(path::SNAPSHOT);
+    let path = run.root().join(path::SNAPSHOT);
+    let content = Snapshot::read(&path, &TrustedKeys::default()).map_err(of)?.content;
+    let state = State::from_canonical(std::str::from_utf8(&content.state).unwrap_or_default()).map_err(of)?;
+    let status = state.run().map(|run| run.status.as_str());
+    let document = fs::read_to_string(run.root().join(path::METADATA))
+        .map_err(|error| BundleError::system(&error, "read", Some(Path::new(path::METADATA))))?;
+    let told = Some(metadata::told_of_run(&document)?);
+    Ok(Start { time: partial.logical_time, event_hash: content.event_hash, path, offset: 0, status, told })
 }
 
 /// What the metadata says of a run. A partial bundle's too says when the run began.
@@ -441,10 +514,12 @@ fn run_metadata(
     run: &RunDirectory,
     log: CheckedLog,
     blobs: u64,
-    before: Option<&'static str>,
+    start: Option<&Start>,
 ) -> Result<(LogExtent, Metadata), BundleError> {
     let mut first = CheckedLog::default();
-    if log.created.is_none() {
+    if let Some(Told { created, started_at }) = start.and_then(|start| start.told.clone()) {
+        (first.created, first.started_at) = (Some(created), started_at);
+    } else if log.created.is_none() {
         let (file, _) = open_file(&run.log())?;
         let mut line = Vec::new();
         let limit = crate::run::event::MAX_LINE_BYTES as u64 + 1;
@@ -461,7 +536,7 @@ fn run_metadata(
         kind: BundleKind::Run,
         id,
         workflow: Some((name, version)),
-        status: log.status.or(before),
+        status: log.status.or(start.and_then(|start| start.status)),
         events: log.extent.count,
         blobs,
         started_at: first.started_at.or(log.started_at),

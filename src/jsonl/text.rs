@@ -29,6 +29,11 @@ pub fn spells(inside: &[u8], word: &str) -> bool {
         && decode(inside).eq(word.encode_utf16())
 }
 
+/// Whether the inside of a valid JSON string, escapes and all, spells any `word`.
+pub fn spells_any(inside: &[u8], word: &str) -> bool {
+    inside == word.as_bytes() || (inside.contains(&b'\\') && decode(inside).eq(word.encode_utf16()))
+}
+
 /// The UTF-16 code units of the inside of a valid JSON string. Lone surrogates stay what they are.
 pub fn decode(inside: &[u8]) -> impl Iterator<Item = u16> + '_ {
     let mut units = Vec::with_capacity(inside.len());

@@ -19,21 +19,28 @@ pub fn write_text(out: &mut Vec<u8>, inside: &str) {
     out.push(b'"');
 }
 
-/// Writes an integer.
+/// How many digits an integer has at most.
+pub const MAX_DIGITS: usize = 20;
+
+/// The digits of an integer, written to the end of `room`.
 #[inline]
-pub fn write_integer(out: &mut Vec<u8>, value: u64) {
-    let mut digits = [0; 20];
-    let mut at = digits.len();
+pub fn digits(room: &mut [u8; MAX_DIGITS], value: u64) -> &[u8] {
+    let mut at = room.len();
     let mut rest = value;
     loop {
         at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
+        room[at] = b'0' + (rest % 10) as u8;
         rest /= 10;
         if rest == 0 {
-            break;
+            return &room[at..];
         }
     }
-    out.extend_from_slice(&digits[at..]);
+}
+
+/// Writes an integer.
+#[inline]
+pub fn write_integer(out: &mut Vec<u8>, value: u64) {
+    out.extend_from_slice(digits(&mut [0; MAX_DIGITS], value));
 }
 
 /// An array that is being written.

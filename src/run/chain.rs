@@ -24,7 +24,7 @@ pub enum Integrity {
 pub fn payload_hash(salt: &[u8; SALT_DIGITS], payload: &[u8]) -> HexHash {
     let mut bytes = [0; SALT_DIGITS / 2];
     // A salt that was read or made here has nothing but hex digits.
-    let _ = base16ct::lower::decode(salt, &mut bytes);
+    let _ = const_hex::decode_to_slice(salt, &mut bytes);
     sha256_hex([&bytes, payload])
 }
 

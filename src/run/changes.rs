@@ -1,7 +1,7 @@
 //! The changes of a state's entries, written down where the state is folded and hashed elsewhere.
 
 use super::check::Check;
-use super::entry::{EntrySink, NoSink, Slot, write_entry};
+use super::entry::{Claim, EntrySink, NoSink, Slot, write_entry};
 use super::error::{ErrorCode, RunError, event_id};
 use super::event::Sealed;
 use super::state::{RunStatus, State};
@@ -29,19 +29,38 @@ pub struct Changes {
     changes: Vec<(Change, Slot, usize)>,
     /// For each event, where its changes end and the run's status then.
     events: Vec<(usize, RunStatus)>,
-    restored: Vec<Restored>,
+    claims: Vec<(usize, SnapshotClaim)>,
 }
 
-/// What a SnapshotRestored claims about the state before it.
+/// What an event claims about the state before it, and which of these events it is.
 #[derive(Debug)]
-struct Restored {
-    event: usize,
-    status: RunStatus,
-    at: u64,
-    state_hash: Text<'static>,
+enum SnapshotClaim {
+    Created { status: RunStatus, at: u64, state_hash: Text<'static> },
+    Restored(Claim, Text<'static>),
+}
+
+impl SnapshotClaim {
+    /// Whether the claim holds; None if that is not for now.
+    fn verify(&self, hasher: &mut StateHasher) -> Option<Result<(), RunError>> {
+        match self {
+            SnapshotClaim::Created { status, at, state_hash } => {
+                hasher.created(*status, *at, state_hash);
+                None
+            }
+            SnapshotClaim::Restored(claim, state_hash) => Some(hasher.restored(*claim, state_hash)),
+        }
+    }
 }
 
 impl Changes {
+    /// Forgets everything, and keeps the room for it.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.changes.clear();
+        self.events.clear();
+        self.claims.clear();
+    }
+
     fn put(&mut self, change: Change, state: &State, slot: Slot) {
         write_entry(&mut self.entries, state, slot);
         self.changes.push((change, slot, self.entries.len()));
@@ -56,15 +75,13 @@ impl Changes {
         hasher: &mut StateHasher,
         check: &mut Check,
     ) {
-        let mut restored = self.restored.iter().peekable();
+        let mut claims = self.claims.iter().peekable();
         let (mut done, mut start) = (0, 0);
         for (event, &(end, status)) in self.events.iter().enumerate() {
             let time = first + event as u64;
-            while let Some(claim) = restored.next_if(|claim| claim.event == event) {
-                check.checked += 1;
-                if let Err(error) = hasher.restored(claim.status, claim.at, &claim.state_hash) {
-                    check.fail(time, error.at(time));
-                }
+            let mut claim_fault = None;
+            while let Some((_, claim)) = claims.next_if(|(of, _)| *of == event) {
+                claim_fault = claim.verify(hasher).and_then(Result::err);
             }
             for &(change, slot, end) in &self.changes[done..end] {
                 hasher.take(change, slot, &self.entries[start..end]);
@@ -73,9 +90,10 @@ impl Changes {
             done = end;
             let own = to_hex(&hasher.sum().state_hash(status, time));
             check.checked += 1;
-            match sealed(event) {
-                Some(sealed) if *sealed.state_hash == own => {}
-                sealed => {
+            match (claim_fault, sealed(event)) {
+                (Some(fault), _) => check.fail(time, fault.at(time)),
+                (None, Some(sealed)) if *sealed.state_hash == own => {}
+                (None, sealed) => {
                     let found = sealed.map_or("nothing", |sealed| as_text(sealed.state_hash));
                     check.fail(time, mismatch(time, as_text(&own), found));
                 }
@@ -107,9 +125,13 @@ impl EntrySink for Changes {
         self.changes.push((Change::Remove, slot, self.entries.len()));
     }
 
-    fn restored(&mut self, status: RunStatus, at: u64, state_hash: &Text<'_>) -> Result<(), RunError> {
+    fn created(&mut self, status: RunStatus, at: u64, state_hash: &Text<'_>) {
         let state_hash = state_hash.clone().into_owned();
-        self.restored.push(Restored { event: self.events.len(), status, at, state_hash });
+        self.claims.push((self.events.len(), SnapshotClaim::Created { status, at, state_hash }));
+    }
+
+    fn restored(&mut self, claim: Claim, state_hash: &Text<'_>) -> Result<(), RunError> {
+        self.claims.push((self.events.len(), SnapshotClaim::Restored(claim, state_hash.clone().into_owned())));
         Ok(())
     }
 }

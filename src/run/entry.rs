@@ -43,6 +43,17 @@ pub enum Slot {
     Snapshot,
 }
 
+/// What a SnapshotRestored claims the state to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// The run's status.
+    pub status: RunStatus,
+    /// The logical time with which the state is hashed.
+    pub at: u64,
+    /// Whether the event before was the snapshot's SnapshotCreated, whose mark is all that has changed since.
+    pub is_last: bool,
+}
+
 /// Is told which entries an event changes. The state that comes along is the one after the change.
 pub trait EntrySink {
     /// There is a new entry in this slot. One that was there before stays an entry of the state, and is told of no more.
@@ -59,10 +70,15 @@ pub trait EntrySink {
     /// There is no entry in this slot any more.
     fn remove(&mut self, slot: Slot);
 
-    /// Asked before anything changes: is this the hash of the state as it stands, with `at` as its logical time?
-    /// Who has no hashes has no objection.
-    fn restored(&mut self, status: RunStatus, at: u64, state_hash: &Text<'_>) -> Result<(), RunError> {
+    /// Told before anything changes what a SnapshotCreated says is the hash of the state as it stands, with `at` as its logical time.
+    /// Nothing depends on it before that snapshot is restored.
+    fn created(&mut self, status: RunStatus, at: u64, state_hash: &Text<'_>) {
         let _ = (status, at, state_hash);
+    }
+
+    /// Asked before anything changes: is this the hash of the state that is restored? Who has no hashes has no objection.
+    fn restored(&mut self, claim: Claim, state_hash: &Text<'_>) -> Result<(), RunError> {
+        let _ = (claim, state_hash);
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::changes::{Changes, Tape};
+use super::changes::Tape;
 use super::check::{Aspect, Check, Findings};
 use super::entry::NoSink;
 use super::error::{ErrorCode, RunError};
@@ -17,7 +17,7 @@ use super::scheduler::check_assignment;
 use super::state::State;
 use super::state_hash::{StateHasher, state_hash};
 use super::trace::{check_time, understand};
-use super::verifier::{Batch, Verifier};
+use super::verifier::{Batch, Notes, Spare, Verifier};
 use crate::hash::{HexHash, to_hex};
 use crate::jsonl::lines::Lines;
 use crate::jsonl::scan::Nesting;
@@ -134,13 +134,14 @@ struct Fold<'f, 'r> {
     nesting: Nesting,
     offset: u64,
     torn: u64,
+    /// The buffers of a chunk that is done with, if there is no verifier to keep them.
+    spare: Spare,
 }
 
-/// What becomes a batch.
+/// What the folding of a chunk finds beside the state.
 #[derive(Default)]
 struct Draft {
-    seams: Vec<Seam>,
-    outputs: Vec<Output>,
+    notes: Notes,
     schedule: Check,
     last_hash: Option<HexHash>,
 }
@@ -148,7 +149,8 @@ struct Draft {
 impl<'f, 'r> Fold<'f, 'r> {
     fn new(origin: Origin, rules: Rules<'r>, verifier: Option<&'f Verifier>) -> Self {
         let Origin { state, previous, offset } = origin;
-        Fold { state, previous, rules, verifier, nesting: Nesting::default(), offset, torn: 0 }
+        let (nesting, spare) = (Nesting::default(), Spare::default());
+        Fold { state, previous, rules, verifier, nesting, offset, torn: 0, spare }
     }
 
     /// Takes the events of the log at `path`, to the last one wanted, or until the verifier finds that there is no use in it.
@@ -159,10 +161,13 @@ impl<'f, 'r> Fold<'f, 'r> {
             if watch.cancelled.load(Ordering::Relaxed) {
                 return Err(Stop::Outside(RunError::new(ErrorCode::Cancelled, "The replay was cancelled")));
             }
-            let spare = self.verifier.map(Verifier::spare).unwrap_or_default();
-            let Some(chunk) = reader.next_chunk(spare).map_err(stopped)? else { break };
+            let Spare { lines, notes } = match self.verifier {
+                Some(verifier) => verifier.spare(),
+                None => std::mem::take(&mut self.spare),
+            };
+            let Some(chunk) = reader.next_chunk(lines).map_err(stopped)? else { break };
             self.offset = reader.offset();
-            self.take(chunk)?;
+            self.take(chunk, notes)?;
             (watch.progress)(self.offset, total.max(self.offset));
         }
         self.torn = reader.torn_bytes();
@@ -174,22 +179,30 @@ impl<'f, 'r> Fold<'f, 'r> {
         goes_on && !self.verifier.is_some_and(Verifier::has_failed)
     }
 
-    fn take(&mut self, chunk: Chunk) -> Result<(), Stop> {
+    fn take(&mut self, chunk: Chunk, notes: Notes) -> Result<(), Stop> {
         let (first, previous) = (self.state.next_time(), self.previous);
-        let (mut draft, mut changes) = (Draft::default(), Changes::default());
+        let mut draft = Draft { notes, ..Draft::default() };
         let result = match self.verifier {
-            Some(verifier) if verifier.hashes_states() => self.fold(&chunk, &mut draft, &mut changes),
+            Some(verifier) if verifier.hashes_states() => {
+                let mut changes = std::mem::take(&mut draft.notes.changes);
+                let result = self.fold(&chunk, &mut draft, &mut changes);
+                draft.notes.changes = changes;
+                result
+            }
             _ => self.fold(&chunk, &mut draft, &mut NoSink),
         };
         if let Some(hash) = draft.last_hash {
             self.previous = hash;
         }
-        if let Some(verifier) = self.verifier {
-            let Draft { seams, outputs, schedule, .. } = draft;
-            let mut findings = Findings::default();
-            *findings.of_mut(Aspect::Schedule) = schedule;
-            verifier.report(findings);
-            verifier.submit(Batch { chunk, first, previous, seams, outputs, changes });
+        let Draft { notes, schedule, .. } = draft;
+        match self.verifier {
+            Some(verifier) => {
+                let mut findings = Findings::default();
+                *findings.of_mut(Aspect::Schedule) = schedule;
+                verifier.report(findings);
+                verifier.submit(Batch { chunk, first, previous, notes });
+            }
+            None => self.spare = Spare { lines: chunk.into_spare(), notes },
         }
         result.map_err(Stop::Refused)
     }
@@ -213,7 +226,7 @@ impl<'f, 'r> Fold<'f, 'r> {
         let time = line.time;
         check_time(Some(self.state.next_time()), time)?;
         if self.verifier.is_some() {
-            draft.seams.push(Seam::of(&line, start));
+            draft.notes.seams.push(Seam::of(&line, start));
             draft.last_hash = Some(*line.hash);
         }
         self.rules.redactions.admit(&line)?;
@@ -222,11 +235,14 @@ impl<'f, 'r> Fold<'f, 'r> {
         let decision = is_decision.then(|| check_assignment(&self.state, &event));
         self.state.apply_into(&event, tape)?;
         if let Some(decision) = decision {
-            draft.schedule.checked += 1;
+            // Nobody vouches for what a redacted payload says: for the worker, or for the scheduler of the run.
+            let is_vouched_for = line.salt.is_some() && !self.rules.redactions.events.contains(&0);
+            let count = if is_vouched_for { &mut draft.schedule.checked } else { &mut draft.schedule.unverifiable };
+            *count += 1;
             decision.unwrap_or_else(|error| draft.schedule.fail(time, error));
         }
         if self.verifier.is_some_and(Verifier::checks_outputs) {
-            draft.outputs.extend(Output::of(time, &event.payload, line.salt.is_none()));
+            draft.notes.outputs.extend(Output::of(time, &event.payload, line.salt.is_none()));
         }
         if let Some(run) = self.state.run() {
             tape.end_event(run.status);

@@ -1,7 +1,8 @@
 //! Outputs of tools (`run.md` section 7): the raw blob has its hash, and what the normaliser makes of it has the other.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
+
+use hashbrown::HashMap;
 
 use super::blob::BlobStore;
 use super::check::Check;
@@ -9,6 +10,7 @@ use super::error::{ErrorCode, RunError, event_id, quoted};
 use super::normalize::Normalizer;
 use super::payload::Payload;
 use super::redactions::Redactions;
+use super::text::Text;
 use crate::hash::{HexHash, as_text, sha256_hex};
 
 /// The largest blob that is normalised, in bytes: for that it must be in memory. One that isn't may have any size.
@@ -22,18 +24,45 @@ const REMEMBERED: usize = 1 << 16;
 pub struct Output {
     /// Logical time of the event.
     pub time: u64,
-    raw: String,
-    output: String,
-    normalizer: String,
+    raw: Name,
+    output: Name,
+    /// None: one that this release does not know.
+    normalizer: Option<Normalizer>,
     redacted: bool,
+}
+
+/// What an event gave as a hash, kept without a buffer of its own where it may be one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Name {
+    Digits(HexHash),
+    Other(String),
+}
+
+impl Name {
+    #[inline]
+    fn of(text: &Text<'_>) -> Self {
+        match text.as_json().as_bytes().try_into() {
+            // Escapes may stand in it: then it is the name of no blob, and equal to no hash, either way.
+            Ok(digits) => Name::Digits(digits),
+            Err(_) => Name::Other(text.to_plain().into_owned()),
+        }
+    }
+
+    fn as_text(&self) -> &str {
+        match self {
+            Name::Digits(digits) => as_text(digits),
+            Name::Other(text) => text,
+        }
+    }
 }
 
 impl Output {
     /// The output that an event is about; None for all but ToolCompleted.
+    #[inline]
     pub fn of(time: u64, payload: &Payload<'_>, redacted: bool) -> Option<Self> {
         let Payload::ToolCompleted { raw_hash, output_hash, normalizer, .. } = payload else { return None };
-        let [raw, output, normalizer] = [raw_hash, output_hash, normalizer].map(|text| text.to_plain().into_owned());
-        Some(Output { time, raw, output, normalizer, redacted })
+        let normalizer = Normalizer::named(&normalizer.to_plain());
+        Some(Output { time, raw: Name::of(raw_hash), output: Name::of(output_hash), normalizer, redacted })
     }
 }
 
@@ -41,7 +70,7 @@ impl Output {
 pub struct OutputChecker {
     blobs: BlobStore,
     redactions: Redactions,
-    seen: Mutex<HashMap<(String, Normalizer), Result<HexHash, RunError>>>,
+    seen: Mutex<HashMap<(HexHash, Normalizer), Result<HexHash, RunError>>>,
 }
 
 impl OutputChecker {
@@ -50,10 +79,15 @@ impl OutputChecker {
         OutputChecker { blobs, redactions, seen: Mutex::default() }
     }
 
-    /// Checks one output.
-    pub fn check(&self, output: &Output, check: &mut Check) {
-        let known = Normalizer::named(&output.normalizer);
-        let (Some(normalizer), false) = (known, output.redacted || self.redactions.blobs.contains(&output.raw)) else {
+    /// Checks some outputs.
+    pub fn check_all(&self, outputs: &[Output], check: &mut Check) {
+        outputs.iter().for_each(|output| self.check(output, check));
+    }
+
+    fn check(&self, output: &Output, check: &mut Check) {
+        let redacted = &self.redactions.blobs;
+        let is_redacted = output.redacted || (!redacted.is_empty() && redacted.contains(output.raw.as_text()));
+        let (Some(normalizer), false) = (output.normalizer, is_redacted) else {
             check.unverifiable += 1;
             return;
         };
@@ -65,26 +99,28 @@ impl OutputChecker {
 
     fn compare(&self, output: &Output, normalizer: Normalizer) -> Result<(), RunError> {
         let found = self.normalized_hash(&output.raw, normalizer)?;
-        if output.output.as_bytes() == found {
+        if output.output == Name::Digits(found) {
             return Ok(());
         }
         let message = format!(
             "The output of {} is another than the recorded one: the blob {}, normalised as '{}', has the hash {}",
             event_id(output.time),
-            quoted(&output.raw),
+            quoted(output.raw.as_text()),
             normalizer.name(),
             as_text(&found)
         );
-        Err(RunError::new(ErrorCode::OutputMismatch, message).compared(&output.output, as_text(&found)))
+        Err(RunError::new(ErrorCode::OutputMismatch, message).compared(output.output.as_text(), as_text(&found)))
     }
 
     /// The hash of what the normaliser makes of a blob, which was checked itself.
-    fn normalized_hash(&self, raw: &str, normalizer: Normalizer) -> Result<HexHash, RunError> {
-        let key = (raw.to_owned(), normalizer);
+    fn normalized_hash(&self, raw: &Name, normalizer: Normalizer) -> Result<HexHash, RunError> {
+        // What has not as many digits as a hash is found out quickly.
+        let Name::Digits(digits) = raw else { return self.hash(raw.as_text(), normalizer) };
+        let key = (*digits, normalizer);
         if let Some(known) = self.seen.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return known.clone();
         }
-        let found = self.hash(raw, normalizer);
+        let found = self.hash(raw.as_text(), normalizer);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.len() >= REMEMBERED {
             seen.clear();
@@ -110,13 +146,8 @@ mod tests {
     use crate::jsonl::writer::Durability;
 
     fn check(checker: &OutputChecker, raw: &str, output: &str, normalizer: &str) -> (Check, Option<ErrorCode>) {
-        let output = Output {
-            time: 3,
-            raw: raw.to_owned(),
-            output: output.to_owned(),
-            normalizer: normalizer.to_owned(),
-            redacted: false,
-        };
+        let [raw, output] = [raw, output].map(|text| Name::of(&Text::from_plain(text)));
+        let output = Output { time: 3, raw, output, normalizer: Normalizer::named(normalizer), redacted: false };
         let mut check = Check::default();
         checker.check(&output, &mut check);
         let mut again = Check::default();

@@ -13,6 +13,8 @@ pub struct Redactions {
     pub events: BTreeSet<u64>,
     /// Hashes of blobs that were redacted, as the log names them.
     pub blobs: BTreeSet<String>,
+    /// Whether `workflow.json` was redacted.
+    pub workflow: bool,
 }
 
 impl Redactions {

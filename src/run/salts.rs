@@ -31,7 +31,7 @@ impl Salts {
         }
         let mut salt = [0; SALT_DIGITS];
         // It fails only for a target that is too short.
-        let _ = base16ct::lower::encode(&self.block[self.used..self.used + SALT_BYTES], &mut salt);
+        let _ = const_hex::encode_to_slice(&self.block[self.used..self.used + SALT_BYTES], &mut salt);
         self.used += SALT_BYTES;
         Ok(salt)
     }

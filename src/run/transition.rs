@@ -5,7 +5,7 @@
 
 mod refusal;
 
-use super::entry::EntrySink;
+use super::entry::{Claim, EntrySink};
 use super::error::{ErrorCode, RunError};
 use super::model::Event;
 use super::payload::{Payload, WorkerDeclaration};
@@ -78,13 +78,15 @@ pub fn check<'e>(state: &State, event: &'e Event<'e>, sink: &mut impl EntrySink)
         Payload::Heartbeat { worker, status, capabilities } => Ok(case.heartbeat(worker, status, capabilities)),
         Payload::SnapshotCreated { snapshot, at, state_hash } => {
             case.is_earlier("at", *at)?;
+            if at + 1 == event.time {
+                sink.created(status, *at, state_hash);
+            }
             Ok(Step::Mark { snapshot, at: *at, state_hash })
         }
         Payload::SnapshotRestored { snapshot, at, state_hash } => {
             case.is_earlier("at", *at)?;
-            if !case.is_last_snapshot(snapshot, *at, state_hash) {
-                sink.restored(status, *at, state_hash).map_err(|error| error.at(event.time))?;
-            }
+            let claim = Claim { status, at: *at, is_last: case.is_last_snapshot(snapshot, *at, state_hash) };
+            sink.restored(claim, state_hash).map_err(|error| error.at(event.time))?;
             Ok(Step::Nothing)
         }
         _ => {

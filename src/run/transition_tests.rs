@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::hash::{as_text, to_hex};
 use crate::jsonl::scan::Nesting;
 use crate::run::dag::compile;
 use crate::run::kind::Kind;
@@ -520,6 +521,24 @@ fn the_snapshot_that_was_created_last_may_be_restored() {
     let event = Event { time: 4, node: None, parent: Some(0), payload };
     let error = scene.state.apply_into(&event, &mut refusing).unwrap_err();
     assert_eq!(error.code, ErrorCode::StateMismatch);
+}
+
+#[test]
+fn the_snapshot_that_was_created_last_is_not_restored_if_it_was_not_one_of_the_state() {
+    for is_true in [true, false] {
+        let mut scene = Scene::running();
+        let mut hasher = crate::run::state_hash::StateHasher::of(&scene.state);
+        let own = hasher.state_hash(&scene.state).map(|hash| to_hex(&hash)).unwrap();
+        let hash = if is_true { as_text(&own) } else { "h" };
+        let json = json!({"snapshot": "s", "stateHash": hash, "at": 1}).to_string();
+        for (time, kind) in [(2, Kind::SnapshotCreated), (3, Kind::SnapshotRestored)] {
+            let payload = Payload::parse(kind, &json, &mut Nesting::default()).unwrap();
+            let event = Event { time, node: None, parent: Some(0), payload };
+            let taken = scene.state.apply_into(&event, &mut hasher).map_err(|error| error.code);
+            let refused = kind == Kind::SnapshotRestored && !is_true;
+            assert_eq!(taken.err(), refused.then_some(ErrorCode::StateMismatch), "{is_true} {kind}");
+        }
+    }
 }
 
 #[test]

@@ -32,12 +32,37 @@ pub struct Batch {
     pub first: u64,
     /// The stored hash of the line before.
     pub previous: HexHash,
+    /// What was noted while they were folded.
+    pub notes: Notes,
+}
+
+/// What is noted of lines while they are folded, for those who verify them elsewhere.
+#[derive(Debug, Default)]
+pub struct Notes {
     /// Where the lines are, in order.
     pub seams: Vec<Seam>,
     /// What is to be checked against blobs.
     pub outputs: Vec<Output>,
     /// What the lines' events changed, if states are hashed. The last line may have been refused.
     pub changes: Changes,
+}
+
+impl Notes {
+    fn clear(&mut self) {
+        self.seams.clear();
+        self.outputs.clear();
+        self.changes.clear();
+    }
+}
+
+/// The buffers of a batch that is done with, to be used again: fresh ones would be fresh pages for each batch, freed by another
+/// thread than the one that asked for them.
+#[derive(Debug, Default)]
+pub struct Spare {
+    /// For [`LogReader::next_chunk`](super::log::LogReader::next_chunk).
+    pub lines: Vec<u8>,
+    /// Empty.
+    pub notes: Notes,
 }
 
 /// What verifies batches.
@@ -52,7 +77,7 @@ pub struct Verifier {
     findings: Mutex<Findings>,
     /// Where the earliest failure is that was found so far.
     earliest: AtomicU64,
-    spares: Mutex<Vec<Vec<u8>>>,
+    spares: Mutex<Vec<Spare>>,
 }
 
 #[derive(Default)]
@@ -153,8 +178,8 @@ impl Verifier {
         self.stop_at_failure && self.earliest.load(Ordering::Relaxed) != u64::MAX
     }
 
-    /// A buffer of a batch that is done with, or an empty one.
-    pub fn spare(&self) -> Vec<u8> {
+    /// The buffers of a batch that is done with, or new ones.
+    pub fn spare(&self) -> Spare {
         lock(&self.spares).pop().unwrap_or_default()
     }
 
@@ -190,8 +215,9 @@ impl Verifier {
                 batch
             }
         };
-        if let Some(batch) = Arc::into_inner(batch) {
-            lock(&self.spares).push(batch.chunk.into_spare());
+        if let Some(Batch { chunk, mut notes, .. }) = Arc::into_inner(batch) {
+            notes.clear();
+            lock(&self.spares).push(Spare { lines: chunk.into_spare(), notes });
         }
         self.changed.notify_all();
         lock(&self.queue)
@@ -208,7 +234,7 @@ impl Verifier {
         let mut findings = Findings::default();
         let check = findings.of_mut(Aspect::Chain);
         let mut previous = &batch.previous;
-        for (time, seam) in (batch.first..).zip(&batch.seams) {
+        for (time, seam) in (batch.first..).zip(&batch.notes.seams) {
             let Some(sealed) = seam.sealed(batch.chunk.bytes(), time) else { break };
             check.checked += 1;
             match chain::check(previous, &sealed) {
@@ -219,9 +245,7 @@ impl Verifier {
             previous = sealed.hash;
         }
         if let Some(checker) = &self.outputs {
-            for output in &batch.outputs {
-                checker.check(output, findings.of_mut(Aspect::OutputHashes));
-            }
+            checker.check_all(&batch.notes.outputs, findings.of_mut(Aspect::OutputHashes));
         }
         self.report(findings);
     }
@@ -229,9 +253,10 @@ impl Verifier {
     fn verify_states(&self, batch: &Batch) {
         let Some(hasher) = self.hasher.as_ref().filter(|_| !self.is_moot(batch)) else { return };
         let mut findings = Findings::default();
-        let sealed = |event: usize| batch.seams.get(event)?.sealed(batch.chunk.bytes(), batch.first + event as u64);
+        let sealed =
+            |event: usize| batch.notes.seams.get(event)?.sealed(batch.chunk.bytes(), batch.first + event as u64);
         let check = findings.of_mut(Aspect::StateHashes);
-        batch.changes.verify(batch.first, sealed, &mut lock(hasher), check);
+        batch.notes.changes.verify(batch.first, sealed, &mut lock(hasher), check);
         self.report(findings);
     }
 
@@ -286,8 +311,8 @@ mod tests {
             let chunk = LogReader::new(line, 0).next_chunk(Vec::new()).unwrap().unwrap();
             let text = std::str::from_utf8(line).unwrap().trim_end();
             let event = EventLine::split(text).unwrap();
-            let (seams, outputs, changes) = (vec![Seam::of(&event, 0)], Vec::new(), Changes::default());
-            batches.push(Batch { chunk, first, previous, seams, outputs, changes });
+            let notes = Notes { seams: vec![Seam::of(&event, 0)], ..Notes::default() };
+            batches.push(Batch { chunk, first, previous, notes });
             previous = *event.hash;
         }
         batches

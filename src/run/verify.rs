@@ -8,7 +8,7 @@ use super::dag::{Dag, compile};
 use super::directory::RunDirectory;
 use super::error::{ErrorCode, RunError};
 use super::event::EventLine;
-use super::fold::{Folded, Rules, Watch, fold};
+use super::fold::{Folded, Origin, Rules, Watch, fold};
 use super::kind::Kind;
 use super::log::LogReader;
 use super::origin::{Created, Search, empty_log, log_begin, read_dag, read_text};
@@ -58,7 +58,7 @@ pub fn verify(
     }
     let graphs = Graphs::read(directory);
     let mut findings = Findings::default();
-    graphs.check(created.as_ref().ok(), findings.of_mut(Aspect::Dag));
+    graphs.check(created.as_ref().ok(), redactions, findings.of_mut(Aspect::Dag));
     let search = Search { directory, trusted, redactions, until: None };
     check_snapshots(&search, findings.of_mut(Aspect::Snapshots));
     let Some(dag) = graphs.of_run(created.as_ref().ok()) else {
@@ -75,6 +75,47 @@ pub fn verify(
     let folded = fold(&directory.log(), log_begin(dag), rules, Some(verifier), watch).map_err(|stop| stop.0)?;
     findings.merge(folded.findings.clone());
     count_rest(&directory.log(), &folded, &mut findings)?;
+    Ok(Verification { findings })
+}
+
+/// Verifies what comes of the run in `directory` after a snapshot, with whose state its log begins. What was before is not there: the
+/// chain's events before count as unverifiable, and so does the graph, which only the first of them names.
+///
+/// An error is not about the run, as with [`verify`].
+pub fn verify_behind(
+    directory: &RunDirectory,
+    snapshot: Result<Origin, RunError>,
+    redactions: &Redactions,
+    watch: &mut Watch<'_>,
+) -> Result<Verification, RunError> {
+    let mut findings = Findings::default();
+    findings.of_mut(Aspect::Snapshots).checked = 1;
+    let origin = match snapshot {
+        Ok(origin) => origin,
+        Err(error) if matches!(error.code, ErrorCode::SystemError | ErrorCode::Cancelled) => return Err(error),
+        Err(error) => {
+            findings.of_mut(Aspect::Snapshots).fail(0, error.clone());
+            findings.of_mut(Aspect::Chain).checked += 1;
+            findings.of_mut(Aspect::Chain).fail(0, error);
+            findings.of_mut(Aspect::Dag).unverifiable += 1;
+            Rest::of(&directory.log(), 0)?.count(&mut findings);
+            return Ok(Verification { findings });
+        }
+    };
+    Graphs::read(directory).check_with(origin.state.dag(), findings.of_mut(Aspect::Dag));
+    let first = origin.state.next_time();
+    findings.of_mut(Aspect::Chain).unverifiable += first;
+    let outputs = OutputChecker::new(BlobStore::new(directory.blobs()), redactions.clone());
+    let verifier = Verifier::new(Some(StateHasher::of(&origin.state)), Some(outputs), false);
+    let rules = Rules { until: None, redactions, schedule: true, observer: None };
+    let folded = fold(&directory.log(), origin, rules, Some(verifier), watch).map_err(|stop| stop.0)?;
+    findings.merge(folded.findings.clone());
+    if folded.refused {
+        let taken = folded.state.next_time() - first;
+        let chain = findings.of_mut(Aspect::Chain);
+        chain.checked = chain.checked.max(taken + 1);
+        Rest::of(&directory.log(), taken)?.count(&mut findings);
+    }
     Ok(Verification { findings })
 }
 
@@ -107,9 +148,11 @@ impl Graphs {
     }
 
     /// Whether workflow, graph and RunCreated belong together.
-    fn check(&self, created: Option<&Created>, check: &mut Check) {
+    fn check(&self, created: Option<&Created>, redactions: &Redactions, check: &mut Check) {
         let fault = self.fault(created);
         match &self.compiled {
+            // Nobody vouches for what a redacted file or payload says.
+            _ if fault.is_none() && (redactions.workflow || redactions.events.contains(&0)) => check.unverifiable += 1,
             // Not part of what the run needs, so that it may have been left out; but then nobody can say.
             Err(error) if fault.is_none() && error.code == ErrorCode::SystemError => check.unverifiable += 1,
             _ if fault.is_none() && created.is_none() => check.unverifiable += 1,
@@ -118,6 +161,21 @@ impl Graphs {
         if let Some(error) = fault {
             check.checked = 1;
             check.fail(0, error);
+        }
+    }
+
+    /// Whether workflow and graph are those of a state; without RunCreated nobody can say more.
+    fn check_with(&self, dag: &Dag, check: &mut Check) {
+        let fault = self.fault(None);
+        let other = self.dag.as_ref().ok().filter(|stored| stored.hash() != dag.hash());
+        let foreign =
+            other.map(|stored| mismatch("The graph in dag.json is not the snapshot's", dag.hash(), stored.hash()));
+        match fault.or(foreign) {
+            Some(error) => {
+                check.checked = 1;
+                check.fail(0, error);
+            }
+            None => check.unverifiable += 1,
         }
     }
 

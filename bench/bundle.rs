@@ -1,0 +1,215 @@
+//! Bundles, end to end: how fast a generated run is exported, verified and imported, how small it becomes, and what memory it takes.
+//! `cargo bench --no-default-features --bench bundle`; `BUNDLE_MB` says how large the run is, 256 without it, and `BUNDLE_SOURCE` names
+//! a run or session to be used instead.
+
+// A measurement that can't go on ends.
+#![allow(clippy::unwrap_used)]
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use session_tape::bundle::export::{ExportOptions, export};
+use session_tape::bundle::import::import;
+use session_tape::bundle::redact::{RedactOptions, RedactionRule};
+use session_tape::bundle::verify::{VerifyOptions, verify};
+use session_tape::bundle::watch::Watch;
+use session_tape::run::dag::compile;
+use session_tape::run::kind::Kind;
+use session_tape::run::recording::{EventInput, Recording};
+use session_tape::run::text::Text;
+
+const CALLS: usize = 20;
+
+/// Words as a log has them, by chance that is the same each time.
+struct Words(u64);
+
+impl Words {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn hash(&mut self) -> String {
+        (0..4).map(|_| format!("{:016x}", self.next())).collect()
+    }
+
+    fn text(&mut self, words: usize) -> String {
+        const WORDS: [&str; 16] = [
+            "the",
+            "file",
+            "src/index.ts",
+            "was",
+            "read",
+            "test",
+            "failed:",
+            "expected",
+            "undefined",
+            "at",
+            "line",
+            "https://example.com/docs",
+            "import",
+            "{ vitest }",
+            "from",
+            "agent",
+        ];
+        (0..words).map(|_| WORDS[self.next() as usize % 16]).collect::<Vec<_>>().join(" ")
+    }
+}
+
+struct Generator {
+    recording: Recording,
+    log: BufWriter<File>,
+    line: Vec<u8>,
+    bytes: u64,
+    time: u64,
+}
+
+impl Generator {
+    fn append(&mut self, kind: Kind, node: Option<&str>, payload: &str) {
+        let input = EventInput { kind, node: node.map(Text::from_plain), parent: None };
+        let ts = format!(
+            "2026-02-11T{:02}:{:02}:{:02}.{:03}Z",
+            self.time / 3_600_000 % 24,
+            self.time / 60_000 % 60,
+            self.time / 1000 % 60,
+            self.time % 1000
+        );
+        let salt: Vec<u8> =
+            format!("{:032x}", u128::from(self.time).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
+                .into_bytes();
+        let recorded = self.recording.record(&input, payload, &ts, salt.first_chunk().unwrap(), &mut self.line);
+        recorded.unwrap_or_else(|error| panic!("{error}"));
+        self.log.write_all(&self.line).unwrap();
+        self.bytes += self.line.len() as u64;
+        self.time += 7;
+    }
+
+    fn node(&mut self, node: &str, words: &mut Words) {
+        let task = format!(r#""task":"{node}#1""#);
+        self.append(Kind::NodeScheduled, None, &format!(r#"{{{task},"dependsOn":[]}}"#));
+        self.append(Kind::TaskAssigned, None, &format!(r#"{{{task},"worker":"w-1"}}"#));
+        self.append(Kind::TaskAccepted, None, &format!(r#"{{{task},"worker":"w-1"}}"#));
+        self.append(Kind::NodeStarted, None, &format!(r#"{{{task},"worker":"w-1","inputHash":"{}"}}"#, words.hash()));
+        for number in 0..CALLS {
+            let call = format!(r#""tool":"read_file","call":"call-{number}""#);
+            let text = words.text(40);
+            self.append(
+                Kind::ToolInvoked,
+                Some(node),
+                &format!(r#"{{{call},"requestHash":"{}","arguments":"{text}"}}"#, words.hash()),
+            );
+            self.append(
+                Kind::ToolFailed,
+                Some(node),
+                &format!(r#"{{{call},"code":"EFAIL","message":"{}"}}"#, words.text(60)),
+            );
+        }
+        self.append(Kind::NodeCompleted, None, &format!(r#"{{{task},"outputHash":"{}"}}"#, words.hash()));
+    }
+}
+
+fn generate(root: &Path, megabytes: u64, secret: Option<&str>) -> PathBuf {
+    let nodes = (megabytes * 1_000_000 / 40_000).max(1) as usize;
+    let listed: Vec<String> = (0..nodes).map(|n| format!(r#"{{"id":"node-{n}","kind":"agent"}}"#)).collect();
+    let workflow = format!(r#"{{"name":"bench","version":"1","nodes":[{}]}}"#, listed.join(","));
+    let dag = compile(&workflow).unwrap();
+    let directory = root.join("run");
+    fs::create_dir(&directory).unwrap();
+    fs::write(directory.join("workflow.json"), &workflow).unwrap();
+    fs::write(directory.join("dag.json"), dag.text()).unwrap();
+    let log = BufWriter::with_capacity(1 << 20, File::create(directory.join("events.cath-log")).unwrap());
+    let hash = dag.hash().to_owned();
+    let mut generator =
+        Generator { recording: Recording::new(Arc::new(dag)), log, line: Vec::new(), bytes: 0, time: 0 };
+    let created = format!(
+        r#"{{"runId":"run-1","workflow":{{"name":"bench","version":"1"}},"dagHash":"{hash}","scheduler":"external","capabilities":[]}}"#
+    );
+    generator.append(Kind::RunCreated, None, &created);
+    generator.append(Kind::RunStarted, None, r#"{"workers":[{"id":"w-1","capabilities":[]}]}"#);
+    let mut words = Words(88_172_645_463_325_252);
+    for node in 0..nodes {
+        generator.node(&format!("node-{node}"), &mut words);
+        if let Some(secret) = secret.filter(|_| node % 100 == 0) {
+            generator.append(Kind::Error, None, &format!(r#"{{"code":"E","message":"{secret}","recoverable":true}}"#));
+        }
+        if generator.bytes > megabytes * 1_000_000 {
+            break;
+        }
+    }
+    generator.log.flush().unwrap();
+    directory
+}
+
+fn size(path: &Path) -> u64 {
+    if path.is_file() {
+        return fs::metadata(path).unwrap().len();
+    }
+    fs::read_dir(path).unwrap().map(|entry| size(&entry.unwrap().path())).sum()
+}
+
+fn cpu_seconds() -> f64 {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks = |field: usize| fields.get(field).and_then(|text| text.parse::<f64>().ok()).unwrap_or(0.0);
+    (ticks(11) + ticks(12)) / 100.0
+}
+
+fn measured<T>(what: &str, bytes: u64, work: impl FnOnce(&mut Watch<'_>) -> T) -> T {
+    let (started, cpu) = (Instant::now(), cpu_seconds());
+    let result = work(&mut Watch { cancelled: &AtomicBool::new(false), progress: &mut |_| {} });
+    let (seconds, cpu) = (started.elapsed().as_secs_f64(), cpu_seconds() - cpu);
+    let megabytes = bytes as f64 / 1e6;
+    println!("{what:<34} {:>7.0} MB/s  {:>7.0} MB/s per core's time", megabytes / seconds, megabytes / cpu.max(0.01));
+    result
+}
+
+fn peak_memory() -> String {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("VmHWM: unknown").to_owned()
+}
+
+fn main() {
+    let megabytes = std::env::var("BUNDLE_MB").ok().and_then(|text| text.parse().ok()).unwrap_or(256);
+    let root = tempfile::tempdir().unwrap();
+    let at = |name: &str| root.path().join(name);
+    let given = std::env::var_os("BUNDLE_SOURCE").map(PathBuf::from);
+    let secret = std::env::var("BUNDLE_SECRET").ok();
+    let source = given.unwrap_or_else(|| generate(root.path(), megabytes, secret.as_deref()));
+    let bytes = size(&source);
+    println!("{} MB; after generating, {}", bytes / 1_000_000, peak_memory());
+    // What was generated took memory of its own.
+    let _ = fs::write("/proc/self/clear_refs", "5");
+    let plain = ExportOptions { redact: None, ..ExportOptions::default() };
+    let by_rule =
+        RedactionRule { name: "mine".into(), pattern: Some("hunter[0-9]+".into()), ..RedactionRule::default() };
+    let with_rule = RedactOptions { builtin: true, rules: vec![by_rule] };
+    let with_rule = ExportOptions { redact: Some(with_rule), ..ExportOptions::default() };
+    let info =
+        measured("export, archive", bytes, |watch| export(&source, &at("a.tar.zst"), &ExportOptions::default(), watch))
+            .unwrap();
+    println!("  {} redactions, {:.1} times smaller", info.redactions, bytes as f64 / size(&at("a.tar.zst")) as f64);
+    println!("  {}", peak_memory());
+    measured("export, archive, not redacting", bytes, |watch| export(&source, &at("b.tar.zst"), &plain, watch))
+        .unwrap();
+    measured("verify, archive", bytes, |watch| verify(&at("a.tar.zst"), &VerifyOptions::default(), watch)).unwrap();
+    if std::env::var_os("BUNDLE_SHORT").is_none() {
+        measured("export, directory", bytes, |watch| export(&source, &at("d"), &ExportOptions::default(), watch))
+            .unwrap();
+        measured("verify, directory", bytes, |watch| verify(&at("d"), &VerifyOptions::default(), watch)).unwrap();
+        measured("import, archive", bytes, |watch| {
+            import(&at("a.tar.zst"), &at("i"), &VerifyOptions::default(), watch)
+        })
+        .unwrap();
+        measured("export, archive, a user's pattern", bytes, |watch| {
+            export(&source, &at("r.tar.zst"), &with_rule, watch)
+        })
+        .unwrap();
+    }
+    println!("{}", peak_memory());
+}

@@ -1,0 +1,53 @@
+//! Any bytes around a secret, as a line of a session and as a blob: no panic, no leak, and nothing left for a second redaction.
+#![no_main]
+
+use std::collections::BTreeSet;
+
+use libfuzzer_sys::fuzz_target;
+use session_tape::bundle::error::BundleCode;
+use session_tape::bundle::redact::escapes::unescaped;
+use session_tape::bundle::redact::lines::redacted_line;
+use session_tape::bundle::redact::matcher::Matcher;
+use session_tape::bundle::redact::{RedactOptions, RedactionRule, Rules, blobs};
+
+const SECRET: &[u8] = b" AKIAIOSFODNN7EXAMPLE ";
+
+fn leaks(text: &[u8]) -> bool {
+    let holds = |text: &[u8]| text.windows(SECRET.len() - 2).any(|window| window == SECRET.trim_ascii());
+    let once = unescaped(text).into_owned();
+    holds(text) || holds(&once) || holds(&unescaped(&once))
+}
+
+fn check(matcher: &mut Matcher<'_>, text: &[u8]) {
+    let mut rules = BTreeSet::new();
+    match redacted_line(matcher, text, &mut rules) {
+        Ok(None) => assert!(!leaks(text)),
+        Ok(Some(redacted)) => {
+            assert!(!leaks(&redacted));
+            assert_eq!(redacted_line(matcher, &redacted, &mut rules).unwrap_or_default(), None);
+        }
+        Err(error) => assert_eq!(error.code, BundleCode::RedactionConflict),
+    }
+    let (mut out, mut tick) = (Vec::new(), |_| Ok(()));
+    let size = text.len() as u64;
+    if blobs::redact(matcher, &mut &text[..], size, None, &mut rules, &mut out, &mut tick).is_ok() {
+        assert!(!leaks(&out));
+        let mut again = Vec::new();
+        let hit = blobs::redact(matcher, &mut &out[..], size, None, &mut rules, &mut again, &mut tick);
+        assert!(hit.is_ok_and(|hit| !hit) && again == out);
+    }
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let pointer = RedactionRule { name: "p".into(), path: Some("/content/*".into()), ..RedactionRule::default() };
+    for rules in [vec![], vec![pointer]] {
+        let Ok(rules) = Rules::new(&RedactOptions { builtin: true, rules }) else { return };
+        let Ok(mut matcher) = Matcher::new(&rules, &BTreeSet::new()) else { return };
+        let at = bytes.first().map_or(0, |first| usize::from(*first) % bytes.len());
+        let (before, after) = bytes.split_at(at);
+        let planted = [before, SECRET, after].concat();
+        check(&mut matcher, &planted);
+        let inside = serde_json::to_string(&String::from_utf8_lossy(&planted)).unwrap_or_default();
+        check(&mut matcher, format!(r#"{{"type":"content","payload":{{"content":{{"text":{inside}}}}}}}"#).as_bytes());
+    }
+});

@@ -1,0 +1,151 @@
+//! The secrets that were found: each is removed wherever else it occurs, and it is proven that it occurs nowhere.
+
+use std::collections::HashMap;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+use crate::bundle::error::{BundleCode, BundleError};
+
+/// A shorter text occurs by chance, and is no secret.
+const MIN_BYTES: usize = 6;
+
+/// From this length on nothing occurs by chance, plain as it may be.
+const MIN_PLAIN_BYTES: usize = 12;
+
+/// A longer text is not looked for elsewhere.
+pub const MAX_BYTES: usize = 64 << 10;
+
+/// The most secrets, and the most bytes of them all together.
+const MAX_COUNT: usize = 100_000;
+const MAX_TOTAL_BYTES: usize = 16 << 20;
+
+/// Secrets, each with the rule by which it was found.
+#[derive(Debug, Default)]
+pub struct Secrets {
+    known: HashMap<Vec<u8>, usize>,
+    bytes: usize,
+    /// What finds those that were known when the round began, in the order of `rules`.
+    automaton: Option<AhoCorasick>,
+    rules: Vec<usize>,
+    longest: usize,
+    /// How many there were then.
+    built: usize,
+}
+
+/// Whether a text occurs by chance: too short, all letters, all digits, or like a part of a hash.
+fn is_plain(text: &[u8]) -> bool {
+    if text.len() < MIN_BYTES {
+        return true;
+    }
+    let class = |byte: &u8| match byte {
+        b'0'..=b'9' => 0u8,
+        b'a'..=b'z' | b'A'..=b'Z' => 1,
+        _ => 2,
+    };
+    let first = text.first().map(class);
+    let one_class = text.iter().all(|byte| Some(class(byte)) == first);
+    text.len() < MIN_PLAIN_BYTES && (one_class || text.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')))
+}
+
+impl Secrets {
+    /// Notes a secret that `rule` found.
+    pub fn note(&mut self, secret: &[u8], rule: usize) -> Result<(), BundleError> {
+        if is_plain(secret) || secret.len() > MAX_BYTES || self.known.contains_key(secret) {
+            return Ok(());
+        }
+        self.bytes += secret.len();
+        if self.known.len() == MAX_COUNT || self.bytes > MAX_TOTAL_BYTES {
+            let message = "The redaction rules match too many different texts (more than 100000, or than 16 MiB of them) to \
+                           remove each from everywhere; rules should match secrets only";
+            return Err(BundleError::new(BundleCode::RedactionConflict, message));
+        }
+        self.known.insert(secret.to_vec(), rule);
+        Ok(())
+    }
+
+    /// Whether there are more than those that are looked for.
+    pub fn has_more(&self) -> bool {
+        self.known.len() > self.built
+    }
+
+    /// From now on looks for all that are known.
+    pub fn build(&mut self) -> Result<(), BundleError> {
+        let mut all: Vec<_> = self.known.iter().collect();
+        all.sort_unstable();
+        self.rules = all.iter().map(|(_, rule)| **rule).collect();
+        self.longest = all.iter().map(|(secret, _)| secret.len()).max().unwrap_or(0);
+        self.built = all.len();
+        let automaton =
+            AhoCorasick::builder().match_kind(MatchKind::Standard).build(all.iter().map(|(secret, _)| secret));
+        let too_many = |error: aho_corasick::BuildError| {
+            BundleError::new(
+                BundleCode::RedactionConflict,
+                format!("The secrets are too many to be looked for: {error}"),
+            )
+        };
+        self.automaton = if all.is_empty() { None } else { Some(automaton.map_err(too_many)?) };
+        Ok(())
+    }
+
+    /// Whether any are looked for.
+    pub fn is_empty(&self) -> bool {
+        self.automaton.is_none()
+    }
+
+    /// How many bytes the longest has.
+    pub fn longest(&self) -> usize {
+        self.longest
+    }
+
+    /// Where in a text any of them is, and by which rule it was found.
+    pub fn find<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = (usize, usize, usize)> + 't {
+        let found = self.automaton.iter().flat_map(move |automaton| automaton.find_overlapping_iter(text));
+        found.map(|found| (found.start(), found.end(), self.rules[found.pattern().as_usize()]))
+    }
+
+    /// The rule of the first one in a text.
+    pub fn first(&self, text: &[u8]) -> Option<usize> {
+        let found = self.automaton.as_ref()?.find(text)?;
+        self.rules.get(found.pattern().as_usize()).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_occurs_by_chance_is_not_looked_for() {
+        for plain in ["", "hunt2", "postgres", "12345678", "beef1234", "cafe12345ab"] {
+            assert!(is_plain(plain.as_bytes()), "{plain}");
+        }
+        for secret in ["hunter2", "pass-word", "correcthorsebattery", "123456789012", "beef12345678"] {
+            assert!(!is_plain(secret.as_bytes()), "{secret}");
+        }
+    }
+
+    #[test]
+    fn secrets_that_overlap_are_all_found() {
+        let mut secrets = Secrets::default();
+        for (secret, rule) in [("xyz123", 1), ("123uvw", 2), ("xyz123", 3), ("x", 4)] {
+            secrets.note(secret.as_bytes(), rule).unwrap();
+        }
+        assert!(secrets.has_more() && secrets.is_empty());
+        secrets.build().unwrap();
+        assert!(!secrets.has_more() && !secrets.is_empty());
+        let mut found: Vec<_> = secrets.find(b"xxyz123uvw").collect();
+        found.sort_unstable();
+        assert_eq!(found, [(1, 7, 1), (4, 10, 2)]);
+        assert_eq!((secrets.first(b"..123uvw"), secrets.first(b"xyz12")), (Some(2), None));
+    }
+
+    #[test]
+    fn there_is_an_end_to_what_is_kept() {
+        let mut secrets = Secrets::default();
+        let fill = |secrets: &mut Secrets| {
+            (0..300u32).try_for_each(|n| secrets.note(&[format!("{n}-").into_bytes(), vec![b'x'; 60_000]].concat(), 0))
+        };
+        let error = fill(&mut secrets).unwrap_err();
+        assert_eq!(error.code, BundleCode::RedactionConflict);
+    }
+}

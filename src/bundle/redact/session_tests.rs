@@ -1,0 +1,218 @@
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::escapes::{tests::escaped, unescaped};
+use super::*;
+use crate::bundle::error::{BundleCode, BundleError};
+use crate::bundle::export::{BundleInfo, ExportOptions};
+use crate::bundle::sample::*;
+use crate::session::fold::FoldOptions;
+use crate::session::replay::Replay;
+
+const AWS: &str = "AKIAIOSFODNN7EXAMPLE";
+const START: &str = r#"{"v":1,"seq":1,"ts":"2026-02-11T16:00:01.000Z","type":"session_start","payload":{"sessionId":"s-1","projectHash":"h","workspaceDirs":["/w"],"provider":"p","model":"m","startTime":"t"}}"#;
+
+fn export(lines: &[u8], rules: &[RedactionRule]) -> Result<(BundleInfo, Vec<u8>), BundleError> {
+    let root = tempfile::tempdir().unwrap();
+    let (source, destination) = (root.path().join("s.jsonl"), root.path().join("d"));
+    fs::write(&source, lines).unwrap();
+    let redact = Some(RedactOptions { builtin: true, rules: rules.to_vec() });
+    let options = ExportOptions { redact, ..ExportOptions::default() };
+    let info = try_export(&source, &destination, &options)?;
+    assert_eq!(verified(&destination).problems, []);
+    let again = root.path().join("again.tar.zst");
+    assert_eq!(try_export(&destination, &again, &options).unwrap().bundle_id, info.bundle_id, "again, the same");
+    let unpacked = root.path().join("unpacked");
+    imported(&again, &unpacked).unwrap();
+    assert!(files(&unpacked) == files(&destination));
+    for (path, bytes) in files(&destination) {
+        let holds = |bytes: &[u8]| memchr::memmem::find(bytes, AWS.as_bytes()).is_some();
+        assert!(!holds(&bytes) && !holds(&unescaped(&bytes)), "{path} holds it");
+    }
+    Ok((info, fs::read(destination.join("session.jsonl")).unwrap()))
+}
+
+fn session(lines: &[&str]) -> Vec<u8> {
+    ([&[START], lines].concat().join("\n") + "\n").into_bytes()
+}
+
+fn content(blocks: &str) -> String {
+    format!(
+        r#"{{"v":1,"seq":2,"ts":"2026-02-11T16:00:02.000Z","type":"content","payload":{{"content":{{"speaker":"ai","blocks":[{blocks}]}}}}}}"#
+    )
+}
+
+fn pattern(name: &str, pattern: &str) -> RedactionRule {
+    RedactionRule { name: name.into(), pattern: Some(pattern.into()), ..RedactionRule::default() }
+}
+
+fn pointer(name: &str, path: &str) -> RedactionRule {
+    RedactionRule { name: name.into(), path: Some(path.into()), ..RedactionRule::default() }
+}
+
+/// What a replay sees but for the texts: how many events, and what it warns of.
+fn shape(lines: &[u8]) -> (u64, String) {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    std::io::Write::write_all(&mut file, lines).unwrap();
+    shape_of(file.path())
+}
+
+fn shape_of(path: &Path) -> (u64, String) {
+    let Ok(mut replay) = Replay::open(path, FoldOptions::default()) else { panic!("it can be opened") };
+    while let Ok(Some(_)) = replay.scan_on() {}
+    replay.settle();
+    let outcome = replay.outcome(None);
+    (outcome.event_count, format!("{:?}", outcome.warnings))
+}
+
+#[test]
+fn strings_are_replaced_and_the_rest_is_as_it_was() {
+    let text = content(&format!(
+        r#"{{"type":"text","text":"a {AWS} \n","n":1.50}}, {{"type":"tool_call","id":"c","name":"sh","parameters":{{"k":"{}"}}}}"#,
+        escaped(AWS, &[2, 0, 3])
+    ));
+    let other = content(r#"{"type":"text","text":"no \u0073ecret\/"}"#);
+    let torn = &text[..text.len() - 20];
+    let lines = [session(&[&text, &other, "", "null", "nonsense"]), torn.as_bytes().to_vec()].concat();
+    let (info, redacted) = export(&lines, &[]).unwrap();
+    assert_eq!(info.redactions, 2);
+    let hidden = "[redacted:aws-access-key-id]";
+    let expected =
+        String::from_utf8(lines.clone()).unwrap().replace(AWS, hidden).replace(&escaped(AWS, &[2, 0, 3]), hidden);
+    assert_eq!(String::from_utf8(redacted.clone()).unwrap(), expected);
+    assert_eq!(shape(&redacted), shape(&lines));
+    let (_, same) = export(&redacted, &[]).unwrap();
+    assert!(same == redacted);
+    let (info, untouched) = export(&session(&[&other]), &[]).unwrap();
+    assert_eq!((info.redactions, untouched), (0, session(&[&other])));
+}
+
+#[test]
+fn a_line_that_is_no_json_stays_none() {
+    let key = format!("-----BEGIN PRIVATE KEY-----\t{}\t-----END PRIVATE KEY-----", "Ab1+".repeat(20));
+    // It is the tabs in the key by which this is no JSON.
+    let line = content(&format!(r#"{{"type":"text","text":"{key}"}}"#));
+    let lines = session(&[&line, &content("")]);
+    let (_, redacted) = export(&lines, &[]).unwrap();
+    assert!(!String::from_utf8(redacted.clone()).unwrap().contains("Ab1+"));
+    assert_eq!(shape(&redacted), shape(&lines));
+    let bytes = [session(&[]), b"\xff\xfe ".to_vec(), AWS.as_bytes().to_vec(), b" \xff\n".to_vec()].concat();
+    let (_, redacted) = export(&bytes, &[]).unwrap();
+    assert!(redacted.ends_with(b"\xff\xfe [redacted:aws-access-key-id] \xff\n"));
+}
+
+#[test]
+fn what_must_stay_fails_the_export() {
+    let event = |severity: &str, message: &str| {
+        format!(
+            r#"{{"v":1,"seq":2,"ts":"t","type":"session_event","payload":{{"severity":"{severity}","message":"{message}"}}}}"#
+        )
+    };
+    let replaced = |from: &str, to: &str| [START.replace(from, to).into_bytes(), b"\n".to_vec()].concat();
+    let cases = [
+        ("'sessionId'", replaced("s-1", AWS)),
+        ("'projectHash'", replaced("\"h\"", &format!("\"{}\"", escaped(AWS, &[3])))),
+        ("'type'", session(&[&content("").replace("\"content\",", &format!("\"{AWS}\","))])),
+        ("'severity'", session(&[&event(AWS, "m")])),
+        ("'speaker'", session(&[&content("").replace("\"ai\"", &format!("\"{AWS}\""))])),
+        ("'type' of a block", session(&[&content(&format!(r#"{{"type":"{AWS}"}}"#))])),
+        ("a key", session(&[&content(&format!(r#"{{"type":"x","{AWS}":1}}"#))])),
+    ];
+    for (field, lines) in cases {
+        let error = export(&lines, &[]).unwrap_err();
+        assert_eq!(
+            (error.code, error.path.as_deref()),
+            (BundleCode::RedactionConflict, Some("session.jsonl")),
+            "{field}"
+        );
+        assert!(
+            error.message.contains(field) && error.message.contains("line ") && !error.message.contains(AWS),
+            "{error}"
+        );
+    }
+    assert!(export(&session(&[&event("info", AWS)]), &[]).is_ok());
+    assert!(export(&replaced("\"p\"", &format!("\"{AWS}\"")), &[]).is_ok());
+}
+
+#[test]
+fn rules_of_users_apply_to_types_tools_and_pointers() {
+    let call = r#"{"parameters":{"cmd":"login hunter","deep":[{"x":"hunter"}]},"type":"tool_call","id":"hunter-1","name":"sh"}"#;
+    let response = r#"{"type":"tool_response","callId":"1","toolName":"cat","result":"hunter"}"#;
+    let lines = session(&[&content(&format!("{call},{response},{{\"type\":\"text\",\"text\":\"hunter\"}}"))]);
+    let left = |rule: RedactionRule| {
+        let (_, redacted) = export(&lines, &[rule]).unwrap();
+        let text = String::from_utf8(redacted).unwrap();
+        assert_eq!(shape(text.as_bytes()), shape(&lines));
+        text.matches("hunter").count()
+    };
+    let list = |name: &str| Some(vec![name.to_owned()]);
+    let word = pattern("word", "hunter");
+    assert_eq!(left(word.clone()), 0);
+    assert_eq!(left(RedactionRule { tools: list("sh"), ..word.clone() }), 2);
+    assert_eq!(left(RedactionRule { tools: list("cat"), ..word.clone() }), 4);
+    assert_eq!(left(RedactionRule { kinds: list("content"), ..word.clone() }), 0);
+    assert_eq!(left(RedactionRule { kinds: list("rewind"), ..word }), 5);
+    assert_eq!(left(pointer("p", "/content/blocks/0/parameters")), 2 + 1);
+    assert_eq!(left(pointer("p", "/payload/content/blocks/*/parameters/cmd")), 4);
+    assert_eq!(left(pointer("p", "/content")), 0);
+    assert_eq!(left(RedactionRule { tools: list("cat"), ..pointer("p", "/content/blocks/*/result") }), 4);
+    assert_eq!(left(pattern("anchored", "^hunter$")), 2);
+}
+
+#[test]
+fn recordings_of_real_sessions_have_no_secrets() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("__test__/fixtures");
+    let mut count = 0;
+    let mut waiting = vec![directory];
+    while let Some(directory) = waiting.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                waiting.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "jsonl") {
+                let mut matcher_rules = std::collections::BTreeSet::new();
+                let rules = Rules::new(&RedactOptions::default()).unwrap();
+                let mut matcher = matcher::Matcher::new(&rules, &Default::default()).unwrap();
+                for line in fs::read(&path).unwrap().split(|byte| *byte == b'\n') {
+                    let redacted = lines::redacted_line(&mut matcher, line, &mut matcher_rules).unwrap();
+                    assert_eq!(redacted, None, "{}: {:?}", path.display(), matcher.names(&matcher_rules));
+                    count += 1;
+                }
+            }
+        }
+    }
+    assert!(count > 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn whatever_is_around_them_no_secret_is_left(
+        parts in prop::collection::vec(("[ -~é\n]{0,6}", prop::collection::vec(any::<u8>(), 1..5), 0usize..4, any::<bool>()), 1..5),
+        damage in prop::option::of((0usize..400, any::<u8>())),
+    ) {
+        let mut lines = session(&[]);
+        for (around, choices, levels, is_whole) in &parts {
+            let text = (0..*levels).fold(format!("{around} {AWS} {around}"), |text, _| escaped(&text, choices));
+            let line = content(&format!(r#"{{"type":"text","text":"{}"}}"#, escaped(&text, &[0])));
+            lines.extend_from_slice(line.as_bytes());
+            lines.extend_from_slice(if *is_whole { b"\n" } else { b"}\n" });
+        }
+        let start = START.len() + 1;
+        if let Some((at, byte)) = damage {
+            let at = start + at % (lines.len() - start);
+            lines[at] = byte;
+        }
+        match export(&lines, &[]) {
+            Ok((_, redacted)) => {
+                prop_assert_eq!(shape(&redacted), shape(&lines));
+                let newlines = |text: &[u8]| text.iter().filter(|byte| **byte == b'\n').count();
+                prop_assert_eq!(newlines(&redacted), newlines(&lines));
+            }
+            Err(error) => prop_assert_eq!(error.code, BundleCode::RedactionConflict),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Bundles whose making is killed: at random moments, for real, in a process of its own. At the destination there is nothing or all of
+//! it; what is left beside it has a name by which it is known (`.new-….tmp`), holds no secret that was to be redacted, and is in nobody's way.
+//!
+//! `CRASH_ROUNDS` says how many rounds of each kind are run; a few without it.
+
+#![cfg(unix)]
+// A harness that can't go on fails the test.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use session_tape::bundle::error::BundleCode;
+use session_tape::bundle::export::{ExportOptions, export};
+use session_tape::bundle::import::import;
+use session_tape::bundle::verify::{VerifyOptions, verify};
+use session_tape::bundle::watch::Watch;
+
+const SECRET: &str = "AKIAIOSFODNN7EXAMPLE";
+
+fn quietly<T>(work: impl FnOnce(&mut Watch<'_>) -> T) -> T {
+    work(&mut Watch { cancelled: &AtomicBool::new(false), progress: &mut |_| {} })
+}
+
+fn rounds() -> u64 {
+    std::env::var("CRASH_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(4)
+}
+
+/// A session of some megabytes, with a secret in each line.
+fn session(root: &Path) -> PathBuf {
+    let path = root.join("session.jsonl");
+    let start = r#"{"v":1,"seq":1,"ts":"2026-02-11T16:00:01.000Z","type":"session_start","payload":{"sessionId":"s","projectHash":"h","workspaceDirs":[],"provider":"p","model":"m","startTime":"t"}}"#;
+    let line = |seq: usize| {
+        format!(
+            r#"{{"v":1,"seq":{seq},"ts":"2026-02-11T16:00:02.000Z","type":"content","payload":{{"content":{{"speaker":"ai","blocks":[{{"type":"text","text":"{} {SECRET}"}}]}}}}}}"#,
+            (0..300).map(|n| format!("{:x} ", (n + seq) * 2_654_435_761 % 1_000_003)).collect::<String>()
+        )
+    };
+    let lines: Vec<String> = std::iter::once(start.to_owned()).chain((2..2000).map(line)).collect();
+    fs::write(&path, lines.join("\n")).unwrap();
+    path
+}
+
+/// Run by the harness in a process of its own, and by nobody else.
+#[test]
+fn child() {
+    let Ok(source) = std::env::var("BUNDLE_CRASH_SOURCE") else { return };
+    let destination = PathBuf::from(std::env::var("BUNDLE_CRASH_DESTINATION").unwrap());
+    if let Some(kilobytes) = std::env::var("BUNDLE_CRASH_LIMIT").ok().and_then(|limit| limit.parse::<u64>().ok()) {
+        let limit = libc::rlimit { rlim_cur: kilobytes << 10, rlim_max: kilobytes << 10 };
+        // SAFETY: the limit is a whole one, and a signal that is ignored needs no handler.
+        unsafe {
+            libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+            assert_eq!(libc::setrlimit(libc::RLIMIT_FSIZE, &limit), 0);
+        }
+    }
+    let source = Path::new(&source);
+    let code = match std::env::var("BUNDLE_CRASH_WORK").as_deref() {
+        Ok("import") => quietly(|watch| import(source, &destination, &VerifyOptions::default(), watch))
+            .err()
+            .map(|error| error.code()),
+        _ => quietly(|watch| export(source, &destination, &ExportOptions::default(), watch))
+            .err()
+            .map(|error| error.code),
+    };
+    if code.is_some_and(|code| code == BundleCode::SystemError) {
+        std::process::exit(7);
+    }
+    assert_eq!(code, None);
+}
+
+fn command(work: &str, source: &Path, destination: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "child", "--nocapture"]).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .env("BUNDLE_CRASH_WORK", work)
+        .env("BUNDLE_CRASH_SOURCE", source)
+        .env("BUNDLE_CRASH_DESTINATION", destination);
+    command
+}
+
+fn holds(path: &Path, text: &str) -> bool {
+    if path.is_dir() {
+        return fs::read_dir(path).unwrap().any(|entry| holds(&entry.unwrap().path(), text));
+    }
+    String::from_utf8_lossy(&fs::read(path).unwrap()).contains(text)
+}
+
+/// Kills the making of `destination` after each of some times, and looks at what is left.
+fn killed(work: &str, source: &Path, destination: &Path) -> (u64, u64) {
+    let parent = destination.parent().unwrap();
+    let (mut nothing, mut all) = (0, 0);
+    let steps = 4 * rounds();
+    for step in 0..steps {
+        let mut child = command(work, source, destination).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(10 + step * 300 / steps));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        for entry in fs::read_dir(parent).unwrap() {
+            let path = entry.unwrap().path();
+            if path == destination {
+                continue;
+            }
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            assert!(name.starts_with(".new-") && name.ends_with(".tmp"), "{name}");
+            assert!(!holds(&path, SECRET), "{name} holds the secret");
+            // It is in nobody's way: it stays for the rounds to come.
+        }
+        if !destination.exists() {
+            nothing += 1;
+            continue;
+        }
+        all += 1;
+        let report = quietly(|watch| verify(destination, &VerifyOptions::default(), watch)).unwrap();
+        assert_eq!(report.problems, []);
+        if destination.is_dir() {
+            fs::remove_dir_all(destination).unwrap()
+        } else {
+            fs::remove_file(destination).unwrap()
+        }
+    }
+    (nothing, all)
+}
+
+#[test]
+fn a_bundle_whose_making_is_killed_is_there_whole_or_not_at_all() {
+    let root = tempfile::tempdir().unwrap();
+    let source = session(root.path());
+    let bundle = root.path().join("bundle.tar.zst");
+    quietly(|watch| export(&source, &bundle, &ExportOptions::default(), watch)).unwrap();
+    for (work, from, name) in [("export", &source, "d"), ("export", &source, "a.tar.zst"), ("import", &bundle, "i")] {
+        let parent = root.path().join(format!("{work}-{name}"));
+        fs::create_dir(&parent).unwrap();
+        let destination = parent.join(name);
+        let (nothing, _) = killed(work, from, &destination);
+        assert!(nothing > 0, "nothing was killed in time");
+        // What was left is in nobody's way.
+        assert!(command(work, from, &destination).status().unwrap().success());
+        let report = quietly(|watch| verify(&destination, &VerifyOptions::default(), watch)).unwrap();
+        assert_eq!(report.problems, []);
+    }
+}
+
+#[test]
+fn a_disk_that_is_full_is_an_error_and_nothing_is_left() {
+    let root = tempfile::tempdir().unwrap();
+    let source = session(root.path());
+    let bundle = root.path().join("bundle.tar.zst");
+    quietly(|watch| export(&source, &bundle, &ExportOptions::default(), watch)).unwrap();
+    for (work, from, name) in [("export", &source, "d"), ("export", &source, "a.tar.zst"), ("import", &bundle, "i")] {
+        let parent = root.path().join(format!("{work}-{name}"));
+        fs::create_dir(&parent).unwrap();
+        for kilobytes in [0, 1, 100] {
+            // A small archive of much text fits into little.
+            let status =
+                command(work, from, &parent.join(name)).env("BUNDLE_CRASH_LIMIT", kilobytes.to_string()).status();
+            assert_eq!(status.unwrap().code(), Some(7), "{work} {name} {kilobytes}");
+            assert_eq!(fs::read_dir(&parent).unwrap().count(), 0, "{work} {name} {kilobytes}");
+        }
+    }
+}
