@@ -11,6 +11,7 @@ const { replayRun, verifyRun } = require('./lib/run-replay.js')
 const { readRunEvents } = require('./lib/run-events.js')
 const { diff, traceAncestors } = require('./lib/diff.js')
 const { diffToText } = require('./lib/diff-text.js')
+const { exportBundle, verifyBundle, importBundle } = require('./lib/bundle.js')
 
 module.exports = {
   replaySession,
@@ -27,4 +28,7 @@ module.exports = {
   diff,
   diffToText,
   traceAncestors,
+  exportBundle,
+  verifyBundle,
+  importBundle,
 }

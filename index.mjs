@@ -15,4 +15,7 @@ export const {
   diff,
   diffToText,
   traceAncestors,
+  exportBundle,
+  verifyBundle,
+  importBundle,
 } = sessionTape

@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: the addon and its JavaScript rivals in turn in one process; the figures go to `bench/RESULTS.md`.
  *
- * `npm run bench -- --quick` takes a tenth of the work and three rounds, `--only replay|snapshot|record|header|runs|diff` a part;
+ * `npm run bench -- --quick` takes a tenth of the work and three rounds, `--only replay|snapshot|record|header|runs|diff|bundles` a part;
  * both print and leave RESULTS.md as it is. `--large` adds files of 1 and 10 GB and a run of ten million events, which are generated and
  * deleted.
  */
@@ -14,7 +14,7 @@ import { report } from './report.mjs';
 import { DATA } from './workloads.mjs';
 
 const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url));
-const PARTS = ['replay', 'snapshot', 'header', 'record', 'runs', 'diff'];
+const PARTS = ['replay', 'snapshot', 'header', 'record', 'runs', 'diff', 'bundles'];
 const ROUNDS = 7;
 const say = (text) => process.stderr.write(`${text}\n`);
 
@@ -33,6 +33,7 @@ async function measure(parts, { quick, large }) {
   }
   if (parts.includes('runs')) results.runs = await (await import('./runs.mjs')).benchRuns({ ...how, large });
   if (parts.includes('diff')) results.diff = await (await import('./diff.mjs')).benchDiff(how);
+  if (parts.includes('bundles')) results.bundles = await (await import('./bundles.mjs')).benchBundles(how);
   return results;
 }
 

@@ -13,5 +13,6 @@ module.exports = {
   parse: JSON.parse,
   stringify: JSON.stringify,
   queueMicrotask: globalThis.queueMicrotask,
+  now: performance.now.bind(performance),
   nextTurn: isFaked(setImmediate) ? undefined : setImmediate,
 }

@@ -1,7 +1,9 @@
 'use strict'
 
 const { native } = require('./native.js')
-const { check, expect } = require('./arguments.js')
+const { bundlesToRead } = require('./bundles.js')
+const { check } = require('./arguments.js')
+const { checkKeys } = require('./keys.js')
 const { takeDelivery } = require('./delivery.js')
 const { RunReport } = require('./run-report.js')
 
@@ -12,7 +14,7 @@ function replayRun(path, options) {
   if (options !== undefined) checkReplayOptions(options)
   const { fromSnapshot, until, verify = 'chain', trustedKeys = [], signal, onProgress } = options ?? {}
   const wanted = { fromSnapshot, until, verify, trustedKeys: trustedKeys.slice(), progress: onProgress !== undefined }
-  return report((onReady) => native.startRunReplay(path, wanted, onReady), signal, onProgress)
+  return report((onReady) => native.startRunReplay(bundlesToRead(path), path, wanted, onReady), signal, onProgress)
 }
 
 function verifyRun(path, options) {
@@ -20,7 +22,7 @@ function verifyRun(path, options) {
   if (options !== undefined) checkCommonOptions(options)
   const { trustedKeys = [], signal, onProgress } = options ?? {}
   const keys = trustedKeys.slice()
-  return report((onReady) => native.startRunVerification(path, keys, onProgress !== undefined, onReady), signal, onProgress)
+  return report((onReady) => native.startRunVerification(bundlesToRead(path), path, keys, onProgress !== undefined, onReady), signal, onProgress)
 }
 
 async function report(start, signal, onProgress) {
@@ -42,14 +44,6 @@ function checkCommonOptions(options) {
   check.signal(options.signal, 'options.signal')
   check.optional(options.onProgress, 'options.onProgress', 'function')
   if (options.trustedKeys !== undefined) checkKeys(options.trustedKeys)
-}
-
-function checkKeys(keys) {
-  check.strings(keys, 'options.trustedKeys')
-  for (const [index, key] of keys.entries()) {
-    const fault = native.publicKeyFault(key)
-    expect(fault === null, `options.trustedKeys[${index}]`, `the PEM text of an Ed25519 public key (${fault})`, key)
-  }
 }
 
 module.exports = { replayRun, verifyRun }

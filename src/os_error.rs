@@ -51,6 +51,8 @@ fn name_of_kind(kind: io::ErrorKind) -> (&'static str, &'static str) {
     use io::ErrorKind::*;
     match kind {
         NotFound => ("ENOENT", "no such file or directory"),
+        // Where there are error numbers, an error without one was wrapped on its way, and nearly always is this one.
+        PermissionDenied if cfg!(unix) => ("EACCES", "permission denied"),
         PermissionDenied => ("EPERM", "operation not permitted"),
         AlreadyExists => ("EEXIST", "file already exists"),
         IsADirectory => ("EISDIR", "illegal operation on a directory"),

@@ -144,7 +144,8 @@ impl<R: Read> ArchiveReader<R> {
         decoder.window_log_max(MAX_WINDOW_LOG).map_err(failed)?;
         let expanded = size.saturating_mul(limits.expansion).saturating_add(FREE_EXPANSION_BYTES);
         // Headers and padding are no more than two blocks a file.
-        let overhead = limits.files.saturating_add(2).saturating_mul(2 * BLOCK_BYTES as u64) + RECORD_BYTES;
+        let overhead =
+            limits.files.saturating_add(2).saturating_mul(2 * BLOCK_BYTES as u64).saturating_add(RECORD_BYTES);
         let tar = Tar { decoder, read: 0, expanded, held: limits.total_bytes.saturating_add(overhead) };
         Ok(ArchiveReader { tar: Some(tar), total: size, position, max_files: limits.files })
     }

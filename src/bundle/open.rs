@@ -14,6 +14,8 @@ use super::error::{BundleCode, BundleError};
 use super::import::{ImportError, unpack};
 use super::limits::Limits;
 use super::manifest::{BundleKind, Manifest};
+use super::metadata;
+use super::path::METADATA;
 use super::redactions::RedactionList;
 use super::seal::StagedDirectory;
 use super::verify::{VerifyOptions, verify};
@@ -56,6 +58,12 @@ impl Opened {
     /// The directory of the bundle or of the run, or the session's file.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// The id of the run that a bundle is of, as its metadata tells it: the inside of a JSON string.
+    pub fn run_id(&self) -> Option<String> {
+        let document = self.manifest.as_ref().and_then(|_| fs::read_to_string(self.root.join(METADATA)).ok())?;
+        metadata::told_of_run(&document).ok().map(|told| told.created[0].as_json().to_owned())
     }
 
     /// Whether the log begins behind a snapshot.

@@ -164,7 +164,8 @@ fn diff_runs(
 
 fn event_side(source: &Source, event: &PartingEvent) -> DiffSide {
     let created = Created::read(&source.log, &source.redactions);
-    let run_id = created.map(|created| created.run_id.as_json().to_owned()).unwrap_or_default();
+    let run_id = created.map(|created| created.run_id.as_json().to_owned());
+    let run_id = run_id.ok().or_else(|| source.run_id.clone()).unwrap_or_default();
     DiffSide { run_id, event_id: event_id(event.time), members: of_event(event) }
 }
 

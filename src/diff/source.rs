@@ -37,6 +37,8 @@ pub struct Source {
     pub redactions: Redactions,
     /// Whether anything was redacted, in a session too.
     pub is_redacted: bool,
+    /// The run's id, where its log does not say: the inside of a JSON string.
+    pub run_id: Option<String>,
 }
 
 /// How a run's log begins.
@@ -82,6 +84,7 @@ impl Source {
             first: Some(0),
             redactions: Redactions::default(),
             is_redacted: false,
+            run_id: None,
         }
     }
 

@@ -9,6 +9,7 @@ use napi_derive::napi;
 
 use super::json::JsonText;
 use super::text::Text;
+use crate::bundle::path::SESSION_LOG;
 use crate::session::header::{HeaderError, Summary, read_header, read_header_at_once, read_summary};
 
 /// Reads many files on Node's own thread pool.
@@ -42,7 +43,15 @@ impl Task for ReadFiles {
 /// The JSON text of an array with the header of each path, `null` where there is none.
 #[napi(catch_unwind, ts_return_type = "Promise<string>")]
 pub fn read_headers(paths: Vec<String>) -> AsyncTask<ReadFiles> {
-    AsyncTask::new(ReadFiles { paths, append: |json, path| append_header(json, read_header(path)) })
+    AsyncTask::new(ReadFiles { paths, append: |json, path| append_header(json, read_header_of(path)) })
+}
+
+/// The header of a file, or of the session in a bundle's directory.
+fn read_header_of(path: &Path) -> std::result::Result<Vec<u8>, HeaderError> {
+    match read_header(path) {
+        Err(HeaderError::NotAFile) => read_header(&path.join(SESSION_LOG)),
+        read => read,
+    }
 }
 
 /// The JSON text of the header of a path, `null` if there is none; here and now, or nothing if that could take waiting.

@@ -3,6 +3,10 @@
 //! Text goes in and text comes out. V8's own `JSON.stringify` and `JSON.parse` do the rest on the other side, since
 //! a value built through N-API costs more than all that is saved here.
 
+mod bundle;
+mod bundle_json;
+mod bundle_source;
+mod bundles;
 mod delivery;
 mod diff;
 mod header;

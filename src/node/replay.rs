@@ -1,7 +1,7 @@
 //! `replaySession`: a replay on a background thread, its parts handed to V8.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use napi::bindgen_prelude::{Function, Utf16String};
@@ -9,12 +9,21 @@ use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi::{Status, bindgen_prelude::Result};
 use napi_derive::napi;
 
+use super::bundle_json::refusal_message;
+use super::bundle_source::{CANT_BE_READ, open_source};
+use super::bundles::{NativeBundles, UnderWay, Unpacked};
 use super::delivery::{Consumer, DeliveryOptions, Items, deliver, deliver_items};
+use super::json::JsonText;
 use super::parts::{Parts, Put};
+use super::run_json::append_text;
 use super::text::Text;
 use crate::background;
+use crate::bundle::import::ImportError;
+use crate::bundle::manifest::BundleKind;
+use crate::bundle::open::is_bundle;
 use crate::session::fold::FoldOptions;
 use crate::session::replay::Replay;
+use crate::signature::TrustedKeys;
 
 /// Holds the process open until the replay is done: someone awaits it.
 type OnReady = ThreadsafeFunction<(), (), (), Status, false, false, 0>;
@@ -60,9 +69,17 @@ pub struct NativeReplay {
     delivery: Option<NativeDelivery>,
 }
 
-type Done = Arc<Mutex<Option<Arc<Replay>>>>;
+type Done = Arc<Mutex<Option<Held>>>;
 
-fn lock(done: &Done) -> MutexGuard<'_, Option<Arc<Replay>>> {
+/// What items are read from.
+#[derive(Clone)]
+struct Held {
+    replay: Arc<Replay>,
+    /// The bundle that the session's file is in.
+    _unpacked: Option<Arc<Unpacked>>,
+}
+
+fn lock(done: &Done) -> MutexGuard<'_, Option<Held>> {
     done.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -78,10 +95,10 @@ impl NativeReplay {
     /// closed.
     #[napi(catch_unwind)]
     pub fn items(&self, from: u32, to: u32, on_ready: Function<'_, (), ()>) -> Result<Option<NativeDelivery>> {
-        let Some(replay) = lock(&self.done).clone() else { return Ok(None) };
+        let Some(held) = lock(&self.done).clone() else { return Ok(None) };
         let (javascript, delivery) = JavaScript::new(on_ready)?;
         javascript.run_in_background(move |javascript| {
-            deliver_items(&replay, from as usize..to.max(from) as usize, javascript);
+            deliver_items(&held.replay, from as usize..to.max(from) as usize, javascript);
         });
         Ok(Some(delivery))
     }
@@ -135,10 +152,11 @@ impl Consumer for JavaScript {
     }
 }
 
-/// Replays the file at `path`. Its delivery has one JSON text after the other, the last of which has `warnings`; `on_ready` is called
-/// when the next is there and was not when it was asked for.
+/// Replays the file at `path`, or the bundle. Its delivery has one JSON text after the other, the last of which has `warnings`; `on_ready`
+/// is called when the next is there and was not when it was asked for.
 #[napi(catch_unwind)]
 pub fn start_replay(
+    bundles: &NativeBundles,
     path: String,
     options: NativeReplayOptions,
     on_ready: Function<'_, (), ()>,
@@ -149,15 +167,56 @@ pub fn start_replay(
     let items = if options.on_demand { Items::OnDemand } else { Items::All };
     let wanted = DeliveryOptions { items, audit_trail: options.audit_trail, progress: options.progress };
     let done = Done::default();
-    let slot = done.clone();
+    let (slot, under_way) = (done.clone(), bundles.under_way());
     javascript.run_in_background(move |javascript| {
-        let open = if options.snapshot { Replay::open_with_snapshot } else { Replay::open };
-        let replay = open(Path::new(&path), fold);
-        deliver(replay, wanted, javascript, |replay| {
-            if items == Items::OnDemand {
-                *lock(&slot) = Some(replay);
+        let bundle = is_bundle(Path::new(&path)).then(|| open_bundle(&path, &under_way, javascript)).transpose();
+        let (file, unpacked) = match bundle {
+            Ok(None) => (path.into(), None),
+            Ok(Some((log, unpacked))) => (log, Some(unpacked)),
+            Err(message) => {
+                javascript.take(failure(&message));
+                return;
             }
+        };
+        // A snapshot in a bundle would be a file too many.
+        let keeps_snapshot = options.snapshot && unpacked.is_none();
+        let open = if keeps_snapshot { Replay::open_with_snapshot } else { Replay::open };
+        deliver(open(&file, fold), wanted, javascript, |replay| {
+            if items == Items::OnDemand {
+                *lock(&slot) = Some(Held { replay, _unpacked: unpacked });
+            }
+            // Else what was unpacked goes here: the file is open, and its name is needed no more.
         });
     });
     Ok(NativeReplay { done, delivery: Some(delivery) })
+}
+
+/// Opens the bundle of a session: the session's file, and what holds it. An error is what its reader is told.
+fn open_bundle(
+    path: &str,
+    under_way: &UnderWay,
+    javascript: &JavaScript,
+) -> std::result::Result<(PathBuf, Arc<Unpacked>), String> {
+    let begun = under_way.begin_reading(&[path]);
+    let mut look_up = |_| {
+        if javascript.is_cancelled() {
+            begun.work().stop();
+        }
+    };
+    match open_source(path, TrustedKeys::default(), begun.work(), &mut look_up) {
+        Ok(opened) if opened.kind == BundleKind::Session => Ok((opened.log(), under_way.keep(opened))),
+        Ok(_) => Err("Failed to read bundle: it is the bundle of a run, not of a session".to_owned()),
+        Err(ImportError::Failed(error)) if error.system.is_some() => Err(format!("Failed to read file: {error}")),
+        Err(refusal) => {
+            Err(format!("Failed to read bundle: {} ({})", refusal_message(&refusal, CANT_BE_READ), refusal.code()))
+        }
+    }
+}
+
+fn failure(message: &str) -> Text {
+    let mut json = JsonText::default();
+    json.syntax("{\"keep\":0");
+    append_text(&mut json, "error", Some(message));
+    json.syntax(",\"warnings\":[]}");
+    json.finish()
 }

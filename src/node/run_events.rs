@@ -1,22 +1,25 @@
 //! `readRunEvents`: a log's events, some at a time, as JavaScript asks for them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use napi::bindgen_prelude::{AsyncTask, Result};
 use napi::{Env, Task};
 use napi_derive::napi;
 
+use super::bundle_json::append_refusal;
+use super::bundle_source::{CANT_BE_READ, open_source};
+use super::bundles::{NativeBundles, UnderWay, Unpacked};
 use super::json::JsonText;
 use super::run_json::{append_error, append_key};
 use super::text::Text;
-use crate::run::directory::RunDirectory;
+use crate::bundle::import::ImportError;
+use crate::bundle::replay::trace;
 use crate::run::error::{RunError, event_id};
 use crate::run::event::EventLine;
 use crate::run::kind::Kind;
-use crate::run::redactions::Redactions;
 use crate::run::trace::{Range, Trace};
+use crate::signature::TrustedKeys;
 
 /// About how much text V8 parses in one turn of the event loop.
 const PART_BYTES: usize = 256 << 10;
@@ -29,9 +32,19 @@ pub struct NativeRunTrace {
 
 enum Reading {
     /// Nothing was asked for yet.
-    Asked(PathBuf, Range),
-    Open(Box<Trace>),
+    Asked(String, Range, Arc<UnderWay>),
+    /// The log, and the bundle that it is in.
+    Open {
+        trace: Box<Trace>,
+        _unpacked: Arc<Unpacked>,
+    },
     Closed,
+}
+
+/// Why there is no next event.
+enum Failure {
+    Run(RunError),
+    Bundle(ImportError),
 }
 
 fn lock(reading: &Mutex<Reading>) -> MutexGuard<'_, Reading> {
@@ -40,13 +53,12 @@ fn lock(reading: &Mutex<Reading>) -> MutexGuard<'_, Reading> {
 
 #[napi]
 impl NativeRunTrace {
-    /// The events of the run in `directory` from the time `from` on, up to and including `to`. Nothing is opened before the first is asked for.
+    /// The events of the run at `path` from the time `from` on, up to and including `to`. Nothing is opened before the first is asked for.
     #[napi(constructor, catch_unwind)]
-    pub fn new(directory: String, from: f64, to: f64, kinds: Option<Vec<String>>) -> Self {
+    pub fn new(bundles: &NativeBundles, path: String, from: f64, to: f64, kinds: Option<Vec<String>>) -> Self {
         let kinds = kinds.map(|kinds| kinds.iter().filter_map(|kind| Kind::parse(kind)).collect());
         let range = Range { from: from as u64, to: to as u64, kinds, ..Range::default() };
-        let log = RunDirectory::new(directory).log();
-        NativeRunTrace { reading: Arc::new(Mutex::new(Reading::Asked(log, range))) }
+        NativeRunTrace { reading: Arc::new(Mutex::new(Reading::Asked(path, range, bundles.under_way()))) }
     }
 
     /// The next events: the JSON text `{"events"}`, also with `last` or `error` if none come behind these.
@@ -92,7 +104,10 @@ impl Reading {
             Ok(true) => json.syntax(",\"last\":true"),
             Err(error) => {
                 append_key(&mut json, "error");
-                append_error(&mut json, &error);
+                match error {
+                    Failure::Run(error) => append_error(&mut json, &error),
+                    Failure::Bundle(refusal) => append_refusal(&mut json, &refusal, CANT_BE_READ),
+                }
             }
         }
         json.syntax("}");
@@ -100,20 +115,28 @@ impl Reading {
     }
 
     /// Appends events, until there are enough or no more; whether there are no more.
-    fn append_events(&mut self, json: &mut JsonText) -> std::result::Result<bool, RunError> {
-        if let Reading::Asked(path, range) = self {
-            *self = Reading::Open(Box::new(Trace::open(path, range.clone(), Redactions::default())?));
+    fn append_events(&mut self, json: &mut JsonText) -> std::result::Result<bool, Failure> {
+        if let Reading::Asked(path, range, under_way) = self {
+            let (trace, unpacked) = open(path, range.clone(), under_way)?;
+            *self = Reading::Open { trace: Box::new(trace), _unpacked: unpacked };
         }
-        let Reading::Open(trace) = self else { return Ok(true) };
+        let Reading::Open { trace, .. } = self else { return Ok(true) };
         let mut separator = "";
         while json.bytes() < PART_BYTES {
-            let Some(event) = trace.next().transpose()? else { return Ok(true) };
+            let Some(event) = trace.next().transpose().map_err(Failure::Run)? else { return Ok(true) };
             json.syntax(separator);
             append_event(json, &event);
             separator = ",";
         }
         Ok(false)
     }
+}
+
+fn open(path: &str, range: Range, under_way: &UnderWay) -> std::result::Result<(Trace, Arc<Unpacked>), Failure> {
+    let begun = under_way.begin_reading(&[path]);
+    let opened = open_source(path, TrustedKeys::default(), begun.work(), &mut |_| ()).map_err(Failure::Bundle)?;
+    let trace = trace(&opened, range).map_err(Failure::Run)?;
+    Ok((trace, under_way.keep(opened)))
 }
 
 fn append_event(json: &mut JsonText, event: &EventLine<'_>) {

@@ -1,24 +1,29 @@
 //! `replayRun` and `verifyRun`: on a background thread, progress and result handed to V8 as texts.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use napi::bindgen_prelude::{Function, Result};
 use napi_derive::napi;
 
+use super::bundle_json::append_refusal;
+use super::bundle_source::{CANT_BE_READ, Halves, open_source};
+use super::bundles::{NativeBundles, Work};
 use super::delivery::Consumer;
 use super::json::JsonText;
 use super::replay::{JavaScript, NativeDelivery};
 use super::run_json::{append_error, append_key};
+use crate::bundle::import::ImportError;
+use crate::bundle::open::Opened;
+use crate::bundle::replay::{replay, verify_run};
 use crate::hash::to_hex;
 use crate::run::check::{Aspect, Check};
-use crate::run::directory::RunDirectory;
 use crate::run::error::{ErrorCode, RunError};
 use crate::run::fold::Watch;
 use crate::run::redactions::Redactions;
-use crate::run::replay::{Beginning, Failed, ReplayOptions, Replayed, Verify, replay};
+use crate::run::replay::{Beginning, Failed, ReplayOptions, Replayed, Verify};
 use crate::run::state::State;
 use crate::run::state_hash::state_hash;
-use crate::run::verify::{Verification, verify};
+use crate::run::verify::Verification;
 use crate::signature::TrustedKeys;
 
 /// How much further a run must be for another word about it.
@@ -61,53 +66,91 @@ pub fn public_key_fault(pem: String) -> Option<String> {
 }
 
 /// Keys that `public_key_fault` has found to be some.
-fn trusted_keys(pems: &[String]) -> TrustedKeys {
+pub(super) fn trusted_keys(pems: &[String]) -> TrustedKeys {
     TrustedKeys::from_pems(pems).unwrap_or_default()
 }
 
-/// Replays the run in `directory`. Its delivery has one JSON text after the other: how far it is, and at last `{"done"}`.
+/// Replays the run at `path`. Its delivery has one JSON text after the other: how far it is, and at last `{"done"}`.
 #[napi(catch_unwind)]
 pub fn start_run_replay(
-    directory: String,
+    bundles: &NativeBundles,
+    path: String,
     options: NativeRunReplayOptions,
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeDelivery> {
     let (options, progress) = options.read();
-    let directory = RunDirectory::new(directory);
-    start(on_ready, progress, move |watch, json| match replay(&directory, &options, watch) {
-        Ok(replayed) => append_replayed(json, &replayed),
-        Err(failed) => append_failed(json, &failed),
+    let trusted = options.trusted.clone();
+    start(bundles, on_ready, path, trusted, progress, move |opened, watch, json| match opened {
+        Ok(opened) => match replay(opened, &options, watch) {
+            Ok(replayed) => append_replayed(json, &replayed),
+            Err(failed) => append_failed(json, &failed),
+        },
+        Err(refusal) => append_refused(json, &refusal),
     })
 }
 
-/// Verifies the run in `directory`. The delivery is as that of a replay.
+/// Verifies the run at `path`. The delivery is as that of a replay.
 #[napi(catch_unwind)]
 pub fn start_run_verification(
-    directory: String,
+    bundles: &NativeBundles,
+    path: String,
     trusted_keys: Vec<String>,
     progress: bool,
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeDelivery> {
     let trusted = self::trusted_keys(&trusted_keys);
-    let directory = RunDirectory::new(directory);
-    start(on_ready, progress, move |watch, json| {
-        let found = verify(&directory, &trusted, &Redactions::default(), watch);
-        append_verification(json, &found.unwrap_or_else(unreadable));
+    start(bundles, on_ready, path, trusted.clone(), progress, move |opened, watch, json| match opened {
+        Ok(opened) => {
+            let found = verify_run(opened, &trusted, watch);
+            append_verification(json, &found.unwrap_or_else(unreadable), None);
+        }
+        Err(refusal) => append_verification(json, &Verification::default(), Some(&refusal)),
     })
 }
 
-/// Runs `work` in the background; what it appends becomes the result.
-pub(super) fn start(
+/// Opens what is at `path` in the background, and hands it to `work`; what that appends becomes the result.
+fn start(
+    bundles: &NativeBundles,
     on_ready: Function<'_, (), ()>,
+    path: String,
+    trusted: TrustedKeys,
     progress: bool,
-    work: impl FnOnce(&mut Watch<'_>, &mut JsonText) + Send + 'static,
+    work: impl FnOnce(std::result::Result<&Opened, ImportError>, &mut Watch<'_>, &mut JsonText) + Send + 'static,
+) -> Result<NativeDelivery> {
+    start_reading(bundles, on_ready, vec![path], progress, move |paths, begun, tell, json| {
+        let mut halves = Halves::default();
+        let path = paths.first().map_or("", String::as_str);
+        let opened = open_source(path, trusted, begun, &mut |progress| tell(halves.verifying(progress)));
+        let mut watch =
+            Watch { cancelled: begun.cancelled(), progress: &mut |bytes, of| tell(halves.reading(bytes, of)) };
+        match opened {
+            Ok(opened) => work(Ok(&opened), &mut watch, json),
+            Err(refusal) => work(Err(refusal), &mut watch, json),
+        }
+    })
+}
+
+/// Told how many bytes are done, and of how many.
+pub(super) type Tell<'t> = &'t mut dyn FnMut((u64, u64));
+
+/// Runs `work`, which reads what is at `paths`, in the background; what it appends becomes the result. Nothing that it unpacked is there
+/// any more when the result is.
+pub(super) fn start_reading(
+    bundles: &NativeBundles,
+    on_ready: Function<'_, (), ()>,
+    paths: Vec<String>,
+    progress: bool,
+    work: impl FnOnce(&[String], &Work, Tell<'_>, &mut JsonText) + Send + 'static,
 ) -> Result<NativeDelivery> {
     let (javascript, delivery) = JavaScript::new(on_ready)?;
+    let under_way = bundles.under_way();
     javascript.run_in_background(move |javascript| {
-        let (cancelled, mut total, mut told) = (AtomicBool::new(false), 0, 0);
+        let begun = under_way.begin_reading(&paths);
+        let cancelled = begun.work().cancelled();
+        let (mut total, mut told) = (0, 0);
         let mut json = JsonText::default();
         json.syntax("{\"done\":");
-        let mut tell = |bytes: u64, of: u64| {
+        let mut tell = |(bytes, of): (u64, u64)| {
             // Who only asks whether to go on says nothing of bytes.
             total = total.max(of);
             if javascript.is_cancelled() {
@@ -117,7 +160,7 @@ pub(super) fn start(
                 javascript.take(progress_part(bytes, of).finish());
             }
         };
-        work(&mut Watch { cancelled: &cancelled, progress: &mut tell }, &mut json);
+        work(&paths, begun.work(), &mut tell, &mut json);
         if progress {
             append_progress(&mut json, total, total);
         }
@@ -180,6 +223,13 @@ fn append_failed(json: &mut JsonText, failed: &Failed) {
     json.syntax("}");
 }
 
+/// A bundle that is not replayed, since it is not what its manifest says.
+fn append_refused(json: &mut JsonText, refusal: &ImportError) {
+    json.syntax("{\"ok\":false,\"error\":");
+    append_refusal(json, refusal, CANT_BE_READ);
+    json.syntax(",\"state\":null,\"warnings\":[]}");
+}
+
 fn append_state(json: &mut JsonText, state: Option<(&State, &[u8; 64])>) {
     let mut text = Vec::new();
     if !state.is_some_and(|(state, hash)| state.write_run_state(&mut text, hash)) {
@@ -194,9 +244,10 @@ fn append_warnings(json: &mut JsonText, warnings: &[String]) {
     json.array(warnings, |json, warning| json.string(warning));
 }
 
-fn append_verification(json: &mut JsonText, verification: &Verification) {
+/// Appends what was found, or why nothing was: a bundle that is refused has a log of which nothing is known but that it fails.
+fn append_verification(json: &mut JsonText, verification: &Verification, refusal: Option<&ImportError>) {
     json.syntax("{\"ok\":");
-    json.syntax(if verification.is_ok() { "true" } else { "false" });
+    json.syntax(if refusal.is_none() && verification.is_ok() { "true" } else { "false" });
     for (flag, aspect) in [
         ("dagMatch", Aspect::Dag),
         ("scheduleMatch", Aspect::Schedule),
@@ -214,7 +265,10 @@ fn append_verification(json: &mut JsonText, verification: &Verification) {
         ("snapshots", Aspect::Snapshots),
     ] {
         append_key(json, name);
-        append_check(json, verification.check(aspect));
+        match refusal {
+            Some(refusal) if aspect == Aspect::Chain => append_refused_check(json, refusal),
+            _ => append_check(json, verification.check(aspect)),
+        }
     }
     json.syntax("}");
 }
@@ -228,6 +282,12 @@ fn append_check(json: &mut JsonText, check: &Check) {
         append_key(json, "firstFailure");
         append_error(json, &failure.error);
     }
+    json.syntax("}");
+}
+
+fn append_refused_check(json: &mut JsonText, refusal: &ImportError) {
+    json.syntax("{\"checked\":1,\"failed\":1,\"unverifiable\":0,\"firstFailure\":");
+    append_refusal(json, refusal, CANT_BE_READ);
     json.syntax("}");
 }
 

@@ -1,0 +1,171 @@
+/**
+ * Bundles as other processes make them. Arguments: scenario, and what it needs; prints one JSON report.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, statfsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Worker, isMainThread, workerData } from 'node:worker_threads';
+import tape from '../../index.js';
+
+const { exportBundle, importBundle, verifyBundle, replayRun, readRunEvents, openSession } = tape;
+const [scenario, ...rest] = isMainThread ? process.argv.slice(2) : workerData;
+
+const settled = (promise) => promise.then(
+  (value) => ({ value }),
+  ({ name, code, message, path, syscall, errno }) => ({ error: { name, code, message, path, syscall, errno } }),
+);
+const report = (value) => console.log(JSON.stringify(value));
+const mountTmpfs = (directory, size) => {
+  mkdirSync(directory, { recursive: true });
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'none', directory]);
+};
+
+const scenarios = {
+  /** Exports as this process is: its user, its umask, its working directory, its time zone. */
+  async export(source, destination, umask) {
+    if (umask) process.umask(Number.parseInt(umask, 8));
+    report(await settled(exportBundle(source, destination)));
+  },
+
+  async verify(path) {
+    report(await settled(verifyBundle(path)));
+  },
+
+  async import(path, directory) {
+    report(await settled(importBundle(path, directory)));
+  },
+
+  async replay(path) {
+    report(await replayRun(path));
+  },
+
+  /** Exports to, and imports to, a file system that is too small. */
+  async full(source, directory, size) {
+    mountTmpfs(directory, size);
+    const { bavail } = statfsSync(directory);
+    const reports = [];
+    for (const name of ['b.cath-bundle', 'b.cath-bundle.tar.zst']) {
+      const exported = await settled(exportBundle(source, join(directory, name), { level: 1 }));
+      reports.push({ ...exported, left: readdirSync(directory), isFree: statfsSync(directory).bavail === bavail });
+    }
+    report(reports);
+  },
+
+  /** Imports to, and reads by way of, a file system that is too small. */
+  async fullImport(bundle, directory, size) {
+    mountTmpfs(directory, size);
+    const { bavail } = statfsSync(directory);
+    process.env.TMPDIR = directory;
+    const imported = await settled(importBundle(bundle, join(directory, 'imported')));
+    const replay = await replayRun(bundle);
+    report({ imported, replay, left: readdirSync(directory), isFree: statfsSync(directory).bavail === bavail });
+  },
+
+  /** Exports, says so when it has begun, and is killed or not. */
+  async exportSlowly(source, destination) {
+    const exporting = settled(exportBundle(source, destination, { level: 19 }));
+    console.log('begun');
+    report(await exporting);
+  },
+
+  /** Ends in the middle of an export, as soon as there is something on the disk. */
+  async exitDuringExport(source, destination) {
+    const directory = join(destination, '..');
+    void settled(exportBundle(source, destination, { level: 19 }));
+    setInterval(() => {
+      if (readdirSync(directory).length === 0) return;
+      report('exiting');
+      process.exit(0);
+    }, 1);
+  },
+
+  async exitDuringImport(bundle, directory) {
+    void settled(importBundle(bundle, join(directory, 'imported')));
+    setInterval(() => {
+      if (readdirSync(directory).length === 0) return;
+      report('exiting');
+      process.exit(0);
+    }, 1);
+  },
+
+  /** Ends while an archive is unpacked for a reader. */
+  async exitDuringReplay(bundle, temporary) {
+    process.env.TMPDIR = temporary;
+    void settled(replayRun(bundle));
+    setInterval(() => {
+      if (readdirSync(temporary).length === 0) return;
+      report('exiting');
+      process.exit(0);
+    }, 1);
+  },
+
+  /** Ends while an archive is being read. */
+  async exitWhileReading(runBundle, sessionBundle, temporary) {
+    process.env.TMPDIR = temporary;
+    globalThis.held = [readRunEvents(runBundle), await openSession(sessionBundle)];
+    await globalThis.held[0].next();
+    report({ unpacked: readdirSync(temporary).length });
+    process.exit(0);
+  },
+
+  /** The same at the end of main, nothing being awaited. */
+  async endWhileReading(runBundle, sessionBundle, temporary) {
+    process.env.TMPDIR = temporary;
+    globalThis.held = [readRunEvents(runBundle), await openSession(sessionBundle)];
+    await globalThis.held[0].next();
+    report({ unpacked: readdirSync(temporary).length });
+  },
+
+  /** A worker that is terminated while it reads; the process goes on. */
+  async terminatedWorker(runBundle, sessionBundle, temporary) {
+    process.env.TMPDIR = temporary;
+    const worker = new Worker(new URL(import.meta.url), { workerData: ['readAndWait', runBundle, sessionBundle], stdout: true });
+    await new Promise((resolve) => worker.stdout.once('data', resolve));
+    const unpacked = readdirSync(temporary).length;
+    await worker.terminate();
+    report({ unpacked, left: readdirSync(temporary).length });
+  },
+
+  async readAndWait(runBundle, sessionBundle) {
+    globalThis.held = [readRunEvents(runBundle), await openSession(sessionBundle)];
+    await globalThis.held[0].next();
+    process.stdout.write('reading\n');
+    setInterval(() => {}, 1000);
+  },
+
+  /** Everything forgotten: what was unpacked goes with the garbage. */
+  async forgotten(sessionBundle, temporary) {
+    process.env.TMPDIR = temporary;
+    await (async () => {
+      await openSession(sessionBundle);
+    })();
+    const unpacked = readdirSync(temporary).length;
+    for (let turns = 0; turns < 200 && readdirSync(temporary).length > 0; turns++) {
+      globalThis.gc();
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    report({ unpacked, left: readdirSync(temporary).length });
+  },
+
+  /** As a user who may not: read a file, list a directory, write beside the destination. */
+  async unprivileged(unreadable, closed, readonly, good) {
+    report({
+      unreadable: await settled(verifyBundle(unreadable)),
+      unreadableImport: await settled(importBundle(unreadable, join(good, '..', 'never'))),
+      unreadableReplay: await replayRun(unreadable),
+      closed: await settled(verifyBundle(closed)),
+      exported: await settled(exportBundle(good, join(readonly, 'b'))),
+      imported: await settled(importBundle(good, join(readonly, 'b'))),
+      archived: await settled(exportBundle(good, join(readonly, 'b.tar.zst'))),
+      left: readdirSync(readonly),
+      good: await settled(verifyBundle(good)),
+    });
+  },
+
+  /** Writes a file, so that a run is large. */
+  async fill(path, bytes) {
+    writeFileSync(path, Buffer.alloc(Number(bytes)));
+  },
+};
+
+await scenarios[scenario](...rest);

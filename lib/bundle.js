@@ -1,0 +1,98 @@
+'use strict'
+
+const { native } = require('./native.js')
+const { bundlesToRead, bundlesToWrite } = require('./bundles.js')
+const { workOn } = require('./bundle-work.js')
+const { check, expect } = require('./arguments.js')
+const { checkKeys } = require('./keys.js')
+
+const POLICIES = ['required', 'ifPresent', 'ignore']
+const LIMITS = ['lineBytes', 'blobBytes', 'files', 'expansion', 'totalBytes']
+
+function exportBundle(source, destination, options = {}) {
+  check.filledString(source, 'source')
+  check.filledString(destination, 'destination')
+  checkExportOptions(options)
+  const { fromSnapshot, signWith, level, redact, signal, onProgress } = options
+  const wanted = { fromSnapshot, signWith, level, redact: redaction(redact), progress: onProgress !== undefined }
+  return workOn((onReady) => native.startExport(bundlesToWrite(), source, destination, wanted, onReady), signal, onProgress)
+}
+
+function verifyBundle(path, options = {}) {
+  check.filledString(path, 'path')
+  const wanted = demands(options)
+  const { signal, onProgress } = options
+  return workOn((onReady) => native.startVerification(bundlesToRead(path), path, wanted, onReady), signal, onProgress)
+}
+
+function importBundle(path, directory, options = {}) {
+  check.filledString(path, 'path')
+  check.filledString(directory, 'directory')
+  const wanted = demands(options)
+  const { signal, onProgress } = options
+  return workOn((onReady) => native.startImport(bundlesToWrite(), path, directory, wanted, onReady), signal, onProgress)
+}
+
+function checkExportOptions(options) {
+  checkCommonOptions(options)
+  const { fromSnapshot, signWith, level, redact } = options
+  check.optional(fromSnapshot, 'options.fromSnapshot', 'string')
+  if (level !== undefined) {
+    expect(Number.isInteger(level) && level >= 1 && level <= 22, 'options.level', 'an integer from 1 to 22', level)
+  }
+  checkRedaction(redact)
+  check.optional(signWith, 'options.signWith', 'string')
+  if (signWith === undefined) return
+  const fault = native.privateKeyFault(signWith)
+  // What was given instead may be a secret nevertheless.
+  expect(fault === null, 'options.signWith', `the PEM text of an Ed25519 private key (${fault})`, '…')
+}
+
+/** Throws unless a value says what is to be redacted. Whether its rules can be used is for the export to say. */
+function checkRedaction(redact) {
+  if (redact === undefined || redact === false) return
+  expect(redact !== null && typeof redact === 'object' && !Array.isArray(redact), 'options.redact', 'an object, or false', redact)
+  check.optional(redact.builtin, 'options.redact.builtin', 'boolean')
+  if (redact.rules === undefined) return
+  expect(Array.isArray(redact.rules), 'options.redact.rules', 'an array', redact.rules)
+  // Not by `forEach`, which passes over holes.
+  for (const [index, rule] of redact.rules.entries()) checkRule(rule, `options.redact.rules[${index}]`)
+}
+
+function checkRule(rule, name) {
+  check.object(rule, name)
+  check.string(rule.name, `${name}.name`)
+  check.optional(rule.pattern, `${name}.pattern`, 'string')
+  check.optional(rule.path, `${name}.path`, 'string')
+  for (const list of ['kinds', 'tools']) if (rule[list] !== undefined) check.strings(rule[list], `${name}.${list}`)
+}
+
+/** What is redacted, for the addon; nothing if nothing is. */
+function redaction(redact = {}) {
+  if (redact === false) return undefined
+  const { builtin = true, rules = [] } = redact
+  return { builtin, rules: rules.map(({ name, pattern, path, kinds, tools }) => ({ name, pattern, path, kinds, tools })) }
+}
+
+/** What a caller asks of a bundle, checked. */
+function demands(options) {
+  checkCommonOptions(options)
+  const { trustedKeys = [], signature = 'ifPresent', limits = {}, onProgress } = options
+  checkKeys(trustedKeys)
+  check.oneOf(signature, 'options.signature', POLICIES)
+  check.object(limits, 'options.limits')
+  for (const [name, limit] of Object.entries(limits)) {
+    // One that is misspelt would be none.
+    expect(LIMITS.includes(name), 'options.limits', `an object with any of ${LIMITS.join(', ')}`, limits)
+    if (limit !== undefined) check.count(limit === Infinity ? 0 : limit, `options.limits.${name}`)
+  }
+  return { trustedKeys: trustedKeys.slice(), signature, limits: { ...limits }, progress: onProgress !== undefined }
+}
+
+function checkCommonOptions(options) {
+  check.object(options, 'options')
+  check.signal(options.signal, 'options.signal')
+  check.optional(options.onProgress, 'options.onProgress', 'function')
+}
+
+module.exports = { exportBundle, verifyBundle, importBundle }

@@ -1,0 +1,196 @@
+//! What bundles have under way in one JavaScript environment: work that writes, and archives that are unpacked for a reader. When the
+//! environment ends, the work is stopped and has time to clean up, and what was unpacked is removed.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use napi::Env;
+use napi::bindgen_prelude::Result;
+use napi_derive::napi;
+
+use crate::bundle::open::{Opened, is_bundle};
+
+/// How long the end of an environment waits for work to clean up behind itself.
+const LAST_CLEANUP: Duration = Duration::from_secs(2);
+
+/// The bundles of one JavaScript environment, the main thread's or a worker's.
+#[napi]
+pub struct NativeBundles {
+    under_way: Arc<UnderWay>,
+}
+
+#[napi]
+impl NativeBundles {
+    /// None yet.
+    #[napi(constructor, catch_unwind)]
+    pub fn new(env: Env) -> Result<Self> {
+        let under_way = Arc::new(UnderWay::default());
+        // Runs when the process or the worker ends by itself or is terminated; `process.exit` and signals pass it by.
+        env.add_env_cleanup_hook(under_way.clone(), |under_way| under_way.end())?;
+        Ok(NativeBundles { under_way })
+    }
+
+    /// Stops what is under way, and removes what is unpacked: the end.
+    #[napi(catch_unwind)]
+    pub fn end(&self) {
+        self.under_way.end();
+    }
+}
+
+impl NativeBundles {
+    /// What is under way, to add to it.
+    pub fn under_way(&self) -> Arc<UnderWay> {
+        self.under_way.clone()
+    }
+}
+
+/// What is under way. Whatever has ended is forgotten.
+#[derive(Default)]
+pub struct UnderWay(Mutex<Lists>);
+
+#[derive(Default)]
+struct Lists {
+    works: Vec<Weak<Work>>,
+    unpacked: Vec<Weak<Unpacked>>,
+}
+
+impl UnderWay {
+    /// Work that begins now.
+    pub fn begin(&self) -> Begun {
+        let work = Arc::new(Work::default());
+        let works = &mut lock(&self.0).works;
+        works.retain(|work| work.strong_count() > 0);
+        works.push(Arc::downgrade(&work));
+        Begun(work)
+    }
+
+    /// Reading what is at these paths begins now. Only where something may have to be unpacked the end waits for it.
+    pub fn begin_reading<P: AsRef<Path>>(&self, paths: &[P]) -> Begun {
+        if paths.iter().any(|path| is_bundle(path.as_ref())) { self.begin() } else { Begun(Arc::default()) }
+    }
+
+    /// A bundle that is read from now on.
+    pub fn keep(&self, opened: Opened) -> Arc<Unpacked> {
+        let kept = Arc::new(Unpacked(Mutex::new(Some(opened))));
+        let unpacked = &mut lock(&self.0).unpacked;
+        unpacked.retain(|kept| kept.strong_count() > 0);
+        unpacked.push(Arc::downgrade(&kept));
+        kept
+    }
+
+    fn end(&self) {
+        let deadline = Instant::now() + LAST_CLEANUP;
+        let works: Vec<_> = lock(&self.0).works.iter().filter_map(Weak::upgrade).collect();
+        works.iter().for_each(|work| work.stop());
+        works.iter().for_each(|work| work.wait(deadline));
+        // What that work unpacked meanwhile is among these.
+        let unpacked = std::mem::take(&mut lock(&self.0).unpacked);
+        unpacked.iter().filter_map(Weak::upgrade).for_each(|kept| kept.remove());
+    }
+}
+
+/// A bundle, or an original, that somebody reads. It is removed with this, if it was unpacked.
+pub struct Unpacked(Mutex<Option<Opened>>);
+
+impl Unpacked {
+    fn remove(&self) {
+        lock(&self.0).take();
+    }
+}
+
+/// Work on a background thread.
+#[derive(Default)]
+pub struct Work {
+    cancelled: AtomicBool,
+    has_ended: Mutex<bool>,
+    end: Condvar,
+}
+
+impl Work {
+    /// Set when it is to stop.
+    pub fn cancelled(&self) -> &AtomicBool {
+        &self.cancelled
+    }
+
+    /// Asks it to stop, soon.
+    pub fn stop(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    fn wait(&self, deadline: Instant) {
+        let mut has_ended = lock(&self.has_ended);
+        while !*has_ended {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            (has_ended, _) = self.end.wait_timeout(has_ended, left).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// Work until it has ended, well or by a panic: dropped after everything that has to be cleaned up.
+pub struct Begun(Arc<Work>);
+
+impl Begun {
+    /// The work.
+    pub fn work(&self) -> &Arc<Work> {
+        &self.0
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        *lock(&self.0.has_ended) = true;
+        self.0.end.notify_all();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_stops_work_and_waits_for_it() {
+        let under_way = UnderWay::default();
+        let begun = under_way.begin();
+        let work = begun.work().clone();
+        let cleaned_up = Arc::new(AtomicBool::new(false));
+        let thread = std::thread::spawn({
+            let cleaned_up = cleaned_up.clone();
+            move || {
+                while !begun.work().cancelled().load(Ordering::Relaxed) {
+                    std::thread::yield_now();
+                }
+                std::thread::sleep(Duration::from_millis(50));
+                cleaned_up.store(true, Ordering::Relaxed);
+                drop(begun);
+            }
+        });
+        under_way.end();
+        assert!(cleaned_up.load(Ordering::Relaxed) && *lock(&work.has_ended));
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn the_end_removes_what_is_unpacked_though_it_is_held() {
+        use crate::bundle::sample::{exported, quietly, session};
+        let root = tempfile::tempdir().unwrap();
+        let archive = root.path().join("a.tar.zst");
+        exported(&session(root.path()), &archive);
+        let opened = quietly(|watch| crate::bundle::open::open(&archive, &Default::default(), watch)).unwrap();
+        let log = opened.log();
+        let under_way = UnderWay::default();
+        let kept = under_way.keep(opened);
+        assert!(log.exists());
+        under_way.end();
+        assert!(!log.exists());
+        drop(kept);
+    }
+}
