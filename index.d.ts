@@ -1736,9 +1736,11 @@ export interface DiffOptions {
 export interface DiffError extends Error {
   /**
    * A code of runs (`docs/run-format.md`, section 13); of sessions `EmptyFile`, `MissingStart`, `InvalidStart`, `TooLarge`, `Changed`; the
-   * system's own (`ENOENT`…); `NotComparable`: one is a run, the other a session; `NoSuchEvent`.
+   * system's own (`ENOENT`…); `NotComparable`: one is a run, the other a session; `NoSuchEvent`; a {@link BundleCode}.
    */
   code: string;
+  /** Where a bundle was refused: all that is wrong with it. `code` and `path` are of the first. */
+  problems?: BundleProblem[];
   /** Which of the two recordings it is about. */
   side?: 'left' | 'right';
   /** Logical time of the event of a run concerned. */
@@ -1765,7 +1767,7 @@ export interface DiffError extends Error {
  * JavaScript thread, up to the first event that is not the same; memory does not grow with their length. No hashes are checked: that a
  * log is whole is for {@link verifyRun} to say.
  *
- * @param left - A run's directory or log, or a session's file.
+ * @param left - A run's directory or log, a session's file, or a bundle of either, which is verified first.
  * @param right - The same of the other.
  * @returns `null` if nothing that matters differs. Rejects with a {@link DiffError} if one can't be read up to where they part.
  * @throws TypeError - If an argument is of the wrong type, or an element of `ignore` is no JSON pointer.
@@ -1796,7 +1798,7 @@ export declare function diffToText(diff: Diff | null, options?: { color?: boolea
  *
  * Only the lines that it takes are read, and none is verified.
  *
- * @param path - A run's directory or log, or a session's file.
+ * @param path - A run's directory or log, a session's file, or a bundle of either, which is verified first.
  * @param eventId - `evt_<logical time>` in a run, `rec_<place from 0>` in a session.
  * @returns The ancestors, nearest first, the event itself left out. `truncated`: there are more, before the beginning of a partial
  * recording or beyond 100 000. Rejects with a {@link DiffError}.

@@ -8,18 +8,50 @@ use std::path::Path;
 use session_tape::bundle::error::BundleCode;
 use session_tape::bundle::limits::{Limits, MAX_MANIFEST_BYTES, MAX_REDACTIONS_BYTES, MAX_SMALL_FILE_BYTES};
 use session_tape::bundle::manifest::PAYLOAD_TYPE;
+use session_tape::bundle::redact::builtin;
+use session_tape::bundle::redact::events::fixed_fields;
+use session_tape::run::kind::Kind;
 
 fn section(title: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/bundle-format.md");
+    section_of("docs/bundle-format.md", title)
+}
+
+fn section_of(page: &str, title: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
     let page = std::fs::read_to_string(path).unwrap();
     let (_, section) = page.split_once(&format!("\n## {title}\n")).unwrap();
     section.split("\n## ").next().unwrap().to_owned()
 }
 
+/// The first cells of a section's rows that are names.
+fn names_in(section: &str) -> Vec<&str> {
+    section.lines().filter_map(|row| row.strip_prefix("| `")?.split('`').next()).collect()
+}
+
+#[test]
+fn the_table_of_built_in_rules_is_that_of_the_library() {
+    let section = section_of("docs/redaction.md", "Built-in rules");
+    let rules: Vec<_> = builtin::ALL.iter().map(|rule| rule.name).collect();
+    assert_eq!(names_in(&section), rules);
+}
+
+#[test]
+fn what_must_stay_of_an_event_is_that_of_the_library() {
+    let section = section_of("docs/redaction.md", "What can't be redacted");
+    for kind in Kind::ALL {
+        let name = format!("`{}`", kind.as_str());
+        let row = section.lines().find(|row| row.split('|').nth(1).is_some_and(|cell| cell.contains(&name)));
+        let must_stay = row.unwrap_or_else(|| panic!("{name}")).split('|').nth(3).unwrap();
+        for field in fixed_fields(kind) {
+            assert!(must_stay.contains(&format!("`{field}`")), "{name}: {field}");
+        }
+    }
+}
+
 #[test]
 fn the_table_of_codes_is_that_of_the_library() {
     let section = section("11. Codes");
-    let rows: Vec<_> = section.lines().filter_map(|row| row.strip_prefix("| `")?.split('`').next()).collect();
+    let rows = names_in(&section);
     let codes: Vec<_> = BundleCode::ALL.iter().map(|code| code.as_str()).collect();
     assert_eq!(rows, codes);
 }

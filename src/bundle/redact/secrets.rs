@@ -9,8 +9,11 @@ use crate::bundle::error::{BundleCode, BundleError};
 /// A shorter text occurs by chance, and is no secret.
 const MIN_BYTES: usize = 6;
 
-/// From this length on nothing occurs by chance, plain as it may be.
-const MIN_PLAIN_BYTES: usize = 12;
+/// From this length on letters alone do not occur by chance: `postgres` is a word as well, `swordfish` stands where it was meant.
+const MIN_LETTERS: usize = 9;
+
+/// The same of digits, and of what may be a part of a hash.
+const MIN_HEX_DIGITS: usize = 12;
 
 /// A longer text is not looked for elsewhere.
 pub const MAX_BYTES: usize = 64 << 10;
@@ -32,19 +35,14 @@ pub struct Secrets {
     built: usize,
 }
 
-/// Whether a text occurs by chance: too short, all letters, all digits, or like a part of a hash.
+/// Whether a text occurs by chance: too short, or a short one of letters alone, of digits alone, or like a part of a hash.
 fn is_plain(text: &[u8]) -> bool {
     if text.len() < MIN_BYTES {
         return true;
     }
-    let class = |byte: &u8| match byte {
-        b'0'..=b'9' => 0u8,
-        b'a'..=b'z' | b'A'..=b'Z' => 1,
-        _ => 2,
-    };
-    let first = text.first().map(class);
-    let one_class = text.iter().all(|byte| Some(class(byte)) == first);
-    text.len() < MIN_PLAIN_BYTES && (one_class || text.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')))
+    let is_hex = || text.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let is_word = || text.iter().all(u8::is_ascii_alphabetic);
+    (text.len() < MIN_HEX_DIGITS && is_hex()) || (text.len() < MIN_LETTERS && is_word())
 }
 
 impl Secrets {
@@ -119,7 +117,7 @@ mod tests {
         for plain in ["", "hunt2", "postgres", "12345678", "beef1234", "cafe12345ab"] {
             assert!(is_plain(plain.as_bytes()), "{plain}");
         }
-        for secret in ["hunter2", "pass-word", "correcthorsebattery", "123456789012", "beef12345678"] {
+        for secret in ["hunter2", "pass-word", "swordfish", "correcthorsebattery", "123456789012", "beef12345678"] {
             assert!(!is_plain(secret.as_bytes()), "{secret}");
         }
     }
