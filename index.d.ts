@@ -1695,8 +1695,8 @@ export interface Diff {
   fields: DiffField[];
   /** The ids of what the event came of, nearest first: on the left, or on the right where the left has ended. */
   causal_ancestors: string[];
-  /** The same of both sides, with what each is. `truncated`: there are more, before a partial recording or beyond 100 000. */
-  ancestors: { left: CausalEdge[]; right: CausalEdge[]; truncated: boolean };
+  /** The same of both sides, with what each is. `truncated`: of that side there are more, before a partial recording or beyond 100 000. */
+  ancestors: { left: CausalEdge[]; right: CausalEdge[]; truncated: { left: boolean; right: boolean } };
   /** The nearest ancestor that both have, by its id on the left. `null` if there is none. */
   common_ancestor: string | null;
   /** The node at which they part, and all that depend on it, nearest first. Empty for sessions, and for events that concern no node. */

@@ -117,17 +117,26 @@ describe('bundles', () => {
 });
 
 describe('two that can not be compared', () => {
-  test('have exit code 2: 1 would say that they differ', async () => {
+  test('have an error: exit code 1 if one is damaged, else 2', async () => {
     await complaintOf(['diff', left, SAMPLE]);
     const damaged = runThatSaid('one', 'run-4');
     writeFileSync(logOf(damaged), readFileSync(logOf(damaged), 'utf8').replace('"kind":"TaskAssigned"', '"kind":"TaskAsigned"'));
-    await complaintOf(['diff', left, damaged]);
-    expect((await errorOf(['diff', damaged, left])).message).not.toBe('');
+    await complaintOf(['diff', left, damaged], 1);
+    expect((await errorOf(['diff', damaged, left], 1)).message).not.toBe('');
     await complaintOf(['diff', left, right, '--ignore', 'no pointer']);
   });
 });
 
 describe('the page', () => {
+  test('does not take the place of a recording that is compared, nor of a file in one', async () => {
+    const [one, other] = sessions();
+    const before = readFileSync(one, 'utf8');
+    await complaintOf(['diff', one, other, '--html', one]);
+    expect(readFileSync(one, 'utf8')).toBe(before);
+    await complaintOf(['diff', left, right, '--html', join(right, 'new.html')]);
+    expect(readdirSync(right)).not.toContain('new.html');
+  });
+
   test('is written, and the exit code is that of the comparison', async () => {
     for (const [one, other, code] of [[left, right, 1], [left, same, 0], [...sessions(), 1]] as const) {
       const out = join(sessionDirectory(), `diff-${code}-${one.length}.html`);

@@ -83,6 +83,43 @@ describe.each(FORMS)('as %s', (form) => {
   });
 });
 
+describe('behind a snapshot', () => {
+  const sealed = async (run: PlainRun): Promise<string> => {
+    const directory = freshDirectory();
+    await exportBundle(run.write(join(directory, 'run')), join(directory, 'b.cath-bundle'), { fromSnapshot: 'latest' });
+    return join(directory, 'b.cath-bundle');
+  };
+  const started = (version: string, nodes = WORKFLOW.nodes): PlainRun => {
+    const run = new PlainRun({ runId: version, workflow: { ...WORKFLOW, version, nodes } });
+    run.append('RunStarted', { workers: [] });
+    run.snapshot();
+    return run;
+  };
+
+  test('another workflow or graph is still told', async () => {
+    const one = await sealed(started('1'));
+    const mismatch = { kind: 'HeaderMismatch', divergence_event: 0, likely_cause: 'WorkflowChanged', left: { run_id: '1', event_id: 'evt_0' } };
+    const version = parted(await diff(one, await sealed(started('2'))));
+    expect(version).toMatchObject({ ...mismatch, fields: [{ path: '/payload/workflow/version', left: '1', right: '2' }] });
+    const graph = parted(await diff(one, await sealed(started('1', [...WORKFLOW.nodes, { id: 'more', kind: 'task' }]))));
+    expect(graph).toMatchObject({ ...mismatch, fields: [{ path: '/payload/dagHash' }] });
+    const whole = started('2').write(join(freshDirectory(), 'run'));
+    expect(parted(await diff(one, whole))).toMatchObject({ ...mismatch, right: { run_id: '2' } });
+    expect(await diff(one, await sealed(started('1')))).toBeNull();
+  });
+
+  test('a run that ends before the other begins is not the same', async () => {
+    const [short, long] = [new PlainRun({ runId: 'short', workflow: WORKFLOW }), started(WORKFLOW.version)];
+    const [left, right] = [short.write(join(freshDirectory(), 'run')), await sealed(long)];
+    expect(await diff(left, right)).toMatchObject({ kind: 'LeftEnded', divergence_event: 2, left: null, right: null, likely_cause: 'LogTruncated' });
+    expect(await diff(right, left)).toMatchObject({ kind: 'RightEnded', divergence_event: 2 });
+  });
+
+  test('what came before it is no event of the bundle', async () => {
+    expect(await rejection(traceAncestors(await sealed(started('1')), 'evt_0'))).toMatchObject({ code: 'NoSuchEvent' });
+  });
+});
+
 test('one that does not verify is not compared: the side, and all that is wrong', async () => {
   const [directory, left, right] = pair(answeredRun('one', 'red'), answeredRun('two', 'green'));
   const sealed = join(directory, 'b.cath-bundle');

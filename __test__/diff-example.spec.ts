@@ -44,7 +44,7 @@ const JSON_TEXT = `{
   "right": { "run_id": "run-002", "event_id": "evt_42", "kind": "ToolCompleted", "node": "fetch_data", "tool": "web_fetch", "output_hash": "def…" },
   "fields": [{ "path": "/payload/outputHash", "left": "abc…", "right": "def…" }],
   "causal_ancestors": ["evt_41", "evt_40", "evt_1", "evt_0"],
-  "ancestors": ${JSON.stringify({ left: CHAIN, right: CHAIN, truncated: false })},
+  "ancestors": ${JSON.stringify({ left: CHAIN, right: CHAIN, truncated: { left: false, right: false } })},
   "common_ancestor": "evt_41",
   "affected_nodes": ["fetch_data", "summarise"],
   "likely_cause": "ExternalDataChanged"

@@ -27,6 +27,26 @@ describe('two sessions', () => {
     expect(await diffSessions(recorded(1), recorded(2).replaceAll('16:00', '17:00'), { full: true })).toBeNull();
   });
 
+  describe('with calls side by side', () => {
+    const asked = said('ai', ['x', 'y'].map((name, n) => ({ type: 'tool_call' as const, id: `c${n}`, name, parameters: {} })));
+    const response = (n: number, output: string): ContentBlock => ({ type: 'tool_response', callId: `c${n}`, toolName: 'xy'[n]!, result: output });
+
+    test('one other answer is one change, though the other call was answered the same', async () => {
+      const answers = (first: string) => session(content('go'), asked, said('tool', [response(0, first)]), said('tool', [response(1, 'ok')]));
+      const found = parted(await diffSessions(answers('ok'), answers('BAD'), { full: true }));
+      const fields = [{ path: '/payload/content/blocks/0/result', left: 'ok', right: 'BAD' }];
+      expect(found.edits).toStrictEqual([{ op: 'change', left: 3, right: 3, fields }]);
+      expect(found.equal).toStrictEqual([{ left: 4, right: 4, length: 1 }]);
+    });
+
+    test('answered by one item, the side names the call whose answer differs', async () => {
+      const answers = (second: string) => session(content('go'), asked, said('tool', [response(0, 'ok'), response(1, second)]));
+      const { left, right } = parted(await diffSessions(answers('ok'), answers('BAD')));
+      expect([left!.tool, right!.tool]).toStrictEqual(['y', 'y']);
+      expect(left!.output_hash).not.toBe(right!.output_hash);
+    });
+  });
+
   test('of which a tool answered otherwise part there', async () => {
     const found = parted(await diffSessions(session(...talk('a', 'one\u001b[31m')), session(...talk('b', 'two'))));
     expect(found).toMatchObject({

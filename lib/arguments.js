@@ -27,10 +27,10 @@ const check = {
     expect(typeof value === 'string' && value !== '', name, 'a non-empty string', value)
   },
   strings(value, name) {
-    expect(Array.isArray(value) && value.every((one) => typeof one === 'string'), name, 'an array of strings', value)
+    // Holes count: `every` alone would pass over them.
+    expect(Array.isArray(value) && Array.from(value).every((one) => typeof one === 'string'), name, 'an array of strings', value)
   },
   filledStrings(value, name) {
-    // Holes count: `every` alone would pass over them.
     const areFilled = Array.isArray(value) && Array.from(value).every((one) => typeof one === 'string' && one !== '')
     expect(areFilled, name, 'an array of non-empty strings', value)
   },

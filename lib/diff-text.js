@@ -46,12 +46,13 @@ function sideLines(name, side, paint) {
 }
 
 function chainLines({ left, ancestors }, paint) {
-  const chain = (left === null ? ancestors.right : ancestors.left).map((edge) => {
+  const side = left === null ? 'right' : 'left'
+  const chain = ancestors[side].map((edge) => {
     const label = edge.label === undefined ? '' : ` (${shown(edge.label)})`
     return `  - ${paint('event', `#${numberOf(edge.event_id)}`)}: ${shown(edge.kind)}${label}`
   })
   if (chain.length === 0) return []
-  return [paint('title', 'Causal chain:'), ...chain, ...(ancestors.truncated ? ['  - …'] : [])]
+  return [paint('title', 'Causal chain:'), ...chain, ...(ancestors.truncated?.[side] ? ['  - …'] : [])]
 }
 
 function detailLines(diff, paint) {

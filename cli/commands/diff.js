@@ -1,6 +1,8 @@
 'use strict'
 
-const { EXIT, complaintOf } = require('../complaint.js')
+const { realpath } = require('node:fs/promises')
+const { basename, dirname, join, resolve, sep } = require('node:path')
+const { Complaint, EXIT } = require('../complaint.js')
 const { gathered } = require('../option-values.js')
 const { recordingAt, shown } = require('../source.js')
 
@@ -34,7 +36,8 @@ async function compare(context, [left, right], { full, details, ignore, heartbea
   for (const path of [left, right]) await recordingAt(context, path)
   // The page lines up what stands behind the divergence, and needs the edits for that.
   const asked = { full: full === true || html !== undefined, heartbeats: heartbeats === true, ...(ignore && { ignore }) }
-  const found = await compared(context, left, right, asked)
+  if (html !== undefined) await refuseRecording(html, [left, right])
+  const found = await context.during('comparing', (more) => context.tape.diff(left, right, { ...asked, ...more }))
   if (html !== undefined) await writePage(context, html, { left, right, diff: found })
   const diff = full === true ? found : withoutEdits(found)
   await context.print(diff, (_, colour) => {
@@ -51,15 +54,22 @@ function withoutEdits(diff) {
   return rest
 }
 
-/** A side that is damaged can't be compared: 1 would say that they differ. */
-async function compared(context, left, right, options) {
+/** A page in the place of a recording, or among the files of one, would destroy it. */
+async function refuseRecording(out, recordings) {
+  const page = await placeOf(out)
+  for (const path of recordings) {
+    const recording = await realpath(path)
+    const isWithin = page === recording || page.startsWith(recording + sep)
+    if (isWithin) throw new Complaint('InvalidOption', `--html ${shown(out)} is a recording that is compared, or in one; name another file`)
+  }
+}
+
+/** Where a file is, or would be. */
+async function placeOf(path) {
   try {
-    return await context.during('comparing', (more) => context.tape.diff(left, right, { ...options, ...more }))
-  } catch (error) {
-    if (error === context.signal.reason) throw error
-    const complaint = complaintOf(error)
-    complaint.exitCode = EXIT.couldNot
-    throw complaint
+    return await realpath(path)
+  } catch {
+    return join(await realpath(dirname(resolve(path))).catch(() => dirname(resolve(path))), basename(path))
   }
 }
 

@@ -13,17 +13,22 @@ use super::edits::Edits;
 use super::equal::{Pair, same_place};
 use super::error::{DiffError, Side};
 use super::fields::{Field, FieldOptions, fields};
+use super::run_ancestry::has_event;
 use super::run_digest::edit_runs;
 use super::run_projection::project;
 use super::run_stream::RunCursor;
 use super::session_digest::edit_sessions;
 use super::session_stream::{SessionCursor, start_of as session_start};
-use super::sides::{Members, excerpts, of_event, of_record};
+use super::sides::{Members, excerpts, of_event, of_record, parting_block, quoted};
 use super::source::{Source, SourceKind};
 use super::tree::Tree;
+use crate::hash::{as_text, sha256_hex};
 use crate::jsonl::scan::Nesting;
+use crate::run::directory::RunDirectory;
 use crate::run::error::event_id;
+use crate::run::fields::{Field as JsonField, read as read_fields};
 use crate::run::fold::Watch;
+use crate::run::kind::Kind;
 use crate::run::origin::Created;
 use crate::run::text::Text;
 
@@ -131,11 +136,14 @@ fn diff_runs(
     options: &DiffOptions,
     watch: &mut Watch<'_>,
 ) -> Result<Option<Diff>, DiffError> {
-    let Some(parted) = part_runs(left, right, &options.compared, watch)? else { return Ok(None) };
+    if let Some(fields) = partial_header(left, right) {
+        return Ok(Some(header_mismatch(left, right, fields)));
+    }
+    let Some(parted) = part_runs(left, right, &options.compared, watch)? else { return ended_before(left, right) };
     let (one, other) = (parted.left.as_ref(), parted.right.as_ref());
     let fields = differences(one.map(|event| &event.tree), other.map(|event| &event.tree), [left, right]);
     let is_header = ["/payload/workflow", "/payload/dagHash"].iter().any(|path| touches(&fields, path))
-        && [one, other].iter().all(|event| event.is_some_and(|event| event.kind == crate::run::kind::Kind::RunCreated));
+        && [one, other].iter().all(|event| event.is_some_and(|event| event.kind == Kind::RunCreated));
     let mut trace = |source: &Source, event: Option<&PartingEvent>, side| match event {
         Some(event) => chain(source, event.time, watch, Some(side)).map(Option::unwrap_or_default),
         None => Ok(Chain::default()),
@@ -163,10 +171,85 @@ fn diff_runs(
 }
 
 fn event_side(source: &Source, event: &PartingEvent) -> DiffSide {
+    DiffSide { run_id: run_id(source), event_id: event_id(event.time), members: of_event(event) }
+}
+
+fn run_id(source: &Source) -> String {
     let created = Created::read(&source.log, &source.redactions);
     let run_id = created.map(|created| created.run_id.as_json().to_owned());
-    let run_id = run_id.ok().or_else(|| source.run_id.clone()).unwrap_or_default();
-    DiffSide { run_id, event_id: event_id(event.time), members: of_event(event) }
+    run_id.ok().or_else(|| source.run_id.clone()).unwrap_or_default()
+}
+
+/// What differs between workflows and graphs, where a log does not begin with RunCreated: then the files beside the logs tell. None:
+/// nothing, or both logs begin with it and are compared by it.
+fn partial_header(left: &Source, right: &Source) -> Option<Vec<Field>> {
+    if left.first == Some(0) && right.first == Some(0) {
+        return None;
+    }
+    let header = |source: &Source| {
+        let directory = RunDirectory::new(&source.root);
+        let dag_hash = std::fs::read(directory.dag()).ok().map(|dag| quoted(as_text(&sha256_hex([&dag]))));
+        let workflow = std::fs::read_to_string(directory.workflow()).ok();
+        let workflow = workflow.filter(|_| !source.is_redacted);
+        let nesting = &mut Nesting::default();
+        let name = workflow.as_deref().and_then(|text| read_fields(text.trim(), ["name", "version"], nesting).ok());
+        let json = |field: JsonField<'_>| field.required("a string").ok().map(str::to_owned);
+        let [name, version] = name.map_or([None, None], |fields| fields.map(json));
+        [("/payload/workflow/name", name), ("/payload/workflow/version", version), ("/payload/dagHash", dag_hash)]
+    };
+    let both = header(left).into_iter().zip(header(right));
+    let fields: Vec<Field> = both
+        .filter(|((_, left), (_, right))| left.is_some() && right.is_some() && left != right)
+        .map(|((path, left), (_, right))| Field { path: path.to_owned(), left, right, note: None })
+        .collect();
+    (!fields.is_empty()).then_some(fields)
+}
+
+/// Runs of which at least one has no RunCreated, so that nothing more is known of where they part.
+fn header_mismatch(left: &Source, right: &Source, fields: Vec<Field>) -> Diff {
+    let side = |source: &Source| {
+        let members = vec![("kind", quoted(Kind::RunCreated.as_str()))];
+        Some(DiffSide { run_id: run_id(source), event_id: event_id(0), members })
+    };
+    Diff {
+        kind: DivergenceKind::HeaderMismatch,
+        left: side(left),
+        right: side(right),
+        fields,
+        likely_cause: Cause::WorkflowChanged,
+        ..ended(DivergenceKind::HeaderMismatch, 0)
+    }
+}
+
+/// Where one log ends before the other begins, no event is compared: that is no equality.
+fn ended_before(left: &Source, right: &Source) -> Result<Option<Diff>, DiffError> {
+    let start = start_of(left, right)?;
+    for (source, side, kind) in
+        [(left, Side::Left, DivergenceKind::LeftEnded), (right, Side::Right, DivergenceKind::RightEnded)]
+    {
+        let before = start.checked_sub(1).filter(|_| source.first.is_none_or(|first| first < start));
+        let reaches = before.map_or(Ok(true), |before| has_event(source, before));
+        if !reaches.map_err(|error| DiffError::of_run(error, source.place(Some(side))))? {
+            return Ok(Some(ended(kind, start)));
+        }
+    }
+    Ok(None)
+}
+
+fn ended(kind: DivergenceKind, divergence_event: u64) -> Diff {
+    Diff {
+        divergence_event,
+        kind,
+        left: None,
+        right: None,
+        fields: Vec::new(),
+        left_chain: Chain::default(),
+        right_chain: Chain::default(),
+        common_ancestor: None,
+        affected_nodes: Vec::new(),
+        likely_cause: Cause::LogTruncated,
+        edits: None,
+    }
 }
 
 /// The nearest event that both came of. All before the divergence is the same, so it is the one at the same place; where one has ended, the
@@ -243,8 +326,8 @@ fn diff_sessions(
     Ok(Some(Diff {
         divergence_event: one.or(other).map_or(0, |record| record.place),
         kind: kind_of(one.is_some(), other.is_some(), is_header),
-        left: one.map(|record| record_side(left, record, left_excerpt)),
-        right: other.map(|record| record_side(right, record, right_excerpt)),
+        left: one.map(|record| record_side(left, record, parting_block(&fields), left_excerpt)),
+        right: other.map(|record| record_side(right, record, parting_block(&fields), right_excerpt)),
         likely_cause: cause::of_sessions(&parted, &fields, is_header),
         affected_nodes: Vec::new(),
         common_ancestor: common_record(&parted, &left_chain, &right_chain),
@@ -255,9 +338,9 @@ fn diff_sessions(
     }))
 }
 
-fn record_side(source: &Source, record: &PartingRecord, excerpt: Option<String>) -> DiffSide {
+fn record_side(source: &Source, record: &PartingRecord, block: usize, excerpt: Option<String>) -> DiffSide {
     let run_id = session_id(source).unwrap_or_default();
-    DiffSide { run_id, event_id: record_id(record.place), members: of_record(record, excerpt) }
+    DiffSide { run_id, event_id: record_id(record.place), members: of_record(record, block, excerpt) }
 }
 
 fn session_id(source: &Source) -> Option<String> {

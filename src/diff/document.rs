@@ -94,7 +94,7 @@ fn push_ancestors(json: &mut String, left: &Chain, right: &Chain) {
     push_key(json, "right");
     push_list(json, &right.edges, push_edge);
     push_key(json, "truncated");
-    json.push_str(if left.truncated || right.truncated { "true}" } else { "false}" });
+    json.push_str(&format!("{{\"left\":{},\"right\":{}}}}}", left.truncated, right.truncated));
 }
 
 fn push_edge(json: &mut String, edge: &Edge) {

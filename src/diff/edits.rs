@@ -1,6 +1,7 @@
 //! The edit list: two recordings aligned as wholes, with as few insertions and deletions as can be.
 //!
-//! Events are aligned by what they say, without the places they name: an event more would move all places behind it. What is
+//! Events are aligned by what they say, without the places they name: an event more would move all places behind it. Only places before
+//! the first divergence count, for they are the same ones on both sides: so the answers to two calls stay apart that say the same. What is
 //! aligned is then compared in full, two places being the same if their events are aligned with each other.
 
 use std::collections::HashMap;
@@ -78,6 +79,8 @@ pub struct Edits {
 /// A recording whose events are known by what they say.
 #[derive(Default)]
 pub struct Digested {
+    /// Places before this one are the same on both sides.
+    skipped: i64,
     /// What each says.
     tokens: Vec<u128>,
     /// What sort of event each is: those of one sort can change into each other.
@@ -92,10 +95,15 @@ pub struct Digested {
 }
 
 impl Digested {
+    /// Nothing yet, of a recording whose first `skipped` events are those of the other.
+    pub fn behind(skipped: i64) -> Self {
+        Digested { skipped, ..Digested::default() }
+    }
+
     /// Adds an event as it is compared.
     pub fn add(&mut self, tree: &Tree<'_>, number: u64, line: (u64, u32)) {
         self.starts.push(self.references.len() as u32);
-        self.tokens.push(digest(tree, &mut self.references));
+        self.tokens.push(digest(tree, self.skipped, &mut self.references));
         self.sorts.push(sort(tree));
         self.numbers.push(number);
         self.lines.push(line);
@@ -112,8 +120,8 @@ impl Digested {
 /// The place of nothing.
 pub const NOTHING: i64 = i64::MIN;
 
-/// A digest of all that counts, places aside; what the value refers to is added to `references`, in a fixed order.
-fn digest(tree: &Tree<'_>, references: &mut Vec<(i64, u32)>) -> u128 {
+/// A digest of all that counts, places from `skipped` on aside; what the value refers to is added to `references`, in a fixed order.
+fn digest(tree: &Tree<'_>, skipped: i64, references: &mut Vec<(i64, u32)>) -> u128 {
     let mut digests = vec![0; tree.count()];
     let mut order = Vec::new();
     let mut open = vec![ROOT];
@@ -133,15 +141,20 @@ fn digest(tree: &Tree<'_>, references: &mut Vec<(i64, u32)>) -> u128 {
         }
     }
     for index in order.into_iter().rev() {
-        digests[index as usize] = digest_of(tree, index, &digests);
+        digests[index as usize] = digest_of(tree, index, skipped, &digests);
     }
     digests.first().copied().unwrap_or_default()
 }
 
-fn digest_of(tree: &Tree<'_>, index: Index, digests: &[u128]) -> u128 {
+fn digest_of(tree: &Tree<'_>, index: Index, skipped: i64, digests: &[u128]) -> u128 {
     let mut bytes = Vec::new();
     let inner = |index: Index| digests[index as usize].to_le_bytes();
     match (tree.mark(index), tree.shape(index)) {
+        (Mark::Refers(Some(Reference { place, part })), _) if place < skipped => {
+            bytes.push(b'#');
+            bytes.extend(place.to_le_bytes());
+            bytes.extend(part.to_le_bytes());
+        }
         (Mark::Refers(_), _) => bytes.push(b'@'),
         (Mark::Dropped, _) => bytes.push(b'-'),
         (Mark::Set, _) => {

@@ -215,10 +215,10 @@ fn note(left: Option<&str>, right: Option<&str>, options: FieldOptions) -> Optio
     if options.redacted && (is_redaction_of(&left, &right) || is_redaction_of(&right, &left)) {
         return Some(Note::Redacted);
     }
-    left.split_whitespace()
-        .flat_map(str::chars)
-        .eq(right.split_whitespace().flat_map(str::chars))
-        .then_some(Note::Whitespace)
+    // Equal as they are shown, they differ in what can't be: lone surrogates.
+    let is_shown = left != right;
+    let is_same = left.split_whitespace().flat_map(str::chars).eq(right.split_whitespace().flat_map(str::chars));
+    (is_shown && is_same).then_some(Note::Whitespace)
 }
 
 const MARKER: &str = "[redacted:";
@@ -291,6 +291,7 @@ mod tests {
     fn notes_say_what_values_do_not() {
         let note = |left: &str, right: &str| of(left, right)[0].note;
         assert_eq!(note(r#""a b ""#, r#""a\n b""#), Some(Note::Whitespace));
+        assert_eq!(note(r#""\ud800""#, r#""\ud801""#), None);
         assert_eq!(note(r#""a b""#, r#""a c""#), None);
         assert_eq!(note(r#""key [redacted:aws] and [redacted:x].""#, r#""key AK1 and 2.""#), Some(Note::Redacted));
         assert_eq!(note(r#""key AK1!""#, r#""key [redacted:aws]""#), Some(Note::Redacted));

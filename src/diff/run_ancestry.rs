@@ -30,6 +30,9 @@ pub fn chain(source: &Source, time: u64, watch: &mut Watch<'_>) -> Result<Option
         Some(first) => first,
         None => first_time(source)?,
     };
+    if time < first {
+        return Ok(None);
+    }
     let mut log = Lookup::open(source)?;
     let Some(mut parent) = log.event(time)?.map(|event| event.parent) else { return Ok(None) };
     let (mut chain, mut child) = (Chain::default(), time);
@@ -52,6 +55,11 @@ pub fn chain(source: &Source, time: u64, watch: &mut Watch<'_>) -> Result<Option
         chain.edges.push(event.edge);
     }
     Ok(Some(chain))
+}
+
+/// Whether the log has an event of this time.
+pub fn has_event(source: &Source, time: u64) -> Result<bool, RunError> {
+    Lookup::open(source)?.event(time).map(|event| event.is_some())
 }
 
 fn not_earlier(child: u64, parent: u64) -> RunError {

@@ -68,7 +68,7 @@ fn digest(
     cancelled: &AtomicBool,
 ) -> Result<(Digested, Places), RunError> {
     let mut cursor = RunCursor::open(source, start, compared.heartbeats)?;
-    let mut list = Digested::default();
+    let mut list = Digested::behind(skipped);
     let mut count = 0;
     while cursor.advance()? {
         let Some(event) = cursor.event() else { break };

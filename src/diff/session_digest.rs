@@ -45,7 +45,7 @@ fn digest(
     cancelled: &AtomicBool,
 ) -> Result<Digested, SessionFault> {
     let mut cursor = SessionCursor::open(source)?;
-    let (mut list, mut calls) = (Digested::default(), Calls::default());
+    let (mut list, mut calls) = (Digested::behind(skipped), Calls::default());
     while cursor.advance()? && !cancelled.load(Ordering::Relaxed) {
         let Some(record) = cursor.record() else { break };
         let tree = project(&record, &mut calls, &compared.ignore).ok_or(ReadError::Changed)?;

@@ -77,7 +77,9 @@ fn shown(kind: Kind) -> &'static [(&'static str, &'static [&'static str])] {
 }
 
 /// What is shown of a session's record. `excerpt` is what it has where the two first differ.
-pub fn of_record(record: &PartingRecord, excerpt: Option<String>) -> Members {
+///
+/// Of an item with several calls or responses, the one in which they first differ is told: `block` is its place.
+pub fn of_record(record: &PartingRecord, block: usize, excerpt: Option<String>) -> Members {
     let tree = &record.tree;
     let name = tree.at(&["type"]).map_or_else(|| quoted("undefined"), |index| tree.text(index).to_owned());
     let mut members: Members = vec![("kind", name)];
@@ -85,10 +87,11 @@ pub fn of_record(record: &PartingRecord, excerpt: Option<String>) -> Members {
         if let Some(speaker) = tree.member(item, "speaker") {
             members.push(("speaker", tree.text(speaker).to_owned()));
         }
-        if let Some(tool) = tools(tree, item).first() {
-            members.push(("tool", quoted(tool)));
+        let tools = tools(tree, item);
+        if let Some(tool) = tool_of(tree, item, block).or(tools.first().cloned()) {
+            members.push(("tool", quoted(&tool)));
         }
-        if let Some(result) = first_result(tree, item) {
+        if let Some(result) = result_from(tree, item, block) {
             members.push(("output_hash", quoted(as_text(&sha256_hex([tree.text(result).as_bytes()])))));
         }
     }
@@ -110,9 +113,36 @@ pub fn of_record(record: &PartingRecord, excerpt: Option<String>) -> Members {
     members
 }
 
-fn first_result(tree: &Tree<'_>, item: Index) -> Option<Index> {
+/// The result in a block; of the first that has one, if that block has none.
+fn result_from(tree: &Tree<'_>, item: Index, block: usize) -> Option<Index> {
     let blocks = tree.member(item, "blocks")?;
-    tree.children(blocks).find_map(|block| tree.member(block, "result"))
+    let own = tree.children(blocks).nth(block).and_then(|block| tree.member(block, "result"));
+    own.or_else(|| tree.children(blocks).find_map(|block| tree.member(block, "result")))
+}
+
+/// The tool that a block calls or that answers in it.
+fn tool_of(tree: &Tree<'_>, item: Index, block: usize) -> Option<String> {
+    let block = tree.children(tree.member(item, "blocks")?).nth(block)?;
+    let is = |kind: &str| {
+        let found = tree.member(block, "type").and_then(|index| tree.string(index));
+        found.is_some_and(|text| text.as_json() == kind)
+    };
+    let name = match () {
+        () if is("tool_call") => "name",
+        () if is("tool_response") => "toolName",
+        () => return None,
+    };
+    let text = tree.string(tree.member(block, name)?)?;
+    Some(text.to_plain().into_owned())
+}
+
+/// The place of the block of an item in which two records first differ; the first one, if they differ elsewhere.
+pub fn parting_block(fields: &[Field]) -> usize {
+    let place = |field: &Field| {
+        let rest = field.path.strip_prefix("/payload/content/blocks/")?;
+        rest.split('/').next()?.parse().ok()
+    };
+    fields.iter().find_map(place).unwrap_or(0)
 }
 
 /// A text as JSON.

@@ -60,6 +60,10 @@ pub fn start_diff(
     start_reading(bundles, on_ready, vec![left, right], progress, move |paths, work, tell, json| {
         let mut open = |at: usize, side| Recording::open(&paths[at], Some(side), work, tell);
         let opened = open(0, Side::Left).and_then(|left| Ok((left, open(1, Side::Right)?)));
+        if let Ok((left, right)) = &opened {
+            // Also where they part at once, both are done with at the end.
+            tell((0, left.size() + right.size()));
+        }
         let mut watch = Watch { cancelled: work.cancelled(), progress: &mut |bytes, of| tell((bytes, of)) };
         let found = opened.and_then(|(left, right)| {
             diff(&left.source, &right.source, &options, &mut watch).map_err(Fault::Recording)
@@ -92,6 +96,10 @@ struct Recording {
 }
 
 impl Recording {
+    fn size(&self) -> u64 {
+        std::fs::metadata(&self.source.log).map_or(0, |metadata| metadata.len())
+    }
+
     fn open(path: &str, side: Option<Side>, work: &Work, tell: Tell<'_>) -> std::result::Result<Self, Fault> {
         let of_system = |error| DiffError::of_system(error, PathBuf::from(path), side);
         if !is_bundle(Path::new(path)) {
