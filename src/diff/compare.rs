@@ -6,8 +6,8 @@ use super::affected::affected_nodes;
 use super::ancestry::{Chain, Edge, chain, record_id};
 use super::cause::{self, Cause};
 use super::divergence::{
-    Compared, DivergenceKind, PartedRuns, PartedSessions, PartingEvent, PartingRecord, part_runs, part_sessions,
-    start_of,
+    Compared, DivergenceKind, PartedRuns, PartedSessions, PartingEvent, PartingRecord, first_of, part_runs,
+    part_sessions, start_of,
 };
 use super::edits::Edits;
 use super::equal::{Pair, same_place};
@@ -227,8 +227,8 @@ fn ended_before(left: &Source, right: &Source) -> Result<Option<Diff>, DiffError
     for (source, side, kind) in
         [(left, Side::Left, DivergenceKind::LeftEnded), (right, Side::Right, DivergenceKind::RightEnded)]
     {
-        let before = start.checked_sub(1).filter(|_| source.first.is_none_or(|first| first < start));
-        let reaches = before.map_or(Ok(true), |before| has_event(source, before));
+        let reaches =
+            first_of(source).and_then(|first| if first < start { has_event(source, start - 1) } else { Ok(true) });
         if !reaches.map_err(|error| DiffError::of_run(error, source.place(Some(side))))? {
             return Ok(Some(ended(kind, start)));
         }

@@ -92,12 +92,15 @@ pub struct PartedSessions {
     pub is_cut_off: bool,
 }
 
+/// The logical time of a log's first event.
+pub fn first_of(source: &Source) -> Result<u64, RunError> {
+    source.first.map_or_else(|| first_time(source), Ok)
+}
+
 /// The logical time at which the comparison of two runs begins: where the one that begins later does.
 pub fn start_of(left: &Source, right: &Source) -> Result<u64, DiffError> {
-    let first = |source: &Source, side| match source.first {
-        Some(first) => Ok(first),
-        None => first_time(source).map_err(|error| DiffError::of_run(error, source.place(Some(side)))),
-    };
+    let first =
+        |source: &Source, side| first_of(source).map_err(|error| DiffError::of_run(error, source.place(Some(side))));
     Ok(first(left, Side::Left)?.max(first(right, Side::Right)?))
 }
 
