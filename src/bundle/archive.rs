@@ -12,7 +12,7 @@ use tar::{EntryType, Header};
 
 use super::container::{Container, Visitor, carried, read_up_to, uncarried};
 use super::error::{BundleCode, BundleError};
-use super::limits::{FREE_EXPANSION_BYTES, Limits};
+use super::limits::{DEFAULT_EXPANSION, Limits};
 use super::path::{BundlePath, Names};
 
 /// The unit of tar.
@@ -29,11 +29,42 @@ const FRAME_HEADER_BYTES: usize = 18;
 
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// Writes an archive.
+/// The largest block of zstd. The tar is compressed in pieces of this size, so that zstd makes of them what it would anyway.
+const PIECE_BYTES: usize = 128 << 10;
+
+/// The pieces in which it is compressed while it expands too much. Each costs a block, of at least 4 bytes.
+const SMALL_PIECE_BYTES: usize = 256;
+
+/// How many times its own size an archive expands to before there are small pieces: what readers allow by default, with room to spare.
+const MOST_EXPANSION: u64 = DEFAULT_EXPANSION * 4 / 5;
+
+/// Writes an archive, which expands to no more than what readers allow by default. Its bytes do not depend on how many are written at a time.
 pub struct ArchiveWriter<W: Write> {
-    encoder: zstd::Encoder<'static, W>,
+    encoder: zstd::Encoder<'static, Written<W>>,
+    /// What was not compressed yet, less than a piece.
+    piece: Vec<u8>,
+    /// How many bytes were compressed.
+    compressed: u64,
     left: u64,
     padding: usize,
+}
+
+/// Counts the bytes of an archive that is written. It passes on no flush, which is but the end of a block.
+struct Written<W> {
+    out: W,
+    count: u64,
+}
+
+impl<W: Write> Write for Written<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.out.write(bytes)?;
+        self.count += count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// How many bytes the tar of files of these sizes has.
@@ -45,14 +76,14 @@ pub fn tar_bytes(sizes: impl IntoIterator<Item = u64>) -> u64 {
 impl<W: Write> ArchiveWriter<W> {
     /// An archive of `total` bytes of tar, compressed at `level`, which is one of zstd's.
     pub fn new(out: W, level: i32, total: u64) -> io::Result<Self> {
-        let mut encoder = zstd::Encoder::new(out, level)?;
+        let mut encoder = zstd::Encoder::new(Written { out, count: 0 }, level)?;
         encoder.include_checksum(true)?;
         encoder.include_contentsize(true)?;
         encoder.set_pledged_src_size(Some(total))?;
         if level > 19 {
             encoder.window_log(MAX_WINDOW_LOG)?;
         }
-        Ok(ArchiveWriter { encoder, left: 0, padding: 0 })
+        Ok(ArchiveWriter { encoder, piece: Vec::with_capacity(PIECE_BYTES), compressed: 0, left: 0, padding: 0 })
     }
 
     /// Begins a file, whose bytes come next.
@@ -68,14 +99,14 @@ impl<W: Write> ArchiveWriter<W> {
         header.set_cksum();
         self.left = size;
         self.padding = padding(size);
-        self.encoder.write_all(header.as_bytes())
+        self.add(header.as_bytes())
     }
 
     /// Writes bytes of the file. More than it was said to have are an error.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let left = self.left.checked_sub(bytes.len() as u64);
         self.left = left.ok_or_else(|| io::Error::other("more bytes than were announced"))?;
-        self.encoder.write_all(bytes)
+        self.add(bytes)
     }
 
     /// Ends the file. Fewer bytes than it was said to have are an error.
@@ -83,13 +114,39 @@ impl<W: Write> ArchiveWriter<W> {
         if self.left > 0 {
             return Err(io::Error::other("fewer bytes than were announced"));
         }
-        self.encoder.write_all(&[0; BLOCK_BYTES][..self.padding])
+        self.add(&[0; BLOCK_BYTES][..self.padding])
     }
 
     /// Ends the archive.
     pub fn finish(mut self) -> io::Result<W> {
-        self.encoder.write_all(&[0; 2 * BLOCK_BYTES])?;
-        self.encoder.finish()
+        self.add(&[0; 2 * BLOCK_BYTES])?;
+        self.compress()?;
+        Ok(self.encoder.finish()?.out)
+    }
+
+    fn add(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let (now, later) = bytes.split_at(bytes.len().min(PIECE_BYTES - self.piece.len()));
+            self.piece.extend_from_slice(now);
+            if self.piece.len() == PIECE_BYTES {
+                self.compress()?;
+            }
+            bytes = later;
+        }
+        Ok(())
+    }
+
+    /// Compresses a piece, whose last block is ended by what comes then.
+    fn compress(&mut self) -> io::Result<()> {
+        self.encoder.flush()?;
+        let expands = self.compressed > self.encoder.get_ref().count.saturating_mul(MOST_EXPANSION);
+        for piece in self.piece.chunks(if expands { SMALL_PIECE_BYTES } else { PIECE_BYTES }) {
+            self.encoder.flush()?;
+            self.encoder.write_all(piece)?;
+        }
+        self.compressed += self.piece.len() as u64;
+        self.piece.clear();
+        Ok(())
     }
 }
 
@@ -118,7 +175,7 @@ pub struct ArchiveReader<R: Read> {
     tar: Option<Tar<R>>,
     total: u64,
     position: Rc<Cell<u64>>,
-    max_files: u64,
+    limits: Limits,
 }
 
 impl ArchiveReader<File> {
@@ -142,12 +199,8 @@ impl<R: Read> ArchiveReader<R> {
         let failed = |error: io::Error| BundleError::new(BundleCode::ArchiveCorrupt, error.to_string());
         let mut decoder = zstd::Decoder::with_buffer(compressed).map_err(failed)?.single_frame();
         decoder.window_log_max(MAX_WINDOW_LOG).map_err(failed)?;
-        let expanded = size.saturating_mul(limits.expansion).saturating_add(FREE_EXPANSION_BYTES);
-        // Headers and padding are no more than two blocks a file.
-        let overhead =
-            limits.files.saturating_add(2).saturating_mul(2 * BLOCK_BYTES as u64).saturating_add(RECORD_BYTES);
-        let tar = Tar { decoder, read: 0, expanded, held: limits.total_bytes.saturating_add(overhead) };
-        Ok(ArchiveReader { tar: Some(tar), total: size, position, max_files: limits.files })
+        let tar = Tar { decoder, read: 0, expanded: limits.expanded(size) };
+        Ok(ArchiveReader { tar: Some(tar), total: size, position, limits: *limits })
     }
 }
 
@@ -190,13 +243,12 @@ struct Tar<R: Read> {
     decoder: zstd::Decoder<'static, Compressed<R>>,
     read: u64,
     expanded: u64,
-    held: u64,
 }
 
 impl<R: Read> Read for Tar<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         // One byte more than is allowed tells that there is more.
-        let allowed = self.expanded.min(self.held).saturating_sub(self.read).saturating_add(1);
+        let allowed = self.expanded.saturating_sub(self.read).saturating_add(1);
         let length = buffer.len().min(usize::try_from(allowed).unwrap_or(usize::MAX));
         let count = self.decoder.read(&mut buffer[..length]).map_err(damage)?;
         self.read += count as u64;
@@ -204,10 +256,6 @@ impl<R: Read> Read for Tar<R> {
             let message =
                 format!("The archive expands to more than {} bytes, more than the limit for its size", self.expanded);
             return Err(carried(BundleError::new(BundleCode::ExpansionTooLarge, message)));
-        }
-        if self.read > self.held {
-            let message = "The archive holds more bytes than the limit for all files together";
-            return Err(carried(BundleError::new(BundleCode::TotalTooLarge, message)));
         }
         Ok(count)
     }
@@ -235,16 +283,21 @@ fn failed(error: io::Error) -> BundleError {
 impl<R: Read> Container for ArchiveReader<R> {
     fn visit(&mut self, visitor: &mut dyn Visitor) -> Result<(), BundleError> {
         let Some(mut tar) = self.tar.take() else { return Ok(()) };
-        let (mut names, mut entries) = (Names::default(), 0);
+        let (mut names, mut entries, mut total) = (Names::default(), 0, 0u64);
+        let Limits { files, total_bytes, .. } = self.limits;
         while let Some(header) = next_header(&mut tar)? {
             entries += 1;
             // Directories are entries too, and each costs its name in memory.
-            if entries > self.max_files.saturating_mul(2).saturating_add(16) {
-                let message =
-                    format!("The archive has more than {entries} entries, too many for {} files", self.max_files);
+            if entries > files.saturating_mul(2).saturating_add(16) {
+                let message = format!("The archive has more than {entries} entries, too many for {files} files");
                 return Err(BundleError::new(BundleCode::TooManyFiles, message));
             }
             let size = header.entry_size().map_err(|_| corrupt("an entry's size is none"))?;
+            total = total.saturating_add(size);
+            if total > total_bytes {
+                let message = "The archive holds more bytes than the limit for all files together";
+                return Err(BundleError::new(BundleCode::TotalTooLarge, message));
+            }
             let mut content = Content { tar: &mut tar, left: size };
             match entry(&header, &mut names) {
                 Ok(Some(path)) => visitor.file(&path, size, &mut content)?,
@@ -308,6 +361,11 @@ fn entry(header: &Header, names: &mut Names) -> Result<Option<BundlePath>, Bundl
             return refused(BundleCode::UnsupportedEntry, why);
         }
     }
+    // Other readers take what stands behind a NUL for part of the path, or not: nothing may.
+    let prefix = header.as_ustar().map_or(&[][..], |header| &header.prefix);
+    if [&header.as_old().name, prefix].into_iter().any(has_bytes_behind_nul) {
+        return refused(BundleCode::NulInPath, "there are bytes behind the NUL that ends its path");
+    }
     // What `tar -C directory .` writes.
     let mut plain = bytes.strip_prefix(b"./").unwrap_or(&bytes);
     if kind == EntryType::Directory {
@@ -317,6 +375,10 @@ fn entry(header: &Header, names: &mut Names) -> Result<Option<BundlePath>, Bundl
     let path = BundlePath::parse(plain)?;
     names.add(&path)?;
     Ok(Some(path))
+}
+
+fn has_bytes_behind_nul(field: &[u8]) -> bool {
+    field.iter().skip_while(|byte| **byte != 0).any(|byte| *byte != 0)
 }
 
 /// The content of one entry.

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write as _;
 
 use super::*;
-use crate::bundle::sample::{codes, exported, imported, names, quietly, small_run, verified};
+use crate::bundle::sample::{codes, codes_of, exported, files, imported, names, quietly, small_run, verified};
 use crate::bundle::verify::{VerifyOptions, verify};
 
 /// A header with a name of any bytes, of any kind, whose checksum is right.
@@ -111,10 +111,21 @@ fn an_entry_that_leads_elsewhere_is_refused_whatever_the_way() {
 }
 
 #[test]
-fn a_nul_in_a_long_name_ends_it_as_in_any_other_reader() {
-    // What stands behind it is no part of the name, so nothing can hide there.
-    assert!(problems_with(&entry(b"../x\0y", b'0', b"")).contains(&BundleCode::ParentPath));
-    // The prefix of the newer format counts too.
+fn nothing_stands_behind_the_nul_that_ends_a_name() {
+    use BundleCode::NulInPath;
+    for name in [&b"dag.json\0/../../evil"[..], b"../x\0y", b"\0x"] {
+        let found = problems_with(&entry(name, b'0', b""));
+        assert!(found.contains(&NulInPath), "{}: {found:?}", name.escape_ascii());
+    }
+    assert_eq!(problems_with(&entry(b"blobs/\0x", b'5', b"")), [NulInPath]);
+    for prefix in [&b"a\0b"[..], b"\0b"] {
+        let mut block = header(b"x", b'0', &octal(0));
+        block[345..345 + prefix.len()].copy_from_slice(prefix);
+        seal(&mut block);
+        assert!(problems_with(&block).contains(&NulInPath), "{}", prefix.escape_ascii());
+    }
+    // A name that fills its field needs no NUL, and the prefix of the newer format counts too.
+    assert_eq!(problems_with(&entry(&[b'd'; 100], b'5', b"")), []);
     let mut block = header(b"evil", b'0', &octal(0));
     block[345..347].copy_from_slice(b"..");
     seal(&mut block);
@@ -162,7 +173,7 @@ fn damaged_tar_is_told() {
     assert_eq!(size(b"notanumber\0"), [ArchiveCorrupt]);
     assert!(size(b"77777777777\0").contains(&Truncated));
     // A size of 2^63 and more, in base 256.
-    assert!(size(b"\x80\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff").contains(&Truncated));
+    assert_eq!(size(b"\x80\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff"), [TotalTooLarge]);
     assert!(!size(b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff").is_empty());
     assert_eq!(problems_with(&entry(b"a/", b'5', b"content")), [ArchiveCorrupt]);
     let mut padded = entry(b"metadata.json", b'0', b"{}");
@@ -272,8 +283,16 @@ fn each_limit_has_its_code() {
     assert!(codes(Limits { line_bytes: 100, ..limits }).contains(&BundleCode::LineTooLong));
     assert!(codes(Limits { blob_bytes: 3, ..limits }).contains(&BundleCode::BlobTooLarge));
     assert!(codes(Limits { files: 3, ..limits }).contains(&BundleCode::TooManyFiles));
-    let big = Limits { total_bytes: 1 << 10, files: 10, ..limits };
-    assert!(codes(big).iter().any(|code| [BundleCode::TotalTooLarge, BundleCode::TooManyFiles].contains(code)));
+    let tar = zstd::decode_all(fs::File::open(&path).unwrap()).unwrap().len() as u64;
+    let size = fs::metadata(&path).unwrap().len();
+    assert!(tar > 2 * size, "the allowance for small archives is the default's");
+    assert_eq!(codes(Limits { expansion: 1, ..limits }), [BundleCode::ExpansionTooLarge]);
+    assert_eq!(codes(Limits { expansion: tar / size, ..limits }), [BundleCode::ExpansionTooLarge]);
+    assert_eq!(codes(Limits { expansion: tar / size + 1, ..limits }), []);
+    assert!(
+        limits.expanded(10) == 2000 + (1 << 20)
+            && Limits { expansion: 201, ..limits }.expanded(10) >= limits.expanded(10)
+    );
     // Directories cost memory too.
     let tar: Vec<u8> = (0..100).flat_map(|n| entry(format!("d{n}/").as_bytes(), b'5', b"")).collect();
     fs::write(&path, zstd_of(&[&tar[..], &END].concat())).unwrap();
@@ -281,15 +300,69 @@ fn each_limit_has_its_code() {
 }
 
 #[test]
-fn the_total_is_a_limit_of_what_is_read() {
-    let tar = [entry(b"blobs/aa/x", b'0', &vec![7; 3 << 20]), END.to_vec()].concat();
+fn the_total_is_a_limit_of_the_sizes_of_all_files() {
     let root = tempfile::tempdir().unwrap();
     let path = root.path().join("x.tar.zst");
+    let codes = |total_bytes| {
+        let options = VerifyOptions { limits: Limits { total_bytes, ..Limits::default() }, ..VerifyOptions::default() };
+        codes_of(&quietly(|watch| verify(&path, &options, watch)).unwrap().problems)
+    };
+    exported(small_run().directory.root(), &path);
+    let unpacked = root.path().join("d");
+    imported(&path, &unpacked).unwrap();
+    let total = files(&unpacked).iter().map(|(_, bytes)| bytes.len() as u64).sum();
+    assert_eq!(codes(total), []);
+    for limit in [0, 1, 1024, total - 1] {
+        assert_eq!(codes(limit), [BundleCode::TotalTooLarge], "{limit} of {total}");
+    }
+    // It is the header that tells: nothing of what it announces is there.
+    let tar = [&header(b"blobs/aa/x", b'0', &octal(1 << 20))[..], &END].concat();
     fs::write(&path, zstd_of(&tar)).unwrap();
-    let limits = Limits { total_bytes: 1 << 20, files: 10, expansion: 1 << 40, ..Limits::default() };
-    let options = VerifyOptions { limits, ..VerifyOptions::default() };
-    let report = quietly(|watch| verify(&path, &options, watch)).unwrap();
-    assert!(report.problems.iter().any(|problem| problem.code == BundleCode::TotalTooLarge));
+    assert_eq!(codes((1 << 20) - 1), [BundleCode::TotalTooLarge]);
+    assert_eq!(codes(1 << 20), [BundleCode::Truncated]);
+}
+
+/// The archive of one file of these bytes, written so many at a time.
+fn archive_of(bytes: &[u8], at_a_time: usize, level: i32) -> Vec<u8> {
+    let size = bytes.len() as u64;
+    let mut writer = ArchiveWriter::new(Vec::new(), level, tar_bytes([size])).unwrap();
+    writer.begin("a", size).unwrap();
+    bytes.chunks(at_a_time).for_each(|bytes| writer.write(bytes).unwrap());
+    writer.end().unwrap();
+    writer.finish().unwrap()
+}
+
+#[test]
+fn whatever_is_written_expands_to_less_than_readers_allow() {
+    let line = b"the same words again, and again the same words\n".repeat(100_000);
+    let mixed = [&vec![0; 2 << 20][..], &line, &vec![b'a'; 3 << 20]].concat();
+    for (level, bytes) in [(1, &vec![b'a'; 8 << 20]), (3, &line), (9, &mixed), (22, &vec![0; 4 << 20])] {
+        let archive = archive_of(bytes, 1 << 20, level);
+        let tar = tar_bytes([bytes.len() as u64]);
+        assert!(tar <= Limits::default().expanded(archive.len() as u64));
+        // Without what readers allow to small ones, too, but for the first piece.
+        let size = archive.len() as u64;
+        assert!(tar <= size * MOST_EXPANSION + PIECE_BYTES as u64, "level {level}: {tar} of {size}");
+        assert!(tar >= size * MOST_EXPANSION / 3, "level {level}: no larger than it must be: {tar} of {size}");
+        for at_a_time in [100_003, 1 << 30] {
+            assert!(archive_of(bytes, at_a_time, level) == archive, "level {level}, {at_a_time} bytes at a time");
+        }
+        let decoded = zstd::decode_all(&archive[..]).unwrap();
+        assert!(decoded.len() as u64 == tar && decoded[512..512 + bytes.len()] == bytes[..]);
+    }
+}
+
+#[test]
+fn what_does_not_expand_too_much_is_compressed_as_one_stream() {
+    let mut state = 1u64;
+    let mut words = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        format!("{:x} said {} ", state >> 56, state >> 50).into_bytes()
+    };
+    let text: Vec<u8> = std::iter::repeat_with(&mut words).take(60_000).flatten().collect();
+    let tar = [entry(b"a", b'0', &text), END.to_vec()].concat();
+    let (archive, stream) = (archive_of(&text, 1000, 1), zstd::encode_all(&tar[..], 1).unwrap());
+    assert!(archive.len() <= stream.len() + stream.len() / 200, "{} against {}", archive.len(), stream.len());
 }
 
 #[test]

@@ -133,7 +133,7 @@ pub fn export(
     }
     let sealed = Sealed::of(survey, options.key.as_ref())?;
     sealed.check(&options.limits)?;
-    let total: u64 = sealed.items.values().map(|item| item.listed.size).sum();
+    let total = sealed.bytes();
     let tar_bytes = tar_bytes(sealed.items.values().map(|item| item.listed.size));
     let mut sink = Sink::new(destination, level, tar_bytes)?;
     let mut writer = Writer { done: Progress { total, ..Progress::default() }, block: vec![0; BLOCK_BYTES], proof };
@@ -143,7 +143,7 @@ pub fn export(
         sink.end()?;
     }
     watch.check()?;
-    sink.seal(tar_bytes, options.limits.expansion)?;
+    sink.seal(tar_bytes, &options.limits)?;
     (watch.progress)(Progress { bytes: total, total, files: sealed.items.len() as u64 });
     Ok(BundleInfo::new(destination, &sealed.manifest, sealed.redactions))
 }
@@ -180,14 +180,18 @@ impl Sealed {
         Ok(Sealed { items, manifest, redactions: redactions.count(), _staging: staging })
     }
 
+    fn bytes(&self) -> u64 {
+        self.items.values().map(|item| item.listed.size).sum()
+    }
+
     fn check(&self, limits: &Limits) -> Result<(), BundleError> {
         if self.items.len() as u64 > limits.files {
             let message = format!("The bundle would have {} files, more than {}", self.items.len(), limits.files);
             return Err(BundleError::new(BundleCode::TooManyFiles, message));
         }
-        if self.manifest.bytes() > limits.total_bytes {
-            let message =
-                format!("The bundle would hold {} bytes, more than {}", self.manifest.bytes(), limits.total_bytes);
+        let bytes = self.bytes();
+        if bytes > limits.total_bytes {
+            let message = format!("The bundle would hold {bytes} bytes, more than {}", limits.total_bytes);
             return Err(BundleError::new(BundleCode::TotalTooLarge, message));
         }
         Ok(())

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
 use crate::bundle::sample::*;
+use crate::jsonl::writer::Durability;
+use crate::run::blob::BlobStore;
 use crate::run::recorded::Recorded;
 use crate::run::sample::SampleOptions;
 
@@ -205,6 +207,9 @@ fn a_damaged_source_is_not_exported() {
     assert_eq!(refused(|run| changed(run, "sample", "simple")), BundleCode::SourceInvalid);
     assert_eq!(refused(|run| changed(run, "\n", "\n\n")), BundleCode::SourceInvalid);
     assert_eq!(refused(|run| fs::write(run.directory.log(), "").unwrap()), BundleCode::SourceInvalid);
+    assert_eq!(refused(|run| fs::remove_file(run.directory.dag()).unwrap()), BundleCode::SourceInvalid);
+    assert_eq!(refused(|run| fs::remove_file(run.directory.workflow()).unwrap()), BundleCode::SourceInvalid);
+    assert_eq!(refused(|run| changed(run, "\"v\":1", "\"v\":2")), BundleCode::UnsupportedVersion);
     assert_eq!(refused(|run| fs::write(a_blob(run), "x").unwrap()), BundleCode::BlobNameMismatch);
     assert_eq!(refused(|run| fs::remove_file(a_blob(run)).unwrap()), BundleCode::BlobMissing);
 }
@@ -380,14 +385,45 @@ fn what_no_reader_would_take_is_not_exported() {
     assert!(names(root.path()).is_empty());
 }
 
-#[test]
-fn an_archive_that_would_expand_too_much_for_its_readers_is_not_made() {
-    let root = tempfile::tempdir().unwrap();
-    let session = session(root.path());
+/// A session of eight million times the same letter.
+fn repetitive_session(root: &Path) -> PathBuf {
+    let session = session(root);
     let text = fs::read_to_string(&session).unwrap().replace("h\u{e9}llo", &"a".repeat(8 << 20));
     fs::write(&session, text).unwrap();
+    session
+}
+
+#[test]
+fn whatever_repeats_itself_verifies_with_the_default_limits() {
+    let run = small_run();
+    let blobs = BlobStore::new(run.directory.blobs());
+    blobs.put(&vec![b'a'; 8 << 20], Durability::Os).unwrap();
+    let root = tempfile::tempdir().unwrap();
+    for source in [run.directory.root(), &repetitive_session(root.path())] {
+        let out = tempfile::tempdir().unwrap();
+        let [one, two] = ["1.tar.zst", "2.tar.zst"].map(|name| out.path().join(name));
+        exported(source, &one);
+        exported(source, &two);
+        assert_eq!(verified(&one).problems, []);
+        assert!(fs::read(&one).unwrap() == fs::read(&two).unwrap());
+        if has("tar") && has("zstd") {
+            let unpacked = out.path().join("unpacked");
+            fs::create_dir(&unpacked).unwrap();
+            let status = Command::new("tar").arg("--zstd").arg("-xf").arg(&one).arg("-C").arg(&unpacked).status();
+            assert!(status.unwrap().success());
+            assert_eq!(verified(&unpacked).problems, []);
+        }
+    }
+}
+
+#[test]
+fn an_archive_that_would_expand_to_more_than_the_caller_allows_is_not_made() {
+    let root = tempfile::tempdir().unwrap();
+    let session = repetitive_session(root.path());
     let [directory, archive] = both(root.path());
-    let error = try_export(&session, &archive, &ExportOptions::default()).unwrap_err();
+    let limits = Limits { expansion: 100, ..Limits::default() };
+    let options = ExportOptions { limits, ..ExportOptions::default() };
+    let error = try_export(&session, &archive, &options).unwrap_err();
     assert_eq!(error.code, BundleCode::ExpansionTooLarge);
     exported(&session, &directory);
     assert_eq!(verified(&directory).problems, []);

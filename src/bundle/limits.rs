@@ -10,7 +10,10 @@ pub const MAX_SMALL_FILE_BYTES: u64 = 1 << 20;
 pub const MAX_REDACTIONS_BYTES: u64 = 64 << 20;
 
 /// How much an archive may expand beyond what its size allows, in bytes: a small one is all headers, which are all zeros.
-pub const FREE_EXPANSION_BYTES: u64 = 1 << 20;
+const FREE_EXPANSION_BYTES: u64 = 1 << 20;
+
+/// How many times its own size an archive may expand to, unless somebody says otherwise.
+pub const DEFAULT_EXPANSION: u64 = 200;
 
 /// The limits of a verification (`bundle.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +30,26 @@ pub struct Limits {
     pub total_bytes: u64,
 }
 
+impl Limits {
+    /// How many bytes of tar an archive of `size` bytes may hold. What small ones may expand beyond it belongs to the default: who gives
+    /// a lower limit means it, and who gives a higher one does not get less than without it.
+    pub fn expanded(&self, size: u64) -> u64 {
+        let given = size.saturating_mul(self.expansion);
+        if self.expansion < DEFAULT_EXPANSION {
+            return given;
+        }
+        given.max(size.saturating_mul(DEFAULT_EXPANSION).saturating_add(FREE_EXPANSION_BYTES))
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
-        Limits { line_bytes: 16 << 20, blob_bytes: 256 << 20, files: 100_000, expansion: 200, total_bytes: 64 << 30 }
+        Limits {
+            line_bytes: 16 << 20,
+            blob_bytes: 256 << 20,
+            files: 100_000,
+            expansion: DEFAULT_EXPANSION,
+            total_bytes: 64 << 30,
+        }
     }
 }

@@ -50,6 +50,15 @@ pub struct Opened {
 }
 
 impl Opened {
+    /// The same, for a reader of runs. The bundle of a session is none.
+    pub fn of_run(self) -> Result<Self, ImportError> {
+        if self.manifest.is_some() && self.kind == BundleKind::Session {
+            let message = "The bundle can't be read: it is the bundle of a session, not of a run";
+            return Err(BundleError::new(BundleCode::NotABundle, message).into());
+        }
+        Ok(self)
+    }
+
     /// The run's directory. Its log may begin behind a snapshot: see the manifest.
     pub fn run_directory(&self) -> RunDirectory {
         RunDirectory::new(&self.root)

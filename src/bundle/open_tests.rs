@@ -55,3 +55,17 @@ fn nothing_of_a_bundle_is_read_that_does_not_verify() {
     fs::write(&archive, "no archive").unwrap();
     assert_eq!(opened(&archive).err().unwrap().code(), BundleCode::NotABundle);
 }
+
+#[test]
+fn the_bundle_of_a_session_is_none_of_a_run() {
+    let root = tempfile::tempdir().unwrap();
+    let [session, run] = [session(root.path()), small_run().directory.root().to_path_buf()];
+    for form in ["x", "x.tar.zst"] {
+        let destination = root.path().join(form);
+        exported(&session, &destination);
+        let error = opened(&destination).unwrap().of_run().err().unwrap();
+        assert_eq!(error.code(), BundleCode::NotABundle);
+        assert!(error.to_string().contains("it is the bundle of a session, not of a run"));
+    }
+    assert!(opened(&run).unwrap().of_run().is_ok());
+}

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::archive::ArchiveWriter;
 use super::error::{BundleCode, BundleError};
-use super::limits::FREE_EXPANSION_BYTES;
+use super::limits::Limits;
 use super::path::BundlePath;
 use super::seal::{StagedDirectory, StagedFile};
 
@@ -67,9 +67,9 @@ impl Sink {
         }
     }
 
-    /// Ends the bundle and puts it at its destination. An archive of `tar_bytes` tar that is smaller than readers allow for, which
-    /// let it expand `expansion` times, is an error: nobody would take it.
-    pub fn seal(self, tar_bytes: u64, expansion: u64) -> Result<(), BundleError> {
+    /// Ends the bundle and puts it at its destination. An archive of `tar_bytes` tar that expands to more than `limits`
+    /// allow is an error: nobody who has them would take it.
+    pub fn seal(self, tar_bytes: u64, limits: &Limits) -> Result<(), BundleError> {
         match self {
             Sink::Directory(staged, _) => staged.seal(),
             Sink::Archive(staged, writer) => {
@@ -77,9 +77,10 @@ impl Sink {
                 out.flush().map_err(failed)?;
                 let size = out.get_ref().metadata().map_err(failed)?.len();
                 drop(out);
-                if tar_bytes > size.saturating_mul(expansion).saturating_add(FREE_EXPANSION_BYTES) {
+                if tar_bytes > limits.expanded(size) {
                     let message = format!(
-                        "The archive would expand to more than {expansion} times its size, which no reader allows by default; export to a directory instead"
+                        "The archive would expand to {tar_bytes} bytes, more than {} times its size, which is the limit; export to a directory instead",
+                        limits.expansion
                     );
                     return Err(BundleError::new(BundleCode::ExpansionTooLarge, message));
                 }

@@ -263,16 +263,20 @@ impl Surveyor<'_, '_> {
     /// The files of a run but its log and its blobs.
     fn small_files(&self, run: &RunDirectory, start: Option<&Start>) -> Result<Vec<Found>, BundleError> {
         let mut found = Vec::new();
-        let mut add = |path: &str, disk: PathBuf| -> Result<(), BundleError> {
+        let mut add = |path: &str, disk: PathBuf| -> Result<bool, BundleError> {
             match fs::symlink_metadata(&disk) {
                 Ok(metadata) => found.push((known(path)?, disk, metadata.len())),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
                 Err(error) => return Err(BundleError::system(&error, "lstat", Some(&disk))),
             }
-            Ok(())
+            Ok(true)
         };
-        add(path::DAG, run.dag())?;
-        add(path::WORKFLOW, run.workflow())?;
+        for (path, disk) in [(path::DAG, run.dag()), (path::WORKFLOW, run.workflow())] {
+            if !add(path, disk)? {
+                let message = "it is not there, and without it nobody could replay the run";
+                return Err(BundleError::about(BundleCode::SourceInvalid, path, message));
+            }
+        }
         if let Some(start) = start {
             add(path::SNAPSHOT, start.path.clone())?;
             return Ok(found);

@@ -367,6 +367,11 @@ impl Inspection<'_> {
 
     fn check_log(&mut self, manifest: &Manifest, redactions: &RedactionList) {
         self.check_has_log(manifest);
+        for path in [path::DAG, path::WORKFLOW] {
+            if !manifest.files.contains_key(path) && !self.broken_off {
+                self.note(BundleError::about(BundleCode::FileMissing, path, "no run can be replayed without it"));
+            }
+        }
         // Without a snapshot the log begins at the beginning.
         let (first_time, before) = match self.check_snapshot(manifest) {
             Ok(Some(snapshot)) => (snapshot.content.logical_time + 1, Some(snapshot.content.event_hash)),

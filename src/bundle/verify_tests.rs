@@ -241,6 +241,25 @@ fn other_versions_are_told_from_damage() {
     bundle.write("metadata.json", bundle.read("metadata.json").replace("\"v\":1", "\"v\":2"));
     bundle.reseal(|_| {});
     assert_eq!(bundle.codes(), [UnsupportedVersion]);
+    let bundle = Bundle::of_run();
+    bundle.write("events.cath-log", bundle.read("events.cath-log").replacen("\n{\"v\":1", "\n{\"v\":2", 1));
+    bundle.reseal(|_| {});
+    assert_eq!(bundle.codes(), [UnsupportedVersion]);
+}
+
+#[test]
+fn the_bundle_of_a_run_has_its_graph_and_its_workflow() {
+    for bundle in [Bundle::of_run(), partial()] {
+        for name in ["dag.json", "workflow.json"] {
+            let bytes = bundle.read(name);
+            fs::remove_file(bundle.path(name)).unwrap();
+            bundle.reseal(|_| {});
+            let report = verified(&bundle.root);
+            assert_eq!(codes_of(&report.problems), [FileMissing]);
+            assert_eq!(report.problems[0].path.as_deref(), Some(name));
+            bundle.write(name, bytes);
+        }
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@ use super::json::JsonText;
 use super::run_json::{append_error, append_key};
 use super::text::Text;
 use crate::bundle::import::ImportError;
+use crate::bundle::open::Opened;
 use crate::bundle::replay::trace;
 use crate::run::error::{RunError, event_id};
 use crate::run::event::EventLine;
@@ -134,7 +135,8 @@ impl Reading {
 
 fn open(path: &str, range: Range, under_way: &UnderWay) -> std::result::Result<(Trace, Arc<Unpacked>), Failure> {
     let begun = under_way.begin_reading(&[path]);
-    let opened = open_source(path, TrustedKeys::default(), begun.work(), &mut |_| ()).map_err(Failure::Bundle)?;
+    let opened = open_source(path, TrustedKeys::default(), begun.work(), &mut |_| ());
+    let opened = opened.and_then(Opened::of_run).map_err(Failure::Bundle)?;
     let trace = trace(&opened, range).map_err(Failure::Run)?;
     Ok((trace, under_way.keep(opened)))
 }

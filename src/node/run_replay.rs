@@ -123,7 +123,7 @@ fn start(
         let opened = open_source(path, trusted, begun, &mut |progress| tell(halves.verifying(progress)));
         let mut watch =
             Watch { cancelled: begun.cancelled(), progress: &mut |bytes, of| tell(halves.reading(bytes, of)) };
-        match opened {
+        match opened.and_then(Opened::of_run) {
             Ok(opened) => work(Ok(&opened), &mut watch, json),
             Err(refusal) => work(Err(refusal), &mut watch, json),
         }
