@@ -32,7 +32,7 @@ pub static ALL: &[Builtin] = &[
         &["-----BEGIN "],
         concat!(
             r"(?-u)-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----",
-            r"(?:(?:[^-]|-{1,4}[^-])*?[A-Za-z0-9+/=]{16}(?:[^-]|-{1,4}[^-])*?-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----",
+            r"(?:(?:[^-]|-{1,4}[^-])*?-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----",
             r"|(?:\s|\\[nr]|[A-Za-z-]+: [^\r\n\\]*)*[A-Za-z0-9+/=]{40}(?:[A-Za-z0-9+/=]|\s|\\[nr])*)",
         ),
     ),
@@ -41,7 +41,7 @@ pub static ALL: &[Builtin] = &[
     shape(
         "aws-access-key-id",
         &["AKIA", "ASIA", "ABIA", "ACCA"],
-        r"(?-u)\b(?P<secret>(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16})\b",
+        r"(?-u)(?:\b|_)(?P<secret>(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16})(?:\b|_)",
     ),
     // The secret key has no shape of its own: 40 characters behind its name.
     Builtin {
@@ -51,10 +51,10 @@ pub static ALL: &[Builtin] = &[
         keys: &["secret_access_key", "secretaccesskey"],
         accepts: |_| true,
     },
-    shape("google-api-key", &["AIza"], r"(?-u)\b(?P<secret>AIza[0-9A-Za-z_-]{35})(?:[^0-9A-Za-z_-]|$)"),
-    shape("google-oauth-token", &["ya29."], r"(?-u)\b(?P<secret>ya29\.[0-9A-Za-z_-]{20,})"),
-    shape("google-oauth-secret", &["GOCSPX-"], r"(?-u)\b(?P<secret>GOCSPX-[0-9A-Za-z_-]{28})"),
-    shape("google-refresh-token", &["1//0"], r"(?-u)\b(?P<secret>1//0[0-9A-Za-z_-]{40,})"),
+    shape("google-api-key", &["AIza"], r"(?-u)(?:\b|_)(?P<secret>AIza[0-9A-Za-z_-]{35})(?:[^0-9A-Za-z_-]|$)"),
+    shape("google-oauth-token", &["ya29."], r"(?-u)(?:\b|_)(?P<secret>ya29\.[0-9A-Za-z_-]{20,})"),
+    shape("google-oauth-secret", &["GOCSPX-"], r"(?-u)(?P<secret>GOCSPX-[0-9A-Za-z_-]{28})"),
+    shape("google-refresh-token", &["1//0"], r"(?-u)(?:\b|_)(?P<secret>1//0[0-9A-Za-z_-]{40,})"),
     // Azure: keys of storage accounts and of buses, signatures of shared access, secrets of applications.
     shape("azure-storage-key", &["AccountKey="], r"(?-u)AccountKey=(?P<secret>[A-Za-z0-9+/]{86}==)"),
     shape("azure-shared-access-key", &["SharedAccessKey="], r"(?-u)SharedAccessKey=(?P<secret>[A-Za-z0-9+/]{43}=)"),
@@ -72,21 +72,26 @@ pub static ALL: &[Builtin] = &[
     shape(
         "github-token",
         &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"],
-        r"(?-u)\b(?P<secret>gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{40,255})",
+        r"(?-u)(?P<secret>gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{40,255})",
     ),
     shape(
         "gitlab-token",
         &["glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glimt-", "glagent-", "gloas-", "glsoat-"],
-        r"(?-u)\b(?P<secret>gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat)-[A-Za-z0-9_-]{20,})",
+        r"(?-u)(?P<secret>gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat)-[A-Za-z0-9_-]{20,})",
     ),
-    shape("npm-token", &["npm_"], r"(?-u)\b(?P<secret>npm_[A-Za-z0-9]{36})\b"),
+    shape(
+        "bitbucket-token",
+        &["ATBB"],
+        r"(?-u)(?:^|[^A-Za-z0-9+/])(?P<secret>ATBB[A-Za-z0-9]{24,60})(?:[^A-Za-z0-9+/]|$)",
+    ),
+    shape("npm-token", &["npm_"], r"(?-u)(?P<secret>npm_[A-Za-z0-9]{36})(?:\b|_)"),
     shape("npm-auth-token", &["authToken"], r#"(?-u)_authToken\s?=\s?["']?(?P<secret>[A-Za-z0-9_=+/.-]{16,})"#),
-    shape("pypi-token", &["pypi-AgE"], r"(?-u)\b(?P<secret>pypi-AgE[A-Za-z0-9_-]{50,})"),
+    shape("pypi-token", &["pypi-AgE"], r"(?-u)(?P<secret>pypi-AgE[A-Za-z0-9_-]{50,})"),
     // Services.
     shape(
         "slack-token",
         &["xox", "xapp-"],
-        r"(?-u)\b(?P<secret>xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[0-9]-[A-Za-z0-9-]{10,})",
+        r"(?-u)(?:\b|_)(?P<secret>xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[0-9]-[A-Za-z0-9-]{10,})",
     ),
     shape(
         "slack-webhook",
@@ -96,35 +101,52 @@ pub static ALL: &[Builtin] = &[
     shape(
         "stripe-key",
         &["k_live_", "k_test_", "whsec_"],
-        r"(?-u)\b(?P<secret>[sr]k_(?:live|test)_[0-9A-Za-z]{16,}|whsec_[0-9A-Za-z+/=]{24,})",
+        r"(?-u)(?:\b|_)(?P<secret>[sr]k_(?:live|test)_[0-9A-Za-z]{16,}|whsec_[0-9A-Za-z+/=]{24,})",
     ),
     Builtin {
         name: "openai-key",
-        pattern: r"(?-u)\b(?P<secret>sk-(?:(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,}|or-v1-[0-9a-f]{32,}|[A-Za-z0-9]{32,}))",
+        pattern: r"(?-u)(?:\b|_)(?P<secret>sk-(?:(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,}|or-v1-[0-9a-f]{32,}|[A-Za-z0-9]{32,}))",
         literals: &["sk-"],
         keys: &[],
         accepts: has_digit,
     },
-    shape("anthropic-key", &["sk-"], r"(?-u)\b(?P<secret>sk-ant-[A-Za-z0-9_-]{20,})"),
+    shape("anthropic-key", &["sk-"], r"(?-u)(?:\b|_)(?P<secret>sk-ant-[A-Za-z0-9_-]{20,})"),
+    shape("digitalocean-token", &["dop_v1_", "doo_v1_", "dor_v1_"], r"(?-u)(?P<secret>do[opr]_v1_[0-9a-f]{64})"),
+    shape("databricks-token", &["dapi"], r"(?-u)(?:\b|_)(?P<secret>dapi[0-9a-f]{32}(?:-[0-9]{1,2})?)(?:\b|_)"),
+    shape("huggingface-token", &["hf_"], r"(?-u)(?:\b|_)(?P<secret>hf_[A-Za-z0-9]{34})(?:\b|_)"),
+    shape("sendgrid-key", &["SG."], r"(?-u)(?:\b|_)(?P<secret>SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,})"),
+    // A hash could begin so: only what is called one of Twilio's.
+    Builtin {
+        name: "twilio-key",
+        pattern: r#"(?-u)(?:[tT]wilio|TWILIO)[A-Za-z0-9_ .-]{0,40}(?:\\*["'])?\s{0,4}(?::=|=>|=|:)\s{0,4}(?:\\*["'])?(?P<secret>SK[0-9a-f]{32})(?:\b|_)"#,
+        literals: &["wilio", "WILIO"],
+        keys: &["twilio"],
+        accepts: |_| true,
+    },
     // Tokens of any service.
     shape(
         "jwt",
         &["eyJ"],
-        r"(?-u)\b(?P<secret>eyJ[A-Za-z0-9_-]{10,}\.(?:eyJ|ey[A-Za-z0-9]|[A-Za-z0-9_-]{0,400}\.)[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]{10,})?)",
+        concat!(
+            r"(?-u)(?:\b|_)(?P<secret>eyJ[A-Za-z0-9_-]{10,}\.",
+            r"(?:(?:eyJ|ey[A-Za-z0-9]|[A-Za-z0-9_-]{0,400}\.)[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]{10,})?",
+            // What is unsigned, or signed by a test.
+            r"|(?:eyJ[A-Za-z0-9_-]{2,}|e30)\.[A-Za-z0-9_-]*))",
+        ),
     ),
     Builtin {
         name: "authorization-header",
-        pattern: r#"(?-u)(?:[aA]uthorization|AUTHORIZATION)(?:\\*["'])?\s{0,4}(?:=>|=|:)\s{0,4}(?:\\*["'])?(?:[bB]earer|BEARER|[bB]asic|BASIC|[tT]oken|[dD]igest|[nN]egotiate|[aA]pi[kK]ey)\s{1,4}(?P<secret>[A-Za-z0-9._~+/-]{8,}=*)"#,
+        pattern: r#"(?-u)(?:[aA]uthorization|AUTHORIZATION)(?:\\*["'])?\s{0,4}(?:=>|=|:)\s{0,4}(?:\\*["'])?(?:[bB]earer|BEARER|[bB]asic|BASIC|[tT]oken|[dD]igest|[nN]egotiate|[aA]pi[kK]ey)\s{1,4}(?P<secret>[._~+/-]*[A-Za-z0-9][A-Za-z0-9._~+/-]*=*)"#,
         literals: &["uthorization", "UTHORIZATION"],
         keys: &["authorization"],
         accepts: |_| true,
     },
     Builtin {
         name: "bearer-token",
-        pattern: r"(?-u)\b(?:Bearer|bearer|BEARER)\s{1,4}(?P<secret>[A-Za-z0-9._~+/-]{16,}=*)",
+        pattern: r"(?-u)\b(?:Bearer|bearer|BEARER)\s{1,4}(?P<secret>[A-Za-z0-9._~+/-]{8,}=*)",
         literals: &["earer", "EARER"],
         keys: &[],
-        accepts: has_digit,
+        accepts: is_bearer,
     },
     Builtin {
         name: "basic-credentials",
@@ -135,7 +157,7 @@ pub static ALL: &[Builtin] = &[
     },
     Builtin {
         name: "url-password",
-        pattern: r#"(?-u)\b[A-Za-z][A-Za-z0-9+.-]{0,30}:(?:\\?/){2}[^\s/:@"'<>\\{}|`\[\]]{0,200}:(?P<secret>[^\s/@"'<>\\{}|`]{1,400})@[A-Za-z0-9.\[_%-]"#,
+        pattern: r#"(?-u)\b[A-Za-z][A-Za-z0-9+.-]{0,30}:(?:\\?/){2}[^\s/:@"'<>\\{}|`\[\]]{0,200}:(?P<secret>[^\s/?#"'<>\\{}|`]{1,400}|[^\s/@"'<>\\{}|`]{1,400})@[A-Za-z0-9.\[_%-]"#,
         literals: &["://", ":\\/", ":/\\/"],
         keys: &[],
         accepts: is_password,
@@ -162,6 +184,11 @@ pub fn is_likely(literal: &[u8], before: &[u8], after: &[u8]) -> bool {
         }
         _ => true,
     }
+}
+
+/// Whether it is none of the words that stand behind "bearer" in prose.
+fn is_bearer(secret: &[u8]) -> bool {
+    has_digit(secret) || secret.split(|byte| !byte.is_ascii_alphanumeric()).any(|word| word.len() >= 20)
 }
 
 fn has_digit(secret: &[u8]) -> bool {

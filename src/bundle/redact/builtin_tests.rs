@@ -53,6 +53,9 @@ fn true_positives() -> Vec<(&'static str, Vec<String>)> {
             "private-key",
             vec![
                 pem_of("PRIVATE KEY"),
+                "«-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----»".to_owned(),
+                "k: «-----BEGIN EC PRIVATE KEY-----\\nfake\\n-----END EC PRIVATE KEY-----»".to_owned(),
+                "«-----BEGIN RSA PRIVATE KEY-----fake-----END RSA PRIVATE KEY-----» x".to_owned(),
                 pem_of("RSA PRIVATE KEY"),
                 pem_of("ENCRYPTED PRIVATE KEY"),
                 pem_of("OPENSSH PRIVATE KEY"),
@@ -75,6 +78,7 @@ fn true_positives() -> Vec<(&'static str, Vec<String>)> {
             "aws-access-key-id",
             vec![
                 marked("id ", "AKIAIOSFODNN7EXAMPLE"),
+                marked("token_", "AKIAIOSFODNN7EXAMPLE") + "_b",
                 marked("aws_access_key_id=", &format!("ASIA{}", random(16, UPPER))),
                 marked("export A=1\\nexport B=", &format!("AKIA{}", random(16, UPPER))),
             ],
@@ -116,11 +120,14 @@ fn true_positives() -> Vec<(&'static str, Vec<String>)> {
             "github-token",
             vec![
                 marked("", &format!("ghp_{}", alnum(36))),
+                marked("token_", &format!("ghp_{}", alnum(36))),
+                marked("x", &format!("ghp_{}", alnum(36))),
                 marked("token ", &format!("ghs_{}", alnum(36))),
                 marked("", &format!("github_pat_{}_{}", alnum(22), alnum(59))),
             ],
         ),
         ("gitlab-token", vec![marked("", &format!("glpat-{}", alnum(20))), marked("", &format!("glrt-{}", alnum(20)))]),
+        ("bitbucket-token", vec![marked("BITBUCKET=", &format!("ATBB{}", alnum(32)))]),
         ("npm-token", vec![marked("NPM=", &format!("npm_{}", alnum(36)))]),
         ("npm-auth-token", vec![marked("//registry.example.com/:_authToken=", &random(36, "0123456789abcdef-"))]),
         ("pypi-token", vec![marked("", &format!("pypi-AgEIcHlwaS5vcmc{}", alnum(120)))]),
@@ -152,22 +159,40 @@ fn true_positives() -> Vec<(&'static str, Vec<String>)> {
             ],
         ),
         ("anthropic-key", vec![marked("x-api-key: ", &format!("sk-ant-api03-{}AA", alnum(93)))]),
+        ("digitalocean-token", vec![marked("", &format!("dop_v1_{}", random(64, "0123456789abcdef")))]),
+        ("databricks-token", vec![marked("t=", &format!("dapi{}", random(32, "0123456789abcdef")))]),
+        ("huggingface-token", vec![marked("", &format!("hf_{}", alnum(34)))]),
+        ("sendgrid-key", vec![marked("", &format!("SG.{}.{}", alnum(22), alnum(43)))]),
+        ("twilio-key", vec![marked("TWILIO_API_KEY=", &format!("SK{}", random(32, "0123456789abcdef")))]),
         (
             "jwt",
-            vec![marked(
-                "token=",
-                "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0IjoxNTE2MjM5MDIyfQ.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
-            )],
+            vec![
+                marked("", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc"),
+                marked("x ", "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0."),
+                marked(
+                    "token=",
+                    "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0IjoxNTE2MjM5MDIyfQ.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
+                ),
+            ],
         ),
         (
             "authorization-header",
             vec![
                 marked("Authorization: Bearer ", "abcdefgh"),
+                marked("Authorization: Bearer ", "mytoken"),
+                marked("Authorization: Bearer ", "abc"),
                 marked("curl -H 'authorization: token ", "0a1b2c3d4e5f") + "' x",
                 marked("{\"Authorization\": \"Bearer ", "my-secret-token") + "\"}",
             ],
         ),
-        ("bearer-token", vec![marked("with Bearer ", &format!("{}7", alnum(30)))]),
+        (
+            "bearer-token",
+            vec![
+                marked("with Bearer ", &format!("{}7", alnum(30))),
+                marked("Bearer ", "abcdefgh1234"),
+                marked("Bearer ", "abcdefghijklmnopqrstuvwxyz"),
+            ],
+        ),
         (
             "basic-credentials",
             vec![marked("sends Basic ", "dXNlcjpwYXNz"), marked("basic ", "QWxhZGRpbjpvcGVuIHNlc2FtZQ==")],
@@ -176,6 +201,8 @@ fn true_positives() -> Vec<(&'static str, Vec<String>)> {
             "url-password",
             vec![
                 "https://alice:«hunter2»@example.com/x".to_owned(),
+                "https://user:«p@ssw0rd»@host/x".to_owned(),
+                "https://user:«p4ss»@host?mail=a@b".to_owned(),
                 "postgres://app:«s3cr3t!»@db.internal:5432/app".to_owned(),
                 "redis://:«p4ssw0rd»@localhost:6379".to_owned(),
                 "git clone https://x-access-token:«abc.def»@git.example.com/a/b.git".to_owned(),
@@ -210,6 +237,15 @@ fn a_key_tells_what_a_value_is() {
     assert_eq!(left(Some("Authorization"), "Basic abcdefgh"), "Basic [redacted:authorization-header]");
     assert_eq!(left(Some("id"), &secret), secret);
     assert_eq!(left(Some("SecretAccessKey"), &secret[1..]), secret[1..]);
+}
+
+#[test]
+fn a_plain_password_is_removed_from_its_text() {
+    let text = "https://bob:secret@host/ and secret again, secretly";
+    let hidden = "[redacted:url-password]";
+    assert_eq!(left(None, text), format!("https://bob:{hidden}@host/ and {hidden} again, secretly"));
+    let text = "postgres://postgres:postgres@host/postgres";
+    assert_eq!(left(None, text), format!("postgres://{hidden}:{hidden}@host/{hidden}"));
 }
 
 #[test]
@@ -251,6 +287,9 @@ fn what_a_person_would_not_call_a_secret_is_left_alone() {
         "Authorization: Bearer <token>",
         "Authorization: Bearer $TOKEN",
         "Authorization: Bearer ${TOKEN}",
+        "Authorization: Bearer ...",
+        "Bearer authentication tokens",
+        "SK0123456789abcdef0123456789abcdef is a hash",
         "Bearer authentication-is-described-below",
         "bearer responsibilities and Basic authentication and basic understanding",
         "Basic AAAAAAAA",

@@ -1,14 +1,14 @@
 //! Where in a text the rules hit, and the text without what they hit.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind, packed};
 
 use super::builtin::is_likely;
 use super::escapes::{unescaped, written};
 use super::rule::{Rule, Rules, Sought};
-use super::secrets::Secrets;
+use super::secrets::{MIN_BYTES_ASKED_FOR, Secrets, is_plain};
 use crate::bundle::error::{BundleCode, BundleError};
 
 /// How many times the escapes of a text are taken off: JSON in JSON in JSON.
@@ -219,11 +219,33 @@ impl<'r> Matcher<'r> {
         }
         let mut hits = without(hits, &kept);
         for hit in &hits {
-            self.secrets.note(&text[hit.start..hit.end], hit.rule)?;
+            let is_asked_for = !self.rules[hit.rule].is_builtin();
+            self.secrets.note(&text[hit.start..hit.end], hit.rule, is_asked_for)?;
+        }
+        if look.form == Form::Inside || !looks_like_json(text) {
+            hits.extend(without(self.repeated(text, &hits), &kept));
         }
         let known = self.secrets.find(text).map(|(start, end, rule)| Hit { start, end, rule });
         hits.extend(without(known.collect(), &kept));
         Ok(hits)
+    }
+
+    /// Where what a built-in rule hit stands in the same text again, as a word, if it is too plain to be looked for elsewhere.
+    fn repeated(&self, text: &[u8], hits: &[Hit]) -> Vec<Hit> {
+        let is_sought = |secret: &[u8]| secret.len() >= MIN_BYTES_ASKED_FOR && is_plain(secret);
+        let plain = hits.iter().filter(|hit| self.rules[hit.rule].is_builtin() && is_sought(&text[hit.start..hit.end]));
+        let words: BTreeMap<&[u8], usize> = plain.map(|hit| (&text[hit.start..hit.end], hit.rule)).collect();
+        let mut found = Vec::new();
+        for (word, rule) in words {
+            found.extend(memchr::memmem::find_iter(text, word).filter_map(|start| {
+                let end = start + word.len();
+                let near = [text[..start].last(), text.get(end)];
+                let is_word = !near.into_iter().flatten().any(u8::is_ascii_alphanumeric);
+                // The scheme of a URL is none.
+                (is_word && !text[end..].starts_with(b"://")).then_some(Hit { start, end, rule })
+            }));
+        }
+        found
     }
 
     /// Where a value is hit because of the key before it.
@@ -359,6 +381,11 @@ impl Quick {
 /// What stands in the place of what a rule hit. It needs no escapes.
 pub fn placeholder(name: &str) -> Vec<u8> {
     format!("[redacted:{name}]").into_bytes()
+}
+
+/// Whether bytes have strings that are looked at one by one, and keys that stay.
+fn looks_like_json(text: &[u8]) -> bool {
+    matches!(text.trim_ascii_start().first(), Some(b'{' | b'['))
 }
 
 fn match_all(regex: &regex::bytes::Regex, group: Option<usize>, text: &[u8], mut found: impl FnMut(usize, usize)) {

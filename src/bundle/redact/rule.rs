@@ -121,6 +121,11 @@ impl Rule {
         matches!(self.sought, Sought::Path(_))
     }
 
+    /// Whether it is one of those that come with us, and not somebody's own.
+    pub fn is_builtin(&self) -> bool {
+        matches!(self.sought, Sought::Pattern { builtin: Some(_), .. })
+    }
+
     /// Whether it is about tools.
     pub fn names_tools(&self) -> bool {
         self.tools.is_some()

@@ -419,6 +419,29 @@ fn a_secret_is_removed_from_wherever_else_it_occurs() {
 }
 
 #[test]
+fn what_a_rule_of_ones_own_finds_is_removed_whatever_it_looks_like() {
+    let run = plain_run();
+    let time = run.records.iter().position(|record| record.kind == Kind::ToolInvoked).unwrap() as u64;
+    let with = |secret: &str, note: &str| {
+        rewrite(&run, |at, _, payload| match at == time {
+            true => with_member(&payload, "password", secret).replacen('{', &format!("{{{note},"), 1),
+            false => payload,
+        });
+    };
+    BlobStore::new(run.directory.blobs()).put(b"say letmein", Durability::Os).unwrap();
+    with("letmein", "\"note\":\"it is letmein!\"");
+    let root = tempfile::tempdir().unwrap();
+    let rules = [pointer("mine", "/password")];
+    let directory = sealed(run.directory.root(), root.path(), &rules, &["letmein"]);
+    assert_eq!(verified(&directory).redactions.blobs.len(), 1);
+    // A number that is one can't be redacted; one that has it in it by chance is another.
+    with("987654", "\"note\":987654");
+    assert_eq!(outcome(&run, &rules).unwrap_err().code, BundleCode::RedactionConflict);
+    with("987654", "\"note\":19876543");
+    assert_eq!(outcome(&run, &rules).unwrap().redactions, 1);
+}
+
+#[test]
 fn rules_apply_to_the_kinds_and_tools_that_they_name() {
     let run = plain_run();
     let of = |kind: Kind| run.records.iter().position(|record| record.kind == kind).unwrap() as u64;

@@ -138,17 +138,18 @@ fn what_must_stay_fails_the_export() {
 
 #[test]
 fn rules_of_users_apply_to_types_tools_and_pointers() {
-    let call = r#"{"parameters":{"cmd":"login hunter","deep":[{"x":"hunter"}]},"type":"tool_call","id":"hunter-1","name":"sh"}"#;
-    let response = r#"{"type":"tool_response","callId":"1","toolName":"cat","result":"hunter"}"#;
-    let lines = session(&[&content(&format!("{call},{response},{{\"type\":\"text\",\"text\":\"hunter\"}}"))]);
+    // So short that it is not looked for elsewhere.
+    let call = r#"{"parameters":{"cmd":"login pin","deep":[{"x":"pin"}]},"type":"tool_call","id":"pin-1","name":"sh"}"#;
+    let response = r#"{"type":"tool_response","callId":"1","toolName":"cat","result":"pin"}"#;
+    let lines = session(&[&content(&format!("{call},{response},{{\"type\":\"text\",\"text\":\"pin\"}}"))]);
     let left = |rule: RedactionRule| {
         let (_, redacted) = export(&lines, &[rule]).unwrap();
         let text = String::from_utf8(redacted).unwrap();
         assert_eq!(shape(text.as_bytes()), shape(&lines));
-        text.matches("hunter").count()
+        text.matches("pin").count()
     };
     let list = |name: &str| Some(vec![name.to_owned()]);
-    let word = pattern("word", "hunter");
+    let word = pattern("word", "pin");
     assert_eq!(left(word.clone()), 0);
     assert_eq!(left(RedactionRule { tools: list("sh"), ..word.clone() }), 2);
     assert_eq!(left(RedactionRule { tools: list("cat"), ..word.clone() }), 4);
@@ -158,7 +159,7 @@ fn rules_of_users_apply_to_types_tools_and_pointers() {
     assert_eq!(left(pointer("p", "/payload/content/blocks/*/parameters/cmd")), 4);
     assert_eq!(left(pointer("p", "/content")), 0);
     assert_eq!(left(RedactionRule { tools: list("cat"), ..pointer("p", "/content/blocks/*/result") }), 4);
-    assert_eq!(left(pattern("anchored", "^hunter$")), 2);
+    assert_eq!(left(pattern("anchored", "^pin$")), 2);
 }
 
 #[test]
