@@ -150,6 +150,7 @@ export function problemsOf(files) {
       expect(files[path] && files[path].length === size && hashOf(files[path]) === hash, `${path} is not as it is listed`);
       if (path.startsWith('blobs/')) expect(path === blobPath(hash), `${path} is not under its hash`);
     }
+    if (manifest.kind === 'run') for (const path of ['dag.json', 'workflow.json']) expect(files[path], `no ${path}`);
     const metadata = JSON.parse(files['metadata.json']);
     expect(metadata.v === 1 && metadata.kind === manifest.kind && metadata.counts.events === manifest.log.count, 'metadata');
     logProblems(files, manifest, expect);

@@ -53,7 +53,7 @@ impl Opened {
     /// The same, for a reader of runs. The bundle of a session is none.
     pub fn of_run(self) -> Result<Self, ImportError> {
         if self.manifest.is_some() && self.kind == BundleKind::Session {
-            let message = "The bundle can't be read: it is the bundle of a session, not of a run";
+            let message = "it is the bundle of a session, not of a run";
             return Err(BundleError::new(BundleCode::NotABundle, message).into());
         }
         Ok(self)

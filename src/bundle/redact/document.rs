@@ -104,7 +104,7 @@ fn redacted_part(
     let reached: Vec<_> = pointed(matcher, pointers, document.root, place.path, allowed).collect();
     // What must stay is not meant by a pointer to all that is around it.
     let is_meant = |reach: Reach| fixed.is_none() || reach == Reach::Exactly;
-    let pointed: Vec<usize> = reached.into_iter().filter(|(_, reach)| is_meant(*reach)).map(|(rule, _)| rule).collect();
+    let pointed: Vec<_> = reached.into_iter().filter(|(_, reach)| is_meant(*reach)).collect();
     let key = place.key().map(unescaped);
     let look = Look { form: Form::Inside, allowed, pointed: &pointed, key: key.as_deref() };
     match fixed {
@@ -158,8 +158,8 @@ pub fn string_hits(
     let mut hits = Vec::new();
     parts(json, |part, place, range| {
         let reached: Vec<_> = pointed(matcher, &pointers, Root::Here, place.path, allowed).collect();
-        let pointed: Vec<usize> = match part {
-            Part::Text => reached.iter().map(|(rule, _)| *rule).collect(),
+        let pointed = match part {
+            Part::Text => reached,
             Part::Number if reached.iter().any(|(_, reach)| *reach == Reach::Exactly) => {
                 return Err(conflict(matcher, reached[0].0, "a number"));
             }

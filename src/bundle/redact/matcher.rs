@@ -7,6 +7,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind, packed};
 
 use super::builtin::is_likely;
 use super::escapes::{unescaped, written};
+use super::pointer::Reach;
 use super::rule::{Rule, Rules, Sought};
 use super::secrets::{MIN_BYTES_ASKED_FOR, Secrets, is_plain};
 use crate::bundle::error::{BundleCode, BundleError};
@@ -44,8 +45,8 @@ pub struct Look<'l> {
     pub form: Form,
     /// Which rules apply, by number. None: those that apply to everything.
     pub allowed: Option<&'l [bool]>,
-    /// The rules whose pointer leads to it.
-    pub pointed: &'l [usize],
+    /// The rules whose pointer leads to it, or to what it is in.
+    pub pointed: &'l [(usize, Reach)],
     /// The key under which it stands, without escapes.
     pub key: Option<&'l [u8]>,
 }
@@ -214,12 +215,14 @@ impl<'r> Matcher<'r> {
             self.hits_under_key(key, text, look, &mut hits);
         }
         if is_first {
-            let whole = |rule: &usize| Hit { start: 0, end: text.len(), rule: *rule };
-            hits.extend(look.pointed.iter().filter(|rule| self.applies(**rule, look.allowed)).map(whole));
+            let whole = |(rule, _): &(usize, Reach)| Hit { start: 0, end: text.len(), rule: *rule };
+            hits.extend(look.pointed.iter().filter(|(rule, _)| self.applies(*rule, look.allowed)).map(whole));
         }
         let mut hits = without(hits, &kept);
         for hit in &hits {
-            let is_asked_for = !self.rules[hit.rule].is_builtin();
+            // What a pointer leads to among others may be any word.
+            let is_among_others = look.pointed.contains(&(hit.rule, Reach::Within));
+            let is_asked_for = !self.rules[hit.rule].is_builtin() && !is_among_others;
             self.secrets.note(&text[hit.start..hit.end], hit.rule, is_asked_for)?;
         }
         if look.form == Form::Inside || !looks_like_json(text) {
