@@ -134,7 +134,7 @@ describe('redaction', () => {
     const run = completedRun();
     run.append('BlobStored', { blob: run.putBlob(`secret ${TOKEN}`), size: 47 });
     const directory = run.write(freshPath());
-    const path = await sealed(directory, '.cath-bundle', '--rule', 'compiled=compiled');
+    const path = await sealed(directory, '.cath-bundle', '--rule', 'word=compiled');
     const result = await resultOf(['verify', path]);
     expect(result).toMatchObject({ ok: true, bundle: { ok: true } });
     expect(result.bundle.info.redactions).toBeGreaterThan(0);
