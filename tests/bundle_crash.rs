@@ -125,8 +125,8 @@ fn killed(work: &str, source: &Path, destination: &Path) -> (u64, u64) {
     (nothing, all)
 }
 
-#[test]
-fn a_bundle_whose_making_is_killed_is_there_whole_or_not_at_all() {
+/// Exports a session in both forms and imports it, each to a destination in an empty directory of its own.
+fn for_each_work(mut check: impl FnMut(&str, &Path, &Path)) {
     let root = tempfile::tempdir().unwrap();
     let source = session(root.path());
     let bundle = root.path().join("bundle.tar.zst");
@@ -134,31 +134,30 @@ fn a_bundle_whose_making_is_killed_is_there_whole_or_not_at_all() {
     for (work, from, name) in [("export", &source, "d"), ("export", &source, "a.tar.zst"), ("import", &bundle, "i")] {
         let parent = root.path().join(format!("{work}-{name}"));
         fs::create_dir(&parent).unwrap();
-        let destination = parent.join(name);
-        let (nothing, _) = killed(work, from, &destination);
-        assert!(nothing > 0, "nothing was killed in time");
-        // What was left is in nobody's way.
-        assert!(command(work, from, &destination).status().unwrap().success());
-        let report = quietly(|watch| verify(&destination, &VerifyOptions::default(), watch)).unwrap();
-        assert_eq!(report.problems, []);
+        check(work, from, &parent.join(name));
     }
 }
 
 #[test]
+fn a_bundle_whose_making_is_killed_is_there_whole_or_not_at_all() {
+    for_each_work(|work, from, destination| {
+        let (nothing, _) = killed(work, from, destination);
+        assert!(nothing > 0, "nothing was killed in time");
+        // What was left is in nobody's way.
+        assert!(command(work, from, destination).status().unwrap().success());
+        let report = quietly(|watch| verify(destination, &VerifyOptions::default(), watch)).unwrap();
+        assert_eq!(report.problems, []);
+    });
+}
+
+#[test]
 fn a_disk_that_is_full_is_an_error_and_nothing_is_left() {
-    let root = tempfile::tempdir().unwrap();
-    let source = session(root.path());
-    let bundle = root.path().join("bundle.tar.zst");
-    quietly(|watch| export(&source, &bundle, &ExportOptions::default(), watch)).unwrap();
-    for (work, from, name) in [("export", &source, "d"), ("export", &source, "a.tar.zst"), ("import", &bundle, "i")] {
-        let parent = root.path().join(format!("{work}-{name}"));
-        fs::create_dir(&parent).unwrap();
+    for_each_work(|work, from, destination| {
         for kilobytes in [0, 1, 100] {
             // A small archive of much text fits into little.
-            let status =
-                command(work, from, &parent.join(name)).env("BUNDLE_CRASH_LIMIT", kilobytes.to_string()).status();
-            assert_eq!(status.unwrap().code(), Some(7), "{work} {name} {kilobytes}");
-            assert_eq!(fs::read_dir(&parent).unwrap().count(), 0, "{work} {name} {kilobytes}");
+            let status = command(work, from, destination).env("BUNDLE_CRASH_LIMIT", kilobytes.to_string()).status();
+            assert_eq!(status.unwrap().code(), Some(7), "{work} {kilobytes}");
+            assert_eq!(fs::read_dir(destination.parent().unwrap()).unwrap().count(), 0, "{work} {kilobytes}");
         }
-    }
+    });
 }
