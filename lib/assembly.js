@@ -1,65 +1,83 @@
 'use strict'
 
 const { parse, stringify } = require('./native.js')
+const { appendValues } = require('./values.js')
 
 /** What a replay delivers, put together from its parts. */
 class Assembly {
   #history = []
   #sessionEvents = []
+  /** The metadata or, if the replay failed, why; then the warnings. Messages as `messageText` takes them. */
+  #results = []
   /** How much of the file is scanned, and whether the last part told of more than those before it, or was the last of all. */
   progress = { bytes: 0, total: 0 }
   hasProgressed = false
 
-  /** Adds a part, given as JSON text. Returns it if it is the last. */
-  add(text) {
-    const part = parsed(text)
+  /** Adds a part, given as JSON text; its values are with the delivery. Returns it if it is the last. */
+  add(text, delivery) {
+    const part = parse(text)
     if (part.panicked) throw panicError()
     // What an earlier part brought and a later line of the file took back.
     if (part.keep < this.#history.length) this.#history.length = part.keep
-    if (part.history) this.#history = joined(this.#history, part.history)
-    if (part.sessionEvents) this.#sessionEvents = joined(this.#sessionEvents, part.sessionEvents)
-    const { bytes, total, warnings } = part
-    this.hasProgressed = warnings ? bytes !== undefined : bytes > this.progress.bytes && bytes < total
+    if (part.names !== undefined && !this.#append(part, delivery)) return this.fail(CHANGED)
+    const { bytes, total, last } = part
+    this.hasProgressed = last ? bytes !== undefined : bytes > this.progress.bytes && bytes < total
     if (this.hasProgressed) this.progress = { bytes, total }
-    return warnings && part
+    return last && part
+  }
+
+  /** What stood in the file when it was scanned parses. What stands there when it is read again may be something else by then. */
+  #append(part, delivery) {
+    const { items, events, results } = part
+    try {
+      appendValues(delivery, part, [this.#history, items], [this.#sessionEvents, events], [this.#results, results])
+      return true
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error
+      return false
+    }
+  }
+
+  /** The replay has failed, for this reason. Returns what stands for its last part. */
+  fail(message) {
+    this.#results = [message]
+    return { last: true, failed: true }
   }
 
   get history() {
     return this.#history
   }
 
-  result(last) {
-    const warnings = last.warnings.map(messageText)
-    if (last.error !== undefined) return { ok: false, error: messageText(last.error), warnings }
-    const { metadata, lastSeq, eventCount } = last
-    return { ok: true, history: this.#history, metadata, lastSeq, eventCount, warnings, sessionEvents: this.#sessionEvents }
+  result({ failed, lastSeq, eventCount }) {
+    const [first, ...rest] = this.#results
+    const warnings = rest.map(messageText)
+    if (failed) return { ok: false, error: messageText(first), warnings }
+    return {
+      ok: true,
+      history: this.#history,
+      metadata: first,
+      lastSeq,
+      eventCount,
+      warnings,
+      sessionEvents: this.#sessionEvents,
+    }
   }
 }
 
-/** What stood in the file when it was scanned parses. What stands there when it is read again may be something else by then. */
-function parsed(text) {
-  try {
-    const part = parse(text)
-    if (part.history === undefined || part.history.length === part.count) return part
-  } catch {
-    // As below.
-  }
-  return { error: 'Failed to read file: the file was changed while it was being read', warnings: [] }
-}
+const CHANGED = 'Failed to read file: the file was changed while it was being read'
 
-function joined(all, more) {
-  if (all.length === 0) return more
-  for (let index = 0; index < more.length; index++) all.push(more[index])
-  return all
-}
+/** How much of a value is shown in a message that no string could hold. */
+const SHOWN_OF_HUGE = 1000
 
 /** A message that quotes the file comes in parts: strings as they are shown, other values to be shown as JSON. */
 function messageText(message) {
-  return typeof message === 'string' ? message : message.map(shown).join('')
-}
-
-function shown(part) {
-  return typeof part === 'string' ? part : stringify(part)
+  if (typeof message === 'string') return message
+  const parts = message.map((part) => (typeof part === 'string' ? part : stringify(part)))
+  try {
+    return parts.join('')
+  } catch {
+    return parts.map((part) => (part.length > SHOWN_OF_HUGE ? `${part.slice(0, SHOWN_OF_HUGE)}…` : part)).join('')
+  }
 }
 
 function panicError() {

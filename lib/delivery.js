@@ -22,7 +22,7 @@ function takeDelivery(start, signal, onProgress, assembly = new Assembly()) {
     const takePart = () => {
       const text = delivery.take()
       if (text === null) return false
-      const last = assembly.add(text)
+      const last = assembly.add(text, delivery)
       if (onProgress && assembly.hasProgressed) onProgress(assembly.progress)
       if (last) end(resolve, { assembly, last })
       return !last

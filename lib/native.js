@@ -12,6 +12,7 @@ module.exports = {
   native: require('../binding.js'),
   parse: JSON.parse,
   stringify: JSON.stringify,
+  define: Object.defineProperty,
   queueMicrotask: globalThis.queueMicrotask,
   now: performance.now.bind(performance),
   nextTurn: isFaked(setImmediate) ? undefined : setImmediate,

@@ -38,8 +38,8 @@ async function replay(filePath, expectedProjectHash, options = {}, onDemand) {
   const { throughSeq, auditTrail, snapshot, signal, onProgress } = options
   if (signal?.aborted) throw signal.reason
   if (filePath.includes('\0')) {
-    const last = { error: `Failed to read file: ${openError(filePath)}`, warnings: [] }
-    return { assembly: new Assembly(), last }
+    const assembly = new Assembly()
+    return { assembly, last: assembly.fail(`Failed to read file: ${openError(filePath)}`) }
   }
   const wanted = {
     projectHash: expectedProjectHash,

@@ -41,7 +41,7 @@ class SessionHandle {
   async #read(start, end) {
     if (!this.#replay) throw closedError()
     const { assembly, last } = await takeDelivery((onReady) => this.#replay.items(start, end, onReady))
-    if (last.error !== undefined) throw readError(last.error)
+    if (last.failed) throw readError(assembly.result(last).error)
     return assembly.history
   }
 

@@ -3,6 +3,7 @@
 
 pub mod append;
 pub mod digest;
+pub mod flat;
 pub mod lines;
 pub mod lock;
 pub mod payload;

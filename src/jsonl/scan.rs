@@ -206,6 +206,26 @@ impl<'a> Cursor<'a> {
         Ok(self.span_from(start))
     }
 
+    /// Moves over any value. Returns its bytes.
+    #[inline]
+    pub fn value_bytes(&mut self, nesting: &mut Nesting) -> Result<&'a [u8], NotJson> {
+        let start = self.at;
+        self.value(nesting)?;
+        Ok(&self.bytes[start..self.at])
+    }
+
+    /// The bytes from the next one on.
+    #[inline]
+    pub fn rest(&self) -> &'a [u8] {
+        &self.bytes[self.at..]
+    }
+
+    /// Moves over so many bytes, which the caller has found to be a part of the value.
+    #[inline]
+    pub fn skip(&mut self, bytes: usize) {
+        self.at += bytes;
+    }
+
     /// Moves over an object or an array without recursion: nesting costs a bit a level, never stack.
     fn skip_nested(&mut self, nesting: &mut Nesting) -> Result<(), NotJson> {
         loop {
@@ -355,9 +375,31 @@ fn ends_plain(byte: u8) -> bool {
     (byte == b'"') | (byte == b'\\') | (byte < 0x20)
 }
 
+/// Copies plain string text of ASCII from the beginning of `bytes`. Returns how many bytes that was.
+#[inline]
+pub fn copy_plain_ascii(onto: &mut Vec<u8>, bytes: &[u8]) -> usize {
+    let mut at = 0;
+    // Each block is copied whole, and what is too much of it taken back: that is one branch a block.
+    while let Some(word) = bytes[at..].first_chunk::<8>() {
+        onto.extend_from_slice(word);
+        let word = u64::from_le_bytes(*word);
+        let hits = ends_plain_mask(word) | word & HIGH;
+        if hits != 0 {
+            let plain = (hits.trailing_zeros() / 8) as usize;
+            onto.truncate(onto.len() - 8 + plain);
+            return at + plain;
+        }
+        at += 8;
+    }
+    let tail = &bytes[at..];
+    let plain = tail.iter().position(|&byte| ends_plain(byte) || !byte.is_ascii()).unwrap_or(tail.len());
+    onto.extend_from_slice(&tail[..plain]);
+    at + plain
+}
+
 /// How many bytes from the beginning are plain string text.
 #[inline]
-fn plain_prefix(bytes: &[u8]) -> usize {
+pub fn plain_prefix(bytes: &[u8]) -> usize {
     let mut at = 0;
     // Most strings are short, and most runs end at an escape soon: eight bytes at a time first.
     while at < 32 {
@@ -382,11 +424,12 @@ fn plain_tail(bytes: &[u8]) -> usize {
     bytes.iter().position(|&b| ends_plain(b)).unwrap_or(bytes.len())
 }
 
+const HIGH: u64 = 0x8080_8080_8080_8080;
+
 /// The high bit of each byte that ends plain text; exact up to and including the lowest hit, which is the one that is used.
 #[inline(always)]
 fn ends_plain_mask(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
     let zero_bytes = |v: u64| v.wrapping_sub(ONES) & !v;
     let quote = zero_bytes(word ^ (ONES * b'"' as u64));
     let backslash = zero_bytes(word ^ (ONES * b'\\' as u64));

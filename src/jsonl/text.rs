@@ -1,5 +1,7 @@
 //! The text of JSON strings, as JavaScript sees it: UTF-16, bytes that are not UTF-8 replaced by U+FFFD.
 
+use super::scan::copy_plain_ascii;
+
 /// Whether a line is nothing but JavaScript white space (`String.prototype.trim` leaves nothing).
 pub fn is_blank(line: &[u8]) -> bool {
     if line.iter().all(|b| matches!(b, b' ' | b'\t' | 0x0b | 0x0c | b'\r' | b'\n')) {
@@ -37,15 +39,56 @@ pub fn spells_any(inside: &[u8], word: &str) -> bool {
 /// The UTF-16 code units of the inside of a valid JSON string. Lone surrogates stay what they are.
 pub fn decode(inside: &[u8]) -> impl Iterator<Item = u16> + '_ {
     let mut units = Vec::with_capacity(inside.len());
+    decode_onto(&mut units, inside);
+    units.into_iter()
+}
+
+/// Appends the UTF-16 code units of the inside of a valid JSON string.
+pub fn decode_onto(units: &mut Vec<u16>, inside: &[u8]) {
     let mut rest = inside;
     while let Some(at) = memchr::memchr(b'\\', rest) {
-        push_lossy(&mut units, &rest[..at]);
+        push_lossy(units, &rest[..at]);
         let (unit, length) = escaped_unit(&rest[at..]);
         units.push(unit);
         rest = &rest[at + length..];
     }
-    push_lossy(&mut units, rest);
-    units.into_iter()
+    push_lossy(units, rest);
+}
+
+/// Appends the characters of the JSON string whose inside `bytes` begin with, one byte each. Returns how long the inside is. Nothing
+/// if a character is beyond U+00FF, or the string is not JSON: what was appended by then is of no use.
+pub fn decode_narrow_onto(narrow: &mut Vec<u8>, bytes: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += copy_plain_ascii(narrow, &bytes[at..]);
+        let rest = &bytes[at..];
+        let (byte, length) = match rest {
+            [b'"', ..] => return Some(at),
+            [b'\\', b'u', digits @ ..] => (u8::try_from(hex(digits.first_chunk()?)?).ok()?, 6),
+            [b'\\', escape, ..] => (simple_escape(*escape)?, 2),
+            // U+0080 to U+00FF are the characters that begin with these.
+            [first @ (0xc2 | 0xc3), second @ 0x80..=0xbf, ..] => (first << 6 | second & 0x3f, 2),
+            _ => return None,
+        };
+        narrow.push(byte);
+        at += length;
+    }
+}
+
+fn simple_escape(byte: u8) -> Option<u8> {
+    Some(match byte {
+        b'n' => b'\n',
+        b'"' | b'\\' | b'/' => byte,
+        b't' => b'\t',
+        b'r' => b'\r',
+        b'b' => 0x08,
+        b'f' => 0x0c,
+        _ => return None,
+    })
+}
+
+fn hex(digits: &[u8; 4]) -> Option<u16> {
+    digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)? as u16))
 }
 
 fn push_lossy(units: &mut Vec<u16>, bytes: &[u8]) {
@@ -60,17 +103,8 @@ fn push_lossy(units: &mut Vec<u16>, bytes: &[u8]) {
 /// The code unit of the escape at the beginning of `bytes`, and how many bytes the escape has.
 fn escaped_unit(bytes: &[u8]) -> (u16, usize) {
     match bytes.get(1) {
-        Some(b'b') => (0x08, 2),
-        Some(b'f') => (0x0c, 2),
-        Some(b'n') => (0x0a, 2),
-        Some(b'r') => (0x0d, 2),
-        Some(b't') => (0x09, 2),
-        Some(b'u') => {
-            let digit = |b: &u8| (*b as char).to_digit(16).unwrap_or(0) as u16;
-            let hex = bytes.get(2..6).unwrap_or_default();
-            (hex.iter().fold(0, |unit, b| unit << 4 | digit(b)), 6)
-        }
-        Some(other) => (u16::from(*other), 2),
+        Some(b'u') => (bytes.get(2..).and_then(<[u8]>::first_chunk).and_then(hex).unwrap_or(0), 6),
+        Some(other) => (u16::from(simple_escape(*other).unwrap_or(*other)), 2),
         None => (u16::from(b'\\'), 1),
     }
 }

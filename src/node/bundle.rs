@@ -154,7 +154,7 @@ pub struct NativeBundleWork {
 impl NativeBundleWork {
     /// The next text. Nothing if it is not there yet: `on_ready` is called when it is.
     #[napi(catch_unwind)]
-    pub fn take(&self) -> Option<Text> {
+    pub fn take(&mut self) -> Option<Text> {
         self.delivery.take()
     }
 

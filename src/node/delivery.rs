@@ -7,29 +7,23 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::json::JsonText;
-use super::text::Text;
-use crate::jsonl::source::{ReadError, Source};
-use crate::session::fold::SessionEventRef;
+use super::draft::{Belonging, Draft, failure, metadata_json, part_length};
+use super::message_json::message_json;
+use super::parts::Part;
 use crate::session::history::ItemRef;
+use crate::session::message::Message;
 use crate::session::replay::{Outcome, Replay, ReplayError};
 
 /// How far the scan must be ahead of an item that is delivered before the end: several times the size of what
 /// agents let gather between two compressions.
 const RUN_AHEAD: u64 = 4 << 20;
 
-/// About how much text V8 parses in one turn of the event loop.
-const PART_BYTES: usize = 256 << 10;
-
-/// Items that lie closer to each other are read from the file together.
-const READ_TOGETHER: u64 = 16 << 10;
-
 /// Takes the parts.
 pub trait Consumer {
     /// Whether another part would be taken without waiting.
     fn has_room(&self) -> bool;
     /// Takes a part, as soon as there is room. False if nobody is there any more.
-    fn take(&self, part: Text) -> bool;
+    fn take(&self, part: impl Into<Part>) -> bool;
     /// Whether nobody wants any more.
     fn is_cancelled(&self) -> bool;
 }
@@ -65,7 +59,7 @@ pub fn deliver(
     // Either way there is nobody left to tell if this fails.
     let _ = match replay {
         Ok(replay) => delivery.run(replay, keep),
-        Err(error) => delivery.send(failure(&error)),
+        Err(error) => delivery.send_failure(&error.message()),
     };
 }
 
@@ -134,40 +128,51 @@ impl<'a, C: Consumer> Delivery<'a, C> {
     }
 
     /// A full part of items that are unlikely to be taken back, if there is one; or just news of the scan.
-    fn early_part(&mut self, replay: &Replay) -> Result<Option<Text>, ReplayError> {
+    fn early_part(&mut self, replay: &Replay) -> Result<Option<Part>, ReplayError> {
         let settled = replay.scanned().saturating_sub(RUN_AHEAD);
         let ready = self.undelivered(replay);
         let ready = &ready[..ready.partition_point(|item| item.offset < settled)];
-        let count = part_length(ready);
-        if count < ready.len() {
-            return self.part(replay, count, 0).map(|part| Some(self.close(part, replay)));
+        let mut draft = self.begin();
+        if part_length(ready) < ready.len() {
+            self.items += draft.append_items(ready, replay.source())?;
+        } else if !self.options.progress || replay.scanned() - self.reported < 1 << 20 {
+            return Ok(None);
         }
-        let news = self.options.progress && replay.scanned() - self.reported >= 1 << 20;
-        Ok(news.then(|| {
-            let part = self.begin();
-            self.close(part, replay)
-        }))
+        Ok(Some(self.close(draft, replay)))
     }
 
     /// Delivers what is left, and the result.
     fn finish(&mut self, replay: &Replay, mut error: Option<ReplayError>) -> Result<(), Gone> {
+        let mut draft = self.begin();
         while error.is_none() {
-            let items = self.undelivered(replay);
-            let (count, all) = (part_length(items), items.len());
-            let all_events = replay.session_events().len() - self.events;
-            let events = if count == all { all_events.min(EVENTS_IN_A_PART) } else { 0 };
-            match self.part(replay, count, events) {
-                Ok(part) if count == all && events == all_events => {
-                    return self.send_last(part, replay, replay.outcome(None));
-                }
-                Ok(part) => {
-                    let part = self.close(part, replay);
+            match self.append_next(&mut draft, replay) {
+                Ok(()) if self.is_done(replay) => break,
+                Ok(()) => {
+                    let part = self.close(draft, replay);
                     self.send(part)?;
+                    draft = self.begin();
                 }
-                Err(failed) => error = Some(failed),
+                Err(failed) => {
+                    error = Some(failed);
+                    draft = self.begin();
+                }
             }
         }
-        self.send_last(self.begin(), replay, replay.outcome(error))
+        self.send_outcome(draft, replay, &replay.outcome(error))
+    }
+
+    /// Appends what comes next: items first, session events behind the last of them.
+    fn append_next(&mut self, draft: &mut Draft, replay: &Replay) -> Result<(), ReplayError> {
+        self.items += draft.append_items(self.undelivered(replay), replay.source())?;
+        if self.undelivered(replay).is_empty() {
+            let events = &replay.session_events()[self.events..];
+            self.events += draft.append_events(events, replay.source(), self.options.audit_trail)?;
+        }
+        Ok(())
+    }
+
+    fn is_done(&self, replay: &Replay) -> bool {
+        self.undelivered(replay).is_empty() && self.events == replay.session_events().len()
     }
 
     fn undelivered<'r>(&self, replay: &'r Replay) -> &'r [ItemRef] {
@@ -177,189 +182,57 @@ impl<'a, C: Consumer> Delivery<'a, C> {
         }
     }
 
-    /// Delivers a range of items, the last part saying that it is the last.
+    /// Delivers the items of a range, and that they were all.
     fn send_range(&mut self, replay: &Replay, range: Range<usize>) -> Result<(), Gone> {
-        let items = replay.items().get(range.clone()).unwrap_or_default();
-        self.items = range.start;
+        let items = replay.items().get(range).unwrap_or_default();
         let mut sent = 0;
         loop {
-            let count = part_length(&items[sent..]);
-            let mut part = match self.part(replay, count, 0) {
-                Ok(part) => part,
-                Err(error) => return self.send(failure(&error)),
-            };
-            sent += count;
-            if sent == items.len() {
-                part.syntax(",\"warnings\":[]");
+            let mut draft = Draft::new(sent);
+            match draft.append_items(&items[sent..], replay.source()) {
+                Ok(count) => sent += count,
+                Err(error) => return self.send_failure(&ReplayError::from(error).message()),
             }
-            let part = self.close(part, replay);
-            self.send(part)?;
             if sent == items.len() {
-                return Ok(());
+                return self.send(draft.finish_last());
             }
+            self.send(draft.finish())?;
         }
     }
 
-    fn begin(&self) -> JsonText {
-        let mut part = JsonText::with_capacity(PART_BYTES + (PART_BYTES >> 3));
-        part.syntax("{\"keep\":");
-        part.number(self.items as f64);
-        part
+    fn begin(&self) -> Draft {
+        Draft::new(self.items)
     }
 
-    /// The next `count` items and `events` session events, not closed yet.
-    fn part(&mut self, replay: &Replay, count: usize, events: usize) -> Result<JsonText, ReplayError> {
-        let mut part = self.begin();
-        let items = &replay.items()[self.items..self.items + count];
-        if count > 0 {
-            part.syntax(",\"count\":");
-            part.number(count as f64);
-            part.syntax(",\"history\":[");
-            append_items(&mut part, items, replay.source())?;
-            part.syntax("]");
-        }
-        if events > 0 {
-            part.syntax(",\"sessionEvents\":[");
-            let wanted = &replay.session_events()[self.events..self.events + events];
-            append_session_events(&mut part, wanted, replay.source(), self.options.audit_trail)?;
-            part.syntax("]");
-        }
-        self.items += count;
-        self.events += events;
-        Ok(part)
-    }
-
-    fn close(&mut self, mut part: JsonText, replay: &Replay) -> Text {
+    fn close(&mut self, mut draft: Draft, replay: &Replay) -> Part {
         self.reported = replay.scanned();
-        append_progress(&mut part, self.reported, replay.source().size());
-        part.syntax("}");
-        part.finish()
+        draft.tell_progress(self.reported, replay.source().size());
+        draft.finish()
     }
 
-    fn send_last(&mut self, mut part: JsonText, replay: &Replay, outcome: Outcome<'_>) -> Result<(), Gone> {
+    /// Delivers the result: the metadata or why there is none, and the warnings. They quote the file, so they may be any length.
+    fn send_outcome(&mut self, mut draft: Draft, replay: &Replay, outcome: &Outcome<'_>) -> Result<(), Gone> {
+        let result = match &outcome.metadata {
+            Ok(metadata) => metadata_json(metadata),
+            Err(error) => message_json(&error.message()),
+        };
+        for json in std::iter::once(result).chain(outcome.warnings.iter().map(message_json)) {
+            if !draft.append(Belonging::Result, &json) {
+                let full = std::mem::replace(&mut draft, self.begin());
+                self.send(full.finish())?;
+                draft.append(Belonging::Result, &json);
+            }
+        }
         let size = replay.source().size();
-        append_progress(&mut part, size, size);
-        append_outcome(&mut part, &outcome);
-        part.syntax(",\"historyLength\":");
-        part.number(replay.items().len() as f64);
-        part.syntax("}");
-        self.send(part.finish())
+        draft.tell_progress(size, size);
+        draft.tell_outcome(outcome, replay.items().len());
+        self.send(draft.finish_last())
     }
 
-    fn send(&mut self, part: Text) -> Result<(), Gone> {
+    fn send_failure(&mut self, message: &Message<'_>) -> Result<(), Gone> {
+        self.send(failure(message))
+    }
+
+    fn send(&mut self, part: impl Into<Part>) -> Result<(), Gone> {
         if self.consumer.take(part) { Ok(()) } else { Err(Gone) }
     }
-}
-
-/// Session events are short; their messages rarely are not.
-const EVENTS_IN_A_PART: usize = 1000;
-
-/// How many of the items make a part: as many as fit, at least one.
-fn part_length(items: &[ItemRef]) -> usize {
-    let mut bytes = 0;
-    let full = items.iter().position(|item| {
-        bytes += item.length as usize;
-        bytes > PART_BYTES
-    });
-    full.map_or(items.len(), |at| at.max(1))
-}
-
-fn append_items(part: &mut JsonText, items: &[ItemRef], source: &Source) -> Result<(), ReadError> {
-    let mut scratch = Vec::new();
-    let mut rest = items;
-    let mut first = true;
-    while !rest.is_empty() {
-        let together = read_together(rest);
-        let (now, later) = rest.split_at(together);
-        let start = now[0].offset;
-        let end = now[together - 1].offset + u64::from(now[together - 1].length);
-        let bytes = source.bytes_at(start, (end - start) as usize, &mut scratch)?;
-        for item in now {
-            if !std::mem::take(&mut first) {
-                part.syntax(",");
-            }
-            let at = (item.offset - start) as usize;
-            part.raw(&bytes[at..at + item.length as usize]);
-        }
-        rest = later;
-    }
-    Ok(())
-}
-
-/// How many of the items lie so close together that one read is cheaper than several.
-fn read_together(items: &[ItemRef]) -> usize {
-    let gap = |pair: &[ItemRef]| pair[1].offset - (pair[0].offset + u64::from(pair[0].length));
-    items.windows(2).position(|pair| gap(pair) > READ_TOGETHER).map_or(items.len(), |at| at + 1)
-}
-
-fn append_session_events(
-    part: &mut JsonText,
-    events: &[SessionEventRef],
-    source: &Source,
-    audit_trail: bool,
-) -> Result<(), ReadError> {
-    let mut scratch = Vec::new();
-    for (index, event) in events.iter().enumerate() {
-        let mut value = |span: crate::jsonl::scan::Span| {
-            source.bytes_at(event.line_offset + u64::from(span.start), span.len(), &mut scratch).map(<[u8]>::to_vec)
-        };
-        part.syntax(if index == 0 { "{\"severity\":" } else { ",{\"severity\":" });
-        part.string(event.severity.as_str());
-        part.syntax(",\"message\":");
-        part.raw(&value(event.message)?);
-        if let (true, Some(ts)) = (audit_trail, event.ts) {
-            part.syntax(",\"timestamp\":");
-            part.raw(&value(ts)?);
-        }
-        if let (true, Some(seq)) = (audit_trail, event.seq) {
-            part.syntax(",\"seq\":");
-            part.number(seq);
-        }
-        part.syntax("}");
-    }
-    Ok(())
-}
-
-fn append_progress(part: &mut JsonText, bytes: u64, total: u64) {
-    part.syntax(",\"bytes\":");
-    part.number(bytes as f64);
-    part.syntax(",\"total\":");
-    part.number(total.max(bytes) as f64);
-}
-
-fn append_outcome(part: &mut JsonText, outcome: &Outcome<'_>) {
-    match &outcome.metadata {
-        Err(error) => {
-            part.syntax(",\"error\":");
-            part.message(&error.message());
-        }
-        Ok(metadata) => {
-            let values = [
-                (",\"metadata\":{\"sessionId\":", metadata.session_id),
-                (",\"projectHash\":", metadata.project_hash),
-                (",\"provider\":", metadata.provider),
-                (",\"model\":", metadata.model),
-                (",\"workspaceDirs\":", metadata.workspace_dirs),
-                (",\"startTime\":", metadata.start_time),
-            ];
-            for (key, value) in values {
-                part.syntax(key);
-                part.raw(value);
-            }
-            part.syntax("},\"lastSeq\":");
-            part.number(outcome.last_seq);
-            part.syntax(",\"eventCount\":");
-            part.number(outcome.event_count as f64);
-        }
-    }
-    part.syntax(",\"warnings\":");
-    part.array(&outcome.warnings, |part, warning| part.message(warning));
-}
-
-fn failure(error: &ReplayError) -> Text {
-    let mut part = JsonText::default();
-    part.syntax("{\"keep\":0,\"error\":");
-    part.message(&error.message());
-    part.syntax(",\"warnings\":[]}");
-    part.finish()
 }

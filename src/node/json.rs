@@ -3,7 +3,6 @@
 
 use super::text::Text;
 use crate::jsonl::MAX_LINE_BYTES;
-use crate::session::message::{Message, Part};
 
 /// JSON text that is being written.
 #[derive(Default)]
@@ -75,24 +74,9 @@ impl JsonText {
         self.raw(quoted.as_bytes());
     }
 
-    fn utf16_string(&mut self, units: &[u16]) {
-        self.syntax("\"");
-        units.iter().for_each(|unit| self.unit(*unit));
-        self.syntax("\"");
-    }
-
     /// Appends a number. Infinity has a JSON text that parses to it.
     pub fn number(&mut self, value: f64) {
-        let text = if value == f64::INFINITY {
-            "1e999".to_owned()
-        } else if value == f64::NEG_INFINITY {
-            "-1e999".to_owned()
-        } else if value == 0.0 && value.is_sign_negative() {
-            "-0".to_owned()
-        } else {
-            crate::session::message::js_number(value)
-        };
-        self.syntax(&text);
+        self.syntax(&number_json(value));
     }
 
     /// Appends the values, separated, in brackets.
@@ -107,28 +91,6 @@ impl JsonText {
         self.syntax("]");
     }
 
-    /// Appends a message: a string, or an array of parts to be joined if it quotes a file.
-    pub fn message(&mut self, message: &Message<'_>) {
-        match &message.0[..] {
-            [Part::Text(text)] => self.string(text),
-            parts => self.array(parts, |json, part| match part {
-                Part::Text(text) => json.string(text),
-                Part::Json(value) => json.shown(value),
-                Part::Utf16(units) => json.utf16_string(units),
-            }),
-        }
-    }
-
-    /// Appends a value that JavaScript is to show: as the string or value that it is, or, where it is nested deeper than
-    /// `JSON.stringify` can follow, as its text.
-    fn shown(&mut self, json: &[u8]) {
-        let (compact, depth) = compact(json);
-        if depth <= DEEPEST_SHOWN {
-            return self.raw(json);
-        }
-        self.string(&String::from_utf8_lossy(&compact));
-    }
-
     /// The text for V8.
     pub fn finish(self) -> Text {
         if self.latin1.len() <= MAX_LINE_BYTES && !self.has_wide_key {
@@ -139,29 +101,17 @@ impl JsonText {
     }
 }
 
-/// `JSON.stringify` recurses, and has the stack that its caller left it.
-const DEEPEST_SHOWN: usize = 500;
-
-/// A valid JSON text without the white space between its tokens, and how deep it is nested.
-fn compact(json: &[u8]) -> (Vec<u8>, usize) {
-    let mut text = Vec::with_capacity(json.len());
-    let (mut depth, mut deepest, mut at) = (0_usize, 0, 0);
-    while let Some(&byte) = json.get(at) {
-        let end = if byte == b'"' { at + 1 + string_end(&json[at + 1..]) } else { at + 1 };
-        match byte {
-            b'[' | b'{' => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b']' | b'}' => depth -= 1,
-            _ => {}
-        }
-        if !byte.is_ascii_whitespace() {
-            text.extend_from_slice(&json[at..end]);
-        }
-        at = end;
+/// A number as JSON. Infinity has a text that parses to it.
+pub fn number_json(value: f64) -> String {
+    if value == f64::INFINITY {
+        "1e999".to_owned()
+    } else if value == f64::NEG_INFINITY {
+        "-1e999".to_owned()
+    } else if value == 0.0 && value.is_sign_negative() {
+        "-0".to_owned()
+    } else {
+        crate::session::message::js_number(value)
     }
-    (text, deepest)
 }
 
 /// Whether a key of a valid JSON text has characters beyond Latin-1.
@@ -187,7 +137,7 @@ fn is_wide(text: &[u8]) -> bool {
 }
 
 /// The offset behind the quote that ends a string, from somewhere inside it that is not behind a backslash.
-fn string_end(inside: &[u8]) -> usize {
+pub fn string_end(inside: &[u8]) -> usize {
     let mut at = 0;
     while let Some(found) = memchr::memchr2(b'"', b'\\', &inside[at..]) {
         at += found + 1;
@@ -271,15 +221,6 @@ mod tests {
         assert!(
             matches!(json.finish(), Text::Utf16(units) if units == "{\"名\":1}".encode_utf16().collect::<Vec<_>>())
         );
-    }
-
-    #[test]
-    fn what_is_nested_too_deep_is_shown_as_text() {
-        assert_eq!(compact(br#" { "a b\" " : [ 1 , "]" ] } "#), (br#"{"a b\" ":[1,"]"]}"#.to_vec(), 2));
-        let mut json = JsonText::default();
-        json.shown(b"[ 1 ]");
-        json.shown(&[b"[ ".repeat(600), b"]".repeat(600)].concat());
-        assert_eq!(decoded(json), format!("[ 1 ]\"{}{}\"", "[".repeat(600), "]".repeat(600)));
     }
 
     #[test]

@@ -5,12 +5,27 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::text::Text;
+use crate::jsonl::flat::Flat;
 
 /// How many parts wait at most. The next one is begun when there is room for it.
 const WAITING: usize = 4;
 
 /// Whoever waits for room looks up this often whether anybody is there still.
 const LOOK_UP: Duration = Duration::from_millis(100);
+
+/// What JavaScript takes at a time.
+pub struct Part {
+    /// JSON text.
+    pub text: Text,
+    /// Values that belong to it.
+    pub values: Option<Flat>,
+}
+
+impl From<Text> for Part {
+    fn from(text: Text) -> Self {
+        Part { text, values: None }
+    }
+}
 
 /// Parts between the thread that makes them and the one that takes them.
 #[derive(Default)]
@@ -21,7 +36,7 @@ pub struct Parts {
 
 #[derive(Default)]
 struct Queue {
-    waiting: VecDeque<Text>,
+    waiting: VecDeque<Part>,
     /// A part was asked for when there was none.
     is_not_awaited: bool,
     cancelled: bool,
@@ -44,7 +59,7 @@ impl Parts {
     }
 
     /// Takes the next part. If there is none yet, the one that comes next is awaited; so is the very first.
-    pub fn take(&self) -> Option<Text> {
+    pub fn take(&self) -> Option<Part> {
         let mut queue = self.lock();
         let part = queue.waiting.pop_front();
         queue.is_not_awaited = part.is_some();
@@ -53,7 +68,7 @@ impl Parts {
     }
 
     /// Adds a part as soon as there is room. `is_gone` is asked now and then whether nobody is there any more.
-    pub fn put(&self, part: Text, is_gone: impl Fn() -> bool) -> Put {
+    pub fn put(&self, part: Part, is_gone: impl Fn() -> bool) -> Put {
         let mut queue = self.lock();
         while !queue.cancelled && queue.waiting.len() >= WAITING {
             (queue, _) = self.taken.wait_timeout(queue, LOOK_UP).unwrap_or_else(PoisonError::into_inner);
@@ -91,12 +106,12 @@ impl Parts {
 mod tests {
     use super::*;
 
-    fn part(byte: u8) -> Text {
-        Text::Latin1(vec![byte])
+    fn part(byte: u8) -> Part {
+        Text::Latin1(vec![byte]).into()
     }
 
-    fn byte(part: Option<Text>) -> Option<u8> {
-        match part? {
+    fn byte(part: Option<Part>) -> Option<u8> {
+        match part?.text {
             Text::Latin1(bytes) => bytes.first().copied(),
             Text::Utf16(_) => None,
         }

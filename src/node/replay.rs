@@ -1,10 +1,11 @@
 //! `replaySession`: a replay on a background thread, its parts handed to V8.
 
+use std::mem::{replace, take};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use napi::bindgen_prelude::{Function, Utf16String};
+use napi::bindgen_prelude::{Error, Function, Int32ArraySlice, Utf16String};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi::{Status, bindgen_prelude::Result};
 use napi_derive::napi;
@@ -13,15 +14,17 @@ use super::bundle_json::refusal_message;
 use super::bundle_source::{CANT_BE_READ, open_source};
 use super::bundles::{NativeBundles, UnderWay, Unpacked};
 use super::delivery::{Consumer, DeliveryOptions, Items, deliver, deliver_items};
+use super::draft::failure;
 use super::json::JsonText;
-use super::parts::{Parts, Put};
-use super::run_json::append_text;
+use super::parts::{Part, Parts, Put};
 use super::text::Text;
 use crate::background;
 use crate::bundle::import::ImportError;
 use crate::bundle::manifest::BundleKind;
 use crate::bundle::open::is_bundle;
+use crate::jsonl::flat::{Flat, OwnText};
 use crate::session::fold::FoldOptions;
+use crate::session::message::Message;
 use crate::session::replay::Replay;
 use crate::signature::TrustedKeys;
 
@@ -45,14 +48,55 @@ pub struct NativeReplayOptions {
 #[napi]
 pub struct NativeDelivery {
     parts: Arc<Parts>,
+    /// The values of the part that was taken last.
+    values: Flat,
 }
 
 #[napi]
 impl NativeDelivery {
     /// The next part. Nothing if it is not there yet: `on_ready` is called when it is.
     #[napi(catch_unwind)]
-    pub fn take(&self) -> Option<Text> {
-        self.parts.take()
+    pub fn take(&mut self) -> Option<Text> {
+        let Part { text, values } = self.parts.take()?;
+        self.values = values.unwrap_or_default();
+        Some(text)
+    }
+
+    /// Copies the codes of the values that belong to the part.
+    #[napi(catch_unwind)]
+    pub fn codes(&self, mut into: Int32ArraySlice<'_>) -> Result<()> {
+        let codes = &self.values.codes;
+        // SAFETY: nothing else has a reference into the array while this call lasts: it is on the thread of the array's owner.
+        let room = unsafe { into.as_mut() }.get_mut(..codes.len());
+        room.ok_or_else(|| Error::from_reason("there is no room for the codes of a part"))?.copy_from_slice(codes);
+        Ok(())
+    }
+
+    /// The pool of the part's strings that have no character beyond U+00FF.
+    #[napi(catch_unwind)]
+    pub fn narrow(&mut self) -> Text {
+        Text::Latin1(take(&mut self.values.narrow))
+    }
+
+    /// The pool of its other strings.
+    #[napi(catch_unwind)]
+    pub fn wide(&mut self) -> Text {
+        Text::Utf16(take(&mut self.values.wide))
+    }
+
+    /// A text that is in no pool, once.
+    #[napi(catch_unwind)]
+    pub fn text(&mut self, index: u32) -> Option<Text> {
+        let text = self.values.texts.get_mut(index as usize)?;
+        Some(match replace(text, OwnText::Wide(Vec::new())) {
+            OwnText::Narrow(bytes) => Text::Latin1(bytes),
+            OwnText::Wide(units) => Text::Utf16(units),
+            OwnText::Json(json) => {
+                let mut text = JsonText::with_capacity(json.len());
+                text.raw(&json);
+                text.finish()
+            }
+        })
     }
 
     /// No more parts, please.
@@ -91,7 +135,7 @@ impl NativeReplay {
         self.delivery.take()
     }
 
-    /// The delivery of the items `from` up to, not including, `to`; the last part has `warnings`. Nothing if the replay is
+    /// The delivery of the items `from` up to, not including, `to`; the last part says that it is. Nothing if the replay is
     /// closed.
     #[napi(catch_unwind)]
     pub fn items(&self, from: u32, to: u32, on_ready: Function<'_, (), ()>) -> Result<Option<NativeDelivery>> {
@@ -120,7 +164,7 @@ impl JavaScript {
     pub(super) fn new(on_ready: Function<'_, (), ()>) -> Result<(Self, NativeDelivery)> {
         let on_ready = on_ready.build_threadsafe_function::<()>().callee_handled::<false>().build()?;
         let parts = Arc::new(Parts::default());
-        let delivery = NativeDelivery { parts: parts.clone() };
+        let delivery = NativeDelivery { parts: parts.clone(), values: Flat::default() };
         Ok((JavaScript { parts, on_ready }, delivery))
     }
 
@@ -139,8 +183,8 @@ impl Consumer for JavaScript {
         self.parts.has_room()
     }
 
-    fn take(&self, part: Text) -> bool {
-        match self.parts.put(part, || self.on_ready.aborted()) {
+    fn take(&self, part: impl Into<Part>) -> bool {
+        match self.parts.put(part.into(), || self.on_ready.aborted()) {
             Put::Gone => false,
             Put::Unnoticed => true,
             Put::Awaited => self.on_ready.call((), ThreadsafeFunctionCallMode::NonBlocking) == Status::Ok,
@@ -152,7 +196,7 @@ impl Consumer for JavaScript {
     }
 }
 
-/// Replays the file at `path`, or the bundle. Its delivery has one JSON text after the other, the last of which has `warnings`; `on_ready`
+/// Replays the file at `path`, or the bundle. Its delivery has one JSON text after the other, the last of which says so; `on_ready`
 /// is called when the next is there and was not when it was asked for.
 #[napi(catch_unwind)]
 pub fn start_replay(
@@ -174,7 +218,7 @@ pub fn start_replay(
             Ok(None) => (path.into(), None),
             Ok(Some((log, unpacked))) => (log, Some(unpacked)),
             Err(message) => {
-                javascript.take(failure(&message));
+                javascript.take(failure(&Message::text(message)));
                 return;
             }
         };
@@ -211,12 +255,4 @@ fn open_bundle(
             Err(format!("Failed to read bundle: {} ({})", refusal_message(&refusal, CANT_BE_READ), refusal.code()))
         }
     }
-}
-
-fn failure(message: &str) -> Text {
-    let mut json = JsonText::default();
-    json.syntax("{\"keep\":0");
-    append_text(&mut json, "error", Some(message));
-    json.syntax(",\"warnings\":[]}");
-    json.finish()
 }

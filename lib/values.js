@@ -1,0 +1,129 @@
+'use strict'
+
+const { parse, define } = require('./native.js')
+
+/** The kinds of codes, and how many there can be: as `src/jsonl/flat.rs` has them. */
+const OBJECT = 0
+const ARRAY = 1
+const NARROW = 2
+const WIDE = 3
+const NAME = 4
+const TEXT = 5
+const JSON_TEXT = 6
+const INTEGER = 7
+const NUMBER = 8
+const TRUE = 9
+const FALSE = 10
+const MAX_CODES = 32 << 10
+
+/**
+ * The part that is being built. These are variables of the module, not properties: the function that reads them is what a replay
+ * spends its time in. Nothing else runs between the first value of a part and its last.
+ */
+let codes
+let at = 0
+let names
+let isPolluted = false
+let narrow = ''
+let narrowAt = 0
+let wide = ''
+let wideAt = 0
+let texts
+
+/** The bits of a number, as codes and as the number. */
+const halves = new Int32Array(2)
+const number = new Float64Array(halves.buffer)
+
+/**
+ * Builds the values of a part that `delivery` holds: what `JSON.parse` makes of their texts. Each of `lists` is an array, and how many of
+ * the values are appended to it.
+ */
+function appendValues(delivery, part, ...lists) {
+  begin(delivery, part)
+  for (const [all, count] of lists) {
+    for (let left = count; left > 0; left--) all.push(value())
+  }
+  // The pools live as long as strings that were cut off them, and no longer.
+  names = texts = undefined
+  narrow = wide = ''
+}
+
+function begin(delivery, part) {
+  codes ??= new Int32Array(MAX_CODES)
+  delivery.codes(codes)
+  at = 0
+  names = part.names
+  isPolluted = false
+  for (const name of names) isPolluted ||= isInherited(name)
+  narrow = delivery.narrow()
+  narrowAt = 0
+  wide = part.wide ? delivery.wide() : ''
+  wideAt = 0
+  texts = delivery
+}
+
+/** Whether setting a property of this name might do something else than to add it. */
+function isInherited(name) {
+  return name in Object.prototype
+}
+
+function value() {
+  const code = codes[at++]
+  switch (code & 15) {
+    case NAME:
+      return names[code >> 4]
+    case NARROW: {
+      const start = narrowAt
+      narrowAt += code >> 4
+      return narrow.substring(start, narrowAt)
+    }
+    case OBJECT:
+      return object(code >> 4)
+    case ARRAY:
+      return array(code >> 4)
+    case INTEGER:
+      return code >> 4
+    case WIDE: {
+      const start = wideAt
+      wideAt += code >> 4
+      return wide.substring(start, wideAt)
+    }
+    case TEXT:
+      return texts.text(code >> 4)
+    case JSON_TEXT:
+      return parse(texts.text(code >> 4))
+    case NUMBER:
+      halves[0] = codes[at++]
+      halves[1] = codes[at++]
+      return number[0]
+    case TRUE:
+      return true
+    case FALSE:
+      return false
+    default:
+      return null
+  }
+}
+
+function object(members) {
+  const built = {}
+  for (; members > 0; members--) {
+    const name = names[codes[at++]]
+    if (isPolluted) define(built, name, { __proto__: null, value: value(), writable: true, enumerable: true, configurable: true })
+    else built[name] = value()
+  }
+  return built
+}
+
+/** An array that grows takes room for what may never come, so most are made at their length. */
+function array(length) {
+  if (length === 0) return []
+  if (length === 1) return [value()]
+  if (length === 2) return [value(), value()]
+  if (length === 3) return [value(), value(), value()]
+  const built = new Array(length)
+  for (let index = 0; index < length; index++) built[index] = value()
+  return built
+}
+
+module.exports = { appendValues }

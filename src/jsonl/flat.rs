@@ -1,0 +1,627 @@
+//! JSON values laid out flat: what `JSON.parse` would make of their texts, as codes, and their strings in a few pools.
+//!
+//! Whoever builds the values reads one code after the other and cuts strings off the pools; nothing has to be scanned, unescaped or
+//! decoded again. What a value means is the same as in the rest of this layer: JavaScript decides (`session.md` section 2).
+
+use super::scan::{Cursor, Nesting, NotJson, plain_prefix};
+use super::text::{decode_narrow_onto, decode_onto};
+
+/// What a code says, in its lowest four bits; the rest of it is the code's number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Code {
+    /// An object of so many members follows: for each the number of its name, without a kind, and its value.
+    Object = 0,
+    /// An array of so many values follows.
+    Array = 1,
+    /// A string of so many characters, the next of [`Flat::narrow`].
+    Narrow = 2,
+    /// A string of so many UTF-16 units, the next of [`Flat::wide`].
+    Wide = 3,
+    /// A string: the name of this number.
+    Name = 4,
+    /// A string: the text of this number in [`Flat::texts`].
+    Text = 5,
+    /// A value whose JSON is the text of this number in [`Flat::texts`].
+    Json = 6,
+    /// This number.
+    Integer = 7,
+    /// Another number: its bits are in the next two codes, in the order that they have in memory.
+    Number = 8,
+    /// `true`
+    True = 9,
+    /// `false`
+    False = 10,
+    /// `null`
+    Null = 11,
+}
+
+impl Code {
+    fn with(self, number: usize) -> i32 {
+        (number as i32) << 4 | self as i32
+    }
+}
+
+/// A text that is not in a pool.
+#[derive(Debug, PartialEq, Eq)]
+pub enum OwnText {
+    /// A string, one byte a character up to U+00FF.
+    Narrow(Vec<u8>),
+    /// A string, in UTF-16.
+    Wide(Vec<u16>),
+    /// JSON, as it stands in the file.
+    Json(Vec<u8>),
+}
+
+/// Values, laid out flat. They are complete: each stands for itself.
+#[derive(Debug, Default)]
+pub struct Flat {
+    /// How many values there are.
+    pub count: usize,
+    /// What to build.
+    pub codes: Vec<i32>,
+    /// Strings of characters up to U+00FF, one byte each.
+    pub narrow: Vec<u8>,
+    /// Strings with other characters, in UTF-16.
+    pub wide: Vec<u16>,
+    /// What is too long to share a pool: someone who keeps a short string should not keep it alive.
+    pub texts: Vec<OwnText>,
+    /// The insides of JSON strings, one after the other, and where each ends.
+    names: Vec<u8>,
+    name_ends: Vec<u32>,
+}
+
+impl Flat {
+    /// The names, as they stand between the quotes of a JSON string: keys, and short strings, which often occur again.
+    pub fn names(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.name_ends.len()).map(|index| self.name(index))
+    }
+
+    fn name(&self, index: usize) -> &[u8] {
+        let start = index.checked_sub(1).map_or(0, |before| self.name_ends[before] as usize);
+        &self.names[start..self.name_ends[index] as usize]
+    }
+}
+
+/// How many codes there are at most. They are handed over in a buffer of this length.
+pub const MAX_CODES: usize = 32 << 10;
+
+/// Strings up to this length are names: cut off a pool they would keep all of it in memory.
+const MAX_NAME: usize = 40;
+
+/// Strings this short cost less to copy from a pool than a name does, as long as they occur once.
+const MAX_COPIED: usize = 12;
+
+/// Strings of this length share a pool with nothing.
+const OWN_TEXT: usize = 4 << 10;
+
+/// Building a value recurses, and has the stack that its caller left it.
+const MAX_DEPTH: usize = 100;
+
+/// Lays values out.
+pub struct Flattener {
+    flat: Flat,
+    nesting: Nesting,
+    /// Names that were met lately, and short strings that were met once, by their hashes.
+    names: Box<[u32; SLOTS]>,
+    once: Box<[u32; SLOTS]>,
+    /// The value has more codes than there is room for.
+    is_full: bool,
+}
+
+const SLOTS: usize = 512;
+
+impl Flattener {
+    /// Room for values of `bytes` of JSON.
+    pub fn with_capacity(bytes: usize) -> Self {
+        let flat = Flat { narrow: Vec::with_capacity(bytes), codes: Vec::with_capacity(bytes / 16), ..Flat::default() };
+        Flattener {
+            flat,
+            nesting: Nesting::default(),
+            names: Box::new([0; SLOTS]),
+            once: Box::new([0; SLOTS]),
+            is_full: false,
+        }
+    }
+
+    /// Lays out the value whose JSON is `json`. False, and nothing is changed, if there is no more room. What is not JSON, or nested too
+    /// deep, or too much for an empty layout, is left as it is, as [`Code::Json`].
+    pub fn push(&mut self, json: &[u8]) -> bool {
+        let before = self.mark();
+        self.is_full = false;
+        let mut cursor = Cursor::new(json);
+        let laid_out = self.value(&mut cursor, 0).and_then(|()| cursor.finish());
+        if laid_out.is_err() {
+            self.roll_back(before);
+            if self.is_full && self.flat.count > 0 || self.flat.codes.len() == MAX_CODES {
+                return false;
+            }
+            self.own_text(Code::Json, OwnText::Json(json.to_vec()));
+        }
+        self.flat.count += 1;
+        true
+    }
+
+    /// How many bytes the strings in the pools take, about.
+    pub fn bytes(&self) -> usize {
+        self.flat.narrow.len() + 2 * self.flat.wide.len() + self.flat.names.len()
+    }
+
+    /// What was laid out.
+    pub fn finish(self) -> Flat {
+        self.flat
+    }
+
+    fn mark(&self) -> [usize; 5] {
+        let Flat { codes, narrow, wide, texts, name_ends, .. } = &self.flat;
+        [codes.len(), narrow.len(), wide.len(), texts.len(), name_ends.len()]
+    }
+
+    fn roll_back(&mut self, [codes, narrow, wide, texts, names]: [usize; 5]) {
+        self.flat.codes.truncate(codes);
+        self.flat.narrow.truncate(narrow);
+        self.flat.wide.truncate(wide);
+        self.flat.texts.truncate(texts);
+        self.flat.name_ends.truncate(names);
+        self.flat.names.truncate(self.flat.name_ends.last().map_or(0, |end| *end as usize));
+    }
+
+    /// An error if the value is not JSON, or can't be laid out.
+    fn value(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<(), NotJson> {
+        // A number takes three.
+        if depth > MAX_DEPTH || self.flat.codes.len() + 3 > MAX_CODES {
+            self.is_full = depth <= MAX_DEPTH;
+            return Err(NotJson);
+        }
+        if depth == 0 {
+            cursor.white_space();
+        }
+        match cursor.peek() {
+            Some(b'{') => self.object(cursor, depth),
+            Some(b'[') => self.array(cursor, depth),
+            Some(b'"') => self.string(cursor),
+            _ => self.scalar(cursor),
+        }
+    }
+
+    fn object(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<(), NotJson> {
+        let (head, mut members) = (self.flat.codes.len(), 0);
+        self.flat.codes.push(0);
+        cursor.object(|cursor, key| {
+            members += 1;
+            let name = self.name(key);
+            self.flat.codes.push(name as i32);
+            self.value(cursor, depth + 1)
+        })?;
+        self.flat.codes[head] = Code::Object.with(members);
+        Ok(())
+    }
+
+    fn array(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<(), NotJson> {
+        let (head, mut values) = (self.flat.codes.len(), 0);
+        self.flat.codes.push(0);
+        cursor.array(|cursor| {
+            values += 1;
+            self.value(cursor, depth + 1)
+        })?;
+        self.flat.codes[head] = Code::Array.with(values);
+        Ok(())
+    }
+
+    fn scalar(&mut self, cursor: &mut Cursor<'_>) -> Result<(), NotJson> {
+        match cursor.value_bytes(&mut self.nesting)? {
+            b"true" => self.flat.codes.push(Code::True.with(0)),
+            b"false" => self.flat.codes.push(Code::False.with(0)),
+            b"null" => self.flat.codes.push(Code::Null.with(0)),
+            number => self.number(number)?,
+        }
+        Ok(())
+    }
+
+    fn number(&mut self, json: &[u8]) -> Result<(), NotJson> {
+        if json.len() <= 7
+            && let Some(value) = small_integer(json)
+        {
+            self.flat.codes.push(value << 4 | Code::Integer as i32);
+            return Ok(());
+        }
+        // Rust and JavaScript read the same numbers in the same way: to the nearest double.
+        let value: f64 = std::str::from_utf8(json).map_err(|_| NotJson)?.parse().map_err(|_| NotJson)?;
+        let bits = value.to_ne_bytes();
+        let half = |at: usize| i32::from_ne_bytes([bits[at], bits[at + 1], bits[at + 2], bits[at + 3]]);
+        self.flat.codes.extend([Code::Number.with(0), half(0), half(4)]);
+        Ok(())
+    }
+
+    fn string(&mut self, cursor: &mut Cursor<'_>) -> Result<(), NotJson> {
+        let rest = cursor.rest();
+        // Most are short, without an escape, and need not be decoded.
+        let inside = &rest[1..rest.len().min(MAX_NAME + 2)];
+        let plain = plain_prefix(inside);
+        if inside.get(plain) == Some(&b'"') {
+            self.short_string(&inside[..plain]);
+            cursor.skip(plain + 2);
+            return Ok(());
+        }
+        let start = self.flat.narrow.len();
+        match decode_narrow_onto(&mut self.flat.narrow, &rest[1..]) {
+            Some(length) => {
+                cursor.skip(length + 2);
+                self.narrow_string(start, &rest[1..=length]);
+            }
+            None => {
+                self.flat.narrow.truncate(start);
+                cursor.string()?;
+                self.wide_string(&rest[1..rest.len() - cursor.rest().len() - 1]);
+            }
+        }
+        Ok(())
+    }
+
+    /// A string that has no escapes.
+    fn short_string(&mut self, inside: &[u8]) {
+        if inside.len() <= MAX_COPIED && inside.is_ascii() && self.is_met_first(inside) {
+            self.flat.codes.push(Code::Narrow.with(inside.len()));
+            self.flat.narrow.extend_from_slice(inside);
+        } else {
+            self.name_string(inside);
+        }
+    }
+
+    /// A string that was decoded onto the end of the pool, from `start` on. It may be better off elsewhere.
+    fn narrow_string(&mut self, start: usize, inside: &[u8]) {
+        let length = self.flat.narrow.len() - start;
+        if length >= OWN_TEXT {
+            let text = self.flat.narrow.split_off(start);
+            self.own_text(Code::Text, OwnText::Narrow(text));
+        } else if inside.len() <= MAX_NAME {
+            self.flat.narrow.truncate(start);
+            self.name_string(inside);
+        } else {
+            self.flat.codes.push(Code::Narrow.with(length));
+        }
+    }
+
+    /// A string with characters beyond U+00FF, or with bytes that are not UTF-8.
+    fn wide_string(&mut self, inside: &[u8]) {
+        if inside.len() <= MAX_NAME {
+            self.name_string(inside);
+        } else if inside.len() < OWN_TEXT {
+            let start = self.flat.wide.len();
+            decode_onto(&mut self.flat.wide, inside);
+            self.flat.codes.push(Code::Wide.with(self.flat.wide.len() - start));
+        } else {
+            let mut wide = Vec::new();
+            decode_onto(&mut wide, inside);
+            self.own_text(Code::Text, OwnText::Wide(wide));
+        }
+    }
+
+    fn name_string(&mut self, inside: &[u8]) {
+        let name = self.name(inside);
+        self.flat.codes.push(Code::Name.with(name));
+    }
+
+    /// Whether a short string is one to be met for the first time, as far as that is remembered.
+    fn is_met_first(&mut self, inside: &[u8]) -> bool {
+        let hash = hash(inside);
+        let slot = &mut self.once[slot(hash)];
+        let is_met_first = *slot != hash;
+        *slot = hash;
+        is_met_first && !self.is_name(hash, inside)
+    }
+
+    fn is_name(&self, hash: u32, inside: &[u8]) -> bool {
+        let index = self.names[slot(hash)] as usize;
+        index < self.flat.name_ends.len() && self.flat.name(index) == inside
+    }
+
+    /// The number of a name. One that was met may get another number when it is met again, after many others.
+    fn name(&mut self, inside: &[u8]) -> usize {
+        let hash = hash(inside);
+        let slot = slot(hash);
+        if self.is_name(hash, inside) {
+            return self.names[slot] as usize;
+        }
+        let index = self.flat.name_ends.len();
+        self.flat.names.extend_from_slice(inside);
+        self.flat.name_ends.push(self.flat.names.len() as u32);
+        self.names[slot] = index as u32;
+        index
+    }
+
+    fn own_text(&mut self, code: Code, text: OwnText) {
+        self.flat.codes.push(code.with(self.flat.texts.len()));
+        self.flat.texts.push(text);
+    }
+}
+
+/// The value of a number of few digits and nothing else. Minus zero is none.
+fn small_integer(json: &[u8]) -> Option<i32> {
+    let (digits, sign) = match json {
+        [b'-', digits @ ..] if digits != b"0" => (digits, -1),
+        digits => (digits, 1),
+    };
+    let value = digits
+        .iter()
+        .try_fold(0, |value, digit| digit.is_ascii_digit().then(|| value * 10 + i32::from(digit - b'0')))?;
+    Some(sign * value)
+}
+
+/// Good enough to tell names from each other; one that looks like another is only stored twice.
+fn hash(bytes: &[u8]) -> u32 {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let word = |bytes: &[u8]| bytes.iter().rev().fold(0_u64, |word, byte| word << 8 | u64::from(*byte));
+    let mut hash = bytes.len() as u64;
+    let (words, rest) = bytes.as_chunks::<8>();
+    for bytes in words {
+        hash = (hash.rotate_left(23) ^ u64::from_le_bytes(*bytes)).wrapping_mul(FACTOR);
+    }
+    hash = (hash.rotate_left(23) ^ word(rest)).wrapping_mul(FACTOR);
+    // Never what an empty slot holds.
+    (hash >> 32) as u32 | 1
+}
+
+fn slot(hash: u32) -> usize {
+    hash as usize >> 8 & (SLOTS - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A value as whoever reads the codes builds it: strings in UTF-16, members in their order.
+    #[derive(Clone, Debug, PartialEq)]
+    enum Built {
+        Object(Vec<(Vec<u16>, Built)>),
+        Array(Vec<Built>),
+        String(Vec<u16>),
+        Number(u64),
+        Word(&'static str),
+        Json(Vec<u8>),
+    }
+
+    /// A second reader of the codes, beside the one in JavaScript.
+    struct Reader<'a> {
+        flat: &'a Flat,
+        codes: std::slice::Iter<'a, i32>,
+        narrow: &'a [u8],
+        wide: &'a [u16],
+    }
+
+    impl<'a> Reader<'a> {
+        fn all(flat: &'a Flat) -> Vec<Built> {
+            assert!(flat.codes.len() <= MAX_CODES);
+            let mut reader = Reader { flat, codes: flat.codes.iter(), narrow: &flat.narrow, wide: &flat.wide };
+            let values = (0..flat.count).map(|_| reader.value()).collect();
+            assert_eq!((reader.codes.len(), reader.narrow.len(), reader.wide.len()), (0, 0, 0), "something is left");
+            values
+        }
+
+        fn name(&self, index: i32) -> Vec<u16> {
+            crate::jsonl::text::decode(self.flat.name(index as usize)).collect()
+        }
+
+        fn value(&mut self) -> Built {
+            let code = *self.codes.next().unwrap();
+            let (kind, number) = (code & 15, code >> 4);
+            let is = |kind_of: Code| kind == kind_of as i32;
+            if is(Code::Object) {
+                let member = |_| (self.member_name(), self.value());
+                Built::Object((0..number).map(member).collect())
+            } else if is(Code::Array) {
+                Built::Array((0..number).map(|_| self.value()).collect())
+            } else if is(Code::Narrow) {
+                let (text, rest) = self.narrow.split_at(number as usize);
+                self.narrow = rest;
+                Built::String(text.iter().map(|byte| u16::from(*byte)).collect())
+            } else if is(Code::Wide) {
+                let (text, rest) = self.wide.split_at(number as usize);
+                self.wide = rest;
+                Built::String(text.to_vec())
+            } else if is(Code::Name) {
+                Built::String(self.name(number))
+            } else if is(Code::Text) || is(Code::Json) {
+                match &self.flat.texts[number as usize] {
+                    OwnText::Narrow(text) => Built::String(text.iter().map(|byte| u16::from(*byte)).collect()),
+                    OwnText::Wide(text) => Built::String(text.clone()),
+                    OwnText::Json(json) => Built::Json(json.clone()),
+                }
+            } else if is(Code::Integer) {
+                Built::Number(f64::from(number).to_bits())
+            } else if is(Code::Number) {
+                let halves = [*self.codes.next().unwrap(), *self.codes.next().unwrap()].map(i32::to_ne_bytes);
+                Built::Number(f64::from_ne_bytes(halves.concat().try_into().unwrap()).to_bits())
+            } else {
+                Built::Word(["true", "false", "null"][(kind - Code::True as i32) as usize])
+            }
+        }
+
+        fn member_name(&mut self) -> Vec<u16> {
+            let index = *self.codes.next().unwrap();
+            self.name(index)
+        }
+    }
+
+    fn laid_out(values: &[&[u8]]) -> Flat {
+        let mut flattener = Flattener::with_capacity(100);
+        for json in values {
+            assert!(flattener.push(json));
+        }
+        flattener.finish()
+    }
+
+    fn built(json: &str) -> Built {
+        Reader::all(&laid_out(&[json.as_bytes()])).remove(0)
+    }
+
+    fn string(text: &str) -> Built {
+        Built::String(text.encode_utf16().collect())
+    }
+
+    /// A value, and how a file might spell it.
+    fn spelled() -> impl Strategy<Value = (Built, String)> {
+        let scalar = prop_oneof![
+            any::<i32>().prop_map(|n| (Built::Number(f64::from(n).to_bits()), n.to_string())),
+            (-1000..1000_i32).prop_map(|n| (Built::Number(f64::from(n).to_bits()), n.to_string())),
+            any::<f64>()
+                .prop_filter("JSON has no others", |n| n.is_finite())
+                .prop_map(|n| (Built::Number(n.to_bits()), format!("{n:e}"))),
+            prop::sample::select(vec!["true", "false", "null"]).prop_map(|word| (Built::Word(word), word.to_owned())),
+            text().prop_map(|(units, json)| (Built::String(units), json)),
+        ];
+        scalar.prop_recursive(6, 60, 6, |value| {
+            let members = prop::collection::vec((text(), value.clone()), 0..6);
+            prop_oneof![prop::collection::vec(value, 0..6).prop_map(array_of), members.prop_map(object_of)]
+        })
+    }
+
+    fn array_of(values: Vec<(Built, String)>) -> (Built, String) {
+        let (values, texts): (Vec<_>, Vec<_>) = values.into_iter().unzip();
+        (Built::Array(values), format!("[ {} ]", texts.join("\t,")))
+    }
+
+    fn object_of(members: Vec<((Vec<u16>, String), (Built, String))>) -> (Built, String) {
+        let texts: Vec<_> = members.iter().map(|((_, key), (_, value))| format!("{key} :\r{value}")).collect();
+        let members = members.into_iter().map(|((key, _), (value, _))| (key, value)).collect();
+        (Built::Object(members), format!("{{ {}}}", texts.join(" ,")))
+    }
+
+    /// A string of any kind of characters and length, some of them escaped.
+    fn text() -> impl Strategy<Value = (Vec<u16>, String)> {
+        let character = prop_oneof![
+            8 => prop::char::range(' ', '~'),
+            1 => prop::char::range('\0', '\u{ff}'),
+            1 => any::<char>(),
+        ];
+        let unit = prop_oneof![6 => (character, prop::bool::weighted(0.1)).prop_map(spelled_character), 1 => Just((vec![0xd800], "\\ud800".to_owned()))];
+        let units = prop_oneof![
+            4 => prop::collection::vec(unit.clone(), 0..14),
+            2 => prop::collection::vec(unit.clone(), 30..60),
+            // Repeated until it has a text of its own.
+            1 => prop::collection::vec(unit, 60..70).prop_map(|units| vec![units; 100].concat()),
+        ];
+        units.prop_map(|units| {
+            let (units, texts): (Vec<_>, Vec<_>) = units.into_iter().unzip();
+            (units.concat(), format!("\"{}\"", texts.concat()))
+        })
+    }
+
+    fn spelled_character((c, escaped): (char, bool)) -> (Vec<u16>, String) {
+        let units = c.encode_utf16(&mut [0; 2]).to_vec();
+        let escape = || units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
+        let text = match c {
+            '"' => "\\\"".to_owned(),
+            '\\' => "\\\\".to_owned(),
+            '\n' => "\\n".to_owned(),
+            c if escaped || c < ' ' => escape(),
+            c => c.to_string(),
+        };
+        (units, text)
+    }
+
+    proptest! {
+        #[test]
+        fn values_are_what_they_were(values in prop::collection::vec(spelled(), 0..5)) {
+            let (expected, texts): (Vec<_>, Vec<_>) = values.into_iter().unzip();
+            let texts: Vec<_> = texts.iter().map(String::as_bytes).collect();
+            prop_assert_eq!(Reader::all(&laid_out(&texts)), expected);
+        }
+
+        #[test]
+        fn what_is_not_json_is_left_as_it_is(mut json in spelled().prop_map(|(_, json)| json.into_bytes()), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+            let at = at.index(json.len());
+            json[at] = byte;
+            let left = Reader::all(&laid_out(&[&json, b"1"]));
+            let parses = {
+                let mut cursor = Cursor::new(&json);
+                cursor.white_space();
+                cursor.value(&mut Nesting::default()).and_then(|_| cursor.finish()).is_ok()
+            };
+            prop_assert_eq!(left[0] == Built::Json(json), !parses);
+            prop_assert_eq!(&left[1], &Built::Number(1_f64.to_bits()));
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_as_javascript_reads_them() {
+        for (json, value) in [
+            ("-0", -0.0),
+            ("0", 0.0),
+            ("1e999", f64::INFINITY),
+            ("-1e999", f64::NEG_INFINITY),
+            ("9999999", 9_999_999.0),
+            ("-999999", -999_999.0),
+            ("134217728", 134_217_728.0),
+            ("9007199254740993", 9_007_199_254_740_992.0),
+            ("1e-400", 0.0),
+            ("5e-324", 5e-324),
+            ("1.5", 1.5),
+        ] {
+            assert_eq!(built(json), Built::Number(value.to_bits()), "{json}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_utf8_becomes_replacement_characters() {
+        let short = Reader::all(&laid_out(&[b"\"a\xff\"", b"{\"\xe2\x82\":1}"]));
+        let key: Vec<u16> = vec![0xfffd];
+        assert_eq!(short, [string("a\u{fffd}"), Built::Object(vec![(key, Built::Number(1_f64.to_bits()))])]);
+        let long = [b"\"", &b"x".repeat(50)[..], b"\xc3\""].concat();
+        assert_eq!(Reader::all(&laid_out(&[&long])), [string(&format!("{}\u{fffd}", "x".repeat(50)))]);
+    }
+
+    #[test]
+    fn strings_that_come_again_are_names() {
+        let flat = laid_out(&[br#"["tool","tool","tool"]"#, br#"{"tool":"id-1"}"#]);
+        assert_eq!(flat.names().collect::<Vec<_>>(), [b"tool"]);
+        assert_eq!(flat.narrow, b"toolid-1");
+    }
+
+    #[test]
+    fn what_is_long_shares_nothing() {
+        let long = "x".repeat(OWN_TEXT);
+        let flat = laid_out(&[format!("[\"{long}\",\"{}\"]", "y".repeat(50)).as_bytes()]);
+        assert_eq!(flat.texts, [OwnText::Narrow(long.into_bytes())]);
+        assert_eq!(flat.narrow, "y".repeat(50).into_bytes());
+    }
+
+    #[test]
+    fn what_has_no_room_is_told_and_changes_nothing() {
+        let many = format!("[{}]", vec!["1"; MAX_CODES * 2 / 3].join(","));
+        let mut flattener = Flattener::with_capacity(0);
+        assert!(flattener.push(b"{\"a\":\"text\"}"));
+        assert!(flattener.push(many.as_bytes()));
+        let before = flattener.mark();
+        assert!(!flattener.push(format!("[\"b\",\"b\",{many}]").as_bytes()));
+        assert_eq!(flattener.mark(), before);
+        assert!(flattener.push(b"[\"b\",\"b\"]"));
+        let values = Reader::all(&flattener.finish());
+        assert_eq!((values.len(), &values[2]), (3, &Built::Array(vec![string("b"), string("b")])));
+    }
+
+    #[test]
+    fn what_never_has_room_or_is_too_deep_is_left_as_it_is() {
+        let many = format!("[{}]", vec!["1"; MAX_CODES].join(","));
+        let deep = format!("{}1{}", "[".repeat(MAX_DEPTH + 1), "]".repeat(MAX_DEPTH + 1));
+        for json in [many, deep] {
+            assert_eq!(built(&json), Built::Json(json.into_bytes()));
+        }
+        let deepest = format!("{}1{}", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
+        assert!(matches!(built(&deepest), Built::Array(_)));
+        assert_eq!(built(" 1 "), Built::Number(1_f64.to_bits()));
+    }
+
+    #[test]
+    fn codes_are_never_more_than_there_is_room_for() {
+        for spare in 0..6 {
+            let filling = format!("[{}]", vec!["1"; MAX_CODES - 4 - spare].join(","));
+            let mut flattener = Flattener::with_capacity(0);
+            flattener.push(filling.as_bytes());
+            while flattener.push(b"{\"a\":0.5}") {}
+            while flattener.push(b"{}") {}
+            Reader::all(&flattener.finish());
+        }
+    }
+}
