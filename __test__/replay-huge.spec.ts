@@ -5,7 +5,7 @@ import { freemem } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openSession, replaySession } from '../index.js';
-import { content, envelope, session, sessionDirectory } from './support/session-file.js';
+import { content, envelope, session, sessionDirectory, sessionEvent } from './support/session-file.js';
 
 /** V8's longest string, in characters. */
 const LONGEST_STRING = 0x1fffffe8;
@@ -44,6 +44,29 @@ describe.runIf(hasRoom())('with a few gigabytes to spare', { timeout: 120_000 },
     const [last] = await opened.session.items(-1);
     expect(last).toEqual(replay.history.at(-1));
     opened.session.close();
+  });
+
+  it('session events and warnings that are larger in sum than any string are all told', async () => {
+    const long = TEXT.repeat(25);
+    writeParts([session(), ...Array.from({ length: 6 }, (_, n) => `${envelope(n + 2, sessionEvent(`${n} ${long}`))}\n`)]);
+    const replay = await replaySession(path());
+    if (!replay.ok) throw new Error(replay.error);
+    expect(long.length * 6).toBeGreaterThan(LONGEST_STRING);
+    expect(replay.sessionEvents.map(({ message }) => message.slice(0, 3))).toEqual(['0 x', '1 x', '2 x', '3 x', '4 x', '5 x']);
+    expect(replay.sessionEvents.every(({ message }) => message.length === long.length + 2)).toBe(true);
+
+    writeParts([session(), ...Array.from({ length: 6 }, (_, n) => `${envelope(n + 2, [`${n}${long}`, {}])}\n`)]);
+    const warned = await replaySession(path());
+    expect(warned.ok).toBe(true);
+    expect(warned.warnings.map((warning) => warning.length > long.length)).toEqual(Array(6).fill(true));
+  });
+
+  it('a message that no string can hold is told in part', async () => {
+    const long = 'x'.repeat(LONGEST_STRING - 100);
+    writeParts([session(), `{"v":1,"seq":2,"type":"`, long, '","payload":{}}\n']);
+    const replay = await replaySession(path());
+    expect(replay.ok).toBe(true);
+    expect(replay.warnings).toEqual([expect.stringMatching(/x{1000}…/)]);
   });
 
   it('a line that no string can hold is an error that names it', async () => {

@@ -79,6 +79,10 @@ impl LineReader {
     /// Finds where the range's first line begins. `None` if no line begins in the range.
     pub fn first_line(&mut self, source: &Source) -> Result<Option<u64>, ReadError> {
         while self.skipping {
+            // Also when it is asked again: what comes behind the range is read by whoever has it.
+            if self.at_end || self.position() >= self.limit {
+                return Ok(None);
+            }
             self.discard_taken();
             self.fill(source, 0)?;
             match memchr::memchr(b'\n', &self.buffer[..self.filled]) {
@@ -86,12 +90,7 @@ impl LineReader {
                     self.taken = newline + 1;
                     self.skipping = false;
                 }
-                None => {
-                    self.taken = self.filled;
-                    if self.at_end || self.position() >= self.limit {
-                        return Ok(None);
-                    }
-                }
+                None => self.taken = self.filled,
             }
         }
         Ok((self.position() < self.limit).then(|| self.position()))
@@ -275,6 +274,9 @@ mod tests {
             seen.extend_from_slice(chunk.bytes);
         }
         assert!(witnessed == seen);
+        let position = reader.position();
+        assert!(reader.next_chunk(source, 0, &mut |_| {}).unwrap().is_none());
+        assert_eq!(reader.position(), position, "what lies behind the range is not read");
         seen
     }
 

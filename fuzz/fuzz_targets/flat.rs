@@ -1,0 +1,111 @@
+//! Any bytes laid out flat: what is JSON to an independent parser comes out as that parser has it, and everything laid out is used.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use serde_json::{Map, Value};
+use session_tape::jsonl::flat::{Flat, Flattener, MAX_CODES, OwnText};
+use session_tape::jsonl::text::decode;
+
+struct Reader<'a> {
+    flat: &'a Flat,
+    names: Vec<&'a [u8]>,
+    codes: std::slice::Iter<'a, i32>,
+    narrow: &'a [u8],
+    wide: &'a [u16],
+}
+
+impl Reader<'_> {
+    fn code(&mut self) -> i32 {
+        *self.codes.next().expect("a code")
+    }
+
+    fn name(&self, index: i32) -> String {
+        text(decode(self.names[index as usize]).collect())
+    }
+
+    fn value(&mut self) -> Value {
+        let code = self.code();
+        let number = code >> 4;
+        match code & 15 {
+            0 => {
+                let mut object = Map::new();
+                for _ in 0..number {
+                    let key = self.code();
+                    object.insert(self.name(key), self.value());
+                }
+                object.into()
+            }
+            1 => (0..number).map(|_| self.value()).collect(),
+            2 => {
+                let (taken, rest) = self.narrow.split_at(number as usize);
+                self.narrow = rest;
+                text(taken.iter().map(|byte| u16::from(*byte)).collect()).into()
+            }
+            3 => {
+                let (taken, rest) = self.wide.split_at(number as usize);
+                self.wide = rest;
+                text(taken.to_vec()).into()
+            }
+            4 => self.name(number).into(),
+            5 | 6 => match &self.flat.texts[number as usize] {
+                OwnText::Narrow(bytes) => text(bytes.iter().map(|byte| u16::from(*byte)).collect()).into(),
+                OwnText::Wide(units) => text(units.clone()).into(),
+                OwnText::Json(json) => serde_json::from_slice(json).unwrap_or_default(),
+            },
+            7 => f64::from(number).into(),
+            8 => {
+                let halves = [self.code(), self.code()].map(i32::to_ne_bytes);
+                f64::from_ne_bytes(halves.concat().try_into().expect("eight bytes")).into()
+            }
+            9 => true.into(),
+            10 => false.into(),
+            11 => Value::Null,
+            kind => panic!("no such kind: {kind}"),
+        }
+    }
+}
+
+fn text(units: Vec<u16>) -> String {
+    String::from_utf16_lossy(&units)
+}
+
+/// Numbers as doubles, as JavaScript has them; serde_json is off by a little at times, so that is let pass.
+fn same(found: &Value, expected: &Value) -> bool {
+    match (found, expected) {
+        (Value::Array(found), Value::Array(expected)) => {
+            found.len() == expected.len() && found.iter().zip(expected).all(|(found, expected)| same(found, expected))
+        }
+        (Value::Object(found), Value::Object(expected)) => {
+            found.len() == expected.len()
+                && found.iter().all(|(key, found)| expected.get(key).is_some_and(|expected| same(found, expected)))
+        }
+        (Value::Number(found), Value::Number(expected)) => {
+            let (found, expected) = (found.as_f64().unwrap_or_default(), expected.as_f64().unwrap_or_default());
+            (found - expected).abs() <= expected.abs() * 1e-15
+        }
+        _ => found == expected,
+    }
+}
+
+fuzz_target!(|json: &[u8]| {
+    let mut flattener = Flattener::with_capacity(json.len());
+    assert!(flattener.push(json));
+    flattener.push(json);
+    let flat = flattener.finish();
+    assert!(flat.codes.len() <= MAX_CODES);
+    let mut reader = Reader {
+        flat: &flat,
+        names: flat.names().collect(),
+        codes: flat.codes.iter(),
+        narrow: &flat.narrow,
+        wide: &flat.wide,
+    };
+    let expected = serde_json::from_slice::<Value>(json).ok();
+    for _ in 0..flat.count {
+        let value = reader.value();
+        if let Some(expected) = &expected {
+            assert!(same(&value, expected), "{value} is not {expected}");
+        }
+    }
+    assert!(reader.codes.as_slice().is_empty() && reader.narrow.is_empty() && reader.wide.is_empty());
+});
