@@ -109,10 +109,8 @@ pub fn fold(
     let is_refused = refused.is_some();
     if let Some(error) = refused {
         // Last of all: that the event's line was changed says more than what came of it.
-        let mut last = Findings::default();
         let place = state.next_time();
-        last.of_mut(Aspect::Chain).fail(place, error.at_unless_known(place));
-        findings.merge(last);
+        findings.of_mut(Aspect::Chain).fail_too(place, error.at_unless_known(place));
     }
     Ok(Folded { state, last_hash, offset, torn_bytes: torn, findings, refused: is_refused, hasher })
 }

@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::absence::explained;
 use super::blob::BlobStore;
 use super::check::Failure;
 use super::directory::RunDirectory;
@@ -107,7 +108,10 @@ pub fn replay(
     let replay = Replay { directory, options };
     let origin = match replay.origin(&mut warnings) {
         Ok(origin) => origin,
-        Err(error) => return Err(Box::new(Failed { error, state: None, warnings })),
+        Err(error) => {
+            let error = explained(directory, error);
+            return Err(Box::new(Failed { error, state: None, warnings }));
+        }
     };
     let (first, offset) = (origin.state.next_time(), origin.offset);
     match replay.run(origin, watch) {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::absence::explained;
 use super::blob::BlobStore;
 use super::check::{Aspect, Check, Findings};
 use super::dag::{Dag, compile};
@@ -54,7 +55,7 @@ pub fn verify(
     if let Err(error) = &created
         && error.code == ErrorCode::SystemError
     {
-        return Err(error.clone());
+        return Err(explained(directory, error.clone()));
     }
     let graphs = Graphs::read(directory);
     let mut findings = Findings::default();
@@ -217,7 +218,9 @@ fn count_rest(path: &Path, folded: &Folded, findings: &mut Findings) -> Result<(
         chain.checked = chain.checked.max(taken + 1);
         Rest::of(path, taken)?.count(findings);
     } else if folded.state.run().is_none() {
-        findings.of_mut(Aspect::Chain).fail(0, empty_log());
+        let chain = findings.of_mut(Aspect::Chain);
+        chain.checked += 1;
+        chain.fail(0, empty_log());
     }
     Ok(())
 }
