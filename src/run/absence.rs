@@ -22,7 +22,8 @@ const A_RUN_IS: &str = "A run is the directory that a RunRecorder recorded to, o
 /// instead. Any other error stays as it is.
 #[must_use]
 pub fn explained(directory: &RunDirectory, error: RunError) -> RunError {
-    let is_in_vain = |system: &OsError| system.syscall == "open" && matches!(system.code, "ENOENT" | "ENOTDIR");
+    let is_in_vain =
+        |system: &OsError| matches!(system.syscall, "open" | "scandir") && matches!(system.code, "ENOENT" | "ENOTDIR");
     match &error.system {
         Some(system) if is_in_vain(system) => instead_of_run(directory).unwrap_or(error),
         _ => error,

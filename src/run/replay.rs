@@ -1,6 +1,7 @@
 //! Replaying a run: its state at the end of the log or at any event, from the beginning or from a snapshot, with as much
 //! verification as is wanted (`run.md` section 7).
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::absence::explained;
@@ -41,6 +42,8 @@ pub enum Beginning {
     LatestSnapshot,
     /// With the snapshot of this id, or the newest good one before it.
     Snapshot(String),
+    /// With the snapshot in this file, or the newest good one of the run before it. A name alone is that of a file of the run.
+    SnapshotFile(PathBuf),
 }
 
 /// How a run is replayed.
