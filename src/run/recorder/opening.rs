@@ -45,6 +45,7 @@ pub fn open(config: &RunRecorderConfig<'_>, milliseconds: f64) -> Result<Opened,
     let mut new_in = new_directory::create(opening.directory.root())?;
     match create_exclusively(&opening.directory.log()) {
         Ok(()) => {
+            failpoint!("run_recorder::after_create");
             new_in.push(config.directory.clone());
             opening.begin_in_new_log(Target::created(opening.directory.log(), new_in))
         }
@@ -132,7 +133,9 @@ impl Opening<'_> {
             self.check_is_same_run(recording.state())?;
         }
         if torn_bytes > 0 {
+            failpoint!("run_recorder::before_cut");
             cut(&log, whole_bytes, self.config.durability)?;
+            failpoint!("run_recorder::after_cut");
         }
         let Some(recording) = recording else {
             return self.begin(target).map(|opened| Opened { torn_bytes, ..opened });
