@@ -1164,7 +1164,7 @@ export interface RunEventInput {
  * | `WorkflowInvalid` | constructor | the workflow is no graph: a cycle, an id used twice, a dependency that is not there |
  * | `DagMismatch` | constructor | with `resume`: the recorded run has another graph |
  * | `RunMismatch` | constructor | with `resume`: the recorded run has another id, scheduler or capabilities |
- * | `RunSealed` | constructor | with `resume`: the run has a `manifest.json`, that is, it is a bundle |
+ * | `RunSealed` | constructor | the directory has a `manifest.json`, that is, it is a bundle |
  * | any of {@link RunError} | constructor | with `resume`: the log is damaged there |
  * | `UnknownKind` | append | there is no such kind |
  * | `MissingField`, `InvalidField` | append | a field of the payload, or the node, is missing or is not what it must be |

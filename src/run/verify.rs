@@ -61,7 +61,7 @@ pub fn verify(
     let mut findings = Findings::default();
     graphs.check(created.as_ref().ok(), redactions, findings.of_mut(Aspect::Dag));
     let search = Search { directory, trusted, redactions, until: None };
-    check_snapshots(&search, findings.of_mut(Aspect::Snapshots));
+    check_snapshots(&search, findings.of_mut(Aspect::Snapshots), watch)?;
     let Some(dag) = graphs.of_run(created.as_ref().ok()) else {
         // Without its graph there is no state, and without a state nothing else.
         let error = graphs.dag.err().unwrap_or_else(empty_log);
@@ -120,20 +120,22 @@ pub fn verify_behind(
     Ok(Verification { findings })
 }
 
-/// Whether each snapshot is one from which a replay could begin.
-fn check_snapshots(search: &Search<'_>, check: &mut Check) {
+/// Whether each snapshot is one from which a replay could begin. They may be many and large: the caller may stop it.
+fn check_snapshots(search: &Search<'_>, check: &mut Check, watch: &Watch<'_>) -> Result<(), RunError> {
     let times = snapshot::list(&search.directory.snapshots()).unwrap_or_else(|error| {
         check.checked += 1;
         check.fail(0, error);
         Vec::new()
     });
     for time in times {
+        watch.go_on()?;
         check.checked += 1;
         if let Err(error) = search.check_snapshot(time) {
             let message = format!("{}: {}", snapshot_id(time), error.message);
             check.fail(time, RunError { message, ..error.at_unless_known(time) });
         }
     }
+    Ok(())
 }
 
 /// The run's graph, as stored and as compiled anew.

@@ -249,6 +249,18 @@ fn a_redacted_event_is_unverifiable_and_only_where_it_is_listed() {
 }
 
 #[test]
+fn who_stops_it_waits_for_no_snapshot() {
+    let recorded = sample(1, Scheduler::RoundRobin);
+    recorded.write_snapshot(3, None);
+    for graph in [recorded.directory.dag(), recorded.directory.workflow()] {
+        fs::remove_file(graph).unwrap();
+    }
+    let mut watch = Watch { cancelled: &AtomicBool::new(true), progress: &mut |_, _| {} };
+    let error = verify(&recorded.directory, &TrustedKeys::default(), &Redactions::default(), &mut watch).unwrap_err();
+    assert_eq!(error.code, ErrorCode::Cancelled);
+}
+
+#[test]
 fn an_event_that_is_refused_and_does_not_have_its_hash_fails_once() {
     let recorded = sample(1, Scheduler::RoundRobin);
     let log = String::from_utf8(recorded.log()).unwrap();
