@@ -31,6 +31,7 @@ use session_tape::run::recording::EventInput;
 use session_tape::run::redactions::Redactions;
 use session_tape::run::replay::{Beginning, ReplayOptions, Replayed, Verify, replay};
 use session_tape::run::scheduler::Scheduler;
+use session_tape::run::snapshot;
 use session_tape::run::text::Text;
 use session_tape::run::verify::verify;
 use session_tape::signature::TrustedKeys;
@@ -337,9 +338,10 @@ fn a_recorder_that_is_killed_at_any_moment_loses_nothing_acknowledged() {
     }
 }
 
-/// What a kill in the middle of a write leaves: a part of what was not acknowledged yet. Nothing is cut that a snapshot is of, for before it was
-/// written, that was flushed.
+/// What a kill in the middle of a write leaves: a part of what was not acknowledged yet. What a snapshot is of was flushed before that was written.
 fn cut_in_mid_write(run: &Path, acked: u64, surplus: u64) {
+    let newest = snapshot::list(&run.join("snapshots")).unwrap().first().map_or(0, |time| time + 1);
+    let acked = acked.max(newest);
     let path: PathBuf = run.join("events.cath-log");
     let Ok(log) = fs::read(&path) else { return };
     let mut ends = memchr::memchr_iter(b'\n', &log).map(|newline| newline + 1);
