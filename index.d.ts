@@ -820,6 +820,7 @@ export interface WorkerState {
  * | `BlobMissing`, `BlobCorrupt` | an output's blob is not there, or does not have its hash |
  * | `OutputMismatch` | an output, normalised, does not have its hash |
  * | `EmptyLog` | there is not one whole event in the log |
+ * | `NotARun` | what is at the path is no run: an empty directory or one of other things, a session's file, a run's log without its directory. The message says which |
  * | `ENOENT`, `EACCES` … | the system's own code: a file of the run can't be read. These have `errno`, `syscall` and, as a rule, `path` too |
  * | any {@link BundleCode} | the path is a bundle's, and it does not verify. `path` is the file of the bundle, if it is about one |
  */
@@ -878,9 +879,10 @@ export type RunReplayResult = RunReplaySuccess | RunReplayFailure;
 /** Options of {@link replayRun}. */
 export interface RunReplayOptions {
   /**
-   * Begin with a snapshot: the one of this id (`snap_<logical time>`), or the newest. If it can't be used (missing, damaged, of another run,
-   * not signed by a trusted key, later than `until`), a warning says so, and the next older one is taken, or the beginning. Left out:
-   * the beginning.
+   * Begin with a snapshot: the one of this id (`snap_<logical time>`), or in this file (`snap_<logical time>.cath-snap`, in whatever
+   * directory; a name alone is that of one of the run's own), or the newest. If it can't be used (missing, damaged, of another run, not
+   * signed by a trusted key, later than `until`), a warning says so, and the run's next older one is taken, or the beginning. Left
+   * out: the beginning.
    */
   fromSnapshot?: string | 'latest' | undefined;
   /** Logical time of the last event that is taken. Left out, `Infinity`, or beyond the end: all there are. */
@@ -1162,7 +1164,7 @@ export interface RunEventInput {
  * | `WorkflowInvalid` | constructor | the workflow is no graph: a cycle, an id used twice, a dependency that is not there |
  * | `DagMismatch` | constructor | with `resume`: the recorded run has another graph |
  * | `RunMismatch` | constructor | with `resume`: the recorded run has another id, scheduler or capabilities |
- * | `RunSealed` | constructor | with `resume`: the run has a `manifest.json`, that is, it is a bundle |
+ * | `RunSealed` | constructor | the directory has a `manifest.json`, that is, it is a bundle |
  * | any of {@link RunError} | constructor | with `resume`: the log is damaged there |
  * | `UnknownKind` | append | there is no such kind |
  * | `MissingField`, `InvalidField` | append | a field of the payload, or the node, is missing or is not what it must be |

@@ -8,7 +8,7 @@ import type { RunError, RunEvent, RunEventsOptions } from '../index.js';
 import { eachCase } from './support/each-case.js';
 import { childReport, isLinux } from './support/processes.js';
 import { anyRun } from './support/run-arbitraries.js';
-import { completedRun, failed, freshPath, logOf, startedRun, withRun } from './support/run-directory.js';
+import { completedRun, failed, freshPath, logOf, notRuns, startedRun, withRun } from './support/run-directory.js';
 import { anyString, runs } from './support/session-arbitraries.js';
 import { KINDS, rechained } from './plain-run-engine.mjs';
 
@@ -168,9 +168,19 @@ describe('a log that is damaged', () => {
 
   test('or not there: the system\'s own error', async () => {
     const [times, error] = await brokenTrace('no-such-run');
-    expect([times, error.code, error.syscall, error.path]).toStrictEqual([[], 'ENOENT', 'open', 'no-such-run/events.cath-log']);
-    expect(error.message).toBe("ENOENT: no such file or directory, open 'no-such-run/events.cath-log'");
+    expect([times, error.code, error.syscall, error.path]).toStrictEqual([[], 'ENOENT', 'open', 'no-such-run']);
+    expect(error.message).toMatch(/^ENOENT: no such file or directory, open 'no-such-run'\. A run is the directory that /);
   });
+
+  test('or no run at all: what is there instead', () =>
+    eachCase(notRuns, async ([, make, message]) => {
+      const path = make(freshPath());
+      for (const options of [{}, { from: 5 }]) {
+        const [times, error] = await brokenTrace(path, options);
+        expect([times, error.code]).toStrictEqual([[], 'NotARun']);
+        expect(error.message).toMatch(message);
+      }
+    }));
 });
 
 describe('an iteration', () => {

@@ -193,3 +193,22 @@ test.skipIf(mountNamespace === null)('a full disk (needs a mount name space): th
   expect(report.next).toBe(lines.length);
   expect(report.after).toEqual({ ok: true, eventCount: lines.length + 1 });
 });
+
+test.skipIf(mountNamespace === null)('a disk without room for a snapshot or a blob (needs a mount name space): it is said, nothing of them is left, and the log goes on', async () => {
+  const report = await childReport<Record<string, unknown>>(CHILD, ['crowded', join(freshPath(), 'run')], { wrapper: mountNamespace! });
+  const noRoom = { code: 'ENOSPC', syscall: 'write' };
+  const passed = (checked: number) => ({ checked, failed: 0, unverifiable: 0 });
+  expect(report).toEqual({
+    first: 'snap_0',
+    refused: { snapshot: noRoom, blob: noRoom, recorder: noRoom },
+    left: { snapshots: ['snap_0.cath-snap'], blobs: [], log: false },
+    logicalTime: 2,
+    active: true,
+    crowded: true,
+    second: 'snap_2',
+    warnings: [],
+    after: { ok: true, eventCount: 5, fromSnapshot: 'snap_2', warnings: [] },
+    verified: { ok: true, chain: passed(5), snapshots: passed(2) },
+    other: true,
+  });
+});

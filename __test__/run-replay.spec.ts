@@ -4,7 +4,7 @@ import { getEventListeners } from 'node:events';
 import { generateKeyPairSync } from 'node:crypto';
 import { chmodSync, mkdirSync, rmSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { beforeAll, describe, expect } from 'vitest';
 import { test } from '@fast-check/vitest';
@@ -19,6 +19,7 @@ import {
   freshPath,
   logOf,
   logWith,
+  notRuns,
   replayOf,
   replayed,
   runUntil,
@@ -214,12 +215,22 @@ describe('a line', () => {
 });
 
 describe('what is no run', () => {
+  test('is said to be what it is', () =>
+    eachCase(notRuns, async ([, make, message]) => {
+      const path = make(freshPath());
+      for (const options of [{}, { fromSnapshot: 'latest' }, { verify: 'full' }] as const) {
+        const error = { code: 'NotARun', message: expect.stringMatching(message) };
+        expect(failed(await replayRun(path, options))).toStrictEqual({ ok: false, error, state: null, warnings: [] });
+        const { ok, chain } = await verifyRun(path);
+        expect([ok, chain]).toStrictEqual([false, { checked: 1, failed: 1, unverifiable: 0, firstFailure: error }]);
+      }
+    }));
+
   test('is a failure with the system\'s own code and words', () =>
     eachCase(
       [
-        ['nothing there', () => freshPath(), 'ENOENT', /^ENOENT: no such file or directory, open '.*dag\.json'$/],
-        ['a file', (path: string) => (writeFileSync(path, ''), path), 'ENOTDIR', /^ENOTDIR: not a directory, open/],
-        ['an empty directory', (path: string) => (mkdirSync(path), path), 'ENOENT', /dag\.json/],
+        ['nothing there', () => freshPath(), 'ENOENT', /^ENOENT: no such file or directory, open '.*run-\d+'\. A run is the directory that a RunRecorder recorded to/],
+        ['below a file', (path: string) => (writeFileSync(path, ''), join(path, 'run')), 'ENOTDIR', /^ENOTDIR: not a directory, open '.*run'\. A run is/],
         ['a directory for a log', (path: string) => {
           completedRun().write(path);
           unlinkSync(logOf(path));

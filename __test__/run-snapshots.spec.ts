@@ -1,7 +1,7 @@
 // Replays that begin with a snapshot: never another state than from the beginning, whatever became of the file.
 
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { fc, test } from '@fast-check/vitest';
@@ -9,7 +9,7 @@ import { replayRun, verifyRun } from '../index.js';
 import type { RunReplayOptions } from '../index.js';
 import { eachCase } from './support/each-case.js';
 import { anyRun } from './support/run-arbitraries.js';
-import { completedRun, failed, logOf, replayed, snapshotFile, startedRun, stateAt, withRun } from './support/run-directory.js';
+import { completedRun, failed, freshPath, logOf, replayed, snapshotFile, startedRun, stateAt, withRun } from './support/run-directory.js';
 import { runs } from './support/session-arbitraries.js';
 import { PlainRun, canonicalJson, rechained, sealedSnapshot } from './plain-run-engine.mjs';
 
@@ -73,6 +73,19 @@ describe('fromSnapshot', () => {
         expect(result.state).toStrictEqual(stateAt(run, until ?? run.time - 1));
       },
     ));
+
+  test('may be named by its file, wherever that is', () =>
+    withRun(run, async (directory) => {
+      const elsewhere = freshPath();
+      mkdirSync(elsewhere);
+      const [own, moved, renamed] = [snapshotFile(directory, NEWER), join(elsewhere, `${NEWER}.cath-snap`), join(elsewhere, 'snap_2.cath-snap')];
+      for (const copy of [moved, renamed]) copyFileSync(own, copy);
+      for (const [file, taken, warnings] of [[own, NEWER, 0], [`${NEWER}.cath-snap`, NEWER, 0], [moved, NEWER, 0], [renamed, null, 1], [join(elsewhere, 'snap_3.cath-snap'), null, 1]] as const) {
+        const result = replayed(await replayRun(directory, { fromSnapshot: file }));
+        expect([result.fromSnapshot, result.warnings.length]).toStrictEqual([taken, warnings]);
+        expect(result.state).toStrictEqual(run.states.at(-1));
+      }
+    }));
 
   test('in a run without snapshots is the beginning', () =>
     withRun(startedRun(), async (directory) => {

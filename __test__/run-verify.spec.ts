@@ -52,6 +52,7 @@ describe('nothing is true by having checked nothing', () => {
     const found = await verified(completedRun(), (directory) => writeFileSync(logOf(directory), ''));
     expect(flagsOf(found)).toStrictEqual({ dagMatch: false, scheduleMatch: false, stateHashesMatch: false, outputHashesMatch: false });
     expect([found.ok, found.chain.firstFailure?.code, found.stateHashes]).toStrictEqual([false, 'EmptyLog', passed(0)]);
+    expect(found.chain).toMatchObject({ checked: 1, failed: 1, unverifiable: 0 });
   });
 
   test('no run at all', async () => {

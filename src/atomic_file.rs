@@ -23,6 +23,7 @@ pub fn write(path: &Path, bytes: &[u8], durability: Durability) -> Result<(), Os
     }
     failpoint!("atomic_file::before_rename");
     file.persist(path).map_err(|refused| failed("rename")(refused.error))?;
+    failpoint!("atomic_file::after_rename");
     if durability == Durability::Fsync {
         sync_directory(directory)?;
         made.iter().try_for_each(|made| sync_directory(parent(made)))?;

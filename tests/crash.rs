@@ -6,13 +6,15 @@
 // A harness that can't go on fails the test.
 #![allow(clippy::unwrap_used)]
 
+mod crashing;
+
 use std::collections::HashSet;
-use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use crashing::{end_at, last_acknowledged, limit_file_size, number, random_numbers, rounds, say};
 use session_tape::jsonl::writer::Durability;
 use session_tape::session::fold::FoldOptions;
 use session_tape::session::recorder::{Record, Recorder, RecorderConfig};
@@ -48,17 +50,12 @@ struct Orders<'a> {
     file_limit: Option<u64>,
 }
 
-fn rounds() -> u64 {
-    std::env::var("CRASH_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(2)
-}
-
 // ---- The child ----------------------------------------------------------------------------------
 
 /// Run by the harness in a process of its own, and by nobody else.
 #[test]
 fn child() {
     let Ok(directory) = std::env::var("CRASH_DIRECTORY") else { return };
-    let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<f64>().ok());
     if let Some(limit) = number("CRASH_FILE_LIMIT") {
         limit_file_size(limit as u64);
     }
@@ -110,34 +107,6 @@ fn record_batches(recorder: &Recorder, first_id: u64) {
     }
 }
 
-/// Straight to the pipe: what was said is said, whatever happens next. Marked, since the test runner says things too.
-fn say(words: &str) {
-    let mut stdout = std::io::stdout().lock();
-    stdout.write_all(format!("\n# {words}\n").as_bytes()).unwrap();
-    stdout.flush().unwrap();
-}
-
-fn end_at(point: String, visit: u64) {
-    let visits = std::sync::atomic::AtomicU64::new(0);
-    fail::cfg_callback(point, move || {
-        if visits.fetch_add(1, std::sync::atomic::Ordering::SeqCst) + 1 == visit {
-            // SAFETY: ends this process, which is what it is here for.
-            unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
-            std::thread::sleep(Duration::from_secs(60));
-        }
-    })
-    .unwrap();
-}
-
-fn limit_file_size(bytes: u64) {
-    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
-    // SAFETY: a valid limit for this process; the signal is ignored so that the write reports EFBIG instead.
-    unsafe {
-        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
-        libc::setrlimit(libc::RLIMIT_FSIZE, &limit);
-    }
-}
-
 /// Not in a process of its own, since it is not to end: the children are the only others that come to this point.
 #[test]
 fn a_panic_of_the_writer_is_a_failed_write() {
@@ -186,9 +155,7 @@ fn spawn(orders: &Orders<'_>) -> Child {
 
 /// The id behind the last that the child was told is safe, or where it began.
 fn acknowledged(stdout: ChildStdout, first_id: u64) -> u64 {
-    let said = BufReader::new(stdout).lines().map_while(Result::ok);
-    let acked = said.filter_map(|line| line.strip_prefix("# acked ")?.parse().ok());
-    acked.last().unwrap_or(first_id)
+    last_acknowledged(stdout).unwrap_or(first_id)
 }
 
 /// Runs a child to its end.
@@ -303,13 +270,7 @@ fn a_life_after_one_that_ended_before_its_first_line_loses_nothing_acknowledged(
 
 #[test]
 fn a_process_that_is_killed_at_any_moment_loses_nothing_acknowledged() {
-    let mut random = 0x2545_f491_4f6c_dd1d_u64;
-    let mut next = move |below: u64| {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        random % below
-    };
+    let mut next = random_numbers();
     for round in 0..rounds() * 4 {
         let context = format!("kill -9, round {round}");
         three_lives(&context, round % 4 == 3, |_, orders| {

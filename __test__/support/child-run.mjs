@@ -3,7 +3,7 @@
  * Arguments: job, run directory, and what the job needs.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync, writeSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statfsSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
@@ -44,6 +44,14 @@ function record(more) {
 }
 
 const waitForEver = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+
+/** Where the run is to be, on a small file system of its own. */
+function mounted(size) {
+  const mount = dirname(directory);
+  mkdirSync(mount, { recursive: true });
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'none', mount]);
+  return mount;
+}
 
 const jobs = {
   exit() {
@@ -169,11 +177,59 @@ const jobs = {
     }
   },
 
+  /** A file system that has room for events, not for snapshots, blobs and graphs, and then has. */
+  async crowded() {
+    const mount = mounted('1m');
+    const nodes = Array.from({ length: 500 }, (_, i) => ({ id: `node-${i}-${'x'.repeat(100)}`, kind: 'k' }));
+    const workflow = { name: 'w', version: '1', nodes };
+    const warnings = [];
+    const recorder = newRecorder({ workflow, onWarning: (warning) => warnings.push(warning) });
+    await recorder.flush();
+    const first = await recorder.snapshot();
+    const { bavail, bsize } = statfsSync(mount);
+    writeFileSync(join(mount, 'filler'), Buffer.alloc(bavail * bsize - 16384));
+    const tried = (work) => {
+      try {
+        return work();
+      } catch ({ code, syscall }) {
+        return { code, syscall };
+      }
+    };
+    const blob = 'b'.repeat(65536);
+    const elsewhere = join(mount, 'elsewhere');
+    const other = () => newRecorder({ directory: elsewhere, workflow, onWarning: (warning) => warnings.push(warning) });
+    const refused = {
+      snapshot: await recorder.snapshot().catch(({ code, syscall }) => ({ code, syscall })),
+      blob: tried(() => recorder.putBlob(blob)),
+      recorder: tried(other),
+    };
+    const left = {
+      snapshots: readdirSync(join(directory, 'snapshots')),
+      blobs: readdirSync(join(directory, 'blobs'), { recursive: true }).filter((name) => name.includes('.tmp') || name.length > 60),
+      log: existsSync(join(elsewhere, 'events.cath-log')),
+    };
+    const { logicalTime } = recorder.append(note('fits'));
+    await recorder.flush();
+    const active = recorder.isActive();
+    const crowded = await tape.verifyRun(directory);
+    rmSync(join(mount, 'filler'));
+    const second = await recorder.snapshot();
+    const stored = recorder.putBlob(blob);
+    recorder.append({ kind: 'BlobStored', payload: { blob: stored, size: blob.length } });
+    await recorder.dispose();
+    await other().dispose();
+    const after = await tape.replayRun(directory, { verify: 'full', fromSnapshot: 'latest' });
+    const { ok, chain, snapshots } = await tape.verifyRun(directory);
+    tell({
+      first: first.snapshotId, refused, left, logicalTime, active, crowded: crowded.ok, second: second.snapshotId, warnings,
+      after: { ok: after.ok, eventCount: after.eventCount, fromSnapshot: after.fromSnapshot, warnings: after.warnings },
+      verified: { ok, chain, snapshots }, other: (await tape.verifyRun(elsewhere)).ok,
+    });
+  },
+
   /** A file system that is full, and then is not. */
   async full() {
-    const mount = dirname(directory);
-    mkdirSync(mount, { recursive: true });
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'none', mount]);
+    const mount = mounted('256k');
     const warnings = [];
     const onWarning = (warning) => warnings.push(warning);
     const recorder = newRecorder({ onWarning });

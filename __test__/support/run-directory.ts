@@ -1,6 +1,6 @@
 // Run directories for the specs: real ones, in a temporary directory that goes when the spec file ends.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
@@ -25,6 +25,16 @@ export function freshPath(): string {
 
 export const logOf = (directory: string): string => join(directory, 'events.cath-log');
 export const snapshotFile = (directory: string, id: string): string => join(directory, 'snapshots', `${id}.cath-snap`);
+
+/** What may be where a run is looked for: what it is, how it is made, and what is said of it. */
+export const notRuns: readonly [what: string, make: (path: string) => string, message: RegExp][] = [
+  ['an empty file', (path) => (writeFileSync(path, ''), path), /^'.*' is an empty file, not a run\. A run is the directory that a RunRecorder recorded to, or a bundle of it\.$/],
+  ['an empty directory', (path) => (mkdirSync(path), path), /^'.*' is an empty directory, not a run\. A run is/],
+  ['another directory', (path) => (mkdirSync(join(path, 'snapshots'), { recursive: true }), path), /^'.*' is a directory without 'events\.cath-log', not a run\. A run is/],
+  ['another file', (path) => (writeFileSync(path, 'text\n'), path), /^'.*' is neither a directory nor a bundle, and so not a run\. A run is/],
+  ['a session', (path) => (writeFileSync(path, '{"v":1,"seq":1,"ts":"","type":"session_start","payload":{}}\n'), path), /^'.*' is the recording of a session, not of a run\. It is what replaySession reads\.$/],
+  ['the log of a run', (path) => logOf(completedRun().write(path)), /^'.*events\.cath-log' is the log of a run\. Give the run's directory: '.*run-\d+'\.$/],
+];
 
 /** Writes the run, with another log if one is given, and gives the directory to `use`. */
 export async function withRun<T>(run: PlainRun, use: (directory: string) => T | Promise<T>, log?: string | Uint8Array): Promise<T> {

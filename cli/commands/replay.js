@@ -25,7 +25,7 @@ function define(program, does) {
     .argument('<path>', 'session, run or bundle')
     .option('--until <n>', "the last event to take: a run's logical time, a session's seq", wholeNumber)
     .option('--project <hash>', 'sessions: refuse one of another project')
-    .option('--from-snapshot [id]', 'runs: begin with a snapshot, the latest if none is named')
+    .option('--from-snapshot [id]', 'runs: begin with the snapshot of this id or file, the latest if none is named')
     .addOption(new Option('--verify <depth>', 'runs: how much is verified (default: chain)').choices(['none', 'chain', 'full']))
     .option('--key <file>', 'runs: only snapshots signed by this public key (PEM); may be repeated', gathered)
     .option('--json', 'the result as JSON')

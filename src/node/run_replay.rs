@@ -21,6 +21,7 @@ use crate::run::error::{ErrorCode, RunError};
 use crate::run::fold::Watch;
 use crate::run::redactions::Redactions;
 use crate::run::replay::{Beginning, Failed, ReplayOptions, Replayed, Verify};
+use crate::run::snapshot::SUFFIX as SNAPSHOT_SUFFIX;
 use crate::run::state::State;
 use crate::run::state_hash::state_hash;
 use crate::run::verify::Verification;
@@ -32,7 +33,7 @@ const PROGRESS_BYTES: u64 = 1 << 20;
 /// What a replay of a run is asked for.
 #[napi(object, object_to_js = false)]
 pub struct NativeRunReplayOptions {
-    /// `latest`, or the id of a snapshot.
+    /// `latest`, or a snapshot's id or file.
     pub from_snapshot: Option<String>,
     pub until: Option<f64>,
     /// `none`, `chain` or `full`.
@@ -46,6 +47,7 @@ impl NativeRunReplayOptions {
         let beginning = match self.from_snapshot {
             None => Beginning::Log,
             Some(latest) if latest == "latest" => Beginning::LatestSnapshot,
+            Some(path) if is_path(&path) => Beginning::SnapshotFile(path.into()),
             Some(id) => Beginning::Snapshot(id),
         };
         let verify = match &self.verify[..] {
@@ -57,6 +59,11 @@ impl NativeRunReplayOptions {
         let (trusted, redactions) = (trusted_keys(&self.trusted_keys), Redactions::default());
         (ReplayOptions { beginning, until, verify, trusted, redactions }, self.progress)
     }
+}
+
+/// Whether a snapshot is named by its file, not its id.
+fn is_path(snapshot: &str) -> bool {
+    snapshot.ends_with(SNAPSHOT_SUFFIX) || snapshot.contains(['/', std::path::MAIN_SEPARATOR])
 }
 
 /// What is wrong with a public key. Nothing if it is one.

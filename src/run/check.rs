@@ -30,6 +30,8 @@ pub struct Check {
     pub unverifiable: u64,
     /// The failure of the earliest event.
     pub first_failure: Option<Failure>,
+    /// The place of the latest event that failed.
+    latest: Option<u64>,
 }
 
 /// What is wrong with an event, and which place the event has in the log.
@@ -50,7 +52,15 @@ impl Check {
     /// Counts one of those that were checked as not as it should be. Of two at the same place, the one that comes first stays.
     pub fn fail(&mut self, place: u64, error: RunError) {
         self.failed += 1;
+        self.latest = self.latest.max(Some(place));
         self.remember(Failure { place, error });
+    }
+
+    /// Says what else is wrong with the latest event of those that were checked. It fails once, whatever is wrong with it.
+    pub fn fail_too(&mut self, place: u64, error: RunError) {
+        if self.latest != Some(place) {
+            self.fail(place, error);
+        }
     }
 
     fn remember(&mut self, failure: Failure) {
@@ -63,6 +73,7 @@ impl Check {
         self.checked += other.checked;
         self.failed += other.failed;
         self.unverifiable += other.unverifiable;
+        self.latest = self.latest.max(other.latest);
         if let Some(failure) = other.first_failure {
             self.remember(failure);
         }

@@ -79,6 +79,8 @@ codes! {
     Redacted,
     /// The log holds no event.
     EmptyLog,
+    /// What is at the path is no run: not a directory, or one without any part of a run.
+    NotARun,
     /// The system did not let a file be read or written.
     SystemError,
     /// The caller asked to stop.

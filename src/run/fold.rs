@@ -40,6 +40,16 @@ pub struct Watch<'w> {
     pub progress: &'w mut dyn FnMut(u64, u64),
 }
 
+impl Watch<'_> {
+    /// An error if the caller asked to stop.
+    pub fn go_on(&self) -> Result<(), RunError> {
+        match self.cancelled.load(Ordering::Relaxed) {
+            true => Err(RunError::new(ErrorCode::Cancelled, "The replay was cancelled")),
+            false => Ok(()),
+        }
+    }
+}
+
 /// What a fold takes, and by what rules.
 pub struct Rules<'r> {
     /// The last event taken. None: all there are.
@@ -109,10 +119,8 @@ pub fn fold(
     let is_refused = refused.is_some();
     if let Some(error) = refused {
         // Last of all: that the event's line was changed says more than what came of it.
-        let mut last = Findings::default();
         let place = state.next_time();
-        last.of_mut(Aspect::Chain).fail(place, error.at_unless_known(place));
-        findings.merge(last);
+        findings.of_mut(Aspect::Chain).fail_too(place, error.at_unless_known(place));
     }
     Ok(Folded { state, last_hash, offset, torn_bytes: torn, findings, refused: is_refused, hasher })
 }
@@ -158,9 +166,7 @@ impl<'f, 'r> Fold<'f, 'r> {
         let mut reader = LogReader::open_at(path, self.offset).map_err(Stop::Outside)?;
         let total = reader.size().map_err(Stop::Outside)?;
         while self.wants_more() {
-            if watch.cancelled.load(Ordering::Relaxed) {
-                return Err(Stop::Outside(RunError::new(ErrorCode::Cancelled, "The replay was cancelled")));
-            }
+            watch.go_on().map_err(Stop::Outside)?;
             let Spare { lines, notes } = match self.verifier {
                 Some(verifier) => verifier.spare(),
                 None => std::mem::take(&mut self.spare),

@@ -1,5 +1,6 @@
 //! Runs: the hash-chained log of a workflow's execution, and the state that it builds (`run.md`).
 
+pub mod absence;
 pub mod blob;
 pub mod canonical;
 pub mod causality;

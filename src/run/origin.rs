@@ -5,7 +5,7 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::chain::GENESIS;
@@ -109,8 +109,8 @@ pub struct Search<'s> {
 impl Search<'_> {
     /// The beginning that is asked for, or the nearest one before it that is good. Each snapshot that was passed over is in `warnings`.
     pub fn origin(&self, beginning: &Beginning, warnings: &mut Vec<String>) -> Result<Origin, RunError> {
-        for time in self.candidates(beginning, warnings)? {
-            match self.snapshot(time) {
+        for Candidate { time, path } in self.candidates(beginning, warnings)? {
+            match self.snapshot(time, &path) {
                 Ok(origin) => return Ok(origin),
                 Err(error) => warnings.push(format!("{} was passed over: {error}", snapshot_id(time))),
             }
@@ -118,44 +118,51 @@ impl Search<'_> {
         read_dag(self.directory).map(log_begin)
     }
 
-    /// The times of the snapshots to try, in this order.
-    fn candidates(&self, beginning: &Beginning, warnings: &mut Vec<String>) -> Result<Vec<u64>, RunError> {
-        let latest = match beginning {
+    /// The snapshots to try, in this order.
+    fn candidates(&self, beginning: &Beginning, warnings: &mut Vec<String>) -> Result<Vec<Candidate>, RunError> {
+        let snapshots = self.directory.snapshots();
+        let own = |time| Candidate { time, path: snapshot::path_of(&snapshots, time) };
+        let (name, wanted) = match beginning {
             Beginning::Log => return Ok(Vec::new()),
-            Beginning::LatestSnapshot => u64::MAX,
-            Beginning::Snapshot(id) => match snapshot::time_of_id(id) {
-                Some(time) if self.until.is_none_or(|until| time <= until) => time,
-                Some(time) => {
-                    warnings.push(format!("{id} was passed over: it is later than the last event wanted"));
-                    time
-                }
-                None => {
-                    warnings.push(format!("'{}' was passed over: that is no id of a snapshot", quoted(id)));
-                    return Ok(Vec::new());
-                }
-            },
+            Beginning::LatestSnapshot => {
+                let times = self.times_before(u64::MAX, &snapshots)?;
+                return Ok(times.into_iter().map(own).collect());
+            }
+            Beginning::Snapshot(id) => (id.clone(), snapshot::time_of_id(id).map(own)),
+            Beginning::SnapshotFile(path) => {
+                let path = if path.components().count() == 1 { snapshots.join(path) } else { path.clone() };
+                let name = path.display().to_string();
+                (name, snapshot::time_of(&path).map(|time| Candidate { time, path }))
+            }
         };
-        let last = self.until.unwrap_or(u64::MAX);
-        let mut times = snapshot::list(&self.directory.snapshots())?;
-        times.retain(|&time| time <= latest.min(last));
-        if let Beginning::Snapshot(_) = beginning
-            && latest <= last
-            && times.first() != Some(&latest)
-        {
-            // It was asked for, so it is said that it is not there.
-            times.insert(0, latest);
+        let Some(wanted) = wanted else {
+            warnings.push(format!("'{}' was passed over: that is no id of a snapshot", quoted(&name)));
+            return Ok(Vec::new());
+        };
+        let mut candidates: Vec<_> = self.times_before(wanted.time, &snapshots)?.into_iter().map(own).collect();
+        if self.until.is_some_and(|until| wanted.time > until) {
+            warnings.push(format!("{} was passed over: it is later than the last event wanted", quoted(&name)));
+        } else {
+            // It was asked for, so if it is not there, that is said.
+            candidates.insert(0, wanted);
         }
+        Ok(candidates)
+    }
+
+    /// The times of the run's snapshots before `time` that are of use, newest first.
+    fn times_before(&self, time: u64, snapshots: &Path) -> Result<Vec<u64>, RunError> {
+        let mut times = snapshot::list(snapshots)?;
+        times.retain(|&found| found < time && self.until.is_none_or(|until| found <= until));
         Ok(times)
     }
 
     /// Whether the snapshot that was taken after the event at `time` is good.
     pub fn check_snapshot(&self, time: u64) -> Result<(), RunError> {
-        self.snapshot(time).map(drop)
+        self.snapshot(time, &snapshot::path_of(&self.directory.snapshots(), time)).map(drop)
     }
 
-    fn snapshot(&self, time: u64) -> Result<Origin, RunError> {
-        let path = snapshot::path_of(&self.directory.snapshots(), time);
-        let Snapshot { content, .. } = Snapshot::read(&path, self.trusted)?;
+    fn snapshot(&self, time: u64, path: &Path) -> Result<Origin, RunError> {
+        let Snapshot { content, .. } = Snapshot::read(path, self.trusted)?;
         let created = Created::read(&self.directory.log(), self.redactions)?;
         if content.run_id != created.run_id.as_json() {
             return Err(foreign("run", created.run_id.as_json(), &content.run_id));
@@ -196,6 +203,13 @@ impl Search<'_> {
         let event = super::event::EventLine::split(line.trim_end_matches('\n'))?;
         Ok((Hashes { hash: *event.hash, state_hash: *event.state_hash }, offset + line.len() as u64))
     }
+}
+
+/// A snapshot from which a replay may begin.
+struct Candidate {
+    /// It was taken after the event at this time.
+    time: u64,
+    path: PathBuf,
 }
 
 struct Hashes {

@@ -275,6 +275,7 @@ impl Draft {
         key: Option<&SigningKey>,
         durability: Durability,
     ) -> Result<WrittenSnapshot, RecordError> {
+        failpoint!("run_recorder::before_snapshot");
         let snapshot = Snapshot::new(self.content()?, key);
         snapshot.write(directory, durability)?;
         let Snapshot { content: Content { logical_time, state_hash, .. }, content_hash, .. } = snapshot;

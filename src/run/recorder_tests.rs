@@ -114,6 +114,18 @@ fn a_directory_has_one_run_and_its_log_one_recorder() {
 }
 
 #[test]
+fn nothing_is_recorded_beside_a_manifest_where_nobody_would_read_it() {
+    let root = tempfile::tempdir().unwrap();
+    let run = root.path().join("run");
+    std::fs::create_dir(&run).unwrap();
+    std::fs::write(run.join("manifest.json"), "{}").unwrap();
+    for resume in [false, true] {
+        assert_eq!(code(open(root.path(), resume)), "RunSealed");
+        assert_eq!(std::fs::read_dir(&run).unwrap().count(), 1);
+    }
+}
+
+#[test]
 fn what_fails_at_the_beginning_leaves_no_log_in_the_way() {
     let root = tempfile::tempdir().unwrap();
     let invalid = RunRecorderConfig { workflow: "{}", ..config(root.path(), false) };

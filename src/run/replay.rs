@@ -1,8 +1,10 @@
 //! Replaying a run: its state at the end of the log or at any event, from the beginning or from a snapshot, with as much
 //! verification as is wanted (`run.md` section 7).
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use super::absence::explained;
 use super::blob::BlobStore;
 use super::check::Failure;
 use super::directory::RunDirectory;
@@ -40,6 +42,8 @@ pub enum Beginning {
     LatestSnapshot,
     /// With the snapshot of this id, or the newest good one before it.
     Snapshot(String),
+    /// With the snapshot in this file, or the newest good one of the run before it. A name alone is that of a file of the run.
+    SnapshotFile(PathBuf),
 }
 
 /// How a run is replayed.
@@ -107,7 +111,10 @@ pub fn replay(
     let replay = Replay { directory, options };
     let origin = match replay.origin(&mut warnings) {
         Ok(origin) => origin,
-        Err(error) => return Err(Box::new(Failed { error, state: None, warnings })),
+        Err(error) => {
+            let error = explained(directory, error);
+            return Err(Box::new(Failed { error, state: None, warnings }));
+        }
     };
     let (first, offset) = (origin.state.next_time(), origin.offset);
     match replay.run(origin, watch) {

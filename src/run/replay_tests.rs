@@ -220,6 +220,40 @@ fn a_snapshot_that_is_not_there_is_reported_and_one_before_it_is_taken() {
 }
 
 #[test]
+fn a_snapshot_may_be_named_by_its_file_wherever_that_is() {
+    let recorded = sample(3, 60);
+    recorded.write_snapshot(10, None);
+    let own = recorded.write_snapshot(40, None);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let moved = elsewhere.path().join("snap_40.cath-snap");
+    fs::copy(&own, &moved).unwrap();
+    let renamed = elsewhere.path().join("snap_30.cath-snap");
+    fs::copy(&own, &renamed).unwrap();
+    let other = elsewhere.path().join("other");
+    fs::copy(&own, &other).unwrap();
+    for (path, until, begins, warnings) in [
+        (&own, None, Some("snap_40"), 0),
+        (&moved, None, Some("snap_40"), 0),
+        (&"snap_40.cath-snap".into(), None, Some("snap_40"), 0),
+        (&"snap_41.cath-snap".into(), None, Some("snap_40"), 1),
+        (&moved, Some(39), Some("snap_10"), 1),
+        (&renamed, None, Some("snap_10"), 1),
+        (&elsewhere.path().join("snap_9.cath-snap"), None, None, 1),
+        (&other, None, None, 1),
+    ] {
+        let options = ReplayOptions { until, ..from(Beginning::SnapshotFile(path.clone())) };
+        let replayed = run(&recorded, &options).unwrap();
+        assert_eq!(replayed.from_snapshot.as_deref(), begins, "{path:?}: {:?}", replayed.warnings);
+        assert_eq!(replayed.warnings.len(), warnings, "{path:?}: {:?}", replayed.warnings);
+        assert_state(&recorded, &replayed.state, until.unwrap_or(recorded.last()));
+    }
+    let foreign = sample(4, 60);
+    let foreign_file = foreign.write_snapshot(20, None);
+    let replayed = run(&recorded, &from(Beginning::SnapshotFile(foreign_file))).unwrap();
+    assert_eq!((replayed.from_snapshot.as_deref(), replayed.warnings.len()), (Some("snap_10"), 1));
+}
+
+#[test]
 fn a_snapshot_of_what_the_log_does_not_have_is_passed_over() {
     let recorded = sample(3, 60);
     recorded.write_snapshot(40, None);

@@ -24,7 +24,8 @@ pub const PAYLOAD_TYPE: &str = "application/vnd.cath.snapshot+json";
 pub const MAX_SNAPSHOT_BYTES: u64 = 1 << 30;
 
 const PREFIX: &str = "snap_";
-const SUFFIX: &str = ".cath-snap";
+/// How the name of a snapshot's file ends.
+pub const SUFFIX: &str = ".cath-snap";
 
 /// What a snapshot holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,7 +163,7 @@ pub fn path_of(directory: &Path, time: u64) -> PathBuf {
 }
 
 /// The logical time in the name of a snapshot's file. None for a name that no snapshot has.
-fn time_of(path: &Path) -> Option<u64> {
+pub fn time_of(path: &Path) -> Option<u64> {
     let name = path.file_name()?.to_str()?;
     time_of_id(name.strip_suffix(SUFFIX)?)
 }

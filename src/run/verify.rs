@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::absence::explained;
 use super::blob::BlobStore;
 use super::check::{Aspect, Check, Findings};
 use super::dag::{Dag, compile};
@@ -54,13 +55,13 @@ pub fn verify(
     if let Err(error) = &created
         && error.code == ErrorCode::SystemError
     {
-        return Err(error.clone());
+        return Err(explained(directory, error.clone()));
     }
     let graphs = Graphs::read(directory);
     let mut findings = Findings::default();
     graphs.check(created.as_ref().ok(), redactions, findings.of_mut(Aspect::Dag));
     let search = Search { directory, trusted, redactions, until: None };
-    check_snapshots(&search, findings.of_mut(Aspect::Snapshots));
+    check_snapshots(&search, findings.of_mut(Aspect::Snapshots), watch)?;
     let Some(dag) = graphs.of_run(created.as_ref().ok()) else {
         // Without its graph there is no state, and without a state nothing else.
         let error = graphs.dag.err().unwrap_or_else(empty_log);
@@ -119,20 +120,22 @@ pub fn verify_behind(
     Ok(Verification { findings })
 }
 
-/// Whether each snapshot is one from which a replay could begin.
-fn check_snapshots(search: &Search<'_>, check: &mut Check) {
+/// Whether each snapshot is one from which a replay could begin. They may be many and large: the caller may stop it.
+fn check_snapshots(search: &Search<'_>, check: &mut Check, watch: &Watch<'_>) -> Result<(), RunError> {
     let times = snapshot::list(&search.directory.snapshots()).unwrap_or_else(|error| {
         check.checked += 1;
         check.fail(0, error);
         Vec::new()
     });
     for time in times {
+        watch.go_on()?;
         check.checked += 1;
         if let Err(error) = search.check_snapshot(time) {
             let message = format!("{}: {}", snapshot_id(time), error.message);
             check.fail(time, RunError { message, ..error.at_unless_known(time) });
         }
     }
+    Ok(())
 }
 
 /// The run's graph, as stored and as compiled anew.
@@ -217,7 +220,9 @@ fn count_rest(path: &Path, folded: &Folded, findings: &mut Findings) -> Result<(
         chain.checked = chain.checked.max(taken + 1);
         Rest::of(path, taken)?.count(findings);
     } else if folded.state.run().is_none() {
-        findings.of_mut(Aspect::Chain).fail(0, empty_log());
+        let chain = findings.of_mut(Aspect::Chain);
+        chain.checked += 1;
+        chain.fail(0, empty_log());
     }
     Ok(())
 }

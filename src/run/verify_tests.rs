@@ -78,6 +78,7 @@ fn no_flag_is_true_for_nothing() {
     let found = run(&recorded);
     assert!(!found.is_ok() && ASPECTS.iter().all(|&aspect| !found.check(aspect).holds()), "{found:?}");
     assert_eq!(first(&found, Aspect::Chain).0, ErrorCode::EmptyLog);
+    assert_eq!(counts(found.check(Aspect::Chain)), (1, 1, 0));
 }
 
 #[test]
@@ -247,6 +248,30 @@ fn a_redacted_event_is_unverifiable_and_only_where_it_is_listed() {
     assert_eq!(counts(found.check(Aspect::OutputHashes)), (count(&recorded, Kind::ToolCompleted) - 1, 0, 1));
 }
 
+#[test]
+fn who_stops_it_waits_for_no_snapshot() {
+    let recorded = sample(1, Scheduler::RoundRobin);
+    recorded.write_snapshot(3, None);
+    for graph in [recorded.directory.dag(), recorded.directory.workflow()] {
+        fs::remove_file(graph).unwrap();
+    }
+    let mut watch = Watch { cancelled: &AtomicBool::new(true), progress: &mut |_, _| {} };
+    let error = verify(&recorded.directory, &TrustedKeys::default(), &Redactions::default(), &mut watch).unwrap_err();
+    assert_eq!(error.code, ErrorCode::Cancelled);
+}
+
+#[test]
+fn an_event_that_is_refused_and_does_not_have_its_hash_fails_once() {
+    let recorded = sample(1, Scheduler::RoundRobin);
+    let log = String::from_utf8(recorded.log()).unwrap();
+    let place = log.lines().position(|line| line.contains("\"kind\":\"TaskAccepted\"")).unwrap();
+    let mut lines: Vec<String> = log.lines().map(|line| format!("{line}\n")).collect();
+    lines[place] = lines[place].replace("TaskAccepted", "NodeScheduled");
+    fs::write(recorded.directory.log(), lines.concat()).unwrap();
+    let chain = run(&recorded).check(Aspect::Chain).clone();
+    assert_eq!((chain.checked, chain.failed), (place as u64 + 1, 1), "{chain:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
@@ -266,5 +291,13 @@ proptest! {
         prop_assert!(!found.is_ok());
         prop_assert!(!found.check(Aspect::Chain).holds());
         prop_assert!(found.check(Aspect::Chain).failed > 0);
+        let lines = memchr::memchr_iter(b'\n', &damaged).count().max(1) as u64;
+        for aspect in ASPECTS {
+            let check = found.check(aspect);
+            prop_assert!(check.failed <= check.checked, "{aspect:?}: {check:?}");
+            prop_assert_eq!(check.failed > 0, check.first_failure.is_some());
+        }
+        let (checked, _, unverifiable) = counts(found.check(Aspect::Chain));
+        prop_assert_eq!(checked + unverifiable, lines);
     }
 }

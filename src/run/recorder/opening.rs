@@ -42,9 +42,11 @@ pub fn open(config: &RunRecorderConfig<'_>, milliseconds: f64) -> Result<Opened,
     let dag = Arc::new(workflow.compile()?);
     let directory = RunDirectory::new(&config.directory);
     let opening = Opening { config, directory, name, version, dag, ts: timestamp(milliseconds) };
+    opening.check_is_unsealed()?;
     let mut new_in = new_directory::create(opening.directory.root())?;
     match create_exclusively(&opening.directory.log()) {
         Ok(()) => {
+            failpoint!("run_recorder::after_create");
             new_in.push(config.directory.clone());
             opening.begin_in_new_log(Target::created(opening.directory.log(), new_in))
         }
@@ -120,19 +122,29 @@ impl Opening<'_> {
         atomic_file::write(&self.directory.dag(), self.dag.text().as_bytes(), durability)
     }
 
-    /// The log that is there, behind its last whole line.
-    fn go_on(&self) -> Result<Opened, RecordError> {
-        let (log, manifest) = (self.directory.log(), self.directory.manifest());
-        let target = Target::existing(log.clone()).locked(self.lock(&log)?);
-        if manifest.exists() {
+    /// A directory with a manifest is a bundle, also one without a log: whatever were recorded to it, nobody would read it. That
+    /// there is a log, where none may be, says more.
+    fn check_is_unsealed(&self) -> Result<(), RecordError> {
+        let manifest = self.directory.manifest();
+        if manifest.exists() && (self.config.resume || !self.directory.log().exists()) {
             return Err(RecordError::Sealed { manifest });
         }
+        Ok(())
+    }
+
+    /// The log that is there, behind its last whole line.
+    fn go_on(&self) -> Result<Opened, RecordError> {
+        let log = self.directory.log();
+        let target = Target::existing(log.clone()).locked(self.lock(&log)?);
+        self.check_is_unsealed()?;
         let Resumed { recording, whole_bytes, torn_bytes } = resume(&log, self.dag.clone())?;
         if let Some(recording) = &recording {
             self.check_is_same_run(recording.state())?;
         }
         if torn_bytes > 0 {
+            failpoint!("run_recorder::before_cut");
             cut(&log, whole_bytes, self.config.durability)?;
+            failpoint!("run_recorder::after_cut");
         }
         let Some(recording) = recording else {
             return self.begin(target).map(|opened| Opened { torn_bytes, ..opened });

@@ -1,0 +1,141 @@
+//! What is at a path where there is no run, in words that say what to do about it.
+//!
+//! Looked at only when something of the run could not be opened: it costs a run that is there nothing.
+
+use std::fs::{self, Metadata};
+use std::io::Read as _;
+use std::path::Path;
+
+use super::directory::RunDirectory;
+use super::error::{ErrorCode, RunError};
+use super::event::peek_time;
+use super::log::open;
+use crate::jsonl::lines::Lines;
+use crate::os_error::OsError;
+
+/// As much of a file as tells what it is.
+const BEGINNING_BYTES: u64 = 64 << 10;
+
+const A_RUN_IS: &str = "A run is the directory that a RunRecorder recorded to, or a bundle of it.";
+
+/// What is to be said of a part of a run that the system would not open: where there is no run at all, that, and what is there
+/// instead. Any other error stays as it is.
+#[must_use]
+pub fn explained(directory: &RunDirectory, error: RunError) -> RunError {
+    let is_in_vain =
+        |system: &OsError| matches!(system.syscall, "open" | "scandir") && matches!(system.code, "ENOENT" | "ENOTDIR");
+    match &error.system {
+        Some(system) if is_in_vain(system) => instead_of_run(directory).unwrap_or(error),
+        _ => error,
+    }
+}
+
+/// Why there is no run. None if there are parts of one.
+fn instead_of_run(directory: &RunDirectory) -> Option<RunError> {
+    let root = directory.root();
+    let metadata = match fs::metadata(root) {
+        Ok(metadata) => metadata,
+        Err(error) => {
+            let error = RunError::from(OsError::new(&error, "open", Some(root)));
+            let message = format!("{}. {A_RUN_IS}", error.message);
+            return Some(RunError { message, ..error });
+        }
+    };
+    let parts = [directory.log(), directory.dag(), directory.workflow()];
+    if metadata.is_dir() && parts.iter().any(|part| part.exists()) {
+        return None;
+    }
+    let what = if metadata.is_dir() { in_directory(root) } else { in_file(root, &metadata) };
+    Some(RunError::new(ErrorCode::NotARun, format!("'{}' is {what}", root.display())))
+}
+
+fn in_directory(root: &Path) -> String {
+    let is_empty = fs::read_dir(root).is_ok_and(|mut entries| entries.next().is_none());
+    let what = if is_empty { "an empty directory" } else { "a directory without 'events.cath-log'" };
+    format!("{what}, not a run. {A_RUN_IS}")
+}
+
+fn in_file(path: &Path, metadata: &Metadata) -> String {
+    if metadata.is_file() && metadata.len() == 0 {
+        return format!("an empty file, not a run. {A_RUN_IS}");
+    }
+    let beginning = if metadata.is_file() { beginning_of(path) } else { Vec::new() };
+    let line = Lines::new(&beginning).next().map_or(&beginning[..], |(_, line)| line);
+    if peek_time(line).is_some() {
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        return format!("the log of a run. Give the run's directory: '{}'.", directory.display());
+    }
+    if memchr::memmem::find(line, br#""type":"session_start""#).is_some() {
+        return "the recording of a session, not of a run. It is what replaySession reads.".to_owned();
+    }
+    format!("neither a directory nor a bundle, and so not a run. {A_RUN_IS}")
+}
+
+/// The first bytes of a file; none of one that can't be read.
+fn beginning_of(path: &Path) -> Vec<u8> {
+    let mut beginning = Vec::new();
+    if let Ok(file) = open(path) {
+        let _ = file.take(BEGINNING_BYTES).read_to_end(&mut beginning);
+    }
+    beginning
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn missing(path: &Path) -> RunError {
+        OsError::new(&std::io::ErrorKind::NotFound.into(), "open", Some(path)).into()
+    }
+
+    fn explain(root: &Path) -> RunError {
+        let directory = RunDirectory::new(root);
+        explained(&directory, missing(&directory.dag()))
+    }
+
+    #[test]
+    fn what_is_there_instead_of_a_run_is_said() {
+        let root = tempfile::tempdir().unwrap();
+        let (nothing, file) = (root.path().join("nothing"), root.path().join("file"));
+        let error = explain(&nothing);
+        assert_eq!(
+            error.system.as_ref().map(|system| (system.code, system.path.clone())),
+            Some(("ENOENT", Some(nothing)))
+        );
+        assert!(error.message.ends_with(A_RUN_IS), "{error}");
+        let long_line = format!("{}\n", r#"{"v":1,"seq":1,"#.to_owned() + &"x".repeat(1 << 20));
+        for (content, what) in [
+            ("", "an empty file"),
+            (r#"{"v":1,"time":0,"ts":"#, "the log of a run. Give the run's directory"),
+            ("{\"v\":1,\"seq\":1,\"type\":\"session_start\"}\n", "the recording of a session"),
+            ("\n{\"type\":\"session_start\"}\n", "neither a directory nor a bundle"),
+            (&long_line, "neither a directory nor a bundle"),
+        ] {
+            fs::write(&file, content).unwrap();
+            let error = explain(&file);
+            assert_eq!((error.code, error.system), (ErrorCode::NotARun, None));
+            assert!(error.message.starts_with(&format!("'{}' is {what}", file.display())), "{}", error.message);
+        }
+        assert!(explain(root.path()).message.contains("a directory without 'events.cath-log'"));
+        fs::remove_file(&file).unwrap();
+        assert!(explain(root.path()).message.contains("an empty directory"));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_run_that_is_there_stays_as_it_is() {
+        let root = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::new(root.path());
+        for part in [directory.log(), directory.dag(), directory.workflow()] {
+            fs::write(&part, "").unwrap();
+            assert_eq!(explained(&directory, missing(&directory.dag())), missing(&directory.dag()));
+            fs::remove_file(part).unwrap();
+        }
+        for error in [
+            RunError::new(ErrorCode::EmptyLog, "empty"),
+            OsError::new(&std::io::ErrorKind::NotFound.into(), "read", None).into(),
+            OsError::new(&std::io::ErrorKind::PermissionDenied.into(), "open", None).into(),
+        ] {
+            assert_eq!(explained(&directory, error.clone()), error);
+        }
+    }
+}
