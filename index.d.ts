@@ -212,9 +212,10 @@ export interface ReplayOptions {
   /**
    * Keep a snapshot of what was read beside the file (`<file>.snap`), and next time read only what was appended. Default `false`.
    *
-   * The result is always that of a full replay. A snapshot counts only if it shows that the part of the file it speaks of is
+   * The result is always that of a full replay, with one exception: what is stored through a shared memory map into a page that is
+   * already dirty changes neither the file's time of modification nor that of change, and can go unnoticed. A snapshot counts only if it shows that the part of the file it speaks of is
    * unchanged: a file that has not been written to since opens in less than a millisecond (200 MB, measured), one that has grown as
-   * fast as its bytes can be compared, which is some ten times faster than a scan. A snapshot that is missing, foreign, stale, damaged or of
+   * fast as what was there before can be read and its digests compared, which is some ten times faster than a scan. A snapshot that is missing, foreign, stale, damaged or of
    * another version of this library is ignored and written anew; one that can't be written is no error. It is written in one step and may
    * be deleted at any time. It holds positions, counts, warnings and metadata, none of the conversation.
    *
@@ -357,7 +358,7 @@ export interface SessionHandle<C = IContent> extends AsyncIterable<C> {
    * @param from - Default 0.
    * @param to - Default `historyLength`.
    * @returns Rejects with an `Error` whose `code` is `ESESSIONCLOSED` after `close()`, or `ESESSIONREAD` when the file
-   * can't be read any more or is no longer what it was.
+   * can't be read any more or what is read there is no item any more. An edit in place that still parses is not noticed.
    */
   items(from?: number, to?: number): Promise<C[]>;
   /** Gives the file and the memory back, and removes what was unpacked of a bundle. No items can be had afterwards; a second call does nothing. */
@@ -409,13 +410,17 @@ export interface SessionSummary extends SessionStartPayload {
 }
 
 /**
- * Lists the sessions of a directory, the last modified first.
+ * Lists the sessions of a directory, the newest first: by the time of modification, to the nanosecond where the file system tells it,
+ * then by `startTime`, then by the number in the name (`-2`, `-3` …), the highest first, then by path.
+ *
+ * Of each file the first line is read, however long it is.
  *
  * @param chatsDir - The directory that the recorder was given as `chatsDir`. Its `.jsonl` files are looked at, those of
  * directories in it are not.
  * @param options - `projectHash`: only the sessions of that project.
- * @returns The sessions, and what looked like one but is not or could not be read, with the reason; a directory that
- * can't be read is such an entry itself. Never rejects.
+ * @returns The sessions, and what looked like one but is not or could not be read, with the reason: what
+ * `error` of {@link replaySession} is, or the system's own words without `Failed to read file: `; a directory that can't be read is
+ * such an entry itself. Never rejects.
  * @throws TypeError - At once, if an argument is of the wrong type.
  *
  * @example
@@ -439,7 +444,7 @@ export declare function listSessions(
 
 /**
  * The `code`s of {@link RecordingWarning} after which a CLI simply goes on without a recording (recording rule 6);
- * a pending `flush()` resolves.
+ * a `flush()` that was called before the warning resolves.
  *
  * | code | means |
  * |---|---|
@@ -461,13 +466,13 @@ export type RecordingWarningCode =
 
 /** Why recording ended before `dispose()`. */
 export interface RecordingWarning {
-  /** A {@link RecordingWarningCode}, or the system's code of any other write error (`EIO`, `EFBIG` …), for which a pending `flush()` rejects. */
+  /** A {@link RecordingWarningCode}, or the system's code of any other write error (`EIO`, `EFBIG` …), for which a `flush()` that was called before the warning rejects. */
   code: RecordingWarningCode | (string & {});
   /** In words, for a person. */
   message: string;
   /** The session file; `null` when it failed before there was one. */
   filePath: string | null;
-  /** Records that were enqueued and are not in the file. */
+  /** Records that were enqueued until now and are not in the file, also those that came when writing had failed already. */
   eventsDropped: number;
   /** With the code `ESESSIONLOCKED`: who records to the file, as far as that can be read. */
   owner?: RecordingOwner;
@@ -484,7 +489,7 @@ export interface RecordingOwner {
 }
 
 /**
- * What a pending {@link SessionRecordingService.flush} rejects with: shaped as Node's own file system errors are.
+ * What {@link SessionRecordingService.flush} rejects with: shaped as Node's own file system errors are.
  */
 export interface RecordingError extends Error {
   /** For instance `EIO`. */
@@ -523,8 +528,9 @@ export interface SessionRecordingServiceConfig {
   durability?: 'os' | 'fsync' | undefined;
   /**
    * One recorder a file, also across processes: a second exclusive one records nothing and gets `onWarning` with the
-   * code `ESESSIONLOCKED` and the `owner`. The lock is a file beside the session file and goes with its owner, however
-   * that ends. Default `false`.
+   * code `ESESSIONLOCKED` and the `owner`. The lock is the system's, on a file beside the session file (`<file>.lock`), and goes with its
+   * owner, however that ends. The file may stay behind; that keeps nobody out. Links to the session file have the same lock, hard links
+   * get past it. Default `false`.
    */
   exclusive?: boolean | undefined;
 }
@@ -638,7 +644,8 @@ export declare class SessionRecordingService<C = IContent> {
    *
    * @returns At once when nothing waits, before the first `content` (what is buffered stays buffered), and when the
    * recorder is not active. Rejects with a {@link RecordingError} when writing failed for a reason that is not a
-   * {@link RecordingWarningCode}; the warning comes in either case.
+   * {@link RecordingWarningCode} and something that was enqueued before the call is lost by that, whether the failure came before
+   * the call or after it; the warning comes in either case. Once that was given, it resolves at once.
    */
   flush(): Promise<void>;
 
@@ -1307,8 +1314,9 @@ export declare class RunRecorder {
   /**
    * Resolves when everything appended before the call is in the log, or, with `durability: 'fsync'`, on stable storage.
    *
-   * @returns At once when nothing waits or writing has ended. Rejects with a {@link RecordingError} when writing failed for a reason
-   * that is not a {@link RecordingWarningCode}; the warning comes in either case.
+   * @returns At once when nothing waits or the warning of a failure was given. Rejects with a {@link RecordingError} when writing failed
+   * for a reason that is not a {@link RecordingWarningCode} and something that was appended before the call is lost by that, whether the
+   * failure came before the call or after it; the warning comes in either case.
    */
   flush(): Promise<void>;
 

@@ -1,11 +1,11 @@
 // Beyond what one JavaScript string can hold (512 MiB): files, histories and lines. Written for each test and deleted after it.
 
-import { closeSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, rmSync, statfsSync, symlinkSync, writeSync } from 'node:fs';
 import { freemem } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { openSession, replaySession } from '../index.js';
-import { content, envelope, session, sessionDirectory, sessionEvent } from './support/session-file.js';
+import { listSessions, openSession, replaySession } from '../index.js';
+import { content, envelope, file, session, sessionDirectory, sessionEvent, start } from './support/session-file.js';
 
 /** V8's longest string, in characters. */
 const LONGEST_STRING = 0x1fffffe8;
@@ -85,6 +85,31 @@ describe.runIf(hasRoom())('with a few gigabytes to spare', { timeout: 120_000 },
       error: `Failed to read file: line 3 is longer than ${LONGEST_STRING} bytes, more than a JavaScript string can hold`,
       warnings: [],
     });
+  });
+
+  it('a line that no string can hold is forgiven if it is the torn last one', async () => {
+    const [before = ''] = envelope(3, content('HERE')).split('HERE');
+    const torn = function* () {
+      yield session(content('first'));
+      yield before;
+      for (let written = 0; written <= LONGEST_STRING; written += TEXT.length) yield TEXT;
+    };
+    writeParts(torn());
+    for (const snapshot of [false, true, true]) {
+      expect(await replaySession(path(), undefined, { snapshot })).toMatchObject({ ok: true, warnings: [], eventCount: 2, history: [{ speaker: expect.any(String) }] });
+    }
+    rmSync(`${path()}.snap`);
+  });
+
+  it('first lines that are longer in sum than any string are all listed', async () => {
+    writeParts([file(start({ model: TEXT.repeat(8) }))]);
+    const directory = join(sessionDirectory(), 'long');
+    mkdirSync(directory);
+    for (let n = 0; n < 17; n++) symlinkSync(path(), join(directory, `${n}.jsonl`));
+    const { sessions, unreadable } = await listSessions(directory);
+    expect(sessions.map(({ model }) => model.length)).toEqual(Array(17).fill(8 * TEXT.length));
+    expect(unreadable).toEqual([]);
+    rmSync(directory, { recursive: true });
   });
 
   it('a gigabyte of zeros at the end, as a crash of the system leaves it, is a line that does not parse', async () => {

@@ -63,12 +63,19 @@ async function readShared(filePaths, read, each = (found) => found) {
     while (next < paths.length) {
       const share = paths.slice(next, (next += SHARE))
       const at = shares.push([]) - 1
-      const found = parse(await read(share))
+      const found = await readShare(share, read)
       shares[at] = found.map((one, index) => each(one, share[index]))
     }
   }
   await Promise.all(Array.from({ length: SHARES_AT_A_TIME }, readOn))
   return shares.flat()
+}
+
+/** Of large headers a call brings those that one text has room for. */
+async function readShare(share, read) {
+  const found = []
+  while (found.length < share.length) found.push(...parse(await read(share.slice(found.length))))
+  return found
 }
 
 module.exports = { readSessionHeader, readSessionHeaders, readShared }

@@ -1,5 +1,6 @@
 'use strict'
 
+const path = require('node:path')
 const { native } = require('./native.js')
 const { check } = require('./arguments.js')
 const { sessionFilesIn } = require('./directory.js')
@@ -20,21 +21,39 @@ async function list(chatsDir, projectHash) {
     return { sessions: [], unreadable: [{ filePath: chatsDir, reason: error.message }] }
   }
   const found = await readShared(filePaths, native.readSummaries, entryOf)
-  const sessions = found.flatMap(({ session }) => session ?? [])
+  const sessions = found.filter(({ session }) => session && (projectHash === undefined || session.projectHash === projectHash))
   return {
-    sessions: sessions.filter((session) => projectHash === undefined || session.projectHash === projectHash).sort(byLastModified),
+    sessions: sessions.sort(newestFirst).map(({ session }) => session),
     unreadable: found.flatMap(({ unreadable }) => unreadable ?? []),
   }
 }
 
 /** A session, or why there is none. */
-function entryOf({ payload, fileSize, lastModified, reason = problemOf(payload) }, filePath) {
+function entryOf({ payload, fileSize, lastModified, nanoseconds, reason = problemOf(payload) }, filePath) {
   if (reason !== undefined) return { unreadable: { filePath, reason } }
-  return { session: { ...summaryOf(payload), filePath, fileSize, lastModified: new Date(lastModified) } }
+  return { session: { ...summaryOf(payload), filePath, fileSize, lastModified: new Date(lastModified) }, nanoseconds }
 }
 
-function byLastModified(a, b) {
-  return b.lastModified.getTime() - a.lastModified.getTime() || compare(b.filePath, a.filePath)
+/** By the time of modification to its last digit. File systems tell time in ticks: within one it is for what the recorder wrote. */
+function newestFirst(a, b) {
+  return (
+    b.session.lastModified.getTime() - a.session.lastModified.getTime() ||
+    b.nanoseconds - a.nanoseconds ||
+    compare(b.session.startTime, a.session.startTime) ||
+    numberOf(b.session) - numberOf(a.session) ||
+    compare(b.session.filePath, a.session.filePath)
+  )
+}
+
+/** What a recorder's name for a file begins with; up to 8 characters of the id follow. */
+const NAME = /^session-[+-]?\d{4,6}-\d\d-\d\dT\d\d-\d\d-/
+
+/** Which of the sessions of one id and minute it is. The id itself may end as if it had a number. */
+function numberOf({ filePath, sessionId }) {
+  const name = path.basename(filePath)
+  const [beginning] = NAME.exec(name) ?? ['']
+  const number = beginning && /^-(\d+)\.jsonl$/.exec(name.slice(beginning.length + Math.min(8, sessionId.length)))
+  return number ? Number(number[1]) : 1
 }
 
 /** What `replaySession` would refuse the session for. */

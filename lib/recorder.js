@@ -126,11 +126,13 @@ class SessionRecordingService {
   #failed(failure) {
     this.#active = false
     const owner = ownerOf(failure)
+    // As it is now: since the writer failed, more may have been enqueued.
+    const eventsDropped = this.#native.missing()
     return {
       code: failure.code,
-      message: warningMessage(failure, owner),
+      message: warningMessage(failure, eventsDropped, owner),
       filePath: failure.code === 'ESESSIONLOCKED' ? failure.path : this.getFilePath(),
-      eventsDropped: failure.dropped,
+      eventsDropped,
       ...(owner && { owner }),
     }
   }
@@ -146,7 +148,7 @@ function checkConfig(config) {
   check.optional(config.exclusive, 'config.exclusive', 'boolean')
 }
 
-function warningMessage({ code, message, dropped, path: filePath }, owner) {
+function warningMessage({ code, message, path: filePath }, dropped, owner) {
   if (code === 'ESESSIONLOCKED') {
     return `Not recording to '${filePath}': it is being recorded to by ${shownOwner(owner)}. The session goes on without a recording.`
   }

@@ -31,6 +31,7 @@ class Writing {
   #onWarning
   #describe
   #flushing
+  #told = false
 
   /**
    * The writing of a recorder that `open` makes, given its group and its id: of `recorder`. Throws what `open` throws. `describe`
@@ -46,9 +47,11 @@ class Writing {
     forgotten.register(this, this.#id)
   }
 
+  /** Also a writer that has failed has something to tell whoever asks, until that was told: nobody could know before. */
   async flush() {
+    if (this.#told) return
     const queued = this.#native.unflushed()
-    if (queued === null) return this.warn()
+    if (queued === null) return
     const failure = await this.#flushThisTurn()
     if (failure && !failure.isEnvironmental && queued > failure.kept) throw writeError(failure)
   }
@@ -76,6 +79,7 @@ class Writing {
   warn() {
     const text = this.#native.takeFailure()
     if (!text) return
+    this.#told = true
     writings.delete(this.#id)
     this.tell(this.#describe(parse(text)))
   }

@@ -1,16 +1,32 @@
-//! Wall-clock times as lines have them: `2026-02-11T16:00:00.000Z`. The time itself always comes from the caller, whose clock may be
-//! one that a test has stopped.
+//! Wall-clock times as lines have them: `2026-02-11T16:00:00.000Z`, what JavaScript's `Date.prototype.toISOString` prints. The time
+//! itself always comes from the caller, whose clock may be one that a test has stopped.
 
 use std::time::{Duration, UNIX_EPOCH};
 
-/// The last millisecond that four digits of a year can tell.
-const LAST_MILLISECOND: f64 = 253_402_300_799_999.0;
+/// The last millisecond, before and after 1970, that a JavaScript `Date` can tell.
+const LAST_MILLISECOND: f64 = 8.64e15;
 
-/// A point in time, from milliseconds since 1970.
+/// The calendar repeats itself after so many years.
+const CYCLE_YEARS: i64 = 400;
+const CYCLE_MILLISECONDS: i64 = 146_097 * 86_400_000;
+
+/// A point in time, from milliseconds since 1970. A time that no `Date` can tell is the nearest that one can; NaN is 1970.
 pub fn timestamp(milliseconds: f64) -> String {
-    // A comparison with NaN is false, and NaN becomes 0 like everything before 1970.
-    let milliseconds = if milliseconds > 0.0 { milliseconds.min(LAST_MILLISECOND) as u64 } else { 0 };
-    humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(milliseconds)).to_string()
+    // The conversion makes 0 of NaN, and cuts off what is less than a millisecond, as `Date` does.
+    let milliseconds = milliseconds.clamp(-LAST_MILLISECOND, LAST_MILLISECOND) as i64;
+    let cycles = milliseconds.div_euclid(CYCLE_MILLISECONDS);
+    let within = Duration::from_millis(milliseconds.rem_euclid(CYCLE_MILLISECONDS) as u64);
+    let printed = humantime::format_rfc3339_millis(UNIX_EPOCH + within).to_string();
+    if cycles == 0 { printed } else { moved(&printed, cycles) }
+}
+
+/// A time of the years 1970 to 2369, so many cycles later.
+fn moved(printed: &str, cycles: i64) -> String {
+    let (year, rest) = printed.split_once('-').unwrap_or((printed, ""));
+    match year.parse().unwrap_or(0) + cycles * CYCLE_YEARS {
+        year @ 0..=9999 => format!("{year:04}-{rest}"),
+        year => format!("{year:+07}-{rest}"),
+    }
 }
 
 /// The last time that was printed: many events share a millisecond.
@@ -36,11 +52,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_beyond_the_calendar_are_clamped() {
-        assert_eq!(timestamp(1_770_825_600_123.0), "2026-02-11T16:00:00.123Z");
-        assert_eq!(timestamp(-1.0), "1970-01-01T00:00:00.000Z");
+    fn times_are_printed_as_javascript_prints_them() {
+        for (milliseconds, printed) in [
+            (1_770_825_600_123.0, "2026-02-11T16:00:00.123Z"),
+            (0.0, "1970-01-01T00:00:00.000Z"),
+            (-0.9, "1970-01-01T00:00:00.000Z"),
+            (-1.0, "1969-12-31T23:59:59.999Z"),
+            (12_622_780_799_999.0, "2369-12-31T23:59:59.999Z"),
+            (12_622_780_800_000.0, "2370-01-01T00:00:00.000Z"),
+            (253_402_300_799_999.0, "9999-12-31T23:59:59.999Z"),
+            (253_402_300_800_000.0, "+010000-01-01T00:00:00.000Z"),
+            (-62_167_219_200_000.0, "0000-01-01T00:00:00.000Z"),
+            (-62_167_219_200_001.0, "-000001-12-31T23:59:59.999Z"),
+            (-62_162_035_200_000.0, "0000-03-01T00:00:00.000Z"),
+            (8.64e15, "+275760-09-13T00:00:00.000Z"),
+            (-8.64e15, "-271821-04-20T00:00:00.000Z"),
+        ] {
+            assert_eq!(timestamp(milliseconds), printed, "{milliseconds}");
+        }
+    }
+
+    #[test]
+    fn times_that_no_date_can_tell_are_the_nearest() {
         assert_eq!(timestamp(f64::NAN), "1970-01-01T00:00:00.000Z");
-        assert_eq!(timestamp(f64::INFINITY), "9999-12-31T23:59:59.999Z");
+        assert_eq!(timestamp(f64::INFINITY), timestamp(8.64e15));
+        assert_eq!(timestamp(f64::NEG_INFINITY), timestamp(-8.64e15));
     }
 
     #[test]

@@ -35,6 +35,17 @@ const jobs = {
     const recorder = await hold();
     setInterval(() => recorder.isActive(), 1000);
   },
+  /** The same, and records nothing. */
+  async claimForever() {
+    const { recorder } = exclusiveRecorder();
+    report({ active: recorder.isActive() });
+    setInterval(() => recorder.isActive(), 1000);
+  },
+  /** The same, and records all the time. */
+  async writeForever() {
+    const recorder = await hold();
+    setInterval(() => recorder.recordContent(content('x'.repeat(50_000))), 0);
+  },
   /** Never lets go; nothing else keeps the process. */
   async holdAndEnd() {
     globalThis.held = await hold();

@@ -3,7 +3,7 @@
  * a mount name space of its own. Prints one JSON report. Arguments: scenario, directory; JSON on standard input.
  */
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statfsSync, unlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statfsSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import tape from '../../index.js';
 
@@ -147,8 +147,20 @@ const scenarios = {
     const fits = settled(watched.recorder.flush());
     bufferedEvents(watched.recorder, texts);
     const exceeds = settled(watched.recorder.flush());
-    const pending = watched.recorder.isActive();
-    return report(watched, await exceeds, { fits: await fits, pending });
+    return report(watched, await exceeds, { fits: await fits });
+  },
+
+  async noDescriptors() {
+    const watched = watchedRecorder(directory);
+    const open = [];
+    try {
+      for (;;) open.push(openSync('/dev/null'));
+    } catch {
+      // That was the last one.
+    }
+    const flush = await oneMore(watched);
+    for (const descriptor of open) closeSync(descriptor);
+    return report(watched, flush);
   },
 
   async full({ texts }) {

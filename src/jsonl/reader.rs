@@ -5,8 +5,13 @@
 
 use std::ops::Range;
 
+#[cfg(not(test))]
 use super::MAX_LINE_BYTES;
 use super::source::{ReadError, Source};
+
+/// Tests write lines that are too long.
+#[cfg(test)]
+const MAX_LINE_BYTES: usize = 12 << 20;
 
 /// How much is read and handed out at a time: so little that it stays in the processor's cache while it is scanned.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -84,7 +89,7 @@ impl LineReader {
                 return Ok(None);
             }
             self.discard_taken();
-            self.fill(source, 0)?;
+            self.fill(source)?;
             match memchr::memchr(b'\n', &self.buffer[..self.filled]) {
                 Some(newline) => {
                     self.taken = newline + 1;
@@ -117,9 +122,14 @@ impl LineReader {
             }
             searched = self.filled;
             if self.filled >= CHUNK_BYTES && is_hopeless(&self.buffer[..self.filled]) {
-                return self.pass_over_line(source, witness);
+                return self.pass_over_line(source, witness, |_| Ok(()));
             }
-            self.fill(source, lines_before)?;
+            if self.filled > MAX_LINE_BYTES {
+                let line = lines_before + 1;
+                let refuse = |torn| if torn { Ok(()) } else { Err(ReadError::LineTooLong { line }) };
+                return self.pass_over_line(source, witness, refuse);
+            }
+            self.fill(source)?;
         };
         if end == 0 {
             return Ok(None);
@@ -151,9 +161,14 @@ impl LineReader {
         memchr::memrchr(b'\n', &filled[searched..until]).map(|newline| searched + newline + 1)
     }
 
-    /// Passes over a line that can't be JSON however it goes on, without holding it: what some crashes leave behind is a file that
-    /// ends in a gigabyte of zeros. A stand-in is handed out for it.
-    fn pass_over_line(&mut self, source: &Source, witness: Witness<'_>) -> Result<Option<Chunk<'_>>, ReadError> {
+    /// Passes over a line without holding it, and hands out a stand-in. One that can't be JSON however it goes on: what some crashes
+    /// leave behind is a file that ends in a gigabyte of zeros. Or one that is too long, if it is torn: `allow` is told whether it is.
+    fn pass_over_line(
+        &mut self,
+        source: &Source,
+        witness: Witness<'_>,
+        allow: impl FnOnce(bool) -> Result<(), ReadError>,
+    ) -> Result<Option<Chunk<'_>>, ReadError> {
         let offset = self.base;
         loop {
             if let Some(newline) = memchr::memchr(b'\n', &self.buffer[..self.filled]) {
@@ -166,10 +181,11 @@ impl LineReader {
             }
             witness(&self.buffer[..self.filled]);
             self.discard_taken();
-            self.fill(source, 0)?;
+            self.fill(source)?;
         }
         witness(&self.buffer[..self.taken]);
         let unterminated = self.at_end && self.buffer[..self.taken].last() != Some(&b'\n');
+        allow(unterminated)?;
         Ok(Some(Chunk { bytes: STAND_IN, offset, at_start: offset == 0, unterminated }))
     }
 
@@ -184,10 +200,7 @@ impl LineReader {
     }
 
     /// Reads until the buffer is full, what is wanted is there or the file ends. A line that fills the buffer makes it grow.
-    fn fill(&mut self, source: &Source, lines_before: u64) -> Result<(), ReadError> {
-        if self.filled > MAX_LINE_BYTES {
-            return Err(ReadError::LineTooLong { line: lines_before + 1 });
-        }
+    fn fill(&mut self, source: &Source) -> Result<(), ReadError> {
         if self.filled == self.buffer.len() {
             self.grow(source);
         }
@@ -238,7 +251,7 @@ impl LineReader {
 }
 
 /// Whether a line that begins so is neither JSON nor blank.
-fn is_hopeless(line: &[u8]) -> bool {
+pub fn is_hopeless(line: &[u8]) -> bool {
     let line = line.strip_prefix(BOM).unwrap_or(line);
     let first = line.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | 0x0b | 0x0c));
     first.is_some_and(|byte| {
@@ -364,6 +377,37 @@ mod tests {
             assert_eq!((count, reader.position()), (lines, content.len() as u64));
             assert!(witnessed == content);
             assert!(reader.buffer.len() <= 2 * CHUNK_BYTES, "{}", reader.buffer.len());
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_passed_over_if_it_is_torn() {
+        let long = |length: usize| [b"{\"a\":\"", &vec![b'x'; length][..]].concat();
+        for length in [MAX_LINE_BYTES - 6, MAX_LINE_BYTES - 5, MAX_LINE_BYTES, MAX_LINE_BYTES + (3 << 20)] {
+            for (tail, is_torn) in [(&b""[..], true), (b"\n", false), (b"\nnext", false)] {
+                let content = [b"{}\n", &long(length)[..], tail].concat();
+                let (source, _file) = source_of(&content);
+                let mut reader = LineReader::default();
+                reader.begin(0..u64::MAX);
+                assert_eq!(reader.next_chunk(&source, 0, &mut |_| {}).unwrap().unwrap().bytes, b"{}\n");
+                let mut witnessed = 0;
+                let mut witness = |bytes: &[u8]| witnessed += bytes.len();
+                let next = reader.next_chunk(&source, 1, &mut witness).map(|chunk| {
+                    let chunk = chunk.unwrap();
+                    (chunk.bytes.len(), chunk.offset, chunk.unterminated)
+                });
+                let fits = length + 6 <= MAX_LINE_BYTES;
+                match (fits, is_torn) {
+                    (false, false) => assert_eq!(next, Err(ReadError::LineTooLong { line: 2 })),
+                    (false, true) => assert_eq!(next, Ok((STAND_IN.len(), 3, true)), "{length}"),
+                    (true, true) => assert_eq!(next, Ok((length + 6, 3, true))),
+                    (true, false) => assert_eq!(next, Ok((length + 7, 3, false))),
+                }
+                if fits || is_torn {
+                    assert_eq!(witnessed as u64, reader.position() - 3);
+                    assert!(!is_torn || reader.is_at_end());
+                }
+            }
         }
     }
 

@@ -134,9 +134,11 @@ pub struct WriteFailure {
 
 impl WriteFailure {
     /// Whether this is a kind of failure that users are to go on without a recording for: a full or forbidden
-    /// disk, a file that is gone (`session.md` section 3, rule 6). Flushes report all others.
+    /// disk, a file that is gone (`session.md` section 3, rule 6) or another's. Flushes report all others.
     pub fn is_environmental(&self) -> bool {
-        matches!(self.error.code(), "ENOSPC" | "EDQUOT" | "EROFS" | "EACCES" | "EPERM" | "ENOENT" | "ENOTDIR")
+        const GONE_ON_WITHOUT: [&str; 8] =
+            ["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM", "ENOENT", "ENOTDIR", "ESESSIONLOCKED"];
+        GONE_ON_WITHOUT.contains(&self.error.code())
     }
 }
 
@@ -166,7 +168,7 @@ struct State {
     /// Lines and bytes that wait or are being written.
     pending_lines: u64,
     pending_bytes: u64,
-    /// Lines queued, written and synced since the beginning.
+    /// Lines queued since the beginning, or refused because the writer had failed; lines written; lines synced.
     queued: u64,
     written: u64,
     synced: u64,
@@ -206,7 +208,7 @@ impl Writer {
     }
 
     /// Queues `lines` lines for `target`, about `size` bytes in all, which `write` appends to the buffer that it is given,
-    /// `\n` included. When `write` refuses, nothing is queued. False if the writer has failed.
+    /// `\n` included. When `write` refuses, nothing is queued. False if the writer has failed: the lines are lost.
     pub fn push<E>(
         &self,
         target: &Arc<Target>,
@@ -216,6 +218,7 @@ impl Writer {
     ) -> Result<bool, E> {
         let mut state = lock(&self.shared.state);
         if state.failed {
+            state.queued += lines;
             return Ok(false);
         }
         let added = state.segment_for(target, size).add(lines, write)?;
@@ -259,10 +262,22 @@ impl Writer {
         closes.into_iter().for_each(|done| done());
     }
 
-    /// How many lines were queued since the beginning, if a flush would have something to wait for.
+    /// How many lines were queued or refused since the beginning, if a flush would have something to wait for or a failure to
+    /// tell of.
     pub fn unflushed(&self) -> Option<u64> {
         let state = lock(&self.shared.state);
-        (!state.is_flushed(self.shared.durability)).then_some(state.queued)
+        (state.failed || !state.is_flushed(self.shared.durability)).then_some(state.queued)
+    }
+
+    /// Counts `lines` as lost that were not even offered, for the writer has failed.
+    pub fn refuse(&self, lines: u64) {
+        lock(&self.shared.state).queued += lines;
+    }
+
+    /// Lines that are not in the file now. Once the writer has failed they never will be.
+    pub fn missing(&self) -> u64 {
+        let state = lock(&self.shared.state);
+        state.queued.saturating_sub(state.written)
     }
 
     /// Lines and bytes that are not in the file yet.
@@ -290,22 +305,38 @@ impl Writer {
 impl Shared {
     /// Waits until everything is written, or until `deadline`. True if everything is.
     pub fn drain(self: &Arc<Self>, deadline: Instant) -> bool {
+        self.wait_until(deadline, |state| state.pending_lines == 0).is_some()
+    }
+
+    /// The same when nothing more will come, for whoever could queue anything is gone: lets go of the file as well. The job may look
+    /// for more for some milliseconds yet, and must not keep others out with it.
+    pub fn end(self: &Arc<Self>, deadline: Instant) {
+        let is_done = |state: &State| state.pending_lines == 0 && !state.writing;
+        if let Some(mut state) = self.wait_until(deadline, is_done)
+            && let Some(target) = state.last_target.take()
+        {
+            drop(state);
+            target.unlock();
+        }
+    }
+
+    fn wait_until(self: &Arc<Self>, deadline: Instant, is_done: fn(&State) -> bool) -> Option<MutexGuard<'_, State>> {
         let mut state = lock(&self.state);
-        while state.pending_lines > 0 {
+        while !is_done(&state) {
             let now = Instant::now();
             if now >= deadline {
-                return false;
+                return None;
             }
             self.hurry(state);
             state = lock(&self.state);
-            if state.pending_lines == 0 {
+            if is_done(&state) {
                 break;
             }
             // Looks up now and then, lest a signal that was missed costs the whole time.
             let pause = (deadline - now).min(Duration::from_millis(20));
             state = self.changed.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner).0;
         }
-        true
+        Some(state)
     }
 
     /// Makes sure that a job is at work, without a pause.
@@ -446,6 +477,7 @@ impl Shared {
         }
         let kept = if self.durability == Durability::Fsync { state.synced } else { state.written };
         let failure = WriteFailure { error, path, dropped: state.pending_lines + unqueued, kept };
+        state.queued += unqueued;
         state.queue = VecDeque::new();
         state.spare = Vec::new();
         (state.pending_lines, state.pending_bytes) = (0, 0);
@@ -609,6 +641,28 @@ mod tests {
         }
     }
 
+    /// The job that looks for more once held the file of a worker that was gone.
+    #[test]
+    fn an_ended_writer_has_let_go_of_its_file_at_once() {
+        let fixture = fixture(Durability::Os);
+        for round in 0..50 {
+            let lock = FileLock::acquire(&fixture.path, "x").unwrap();
+            let target = Arc::new(Target::existing(fixture.path.clone()).locked(lock));
+            let writer = Writer::new(Durability::Os, Box::new(|_| {}));
+            for _ in 0..round % 5 {
+                let write = |buffer: &mut Vec<u8>| {
+                    buffer.extend_from_slice(b"x\n");
+                    Ok::<(), Infallible>(())
+                };
+                writer.push(&target, 1, 2, write).unwrap();
+            }
+            drop(target);
+            writer.shared().end(Instant::now() + Duration::from_secs(20));
+            assert!(!FileLock::path_for(&fixture.path).exists(), "round {round}");
+        }
+        assert_eq!(fixture.content().len(), 2 * 100);
+    }
+
     #[test]
     fn an_idle_writer_is_flushed_at_once() {
         let fixture = fixture(Durability::Fsync);
@@ -659,8 +713,12 @@ mod tests {
         let flushed = fixture.flush();
         let failure = fixture.failures.recv().unwrap();
         assert_eq!(failure.error.code(), "EISDIR");
-        // The write may have failed before the flush was asked for; an ended writer has nothing to flush.
+        // The write may have failed before the flush was asked for. An ended writer has nothing to flush, but says what is lost.
         assert!(flushed.is_ok() || flushed == Err(failure));
+        assert_eq!((fixture.writer.unflushed(), fixture.writer.missing()), (Some(1), 1));
+        assert!(!fixture.push("b"));
+        fixture.writer.refuse(3);
+        assert_eq!((fixture.writer.unflushed(), fixture.writer.missing()), (Some(5), 5));
     }
 
     #[cfg(target_os = "linux")]

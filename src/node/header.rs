@@ -10,12 +10,44 @@ use napi_derive::napi;
 use super::json::JsonText;
 use super::text::Text;
 use crate::bundle::path::SESSION_LOG;
-use crate::session::header::{HeaderError, Summary, read_header, read_header_at_once, read_summary};
+use crate::jsonl::MAX_LINE_BYTES;
+use crate::session::header::{HeaderError, Summary, read_header_at_once, read_header_summary, read_summary};
+
+/// A text takes so many bytes of headers, or one header.
+const TEXT_BYTES: usize = 32 << 20;
+
+type Found = std::result::Result<Summary, HeaderError>;
 
 /// Reads many files on Node's own thread pool.
 pub struct ReadFiles {
     paths: Vec<String>,
-    append: fn(&mut JsonText, &Path),
+    read: fn(&Path) -> Found,
+    append: fn(&mut JsonText, &Found),
+}
+
+impl ReadFiles {
+    /// What is in the first of the files, as many as a text takes.
+    fn text(&self) -> Text {
+        let (mut bytes, mut found) = (0, Vec::with_capacity(self.paths.len()));
+        for path in &self.paths {
+            let one = (self.read)(Path::new(path));
+            bytes += one.as_ref().map_or(0, |summary| summary.payload.len());
+            if bytes > TEXT_BYTES && !found.is_empty() {
+                break;
+            }
+            found.push(one);
+        }
+        let json = self.json(&found);
+        // Escapes can make a long line longer than a string can be.
+        let json = if json.bytes() > MAX_LINE_BYTES { self.json(&[Err(HeaderError::TooLong)]) } else { json };
+        json.finish()
+    }
+
+    fn json(&self, found: &[Found]) -> JsonText {
+        let mut json = JsonText::default();
+        json.array(found, self.append);
+        json
+    }
 }
 
 impl Task for ReadFiles {
@@ -23,14 +55,8 @@ impl Task for ReadFiles {
     type JsValue = Text;
 
     fn compute(&mut self) -> Result<Text> {
-        let (paths, append) = (&self.paths, self.append);
         // A panic on this thread would take the process down.
-        let read = catch_unwind(|| {
-            let mut json = JsonText::default();
-            json.array(paths, |json, path| append(json, Path::new(path)));
-            json.finish()
-        });
-        read.map_err(|_| {
+        catch_unwind(|| self.text()).map_err(|_| {
             napi::Error::from_reason("session-tape failed while reading headers. This is a bug in session-tape")
         })
     }
@@ -40,16 +66,16 @@ impl Task for ReadFiles {
     }
 }
 
-/// The JSON text of an array with the header of each path, `null` where there is none.
+/// The JSON text of an array with the header of each path, `null` where there is none. Of large headers only the first: one at least.
 #[napi(catch_unwind, ts_return_type = "Promise<string>")]
 pub fn read_headers(paths: Vec<String>) -> AsyncTask<ReadFiles> {
-    AsyncTask::new(ReadFiles { paths, append: |json, path| append_header(json, read_header_of(path)) })
+    AsyncTask::new(ReadFiles { paths, read: read_header_of, append: append_header })
 }
 
 /// The header of a file, or of the session in a bundle's directory.
-fn read_header_of(path: &Path) -> std::result::Result<Vec<u8>, HeaderError> {
-    match read_header(path) {
-        Err(HeaderError::NotAFile) => read_header(&path.join(SESSION_LOG)),
+fn read_header_of(path: &Path) -> Found {
+    match read_header_summary(path) {
+        Err(HeaderError::Directory) => read_header_summary(&path.join(SESSION_LOG)),
         read => read,
     }
 }
@@ -59,27 +85,30 @@ fn read_header_of(path: &Path) -> std::result::Result<Vec<u8>, HeaderError> {
 pub fn read_header_now(path: String) -> Option<Text> {
     let header = read_header_at_once(Path::new(&path))?;
     let mut json = JsonText::default();
-    append_header(&mut json, header);
+    json.raw(header.as_deref().unwrap_or(b"null"));
     Some(json.finish())
 }
 
-fn append_header(json: &mut JsonText, header: std::result::Result<Vec<u8>, HeaderError>) {
-    json.raw(header.as_deref().unwrap_or(b"null"));
+fn append_header(json: &mut JsonText, found: &Found) {
+    json.raw(found.as_ref().map_or(b"null", |summary| &summary.payload));
 }
 
-/// The JSON text of an array with the header, size and time of each path, or the reason why there is none.
+/// The JSON text of an array with the header, size and time of each path, or the reason why there is none. Of large headers only the
+/// first: one at least.
 #[napi(catch_unwind, ts_return_type = "Promise<string>")]
 pub fn read_summaries(paths: Vec<String>) -> AsyncTask<ReadFiles> {
-    AsyncTask::new(ReadFiles { paths, append: |json, path| append_summary(json, read_summary(path)) })
+    AsyncTask::new(ReadFiles { paths, read: read_summary, append: append_summary })
 }
 
-fn append_summary(json: &mut JsonText, summary: std::result::Result<Summary, HeaderError>) {
-    match summary {
+fn append_summary(json: &mut JsonText, found: &Found) {
+    match found {
         Ok(summary) => {
             json.syntax("{\"fileSize\":");
             json.number(summary.size as f64);
             json.syntax(",\"lastModified\":");
             json.number(summary.modified);
+            json.syntax(",\"nanoseconds\":");
+            json.number(f64::from(summary.nanoseconds));
             json.syntax(",\"payload\":");
             json.raw(&summary.payload);
         }

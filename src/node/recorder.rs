@@ -111,6 +111,12 @@ impl NativeRecorder {
         self.recorder.path().map(|path| path.to_string_lossy().into_owned())
     }
 
+    /// Records that are not in the file, also those that were refused because writing had failed.
+    #[napi(catch_unwind)]
+    pub fn missing(&self) -> f64 {
+        self.recorder.missing() as f64
+    }
+
     /// Records that are not in the file yet.
     #[napi(catch_unwind)]
     pub fn pending_records(&self) -> f64 {

@@ -40,10 +40,21 @@ impl Writers {
 
     fn drain(&self) {
         let deadline = Instant::now() + LAST_WRITES;
-        let writers: Vec<_> = self.lock().iter().filter_map(Weak::upgrade).collect();
-        for writer in writers {
+        for writer in self.living() {
             writer.drain(deadline);
         }
+    }
+
+    /// Nothing more will come: the files are let go of as well, before whoever waits for the end of a worker goes on.
+    fn end(&self) {
+        let deadline = Instant::now() + LAST_WRITES;
+        for writer in self.living() {
+            writer.end(deadline);
+        }
+    }
+
+    fn living(&self) -> Vec<Arc<Shared>> {
+        self.lock().iter().filter_map(Weak::upgrade).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Weak<Shared>>> {
@@ -60,7 +71,7 @@ impl RecorderGroup {
             on_failure.build_threadsafe_function::<u32>().callee_handled::<false>().weak::<true>().build()?;
         let writers = Arc::new(Writers::default());
         // Runs when the process or the worker ends, however that comes about, short of a signal.
-        env.add_env_cleanup_hook(writers.clone(), |writers| writers.drain())?;
+        env.add_env_cleanup_hook(writers.clone(), |writers| writers.end())?;
         Ok(RecorderGroup { on_failure: Arc::new(on_failure), writers })
     }
 
@@ -110,7 +121,7 @@ pub struct NativeWriting {
 
 #[napi]
 impl NativeWriting {
-    /// How many lines were queued so far, if there is anything for a flush to wait for.
+    /// How many lines were queued or refused so far, if there is anything for a flush to wait for or a failure to tell of.
     #[napi(catch_unwind)]
     pub fn unflushed(&self) -> Option<f64> {
         self.writer.unflushed().map(|queued| queued as f64)

@@ -5,24 +5,32 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use super::event::read_start_payload;
+use super::event::{Body, Line, read_line, read_start_payload};
 use crate::cached_read::read_cached;
+use crate::jsonl::reader::{LineReader, is_hopeless};
+use crate::jsonl::scan::Nesting;
+use crate::jsonl::source::{ReadError, Source};
 use crate::os_error::OsError;
 
-/// A first line that is longer is no header: a listing of many files must not read them.
+/// A first line that is longer is no header: whoever asks for many headers must not wait for it.
 pub const HEADER_BYTES: usize = 1 << 20;
 
 /// Enough for nearly every header, and no more than one page.
 const FIRST_READ_BYTES: usize = 4096;
 
-/// Why a file has no header.
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// Why a file has no header: what a replay of it ends with, as far as there is one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HeaderError {
-    /// The system refused.
+    /// It can't be read.
     #[error("{0}")]
-    System(OsError),
-    /// A directory, a pipe, a device.
+    Read(#[from] ReadError),
+    /// A directory, in the words of a system that lets one be opened.
+    #[error("EISDIR: illegal operation on a directory, read")]
+    Directory,
+    /// A pipe, a device.
     #[error("Not a file")]
     NotAFile,
     /// The file has no line at all.
@@ -34,6 +42,9 @@ pub enum HeaderError {
     /// The first line is no `session_start`.
     #[error("Missing or corrupt session_start event")]
     Missing,
+    /// The first line is a `session_start` that lacks what it must have.
+    #[error("Invalid session_start: missing required fields")]
+    Invalid,
 }
 
 /// A session as a listing shows it.
@@ -43,13 +54,20 @@ pub struct Summary {
     pub size: u64,
     /// When it was last written, in milliseconds since 1970; 0 where the system does not tell.
     pub modified: f64,
+    /// So many nanoseconds after that.
+    pub nanoseconds: u32,
     /// JSON text of the payload of its `session_start`.
     pub payload: Vec<u8>,
 }
 
 /// The JSON text of the payload of the file's `session_start`.
 pub fn read_header(path: &Path) -> Result<Vec<u8>, HeaderError> {
-    read_summary(path).map(|summary| summary.payload)
+    read_header_summary(path).map(|summary| summary.payload)
+}
+
+/// The same, and what the system tells of the file.
+pub fn read_header_summary(path: &Path) -> Result<Summary, HeaderError> {
+    read(path, |_, _| Err(HeaderError::TooLong))
 }
 
 /// What [`read_header`] would give, if the first line is short and the system has it in memory. Never waits, so that the JavaScript
@@ -58,43 +76,87 @@ pub fn read_header_at_once(path: &Path) -> Option<Result<Vec<u8>, HeaderError>> 
     let mut buffer = [0; FIRST_READ_BYTES];
     let bytes = read_cached(path, &mut buffer)?;
     let line = &bytes[..memchr::memchr(b'\n', bytes)?];
-    Some(payload_of(line).map(<[u8]>::to_vec).ok_or(HeaderError::Missing))
+    Some(payload_of(line).map(<[u8]>::to_vec).ok_or_else(|| problem_of(line, false)))
 }
 
-/// The header of a file, and what the system tells of the file. Other things than files are not opened: who asks for many headers
-/// must not wait for whoever writes to a pipe.
+/// The header of a session that replays, however long its first line is.
 pub fn read_summary(path: &Path) -> Result<Summary, HeaderError> {
+    read(path, whole_first_line)
+}
+
+/// The header of a file, and what the system tells of the file. `read_on` gives a first line that does not end within
+/// [`HEADER_BYTES`], of which it is told the path and the beginning. Other things than files are not opened: who asks for many
+/// headers must not wait for whoever writes to a pipe.
+fn read(
+    path: &Path,
+    read_on: impl FnOnce(&Path, &[u8]) -> Result<Vec<u8>, HeaderError>,
+) -> Result<Summary, HeaderError> {
     match std::fs::metadata(path) {
-        Ok(metadata) if !metadata.is_file() => Err(HeaderError::NotAFile),
-        _ => read(path),
+        Ok(metadata) if metadata.is_dir() => return Err(HeaderError::Directory),
+        Ok(metadata) if !metadata.is_file() => return Err(HeaderError::NotAFile),
+        _ => {}
+    }
+    let mut file = File::open(path).map_err(|error| failed(&error, "open", Some(path)))?;
+    let line = match first_line(&mut file).map_err(|error| failed(&error, "read", None))? {
+        FirstLine::Whole(line) => line,
+        FirstLine::Beginning(beginning) => read_on(path, &beginning)?,
+    };
+    let metadata = file.metadata().map_err(|error| failed(&error, "fstat", None))?;
+    let payload = payload_of(&line).ok_or_else(|| problem_of(&line, metadata.len() == line.len() as u64))?.to_vec();
+    let (modified, nanoseconds) = modified(&metadata);
+    Ok(Summary { size: metadata.len(), modified, nanoseconds, payload })
+}
+
+fn failed(error: &io::Error, syscall: &'static str, path: Option<&Path>) -> HeaderError {
+    ReadError::System(OsError::new(error, syscall, path)).into()
+}
+
+/// Why a first line, given without its ending, has no payload; `is_all` tells whether it is all of the file.
+fn problem_of(line: &[u8], is_all: bool) -> HeaderError {
+    let text = line.strip_prefix(BOM).unwrap_or(line);
+    if text.is_empty() && is_all {
+        return HeaderError::Empty;
+    }
+    match read_line(text, &mut Nesting::default()) {
+        Line::Event(event) if event.body == Body::SessionStart(None) => HeaderError::Invalid,
+        _ => HeaderError::Missing,
     }
 }
 
-fn read(path: &Path) -> Result<Summary, HeaderError> {
-    let failed = |syscall| move |error: io::Error| HeaderError::System(OsError::new(&error, syscall, None));
-    let mut file = File::open(path).map_err(|error| HeaderError::System(OsError::new(&error, "open", Some(path))))?;
-    let line = first_line(&mut file).map_err(failed("read"))?.ok_or(HeaderError::TooLong)?;
-    let metadata = file.metadata().map_err(failed("fstat"))?;
-    let Some(payload) = payload_of(&line) else {
-        let empty = line.is_empty() && metadata.len() == 0;
-        return Err(if empty { HeaderError::Empty } else { HeaderError::Missing });
-    };
-    Ok(Summary { size: metadata.len(), modified: modified(&metadata), payload: payload.to_vec() })
+/// A first line of any length, read as a replay reads it.
+fn whole_first_line(path: &Path, beginning: &[u8]) -> Result<Vec<u8>, HeaderError> {
+    if is_hopeless(beginning) {
+        return Err(HeaderError::Missing);
+    }
+    let source = Source::open(path)?;
+    let mut reader = LineReader::default();
+    reader.begin(0..1);
+    let Some(chunk) = reader.next_chunk(&source, 0, &mut |_| {})? else { return Ok(Vec::new()) };
+    let line = chunk.bytes.strip_suffix(b"\n").unwrap_or(chunk.bytes);
+    // The reader has dropped a byte order mark; whoever takes the line apart drops one as well.
+    let dropped = if chunk.offset == 0 { b"" } else { BOM };
+    Ok([dropped, line].concat())
 }
 
 /// The payload of a file's first line, given without its ending.
 fn payload_of(line: &[u8]) -> Option<&[u8]> {
-    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+    let line = line.strip_prefix(BOM).unwrap_or(line);
     read_start_payload(line).map(|payload| payload.of(line))
 }
 
-fn modified(metadata: &Metadata) -> f64 {
+fn modified(metadata: &Metadata) -> (f64, u32) {
     let since_1970 = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    since_1970.map_or(0.0, |time| time.as_millis() as f64)
+    since_1970.map_or((0.0, 0), |time| (time.as_millis() as f64, time.subsec_nanos() % 1_000_000))
 }
 
-/// The first line without its ending, or `None` if it does not end within [`HEADER_BYTES`].
-fn first_line(file: &mut File) -> io::Result<Option<Vec<u8>>> {
+/// A first line, without its ending.
+enum FirstLine {
+    Whole(Vec<u8>),
+    /// [`HEADER_BYTES`] of it, and there is more.
+    Beginning(Vec<u8>),
+}
+
+fn first_line(file: &mut File) -> io::Result<FirstLine> {
     let mut line = vec![0; FIRST_READ_BYTES];
     let mut filled = 0;
     loop {
@@ -103,7 +165,7 @@ fn first_line(file: &mut File) -> io::Result<Option<Vec<u8>>> {
             Ok(count) => {
                 if let Some(newline) = memchr::memchr(b'\n', &line[filled..filled + count]) {
                     line.truncate(filled + newline);
-                    return Ok(Some(line));
+                    return Ok(FirstLine::Whole(line));
                 }
                 filled += count;
             }
@@ -115,14 +177,14 @@ fn first_line(file: &mut File) -> io::Result<Option<Vec<u8>>> {
             if file.metadata()?.len() == HEADER_BYTES as u64 {
                 break;
             }
-            return Ok(None);
+            return Ok(FirstLine::Beginning(line));
         }
         if filled == line.len() {
             line.resize((filled * 4).min(HEADER_BYTES), 0);
         }
     }
     line.truncate(filled);
-    Ok(Some(line))
+    Ok(FirstLine::Whole(line))
 }
 
 #[cfg(test)]
@@ -165,7 +227,12 @@ mod tests {
         assert_eq!(reason(b""), HeaderError::Empty);
         assert_eq!(reason(b"\n"), HeaderError::Missing);
         assert_eq!(reason(&line_of(HEADER_BYTES + 1)), HeaderError::TooLong);
-        assert_eq!(read_summary(Path::new("/")).unwrap_err(), HeaderError::NotAFile);
+        assert_eq!(reason(BOM), HeaderError::Empty);
+        assert_eq!(reason(&[BOM, b"\n"].concat()), HeaderError::Missing);
+        assert_eq!(reason(&[BOM, BOM].concat()), HeaderError::Missing);
+        assert_eq!(reason(br#"{"type":"session_start"}"#), HeaderError::Invalid);
+        assert_eq!(reason(br#"{"type":"session_start","payload":[]}"#), HeaderError::Invalid);
+        assert_eq!(read_summary(Path::new("/")).unwrap_err(), HeaderError::Directory);
         let missing = read_header(Path::new("/no/such")).unwrap_err().to_string();
         assert_eq!(missing, "ENOENT: no such file or directory, open '/no/such'");
     }
@@ -178,6 +245,25 @@ mod tests {
         assert!(header(&line_of(HEADER_BYTES)).is_some());
         assert!(header(&[&line_of(HEADER_BYTES)[..], b"\n"].concat()).is_none());
         assert!(header(&line_of(HEADER_BYTES + 1)).is_none());
+    }
+
+    #[test]
+    fn a_summary_has_a_first_line_of_any_length() {
+        let length_of = |content: &[u8]| {
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            file.write_all(content).unwrap();
+            read_summary(file.path()).map(|summary| summary.payload.len())
+        };
+        for length in [HEADER_BYTES, HEADER_BYTES + 1, 2 * HEADER_BYTES] {
+            let payload = length - br#"{"type":"session_start","payload":}"#.len();
+            for (before, after) in [(&b""[..], &b""[..]), (b"", b"\n"), (b"", b"\r\nnext\n"), (BOM, b"\nnext")] {
+                assert_eq!(length_of(&[before, &line_of(length), after].concat()), Ok(payload), "{length}");
+            }
+        }
+        let long = line_of(2 * HEADER_BYTES);
+        for bad in [&long[..long.len() - 1], &[b"x", &long[..]].concat(), &[BOM, BOM, &long].concat()] {
+            assert_eq!(length_of(bad), Err(HeaderError::Missing));
+        }
     }
 
     /// First lines of all kinds, most of them about as long as what is read at once, and what may follow them.

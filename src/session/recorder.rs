@@ -95,7 +95,11 @@ impl Recorder {
     /// can't make its file says so through `on_failure`. False means that it is inactive.
     pub fn record<P: Payload>(&self, record: Record<'_, P>) -> Result<bool, P::Error> {
         let mut state = self.lock();
-        if state.disposed || self.writer.has_failed() {
+        if state.disposed {
+            return Ok(false);
+        }
+        if self.writer.has_failed() {
+            self.writer.refuse(1);
             return Ok(false);
         }
         match (&state.target, record.is_content) {
@@ -251,6 +255,11 @@ impl Recorder {
         self.lock().path.clone()
     }
 
+    /// Records that were taken, or refused since the writer failed, and are not in the file.
+    pub fn missing(&self) -> u64 {
+        self.writer.missing()
+    }
+
     /// Records and bytes that are not in the file yet, those that wait for the file included.
     pub fn pending(&self) -> (u64, u64) {
         let state = self.lock();
@@ -308,9 +317,10 @@ fn create_session_file(config: &RecorderConfig, now: &str) -> Result<Target, (Os
     Err((taken, directory.clone()))
 }
 
-/// `session-2026-02-11T16-00-abcdefgh.jsonl`, with `-2`, `-3`… for sessions that share it.
+/// `session-2026-02-11T16-00-abcdefgh.jsonl`, with `-2`, `-3`… for sessions that share it. Before the year 0 and after 9999 the
+/// year has a sign and six digits.
 fn file_name(now: &str, short_id: &[u16], number: u32) -> String {
-    let minute = now.get(.."2026-02-11T16:00".len()).unwrap_or(now).replace(':', "-");
+    let minute = now.rsplit_once(':').map_or(now, |(minute, _)| minute).replace(':', "-");
     let id: String = char::decode_utf16(short_id.iter().copied()).map(|unit| unit.map_or('_', portable)).collect();
     match number {
         1 => format!("session-{minute}-{id}.jsonl"),
@@ -410,7 +420,9 @@ mod tests {
         let failure = failures.recv().unwrap();
         assert_eq!((failure.error.code(), failure.dropped), ("ENOTDIR", 3));
         assert!(!recorder.is_active());
+        assert_eq!(recorder.missing(), 3);
         assert!(!record(&recorder, "content", "1"));
+        assert_eq!(recorder.missing(), 4);
         assert_eq!(recorder.pending(), (0, 0));
     }
 
