@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use twox_hash::XxHash3_128;
 
-use super::archive::tar_bytes;
+use super::archive::{Compression, tar_bytes};
 use super::checksums;
 use super::container::{read_failed, read_up_to};
 use super::error::{BundleCode, BundleError};
@@ -18,7 +18,7 @@ use super::redact::staged::Staging;
 use super::redact::{RedactOptions, Rules, redact};
 use super::seal::parent;
 use super::signed;
-use super::sink::Sink;
+use super::sink::{Finished, Sink};
 use super::source::{From, Item, Origin, Source, Survey, changed, survey};
 use super::watch::{Progress, Watch};
 use crate::hash::{HexHash, as_text};
@@ -124,7 +124,8 @@ pub fn export(
     }
     // Before anything is read: what can't be done is told at once.
     let rules = options.redact.as_ref().map(Rules::new).transpose()?;
-    drop(Sink::new(destination, level, 0)?);
+    let compression = Compression::new(level);
+    drop(Sink::new(destination, compression, 0)?);
     let source = Source::open(source, &options.limits, watch)?;
     let mut survey = survey(&source, &options.from, &options.limits, watch)?;
     let mut proof = None;
@@ -135,15 +136,16 @@ pub fn export(
     sealed.check(&options.limits)?;
     let total = sealed.bytes();
     let tar_bytes = tar_bytes(sealed.items.values().map(|item| item.listed.size));
-    let mut sink = Sink::new(destination, level, tar_bytes)?;
     let mut writer = Writer { done: Progress { total, ..Progress::default() }, block: vec![0; BLOCK_BYTES], proof };
-    for (path, item) in &sealed.items {
-        sink.begin(path, item.listed.size)?;
-        writer.write(path, item, &mut sink, watch)?;
-        sink.end()?;
+    let mut written = writer.write_all(&sealed, Sink::new(destination, compression, tar_bytes)?, watch)?;
+    if written.expands_too_much(tar_bytes) {
+        // It was written in no time, or it would not: once more, with more blocks.
+        drop(written);
+        let bounded = Compression { is_bounded: true, ..compression };
+        written = writer.write_all(&sealed, Sink::new(destination, bounded, tar_bytes)?, watch)?;
     }
     watch.check()?;
-    sink.seal(tar_bytes, &options.limits)?;
+    written.seal(tar_bytes, &options.limits)?;
     (watch.progress)(Progress { bytes: total, total, files: sealed.items.len() as u64 });
     Ok(BundleInfo::new(destination, &sealed.manifest, sealed.redactions))
 }
@@ -206,6 +208,16 @@ struct Writer {
 }
 
 impl Writer {
+    /// Writes all files of a bundle, from the first.
+    fn write_all(&mut self, sealed: &Sealed, mut sink: Sink, watch: &mut Watch<'_>) -> Result<Finished, BundleError> {
+        for (path, item) in &sealed.items {
+            sink.begin(path, item.listed.size)?;
+            self.write(path, item, &mut sink, watch)?;
+            sink.end()?;
+        }
+        sink.finish()
+    }
+
     /// Writes a file, whose bytes must still be those that were hashed. Who changes a source so that its fingerprint stays the same
     /// makes a bundle that does not verify, and nothing else.
     fn write(
