@@ -352,7 +352,10 @@ fn what_is_bounded_expands_to_less_than_readers_allow() {
         assert!(expands_too_much(free, tar), "level {level}: {tar} of {free} by itself");
         assert!(tar >= size * MOST_EXPANSION / 3, "level {level}: no larger than it must be: {tar} of {size}");
         for at_a_time in [100_003, 1 << 30] {
-            assert!(archive_of(bytes, at_a_time, bounded(level)) == archive, "level {level}, {at_a_time} bytes at a time");
+            assert!(
+                archive_of(bytes, at_a_time, bounded(level)) == archive,
+                "level {level}, {at_a_time} bytes at a time"
+            );
         }
         let decoded = zstd::decode_all(&archive[..]).unwrap();
         assert!(decoded.len() as u64 == tar && decoded[512..512 + bytes.len()] == bytes[..]);
