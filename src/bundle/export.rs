@@ -127,16 +127,17 @@ pub fn export(
     let compression = Compression::new(level);
     drop(Sink::new(destination, compression, 0)?);
     let source = Source::open(source, &options.limits, watch)?;
-    let mut survey = survey(&source, &options.from, &options.limits, watch)?;
+    let marks = rules.as_ref().and_then(Rules::marks);
+    let mut survey = survey(&source, &options.from, marks, &options.limits, watch)?;
     let mut proof = None;
     if let Some(rules) = &rules {
         (survey, proof) = redact(survey, rules, parent(destination), &options.limits, watch)?;
     }
+    let total = survey.source_bytes;
     let sealed = Sealed::of(survey, options.key.as_ref())?;
     sealed.check(&options.limits)?;
-    let total = sealed.bytes();
     let tar_bytes = tar_bytes(sealed.items.values().map(|item| item.listed.size));
-    let mut writer = Writer { done: Progress { total, ..Progress::default() }, block: vec![0; BLOCK_BYTES], proof };
+    let mut writer = Writer { meter: Meter::new(total, sealed.bytes()), block: vec![0; BLOCK_BYTES], proof };
     let mut written = writer.write_all(&sealed, Sink::new(destination, compression, tar_bytes)?, watch)?;
     if written.expands_too_much(tar_bytes) {
         // It was written in no time, or it would not: once more, with more blocks.
@@ -200,8 +201,37 @@ impl Sealed {
     }
 }
 
+/// How far the second half of an export is.
+struct Meter {
+    /// How many bytes the source has.
+    total: u64,
+    /// How many bytes there are to write, and how many were written.
+    to_write: u64,
+    written: u64,
+    told: Progress,
+}
+
+impl Meter {
+    fn new(total: u64, to_write: u64) -> Self {
+        Meter { total, to_write, written: 0, told: Progress { bytes: total / 2, total, files: 0 } }
+    }
+
+    /// Begins once more. What was told stays, until there is more.
+    fn restart(&mut self) {
+        self.written = 0;
+    }
+
+    fn add(&mut self, bytes: u64) -> Progress {
+        self.written = (self.written + bytes).min(self.to_write);
+        let second_half = self.total - self.total / 2;
+        let part = u128::from(second_half) * u128::from(self.written) / u128::from(self.to_write.max(1));
+        self.told.bytes = self.told.bytes.max(self.total / 2 + part as u64);
+        self.told
+    }
+}
+
 struct Writer {
-    done: Progress,
+    meter: Meter,
     block: Vec<u8>,
     /// That nothing is left of what was redacted.
     proof: Option<Proof>,
@@ -210,10 +240,12 @@ struct Writer {
 impl Writer {
     /// Writes all files of a bundle, from the first.
     fn write_all(&mut self, sealed: &Sealed, mut sink: Sink, watch: &mut Watch<'_>) -> Result<Finished, BundleError> {
-        for (path, item) in &sealed.items {
+        self.meter.restart();
+        for (number, (path, item)) in sealed.items.iter().enumerate() {
             sink.begin(path, item.listed.size)?;
             self.write(path, item, &mut sink, watch)?;
             sink.end()?;
+            self.meter.told.files = self.meter.told.files.max(number as u64 + 1);
         }
         sink.finish()
     }
@@ -245,11 +277,8 @@ impl Writer {
                 proof.look_on(&self.block[..count])?;
             }
             sink.write(&self.block[..count])?;
-            self.done.bytes += count as u64;
-            let bytes = self.done.total / 2 + self.done.bytes / 2;
-            watch.tell(Progress { bytes, ..self.done })?;
+            watch.tell(self.meter.add(count as u64))?;
         }
-        self.done.files += 1;
         match &item.origin {
             Origin::File(disk, _, known) if left > 0 || fingerprint.finish_128() != *known => Err(changed(disk)),
             _ => Ok(()),

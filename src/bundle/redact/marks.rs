@@ -25,17 +25,20 @@ const SHARED_MARKS: [&[u8]; 2] = [b"_v1_", b"Key="];
 const HIDING_MARKS: [&[u8]; 3] = [b"\\u00", b"1\\/", b"1/\\/"];
 
 /// Finds the marks of some literals, where a match is likely.
+#[derive(Debug)]
 pub struct Marks {
     searches: Vec<Search>,
     longest: usize,
 }
 
 /// Finds some of the marks.
+#[derive(Debug)]
 struct Search {
     marks: Vec<Vec<u8>>,
     way: Way,
 }
 
+#[derive(Debug)]
 enum Way {
     /// Where the processor has what it takes.
     Packed(packed::Searcher),

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
@@ -68,7 +69,7 @@ pub struct Matcher<'r> {
     /// The rule of each of them.
     literal_rules: Vec<usize>,
     /// Finds the same, and what could hide it, in lines as they stand.
-    marks: Option<Marks>,
+    marks: Option<Arc<Marks>>,
     /// The rules of which nothing is known before they are tried.
     blind: Vec<usize>,
     /// Whether there are rules of which nothing is known before they are tried.
@@ -80,7 +81,7 @@ pub struct Matcher<'r> {
 impl<'r> Matcher<'r> {
     /// A matcher by `rules`. `earlier` are names of rules by which the source was redacted before.
     pub fn new(rules: &'r Rules, earlier: &BTreeSet<String>) -> Result<Self, BundleError> {
-        let rules = rules.all();
+        let (marks, rules) = (rules.marks(), rules.all());
         let names = rules.iter().map(|rule| &rule.name).chain(earlier);
         let placeholders = names.map(|name| placeholder(name)).collect();
         let (mut literals, mut literal_rules, mut blind) = (Vec::new(), Vec::new(), Vec::new());
@@ -100,7 +101,6 @@ impl<'r> Matcher<'r> {
             .build(&literals)
             .map_err(built)?;
         let some = !literals.is_empty();
-        let marks = Marks::new(&literals).map_err(built)?;
         Ok(Matcher {
             rules,
             placeholders,
@@ -132,12 +132,17 @@ impl<'r> Matcher<'r> {
         }
     }
 
+    /// Whether nothing is hit where there is no mark. Not as soon as there are secrets that are looked for everywhere.
+    pub fn goes_by_marks(&self) -> bool {
+        !self.is_blind && self.secrets.is_empty()
+    }
+
     /// Where from `from` on something may be that has to be looked at. Nothing before that hits, however it is written.
     pub fn suspect(&self, text: &[u8], from: usize) -> Option<usize> {
         if from >= text.len() {
             return None;
         }
-        if self.is_blind || !self.secrets.is_empty() {
+        if !self.goes_by_marks() {
             return Some(from);
         }
         self.marks.as_ref()?.find(text, from)
