@@ -2,11 +2,11 @@
 // whole bundle at the destination or none, and nothing that was there before is touched.
 
 import { spawnSync } from 'node:child_process';
-import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { fc, test } from '@fast-check/vitest';
 import { beforeAll, describe, expect } from 'vitest';
-import type { BundleError, BundleInfo } from '../index.js';
+import type { BundleError, BundleInfo, Progress } from '../index.js';
 import { FORMS, exists, exportBundle, filesIn, freshDirectory, importBundle, rejection, tape, verifyBundle } from './support/bundles.js';
 import { childReport, isLinux, mountNamespace, runChild, unprivileged } from './support/processes.js';
 import { runs } from './support/session-arbitraries.js';
@@ -124,15 +124,26 @@ describe('an abort', () => {
 
 test('progress comes at most ten times a second, besides the last', async () => {
   const times: number[] = [];
+  const told: Progress[] = [];
   // What gathers while the thread is busy must not come all at once.
   const busy = setInterval(() => {
     for (const until = performance.now() + 350; performance.now() < until; );
   }, 400);
-  await exportBundle(large, join(freshDirectory(), 'b.tar.zst'), { level: 15, onProgress: () => times.push(performance.now()) });
+  await exportBundle(large, join(freshDirectory(), 'b.tar.zst'), {
+    level: 15,
+    onProgress: (progress) => {
+      times.push(performance.now());
+      told.push(progress);
+    },
+  });
   clearInterval(busy);
   const gaps = times.slice(1, -1).map((time, at) => time - times[at]!);
   for (const gap of gaps) expect(gap).toBeGreaterThan(99);
-  expect(times.length).toBeGreaterThan(0);
+  expect(times.length).toBeGreaterThan(1);
+  const bytes = told.map((progress) => progress.bytes);
+  expect(bytes).toEqual(bytes.toSorted((one, other) => one - other));
+  expect(new Set(told.map(({ total }) => total))).toEqual(new Set([statSync(large).size]));
+  expect(bytes.at(-1)).toBe(statSync(large).size);
 });
 
 test('two exports to one destination: one is there, the other says so', async () => {

@@ -4,17 +4,21 @@
 
 const { Option } = require('commander')
 const { Complaint } = require('./complaint.js')
-const { trustedKeys } = require('./option-values.js')
+const { gathered, trustedKeys } = require('./option-values.js')
 const { row } = require('./page.js')
 const { count, fileSize, plural } = require('./quantities.js')
 const { printable } = require('./safe-text.js')
 
 const MOST_PROBLEMS = 30
 
-function signatureOptions(command) {
-  return command.addOption(
-    new Option('--signature <policy>', "what is asked of a bundle's signature (default: ifPresent)").choices(['required', 'ifPresent', 'ignore']),
-  )
+const POLICIES = ['required', 'ifPresent', 'ignore']
+
+/** Adds the options of what is asked of a bundle, and `--json`. `keys` says what the keys are for. */
+function checkingOptions(command, keys = 'a trusted public key (PEM)') {
+  return command
+    .option('--key <file>', `${keys}; may be repeated`, gathered)
+    .addOption(new Option('--signature <policy>', "what is asked of a bundle's signature (default: ifPresent)").choices(POLICIES))
+    .option('--json', 'the result as JSON')
 }
 
 /** The options of `verifyBundle` and `importBundle` that the command line has. */
@@ -54,4 +58,4 @@ function problemRows(problems, colour, width) {
   return rows
 }
 
-module.exports = { signatureOptions, verifyOptions, bundleVerification, bundleRows, infoRows }
+module.exports = { checkingOptions, verifyOptions, bundleVerification, bundleRows, infoRows }

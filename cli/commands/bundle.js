@@ -1,6 +1,6 @@
 'use strict'
 
-const { bundleRows, bundleVerification, infoRows, signatureOptions, verifyOptions } = require('../bundle.js')
+const { bundleRows, bundleVerification, checkingOptions, infoRows, verifyOptions } = require('../bundle.js')
 const { EXIT } = require('../complaint.js')
 const { gathered, redactionRules, signingKey, wholeNumber } = require('../option-values.js')
 const { page } = require('../page.js')
@@ -84,8 +84,7 @@ function defineVerify(bundle, does) {
     .summary('whether a bundle is whole and unchanged')
     .description('Looks at everything in a bundle and lists every problem. Exit code 1 if there is one.')
     .argument('<path>', 'bundle')
-    .option('--key <file>', 'a trusted public key (PEM); may be repeated', gathered)
-  signatureOptions(command).option('--json', 'the result as JSON').addHelpText('after', VERIFY_EXAMPLES).action(does(verify))
+  checkingOptions(command).addHelpText('after', VERIFY_EXAMPLES).action(does(verify))
 }
 
 async function verify(context, [path], options) {
@@ -104,8 +103,7 @@ function defineImport(bundle, does) {
     .description('Verifies a bundle and unpacks it into a directory, which must not exist.')
     .argument('<path>', 'bundle')
     .argument('<directory>', 'where to')
-    .option('--key <file>', 'a trusted public key (PEM); may be repeated', gathered)
-  signatureOptions(command).option('--json', 'the result as JSON').addHelpText('after', IMPORT_EXAMPLES).action(does(importOne))
+  checkingOptions(command).addHelpText('after', IMPORT_EXAMPLES).action(does(importOne))
 }
 
 async function importOne(context, [path, directory], options) {

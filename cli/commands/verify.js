@@ -1,8 +1,8 @@
 'use strict'
 
-const { bundleRows, bundleVerification, signatureOptions } = require('../bundle.js')
+const { bundleRows, bundleVerification, checkingOptions } = require('../bundle.js')
 const { EXIT, tellsOfDamage, usage } = require('../complaint.js')
-const { gathered, refuseOptions, trustedKeys } = require('../option-values.js')
+const { refuseOptions, trustedKeys } = require('../option-values.js')
 const { page } = require('../page.js')
 const { count, plural } = require('../quantities.js')
 const { checkTable, failures, unverifiable } = require('../run/checks.js')
@@ -22,14 +22,15 @@ if anything failed, or can't be verified. In a bundle what was redacted can't be
 
 const MOST_WARNINGS = 20
 
+const KEYS = "a trusted public key (PEM) for a bundle's signature or a run's snapshots"
+
 function define(program, does) {
   const command = program
     .command('verify')
     .summary('whether it is what was recorded')
     .description('Recomputes everything that can be recomputed. Exit code 1 if something is damaged.')
     .argument('<path>', 'session, run or bundle')
-    .option('--key <file>', "a trusted public key (PEM) for a bundle's signature or a run's snapshots; may be repeated", gathered)
-  signatureOptions(command).option('--json', 'the result as JSON').addHelpText('after', EXAMPLES).action(does(verify))
+  checkingOptions(command, KEYS).addHelpText('after', EXAMPLES).action(does(verify))
 }
 
 async function verify(context, [path], options) {

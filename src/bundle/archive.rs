@@ -29,7 +29,7 @@ const FRAME_HEADER_BYTES: usize = 18;
 
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// The largest block of zstd. The tar is compressed in pieces of this size, so that zstd makes of them what it would anyway.
+/// The largest block of zstd. A bounded archive is compressed in pieces of this size, so that zstd makes of them what it would anyway.
 const PIECE_BYTES: usize = 128 << 10;
 
 /// The pieces in which it is compressed while it expands too much. Each costs a block, of at least 4 bytes.
@@ -38,10 +38,42 @@ const SMALL_PIECE_BYTES: usize = 256;
 /// How many times its own size an archive expands to before there are small pieces: what readers allow by default, with room to spare.
 const MOST_EXPANSION: u64 = DEFAULT_EXPANSION * 4 / 5;
 
-/// Writes an archive, which expands to no more than what readers allow by default. Its bytes do not depend on how many are written at a time.
+/// The highest level at which several threads compress. Each has a context of its own, which takes more memory at higher ones.
+const MAX_THREADED_LEVEL: i32 = 12;
+
+/// The most threads that compress: more would wait for the disk, and each has its buffers.
+const MAX_THREADS: usize = 4;
+
+/// How an archive is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compression {
+    /// zstd's level.
+    pub level: i32,
+    /// How many threads compress, at least 1. The archive is the same whatever their number.
+    pub threads: u32,
+    /// Whether the archive expands to no more than what readers allow by default. That it nearly always does by itself, and to
+    /// see to it takes time: each block has to be compressed before the next one is begun.
+    pub is_bounded: bool,
+}
+
+impl Compression {
+    /// At this level, by as many threads as this machine runs at once, not bounded.
+    pub fn new(level: i32) -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get().min(MAX_THREADS));
+        Compression { level, threads: threads as u32, is_bounded: false }
+    }
+}
+
+/// Whether an archive of `size` bytes expands to more than a bounded one would.
+pub fn expands_too_much(size: u64, tar_bytes: u64) -> bool {
+    tar_bytes > size.saturating_mul(MOST_EXPANSION).saturating_add(PIECE_BYTES as u64)
+}
+
+/// Writes an archive. Its bytes depend neither on how many are written at a time nor on the number of threads.
 pub struct ArchiveWriter<W: Write> {
     encoder: zstd::Encoder<'static, Written<W>>,
-    /// What was not compressed yet, less than a piece.
+    is_bounded: bool,
+    /// What of a bounded archive was not compressed yet, less than a piece.
     piece: Vec<u8>,
     /// How many bytes were compressed.
     compressed: u64,
@@ -74,8 +106,9 @@ pub fn tar_bytes(sizes: impl IntoIterator<Item = u64>) -> u64 {
 }
 
 impl<W: Write> ArchiveWriter<W> {
-    /// An archive of `total` bytes of tar, compressed at `level`, which is one of zstd's.
-    pub fn new(out: W, level: i32, total: u64) -> io::Result<Self> {
+    /// An archive of `total` bytes of tar.
+    pub fn new(out: W, compression: Compression, total: u64) -> io::Result<Self> {
+        let Compression { level, threads, is_bounded } = compression;
         let mut encoder = zstd::Encoder::new(Written { out, count: 0 }, level)?;
         encoder.include_checksum(true)?;
         encoder.include_contentsize(true)?;
@@ -83,7 +116,11 @@ impl<W: Write> ArchiveWriter<W> {
         if level > 19 {
             encoder.window_log(MAX_WINDOW_LOG)?;
         }
-        Ok(ArchiveWriter { encoder, piece: Vec::with_capacity(PIECE_BYTES), compressed: 0, left: 0, padding: 0 })
+        if level <= MAX_THREADED_LEVEL && !is_bounded {
+            // Also where there is one: what several make of it is another archive than that of none.
+            encoder.multithread(threads.max(1))?;
+        }
+        Ok(ArchiveWriter { encoder, is_bounded, piece: Vec::new(), compressed: 0, left: 0, padding: 0 })
     }
 
     /// Begins a file, whose bytes come next.
@@ -120,11 +157,16 @@ impl<W: Write> ArchiveWriter<W> {
     /// Ends the archive.
     pub fn finish(mut self) -> io::Result<W> {
         self.add(&[0; 2 * BLOCK_BYTES])?;
-        self.compress()?;
+        if self.is_bounded {
+            self.compress()?;
+        }
         Ok(self.encoder.finish()?.out)
     }
 
     fn add(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        if !self.is_bounded {
+            return self.encoder.write_all(bytes);
+        }
         while !bytes.is_empty() {
             let (now, later) = bytes.split_at(bytes.len().min(PIECE_BYTES - self.piece.len()));
             self.piece.extend_from_slice(now);

@@ -322,10 +322,14 @@ fn the_total_is_a_limit_of_the_sizes_of_all_files() {
     assert_eq!(codes(1 << 20), [BundleCode::Truncated]);
 }
 
+fn bounded(level: i32) -> Compression {
+    Compression { is_bounded: true, ..Compression::new(level) }
+}
+
 /// The archive of one file of these bytes, written so many at a time.
-fn archive_of(bytes: &[u8], at_a_time: usize, level: i32) -> Vec<u8> {
+fn archive_of(bytes: &[u8], at_a_time: usize, compression: Compression) -> Vec<u8> {
     let size = bytes.len() as u64;
-    let mut writer = ArchiveWriter::new(Vec::new(), level, tar_bytes([size])).unwrap();
+    let mut writer = ArchiveWriter::new(Vec::new(), compression, tar_bytes([size])).unwrap();
     writer.begin("a", size).unwrap();
     bytes.chunks(at_a_time).for_each(|bytes| writer.write(bytes).unwrap());
     writer.end().unwrap();
@@ -333,41 +337,70 @@ fn archive_of(bytes: &[u8], at_a_time: usize, level: i32) -> Vec<u8> {
 }
 
 #[test]
-fn whatever_is_written_expands_to_less_than_readers_allow() {
+fn what_is_bounded_expands_to_less_than_readers_allow() {
     let line = b"the same words again, and again the same words\n".repeat(100_000);
     let mixed = [&vec![0; 2 << 20][..], &line, &vec![b'a'; 3 << 20]].concat();
     for (level, bytes) in [(1, &vec![b'a'; 8 << 20]), (3, &line), (9, &mixed), (22, &vec![0; 4 << 20])] {
-        let archive = archive_of(bytes, 1 << 20, level);
+        let archive = archive_of(bytes, 1 << 20, bounded(level));
         let tar = tar_bytes([bytes.len() as u64]);
         assert!(tar <= Limits::default().expanded(archive.len() as u64));
         // Without what readers allow to small ones, too, but for the first piece.
         let size = archive.len() as u64;
         assert!(tar <= size * MOST_EXPANSION + PIECE_BYTES as u64, "level {level}: {tar} of {size}");
+        assert!(!expands_too_much(size, tar));
+        let free = archive_of(bytes, 1 << 20, Compression::new(level)).len() as u64;
+        assert!(expands_too_much(free, tar), "level {level}: {tar} of {free} by itself");
         assert!(tar >= size * MOST_EXPANSION / 3, "level {level}: no larger than it must be: {tar} of {size}");
         for at_a_time in [100_003, 1 << 30] {
-            assert!(archive_of(bytes, at_a_time, level) == archive, "level {level}, {at_a_time} bytes at a time");
+            assert!(
+                archive_of(bytes, at_a_time, bounded(level)) == archive,
+                "level {level}, {at_a_time} bytes at a time"
+            );
         }
         let decoded = zstd::decode_all(&archive[..]).unwrap();
         assert!(decoded.len() as u64 == tar && decoded[512..512 + bytes.len()] == bytes[..]);
     }
 }
 
-#[test]
-fn what_does_not_expand_too_much_is_compressed_as_one_stream() {
+/// Text that is neither all the same nor without any order.
+fn words(count: usize) -> Vec<u8> {
     let mut state = 1u64;
     let mut words = || {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         format!("{:x} said {} ", state >> 56, state >> 50).into_bytes()
     };
-    let text: Vec<u8> = std::iter::repeat_with(&mut words).take(60_000).flatten().collect();
+    std::iter::repeat_with(&mut words).take(count).flatten().collect()
+}
+
+#[test]
+fn what_does_not_expand_too_much_is_compressed_as_one_stream() {
+    let text = words(60_000);
     let tar = [entry(b"a", b'0', &text), END.to_vec()].concat();
-    let (archive, stream) = (archive_of(&text, 1000, 1), zstd::encode_all(&tar[..], 1).unwrap());
-    assert!(archive.len() <= stream.len() + stream.len() / 200, "{} against {}", archive.len(), stream.len());
+    let stream = zstd::encode_all(&tar[..], 1).unwrap();
+    for compression in [Compression::new(1), bounded(1)] {
+        let archive = archive_of(&text, 1000, compression);
+        assert!(archive.len() <= stream.len() + stream.len() / 200, "{} against {}", archive.len(), stream.len());
+    }
+}
+
+#[test]
+fn an_archive_is_the_same_whoever_compresses_it() {
+    // Enough for several threads: each is given 2 MiB at level 1.
+    let text = words(600_000);
+    for (level, text) in [(1, &text[..]), (3, &text), (MAX_THREADED_LEVEL, &text), (1, &text[..600_000]), (1, b"x")] {
+        let by = |threads, at_a_time| archive_of(text, at_a_time, Compression { level, threads, is_bounded: false });
+        let archive = by(1, 1 << 20);
+        for (threads, at_a_time) in [(1, 777_777), (2, 100_003), (3, 1 << 30), (4, 1 << 18)] {
+            assert!(by(threads, at_a_time) == archive, "{threads} threads, {at_a_time} bytes at a time");
+        }
+        let decoded = zstd::decode_all(&archive[..]).unwrap();
+        assert!(decoded[512..512 + text.len()] == *text);
+    }
 }
 
 #[test]
 fn a_writer_keeps_to_what_was_announced() {
-    let writer = || ArchiveWriter::new(Vec::new(), 3, tar_bytes([5])).unwrap();
+    let writer = || ArchiveWriter::new(Vec::new(), bounded(3), tar_bytes([5])).unwrap();
     let mut more = writer();
     more.begin("a", 5).unwrap();
     assert!(more.write(b"123456").is_err());

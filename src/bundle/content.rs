@@ -7,8 +7,7 @@ use twox_hash::XxHash3_128;
 
 use super::container::{carried, read_failed};
 use super::error::BundleError;
-use super::file_hash::FileHasher;
-use crate::hash::Hash;
+use super::file_hash::{FileHasher, Hashed};
 
 /// How much is passed on at a time.
 const BLOCK_BYTES: usize = 128 << 10;
@@ -23,16 +22,17 @@ pub struct Content<'c> {
     /// Where a copy of it goes.
     copy: Option<File>,
     tick: Tick<'c>,
-    print: XxHash3_128,
+    print: Option<XxHash3_128>,
     size: u64,
     fault: Option<BundleError>,
 }
 
 /// A file that was read to its end.
 pub struct Passed {
-    /// The hash of its bytes.
-    pub sha256: Hash,
-    /// A fingerprint of them, much quicker to make again than the hash. No proof of anything: see [`XxHash3_128`].
+    /// The hash of its bytes, and what was seen among them.
+    pub hashed: Hashed,
+    /// A fingerprint of them, much quicker to make again than the hash. No proof of anything: see [`XxHash3_128`]. 0 unless it
+    /// was asked for.
     pub fingerprint: u128,
     /// How many there were.
     pub size: u64,
@@ -43,7 +43,12 @@ pub struct Passed {
 impl<'c> Content<'c> {
     /// Reads `input`.
     pub fn new(input: &'c mut dyn Read, hasher: &'c mut FileHasher, copy: Option<File>, tick: Tick<'c>) -> Self {
-        Content { input, hasher, copy, tick, print: XxHash3_128::new(), size: 0, fault: None }
+        Content { input, hasher, copy, tick, print: None, size: 0, fault: None }
+    }
+
+    /// The same, and takes a fingerprint.
+    pub fn with_fingerprint(self) -> Self {
+        Content { print: Some(XxHash3_128::new()), ..self }
     }
 
     /// Why a read failed, if that was not the reader's fault.
@@ -55,8 +60,8 @@ impl<'c> Content<'c> {
     pub fn finish(mut self) -> Result<Passed, BundleError> {
         let mut block = vec![0; BLOCK_BYTES];
         while self.advance(&mut block)? > 0 {}
-        let fingerprint = self.print.finish_128();
-        Ok(Passed { sha256: self.hasher.finish()?, fingerprint, size: self.size, copy: self.copy })
+        let fingerprint = self.print.map_or(0, |print| print.finish_128());
+        Ok(Passed { hashed: self.hasher.finish()?, fingerprint, size: self.size, copy: self.copy })
     }
 
     /// Gives the file up, so that the hasher is ready for another one.
@@ -72,7 +77,9 @@ impl<'c> Content<'c> {
             }
         };
         self.hasher.update(&buffer[..count])?;
-        self.print.write(&buffer[..count]);
+        if let Some(print) = &mut self.print {
+            print.write(&buffer[..count]);
+        }
         if let Some(copy) = &mut self.copy {
             copy.write_all(&buffer[..count]).map_err(|error| BundleError::system(&error, "write", None))?;
         }

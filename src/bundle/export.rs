@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use twox_hash::XxHash3_128;
 
-use super::archive::tar_bytes;
+use super::archive::{Compression, tar_bytes};
 use super::checksums;
 use super::container::{read_failed, read_up_to};
 use super::error::{BundleCode, BundleError};
@@ -18,7 +18,7 @@ use super::redact::staged::Staging;
 use super::redact::{RedactOptions, Rules, redact};
 use super::seal::parent;
 use super::signed;
-use super::sink::Sink;
+use super::sink::{Finished, Sink};
 use super::source::{From, Item, Origin, Source, Survey, changed, survey};
 use super::watch::{Progress, Watch};
 use crate::hash::{HexHash, as_text};
@@ -124,26 +124,29 @@ pub fn export(
     }
     // Before anything is read: what can't be done is told at once.
     let rules = options.redact.as_ref().map(Rules::new).transpose()?;
-    drop(Sink::new(destination, level, 0)?);
+    let compression = Compression::new(level);
+    drop(Sink::new(destination, compression, 0)?);
     let source = Source::open(source, &options.limits, watch)?;
-    let mut survey = survey(&source, &options.from, &options.limits, watch)?;
+    let marks = rules.as_ref().and_then(Rules::marks);
+    let mut survey = survey(&source, &options.from, marks, &options.limits, watch)?;
     let mut proof = None;
     if let Some(rules) = &rules {
         (survey, proof) = redact(survey, rules, parent(destination), &options.limits, watch)?;
     }
+    let total = survey.source_bytes;
     let sealed = Sealed::of(survey, options.key.as_ref())?;
     sealed.check(&options.limits)?;
-    let total = sealed.bytes();
     let tar_bytes = tar_bytes(sealed.items.values().map(|item| item.listed.size));
-    let mut sink = Sink::new(destination, level, tar_bytes)?;
-    let mut writer = Writer { done: Progress { total, ..Progress::default() }, block: vec![0; BLOCK_BYTES], proof };
-    for (path, item) in &sealed.items {
-        sink.begin(path, item.listed.size)?;
-        writer.write(path, item, &mut sink, watch)?;
-        sink.end()?;
+    let mut writer = Writer { meter: Meter::new(total, sealed.bytes()), block: vec![0; BLOCK_BYTES], proof };
+    let mut written = writer.write_all(&sealed, Sink::new(destination, compression, tar_bytes)?, watch)?;
+    if written.expands_too_much(tar_bytes) {
+        // It was written in no time, or it would not: once more, with more blocks.
+        drop(written);
+        let bounded = Compression { is_bounded: true, ..compression };
+        written = writer.write_all(&sealed, Sink::new(destination, bounded, tar_bytes)?, watch)?;
     }
     watch.check()?;
-    sink.seal(tar_bytes, &options.limits)?;
+    written.seal(tar_bytes, &options.limits)?;
     (watch.progress)(Progress { bytes: total, total, files: sealed.items.len() as u64 });
     Ok(BundleInfo::new(destination, &sealed.manifest, sealed.redactions))
 }
@@ -198,14 +201,55 @@ impl Sealed {
     }
 }
 
+/// How far the second half of an export is.
+struct Meter {
+    /// How many bytes the source has.
+    total: u64,
+    /// How many bytes there are to write, and how many were written.
+    to_write: u64,
+    written: u64,
+    told: Progress,
+}
+
+impl Meter {
+    fn new(total: u64, to_write: u64) -> Self {
+        Meter { total, to_write, written: 0, told: Progress { bytes: total / 2, total, files: 0 } }
+    }
+
+    /// Begins once more. What was told stays, until there is more.
+    fn restart(&mut self) {
+        self.written = 0;
+    }
+
+    fn add(&mut self, bytes: u64) -> Progress {
+        self.written = (self.written + bytes).min(self.to_write);
+        let second_half = self.total - self.total / 2;
+        let part = u128::from(second_half) * u128::from(self.written) / u128::from(self.to_write.max(1));
+        self.told.bytes = self.told.bytes.max(self.total / 2 + part as u64);
+        self.told
+    }
+}
+
 struct Writer {
-    done: Progress,
+    meter: Meter,
     block: Vec<u8>,
     /// That nothing is left of what was redacted.
     proof: Option<Proof>,
 }
 
 impl Writer {
+    /// Writes all files of a bundle, from the first.
+    fn write_all(&mut self, sealed: &Sealed, mut sink: Sink, watch: &mut Watch<'_>) -> Result<Finished, BundleError> {
+        self.meter.restart();
+        for (number, (path, item)) in sealed.items.iter().enumerate() {
+            sink.begin(path, item.listed.size)?;
+            self.write(path, item, &mut sink, watch)?;
+            sink.end()?;
+            self.meter.told.files = self.meter.told.files.max(number as u64 + 1);
+        }
+        sink.finish()
+    }
+
     /// Writes a file, whose bytes must still be those that were hashed. Who changes a source so that its fingerprint stays the same
     /// makes a bundle that does not verify, and nothing else.
     fn write(
@@ -233,11 +277,8 @@ impl Writer {
                 proof.look_on(&self.block[..count])?;
             }
             sink.write(&self.block[..count])?;
-            self.done.bytes += count as u64;
-            let bytes = self.done.total / 2 + self.done.bytes / 2;
-            watch.tell(Progress { bytes, ..self.done })?;
+            watch.tell(self.meter.add(count as u64))?;
         }
-        self.done.files += 1;
         match &item.origin {
             Origin::File(disk, _, known) if left > 0 || fingerprint.finish_128() != *known => Err(changed(disk)),
             _ => Ok(()),

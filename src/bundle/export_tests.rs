@@ -429,3 +429,57 @@ fn an_archive_that_would_expand_to_more_than_the_caller_allows_is_not_made() {
     assert_eq!(verified(&directory).problems, []);
     assert_eq!(names(root.path()), ["session-1.jsonl", "x.cath-bundle"]);
 }
+
+/// What is told of an export, in order.
+fn told(source: &Path, destination: &Path) -> Vec<Progress> {
+    let mut told = Vec::new();
+    let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |progress| told.push(progress) };
+    export(source, destination, &ExportOptions::default(), &mut watch).unwrap();
+    told
+}
+
+#[test]
+fn how_far_it_is_never_goes_back_and_has_one_end() {
+    let run = small_run();
+    let blobs = BlobStore::new(run.directory.blobs());
+    // One that repeats itself so much that an archive is written twice, and one with a secret.
+    for bytes in [vec![b'a'; 6 << 20], b"AKIAIOSFODNN7EXAMPLE".to_vec()] {
+        blobs.put(&bytes, Durability::Os).unwrap();
+    }
+    let root = tempfile::tempdir().unwrap();
+    let session = session(root.path());
+    let bytes_of = |files: Vec<(String, Vec<u8>)>| files.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>();
+    let sources = [
+        (run.directory.root(), bytes_of(files(run.directory.root()))),
+        (session.as_path(), fs::metadata(&session).unwrap().len()),
+    ];
+    for (source, bytes) in sources {
+        let out = tempfile::tempdir().unwrap();
+        for destination in both(out.path()) {
+            let told = told(source, &destination);
+            assert!(told.iter().all(|progress| progress.total == bytes), "{told:?}");
+            let goes_on = |pair: &[Progress]| pair[0].bytes <= pair[1].bytes && pair[0].files <= pair[1].files;
+            assert!(told.windows(2).all(goes_on), "{told:?}");
+            let (last, unpacked) = (told[told.len() - 1], out.path().join("unpacked"));
+            imported(&destination, &unpacked).unwrap();
+            assert_eq!((last.bytes, last.files), (bytes, files(&unpacked).len() as u64));
+            fs::remove_dir_all(&unpacked).unwrap();
+        }
+    }
+}
+
+#[test]
+fn an_archive_of_what_repeats_itself_is_taken_by_readers() {
+    let run = small_run();
+    BlobStore::new(run.directory.blobs()).put(&vec![b'a'; 40 << 20], Durability::Os).unwrap();
+    let root = tempfile::tempdir().unwrap();
+    let [directory, archive] = both(root.path());
+    assert_eq!(
+        exported(run.directory.root(), &archive).bundle_id,
+        exported(run.directory.root(), &directory).bundle_id
+    );
+    assert_eq!(verified(&archive).problems, []);
+    let size = fs::metadata(&archive).unwrap().len();
+    assert!(size > (40 << 20) / 200, "{size} bytes expand to more than readers allow");
+    assert_eq!(names(root.path()), ["x.cath-bundle", "x.cath-bundle.tar.zst"], "and nothing is left of the first try");
+}

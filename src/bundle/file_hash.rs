@@ -1,11 +1,15 @@
-//! Hashing beside other work: a large file's bytes are hashed on a thread of their own, a small one's here and now.
+//! Hashing beside other work: a large file's bytes are hashed on a thread of their own, a small one's here and now. Who redacts has
+//! them looked at for marks as well.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, channel, sync_channel};
 use std::thread;
 
 use sha2::{Digest as _, Sha256};
 
 use super::error::{BundleCode, BundleError};
+use super::redact::lookout::Lookout;
+use super::redact::marks::Marks;
 use crate::hash::Hash;
 
 /// How much is handed to the thread at a time.
@@ -19,28 +23,68 @@ enum Job {
     End,
 }
 
+/// What the bytes of a file tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hashed {
+    /// Their hash.
+    pub sha256: Hash,
+    /// Where marks are among them, in order; None if nobody looked, or if there are too many.
+    pub marked: Option<Vec<u64>>,
+}
+
+/// Goes through the bytes of one file after the other.
+struct Scan {
+    sha256: Sha256,
+    lookout: Option<Lookout>,
+}
+
+impl Scan {
+    fn new(marks: Option<Arc<Marks>>) -> Self {
+        Scan { sha256: Sha256::new(), lookout: marks.map(Lookout::new) }
+    }
+
+    fn update(&mut self, bytes: &[u8]) {
+        self.sha256.update(bytes);
+        if let Some(lookout) = &mut self.lookout {
+            lookout.look_at(bytes);
+        }
+    }
+
+    fn finish(&mut self) -> Hashed {
+        let marked = self.lookout.as_mut().and_then(Lookout::finish);
+        Hashed { sha256: self.sha256.finalize_reset().into(), marked }
+    }
+}
+
 /// Hashes one file after the other.
 pub struct FileHasher {
     block: Vec<u8>,
+    marks: Option<Arc<Marks>>,
     /// None until there is a large file, or where the system has no thread to give.
     thread: Option<HashThread>,
-    inline: Sha256,
+    inline: Scan,
     handed_over: bool,
 }
 
 struct HashThread {
     jobs: SyncSender<Job>,
-    hashes: Receiver<Hash>,
+    hashes: Receiver<Hashed>,
     spares: Receiver<Vec<u8>>,
 }
 
 impl Default for FileHasher {
     fn default() -> Self {
-        FileHasher { block: Vec::with_capacity(BLOCK_BYTES), thread: None, inline: Sha256::new(), handed_over: false }
+        FileHasher::new(None)
     }
 }
 
 impl FileHasher {
+    /// Looks for these marks as well.
+    pub fn new(marks: Option<Arc<Marks>>) -> Self {
+        let inline = Scan::new(marks.clone());
+        FileHasher { block: Vec::with_capacity(BLOCK_BYTES), marks, thread: None, inline, handed_over: false }
+    }
+
     /// Adds bytes to the file.
     pub fn update(&mut self, mut bytes: &[u8]) -> Result<(), BundleError> {
         while !bytes.is_empty() {
@@ -54,12 +98,12 @@ impl FileHasher {
         Ok(())
     }
 
-    /// The hash of the file; what is added next is another one.
-    pub fn finish(&mut self) -> Result<Hash, BundleError> {
+    /// The hash of the file, and what was seen; what is added next is another one.
+    pub fn finish(&mut self) -> Result<Hashed, BundleError> {
         if !std::mem::take(&mut self.handed_over) {
             self.inline.update(&self.block);
             self.block.clear();
-            return Ok(self.inline.finalize_reset().into());
+            return Ok(self.inline.finish());
         }
         self.hand_over()?;
         self.handed_over = false;
@@ -70,7 +114,7 @@ impl FileHasher {
 
     fn hand_over(&mut self) -> Result<(), BundleError> {
         if self.thread.is_none() {
-            self.thread = HashThread::new();
+            self.thread = HashThread::new(self.marks.clone());
         }
         let Some(thread) = &self.thread else {
             self.inline.update(&self.block);
@@ -89,22 +133,22 @@ impl FileHasher {
 
 impl HashThread {
     /// It ends when it is dropped.
-    fn new() -> Option<Self> {
+    fn new(marks: Option<Arc<Marks>>) -> Option<Self> {
         let (jobs, work) = sync_channel::<Job>(WAITING);
         let (result, hashes) = channel();
         let (spare, spares) = channel();
         let run = move || {
-            let mut hasher = Sha256::new();
+            let mut scan = Scan::new(marks);
             for job in work {
                 match job {
                     Job::Block(mut block) => {
-                        hasher.update(&block);
+                        scan.update(&block);
                         block.clear();
                         // Nobody who waits for one any more is no reason to stop.
                         let _ = spare.send(block);
                     }
                     Job::End => {
-                        let _ = result.send(hasher.finalize_reset().into());
+                        let _ = result.send(scan.finish());
                     }
                 }
             }
@@ -122,6 +166,7 @@ fn gone() -> BundleError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bundle::redact::{RedactOptions, Rules};
     use crate::hash::sha256;
 
     #[test]
@@ -132,7 +177,22 @@ mod tests {
             for piece in bytes[..size].chunks(70_001) {
                 hasher.update(piece).unwrap();
             }
-            assert_eq!(hasher.finish().unwrap(), sha256([&bytes[..size]]), "{size}");
+            let hashed = hasher.finish().unwrap();
+            assert_eq!((hashed.sha256, hashed.marked), (sha256([&bytes[..size]]), None), "{size}");
+        }
+    }
+    #[test]
+    fn marks_are_found_in_small_files_and_in_large_ones() {
+        let marks = Rules::new(&RedactOptions::default()).unwrap().marks();
+        let mut hasher = FileHasher::new(marks);
+        for size in [100, 3 * BLOCK_BYTES, 200, BLOCK_BYTES + 2] {
+            let mut bytes = vec![b'.'; size];
+            let places = [0, 50, size - 4];
+            places.iter().for_each(|at| bytes[*at..*at + 4].copy_from_slice(b"AKIA"));
+            hasher.update(&bytes).unwrap();
+            let hashed = hasher.finish().unwrap();
+            assert_eq!(hashed.marked, Some(places.map(|at| at as u64).to_vec()), "{size}");
+            assert_eq!(hashed.sha256, sha256([&bytes]));
         }
     }
 }

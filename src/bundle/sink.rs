@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::archive::ArchiveWriter;
+use super::archive::{ArchiveWriter, Compression, expands_too_much};
 use super::error::{BundleCode, BundleError};
 use super::limits::Limits;
 use super::path::BundlePath;
@@ -24,14 +24,14 @@ pub fn is_archive(destination: &Path) -> bool {
 }
 
 impl Sink {
-    /// Begins a bundle at `destination`, whose name says which of the two it is. An archive is compressed at `level`, and of `tar_bytes` tar.
-    pub fn new(destination: &Path, level: i32, tar_bytes: u64) -> Result<Self, BundleError> {
+    /// Begins a bundle at `destination`, whose name says which of the two it is. An archive has `tar_bytes` of tar.
+    pub fn new(destination: &Path, compression: Compression, tar_bytes: u64) -> Result<Self, BundleError> {
         if !is_archive(destination) {
             return Ok(Sink::Directory(StagedDirectory::new(destination)?, None));
         }
         let staged = StagedFile::new(destination)?;
         let out = BufWriter::with_capacity(256 << 10, staged.file()?);
-        let writer = ArchiveWriter::new(out, level, tar_bytes).map_err(failed)?;
+        let writer = ArchiveWriter::new(out, compression, tar_bytes).map_err(failed)?;
         Ok(Sink::Archive(staged, Box::new(writer)))
     }
 
@@ -67,25 +67,47 @@ impl Sink {
         }
     }
 
-    /// Ends the bundle and puts it at its destination. An archive of `tar_bytes` tar that expands to more than `limits`
-    /// allow is an error: nobody who has them would take it.
-    pub fn seal(self, tar_bytes: u64, limits: &Limits) -> Result<(), BundleError> {
+    /// Ends the bundle: no file comes after this.
+    pub fn finish(self) -> Result<Finished, BundleError> {
         match self {
-            Sink::Directory(staged, _) => staged.seal(),
+            Sink::Directory(staged, _) => Ok(Finished::Directory(staged)),
             Sink::Archive(staged, writer) => {
                 let mut out = writer.finish().map_err(failed)?;
                 out.flush().map_err(failed)?;
                 let size = out.get_ref().metadata().map_err(failed)?.len();
-                drop(out);
-                if tar_bytes > limits.expanded(size) {
-                    let message = format!(
-                        "The archive would expand to {tar_bytes} bytes, more than {} times its size, which is the limit; export to a directory instead",
-                        limits.expansion
-                    );
-                    return Err(BundleError::new(BundleCode::ExpansionTooLarge, message));
-                }
-                staged.seal()
+                Ok(Finished::Archive(staged, size))
             }
+        }
+    }
+}
+
+/// A bundle that was written, but is not at its destination.
+pub enum Finished {
+    /// A directory.
+    Directory(StagedDirectory),
+    /// An archive; its size.
+    Archive(StagedFile, u64),
+}
+
+impl Finished {
+    /// Whether it is an archive that expands to more, from `tar_bytes` of tar, than a bounded one would.
+    pub fn expands_too_much(&self, tar_bytes: u64) -> bool {
+        matches!(self, Finished::Archive(_, size) if expands_too_much(*size, tar_bytes))
+    }
+
+    /// Puts it at its destination. An archive of `tar_bytes` of tar that expands to more than `limits` allow is an error: nobody
+    /// who has them would take it.
+    pub fn seal(self, tar_bytes: u64, limits: &Limits) -> Result<(), BundleError> {
+        match self {
+            Finished::Directory(staged) => staged.seal(),
+            Finished::Archive(_, size) if tar_bytes > limits.expanded(size) => {
+                let message = format!(
+                    "The archive would expand to {tar_bytes} bytes, more than {} times its size, which is the limit; export to a directory instead",
+                    limits.expansion
+                );
+                Err(BundleError::new(BundleCode::ExpansionTooLarge, message))
+            }
+            Finished::Archive(staged, _) => staged.seal(),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::checked_log::{CheckedLog, CheckedSession};
 use super::content::Content;
@@ -18,6 +19,7 @@ use super::manifest::{BundleKind, ListedFile, LogExtent, Partial};
 use super::metadata::{self, Metadata, Told};
 use super::open::{Opened, is_bundle, open};
 use super::path::{self, BundlePath, EVENT_LOG, REDACTIONS, SESSION_LOG, blob_path};
+use super::redact::marks::Marks;
 use super::redact::staged::Staging;
 use super::redactions::RedactionList;
 use super::signed::SignaturePolicy;
@@ -47,13 +49,16 @@ pub struct Item {
     pub listed: ListedFile,
     /// Its bytes.
     pub origin: Origin,
+    /// Where among them the marks of the redaction are: for a log each of them, for other files at least one if there is any. None if
+    /// that is not known.
+    pub marked: Option<Vec<u64>>,
 }
 
 impl Item {
     /// A file made here.
     pub fn of_bytes(bytes: Vec<u8>) -> Self {
         let listed = ListedFile { sha256: crate::hash::sha256([&bytes]), size: bytes.len() as u64 };
-        Item { listed, origin: Origin::Bytes(bytes) }
+        Item { listed, origin: Origin::Bytes(bytes), marked: None }
     }
 
     /// Its bytes, to be read once.
@@ -85,6 +90,8 @@ pub struct Survey {
     pub redactions: RedactionList,
     /// The blobs that the log names.
     pub named: HashSet<Hash>,
+    /// How many bytes the source has: by them it is told how far the export is, though a bundle has a few more.
+    pub source_bytes: u64,
     /// Holds the items that were redacted; it is removed with this.
     pub staging: Option<Staging>,
 }
@@ -140,11 +147,17 @@ impl Source {
     }
 }
 
-/// Looks through a source.
-pub fn survey(source: &Source, from: &From, limits: &Limits, watch: &mut Watch<'_>) -> Result<Survey, BundleError> {
+/// Looks through a source, for `marks` too.
+pub fn survey(
+    source: &Source,
+    from: &From,
+    marks: Option<Arc<Marks>>,
+    limits: &Limits,
+    watch: &mut Watch<'_>,
+) -> Result<Survey, BundleError> {
     let path = source.path.as_path();
     let metadata = fs::metadata(path).map_err(|error| BundleError::system(&error, "open", Some(path)))?;
-    let mut surveyor = Surveyor { source, hasher: FileHasher::default(), limits, watch, done: Progress::default() };
+    let mut surveyor = Surveyor { source, hasher: FileHasher::new(marks), limits, watch, done: Progress::default() };
     if metadata.is_file() {
         return surveyor.session(path, from);
     }
@@ -206,8 +219,17 @@ impl Surveyor<'_, '_> {
         };
         let log = LogExtent { count: session.lines, ..LogExtent::default() };
         let items = [(known(SESSION_LOG)?, item)].into();
-        let (named, staging) = (HashSet::new(), None);
-        Ok(Survey { kind: BundleKind::Session, items, log, partial: None, metadata, redactions, named, staging })
+        Ok(Survey {
+            kind: BundleKind::Session,
+            items,
+            log,
+            partial: None,
+            metadata,
+            redactions,
+            named: HashSet::new(),
+            source_bytes: size,
+            staging: None,
+        })
     }
 
     fn run(&mut self, run: &RunDirectory, from: &From) -> Result<Survey, BundleError> {
@@ -257,7 +279,9 @@ impl Surveyor<'_, '_> {
         }
         let (log, metadata) = run_metadata(run, checked, blob_count, start.as_ref())?;
         let partial = start.map(|start| Partial { snapshot: snapshot_id(start.time), logical_time: start.time });
-        Ok(Survey { kind: BundleKind::Run, items, log, partial, metadata, redactions, named, staging: None })
+        let source_bytes = self.done.total;
+        let kind = BundleKind::Run;
+        Ok(Survey { kind, items, log, partial, metadata, redactions, named, source_bytes, staging: None })
     }
 
     /// The files of a run but its log and its blobs.
@@ -332,7 +356,13 @@ impl Surveyor<'_, '_> {
 
     fn file(&mut self, disk: &Path, size: u64) -> Result<Item, BundleError> {
         let (mut input, _) = open_file(disk)?;
-        self.item(&mut input, disk, 0, size, |_| Ok(()))
+        let mut item = self.item(&mut input, disk, 0, size, |_| Ok(()))?;
+        if let Some(marked) = &mut item.marked {
+            // There may be many files.
+            marked.truncate(1);
+            marked.shrink_to_fit();
+        }
+        Ok(item)
     }
 
     /// Hashes `size` bytes of a file, while `read` reads them.
@@ -351,7 +381,7 @@ impl Surveyor<'_, '_> {
             watch.tell(Progress { bytes: done.bytes / 2, total: done.total, files: 0 })
         };
         let mut limited = input.take(size);
-        let mut content = Content::new(&mut limited, &mut self.hasher, None, &mut tick);
+        let mut content = Content::new(&mut limited, &mut self.hasher, None, &mut tick).with_fingerprint();
         if let Err(error) = read(&mut content) {
             return Err(content.fault().unwrap_or(error));
         }
@@ -359,8 +389,9 @@ impl Surveyor<'_, '_> {
         if passed.size != size {
             return Err(changed(disk));
         }
-        let listed = ListedFile { sha256: passed.sha256, size };
-        Ok(Item { listed, origin: Origin::File(disk.to_path_buf(), offset, passed.fingerprint) })
+        let listed = ListedFile { sha256: passed.hashed.sha256, size };
+        let origin = Origin::File(disk.to_path_buf(), offset, passed.fingerprint);
+        Ok(Item { listed, origin, marked: passed.hashed.marked })
     }
 }
 

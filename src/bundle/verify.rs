@@ -184,7 +184,7 @@ impl Visitor for Inspection<'_> {
         if let Some(document) = document {
             self.documents.insert(path.as_str().to_owned(), document);
         }
-        self.see(path, ListedFile { sha256: passed.sha256, size: passed.size });
+        self.see(path, ListedFile { sha256: passed.hashed.sha256, size: passed.size });
         Ok(())
     }
 

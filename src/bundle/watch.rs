@@ -9,7 +9,8 @@ use super::error::BundleError;
 pub struct Progress {
     /// Bytes done.
     pub bytes: u64,
-    /// Bytes to do, as far as is known: what an archive expands to is not, so that there it is the archive's own bytes that count.
+    /// Bytes to do, the same from the first word to the last. Of an export those of the source, each of which counts half when it is
+    /// looked through and half when it is written; of an archive that is read its own, for what it expands to is not known.
     pub total: u64,
     /// Files done.
     pub files: u64,

@@ -164,9 +164,11 @@ pub static ALL: &[Builtin] = &[
     },
 ];
 
-/// Whether there may be a match where a literal of a rule stands in a text that may have escapes.
-pub fn is_likely(literal: &[u8], before: &[u8], after: &[u8]) -> bool {
-    match literal {
+/// Whether there may be a match where a literal of a rule stands in a text that may have escapes, or where an escape begins that could hide it.
+pub fn is_likely(mark: &[u8], before: &[u8], after: &[u8]) -> bool {
+    match mark {
+        // An escape of what needs none.
+        b"\\u00" => after.first().is_some_and(|digit| (b'2'..=b'7').contains(digit)),
         // Somebody's name and password, before the host ends.
         b"://" => {
             let end = |byte: &&u8| {

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind, packed};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-use super::builtin::is_likely;
 use super::escapes::{unescaped, written};
+use super::marks::Marks;
 use super::pointer::Reach;
 use super::rule::{Rule, Rules, Sought};
 use super::secrets::{MIN_BYTES_ASKED_FOR, Secrets, is_plain};
@@ -68,7 +69,7 @@ pub struct Matcher<'r> {
     /// The rule of each of them.
     literal_rules: Vec<usize>,
     /// Finds the same, and what could hide it, in lines as they stand.
-    quick: Option<Quick>,
+    marks: Option<Arc<Marks>>,
     /// The rules of which nothing is known before they are tried.
     blind: Vec<usize>,
     /// Whether there are rules of which nothing is known before they are tried.
@@ -80,7 +81,7 @@ pub struct Matcher<'r> {
 impl<'r> Matcher<'r> {
     /// A matcher by `rules`. `earlier` are names of rules by which the source was redacted before.
     pub fn new(rules: &'r Rules, earlier: &BTreeSet<String>) -> Result<Self, BundleError> {
-        let rules = rules.all();
+        let (marks, rules) = (rules.marks(), rules.all());
         let names = rules.iter().map(|rule| &rule.name).chain(earlier);
         let placeholders = names.map(|name| placeholder(name)).collect();
         let (mut literals, mut literal_rules, mut blind) = (Vec::new(), Vec::new(), Vec::new());
@@ -100,13 +101,12 @@ impl<'r> Matcher<'r> {
             .build(&literals)
             .map_err(built)?;
         let some = !literals.is_empty();
-        let quick = if some { Some(Quick::new(&literals).map_err(built)?) } else { None };
         Ok(Matcher {
             rules,
             placeholders,
             literals: some.then_some(all),
             literal_rules,
-            quick,
+            marks,
             is_blind: !blind.is_empty(),
             blind,
             secrets: Secrets::default(),
@@ -132,21 +132,28 @@ impl<'r> Matcher<'r> {
         }
     }
 
+    /// Whether nothing is hit where there is no mark. Not as soon as there are secrets that are looked for everywhere.
+    pub fn goes_by_marks(&self) -> bool {
+        !self.is_blind && self.secrets.is_empty()
+    }
+
     /// Where from `from` on something may be that has to be looked at. Nothing before that hits, however it is written.
     pub fn suspect(&self, text: &[u8], from: usize) -> Option<usize> {
-        let rest = text.get(from..).filter(|rest| !rest.is_empty())?;
-        if self.is_blind || !self.secrets.is_empty() {
+        if from >= text.len() {
+            return None;
+        }
+        if !self.goes_by_marks() {
             return Some(from);
         }
-        self.quick.as_ref()?.find(rest).map(|start| from + start)
+        self.marks.as_ref()?.find(text, from)
     }
 
     /// Whether anything may hit a text, however it is written.
     pub fn suspects(&self, text: &[u8]) -> bool {
-        let quick = || self.quick.as_ref().is_some_and(|quick| quick.find(text).is_some());
+        let marked = || self.marks.as_ref().is_some_and(|marks| marks.find(text, 0).is_some());
         // A secret may hold what is written with an escape anyway.
         let known = || !self.secrets.is_empty() && (text.contains(&b'\\') || self.secrets.first(text).is_some());
-        self.is_blind || quick() || known()
+        self.is_blind || marked() || known()
     }
 
     /// The parts of a text that are to be replaced, in order and apart. What they are is noted.
@@ -337,47 +344,6 @@ impl<'r> Matcher<'r> {
     pub fn endless(&self, rule: usize) -> BundleError {
         let message = format!("The redaction rule '{}' hits again and again what is left of a text", self.name(rule));
         BundleError::new(BundleCode::RedactionConflict, message)
-    }
-}
-
-/// Finds where the literals of rules stand, or something by which they could be hidden, as long as a match is likely there.
-struct Quick {
-    /// All that is looked for.
-    literals: Vec<Vec<u8>>,
-    /// Where the processor has what it takes.
-    packed: Option<packed::Searcher>,
-    automaton: AhoCorasick,
-}
-
-impl Quick {
-    fn new(literals: &[Vec<u8>]) -> Result<Self, aho_corasick::BuildError> {
-        // Characters that need no escape and have one: nobody but who hides something writes them so.
-        let hidden = (2..8).map(|digit| format!("\\u00{digit}").into_bytes());
-        let slashes = ["1\\/", "1/\\/"].map(|text| text.as_bytes().to_vec());
-        let mut all: Vec<Vec<u8>> = literals.iter().cloned().chain(hidden).chain(slashes).collect();
-        all.sort_unstable();
-        all.dedup();
-        let packed = packed::Searcher::new(&all);
-        let automaton =
-            AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).kind(Some(AhoCorasickKind::DFA)).build(&all)?;
-        Ok(Quick { literals: all, packed, automaton })
-    }
-
-    fn find(&self, text: &[u8]) -> Option<usize> {
-        let mut from = 0;
-        loop {
-            let rest = &text[from..];
-            let (literal, start, end) = match &self.packed {
-                Some(packed) => packed.find(rest).map(|found| (found.pattern(), found.start(), found.end()))?,
-                None => self.automaton.find(rest).map(|found| (found.pattern(), found.start(), found.end()))?,
-            };
-            let (start, end) = (from + start, from + end);
-            if is_likely(&self.literals[literal.as_usize()], &text[..start], &text[end..]) {
-                return Some(start);
-            }
-            // What begins within what was passed over is still to be found.
-            from = start + 1;
-        }
     }
 }
 

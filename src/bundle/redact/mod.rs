@@ -16,6 +16,8 @@ pub mod escapes;
 pub mod events;
 pub mod json;
 pub mod lines;
+pub mod lookout;
+pub mod marks;
 pub mod matcher;
 pub mod pass;
 pub mod pointer;

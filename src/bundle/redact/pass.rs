@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
+use twox_hash::XxHash3_128;
+
 use super::blobs;
 use super::document::{Document, Root, check_fixed, redacted};
 use super::events::{redacted_event, redacted_payload, tool};
@@ -20,7 +22,7 @@ use crate::bundle::limits::Limits;
 use crate::bundle::manifest::BundleKind;
 use crate::bundle::path::{self, BundlePath, REDACTIONS, blob_path};
 use crate::bundle::redactions::{RedactedBlob, RedactedEvent, RedactionList};
-use crate::bundle::source::{Item, Survey};
+use crate::bundle::source::{Item, Origin, Survey, changed};
 use crate::bundle::watch::{Progress, Watch};
 use crate::hash::{Hash, as_text, from_hex, to_hex};
 use crate::jsonl::scan::Nesting;
@@ -146,6 +148,11 @@ impl Pass<'_, '_, '_> {
         item: &Item,
         out: Option<StagedItem>,
     ) -> Result<(bool, Option<Item>), BundleError> {
+        if out.is_none() && self.matcher.goes_by_marks() && item.marked.as_ref().is_some_and(Vec::is_empty) {
+            // It was looked through when it was hashed.
+            self.tick(0)?;
+            return Ok((false, None));
+        }
         let mut sink = io::sink();
         let mut out = out;
         let to: &mut dyn Write = match &mut out {
@@ -168,12 +175,18 @@ impl Pass<'_, '_, '_> {
     /// The lines of a log.
     fn log(&mut self, item: &Item, out: &mut dyn Write) -> Result<bool, BundleError> {
         let mut input = item.open()?;
-        let mut lines = LogLines { is_run: self.survey.kind == BundleKind::Run, number: 0, is_hit: false };
+        let marked = item.marked.as_deref().filter(|_| self.matcher.goes_by_marks());
+        let is_run = self.survey.kind == BundleKind::Run;
+        let mut lines = LogLines { is_run, marked, offset: 0, number: 0, is_hit: false };
+        let mut fingerprint = XxHash3_128::new();
         let (mut buffer, mut filled) = (vec![0; BLOCK_BYTES], 0);
         loop {
             let count = read_up_to(&mut *input, &mut buffer[filled..]).map_err(read_failed)?;
             self.tick(count as u64)?;
             let is_last = count < buffer.len() - filled;
+            if marked.is_some() {
+                fingerprint.write(&buffer[filled..filled + count]);
+            }
             filled += count;
             let whole = match memchr::memrchr(b'\n', &buffer[..filled]) {
                 _ if is_last => filled,
@@ -184,7 +197,13 @@ impl Pass<'_, '_, '_> {
             buffer.copy_within(whole..filled, 0);
             filled -= whole;
             if is_last {
-                return Ok(lines.is_hit);
+                return match &item.origin {
+                    // Where the marks are was found in what it was then.
+                    Origin::File(disk, _, known) if marked.is_some() && fingerprint.finish_128() != *known => {
+                        Err(changed(disk))
+                    }
+                    _ => Ok(lines.is_hit),
+                };
             }
             if filled == buffer.len() {
                 buffer.resize(buffer.len() * 2, 0);
@@ -373,8 +392,7 @@ impl Pass<'_, '_, '_> {
 
 /// To look for secrets is between the two halves of the work.
 fn half(survey: &Survey) -> Progress {
-    let total: u64 = survey.items.values().map(|item| item.listed.size).sum();
-    Progress { bytes: total / 2, total, files: 0 }
+    Progress { bytes: survey.source_bytes / 2, total: survey.source_bytes, files: 0 }
 }
 
 /// The payload of a RunCreated as far as metadata has it.
@@ -408,18 +426,30 @@ fn at(error: BundleError, place: &str) -> BundleError {
 }
 
 /// The lines of a log, one chunk after the other.
-struct LogLines {
+struct LogLines<'l> {
     is_run: bool,
+    /// Where the marks are, if that is known.
+    marked: Option<&'l [u64]>,
+    /// How many bytes came before.
+    offset: u64,
     /// How many lines came before.
     number: u64,
     is_hit: bool,
 }
 
-impl LogLines {
+impl LogLines<'_> {
+    /// Where from `from` on a line has to be looked at.
+    fn suspect(&self, matcher: &Matcher<'_>, chunk: &[u8], from: usize) -> Option<usize> {
+        let Some(marked) = self.marked else { return matcher.suspect(chunk, from) };
+        let next = marked.get(marked.partition_point(|place| *place < self.offset + from as u64))?;
+        let place = usize::try_from(next - self.offset).ok()?;
+        (place < chunk.len()).then_some(place)
+    }
+
     fn chunk(&mut self, pass: &mut Pass<'_, '_, '_>, chunk: &[u8], out: &mut dyn Write) -> Result<(), BundleError> {
         let (mut written, mut from) = (0, 0);
         let failed = |error: io::Error| BundleError::system(&error, "write", None);
-        while let Some(suspect) = pass.matcher.suspect(chunk, from) {
+        while let Some(suspect) = self.suspect(&pass.matcher, chunk, from) {
             let start = memchr::memrchr(b'\n', &chunk[from..suspect]).map_or(from, |newline| from + newline + 1);
             let end = memchr::memchr(b'\n', &chunk[suspect..]).map_or(chunk.len(), |newline| suspect + newline);
             self.number += newlines(&chunk[from..start]) + 1;
@@ -433,6 +463,7 @@ impl LogLines {
             }
         }
         self.number += newlines(&chunk[from..]);
+        self.offset += chunk.len() as u64;
         out.write_all(&chunk[written..]).map_err(failed)
     }
 }

@@ -1,10 +1,12 @@
 //! What is redacted: rules as users write them, checked and made ready before anything is read.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use regex::bytes::Regex;
 
 use super::builtin::{self, Builtin};
+use super::marks::Marks;
 use super::pointer::Pointer;
 use crate::bundle::error::{BundleCode, BundleError};
 use crate::run::error::quoted;
@@ -136,6 +138,7 @@ impl Rule {
 #[derive(Debug)]
 pub struct Rules {
     rules: Vec<Rule>,
+    marks: Option<Arc<Marks>>,
 }
 
 impl Rules {
@@ -153,7 +156,7 @@ impl Rules {
         let mut names = HashSet::new();
         match rules.iter().find(|rule| !names.insert(&rule.name)) {
             Some(rule) => Err(invalid(&rule.name, "another rule, perhaps a built-in one, has the same name")),
-            None => Ok(Rules { rules }),
+            None => Ok(Rules { marks: marks(&rules)?, rules }),
         }
     }
 
@@ -161,6 +164,22 @@ impl Rules {
     pub fn all(&self) -> &[Rule] {
         &self.rules
     }
+
+    /// What is where any of them hits. None if that can't be told: a rule is somebody's own; or if there is no rule.
+    pub fn marks(&self) -> Option<Arc<Marks>> {
+        self.marks.clone()
+    }
+}
+
+fn marks(rules: &[Rule]) -> Result<Option<Arc<Marks>>, BundleError> {
+    let mut literals = Vec::new();
+    for rule in rules {
+        let Sought::Pattern { builtin: Some(builtin), .. } = rule.sought else { return Ok(None) };
+        literals.extend(builtin.literals.iter().map(|literal| literal.as_bytes().to_vec()));
+    }
+    let marks = Marks::new(&literals);
+    let marks = marks.map_err(|error| BundleError::new(BundleCode::InvalidRule, error.to_string()))?;
+    Ok(marks.map(Arc::new))
 }
 
 fn group(regex: &Regex) -> Option<usize> {

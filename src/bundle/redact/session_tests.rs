@@ -1,13 +1,15 @@
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 
 use super::escapes::{tests::escaped, unescaped};
 use super::*;
 use crate::bundle::error::{BundleCode, BundleError};
-use crate::bundle::export::{BundleInfo, ExportOptions};
+use crate::bundle::export::{self as sealing, BundleInfo, ExportOptions};
 use crate::bundle::sample::*;
+use crate::bundle::watch::{Progress, Watch};
 use crate::session::fold::FoldOptions;
 use crate::session::replay::Replay;
 
@@ -160,6 +162,25 @@ fn rules_of_users_apply_to_types_tools_and_pointers() {
     assert_eq!(left(pointer("p", "/content")), 0);
     assert_eq!(left(RedactionRule { tools: list("cat"), ..pointer("p", "/content/blocks/*/result") }), 4);
     assert_eq!(left(pattern("anchored", "^pin$")), 2);
+}
+
+#[test]
+fn what_comes_into_a_source_after_it_was_looked_through_is_not_sealed() {
+    let root = tempfile::tempdir().unwrap();
+    let (source, destination) = (root.path().join("s.jsonl"), root.path().join("d"));
+    // So short that nobody looks for it elsewhere: each time only what was marked is looked at.
+    let hit = content(r#"{"type":"text","text":"https://u:abc@h"}"#);
+    let other = content(r#"{"type":"text","text":"--------------------"}"#);
+    let lines = session(&[&hit, &other]);
+    fs::write(&source, &lines).unwrap();
+    let mut change = |progress: Progress| {
+        if progress.bytes == progress.total / 2 {
+            fs::write(&source, String::from_utf8_lossy(&lines).replace(&"-".repeat(20), AWS)).unwrap();
+        }
+    };
+    let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut change };
+    let error = sealing::export(&source, &destination, &ExportOptions::default(), &mut watch).unwrap_err();
+    assert_eq!((error.code, names(root.path())), (BundleCode::SourceChanged, vec!["s.jsonl".to_owned()]));
 }
 
 #[test]

@@ -68,7 +68,8 @@ impl StagedItem {
     pub fn finish(mut self) -> Result<Item, BundleError> {
         self.out.flush().map_err(|error| BundleError::system(&error, "write", Some(&self.path)))?;
         let listed = ListedFile { sha256: self.sha256.finalize().into(), size: self.size };
-        Ok(Item { listed, origin: Origin::File(self.path, 0, self.print.finish_128()) })
+        let origin = Origin::File(self.path, 0, self.print.finish_128());
+        Ok(Item { listed, origin, marked: None })
     }
 
     /// Removes it: nothing in it is redacted.
