@@ -482,7 +482,9 @@ mod tests {
         (Built::Array(values), format!("[ {} ]", texts.join("\t,")))
     }
 
-    fn object_of(members: Vec<((Vec<u16>, String), (Built, String))>) -> (Built, String) {
+    type Spelled<T> = (T, String);
+
+    fn object_of(members: Vec<(Spelled<Vec<u16>>, Spelled<Built>)>) -> Spelled<Built> {
         let texts: Vec<_> = members.iter().map(|((_, key), (_, value))| format!("{key} :\r{value}")).collect();
         let members = members.into_iter().map(|((key, _), (value, _))| (key, value)).collect();
         (Built::Object(members), format!("{{ {}}}", texts.join(" ,")))
