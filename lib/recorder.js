@@ -11,6 +11,8 @@ const SEVERITIES = ['info', 'warning', 'error']
 
 class SessionRecordingService {
   #native
+  /** Records an event of a known type. */
+  #record
   #writing
   #sessionId
   /** False when there is nothing to record to; a failed write makes it false when its warning arrives. */
@@ -35,6 +37,7 @@ class SessionRecordingService {
       })
     this.#writing = new Writing(open, onWarning, (failure) => this.#failed(failure))
     this.#native = this.#writing.recorder
+    this.#record = this.#native.recording()
   }
 
   enqueue(type, payload) {
@@ -45,7 +48,7 @@ class SessionRecordingService {
     const recorded =
       known === undefined
         ? this.#native.recordOther(stringify(type), text, Date.now())
-        : this.#native.record(known, text, Date.now())
+        : this.#record(known, text, Date.now())
     // The one thing that can go wrong here is making the file. `enqueue` does not throw for it, and does not call back either.
     if (!recorded) queueMicrotask(() => this.#writing.warn())
   }

@@ -1,5 +1,9 @@
 //! The payload of a line that is to be written: JSON text, as its owner gives it.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
 /// JSON text that is not in memory of ours yet.
 pub trait Payload {
     /// Why it could not be had.
@@ -26,12 +30,13 @@ impl Payload for &[u8] {
 /// Escapes raw U+2028 and U+2029 behind `from`: some tools split lines there. In JSON text they stand in strings
 /// only, so an escape means the same.
 pub fn escape_line_separators(text: &mut Vec<u8>, from: usize) {
-    if memchr::memmem::find(&text[from..], SEPARATORS).is_none() {
+    // What it looks for is nearly never there, so finding that out is all that it costs.
+    if FINDER.find(&text[from..]).is_none() {
         return;
     }
     let tail = text.split_off(from);
     let mut rest = &tail[..];
-    while let Some(at) = memchr::memmem::find(rest, SEPARATORS) {
+    while let Some(at) = FINDER.find(rest) {
         text.extend_from_slice(&rest[..at]);
         match rest.get(at + 2) {
             Some(0xa8) => text.extend_from_slice(br"\u2028"),
@@ -45,6 +50,9 @@ pub fn escape_line_separators(text: &mut Vec<u8>, from: usize) {
 
 /// The first two of the three bytes of U+2028 and U+2029.
 const SEPARATORS: &[u8] = b"\xe2\x80";
+
+/// Made once: for a short text, making it takes longer than the search.
+static FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(SEPARATORS));
 
 #[cfg(test)]
 mod tests {
