@@ -3,7 +3,9 @@
 
 import { describe, expect } from 'vitest';
 import { fc, test } from '@fast-check/vitest';
+import { serialize } from 'node:v8';
 import { openSession } from '../index.js';
+import { runChild } from './support/processes.js';
 import { replayedOf, session, writeSession } from './support/session-file.js';
 import { runs } from './support/session-arbitraries.js';
 import { expectSame } from './support/same-replay.js';
@@ -73,6 +75,37 @@ describe('numbers and nesting', () => {
       expectSame(await valuesOf(texts), texts.map((json) => JSON.parse(json) as unknown));
     },
   );
+});
+
+describe('what programs can tell of a value beside what it is', () => {
+  const member = fc.tuple(fc.oneof(fc.integer({ min: 0, max: 2000 }).map(String), fc.string({ maxLength: 5 })), fc.integer());
+  const value = fc.oneof(fc.array(fc.integer(), { maxLength: 40 }), fc.array(member, { maxLength: 40 }).map(Object.fromEntries));
+
+  test.prop([fc.array(value, { maxLength: 20 })], runs(100))('its serialised form: arrays have no holes', async (values) => {
+    const json = JSON.stringify(values);
+    expect(serialize((await valuesOf([json]))[0]).equals(serialize(JSON.parse(json)))).toBe(true);
+  });
+
+  test('the memory that it takes, whatever its keys are', async () => {
+    const objects = (object: string) => valueLine(`[${Array(60).fill(object).join(',')}]`);
+    const many = (object: string) => writeSession(session(...Array(400).fill(objects(object))));
+    const keys = Array.from({ length: 30 }, (_, n) => `"key${n}":0`).join(',');
+    for (const object of ['{"1000":1}', '{"\\u0031000":1}', `{${keys}}`]) {
+      const path = many(object);
+      const { replay, parse } = JSON.parse((await runChild('child-heap.mjs', [path])).stdout) as Record<string, number>;
+      expect(replay, object).toBeLessThan(2 * parse!);
+    }
+  });
+
+  test('what else stays in memory: not the page that the metadata, a warning or an id came with', async () => {
+    const id = 'i'.repeat(36);
+    const page = Array(200).fill(valueLine(`{"id":"${id}","text":"${'text '.repeat(200)}"}`));
+    const path = writeSession(session(...page, '{"type":"content","payload":{}}', valueLine('1')));
+    const { metadata, warnings, ids } = JSON.parse((await runChild('child-heap.mjs', [path, 'kept'])).stdout) as Record<string, number>;
+    expect(metadata).toBeLessThan(20_000);
+    expect(warnings).toBeLessThan(20_000);
+    expect(ids).toBeLessThan(60_000);
+  });
 });
 
 describe('a program that has added to Object.prototype', () => {

@@ -8,11 +8,17 @@ function isFaked(timer) {
   return timer.clock !== undefined
 }
 
+/** A method as a function of what it is called on. */
+const uncurried = (method) => Function.prototype.call.bind(method)
+
 module.exports = {
   native: require('../binding.js'),
   parse: JSON.parse,
   stringify: JSON.stringify,
   define: Object.defineProperty,
+  push: uncurried(Array.prototype.push),
+  slice: uncurried(Array.prototype.slice),
+  substring: uncurried(String.prototype.substring),
   queueMicrotask: globalThis.queueMicrotask,
   now: performance.now.bind(performance),
   nextTurn: isFaked(setImmediate) ? undefined : setImmediate,

@@ -1,6 +1,6 @@
 'use strict'
 
-const { parse, define } = require('./native.js')
+const { parse, define, push, slice, substring } = require('./native.js')
 
 /** The kinds of codes, and how many there can be: as `src/jsonl/flat.rs` has them. */
 const OBJECT = 0
@@ -23,7 +23,8 @@ const MAX_CODES = 32 << 10
 let codes
 let at = 0
 let names
-let isPolluted = false
+/** Which names are also those of something that all objects inherit, by number; undefined if none is. */
+let inherited
 let narrow = ''
 let narrowAt = 0
 let wide = ''
@@ -40,12 +41,15 @@ const number = new Float64Array(halves.buffer)
  */
 function appendValues(delivery, part, ...lists) {
   begin(delivery, part)
-  for (const [all, count] of lists) {
-    for (let left = count; left > 0; left--) all.push(value())
+  try {
+    for (const [all, count] of lists) {
+      for (let left = count; left > 0; left--) push(all, value())
+    }
+  } finally {
+    // The pools live as long as strings that were cut off them, and no longer.
+    names = texts = inherited = undefined
+    narrow = wide = ''
   }
-  // The pools live as long as strings that were cut off them, and no longer.
-  names = texts = undefined
-  narrow = wide = ''
 }
 
 function begin(delivery, part) {
@@ -53,8 +57,11 @@ function begin(delivery, part) {
   delivery.codes(codes)
   at = 0
   names = part.names
-  isPolluted = false
-  for (const name of names) isPolluted ||= isInherited(name)
+  inherited = undefined
+  for (let index = 0; index < names.length; index++) {
+    // Setting a property of this name might do something else than to add it.
+    if (names[index] in Object.prototype) define((inherited ??= []), index, own(true))
+  }
   narrow = delivery.narrow()
   narrowAt = 0
   wide = part.wide ? delivery.wide() : ''
@@ -62,9 +69,9 @@ function begin(delivery, part) {
   texts = delivery
 }
 
-/** Whether setting a property of this name might do something else than to add it. */
-function isInherited(name) {
-  return name in Object.prototype
+/** The descriptor of a property like any other. */
+function own(value) {
+  return { __proto__: null, value, writable: true, enumerable: true, configurable: true }
 }
 
 function value() {
@@ -75,7 +82,7 @@ function value() {
     case NARROW: {
       const start = narrowAt
       narrowAt += code >> 4
-      return narrow.substring(start, narrowAt)
+      return substring(narrow, start, narrowAt)
     }
     case OBJECT:
       return object(code >> 4)
@@ -86,7 +93,7 @@ function value() {
     case WIDE: {
       const start = wideAt
       wideAt += code >> 4
-      return wide.substring(start, wideAt)
+      return substring(wide, start, wideAt)
     }
     case TEXT:
       return texts.text(code >> 4)
@@ -108,22 +115,31 @@ function value() {
 function object(members) {
   const built = {}
   for (; members > 0; members--) {
-    const name = names[codes[at++]]
-    if (isPolluted) define(built, name, { __proto__: null, value: value(), writable: true, enumerable: true, configurable: true })
-    else built[name] = value()
+    const index = codes[at++]
+    if (inherited !== undefined && inherited[index] === true) define(built, names[index], own(value()))
+    else built[names[index]] = value()
   }
   return built
 }
 
-/** An array that grows takes room for what may never come, so most are made at their length. */
+/** Arrays without holes, like those that are parsed: to whom clones or serialises them, that is a difference. */
 function array(length) {
   if (length === 0) return []
   if (length === 1) return [value()]
   if (length === 2) return [value(), value()]
   if (length === 3) return [value(), value(), value()]
-  const built = new Array(length)
+  const built = slice((nulls ??= manyNulls()), 0, length)
   for (let index = 0; index < length; index++) built[index] = value()
   return built
+}
+
+/** What longer arrays are copied from, to be filled: they take just the room that they need. */
+let nulls
+
+function manyNulls() {
+  const all = []
+  for (let left = MAX_CODES; left > 0; left--) push(all, null)
+  return all
 }
 
 module.exports = { appendValues }

@@ -22,7 +22,7 @@ pub enum Code {
     Name = 4,
     /// A string: the text of this number in [`Flat::texts`].
     Text = 5,
-    /// A value whose JSON is the text of this number in [`Flat::texts`].
+    /// A value whose JSON is the text of this number in [`Flat::texts`]: one that a JSON parser builds better.
     Json = 6,
     /// This number.
     Integer = 7,
@@ -86,14 +86,26 @@ impl Flat {
 /// How many codes there are at most. They are handed over in a buffer of this length.
 pub const MAX_CODES: usize = 32 << 10;
 
-/// Strings up to this length are names: cut off a pool they would keep all of it in memory.
+/// Strings up to this length, most ids among them, are names: cut off a pool they would keep all of it in memory.
 const MAX_NAME: usize = 40;
+
+/// Longer keys are for a JSON parser: names are handed over in one text.
+const MAX_KEY: usize = 1 << 10;
+
+/// Objects with more members are for a JSON parser: built member by member, V8 makes a dictionary of them, which is large and slow.
+const MAX_MEMBERS: usize = 16;
 
 /// Strings this short cost less to copy from a pool than a name does, as long as they occur once.
 const MAX_COPIED: usize = 12;
 
 /// Strings of this length share a pool with nothing.
 const OWN_TEXT: usize = 4 << 10;
+
+/// How many bytes of a pool are shared at most, about: who keeps one string keeps them all.
+const POOL_BYTES: usize = 256 << 10;
+
+/// What may be a string of this length is not decoded into a pool, where it would have to be copied from.
+const HUGE: usize = 1 << 20;
 
 /// Building a value recurses, and has the stack that its caller left it.
 const MAX_DEPTH: usize = 100;
@@ -107,6 +119,10 @@ pub struct Flattener {
     once: Box<[u32; SLOTS]>,
     /// The value has more codes than there is room for.
     is_full: bool,
+    /// The object that was begun last is for a JSON parser.
+    is_unfit: bool,
+    /// The value's strings share no pool with others.
+    is_apart: bool,
 }
 
 const SLOTS: usize = 512;
@@ -114,14 +130,28 @@ const SLOTS: usize = 512;
 impl Flattener {
     /// Room for values of `bytes` of JSON.
     pub fn with_capacity(bytes: usize) -> Self {
-        let flat = Flat { narrow: Vec::with_capacity(bytes), codes: Vec::with_capacity(bytes / 16), ..Flat::default() };
+        let flat = Flat {
+            narrow: Vec::with_capacity(bytes.min(POOL_BYTES)),
+            codes: Vec::with_capacity((bytes / 16).min(MAX_CODES)),
+            ..Flat::default()
+        };
         Flattener {
             flat,
             nesting: Nesting::default(),
             names: Box::new([0; SLOTS]),
             once: Box::new([0; SLOTS]),
             is_full: false,
+            is_unfit: false,
+            is_apart: false,
         }
+    }
+
+    /// As [`push`](Self::push), for a value that is kept when others are not: none of its strings keeps a pool in memory.
+    pub fn push_apart(&mut self, json: &[u8]) -> bool {
+        self.is_apart = true;
+        let pushed = self.push(json);
+        self.is_apart = false;
+        pushed
     }
 
     /// Lays out the value whose JSON is `json`. False, and nothing is changed, if there is no more room. What is not JSON, or nested too
@@ -140,11 +170,6 @@ impl Flattener {
         }
         self.flat.count += 1;
         true
-    }
-
-    /// How many bytes the strings in the pools take, about.
-    pub fn bytes(&self) -> usize {
-        self.flat.narrow.len() + 2 * self.flat.wide.len() + self.flat.names.len()
     }
 
     /// What was laid out.
@@ -185,10 +210,27 @@ impl Flattener {
     }
 
     fn object(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<(), NotJson> {
+        let (before, start) = (self.mark(), cursor.rest());
+        let laid_out = self.members(cursor, depth);
+        if laid_out.is_err() && std::mem::take(&mut self.is_unfit) {
+            self.roll_back(before);
+            *cursor = Cursor::new(start);
+            let json = cursor.value_bytes(&mut self.nesting)?;
+            self.own_text(Code::Json, OwnText::Json(json.to_vec()));
+            return Ok(());
+        }
+        laid_out
+    }
+
+    fn members(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<(), NotJson> {
         let (head, mut members) = (self.flat.codes.len(), 0);
         self.flat.codes.push(0);
         cursor.object(|cursor, key| {
             members += 1;
+            if members > MAX_MEMBERS || key.len() > MAX_KEY || is_index(key) {
+                self.is_unfit = true;
+                return Err(NotJson);
+            }
             let name = self.name(key);
             self.flat.codes.push(name as i32);
             self.value(cursor, depth + 1)
@@ -243,6 +285,9 @@ impl Flattener {
             cursor.skip(plain + 2);
             return Ok(());
         }
+        if rest.len() > HUGE {
+            return self.long_string(cursor);
+        }
         let start = self.flat.narrow.len();
         match decode_narrow_onto(&mut self.flat.narrow, &rest[1..]) {
             Some(length) => {
@@ -251,10 +296,32 @@ impl Flattener {
             }
             None => {
                 self.flat.narrow.truncate(start);
-                cursor.string()?;
-                self.wide_string(&rest[1..rest.len() - cursor.rest().len() - 1]);
+                self.other_string(cursor)?;
             }
         }
+        Ok(())
+    }
+
+    /// A string that may be huge: in a text of its own from the beginning.
+    fn long_string(&mut self, cursor: &mut Cursor<'_>) -> Result<(), NotJson> {
+        let (rest, mut text) = (cursor.rest(), Vec::new());
+        match decode_narrow_onto(&mut text, &rest[1..]) {
+            Some(length) => {
+                cursor.skip(length + 2);
+                self.own_text(Code::Text, OwnText::Narrow(text));
+                Ok(())
+            }
+            None => {
+                drop(text);
+                self.other_string(cursor)
+            }
+        }
+    }
+
+    fn other_string(&mut self, cursor: &mut Cursor<'_>) -> Result<(), NotJson> {
+        let rest = cursor.rest();
+        let string = cursor.string()?;
+        self.wide_string(&rest[1..string.len() - 1]);
         Ok(())
     }
 
@@ -271,7 +338,7 @@ impl Flattener {
     /// A string that was decoded onto the end of the pool, from `start` on. It may be better off elsewhere.
     fn narrow_string(&mut self, start: usize, inside: &[u8]) {
         let length = self.flat.narrow.len() - start;
-        if length >= OWN_TEXT {
+        if inside.len() > MAX_NAME && (length >= OWN_TEXT || self.shares_nothing()) {
             let text = self.flat.narrow.split_off(start);
             self.own_text(Code::Text, OwnText::Narrow(text));
         } else if inside.len() <= MAX_NAME {
@@ -286,7 +353,7 @@ impl Flattener {
     fn wide_string(&mut self, inside: &[u8]) {
         if inside.len() <= MAX_NAME {
             self.name_string(inside);
-        } else if inside.len() < OWN_TEXT {
+        } else if inside.len() < OWN_TEXT && !self.shares_nothing() {
             let start = self.flat.wide.len();
             decode_onto(&mut self.flat.wide, inside);
             self.flat.codes.push(Code::Wide.with(self.flat.wide.len() - start));
@@ -295,6 +362,10 @@ impl Flattener {
             decode_onto(&mut wide, inside);
             self.own_text(Code::Text, OwnText::Wide(wide));
         }
+    }
+
+    fn shares_nothing(&self) -> bool {
+        self.is_apart || self.flat.narrow.len() + 2 * self.flat.wide.len() > POOL_BYTES
     }
 
     fn name_string(&mut self, inside: &[u8]) {
@@ -334,6 +405,12 @@ impl Flattener {
         self.flat.codes.push(code.with(self.flat.texts.len()));
         self.flat.texts.push(text);
     }
+}
+
+/// Whether a key is one that arrays have: V8 makes room for all that come before it, except where it parses JSON.
+fn is_index(key: &[u8]) -> bool {
+    // With an escape it may be one.
+    matches!(key, [b'0'..=b'9' | b'\\', ..]) && (key.contains(&b'\\') || key.iter().all(u8::is_ascii_digit))
 }
 
 /// The value of a number of few digits and nothing else. Minus zero is none.
@@ -472,7 +549,10 @@ mod tests {
             text().prop_map(|(units, json)| (Built::String(units), json)),
         ];
         scalar.prop_recursive(6, 60, 6, |value| {
-            let members = prop::collection::vec((text(), value.clone()), 0..6);
+            let key = text().prop_filter("such objects are left as they are", |(_, json)| {
+                json.len() < 400 && !matches!(json.as_bytes(), [b'"', b'0'..=b'9' | b'\\', ..])
+            });
+            let members = prop::collection::vec((key, value.clone()), 0..6);
             prop_oneof![prop::collection::vec(value, 0..6).prop_map(array_of), members.prop_map(object_of)]
         })
     }
@@ -500,7 +580,7 @@ mod tests {
         let unit = prop_oneof![6 => (character, prop::bool::weighted(0.1)).prop_map(spelled_character), 1 => Just((vec![0xd800], "\\ud800".to_owned()))];
         let units = prop_oneof![
             4 => prop::collection::vec(unit.clone(), 0..14),
-            2 => prop::collection::vec(unit.clone(), 30..60),
+            2 => prop::collection::vec(unit.clone(), 40..90),
             // Repeated until it has a text of its own.
             1 => prop::collection::vec(unit, 60..70).prop_map(|units| vec![units; 100].concat()),
         ];
@@ -582,11 +662,61 @@ mod tests {
     }
 
     #[test]
+    fn objects_that_are_built_better_by_a_parser_are_left_to_it() {
+        let members = |count| (0..count).map(|n| format!("\"k{n}\":1")).collect::<Vec<_>>().join(",");
+        let long_key = "k".repeat(MAX_KEY + 1);
+        for object in [
+            r#"{"a":{"b":"c"},"7":1}"#.to_owned(),
+            r#"{"\u0037":"c"}"#.to_owned(),
+            r#"{"1\u0030":"c"}"#.to_owned(),
+            format!("{{{}}}", members(MAX_MEMBERS + 1)),
+            format!("{{\"{long_key}\":1}}"),
+        ] {
+            let json = format!(r#"["before",{object},"{}"]"#, "behind".repeat(20));
+            let Built::Array(values) = built(&json) else { panic!("{json}") };
+            assert_eq!(values, [string("before"), Built::Json(object.into_bytes()), string(&"behind".repeat(20))]);
+        }
+        for object in [r#"{"7a":1}"#.to_owned(), format!("{{{}}}", members(MAX_MEMBERS))] {
+            assert!(matches!(built(&object), Built::Object(_)), "{object}");
+        }
+        assert_eq!(Reader::all(&laid_out(&[br#"{"7":1,}"#])), [Built::Json(br#"{"7":1,}"#.to_vec())]);
+    }
+
+    #[test]
+    fn no_pool_grows_without_end() {
+        let strings = vec![format!("\"{}\"", "x".repeat(OWN_TEXT - 1)); 200].join(",");
+        let flat = laid_out(&[format!("[{strings}]").as_bytes()]);
+        assert!(flat.narrow.len() <= POOL_BYTES + OWN_TEXT);
+        assert_eq!(flat.narrow.len() / (OWN_TEXT - 1) + flat.texts.len(), 200);
+    }
+
+    #[test]
+    fn what_is_apart_has_nothing_in_a_pool() {
+        let hash = "0123456789abcdef".repeat(8);
+        let mut flattener = Flattener::with_capacity(0);
+        flattener.push(format!("\"{hash}\"").as_bytes());
+        assert!(flattener.push_apart(format!("[\"{hash}\",\"名{hash}\"]").as_bytes()));
+        flattener.push(format!("\"{hash}\"").as_bytes());
+        let flat = flattener.finish();
+        assert_eq!((flat.narrow.len(), flat.wide.len(), flat.texts.len()), (2 * hash.len(), 0, 2));
+        assert_eq!(Reader::all(&flat)[1], Built::Array(vec![string(&hash), string(&format!("名{hash}"))]));
+    }
+
+    #[test]
+    fn what_may_be_huge_is_decoded_where_it_stays() {
+        let huge = "é\\n".repeat(HUGE / 3);
+        let json = format!(r#"{{"text":"{huge}","wide":"{huge}名","id":"a"}}"#);
+        let flat = laid_out(&[json.as_bytes()]);
+        assert_eq!((flat.narrow, flat.texts.len()), (b"a".to_vec(), 2));
+        assert!(flat.texts.iter().all(|text| !matches!(text, OwnText::Json(_))));
+    }
+
+    #[test]
     fn what_is_long_shares_nothing() {
         let long = "x".repeat(OWN_TEXT);
-        let flat = laid_out(&[format!("[\"{long}\",\"{}\"]", "y".repeat(50)).as_bytes()]);
+        let flat = laid_out(&[format!("[\"{long}\",\"{}\"]", "y".repeat(70)).as_bytes()]);
         assert_eq!(flat.texts, [OwnText::Narrow(long.into_bytes())]);
-        assert_eq!(flat.narrow, "y".repeat(50).into_bytes());
+        assert_eq!(flat.narrow, "y".repeat(70).into_bytes());
     }
 
     #[test]

@@ -53,7 +53,9 @@ impl Draft {
             return false;
         }
         let values = self.values.get_or_insert_with(|| Flattener::with_capacity(json.len()));
-        if !values.push(json) {
+        // Items are shown and let go of together; who keeps the metadata or a warning should not keep a page of items.
+        let pushed = if matches!(belonging, Belonging::Item) { values.push(json) } else { values.push_apart(json) };
+        if !pushed {
             return false;
         }
         self.bytes += json.len();
