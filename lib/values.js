@@ -102,7 +102,7 @@ function value() {
     case NUMBER:
       halves[0] = codes[at++]
       halves[1] = codes[at++]
-      return number[0]
+      return smallest(number[0])
     case TRUE:
       return true
     case FALSE:
@@ -110,6 +110,12 @@ function value() {
     default:
       return null
   }
+}
+
+/** An integer as V8 stores it best. Minus zero is none. */
+function smallest(value) {
+  const integer = value | 0
+  return integer === value && (integer !== 0 || 1 / value > 0) ? integer : value
 }
 
 function object(members) {
