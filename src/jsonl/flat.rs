@@ -571,11 +571,10 @@ mod tests {
                     && found.iter().zip(expected).all(|(found, expected)| same(found, expected))
             }
             (Built::Object(found), Built::Object(expected)) => {
-                let same_member =
-                    |((key, found), (expected_key, expected)): (&(Vec<u16>, Built), &(Vec<u16>, Built))| {
-                        key == expected_key && same(found, expected)
-                    };
-                found.len() == expected.len() && found.iter().zip(expected).all(same_member)
+                let members = found.iter().zip(expected);
+                found.len() == expected.len()
+                    && members.clone().all(|((key, _), (expected, _))| key == expected)
+                    && members.clone().all(|((_, found), (_, expected))| same(found, expected))
             }
             _ => found == expected,
         }
