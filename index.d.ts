@@ -231,7 +231,8 @@ export interface ReplayOptions {
  *
  * Resolves to a {@link ReplayResult} whatever is in the file, torn, corrupt and foreign lines included; a file that
  * can't be read is a failure with `error`, not a rejection. Reading happens off the JavaScript thread, in memory
- * bounded by a buffer and what survives; items are handed over in batches between turns of the event loop.
+ * bounded by a buffer and what survives; items are handed over in batches between turns of the event loop. Texts of an item
+ * that are shorter than 4 KiB may share memory with those of its neighbours: who keeps one of them keeps up to 256 KiB (docs/replay.md).
  *
  * A bundle is verified first, as {@link verifyBundle} does it, an archive unpacked to a temporary directory, which is gone when the promise
  * settles. `onProgress` tells of the session's file then, not of that.
