@@ -103,10 +103,10 @@ class RunRecorder {
   }
 
   /** What to warn of when writing has ended. */
-  #failed({ code, message, dropped }) {
+  #failed({ code, message }) {
     const filePath = this.#native.path()
     // As it is now: since the writer failed, more may have been appended.
-    const eventsDropped = dropped + this.#native.unwritten()
+    const eventsDropped = this.#native.missing()
     const events = eventsDropped === 1 ? '1 event was' : `${eventsDropped} events were`
     return {
       code,

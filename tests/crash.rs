@@ -10,11 +10,11 @@ mod crashing;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use crashing::{end_at, last_acknowledged, limit_file_size, number, random_numbers, rounds, say};
+use crashing::{Terms, child_command, last_acknowledged, number, random_numbers, rounds, say, take_on_terms};
 use session_tape::jsonl::writer::Durability;
 use session_tape::session::fold::FoldOptions;
 use session_tape::session::recorder::{Record, Recorder, RecorderConfig};
@@ -43,11 +43,7 @@ struct Orders<'a> {
     resume: Option<(&'a Path, f64)>,
     /// The id of its first record.
     first_id: u64,
-    fsync: bool,
-    /// Where to end, and at which visit.
-    point: Option<(&'static str, u64)>,
-    /// The largest size that the file may have.
-    file_limit: Option<u64>,
+    terms: Terms,
 }
 
 // ---- The child ----------------------------------------------------------------------------------
@@ -56,17 +52,12 @@ struct Orders<'a> {
 #[test]
 fn child() {
     let Ok(directory) = std::env::var("CRASH_DIRECTORY") else { return };
-    if let Some(limit) = number("CRASH_FILE_LIMIT") {
-        limit_file_size(limit as u64);
-    }
-    if let Ok(point) = std::env::var("CRASH_POINT") {
-        end_at(point, number("CRASH_VISIT").unwrap_or(1.0) as u64);
-    }
+    let fsync = take_on_terms();
     let (sender, failures) = mpsc::channel();
     let config = RecorderConfig {
         chats_dir: PathBuf::from(directory),
         short_id: "crash".encode_utf16().collect(),
-        durability: if number("CRASH_FSYNC").is_some() { Durability::Fsync } else { Durability::Os },
+        durability: if fsync { Durability::Fsync } else { Durability::Os },
         exclusive_owner: Some("the child".to_owned()),
     };
     let recorder = Recorder::new(config, br#"{"sessionId":"s","projectHash":"h"}"#, 0.0, move |failure| {
@@ -135,22 +126,12 @@ fn a_panic_of_the_writer_is_a_failed_write() {
 // ---- The harness --------------------------------------------------------------------------------
 
 fn spawn(orders: &Orders<'_>) -> Child {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "child", "--nocapture", "--test-threads=1"]);
+    let mut command = child_command(orders.terms);
     command.env("CRASH_DIRECTORY", orders.directory).env("CRASH_FIRST_ID", orders.first_id.to_string());
     if let Some((path, last_seq)) = orders.resume {
         command.env("CRASH_RESUME", path).env("CRASH_LAST_SEQ", last_seq.to_string());
     }
-    if orders.fsync {
-        command.env("CRASH_FSYNC", "1");
-    }
-    if let Some((point, visit)) = orders.point {
-        command.env("CRASH_POINT", point).env("CRASH_VISIT", visit.to_string());
-    }
-    if let Some(limit) = orders.file_limit {
-        command.env("CRASH_FILE_LIMIT", limit.to_string());
-    }
-    command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+    command.spawn().unwrap()
 }
 
 /// The id behind the last that the child was told is safe, or where it began.
@@ -220,7 +201,8 @@ fn three_lives(context: &str, fsync: bool, mut end: impl FnMut(u64, &Orders<'_>)
     for life in 0..3u64 {
         let first_id = life * 100_000;
         let resume = state.as_ref().map(|(path, last_seq)| (path.as_path(), *last_seq));
-        let orders = Orders { directory: directory.path(), resume, first_id, fsync, point: None, file_limit: None };
+        let orders =
+            Orders { directory: directory.path(), resume, first_id, terms: Terms { fsync, ..Terms::default() } };
         let acked = end(life, &orders);
         acked_ranges.push(first_id..acked);
         let Some(path) = session_file(directory.path()) else { continue };
@@ -244,7 +226,8 @@ fn a_process_that_ends_at_any_step_loses_nothing_acknowledged() {
             for round in 0..rounds() {
                 let visit = [1, 2, 7, 30][(round % 4) as usize] + round / 4;
                 three_lives(&format!("{point}, visit {visit}, fsync {fsync}"), fsync, |_, orders| {
-                    let mut child = spawn(&Orders { point: Some((point, visit)), ..*orders });
+                    let mut child =
+                        spawn(&Orders { terms: Terms { point: Some((point, visit)), ..orders.terms }, ..*orders });
                     let acked = acknowledged(child.stdout.take().unwrap(), orders.first_id);
                     if !child.wait().unwrap().success() {
                         ended_at.insert(point);
@@ -263,7 +246,7 @@ fn a_life_after_one_that_ended_before_its_first_line_loses_nothing_acknowledged(
     for lives in [1, 2] {
         three_lives(&format!("{lives} lives without a line"), lives == 1, |life, orders| {
             let point = (life < lives).then_some(("recorder::after_create", 1));
-            run(&Orders { point, ..*orders })
+            run(&Orders { terms: Terms { point, ..orders.terms }, ..*orders })
         });
     }
 }
@@ -308,9 +291,7 @@ fn a_full_disk_leaves_whole_records() {
             directory: directory.path(),
             resume: None,
             first_id: 0,
-            fsync: false,
-            point: None,
-            file_limit: Some(60_000 + round * 1237),
+            terms: Terms { file_limit: Some(60_000 + round * 1237), ..Terms::default() },
         };
         let acked = run(&orders);
         assert!(acked > 0, "{context}");
@@ -320,7 +301,7 @@ fn a_full_disk_leaves_whole_records() {
         check_acknowledged(&found, 0..acked, &context);
         // The disk has room again, and the session goes on.
         let resume = Some((path.as_path(), found.last_seq));
-        let acked = run(&Orders { resume, first_id: 100_000, file_limit: None, ..orders });
+        let acked = run(&Orders { resume, first_id: 100_000, terms: Terms::default(), ..orders });
         check_acknowledged(&check(&path, &context), 100_000..acked, &context);
     }
 }
@@ -333,7 +314,7 @@ fn a_process_that_ends_while_it_cuts_back_a_torn_batch_loses_nothing_acknowledge
             three_lives(&context, false, |life, orders| {
                 let size = orders.resume.map_or(0, |(path, _)| std::fs::metadata(path).unwrap().len());
                 let file_limit = Some(size + 50_000 + life * 777 + round * 1111);
-                run(&Orders { point: Some((point, 1)), file_limit, ..*orders })
+                run(&Orders { terms: Terms { point: Some((point, 1)), file_limit, ..orders.terms }, ..*orders })
             });
         }
     }

@@ -14,12 +14,12 @@ use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use crashing::{end_at, last_acknowledged, limit_file_size, number, random_numbers, rounds, say};
+use crashing::{Terms, child_command, last_acknowledged, random_numbers, rounds, say, take_on_terms};
 use session_tape::hash::{as_text, sha256_hex};
 use session_tape::jsonl::writer::Durability;
 use session_tape::run::check::Aspect;
@@ -64,11 +64,7 @@ const BATCHES: u64 = 8;
 #[derive(Clone, Copy)]
 struct Orders<'a> {
     run: &'a Path,
-    fsync: bool,
-    /// Where to end, and at which visit.
-    point: Option<(&'static str, u64)>,
-    /// The largest size that a file may have.
-    file_limit: Option<u64>,
+    terms: Terms,
 }
 
 // ---- The child ----------------------------------------------------------------------------------
@@ -85,13 +81,7 @@ fn workflow() -> String {
 #[test]
 fn child() {
     let Ok(directory) = std::env::var("RUN_CRASH_DIRECTORY") else { return };
-    if let Some(limit) = number("RUN_CRASH_FILE_LIMIT") {
-        limit_file_size(limit as u64);
-    }
-    if let Ok(point) = std::env::var("RUN_CRASH_POINT") {
-        end_at(point, number("RUN_CRASH_VISIT").unwrap_or(1.0) as u64);
-    }
-    let recorder = recorder(Path::new(&directory), number("RUN_CRASH_FSYNC").is_some());
+    let recorder = recorder(Path::new(&directory), take_on_terms());
     let Some(recording) = Recording::begin(&recorder) else { return };
     if (0..BATCHES).all(|batch| recording.batch(batch)) {
         let (sender, disposed) = mpsc::channel();
@@ -195,19 +185,7 @@ impl<'r> Recording<'r> {
 // ---- The harness --------------------------------------------------------------------------------
 
 fn spawn(orders: &Orders<'_>) -> Child {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "child", "--nocapture", "--test-threads=1"]);
-    command.env("RUN_CRASH_DIRECTORY", orders.run);
-    if orders.fsync {
-        command.env("RUN_CRASH_FSYNC", "1");
-    }
-    if let Some((point, visit)) = orders.point {
-        command.env("RUN_CRASH_POINT", point).env("RUN_CRASH_VISIT", visit.to_string());
-    }
-    if let Some(limit) = orders.file_limit {
-        command.env("RUN_CRASH_FILE_LIMIT", limit.to_string());
-    }
-    command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+    child_command(orders.terms).env("RUN_CRASH_DIRECTORY", orders.run).spawn().unwrap()
 }
 
 /// How a child ended.
@@ -278,7 +256,7 @@ fn check_names(directory: &Path, context: &str) {
 fn three_lives(context: &str, fsync: bool, mut end: impl FnMut(u64, &Orders<'_>) -> u64) {
     let root = tempfile::tempdir().unwrap();
     let run_path = root.path().join("run");
-    let orders = Orders { run: &run_path, fsync, point: None, file_limit: None };
+    let orders = Orders { run: &run_path, terms: Terms { fsync, ..Terms::default() } };
     let mut events = 0;
     for _ in 0..3 {
         let acked = end(events, &orders).max(events);
@@ -308,7 +286,7 @@ fn a_recorder_that_ends_at_any_step_loses_nothing_acknowledged() {
                 if events > 0 && round % 2 == 0 {
                     tear(orders.run);
                 }
-                let ended = run(&Orders { point: Some((point, visit)), ..*orders });
+                let ended = run(&Orders { terms: Terms { point: Some((point, visit)), ..orders.terms }, ..*orders });
                 if !ended.by_itself {
                     ended_at.insert(point);
                 }
@@ -357,14 +335,14 @@ fn a_full_disk_leaves_whole_events() {
         let root = tempfile::tempdir().unwrap();
         let run_path = root.path().join("run");
         let file_limit = Some(25_000 + round % 40 * 557);
-        let orders = Orders { run: &run_path, fsync: false, point: None, file_limit };
+        let orders = Orders { run: &run_path, terms: Terms { file_limit, ..Terms::default() } };
         let Ended { acked, .. } = run(&orders);
         assert!(acked > 0, "{context}");
         let log = fs::read(run_path.join("events.cath-log")).unwrap();
         assert!(log.ends_with(b"\n"), "{context}: the log ends at an event");
         let events = check(&run_path, acked, &context);
         // The disk has room again, and the run goes on.
-        let last = run(&Orders { file_limit: None, ..orders });
+        let last = run(&Orders { terms: Terms::default(), ..orders });
         assert!(last.by_itself && last.acked > events, "{context}");
         check(&run_path, last.acked, &context);
     }
@@ -377,7 +355,7 @@ fn a_recorder_that_ends_while_it_cuts_back_a_torn_batch_loses_nothing_acknowledg
             three_lives(&format!("{point}, round {round}"), false, |events, orders| {
                 let size = fs::metadata(orders.run.join("events.cath-log")).map_or(0, |log| log.len());
                 let file_limit = Some((size + 9_000 + events * 13 + round % 40 * 311).max(20_000));
-                run(&Orders { point: Some((point, 1)), file_limit, ..*orders }).acked
+                run(&Orders { terms: Terms { point: Some((point, 1)), file_limit, ..orders.terms }, ..*orders }).acked
             });
         }
     }

@@ -186,8 +186,8 @@ impl NativeRunRecorder {
 
     /// Events that were taken after the writer had failed, and that its failure does not count.
     #[napi(catch_unwind)]
-    pub fn unwritten(&self) -> f64 {
-        self.recorder.unwritten() as f64
+    pub fn missing(&self) -> f64 {
+        self.recorder.missing() as f64
     }
 
     /// The log.

@@ -169,7 +169,6 @@ fn failure_json(failure: &WriteFailure) -> String {
         "syscall": system.map(|error| error.syscall),
         "message": failure.error.to_string(),
         "path": path.map(|path| path.to_string_lossy()),
-        "dropped": failure.dropped,
         "kept": failure.kept,
         "isEnvironmental": failure.is_environmental(),
         "owner": owner,

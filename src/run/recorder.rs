@@ -71,8 +71,6 @@ struct Inner {
     clock: Clock,
     payload: Vec<u8>,
     line: Vec<u8>,
-    /// Events that were taken when nothing was written any more.
-    unwritten: u64,
 }
 
 /// A snapshot that was written.
@@ -117,7 +115,6 @@ impl RunRecorder {
             clock: Clock::default(),
             payload: Vec::new(),
             line: Vec::new(),
-            unwritten: 0,
         };
         Ok(RunRecorder {
             directory: RunDirectory::new(&config.directory),
@@ -150,13 +147,11 @@ impl RunRecorder {
     }
 
     fn record(&self, inner: &mut Inner, input: &EventInput<'_>, milliseconds: f64) -> Result<u64, RecordError> {
-        let Inner { recording, target, salts, clock, payload, line, unwritten } = inner;
+        let Inner { recording, target, salts, clock, payload, line } = inner;
         let target = target.as_ref().ok_or(RecordError::Disposed)?;
         let text = std::str::from_utf8(payload).map_err(|_| not_utf8(recording.state().next_time()))?;
         let time = recording.record(input, text, clock.print(milliseconds), &salts.draw()?, line)?;
-        if !push(&self.writer, target, line) {
-            *unwritten += 1;
-        }
+        push(&self.writer, target, line);
         for buffer in [payload, line] {
             if buffer.capacity() > KEPT_BYTES {
                 *buffer = Vec::new();
@@ -216,9 +211,9 @@ impl RunRecorder {
         self.lock().target.is_some() && !self.writer.has_failed()
     }
 
-    /// Events that were taken after the writer had failed: they are lost besides those that its failure counts.
-    pub fn unwritten(&self) -> u64 {
-        self.lock().unwritten
+    /// Events that were taken and are not in the log, those included that were taken after the writer had failed.
+    pub fn missing(&self) -> u64 {
+        self.writer.missing()
     }
 
     /// How many bytes of a torn line were cut off the log when it was resumed.
@@ -247,13 +242,13 @@ impl RunRecorder {
 }
 
 /// Hands a line to the writer. False if that has failed.
-fn push(writer: &Writer, target: &Arc<Target>, line: &[u8]) -> bool {
+/// Queues a line. A writer that has failed counts it as missing.
+fn push(writer: &Writer, target: &Arc<Target>, line: &[u8]) {
     let write = |buffer: &mut Vec<u8>| {
         buffer.extend_from_slice(line);
         Ok::<(), std::convert::Infallible>(())
     };
-    let Ok(pushed) = writer.push(target, 1, line.len(), write);
-    pushed
+    let Ok(_) = writer.push(target, 1, line.len(), write);
 }
 
 #[cold]

@@ -1,7 +1,7 @@
 //! What crash harnesses have in common: a child process that says what is safe, and ends where it is told to.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::ChildStdout;
+use std::process::{ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -13,6 +13,45 @@ pub fn rounds() -> u64 {
 /// A number that the harness gave its child.
 pub fn number(name: &str) -> Option<f64> {
     std::env::var(name).ok().and_then(|value| value.parse().ok())
+}
+
+/// How a child is to end, if not by itself, and what its flushes promise.
+#[derive(Clone, Copy, Default)]
+pub struct Terms {
+    /// Flushes are durable.
+    pub fsync: bool,
+    /// Where to end, and at which visit.
+    pub point: Option<(&'static str, u64)>,
+    /// The largest size that a file may have.
+    pub file_limit: Option<u64>,
+}
+
+/// This program again, to run nothing but its test `child`, on these terms.
+pub fn child_command(terms: Terms) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "child", "--nocapture", "--test-threads=1"]);
+    if terms.fsync {
+        command.env("CRASH_FSYNC", "1");
+    }
+    if let Some((point, visit)) = terms.point {
+        command.env("CRASH_POINT", point).env("CRASH_VISIT", visit.to_string());
+    }
+    if let Some(limit) = terms.file_limit {
+        command.env("CRASH_FILE_LIMIT", limit.to_string());
+    }
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    command
+}
+
+/// In the child: takes on the terms. Whether flushes are to be durable.
+pub fn take_on_terms() -> bool {
+    if let Some(limit) = number("CRASH_FILE_LIMIT") {
+        limit_file_size(limit as u64);
+    }
+    if let Ok(point) = std::env::var("CRASH_POINT") {
+        end_at(point, number("CRASH_VISIT").unwrap_or(1.0) as u64);
+    }
+    number("CRASH_FSYNC").is_some()
 }
 
 /// Straight to the pipe: what was said is said, whatever happens next. Marked, since the test runner says things too.
@@ -29,7 +68,7 @@ pub fn last_acknowledged(stdout: ChildStdout) -> Option<u64> {
 }
 
 /// Ends this process when it comes to the point for the n-th time.
-pub fn end_at(point: String, visit: u64) {
+fn end_at(point: String, visit: u64) {
     let visits = AtomicU64::new(0);
     fail::cfg_callback(point, move || {
         if visits.fetch_add(1, Ordering::SeqCst) + 1 == visit {
@@ -42,7 +81,7 @@ pub fn end_at(point: String, visit: u64) {
 }
 
 /// From now on no file of this process may be larger: writes fail as on a full disk.
-pub fn limit_file_size(bytes: u64) {
+fn limit_file_size(bytes: u64) {
     let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
     // SAFETY: a valid limit for this process; the signal is ignored so that the write reports EFBIG instead.
     unsafe {
