@@ -5,7 +5,8 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use crate::jsonl::writer::{Durability, sync_directory};
+use crate::jsonl::unsynced::sync_directory;
+use crate::jsonl::writer::Durability;
 use crate::os_error::OsError;
 
 /// Writes `bytes` to `path`, in place of what may be there. Directories that are missing are made.

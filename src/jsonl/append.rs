@@ -22,7 +22,44 @@ pub struct Appender {
     /// The file does not end in `\n`: the torn bytes stay, and the next line must not be fused onto them.
     torn: bool,
     regular: bool,
+    id: FileId,
 }
+
+/// A file that was appended to, open to be synced.
+#[derive(Debug)]
+pub struct AppendedFile {
+    file: File,
+    id: FileId,
+    regular: bool,
+}
+
+impl AppendedFile {
+    /// Puts what was appended on stable storage.
+    pub fn sync(&self) -> Result<(), OsError> {
+        failpoint!("append::before_sync");
+        match self.file.sync_data() {
+            // A pipe or a device that has no storage of its own.
+            Err(error) if !self.regular && error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            synced => synced.map_err(|error| OsError::new(&error, "fdatasync", None)),
+        }
+    }
+
+    /// Syncs the whole file system that the file is in, directory entries included. False where the system can't.
+    pub fn sync_file_system(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        return rustix::fs::syncfs(&self.file).is_ok();
+        #[cfg(not(target_os = "linux"))]
+        false
+    }
+
+    /// Whether both have the same file open, so that a sync of one is a sync of the other.
+    pub fn is_same_file(&self, other: &AppendedFile) -> bool {
+        self.id.is_some() && self.id == other.id
+    }
+}
+
+/// Device and inode of a file; `None` where the system has no such numbers.
+type FileId = Option<(u64, u64)>;
 
 /// A batch that could not be written whole. What of it is in the file are whole lines, `lines` of them.
 #[derive(Debug)]
@@ -52,7 +89,7 @@ impl Appender {
         }
         let regular = metadata.is_file();
         let torn = regular && metadata.len() > 0 && !(readable && ends_in_newline(&file, metadata.len()));
-        Ok(Appender { file, torn, regular })
+        Ok(Appender { file, torn, regular, id: file_id(&metadata) })
     }
 
     /// Appends `lines`, each of which ends in `\n`.
@@ -73,14 +110,12 @@ impl Appender {
         Ok(())
     }
 
-    /// Puts what was appended on stable storage.
-    pub fn sync(&self) -> Result<(), OsError> {
-        failpoint!("append::before_sync");
-        match self.file.sync_data() {
-            // A pipe or a device that has no storage of its own.
-            Err(error) if !self.regular && error.kind() == io::ErrorKind::InvalidInput => Ok(()),
-            synced => synced.map_err(|error| OsError::new(&error, "fdatasync", None)),
-        }
+    /// Ends the batch: other writers may append again. The file stays open to be synced.
+    pub fn finish(self) -> AppendedFile {
+        #[cfg(unix)]
+        // Closing the file would release the lock too, but it may stay open for long.
+        let _ = self.file.unlock();
+        AppendedFile { file: self.file, id: self.id, regular: self.regular }
     }
 
     /// Takes the part of a line that was written out of the file again.
@@ -148,6 +183,17 @@ fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
 #[cfg(not(unix))]
 fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
     options
+}
+
+#[cfg(unix)]
+fn file_id(metadata: &Metadata) -> FileId {
+    use std::os::unix::fs::MetadataExt;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+#[cfg(not(unix))]
+fn file_id(_: &Metadata) -> FileId {
+    None
 }
 
 #[cfg(unix)]

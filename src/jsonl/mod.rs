@@ -11,7 +11,9 @@ pub mod reader;
 pub mod scan;
 pub mod segments;
 pub mod source;
+pub mod target;
 pub mod text;
+pub mod unsynced;
 pub mod writer;
 
 /// The longest line that is read, in bytes: V8's longest string. A longer line could not become a JavaScript

@@ -23,7 +23,8 @@ use crate::background;
 use crate::clock::Clock;
 use crate::hash::HexHash;
 use crate::jsonl::payload::{Payload, escape_line_separators};
-use crate::jsonl::writer::{Durability, Target, WriteFailure, Writer};
+use crate::jsonl::target::Target;
+use crate::jsonl::writer::{Durability, WriteFailure, Writer};
 use crate::signature::SigningKey;
 
 /// A buffer that grew larger for one event is not kept.

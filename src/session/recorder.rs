@@ -9,7 +9,8 @@ use super::envelope::{self, END, ENVELOPE_BYTES, PAYLOAD_KEY};
 use crate::clock::Clock;
 use crate::jsonl::lock::{FileLock, LockError};
 use crate::jsonl::payload::{Payload, escape_line_separators};
-use crate::jsonl::writer::{Durability, Target, WriteError, WriteFailure, Writer};
+use crate::jsonl::target::Target;
+use crate::jsonl::writer::{Durability, WriteError, WriteFailure, Writer};
 use crate::new_directory;
 use crate::os_error::OsError;
 
@@ -212,12 +213,11 @@ impl Recorder {
         }
     }
 
-    /// Ends recording before there is anything to write to. `unbuffered` records are lost besides those that wait.
+    /// Ends recording because there is nothing to write to. The buffered records and `unbuffered` others are lost; those that
+    /// were queued for an earlier file are still written.
     fn give_up(&self, state: &mut State, error: WriteError, path: PathBuf, unbuffered: u64) -> bool {
         let buffered = std::mem::take(&mut state.buffered).len() as u64;
-        if let Some(target) = state.target.take() {
-            target.unlock();
-        }
+        state.target = None;
         self.writer.fail(error, Some(path), buffered + unbuffered);
         false
     }

@@ -1,0 +1,79 @@
+//! Files that were appended to and not synced since.
+//!
+//! A flush with [`Durability::Fsync`](super::writer::Durability) promises that every record enqueued before it is on stable
+//! storage, also those in a file that the recorder has left for another one. Such a file stays open until it is synced: opened
+//! again it could be a different file, and a failed write-back that the kernel has reported already would go unnoticed.
+
+use std::path::{Path, PathBuf};
+
+use super::append::AppendedFile;
+use super::target::Target;
+use crate::os_error::OsError;
+
+/// The files to sync. A file stays here until its data and its directory entries are synced.
+#[derive(Debug, Default)]
+pub struct Unsynced(Vec<UnsyncedFile>);
+
+#[derive(Debug)]
+struct UnsyncedFile {
+    path: PathBuf,
+    file: AppendedFile,
+    directories: Vec<PathBuf>,
+}
+
+/// A failed sync, with the path of the file that it was for.
+pub type SyncError = (OsError, PathBuf);
+
+impl Unsynced {
+    /// Adds a file that was appended to through `target`.
+    pub fn add(&mut self, target: &Target, file: AppendedFile) {
+        let directories = target.take_directories();
+        match self.0.iter_mut().find(|known| known.path == target.path() && known.file.is_same_file(&file)) {
+            Some(known) => known.directories.extend(directories),
+            None => self.0.push(UnsyncedFile { path: target.path().to_path_buf(), file, directories }),
+        }
+    }
+
+    /// Whether every file is synced.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Syncs all files, also those behind one that fails. Returns the first failure. A failed file is not tried again: the kernel
+    /// marks its pages clean, and a second sync would succeed without having written them.
+    pub fn sync(self) -> Result<(), SyncError> {
+        let synced = self.0.into_iter().map(|file| file.sync().map_err(|error| (error, file.path)));
+        synced.fold(Ok(()), Result::and)
+    }
+}
+
+impl UnsyncedFile {
+    fn sync(&self) -> Result<(), OsError> {
+        self.file.sync()?;
+        self.directories.iter().try_for_each(|directory| self.sync_directory(directory))
+    }
+
+    fn sync_directory(&self, directory: &Path) -> Result<(), OsError> {
+        match sync_directory(directory) {
+            // It was removed, and its entries with it.
+            Err(error) if error.code == "ENOENT" => Ok(()),
+            // It may be written to but not read, so it can't be opened.
+            Err(error) if error.code == "EACCES" && self.file.sync_file_system() => Ok(()),
+            synced => synced,
+        }
+    }
+}
+
+/// Syncs the entries of `directory`.
+#[cfg(unix)]
+pub(crate) fn sync_directory(directory: &Path) -> Result<(), OsError> {
+    failpoint!("writer::before_directory_sync");
+    let handle = std::fs::File::open(directory).map_err(|error| OsError::new(&error, "open", Some(directory)))?;
+    handle.sync_all().map_err(|error| OsError::new(&error, "fsync", None))
+}
+
+/// Windows syncs directory entries with the file.
+#[cfg(not(unix))]
+pub(crate) fn sync_directory(_: &Path) -> Result<(), OsError> {
+    Ok(())
+}

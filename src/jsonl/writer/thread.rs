@@ -1,0 +1,314 @@
+//! The writing thread. Each writer has one of its own, which no other work can take: a pool whose threads are all blocked by
+//! something else would keep the last records waiting while the process ends.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::{CloseDone, Durability, Failing, FlushDone, SEGMENT_BYTES, Segment, Shared, State, Thread};
+use super::{WriteError, WriteFailure, lock};
+use crate::jsonl::append::{Appender, Torn};
+use crate::jsonl::target::Target;
+use crate::jsonl::unsynced::{SyncError, Unsynced};
+use crate::os_error::OsError;
+
+/// After a batch the thread looks for more itself for a while, so that a caller that records one event after the
+/// other need not wake it for each.
+pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(1);
+pub(super) const LOOKS: u32 = 8;
+
+/// How long the thread waits for more before it ends. Waking it costs a caller a tenth of what making a new one costs.
+const KEEP_THREAD: Duration = Duration::from_secs(1);
+
+/// Why a batch was not written or not synced, and the file.
+type BatchError = (OsError, PathBuf);
+
+impl Shared {
+    /// Waits until everything is written, or until `deadline`. True if everything is.
+    pub fn drain(self: &Arc<Self>, deadline: Instant) -> bool {
+        self.wait_until(deadline, State::is_written).is_some()
+    }
+
+    /// The same when nothing more will come, for every caller that could queue anything is gone: unlocks the file as well and
+    /// ends the thread, which may look for more for some milliseconds yet and must not keep other recorders out.
+    pub fn end(self: &Arc<Self>, deadline: Instant) {
+        let is_done = |state: &State| state.is_written() && !state.writing;
+        if let Some(mut state) = self.wait_until(deadline, is_done) {
+            state.closed = true;
+            let target = state.last_target.take();
+            drop(state);
+            self.work.notify_all();
+            if let Some(target) = target {
+                target.unlock();
+            }
+        }
+    }
+
+    fn wait_until(self: &Arc<Self>, deadline: Instant, is_done: fn(&State) -> bool) -> Option<MutexGuard<'_, State>> {
+        let mut state = lock(&self.state);
+        while !is_done(&state) {
+            let now = Instant::now();
+            if now >= deadline {
+                return None;
+            }
+            self.hurry(state);
+            state = lock(&self.state);
+            if is_done(&state) {
+                break;
+            }
+            // Looks up now and then, lest a missed signal costs the whole time.
+            let pause = (deadline - now).min(Duration::from_millis(20));
+            state = self.progress.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        Some(state)
+    }
+
+    /// Makes sure that the thread is at work.
+    pub(super) fn start(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+        let before = std::mem::replace(&mut state.thread, Thread::Working);
+        drop(state);
+        match before {
+            Thread::Working => {}
+            Thread::Parked => self.work.notify_all(),
+            Thread::None => self.spawn(),
+        }
+    }
+
+    /// Makes sure that the thread is at work and makes no pauses.
+    pub(super) fn hurry(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+        state.urgent = true;
+        if state.thread == Thread::Working {
+            // It may be in a pause.
+            self.work.notify_all();
+        }
+        self.start(state);
+    }
+
+    /// On a system that has no thread to give, the caller's writes.
+    fn spawn(self: &Arc<Self>) {
+        let shared = self.clone();
+        let thread = std::thread::Builder::new().name("session-writer".to_owned());
+        if thread.spawn(move || shared.run()).is_err() {
+            lock(&self.state).urgent = true;
+            self.work(Thread::None);
+        }
+    }
+
+    /// The thread.
+    fn run(&self) {
+        loop {
+            self.work(Thread::Parked);
+            if !self.wait_for_work() {
+                return;
+            }
+        }
+    }
+
+    /// False if there was none for a while, or there will be no more.
+    fn wait_for_work(&self) -> bool {
+        let until = Instant::now() + KEEP_THREAD;
+        let mut state = lock(&self.state);
+        while state.thread == Thread::Parked {
+            let now = Instant::now();
+            if now >= until || state.closed || state.failed {
+                state.thread = Thread::None;
+                return false;
+            }
+            state = self.work.wait_timeout(state, until - now).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+
+    /// Writes what there is to write; then the thread is as `afterwards` says. A panic would leave those who wait for the writer
+    /// waiting, so it counts as a failure to write.
+    fn work(&self, afterwards: Thread) {
+        if catch_unwind(AssertUnwindSafe(|| self.write_while_there_is_something(afterwards))).is_err() {
+            self.fail(PANICKED.into(), None);
+            let mut state = lock(&self.state);
+            (state.thread, state.writing) = (afterwards, false);
+            let closes = state.finish_if_closed(self.durability);
+            drop(state);
+            call(closes);
+        }
+        self.progress.notify_all();
+    }
+
+    /// Batch after batch, until there has been nothing to do for a while.
+    fn write_while_there_is_something(&self, afterwards: Thread) {
+        let mut looks = 0;
+        let mut state = lock(&self.state);
+        while !state.failed {
+            if !state.queue.is_empty() || state.wants_sync(self.durability) {
+                looks = 0;
+                let batch = std::mem::take(&mut state.queue);
+                state.writing = true;
+                drop(state);
+                if let Err((error, path)) = self.write_batch(batch) {
+                    self.fail(error.into(), Some(path));
+                }
+                self.progress.notify_all();
+                state = lock(&self.state);
+                state.writing = false;
+            } else if let Some(failing) = state.failing.take() {
+                state.writing = true;
+                drop(state);
+                self.fail_behind_what_was_queued(failing);
+                state = lock(&self.state);
+                state.writing = false;
+            } else if looks < LOOKS && !state.urgent {
+                looks += 1;
+                state = self.work.wait_timeout(state, LOOK_AGAIN).unwrap_or_else(PoisonError::into_inner).0;
+            } else {
+                break;
+            }
+        }
+        // Under the same lock as the last look: what is queued from here on finds that no thread is at work.
+        (state.thread, state.urgent) = (afterwards, false);
+        let closes = state.finish_if_closed(self.durability);
+        drop(state);
+        call(closes);
+    }
+
+    fn write_batch(&self, batch: VecDeque<Segment>) -> Result<(), BatchError> {
+        let appended = self.append_batch(batch);
+        if appended.is_err() {
+            // What is in the files is kept as durably as was promised, whatever became of the rest.
+            self.sync_if_promised()?;
+        }
+        appended?;
+        if lock(&self.state).is_waited_for() {
+            self.sync_if_promised()?;
+            self.answer_flushes();
+        }
+        Ok(())
+    }
+
+    fn append_batch(&self, batch: VecDeque<Segment>) -> Result<(), BatchError> {
+        let mut open: Option<(Arc<Target>, Appender)> = None;
+        let mut append = |segment: Segment| {
+            if open.as_ref().is_none_or(|(target, _)| !Arc::ptr_eq(target, &segment.target)) {
+                self.finish(open.take());
+                open = Some(self.open(&segment.target)?);
+            }
+            let Some((target, appender)) = &mut open else { return Ok(()) };
+            let appended = appender.append(&segment.bytes);
+            self.count_written(segment, appended).map_err(|error| (error, target.path().to_path_buf()))
+        };
+        let appended = batch.into_iter().try_for_each(&mut append);
+        self.finish(open);
+        appended
+    }
+
+    fn open(&self, target: &Arc<Target>) -> Result<(Arc<Target>, Appender), BatchError> {
+        lock(&self.state).last_target = Some(target.clone());
+        match Appender::open(target.path()) {
+            Ok(appender) => Ok((target.clone(), appender)),
+            Err(error) => Err((error, target.path().to_path_buf())),
+        }
+    }
+
+    /// Ends appending to a file, which is yet to be synced if that is promised.
+    fn finish(&self, open: Option<(Arc<Target>, Appender)>) {
+        if let Some((target, appender)) = open
+            && self.durability == Durability::Fsync
+        {
+            let file = appender.finish();
+            lock(&self.state).unsynced.add(&target, file);
+        }
+    }
+
+    fn count_written(&self, segment: Segment, appended: Result<(), Torn>) -> Result<(), OsError> {
+        let mut state = lock(&self.state);
+        let lines = appended.as_ref().map_or_else(|torn| torn.lines, |()| segment.lines);
+        // Nothing is pending any more if the writer was ended meanwhile from without.
+        state.pending_lines = state.pending_lines.saturating_sub(lines);
+        state.pending_bytes = state.pending_bytes.saturating_sub(segment.bytes.len() as u64);
+        state.written += lines;
+        if segment.bytes.capacity() <= 2 * SEGMENT_BYTES {
+            state.spare = segment.bytes;
+            state.spare.clear();
+        }
+        appended.map_err(|torn| torn.error)
+    }
+
+    /// With [`Durability::Fsync`], syncs every file that was appended to since its last sync.
+    fn sync_if_promised(&self) -> Result<(), SyncError> {
+        if self.durability == Durability::Os {
+            return Ok(());
+        }
+        let mut state = lock(&self.state);
+        let (written, unsynced) = (state.written, std::mem::take(&mut state.unsynced));
+        drop(state);
+        unsynced.sync()?;
+        lock(&self.state).synced = written;
+        Ok(())
+    }
+
+    /// Answers the flushes whose lines are flushed. Those that came while a sync was under way share the next.
+    fn answer_flushes(&self) {
+        let mut state = lock(&self.state);
+        let reached = if self.durability == Durability::Fsync { state.synced } else { state.written };
+        let ready = state.take_flushes_until(reached);
+        state.urgent = state.is_waited_for();
+        drop(state);
+        failpoint!("writer::before_answer");
+        answer(ready, || Ok(()));
+        failpoint!("writer::after_answer");
+    }
+
+    /// Ends the writer for a failure that a caller met, all that was queued before it being written.
+    fn fail_behind_what_was_queued(&self, Failing { error, path }: Failing) {
+        match self.sync_if_promised() {
+            Ok(()) => self.fail(error, path),
+            Err((error, path)) => self.fail(error.into(), Some(path)),
+        }
+    }
+
+    /// Ends the writer. What is queued is lost.
+    pub(super) fn fail(&self, error: WriteError, path: Option<PathBuf>) {
+        let mut state = lock(&self.state);
+        if std::mem::replace(&mut state.failed, true) {
+            return;
+        }
+        let kept = if self.durability == Durability::Fsync { state.synced } else { state.written };
+        let dropped = state.queued.saturating_sub(state.written);
+        let failure = WriteFailure { error, path, dropped, kept };
+        (state.queue, state.spare, state.unsynced) = (VecDeque::new(), Vec::new(), Unsynced::default());
+        (state.pending_lines, state.pending_bytes, state.failing) = (0, 0, None);
+        let reached = state.take_flushes_until(kept);
+        let lost = std::mem::take(&mut state.flushes);
+        if let Some(target) = state.last_target.take() {
+            target.unlock();
+        }
+        drop(state);
+        (self.on_failure)(&failure);
+        answer(reached, || Ok(()));
+        answer(lost, || if failure.is_environmental() { Ok(()) } else { Err(failure.clone()) });
+        self.progress.notify_all();
+    }
+}
+
+impl State {
+    /// Takes out the flushes that `reached` lines are enough for.
+    fn take_flushes_until(&mut self, reached: u64) -> Vec<(u64, FlushDone)> {
+        let (ready, waiting) =
+            std::mem::take(&mut self.flushes).into_iter().partition(|(ticket, _)| *ticket <= reached);
+        self.flushes = waiting;
+        ready
+    }
+}
+
+const PANICKED: OsError =
+    OsError { code: "UNKNOWN", message: "the background writer panicked", syscall: "write", path: None, errno: 0 };
+
+fn answer(flushes: Vec<(u64, FlushDone)>, result: impl Fn() -> Result<(), WriteFailure>) {
+    for (_, done) in flushes {
+        done(result());
+    }
+}
+
+fn call(closes: Vec<CloseDone>) {
+    closes.into_iter().for_each(|done| done());
+}

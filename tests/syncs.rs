@@ -1,0 +1,160 @@
+//! What a flush with `durability: 'fsync'` syncs: every file and every directory entry that has records from before it, whatever the
+//! recorder did in between.
+
+// A harness that can't go on fails the test.
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use fail::FailScenario;
+use session_tape::jsonl::writer::{Durability, WriteFailure};
+use session_tape::session::recorder::{Record, Recorder, RecorderConfig};
+
+/// Counts the syncs of this process, one test at a time.
+struct Syncs {
+    _scenario: FailScenario<'static>,
+    files: Arc<AtomicU64>,
+    directories: Arc<AtomicU64>,
+}
+
+impl Syncs {
+    fn counted() -> Self {
+        let scenario = FailScenario::setup();
+        let (files, directories) = (count_visits("append::before_sync"), count_visits("writer::before_directory_sync"));
+        Syncs { _scenario: scenario, files, directories }
+    }
+
+    /// Syncs of files and of directories so far.
+    fn so_far(&self) -> (u64, u64) {
+        (self.files.load(Ordering::SeqCst), self.directories.load(Ordering::SeqCst))
+    }
+}
+
+fn count_visits(point: &str) -> Arc<AtomicU64> {
+    let visits = Arc::new(AtomicU64::new(0));
+    let count = visits.clone();
+    fail::cfg_callback(point, move || {
+        count.fetch_add(1, Ordering::SeqCst);
+    })
+    .unwrap();
+    visits
+}
+
+fn recorder(chats_dir: &Path) -> (Recorder, mpsc::Receiver<WriteFailure>) {
+    let (sender, failures) = mpsc::channel();
+    let config = RecorderConfig {
+        chats_dir: chats_dir.to_path_buf(),
+        short_id: "syncs".encode_utf16().collect(),
+        durability: Durability::Fsync,
+        exclusive_owner: None,
+    };
+    let on_failure = move |failure: &WriteFailure| sender.send(failure.clone()).unwrap();
+    (Recorder::new(config, br#"{"sessionId":"s","projectHash":"h"}"#, 0.0, on_failure), failures)
+}
+
+/// Records an item and waits until it is in the file, without a flush.
+fn record_and_wait(recorder: &Recorder) {
+    record(recorder);
+    assert!(recorder.writer().shared().drain(Instant::now() + Duration::from_secs(20)));
+}
+
+fn record(recorder: &Recorder) {
+    let payload = Some(&br#"{"content":{"speaker":"ai"}}"#[..]);
+    let Ok(recorded) =
+        recorder.record(Record { type_json: b"\"content\"", milliseconds: 0.0, is_content: true, payload });
+    assert!(recorded);
+}
+
+fn flush(recorder: &Recorder) {
+    let (sender, flushed) = mpsc::channel();
+    recorder.writer().flush(Box::new(move |result| sender.send(result).unwrap()));
+    flushed.recv().unwrap().unwrap();
+}
+
+fn existing_session(directory: &Path) -> PathBuf {
+    let path = directory.join("existing.jsonl");
+    std::fs::write(&path, "{}\n").unwrap();
+    path
+}
+
+/// The flush once synced the second file only: data and directory entry of the first one could be lost in a power cut.
+#[test]
+fn a_flush_syncs_the_file_that_the_recorder_has_left() {
+    let syncs = Syncs::counted();
+    let root = tempfile::tempdir().unwrap();
+    let (recorder, _failures) = recorder(&root.path().join("new/chats"));
+    record_and_wait(&recorder);
+    assert_eq!(syncs.so_far(), (0, 0));
+    assert!(recorder.resume(existing_session(root.path()), 7.0));
+    record_and_wait(&recorder);
+    flush(&recorder);
+    // Three directories have new entries with the first file, one has the second.
+    assert_eq!(syncs.so_far(), (2, 4));
+    flush(&recorder);
+    assert_eq!(syncs.so_far(), (2, 4));
+}
+
+/// A resume of the recorder's own file once made it forget that its directories were never synced.
+#[test]
+fn a_resume_of_the_same_path_keeps_the_directories_to_sync() {
+    let syncs = Syncs::counted();
+    let root = tempfile::tempdir().unwrap();
+    let (recorder, _failures) = recorder(&root.path().join("new/chats"));
+    record_and_wait(&recorder);
+    let path = recorder.path().unwrap();
+    assert!(recorder.resume(path, 2.0));
+    record(&recorder);
+    flush(&recorder);
+    let (files, directories) = syncs.so_far();
+    // It is one file, so one sync of its data will do.
+    assert_eq!(files, 1);
+    assert!(directories >= 3, "{directories}");
+}
+
+/// The process that made a file may have died before it synced the file's directory.
+#[test]
+fn the_first_flush_of_a_resumed_file_syncs_its_directory() {
+    let syncs = Syncs::counted();
+    let root = tempfile::tempdir().unwrap();
+    let (recorder, _failures) = recorder(root.path());
+    assert!(recorder.resume(existing_session(root.path()), 7.0));
+    for _ in 0..2 {
+        record(&recorder);
+        flush(&recorder);
+    }
+    assert_eq!(syncs.so_far(), (2, 1));
+}
+
+/// A recorder that can't go on in a second file has still written to the first one what it promised for it.
+#[test]
+fn a_failure_in_between_syncs_what_was_recorded_before_it() {
+    let syncs = Syncs::counted();
+    let root = tempfile::tempdir().unwrap();
+    let (recorder, failures) = recorder(&root.path().join("chats"));
+    record_and_wait(&recorder);
+    assert!(recorder.resume(root.path().join("missing.jsonl"), 7.0));
+    record(&recorder);
+    flush(&recorder);
+    let failure = failures.recv().unwrap();
+    assert_eq!((failure.error.code(), failure.kept, failure.dropped), ("ENOENT", 2, 1));
+    assert_eq!(syncs.so_far(), (1, 2));
+}
+
+/// A file that was removed has nothing that a power cut could take: the flush goes on with the other one.
+#[cfg(unix)]
+#[test]
+fn a_file_that_was_deleted_before_its_sync_does_not_end_the_recording() {
+    let syncs = Syncs::counted();
+    let root = tempfile::tempdir().unwrap();
+    let (recorder, failures) = recorder(&root.path().join("chats"));
+    record_and_wait(&recorder);
+    std::fs::remove_dir_all(root.path().join("chats")).unwrap();
+    assert!(recorder.resume(existing_session(root.path()), 7.0));
+    record(&recorder);
+    flush(&recorder);
+    assert!(recorder.is_active() && failures.try_recv().is_err());
+    assert_eq!(syncs.so_far().0, 2);
+}
