@@ -7,6 +7,7 @@
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, IoSlice, Read, Seek, SeekFrom, Write};
 use std::path::Path;
+#[cfg(unix)]
 use std::time::{Duration, Instant};
 
 use crate::os_error::OsError;
@@ -14,6 +15,7 @@ use crate::os_error::OsError;
 /// How long a batch waits for another writer of the same file. The lock keeps one writer from cutting back its
 /// torn batch while another appends behind it; a writer that was suspended in mid-write must not stop the others
 /// for good, so after this time the batch goes out without.
+#[cfg(unix)]
 const LOCK_PATIENCE: Duration = Duration::from_millis(500);
 
 /// A file that is open for one batch.

@@ -1,10 +1,10 @@
 //! One recorder a file, also across processes, for those who want it.
 //!
-//! The lock is the system's own, on a file beside the locked one: it goes when its owner does, however that ends, so nobody is
-//! kept out by the dead. The lock file says who the owner is. The locked file itself is left alone.
+//! The lock is the system's own, on a file beside the locked one. The system releases it when its owner ends, however that
+//! comes about, so a dead process blocks no other. The lock file says who the owner is. The locked file itself is left alone.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
@@ -42,22 +42,8 @@ impl FileLock {
     pub fn acquire(path: &Path, owner: &str) -> Result<Self, LockError> {
         let path = Self::path_for(path);
         for _ in 0..MOST_ATTEMPTS {
-            let mut file = OpenOptions::new()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .open(&path)
-                .map_err(|error| LockError::System(OsError::new(&error, "open", Some(&path))))?;
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Err(LockError::Held { owner: read_owner(&mut file) }),
-                Err(TryLockError::Error(error)) => {
-                    return Err(LockError::System(OsError::new(&error, "flock", Some(&path))));
-                }
-            }
-            failpoint!("lock::before_owner");
-            if is_still_there(&file, &path) {
+            if let Some(mut file) = system::try_lock(&path)? {
+                failpoint!("lock::before_owner");
                 write_owner(&mut file, owner)
                     .map_err(|error| LockError::System(OsError::new(&error, "write", Some(&path))))?;
                 return Ok(FileLock { path, _file: file });
@@ -81,8 +67,7 @@ impl FileLock {
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        // Removed while it is still held: whoever opened it before finds that it is gone and tries again.
-        let _ = std::fs::remove_file(&self.path);
+        system::remove(&self.path);
     }
 }
 
@@ -98,20 +83,97 @@ fn write_owner(file: &mut File, owner: &str) -> io::Result<()> {
     file.write_all(owner.as_bytes())
 }
 
-/// Whether `path` still leads to the open file. The last owner may have removed it between our opening and locking it.
+/// The lock is `flock`'s, which the kernel releases when its owner ends.
 #[cfg(unix)]
-fn is_still_there(file: &File, path: &Path) -> bool {
+mod system {
+    use super::*;
+    use std::fs::TryLockError;
     use std::os::unix::fs::MetadataExt;
-    match (file.metadata(), std::fs::metadata(path)) {
-        (Ok(open), Ok(there)) => (open.dev(), open.ino()) == (there.dev(), there.ino()),
-        _ => false,
+
+    /// The lock file, locked; `None` if its last owner removed it meanwhile, so that another attempt is due.
+    pub fn try_lock(path: &Path) -> Result<Option<File>, LockError> {
+        let failed = |syscall| move |error: io::Error| LockError::System(OsError::new(&error, syscall, Some(path)));
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let mut file = options.open(path).map_err(failed("open"))?;
+        match file.try_lock() {
+            Ok(()) => Ok(is_still_there(&file, path).then_some(file)),
+            Err(TryLockError::WouldBlock) => Err(LockError::Held { owner: read_owner(&mut file) }),
+            Err(TryLockError::Error(error)) => Err(failed("flock")(error)),
+        }
+    }
+
+    /// Removes the file while it is still locked: a process that has opened it finds that it is gone and tries again.
+    pub fn remove(path: &Path) {
+        let _ = std::fs::remove_file(path);
+    }
+
+    /// Whether `path` still leads to the open file.
+    fn is_still_there(file: &File, path: &Path) -> bool {
+        match (file.metadata(), std::fs::metadata(path)) {
+            (Ok(open), Ok(there)) => (open.dev(), open.ino()) == (there.dev(), there.ino()),
+            _ => false,
+        }
     }
 }
 
-/// Windows removes no file that someone has open.
-#[cfg(not(unix))]
-fn is_still_there(_: &File, _: &Path) -> bool {
-    true
+/// The lock is that the file is open for writing and shared for reading and deletion only. The system removes it when its owner
+/// closes it or ends. It can't be removed by name and made anew while another process still has it open, as a file can that is
+/// locked by `LockFileEx`, so there are never two owners; and what it says of the owner can be read.
+#[cfg(windows)]
+mod system {
+    use super::*;
+    use std::os::windows::fs::OpenOptionsExt;
+    use std::time::Duration;
+
+    const GENERIC_READ: u32 = 0x8000_0000;
+    const GENERIC_WRITE: u32 = 0x4000_0000;
+    const DELETE: u32 = 0x0001_0000;
+    const FILE_SHARE_READ: u32 = 1;
+    const FILE_SHARE_WRITE: u32 = 2;
+    const FILE_SHARE_DELETE: u32 = 4;
+    const FILE_FLAG_DELETE_ON_CLOSE: u32 = 0x0400_0000;
+    const ERROR_ACCESS_DENIED: i32 = 5;
+    const ERROR_SHARING_VIOLATION: i32 = 32;
+
+    /// The lock file, locked; `None` if its last owner is just removing it, so that another attempt is due.
+    pub fn try_lock(path: &Path) -> Result<Option<File>, LockError> {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        options.access_mode(GENERIC_READ | GENERIC_WRITE | DELETE);
+        options.share_mode(FILE_SHARE_READ | FILE_SHARE_DELETE).custom_flags(FILE_FLAG_DELETE_ON_CLOSE);
+        match options.open(path) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.raw_os_error() == Some(ERROR_SHARING_VIOLATION) => held_by(path),
+            // What is being removed can't be opened until the last handle to it is closed.
+            Err(error) if error.raw_os_error() == Some(ERROR_ACCESS_DENIED) && is_being_removed(path) => {
+                std::thread::sleep(Duration::from_millis(1));
+                Ok(None)
+            }
+            Err(error) => Err(LockError::System(OsError::new(&error, "open", Some(path)))),
+        }
+    }
+
+    /// Nothing to do: closing removes it.
+    pub fn remove(_: &Path) {}
+
+    fn held_by(path: &Path) -> Result<Option<File>, LockError> {
+        let mut options = OpenOptions::new();
+        options.read(true).share_mode(FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE);
+        match options.open(path) {
+            Ok(mut file) => Err(LockError::Held { owner: read_owner(&mut file) }),
+            // It was released in between.
+            Err(error) if error.kind() == io::ErrorKind::NotFound || is_being_removed(path) => Ok(None),
+            Err(_) => Err(LockError::Held { owner: String::new() }),
+        }
+    }
+
+    /// Whether the name is taken by a file that is gone with its last handle, rather than by one that may not be opened.
+    fn is_being_removed(path: &Path) -> bool {
+        let mut options = OpenOptions::new();
+        options.access_mode(0).share_mode(FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE);
+        options.open(path).is_err()
+    }
 }
 
 #[cfg(test)]

@@ -248,7 +248,9 @@ fn blocked_jobs_of_the_pool_do_not_hold_up_a_writer() {
     for _ in 0..600 {
         let release = release.clone();
         // Ends when the sender is dropped, also by a panic of this test.
-        background::spawn(move || drop(lock(&release).recv()));
+        background::spawn(move || {
+            let _ = lock(&release).recv();
+        });
     }
     let fixture = fixture(Durability::Os);
     fixture.push("last");
