@@ -32,6 +32,18 @@ pub fn write(path: &Path, bytes: &[u8], durability: Durability) -> Result<(), Os
     Ok(())
 }
 
+/// Puts the file at `path`, which another process may have written without syncing it, on stable storage, with its name and those
+/// of the directories between it and `root`.
+pub fn sync(path: &Path, root: &Path) -> Result<(), OsError> {
+    let failed = |syscall| move |error: io::Error| OsError::new(&error, syscall, Some(path));
+    // Windows syncs only what may be written.
+    let file = fs::OpenOptions::new().read(true).write(cfg!(windows)).open(path).map_err(failed("open"))?;
+    failpoint!("atomic_file::before_sync");
+    file.sync_all().map_err(failed("fsync"))?;
+    let directories = path.ancestors().skip(1).take_while(|directory| directory.starts_with(root));
+    directories.into_iter().try_for_each(sync_directory)
+}
+
 /// The directory in which `path` is.
 fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))

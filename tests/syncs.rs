@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 
 use fail::FailScenario;
 use session_tape::jsonl::writer::{Durability, WriteFailure};
+use session_tape::run::recorder::{RunRecorder, RunRecorderConfig};
+use session_tape::run::scheduler::Scheduler;
+use session_tape::run::text::Text;
 use session_tape::session::recorder::{Record, Recorder, RecorderConfig};
 
 /// Counts the syncs of this process, one test at a time.
@@ -157,4 +160,42 @@ fn a_file_that_was_deleted_before_its_sync_does_not_end_the_recording() {
     flush(&recorder);
     assert!(recorder.is_active() && failures.try_recv().is_err());
     assert_eq!(syncs.so_far().0, 2);
+}
+
+/// What a run's recorder with `durability: 'os'` left is synced by the next one that promises it: graph, blobs and log.
+#[test]
+fn a_resumed_run_syncs_what_it_finds() {
+    let syncs = Syncs::counted();
+    let found = count_visits("atomic_file::before_sync");
+    let root = tempfile::tempdir().unwrap();
+    let open = |durability, resume| {
+        let config = RunRecorderConfig {
+            directory: root.path().join("run"),
+            run_id: Text::from_plain("r"),
+            workflow: r#"{"name":"w","version":"1","nodes":[{"id":"a","kind":"task"}]}"#,
+            scheduler: Scheduler::External,
+            capabilities: None,
+            resume,
+            durability,
+            owner: String::new(),
+        };
+        RunRecorder::open(&config, 0.0, |_| {}).unwrap()
+    };
+    let close = |recorder: RunRecorder| {
+        let (sender, closed) = mpsc::channel();
+        recorder.dispose(move || sender.send(()).unwrap());
+        closed.recv().unwrap();
+    };
+    let first = open(Durability::Os, false);
+    first.put_blob(b"output").unwrap();
+    close(first);
+    assert_eq!((syncs.so_far(), found.load(Ordering::SeqCst)), ((0, 0), 0));
+
+    let second = open(Durability::Fsync, true);
+    assert_eq!(found.load(Ordering::SeqCst), 2);
+    for _ in 0..3 {
+        second.put_blob(b"output").unwrap();
+    }
+    assert_eq!(found.load(Ordering::SeqCst), 3);
+    close(second);
 }

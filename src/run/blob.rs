@@ -34,15 +34,22 @@ impl BlobStore {
         is_hex_hash(hash).then(|| self.root.join(&hash[..2]).join(hash))
     }
 
-    /// Stores `bytes` and returns their hash. What is in the store already is not written again, unless it is damaged.
+    /// Stores `bytes` and returns their hash, see [`store`](Self::store).
     pub fn put(&self, bytes: &[u8], durability: Durability) -> Result<HexHash, OsError> {
         let hash = sha256_hex([bytes]);
-        let name = as_text(&hash);
+        self.store(&hash, bytes, durability).map(|()| hash)
+    }
+
+    /// Stores `bytes`, whose hash is `hash`. What is in the store already is not written again, unless it is damaged. With
+    /// [`Durability::Fsync`] it is synced all the same: the recorder that stored it may not have promised that.
+    pub fn store(&self, hash: &HexHash, bytes: &[u8], durability: Durability) -> Result<(), OsError> {
+        let name = as_text(hash);
         let path = self.root.join(&name[..2]).join(name);
-        if !holds(&path, bytes) {
-            atomic_file::write(&path, bytes, durability)?;
+        match (holds(&path, bytes), durability) {
+            (false, _) => atomic_file::write(&path, bytes, durability),
+            (true, Durability::Os) => Ok(()),
+            (true, Durability::Fsync) => atomic_file::sync(&path, parent(&self.root)),
         }
-        Ok(hash)
     }
 
     /// Opens a blob for reading; its size too. Whether its bytes have the hash is not known yet.
@@ -111,6 +118,11 @@ fn read_some(file: &mut File, block: &mut [u8]) -> Result<usize, RunError> {
             read => return Ok(read.map_err(|error| OsError::new(&error, "read", None))?),
         }
     }
+}
+
+/// The directory that the store's own directory is in.
+fn parent(root: &Path) -> &Path {
+    root.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Whether a file with exactly these bytes is there.

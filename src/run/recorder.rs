@@ -4,6 +4,7 @@
 mod opening;
 mod record_error;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -21,7 +22,7 @@ use super::state::State;
 use super::text::Text;
 use crate::background;
 use crate::clock::Clock;
-use crate::hash::HexHash;
+use crate::hash::{HexHash, sha256_hex};
 use crate::jsonl::payload::{Payload, escape_line_separators};
 use crate::jsonl::target::Target;
 use crate::jsonl::writer::{Durability, WriteFailure, Writer};
@@ -72,6 +73,8 @@ struct Inner {
     clock: Clock,
     payload: Vec<u8>,
     line: Vec<u8>,
+    /// With [`Durability::Fsync`], the blobs that this recorder has put on stable storage.
+    stored: HashSet<HexHash>,
 }
 
 /// A snapshot that was written.
@@ -116,6 +119,7 @@ impl RunRecorder {
             clock: Clock::default(),
             payload: Vec::new(),
             line: Vec::new(),
+            stored: HashSet::new(),
         };
         Ok(RunRecorder {
             directory: RunDirectory::new(&config.directory),
@@ -148,7 +152,7 @@ impl RunRecorder {
     }
 
     fn record(&self, inner: &mut Inner, input: &EventInput<'_>, milliseconds: f64) -> Result<u64, RecordError> {
-        let Inner { recording, target, salts, clock, payload, line } = inner;
+        let Inner { recording, target, salts, clock, payload, line, stored: _ } = inner;
         let target = target.as_ref().ok_or(RecordError::Disposed)?;
         let text = std::str::from_utf8(payload).map_err(|_| not_utf8(recording.state().next_time()))?;
         let time = recording.record(input, text, clock.print(milliseconds), &salts.draw()?, line)?;
@@ -161,9 +165,17 @@ impl RunRecorder {
         Ok(time)
     }
 
-    /// Stores a blob, here and now, and returns its hash. Nothing is recorded about it.
+    /// Stores a blob before it returns, and gives its hash. Nothing is recorded about it.
     pub fn put_blob(&self, bytes: &[u8]) -> Result<HexHash, RecordError> {
-        Ok(BlobStore::new(self.directory.blobs()).put(bytes, self.durability)?)
+        let hash = sha256_hex([bytes]);
+        let known = self.lock().stored.contains(&hash);
+        // What this recorder has stored is as durable as it promises.
+        let durability = if known { Durability::Os } else { self.durability };
+        BlobStore::new(self.directory.blobs()).store(&hash, bytes, durability)?;
+        if self.durability == Durability::Fsync && !known {
+            self.lock().stored.insert(hash);
+        }
+        Ok(hash)
     }
 
     /// Takes a snapshot of the state as it is now. It is written in the background, when the log is flushed up to here; then `done`

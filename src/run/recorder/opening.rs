@@ -170,13 +170,18 @@ impl Opening<'_> {
         same("set of capabilities", &listed(&capabilities), &listed(&run.capabilities))
     }
 
-    /// The graph's files, where a crash or someone else has taken them away.
+    /// The graph's files, written again where they are missing. Those that are there may not have been synced.
     fn heal_graph(&self) -> Result<(), OsError> {
         let (workflow, dag) = (self.directory.workflow(), self.directory.dag());
-        if fs::read(&dag).is_ok_and(|found| found == self.dag.text().as_bytes()) && workflow.exists() {
-            return Ok(());
+        if !fs::read(&dag).is_ok_and(|found| found == self.dag.text().as_bytes()) || !workflow.exists() {
+            return self.write_graph();
         }
-        self.write_graph()
+        match self.config.durability {
+            Durability::Os => Ok(()),
+            Durability::Fsync => {
+                [workflow, dag].iter().try_for_each(|path| atomic_file::sync(path, self.directory.root()))
+            }
+        }
     }
 }
 
