@@ -8,10 +8,10 @@ use session_tape::jsonl::lines::Lines;
 use session_tape::jsonl::scan::Nesting;
 use session_tape::run::chain;
 use session_tape::run::dag::{Dag, compile};
+use session_tape::run::decoded_event::Event;
 use session_tape::run::entry::{EntrySink, NoSink};
 use session_tape::run::event::EventLine;
 use session_tape::run::kind::Kind;
-use session_tape::run::model::Event;
 use session_tape::run::recording::{EventInput, Recording};
 use session_tape::run::state::State;
 use session_tape::run::state_hash::StateHasher;
@@ -85,7 +85,7 @@ fn lines(log: &str) -> impl Iterator<Item = EventLine<'_>> {
 fn fold(run: &Run, sink: &mut impl EntrySink) -> State {
     let (mut state, mut nesting) = (State::new(run.dag.clone()), Nesting::default());
     for line in lines(&run.log) {
-        let event = Event::from_line(&line, &mut nesting).unwrap_or_else(|error| panic!("{error}"));
+        let event = Event::decode(&line, &mut nesting).unwrap_or_else(|error| panic!("{error}"));
         state.apply_into(&event, sink).unwrap_or_else(|error| panic!("{error}"));
     }
     state

@@ -15,7 +15,8 @@ use session_tape::run::check::{Aspect, Check};
 use session_tape::run::directory::RunDirectory;
 use session_tape::run::fold::Watch;
 use session_tape::run::redactions::Redactions;
-use session_tape::run::replay::{Beginning, Failed, ReplayOptions, Replayed, Verify, replay};
+use session_tape::run::replay::{Failed, ReplayOptions, Replayed, Verify, replay};
+use session_tape::run::start_from::StartFrom;
 use session_tape::run::verify::verify;
 use session_tape::signature::TrustedKeys;
 
@@ -99,7 +100,7 @@ fn it_replays_from_each_of_its_snapshots() {
     let snapshots = expected["snapshots"].as_array().unwrap().iter().map(|id| id.as_str().unwrap().to_owned());
     for snapshot in snapshots {
         for verify in LEVELS {
-            let beginning = Beginning::Snapshot(snapshot.clone());
+            let beginning = StartFrom::Snapshot(snapshot.clone());
             let replayed =
                 replayed(&golden(), &ReplayOptions { beginning, verify, ..ReplayOptions::default() }).unwrap();
             assert_eq!((replayed.from_snapshot, replayed.warnings), (Some(snapshot.clone()), vec![]));
@@ -112,7 +113,7 @@ fn it_replays_from_each_of_its_snapshots() {
 fn only_the_signed_snapshot_will_do_for_who_trusts_the_key() {
     let expected = expected();
     let trusted = TrustedKeys::from_pems(&[expected["trustedKey"].as_str().unwrap()]).unwrap();
-    let options = ReplayOptions { beginning: Beginning::LatestSnapshot, trusted, ..ReplayOptions::default() };
+    let options = ReplayOptions { beginning: StartFrom::LatestSnapshot, trusted, ..ReplayOptions::default() };
     let replayed = replayed(&golden(), &options).unwrap();
     assert_eq!(json!([replayed.from_snapshot]), expected["signed"]);
     let passed_over = expected["snapshots"].as_array().unwrap().len() - 1;

@@ -29,9 +29,10 @@ use session_tape::run::kind::Kind;
 use session_tape::run::recorder::{RecordError, RunRecorder, RunRecorderConfig, WrittenSnapshot};
 use session_tape::run::recording::EventInput;
 use session_tape::run::redactions::Redactions;
-use session_tape::run::replay::{Beginning, ReplayOptions, Replayed, Verify, replay};
+use session_tape::run::replay::{ReplayOptions, Replayed, Verify, replay};
 use session_tape::run::scheduler::Scheduler;
 use session_tape::run::snapshot;
+use session_tape::run::start_from::StartFrom;
 use session_tape::run::text::Text;
 use session_tape::run::verify::verify;
 use session_tape::signature::TrustedKeys;
@@ -202,7 +203,7 @@ fn run(orders: &Orders<'_>) -> Ended {
     Ended { acked, by_itself: child.wait().unwrap().success() }
 }
 
-fn replayed(run: &RunDirectory, beginning: Beginning, context: &str) -> Option<Replayed> {
+fn replayed(run: &RunDirectory, beginning: StartFrom, context: &str) -> Option<Replayed> {
     let options = ReplayOptions { beginning, verify: Verify::Full, ..ReplayOptions::default() };
     let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
     match replay(run, &options, &mut watch) {
@@ -216,14 +217,14 @@ fn replayed(run: &RunDirectory, beginning: Beginning, context: &str) -> Option<R
 /// What is on the disk is a run as it should be, with whatever was acknowledged; its events.
 fn check(root: &Path, acked: u64, context: &str) -> u64 {
     let run = RunDirectory::new(root);
-    let Some(whole) = replayed(&run, Beginning::Log, context) else {
+    let Some(whole) = replayed(&run, StartFrom::Log, context) else {
         assert_eq!(acked, 0, "{context}: there is no run any more");
         return 0;
     };
     assert!(whole.event_count >= acked, "{context}: {} of {acked} acknowledged events", whole.event_count);
     let is_about_the_end = |warning: &String| warning.starts_with("The last line of the log is torn");
     assert!(whole.warnings.iter().all(is_about_the_end), "{context}: {:?}", whole.warnings);
-    let from_snapshot = replayed(&run, Beginning::LatestSnapshot, context).unwrap();
+    let from_snapshot = replayed(&run, StartFrom::LatestSnapshot, context).unwrap();
     assert_eq!(from_snapshot.state_hash, whole.state_hash, "{context}");
     assert_eq!(from_snapshot.warnings, whole.warnings, "{context}");
     let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };

@@ -9,8 +9,8 @@ use crate::bundle::sample::*;
 use crate::bundle::source::From;
 use crate::bundle::verify::VerifyOptions;
 use crate::run::recorded::Recorded;
-use crate::run::replay::Beginning;
 use crate::run::sample::SampleOptions;
+use crate::run::start_from::StartFrom;
 
 fn replayed(path: &Path, options: &ReplayOptions) -> Result<Replayed, Box<Failed>> {
     let opened = quietly(|watch| open(path, &VerifyOptions::default(), watch)).unwrap();
@@ -36,7 +36,7 @@ fn bundles_replay_to_the_state_of_their_source() {
     let (run, time) = sample();
     let expected = run.state_at(run.last()).to_canonical().unwrap();
     let root = tempfile::tempdir().unwrap();
-    for (name, from) in [("whole", From::Beginning), ("partial", From::LatestSnapshot)] {
+    for (name, from) in [("whole", From::StartFrom), ("partial", From::LatestSnapshot)] {
         for form in ["d", "a.tar.zst"] {
             let destination = root.path().join(format!("{name}-{form}"));
             let options = ExportOptions { from: from.clone(), ..ExportOptions::default() };
@@ -65,7 +65,7 @@ fn a_whole_bundle_still_has_its_snapshots() {
     let root = tempfile::tempdir().unwrap();
     let archive = root.path().join("a.tar.zst");
     exported(run.directory.root(), &archive);
-    let options = ReplayOptions { beginning: Beginning::LatestSnapshot, ..ReplayOptions::default() };
+    let options = ReplayOptions { beginning: StartFrom::LatestSnapshot, ..ReplayOptions::default() };
     let replayed = replayed(&archive, &options).unwrap();
     assert_eq!((replayed.from_snapshot, replayed.warnings), (Some(snapshot_id(time)), vec![]));
 }

@@ -101,7 +101,7 @@ pub struct Survey {
 pub enum From {
     /// With the first event.
     #[default]
-    Beginning,
+    StartFrom,
     /// With the newest snapshot that can be used.
     LatestSnapshot,
     /// With the snapshot of this id.
@@ -193,7 +193,7 @@ struct Start {
 
 impl Surveyor<'_, '_> {
     fn session(&mut self, file: &Path, from: &From) -> Result<Survey, BundleError> {
-        if *from != From::Beginning {
+        if *from != From::StartFrom {
             let message = "A session has no snapshots from which its bundle could begin";
             return Err(BundleError::new(BundleCode::InvalidOption, message));
         }
@@ -243,7 +243,7 @@ impl Surveyor<'_, '_> {
                 return Err(BundleError::new(BundleCode::SnapshotNotFound, message));
             }
             (_, Some(partial)) => Some(start_of_partial(run, partial)?),
-            (From::Beginning, None) => None,
+            (From::StartFrom, None) => None,
             (_, None) => Some(start(run, from, &redactions)?),
         };
         let small = self.small_files(run, start.as_ref())?;

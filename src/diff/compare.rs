@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use super::affected::affected_nodes;
-use super::ancestry::{Chain, Edge, chain, record_id};
+use super::ancestry::chain;
+use super::causal_chain::{Chain, Edge, record_id};
 use super::cause::{self, Cause};
 use super::divergence::{
     Compared, DivergenceKind, PartedRuns, PartedSessions, PartingEvent, PartingRecord, first_of, part_runs,

@@ -1,6 +1,6 @@
 //! The answer as JSON: keys in a fixed order, so that the same recordings give the same bytes.
 
-use super::ancestry::{Chain, Edge};
+use super::causal_chain::{Chain, Edge};
 use super::compare::{Diff, DiffSide};
 use super::edits::{Edit, Edits, MOST_EDITS};
 use super::fields::Field;

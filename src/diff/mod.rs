@@ -7,6 +7,7 @@
 pub mod affected;
 pub mod align;
 pub mod ancestry;
+pub mod causal_chain;
 pub mod cause;
 pub mod compare;
 pub mod divergence;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::atomic::Ordering;
 
-use super::ancestry::{Chain, Edge, Evidence, MOST_EDGES};
+use super::causal_chain::{Chain, Edge, Evidence, MOST_EDGES};
 use super::run_stream::first_time;
 use super::source::Source;
 use crate::jsonl::lines::Lines;

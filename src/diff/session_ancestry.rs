@@ -5,7 +5,7 @@
 use std::collections::BinaryHeap;
 use std::sync::atomic::Ordering;
 
-use super::ancestry::{Chain, Edge, Evidence, MOST_EDGES, record_id};
+use super::causal_chain::{Chain, Edge, Evidence, MOST_EDGES, record_id};
 use super::error::SessionFault;
 use super::session_projection::{BlockType, Calls, block_type};
 use super::session_stream::{Record, SessionCursor, parts_of};

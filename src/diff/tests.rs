@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use super::ancestry::{Chain, trace_ancestors};
+use super::ancestry::trace_ancestors;
+use super::causal_chain::Chain;
 use super::cause::Cause;
 use super::compare::{Diff, DiffOptions, diff};
 use super::divergence::{Compared, DivergenceKind};

@@ -20,8 +20,9 @@ use crate::run::check::{Aspect, Check};
 use crate::run::error::{ErrorCode, RunError};
 use crate::run::fold::Watch;
 use crate::run::redactions::Redactions;
-use crate::run::replay::{Beginning, Failed, ReplayOptions, Replayed, Verify};
+use crate::run::replay::{Failed, ReplayOptions, Replayed, Verify};
 use crate::run::snapshot::SUFFIX as SNAPSHOT_SUFFIX;
+use crate::run::start_from::StartFrom;
 use crate::run::state::State;
 use crate::run::state_hash::state_hash;
 use crate::run::verify::Verification;
@@ -45,10 +46,10 @@ pub struct NativeRunReplayOptions {
 impl NativeRunReplayOptions {
     fn read(self) -> (ReplayOptions, bool) {
         let beginning = match self.from_snapshot {
-            None => Beginning::Log,
-            Some(latest) if latest == "latest" => Beginning::LatestSnapshot,
-            Some(path) if is_path(&path) => Beginning::SnapshotFile(path.into()),
-            Some(id) => Beginning::Snapshot(id),
+            None => StartFrom::Log,
+            Some(latest) if latest == "latest" => StartFrom::LatestSnapshot,
+            Some(path) if is_path(&path) => StartFrom::SnapshotFile(path.into()),
+            Some(id) => StartFrom::Snapshot(id),
         };
         let verify = match &self.verify[..] {
             "none" => Verify::None,

@@ -3,7 +3,7 @@
 //! Only who records asks. So what is remembered here is no part of the state: a recorder feeds it every event from the
 //! first on.
 
-use super::model::Event;
+use super::decoded_event::Event;
 use super::payload::Payload;
 use super::state::State;
 use super::text::Text;

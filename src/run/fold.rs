@@ -3,17 +3,17 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::assignment::check_assignment;
 use super::changes::Tape;
 use super::check::{Aspect, Check, Findings};
+use super::decoded_event::Event;
 use super::entry::NoSink;
 use super::error::{ErrorCode, RunError};
 use super::event::{EventLine, Seam};
 use super::log::{Chunk, LogReader};
-use super::model::Event;
 use super::outputs::Output;
 use super::payload::Payload;
 use super::redactions::Redactions;
-use super::scheduler::check_assignment;
 use super::state::State;
 use super::state_hash::{StateHasher, state_hash};
 use super::trace::{check_time, understand};

@@ -1,6 +1,7 @@
 //! Runs: the hash-chained log of a workflow's execution, and the state that it builds (`run.md`).
 
 pub mod absence;
+pub mod assignment;
 pub mod blob;
 pub mod canonical;
 pub mod causality;
@@ -8,6 +9,7 @@ pub mod chain;
 pub mod changes;
 pub mod check;
 pub mod dag;
+pub mod decoded_event;
 pub mod directory;
 pub mod entry;
 pub mod error;
@@ -17,7 +19,6 @@ pub mod fold;
 pub mod kind;
 pub mod log;
 pub mod lookup;
-pub mod model;
 pub mod normalize;
 pub mod origin;
 pub mod outputs;
@@ -34,6 +35,7 @@ pub mod salts;
 pub mod sample;
 pub mod scheduler;
 pub mod snapshot;
+pub mod start_from;
 pub mod state;
 pub mod state_hash;
 pub mod text;

@@ -16,9 +16,9 @@ use super::fold::Origin;
 use super::log::{LogReader, Position, find, open};
 use super::payload::Payload;
 use super::redactions::Redactions;
-use super::replay::Beginning;
 use super::scheduler::Scheduler;
 use super::snapshot::{self, Snapshot, snapshot_id};
+use super::start_from::StartFrom;
 use super::state::State;
 use super::state_hash::state_hash;
 use super::text::Text;
@@ -108,7 +108,7 @@ pub struct Search<'s> {
 
 impl Search<'_> {
     /// The beginning that is asked for, or the nearest one before it that is good. Each snapshot that was passed over is in `warnings`.
-    pub fn origin(&self, beginning: &Beginning, warnings: &mut Vec<String>) -> Result<Origin, RunError> {
+    pub fn origin(&self, beginning: &StartFrom, warnings: &mut Vec<String>) -> Result<Origin, RunError> {
         for Candidate { time, path } in self.candidates(beginning, warnings)? {
             match self.snapshot(time, &path) {
                 Ok(origin) => return Ok(origin),
@@ -119,17 +119,17 @@ impl Search<'_> {
     }
 
     /// The snapshots to try, in this order.
-    fn candidates(&self, beginning: &Beginning, warnings: &mut Vec<String>) -> Result<Vec<Candidate>, RunError> {
+    fn candidates(&self, beginning: &StartFrom, warnings: &mut Vec<String>) -> Result<Vec<Candidate>, RunError> {
         let snapshots = self.directory.snapshots();
         let own = |time| Candidate { time, path: snapshot::path_of(&snapshots, time) };
         let (name, wanted) = match beginning {
-            Beginning::Log => return Ok(Vec::new()),
-            Beginning::LatestSnapshot => {
+            StartFrom::Log => return Ok(Vec::new()),
+            StartFrom::LatestSnapshot => {
                 let times = self.times_before(u64::MAX, &snapshots)?;
                 return Ok(times.into_iter().map(own).collect());
             }
-            Beginning::Snapshot(id) => (id.clone(), snapshot::time_of_id(id).map(own)),
-            Beginning::SnapshotFile(path) => {
+            StartFrom::Snapshot(id) => (id.clone(), snapshot::time_of_id(id).map(own)),
+            StartFrom::SnapshotFile(path) => {
                 let path = if path.components().count() == 1 { snapshots.join(path) } else { path.clone() };
                 let name = path.display().to_string();
                 (name, snapshot::time_of(&path).map(|time| Candidate { time, path }))

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::blob::BlobStore;
 use super::chain::{GENESIS, seal};
+use super::decoded_event::Event;
 use super::directory::RunDirectory;
 use super::event::Envelope;
 use super::kind::Kind;
-use super::model::Event;
 use super::normalize::Normalizer;
 use super::payload::Payload;
 use super::sample::{Sample, SampleOptions};

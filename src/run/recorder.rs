@@ -1,6 +1,7 @@
 //! Recording a run: events are checked and get their lines on the caller's thread, the background writer that sessions use
 //! appends them (`run.md` section 7).
 
+mod config;
 mod opening;
 mod record_error;
 
@@ -8,6 +9,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+pub use config::RunRecorderConfig;
 pub use record_error::RecordError;
 
 use super::blob::BlobStore;
@@ -16,10 +18,8 @@ use super::error::{ErrorCode, RunError};
 use super::event::MAX_LINE_BYTES;
 use super::recording::{EventInput, Recording, too_large};
 use super::salts::Salts;
-use super::scheduler::Scheduler;
 use super::snapshot::{Content, MAX_SNAPSHOT_BYTES, Snapshot};
 use super::state::State;
-use super::text::Text;
 use crate::background;
 use crate::clock::Clock;
 use crate::hash::{HexHash, sha256_hex};
@@ -33,27 +33,6 @@ const KEPT_BYTES: usize = 256 << 10;
 
 /// What a snapshot's document has besides the state, at most.
 const DOCUMENT_BYTES: u64 = MAX_LINE_BYTES as u64;
-
-/// What a recorder is made for.
-#[derive(Clone, Debug)]
-pub struct RunRecorderConfig<'a> {
-    /// The run's directory.
-    pub directory: PathBuf,
-    /// The run's id.
-    pub run_id: Text<'a>,
-    /// The workflow, as JSON text.
-    pub workflow: &'a str,
-    /// How tasks find their workers.
-    pub scheduler: Scheduler,
-    /// What the run as a whole may do. None: nothing, or, resumed, what it was.
-    pub capabilities: Option<Vec<Text<'a>>>,
-    /// To go on with the run in the directory, if there is one.
-    pub resume: bool,
-    /// What a flush promises.
-    pub durability: Durability,
-    /// Who others are told has the log open.
-    pub owner: String,
-}
 
 /// The recorder of one run.
 pub struct RunRecorder {

@@ -4,8 +4,11 @@ use super::*;
 use crate::hash::{as_text, to_hex};
 use crate::run::fold::Watch;
 use crate::run::kind::Kind;
-use crate::run::replay::{Beginning, ReplayOptions, Verify, replay};
+use crate::run::replay::{ReplayOptions, Verify, replay};
+use crate::run::scheduler::Scheduler;
+use crate::run::start_from::StartFrom;
 use crate::run::state_hash::state_hash;
+use crate::run::text::Text;
 
 const NOON: f64 = 1_770_811_200_000.0;
 const WORKFLOW: &str =
@@ -57,7 +60,7 @@ fn snapshot(recorder: &RunRecorder) -> Result<WrittenSnapshot, RecordError> {
 }
 
 /// Replays what is on the disk, everything verified; its time and state hash.
-fn replayed(directory: &Path, beginning: Beginning) -> (u64, HexHash) {
+fn replayed(directory: &Path, beginning: StartFrom) -> (u64, HexHash) {
     let options = ReplayOptions { beginning, verify: Verify::Full, ..ReplayOptions::default() };
     let mut watch = Watch { cancelled: &Default::default(), progress: &mut |_, _| {} };
     let replayed = replay(&RunDirectory::new(directory.join("run")), &options, &mut watch).unwrap();
@@ -78,14 +81,14 @@ fn a_run_is_made_recorded_and_gone_on_with() {
         std::fs::read_dir(&run).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     assert_eq!(names, ["blobs", "dag.json", "events.cath-log", "snapshots", "workflow.json"]);
-    assert_eq!(replayed(root.path(), Beginning::Log).0, 3);
+    assert_eq!(replayed(root.path(), StartFrom::Log).0, 3);
 
     let recorder = open(root.path(), true).unwrap();
     assert_eq!(recorder.next_time(), 3);
     append(&recorder, Kind::TaskAssigned, None, r#"{"task":"a#1","worker":"w"}"#).unwrap();
     let shown: serde_json::Value = serde_json::from_slice(&recorder.run_state()).unwrap();
     dispose(recorder);
-    let (count, hash) = replayed(root.path(), Beginning::Log);
+    let (count, hash) = replayed(root.path(), StartFrom::Log);
     assert_eq!((count, shown["stateHash"].as_str()), (4, Some(as_text(&hash))));
 }
 
@@ -153,7 +156,7 @@ fn a_log_without_an_event_begins_anew_and_a_damaged_one_is_refused() {
         assert_eq!(recorder.torn_bytes(), torn as u64);
         start(&recorder);
         dispose(recorder);
-        assert_eq!(replayed(root.path(), Beginning::Log).0, 3);
+        assert_eq!(replayed(root.path(), StartFrom::Log).0, 3);
     }
     let mut damaged = std::fs::read(&log).unwrap();
     damaged[whole.len() + 20] ^= 1;
@@ -188,7 +191,7 @@ fn a_snapshot_is_of_the_state_at_the_call() {
     let written = written.recv().unwrap().unwrap();
     assert_eq!((written.id.as_str(), written.logical_time), ("snap_2", 2));
     dispose(recorder);
-    assert_eq!(replayed(root.path(), Beginning::LatestSnapshot), replayed(root.path(), Beginning::Log));
+    assert_eq!(replayed(root.path(), StartFrom::LatestSnapshot), replayed(root.path(), StartFrom::Log));
 }
 
 #[test]

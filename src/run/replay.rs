@@ -1,7 +1,6 @@
 //! Replaying a run: its state at the end of the log or at any event, from the beginning or from a snapshot, with as much
 //! verification as is wanted (`run.md` section 7).
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::absence::explained;
@@ -14,6 +13,7 @@ use super::origin::{Search, empty_log};
 use super::outputs::OutputChecker;
 use super::redactions::Redactions;
 use super::snapshot::snapshot_id;
+use super::start_from::StartFrom;
 use super::state::State;
 use super::state_hash::StateHasher;
 use super::verifier::Verifier;
@@ -32,25 +32,11 @@ pub enum Verify {
     Full,
 }
 
-/// Where a replay begins.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Beginning {
-    /// With the first event.
-    #[default]
-    Log,
-    /// With the newest snapshot that is good.
-    LatestSnapshot,
-    /// With the snapshot of this id, or the newest good one before it.
-    Snapshot(String),
-    /// With the snapshot in this file, or the newest good one of the run before it. A name alone is that of a file of the run.
-    SnapshotFile(PathBuf),
-}
-
 /// How a run is replayed.
 #[derive(Clone, Debug, Default)]
 pub struct ReplayOptions {
     /// Where to begin.
-    pub beginning: Beginning,
+    pub beginning: StartFrom,
     /// The last event taken. None: all there are.
     pub until: Option<u64>,
     /// What to verify.

@@ -27,7 +27,7 @@ fn with(verify: Verify) -> ReplayOptions {
     ReplayOptions { verify, ..ReplayOptions::default() }
 }
 
-fn from(beginning: Beginning) -> ReplayOptions {
+fn from(beginning: StartFrom) -> ReplayOptions {
     ReplayOptions { beginning, verify: Verify::Full, ..ReplayOptions::default() }
 }
 
@@ -182,7 +182,7 @@ fn snapshots_that_are_not_good_are_reported_and_passed_over() {
     ];
     for (what, bytes) in forged {
         fs::write(&path, bytes).unwrap();
-        for beginning in [Beginning::LatestSnapshot, Beginning::Snapshot("snap_30".into())] {
+        for beginning in [StartFrom::LatestSnapshot, StartFrom::Snapshot("snap_30".into())] {
             let replayed = run(&recorded, &from(beginning)).unwrap();
             assert_eq!(replayed.from_snapshot.as_deref(), Some("snap_10"), "{what}: {:?}", replayed.warnings);
             assert_eq!(replayed.warnings.len(), 1, "{what}");
@@ -191,7 +191,7 @@ fn snapshots_that_are_not_good_are_reported_and_passed_over() {
         }
     }
     fs::write(&path, &printed).unwrap();
-    let replayed = run(&recorded, &from(Beginning::LatestSnapshot)).unwrap();
+    let replayed = run(&recorded, &from(StartFrom::LatestSnapshot)).unwrap();
     assert_eq!((replayed.from_snapshot.as_deref(), replayed.warnings), (Some("snap_30"), vec![]));
     assert_eq!(replayed.metrics.events, recorded.last() - 30);
 }
@@ -211,7 +211,7 @@ fn a_snapshot_that_is_not_there_is_reported_and_one_before_it_is_taken() {
         ("snap_40", Some(20), Some("snap_10"), 1),
         ("snap_10", Some(10), Some("snap_10"), 0),
     ] {
-        let options = ReplayOptions { until, ..from(Beginning::Snapshot(id.into())) };
+        let options = ReplayOptions { until, ..from(StartFrom::Snapshot(id.into())) };
         let replayed = run(&recorded, &options).unwrap();
         assert_eq!(replayed.from_snapshot.as_deref(), begins, "{id}: {:?}", replayed.warnings);
         assert_eq!(replayed.warnings.len(), warnings, "{id}: {:?}", replayed.warnings);
@@ -241,7 +241,7 @@ fn a_snapshot_may_be_named_by_its_file_wherever_that_is() {
         (&elsewhere.path().join("snap_9.cath-snap"), None, None, 1),
         (&other, None, None, 1),
     ] {
-        let options = ReplayOptions { until, ..from(Beginning::SnapshotFile(path.clone())) };
+        let options = ReplayOptions { until, ..from(StartFrom::SnapshotFile(path.clone())) };
         let replayed = run(&recorded, &options).unwrap();
         assert_eq!(replayed.from_snapshot.as_deref(), begins, "{path:?}: {:?}", replayed.warnings);
         assert_eq!(replayed.warnings.len(), warnings, "{path:?}: {:?}", replayed.warnings);
@@ -249,7 +249,7 @@ fn a_snapshot_may_be_named_by_its_file_wherever_that_is() {
     }
     let foreign = sample(4, 60);
     let foreign_file = foreign.write_snapshot(20, None);
-    let replayed = run(&recorded, &from(Beginning::SnapshotFile(foreign_file))).unwrap();
+    let replayed = run(&recorded, &from(StartFrom::SnapshotFile(foreign_file))).unwrap();
     assert_eq!((replayed.from_snapshot.as_deref(), replayed.warnings.len()), (Some("snap_10"), 1));
 }
 
@@ -258,7 +258,7 @@ fn a_snapshot_of_what_the_log_does_not_have_is_passed_over() {
     let recorded = sample(3, 60);
     recorded.write_snapshot(40, None);
     recorded.write_log(&recorded.records[..40]);
-    let replayed = run(&recorded, &from(Beginning::LatestSnapshot)).unwrap();
+    let replayed = run(&recorded, &from(StartFrom::LatestSnapshot)).unwrap();
     assert_eq!((replayed.from_snapshot, replayed.warnings.len()), (None, 1));
     assert_state(&recorded, &replayed.state, 39);
 }
@@ -277,7 +277,7 @@ fn with_trusted_keys_only_their_snapshots_count() {
         (vec![OTHER_PUBLIC], None, 2),
     ] {
         let trusted = TrustedKeys::from_pems(&keys).unwrap();
-        let replayed = run(&recorded, &ReplayOptions { trusted, ..from(Beginning::LatestSnapshot) }).unwrap();
+        let replayed = run(&recorded, &ReplayOptions { trusted, ..from(StartFrom::LatestSnapshot) }).unwrap();
         assert_eq!((replayed.from_snapshot.as_deref(), replayed.warnings.len()), (begins, warnings));
         assert_state(&recorded, &replayed.state, recorded.last());
     }
@@ -342,7 +342,7 @@ proptest! {
         let snapshot = snapshot.index(until as usize + 1) as u64;
         recorded.write_snapshot(snapshot, None);
         for verify in MODES {
-            for beginning in [Beginning::Log, Beginning::LatestSnapshot] {
+            for beginning in [StartFrom::Log, StartFrom::LatestSnapshot] {
                 let options = ReplayOptions { until: Some(until), verify, beginning, ..ReplayOptions::default() };
                 let replayed = run(&recorded, &options).unwrap();
                 prop_assert_eq!(&replayed.warnings, &Vec::<String>::new());

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use walk::Walk;
 
 use super::dag::{Dag, compile};
+use super::decoded_event::Event;
 use super::kind::Kind;
-use super::model::Event;
 use super::payload::Payload;
 use super::scheduler::Scheduler;
 use super::state::State;

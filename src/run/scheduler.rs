@@ -1,12 +1,4 @@
-//! Who gets which task next (`run.md` section 4), and whether a recorded assignment is what was to be decided.
-//!
-//! A decision is a function of the state: the tasks that wait, the workers, their load, and who was assigned last.
-
-use super::error::{ErrorCode, RunError};
-use super::model::Event;
-use super::payload::Payload;
-use super::state::State;
-use super::text::Text;
+//! The schedulers by name: how a run's tasks find their workers (`run.md` section 4).
 
 /// How a run's tasks find their workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,15 +9,6 @@ pub enum Scheduler {
     LeastLoaded,
     /// Someone else decides.
     External,
-}
-
-/// A task and the worker that is to get it, as places in the state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Decision {
-    /// The task.
-    pub task: u32,
-    /// The worker.
-    pub worker: u32,
 }
 
 impl Scheduler {
@@ -43,88 +26,4 @@ impl Scheduler {
             Scheduler::External => "external",
         }
     }
-
-    /// The eligible worker for a task that needs these capabilities. `External` takes none.
-    fn choose(self, state: &State, needed: &[Text<'_>]) -> Option<u32> {
-        let workers = state.workers();
-        let is_eligible = |worker: &u32| workers.get(*worker).is_eligible(needed);
-        match self {
-            Scheduler::RoundRobin => workers.by_id_behind(state.last_assigned()).find(is_eligible),
-            // The first of those with the fewest: they come by id.
-            Scheduler::LeastLoaded => workers.by_id().filter(is_eligible).min_by_key(|&one| workers.get(one).active),
-            Scheduler::External => None,
-        }
-    }
 }
-
-/// What a run's scheduler decides in this state: the first task that waits and for which a worker is eligible.
-///
-/// None if there is no such task, and for `external`, where this program decides nothing.
-pub fn decide(state: &State) -> Option<Decision> {
-    let scheduler = state.run()?.scheduler;
-    // Tasks often need the same: what no worker was eligible for once is not looked for again.
-    let mut in_vain: Vec<&[Text<'static>]> = Vec::new();
-    for task in state.tasks().pending() {
-        let needed = needed(state, task);
-        if in_vain.contains(&needed) {
-            continue;
-        }
-        match scheduler.choose(state, needed) {
-            Some(worker) => return Some(Decision { task, worker }),
-            None if scheduler == Scheduler::External => return None,
-            None => in_vain.push(needed),
-        }
-    }
-    None
-}
-
-/// Whether a TaskAssigned is what the scheduler decides in the state before it, in which it is known to be legal.
-/// Other events are none of its business.
-///
-/// A task that is taken from another worker was not the scheduler's decision, nor is one under `external`: then the worker has
-/// to be eligible, no more.
-pub fn check_assignment(state: &State, event: &Event<'_>) -> Result<(), RunError> {
-    let (Payload::TaskAssigned { task, worker, from, .. }, Some(run)) = (&event.payload, state.run()) else {
-        return Ok(());
-    };
-    if from.is_some() || run.scheduler == Scheduler::External {
-        return check_eligible(state, event, worker);
-    }
-    let decision = decide(state);
-    let expected = match decision {
-        Some(decision) => {
-            format!("'{}' to '{}'", state.task_id(decision.task), state.workers().get(decision.worker).id.as_json())
-        }
-        None => "no assignment: no worker is eligible".to_owned(),
-    };
-    let found = format!("'{}' to '{}'", task.as_json(), worker.as_json());
-    if expected == found { Ok(()) } else { Err(mismatch(event, run.scheduler, &expected, &found)) }
-}
-
-fn check_eligible(state: &State, event: &Event<'_>, worker: &Text<'_>) -> Result<(), RunError> {
-    let node = event.node.as_ref().and_then(|node| state.dag().find(node));
-    let needed = node.map_or(&[][..], |node| &state.dag().nodes()[node as usize].capabilities);
-    let found = state.workers().find(worker).map(|worker| state.workers().get(worker));
-    if found.is_some_and(|worker| worker.is_eligible(needed)) {
-        return Ok(());
-    }
-    let needed: Vec<_> = needed.iter().map(Text::to_plain).collect();
-    let expected = format!("an idle or busy worker with the capabilities [{}]", needed.join(", "));
-    let scheduler = state.run().map_or(Scheduler::External, |run| run.scheduler);
-    Err(mismatch(event, scheduler, &expected, &format!("'{worker}'")))
-}
-
-fn needed(state: &State, task: u32) -> &[Text<'static>] {
-    &state.dag().nodes()[state.tasks().get(task).node as usize].capabilities
-}
-
-#[cold]
-fn mismatch(event: &Event<'_>, scheduler: Scheduler, expected: &str, found: &str) -> RunError {
-    let name = scheduler.as_str();
-    let message = format!("The {name} scheduler decides otherwise: expected {expected}, found {found}.");
-    RunError::new(ErrorCode::ScheduleMismatch, message).at(event.time).compared(expected, found)
-}
-
-#[cfg(test)]
-#[path = "scheduler_tests.rs"]
-mod tests;

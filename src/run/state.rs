@@ -4,6 +4,7 @@
 //! anything changes (`transition.rs`), so that a refused event leaves the state exactly as it was. Ids become small
 //! numbers where they come in; an event allocates only where it brings something new to keep.
 
+mod apply;
 mod calls;
 mod document;
 mod run_state;
@@ -20,12 +21,8 @@ pub use tasks::{Task, TaskStatus, Tasks};
 pub use workers::{Worker, Workers};
 
 use super::dag::Dag;
-use super::entry::{EntrySink, NoSink};
-use super::error::RunError;
-use super::model::Event;
 use super::scheduler::Scheduler;
 use super::text::Text;
-use super::transition;
 
 /// Where a run is in its course.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -151,26 +148,6 @@ impl State {
             last_assigned: None,
             last_snapshot: None,
         }
-    }
-
-    /// Takes the next event. If it is refused, nothing has changed.
-    #[inline]
-    pub fn apply(&mut self, event: &Event<'_>) -> Result<(), RunError> {
-        self.apply_into(event, &mut NoSink)
-    }
-
-    /// Takes the next event and tells `sink` which entries of the state it changed.
-    #[inline]
-    pub fn apply_into(&mut self, event: &Event<'_>, sink: &mut impl EntrySink) -> Result<(), RunError> {
-        let step = transition::check(self, event, sink)?;
-        self.take(event.time, step, sink);
-        self.next_time += 1;
-        Ok(())
-    }
-
-    /// Whether the state would take this as its next event.
-    pub fn check(&self, event: &Event<'_>) -> Result<(), RunError> {
-        transition::check(self, event, &mut NoSink).map(drop)
     }
 
     /// The graph.

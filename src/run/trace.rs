@@ -3,11 +3,11 @@
 use std::fs::File;
 use std::path::Path;
 
+use super::decoded_event::Event;
 use super::error::{ErrorCode, RunError, event_id};
 use super::event::EventLine;
 use super::kind::Kind;
 use super::log::{Chunk, LogReader, Position, find, open};
-use super::model::Event;
 use super::redactions::Redactions;
 use crate::jsonl::scan::Nesting;
 
@@ -113,7 +113,7 @@ impl Trace {
 /// Understands a line. Where its payload is not JSON, the error says what is wrong with the whole of it.
 #[inline]
 pub(crate) fn understand<'a>(line: &EventLine<'a>, nesting: &mut Nesting) -> Result<Event<'a>, RunError> {
-    Event::from_line(line, nesting).map_err(|error| match error.code {
+    Event::decode(line, nesting).map_err(|error| match error.code {
         ErrorCode::NotAJsonLine => line.fault(),
         _ => error,
     })

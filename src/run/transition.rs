@@ -5,9 +5,9 @@
 
 mod refusal;
 
+use super::decoded_event::Event;
 use super::entry::{Claim, EntrySink};
 use super::error::{ErrorCode, RunError};
-use super::model::Event;
 use super::payload::{Payload, WorkerDeclaration};
 use super::state::{CallStatus, Counter, Failure, NodeStatus, Run, RunStatus, State, Task, TaskStatus};
 use super::text::Text;

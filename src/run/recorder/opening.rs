@@ -7,7 +7,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{RecordError, RunRecorderConfig};
+use super::config::RunRecorderConfig;
+use super::record_error::RecordError;
 use crate::atomic_file;
 use crate::clock::timestamp;
 use crate::jsonl::lock::FileLock;

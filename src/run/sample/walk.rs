@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 
 use super::{CAPABILITIES, Chance, SampleEvent, SampleOptions, TOOLS};
 use crate::hash::{as_text, sha256_hex, to_hex};
+use crate::run::assignment::decide;
 use crate::run::causality::Causality;
 use crate::run::dag::Dag;
 use crate::run::kind::Kind;
-use crate::run::scheduler::{Scheduler, decide};
+use crate::run::scheduler::Scheduler;
 use crate::run::state::{Node, NodeStatus, RunStatus, State};
 use crate::run::state_hash::StateHasher;
 

@@ -5,12 +5,12 @@
 
 mod reader;
 
-use reader::Reader;
+use reader::{Reader, invalid};
 
 use super::{Call, CallStatus, Counter, Node, NodeStatus, Run, RunStatus, SnapshotMark, State, Task, TaskStatus};
 use crate::run::canonical::{Array, Object, write_integer, write_text, write_texts};
 use crate::run::entry::{write_call, write_node, write_task, write_task_id, write_worker};
-use crate::run::error::{ErrorCode, RunError};
+use crate::run::error::RunError;
 use crate::run::text::Text;
 
 impl State {
@@ -197,10 +197,6 @@ fn write_last_snapshot(out: &mut Vec<u8>, mark: &SnapshotMark) {
     write_text(object.key("snapshot"), mark.snapshot.as_json());
     mark.state_hash.write(object.key("stateHash"));
     object.close();
-}
-
-fn invalid(problem: &str) -> RunError {
-    RunError::new(ErrorCode::SnapshotInvalid, format!("The state of a snapshot is not valid: {problem}."))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 use super::*;
+use crate::run::assignment::check_assignment;
 use crate::run::sample::{Sample, SampleOptions, any_options};
-use crate::run::scheduler::check_assignment;
 use crate::run::state_hash::state_hash;
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,9 +1,9 @@
 //! What a refused event is told: what was expected, and what was found.
 
 use super::Case;
+use crate::run::decoded_event::Event;
 use crate::run::error::{ErrorCode, RunError, event_id, quoted};
 use crate::run::kind::Kind;
-use crate::run::model::Event;
 use crate::run::state::{NodeStatus, RunStatus, Task};
 use crate::run::text::Text;
 

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use super::invalid;
 use crate::jsonl::scan::Nesting;
 use crate::run::dag::Dag;
-use crate::run::error::RunError;
+use crate::run::error::{ErrorCode, RunError};
 use crate::run::fields::{Field, FieldError, read};
 use crate::run::lookup::Lookup;
 use crate::run::scheduler::Scheduler;
@@ -223,4 +222,8 @@ fn one_of<T>(field: Field<'_>, parse: impl FnOnce(&str) -> Option<T>) -> Result<
 fn small(field: Field<'_>) -> Result<u32, FieldError> {
     let value = u32::try_from(field.integer()?).ok().filter(|&value| value < u32::MAX);
     value.ok_or_else(|| field.wrong("a count"))
+}
+
+pub(super) fn invalid(problem: &str) -> RunError {
+    RunError::new(ErrorCode::SnapshotInvalid, format!("The state of a snapshot is not valid: {problem}."))
 }

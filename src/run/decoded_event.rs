@@ -1,4 +1,4 @@
-//! An event as the state takes it: its line, understood.
+//! An event as the state takes it: its line, decoded.
 
 use super::error::{ErrorCode, RunError};
 use super::event::EventLine;
@@ -21,9 +21,9 @@ pub struct Event<'a> {
 }
 
 impl<'a> Event<'a> {
-    /// Understands a line. This proves its payload to be one JSON object, so that [`EventLine::split`] is enough before.
+    /// Decodes a line. This proves its payload to be one JSON object, so that [`EventLine::split`] is enough before.
     #[inline]
-    pub fn from_line(line: &EventLine<'a>, nesting: &mut Nesting) -> Result<Self, RunError> {
+    pub fn decode(line: &EventLine<'a>, nesting: &mut Nesting) -> Result<Self, RunError> {
         let Some(kind) = Kind::parse(line.kind) else {
             return Err(unknown_kind(line.kind).at(line.time));
         };
@@ -58,11 +58,11 @@ mod tests {
     }
 
     fn read(line: &str) -> Result<Event<'_>, RunError> {
-        Event::from_line(&EventLine::split(line)?, &mut Nesting::default())
+        Event::decode(&EventLine::split(line)?, &mut Nesting::default())
     }
 
     #[test]
-    fn a_line_is_understood() {
+    fn a_line_is_decoded() {
         let line = line("TaskAccepted", r#"{"task":"ab#1","worker":"w"}"#);
         let event = read(&line).unwrap();
         assert_eq!((event.time, event.parent, event.kind()), (7, Some(3), Kind::TaskAccepted));

@@ -1,0 +1,28 @@
+//! What a run's recorder is made for.
+
+use std::path::PathBuf;
+
+use crate::jsonl::writer::Durability;
+use crate::run::scheduler::Scheduler;
+use crate::run::text::Text;
+
+/// What a recorder is made for.
+#[derive(Clone, Debug)]
+pub struct RunRecorderConfig<'a> {
+    /// The run's directory.
+    pub directory: PathBuf,
+    /// The run's id.
+    pub run_id: Text<'a>,
+    /// The workflow, as JSON text.
+    pub workflow: &'a str,
+    /// How tasks find their workers.
+    pub scheduler: Scheduler,
+    /// What the run as a whole may do. None: nothing, or, resumed, what it was.
+    pub capabilities: Option<Vec<Text<'a>>>,
+    /// To go on with the run in the directory, if there is one.
+    pub resume: bool,
+    /// What a flush promises.
+    pub durability: Durability,
+    /// Who others are told has the log open.
+    pub owner: String,
+}
