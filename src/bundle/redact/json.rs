@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
-use super::pointer::MAX_STEPS;
 use crate::jsonl::scan::{Cursor, Nesting, NotJson};
+
+/// The most steps in a path, and in a pointer. What lies deeper in a document has no path of its own.
+pub const MAX_STEPS: usize = 64;
 
 /// A step from a value to one in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,7 @@
 //! JSON pointers (RFC 6901) in which `*` stands for any key or index.
 
-use super::json::Step;
+use super::json::{MAX_STEPS, Step};
 use crate::jsonl::text::spells_any;
-
-/// The most steps that a pointer may have. What lies deeper in a document has no path of its own.
-pub const MAX_STEPS: usize = 64;
 
 /// A pointer that was parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
