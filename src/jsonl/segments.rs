@@ -6,7 +6,9 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::source::Source;
 use crate::background;
@@ -123,9 +125,7 @@ impl<W: Worker> Segments<W> {
                     let output = self.worker.work(&self.shared.source, self.shared.segments[segment].clone());
                     self.shared.lock().put(segment, output);
                 }
-                None => {
-                    let _woken = self.shared.changed.wait(progress).unwrap_or_else(PoisonError::into_inner);
-                }
+                None => self.shared.changed.wait(&mut progress),
             }
         }
     }
@@ -143,7 +143,7 @@ impl<W: Worker> Drop for Segments<W> {
 
 impl<O> Shared<O> {
     fn lock(&self) -> MutexGuard<'_, Progress<O>> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+        self.progress.lock()
     }
 
     fn help<W: Worker<Output = O>>(&self, worker: &mut W) {
@@ -173,7 +173,7 @@ impl<O> Shared<O> {
                 progress.at_work += 1;
                 return Some(segment);
             }
-            progress = self.changed.wait(progress).unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait(&mut progress);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! A file that is appended to, with what its first sync and its lock need.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::lock::FileLock;
 
@@ -37,12 +38,12 @@ impl Target {
 
     /// Releases the lock.
     pub fn unlock(&self) {
-        guard(&self.lock).take();
+        self.lock.lock().take();
     }
 
     /// Hands over the lock if it is the one at `path`.
     pub fn take_lock(&self, path: &Path) -> Option<FileLock> {
-        guard(&self.lock).take_if(|lock| lock.path() == path)
+        self.lock.lock().take_if(|lock| lock.path() == path)
     }
 
     /// Where it is.
@@ -52,11 +53,6 @@ impl Target {
 
     /// The directories that are to be synced with the file. The caller takes over syncing them.
     pub(super) fn take_directories(&self) -> Vec<PathBuf> {
-        std::mem::take(&mut *guard(&self.directories))
+        std::mem::take(&mut *self.directories.lock())
     }
-}
-
-/// A lock that another thread panicked under is taken all the same: what it guards is replaced whole.
-fn guard<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

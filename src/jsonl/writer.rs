@@ -7,7 +7,9 @@ mod thread;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex};
 
 use super::target::Target;
 use super::unsynced::Unsynced;
@@ -86,6 +88,7 @@ pub struct Writer {
 
 /// What the callers and the writing thread share. Lives until both are done.
 pub struct Shared {
+    /// Counters and whole segments, never half done when something can panic: after a panic the state is used all the same.
     state: Mutex<State>,
     /// Signalled when the thread has something to do.
     work: Condvar,
@@ -150,12 +153,6 @@ struct Failing {
     path: Option<PathBuf>,
 }
 
-/// A lock that another thread panicked under is taken all the same: what it guards is counters and whole
-/// segments, never half done when something can panic.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Writer {
     /// A writer that has nothing to do yet. `on_failure` is called once, on whatever thread fails.
     pub fn new(durability: Durability, on_failure: FailureHook) -> Self {
@@ -172,7 +169,7 @@ impl Writer {
         size: usize,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
     ) -> Result<bool, E> {
-        let mut state = lock(&self.shared.state);
+        let mut state = self.shared.state.lock();
         if state.takes_no_more() {
             state.queued += lines;
             return Ok(false);
@@ -188,7 +185,7 @@ impl Writer {
     /// Calls `done` when all that was queued before is in the file and, with [`Durability::Fsync`], on stable storage; at once if
     /// that is so, or if the writer has failed.
     pub fn flush(&self, done: FlushDone) {
-        let mut state = lock(&self.shared.state);
+        let mut state = self.shared.state.lock();
         if state.is_flushed(self.shared.durability) {
             drop(state);
             return done(Ok(()));
@@ -201,7 +198,7 @@ impl Writer {
     /// Nothing more will be queued. Calls `done` when all is written and flushed and the file is closed and unlocked; at once if
     /// that is so.
     pub fn close(&self, done: CloseDone) {
-        let mut state = lock(&self.shared.state);
+        let mut state = self.shared.state.lock();
         state.closed = true;
         state.closes.push(done);
         let closes = state.finish_if_closed(self.shared.durability);
@@ -218,36 +215,36 @@ impl Writer {
     /// How many lines were queued or refused since the beginning, if a flush would have something to wait for or a failure to
     /// report.
     pub fn unflushed(&self) -> Option<u64> {
-        let state = lock(&self.shared.state);
+        let state = self.shared.state.lock();
         (state.failed || !state.is_flushed(self.shared.durability)).then_some(state.queued)
     }
 
     /// Counts `lines` as lost that were not even offered, for the writer has failed.
     pub fn refuse(&self, lines: u64) {
-        lock(&self.shared.state).queued += lines;
+        self.shared.state.lock().queued += lines;
     }
 
     /// Lines that are not in the file now. Once the writer has failed they never will be.
     pub fn missing(&self) -> u64 {
-        let state = lock(&self.shared.state);
+        let state = self.shared.state.lock();
         state.queued.saturating_sub(state.written)
     }
 
     /// Lines and bytes that are not in the file yet.
     pub fn pending(&self) -> (u64, u64) {
-        let state = lock(&self.shared.state);
+        let state = self.shared.state.lock();
         (state.pending_lines, state.pending_bytes)
     }
 
     /// Whether it has failed: nothing is queued any more.
     pub fn has_failed(&self) -> bool {
-        lock(&self.shared.state).takes_no_more()
+        self.shared.state.lock().takes_no_more()
     }
 
     /// Ends the writer for a failure that the caller met. What was queued before is still written, and synced if that is
     /// promised; `unqueued` further lines are lost. Does no I/O on the caller's thread.
     pub fn fail(&self, error: WriteError, path: Option<PathBuf>, unqueued: u64) {
-        let mut state = lock(&self.shared.state);
+        let mut state = self.shared.state.lock();
         if state.takes_no_more() {
             return;
         }

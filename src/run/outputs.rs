@@ -1,6 +1,6 @@
 //! Outputs of tools (`run.md` section 7): the raw blob has its hash, and what the normaliser makes of it has the other.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 use hashbrown::HashMap;
 
@@ -117,11 +117,11 @@ impl OutputChecker {
         // What has not as many digits as a hash is found out quickly.
         let Name::Digits(digits) = raw else { return self.hash(raw.as_text(), normalizer) };
         let key = (*digits, normalizer);
-        if let Some(known) = self.seen.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        if let Some(known) = self.seen.lock().get(&key) {
             return known.clone();
         }
         let found = self.hash(raw.as_text(), normalizer);
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.seen.lock();
         if seen.len() >= REMEMBERED {
             seen.clear();
         }

@@ -5,8 +5,10 @@
 //! bounded: a fold that is too far ahead helps until it isn't.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::thread;
 
 use super::chain::{self, Integrity};
@@ -162,7 +164,7 @@ impl Verifier {
     /// Takes a batch. Works on batches itself while too many wait.
     pub fn submit(&self, batch: Batch) {
         let batch = Arc::new(batch);
-        let mut queue = lock(&self.queue);
+        let mut queue = self.queue.lock();
         if self.hasher.is_some() {
             queue.states.push_back(batch.clone());
         }
@@ -180,19 +182,19 @@ impl Verifier {
 
     /// The buffers of a batch that is done with, or new ones.
     pub fn spare(&self) -> Spare {
-        lock(&self.spares).pop().unwrap_or_default()
+        self.spares.lock().pop().unwrap_or_default()
     }
 
     /// What was found, and the hasher of the state behind all batches if states were hashed.
     pub fn finish(self) -> (Findings, Option<StateHasher>) {
-        let findings = self.findings.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let hasher = self.hasher.map(|hasher| hasher.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let findings = self.findings.into_inner();
+        let hasher = self.hasher.map(Mutex::into_inner);
         (findings, hasher)
     }
 
     /// Works until there will be nothing to do any more.
     fn help(&self) {
-        let mut queue = lock(&self.queue);
+        let mut queue = self.queue.lock();
         while !(queue.closed && queue.is_done()) {
             queue = self.work(queue);
         }
@@ -201,7 +203,8 @@ impl Verifier {
     /// Does one job, or waits until something changes.
     fn work<'q>(&'q self, mut queue: MutexGuard<'q, Queue>) -> MutexGuard<'q, Queue> {
         let Some(job) = queue.take() else {
-            return self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait(&mut queue);
+            return queue;
         };
         drop(queue);
         let batch = match job {
@@ -217,10 +220,10 @@ impl Verifier {
         };
         if let Some(Batch { chunk, mut notes, .. }) = Arc::into_inner(batch) {
             notes.clear();
-            lock(&self.spares).push(Spare { lines: chunk.into_spare(), notes });
+            self.spares.lock().push(Spare { lines: chunk.into_spare(), notes });
         }
         self.changed.notify_all();
-        lock(&self.queue)
+        self.queue.lock()
     }
 
     fn is_moot(&self, batch: &Batch) -> bool {
@@ -256,7 +259,7 @@ impl Verifier {
         let sealed =
             |event: usize| batch.notes.seams.get(event)?.sealed(batch.chunk.bytes(), batch.first + event as u64);
         let check = findings.of_mut(Aspect::StateHashes);
-        batch.notes.changes.verify(batch.first, sealed, &mut lock(hasher), check);
+        batch.notes.changes.verify(batch.first, sealed, &mut hasher.lock(), check);
         self.report(findings);
     }
 
@@ -265,7 +268,7 @@ impl Verifier {
         if let Some(failure) = found.first_failure() {
             self.earliest.fetch_min(failure.place, Ordering::Relaxed);
         }
-        lock(&self.findings).merge(found);
+        self.findings.lock().merge(found);
     }
 }
 
@@ -274,7 +277,7 @@ struct Summing<'v>(&'v Verifier);
 
 impl Drop for Summing<'_> {
     fn drop(&mut self) {
-        lock(&self.0.queue).summing = false;
+        self.0.queue.lock().summing = false;
         self.0.changed.notify_all();
     }
 }
@@ -284,13 +287,9 @@ struct Closing<'v>(&'v Verifier);
 
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
-        lock(&self.0.queue).closed = true;
+        self.0.queue.lock().closed = true;
         self.0.changed.notify_all();
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::envelope::{self, END, ENVELOPE_BYTES, PAYLOAD_KEY};
 use crate::clock::Clock;
@@ -279,8 +281,8 @@ impl Recorder {
         &self.writer
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
     }
 }
 

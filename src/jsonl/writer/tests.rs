@@ -249,7 +249,7 @@ fn blocked_jobs_of_the_pool_do_not_hold_up_a_writer() {
         let release = release.clone();
         // Ends when the sender is dropped, also by a panic of this test.
         background::spawn(move || {
-            let _ = lock(&release).recv();
+            let _ = release.lock().recv();
         });
     }
     let fixture = fixture(Durability::Os);
@@ -266,7 +266,7 @@ fn a_line_that_comes_after_the_thread_has_ended_is_written() {
     for line in ["first", "second"] {
         fixture.push(line);
         let deadline = Instant::now() + Duration::from_secs(20);
-        while lock(&fixture.writer.shared().state).thread != Thread::None {
+        while fixture.writer.shared().state.lock().thread != Thread::None {
             assert!(Instant::now() < deadline);
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -284,11 +284,11 @@ fn closing_syncs_and_ends_the_thread() {
     fixture.writer.close(Box::new(move || sender.send(()).unwrap()));
     receiver.recv().unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
-    while lock(&fixture.writer.shared().state).thread != Thread::None {
+    while fixture.writer.shared().state.lock().thread != Thread::None {
         assert!(Instant::now() < deadline);
         std::thread::sleep(Duration::from_millis(1));
     }
-    let state = lock(&fixture.writer.shared().state);
+    let state = fixture.writer.shared().state.lock();
     assert!(state.unsynced.is_empty());
     assert_eq!(state.synced, 1);
 }

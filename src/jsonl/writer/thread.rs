@@ -4,11 +4,13 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::MutexGuard;
+
 use super::{CloseDone, Durability, Failing, FlushDone, SEGMENT_BYTES, Segment, Shared, State, Thread};
-use super::{WriteError, WriteFailure, lock};
+use super::{WriteError, WriteFailure};
 use crate::jsonl::append::{Appender, Torn};
 use crate::jsonl::target::Target;
 use crate::jsonl::unsynced::{SyncError, Unsynced};
@@ -47,20 +49,20 @@ impl Shared {
     }
 
     fn wait_until(self: &Arc<Self>, deadline: Instant, is_done: fn(&State) -> bool) -> Option<MutexGuard<'_, State>> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         while !is_done(&state) {
             let now = Instant::now();
             if now >= deadline {
                 return None;
             }
             self.hurry(state);
-            state = lock(&self.state);
+            state = self.state.lock();
             if is_done(&state) {
                 break;
             }
             // Looks up now and then, lest a missed signal costs the whole time.
             let pause = (deadline - now).min(Duration::from_millis(20));
-            state = self.progress.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner).0;
+            self.progress.wait_for(&mut state, pause);
         }
         Some(state)
     }
@@ -71,7 +73,9 @@ impl Shared {
         drop(state);
         match before {
             Thread::Working => {}
-            Thread::Parked => self.work.notify_all(),
+            Thread::Parked => {
+                self.work.notify_one();
+            }
             Thread::None => self.spawn(),
         }
     }
@@ -91,7 +95,7 @@ impl Shared {
         let shared = self.clone();
         let thread = std::thread::Builder::new().name("session-writer".to_owned());
         if thread.spawn(move || shared.run()).is_err() {
-            lock(&self.state).urgent = true;
+            self.state.lock().urgent = true;
             self.work(Thread::None);
         }
     }
@@ -109,14 +113,14 @@ impl Shared {
     /// False if there was none for a while, or there will be no more.
     fn wait_for_work(&self) -> bool {
         let until = Instant::now() + KEEP_THREAD;
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         while state.thread == Thread::Parked {
             let now = Instant::now();
             if now >= until || state.closed || state.failed {
                 state.thread = Thread::None;
                 return false;
             }
-            state = self.work.wait_timeout(state, until - now).unwrap_or_else(PoisonError::into_inner).0;
+            self.work.wait_for(&mut state, until - now);
         }
         true
     }
@@ -126,7 +130,7 @@ impl Shared {
     fn work(&self, afterwards: Thread) {
         if catch_unwind(AssertUnwindSafe(|| self.write_while_there_is_something(afterwards))).is_err() {
             self.fail(PANICKED.into(), None);
-            let mut state = lock(&self.state);
+            let mut state = self.state.lock();
             (state.thread, state.writing) = (afterwards, false);
             let closes = state.finish_if_closed(self.durability);
             drop(state);
@@ -138,7 +142,7 @@ impl Shared {
     /// Batch after batch, until there has been nothing to do for a while.
     fn write_while_there_is_something(&self, afterwards: Thread) {
         let mut looks = 0;
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         while !state.failed {
             if !state.queue.is_empty() || state.wants_sync(self.durability) {
                 looks = 0;
@@ -149,17 +153,17 @@ impl Shared {
                     self.fail(error.into(), Some(path));
                 }
                 self.progress.notify_all();
-                state = lock(&self.state);
+                state = self.state.lock();
                 state.writing = false;
             } else if let Some(failing) = state.failing.take() {
                 state.writing = true;
                 drop(state);
                 self.fail_behind_what_was_queued(failing);
-                state = lock(&self.state);
+                state = self.state.lock();
                 state.writing = false;
             } else if looks < LOOKS && !state.urgent {
                 looks += 1;
-                state = self.work.wait_timeout(state, LOOK_AGAIN).unwrap_or_else(PoisonError::into_inner).0;
+                self.work.wait_for(&mut state, LOOK_AGAIN);
             } else {
                 break;
             }
@@ -178,7 +182,7 @@ impl Shared {
             self.sync_if_promised()?;
         }
         appended?;
-        if lock(&self.state).is_waited_for() {
+        if self.state.lock().is_waited_for() {
             self.sync_if_promised()?;
             self.answer_flushes();
         }
@@ -202,7 +206,7 @@ impl Shared {
     }
 
     fn open(&self, target: &Arc<Target>) -> Result<(Arc<Target>, Appender), BatchError> {
-        lock(&self.state).last_target = Some(target.clone());
+        self.state.lock().last_target = Some(target.clone());
         match Appender::open(target.path()) {
             Ok(appender) => Ok((target.clone(), appender)),
             Err(error) => Err((error, target.path().to_path_buf())),
@@ -215,12 +219,12 @@ impl Shared {
             && self.durability == Durability::Fsync
         {
             let file = appender.finish();
-            lock(&self.state).unsynced.add(&target, file);
+            self.state.lock().unsynced.add(&target, file);
         }
     }
 
     fn count_written(&self, segment: Segment, appended: Result<(), Torn>) -> Result<(), OsError> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let lines = appended.as_ref().map_or_else(|torn| torn.lines, |()| segment.lines);
         // Nothing is pending any more if the writer was ended meanwhile from without.
         state.pending_lines = state.pending_lines.saturating_sub(lines);
@@ -238,17 +242,17 @@ impl Shared {
         if self.durability == Durability::Os {
             return Ok(());
         }
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let (written, unsynced) = (state.written, std::mem::take(&mut state.unsynced));
         drop(state);
         unsynced.sync()?;
-        lock(&self.state).synced = written;
+        self.state.lock().synced = written;
         Ok(())
     }
 
     /// Answers the flushes whose lines are flushed. Those that came while a sync was under way share the next.
     fn answer_flushes(&self) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let reached = if self.durability == Durability::Fsync { state.synced } else { state.written };
         let ready = state.take_flushes_until(reached);
         state.urgent = state.is_waited_for();
@@ -268,7 +272,7 @@ impl Shared {
 
     /// Ends the writer. What is queued is lost.
     pub(super) fn fail(&self, error: WriteError, path: Option<PathBuf>) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if std::mem::replace(&mut state.failed, true) {
             return;
         }
