@@ -8,6 +8,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use crate::input_file;
 use crate::os_error::OsError;
 
 /// Someone who locks and unlocks all the time can make an attempt fail that found the file just removed.
@@ -42,13 +43,7 @@ impl FileLock {
     pub fn acquire(path: &Path, owner: &str) -> Result<Self, LockError> {
         let path = Self::path_for(path);
         for _ in 0..MOST_ATTEMPTS {
-            let mut file = OpenOptions::new()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .open(&path)
-                .map_err(|error| LockError::System(OsError::new(&error, "open", Some(&path))))?;
+            let mut file = open(&path).map_err(LockError::System)?;
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Err(LockError::Held { owner: read_owner(&mut file) }),
@@ -84,6 +79,16 @@ impl Drop for FileLock {
         // Removed while it is still held: whoever opened it before finds that it is gone and tries again.
         let _ = std::fs::remove_file(&self.path);
     }
+}
+
+/// Opens the lock file, and nothing else in its place: a pipe keeps no owner's name, and has none to read.
+fn open(path: &Path) -> Result<File, OsError> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    let file = input_file::open_with(input_file::without_waiting(&mut options), path)?;
+    let metadata = file.metadata().map_err(|error| OsError::new(&error, "fstat", None))?;
+    input_file::expect_regular(&metadata, path)?;
+    Ok(file)
 }
 
 fn read_owner(file: &mut File) -> String {
@@ -129,6 +134,20 @@ mod tests {
         drop(lock);
         assert!(!FileLock::path_for(&path).exists());
         FileLock::acquire(&path, "second").unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_in_the_place_of_the_lock_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s.jsonl");
+        let lock = FileLock::path_for(&path);
+        assert!(std::process::Command::new("mkfifo").arg(&lock).status().unwrap().success());
+        // Its owner would be read from it, and there is none.
+        let held = OpenOptions::new().read(true).write(true).open(&lock).unwrap();
+        held.lock().unwrap();
+        let Err(LockError::System(error)) = FileLock::acquire(&path, "first") else { panic!("it was locked") };
+        assert_eq!((error.code, error.message), ("EINVAL", "a pipe, not a regular file"));
     }
 
     #[test]
