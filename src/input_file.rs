@@ -163,12 +163,13 @@ fn set_flags(options: &mut OpenOptions, links: Links) {
 #[cfg(not(unix))]
 fn set_flags(_: &mut OpenOptions, _: Links) {}
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
     use std::os::unix::net::UnixListener;
 
-    pub fn make_pipe(path: &Path) {
+    fn make_pipe(path: &Path) {
         assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
     }
 

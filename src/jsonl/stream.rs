@@ -1,12 +1,14 @@
 //! Pipes as files: everything that is written to one, and no endless wait for a writer.
 
-use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
-use crate::cancellation::Cancellation;
 use crate::os_error::OsError;
+
+#[cfg(not(unix))]
+pub use others::{drain, is_at_end, is_pipe};
+#[cfg(unix)]
+pub use unix::{drain, is_at_end, is_pipe};
 
 /// More of what has no size is not kept in memory.
 #[cfg(not(test))]
@@ -16,53 +18,10 @@ pub const MOST_BYTES: usize = 1 << 30;
 #[cfg(test)]
 pub const MOST_BYTES: usize = 4 << 20;
 
-/// How long a writer may take to open the pipe: it is mostly started together with the reader.
-const WRITER_PATIENCE: Duration = Duration::from_secs(3);
-
-/// How often a wait for more is interrupted by a look whether to go on waiting.
-const LOOK_UP: Duration = Duration::from_millis(20);
-
-const BLOCK_BYTES: usize = 64 << 10;
-
 /// That of which the system does not tell the size is larger than what is kept in memory.
 pub fn too_large() -> OsError {
     let message = "more than 1 GiB came from what is not a regular file; write it to a file first";
     OsError { message, ..failed(&io::ErrorKind::FileTooLarge.into(), "read") }
-}
-
-/// Reads all that is written to a pipe, until its last writer has closed it.
-#[cfg(unix)]
-pub fn drain(mut pipe: File, path: &Path, cancellation: &Cancellation) -> Result<Vec<u8>, OsError> {
-    let give_up = Instant::now() + WRITER_PATIENCE;
-    let (mut content, mut block) = (Vec::new(), vec![0; BLOCK_BYTES]);
-    // One without a name gets no further writers.
-    let mut had_writer = has_no_name(&pipe);
-    loop {
-        match cancellation.check().and_then(|()| pipe.read(&mut block)) {
-            Ok(0) if had_writer || was_closed(&pipe) => return Ok(content),
-            Ok(0) if Instant::now() >= give_up => return Err(no_writer(path)),
-            Ok(0) => std::thread::sleep(LOOK_UP),
-            Ok(count) => {
-                had_writer = true;
-                content.extend_from_slice(&block[..count]);
-                if content.len() > MOST_BYTES {
-                    return Err(too_large());
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                had_writer = true;
-                wait_for(&pipe, libc::POLLIN, LOOK_UP);
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(failed(&error, "read")),
-        }
-    }
-}
-
-/// No pipe is opened there by a path.
-#[cfg(not(unix))]
-pub fn drain(_: File, path: &Path, _: &Cancellation) -> Result<Vec<u8>, OsError> {
-    Err(no_writer(path))
 }
 
 fn no_writer(path: &Path) -> OsError {
@@ -73,63 +32,124 @@ fn failed(error: &io::Error, syscall: &'static str) -> OsError {
     OsError::new(error, syscall, None)
 }
 
-/// Whether it is a pipe, with or without a name.
 #[cfg(unix)]
-pub fn is_pipe(metadata: &Metadata) -> bool {
-    std::os::unix::fs::FileTypeExt::is_fifo(&metadata.file_type())
+mod unix {
+    use std::fs::{File, Metadata};
+    use std::io::{self, Read};
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::FileTypeExt;
+    use std::path::Path;
+    use std::time::{Duration, Instant};
+
+    use super::{MOST_BYTES, failed, no_writer, too_large};
+    use crate::cancellation::Cancellation;
+    use crate::os_error::OsError;
+
+    /// How long a writer may take to open the pipe: it is mostly started together with the reader.
+    pub const WRITER_PATIENCE: Duration = Duration::from_secs(3);
+
+    /// How often a wait for more is interrupted by a look whether to go on waiting.
+    const LOOK_UP: Duration = Duration::from_millis(20);
+
+    pub const BLOCK_BYTES: usize = 64 << 10;
+
+    /// Reads all that is written to a pipe, until its last writer has closed it.
+    pub fn drain(mut pipe: File, path: &Path, cancellation: &Cancellation) -> Result<Vec<u8>, OsError> {
+        let give_up = Instant::now() + WRITER_PATIENCE;
+        let (mut content, mut block) = (Vec::new(), vec![0; BLOCK_BYTES]);
+        // One without a name gets no further writers.
+        let mut had_writer = has_no_name(&pipe);
+        loop {
+            match cancellation.check().and_then(|()| pipe.read(&mut block)) {
+                Ok(0) if had_writer || was_closed(&pipe) => return Ok(content),
+                Ok(0) if Instant::now() >= give_up => return Err(no_writer(path)),
+                Ok(0) => std::thread::sleep(LOOK_UP),
+                Ok(count) => {
+                    had_writer = true;
+                    content.extend_from_slice(&block[..count]);
+                    if content.len() > MOST_BYTES {
+                        return Err(too_large());
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    had_writer = true;
+                    wait_for(&pipe, libc::POLLIN, LOOK_UP);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(failed(&error, "read")),
+            }
+        }
+    }
+
+    /// Whether it is a pipe, with or without a name.
+    pub fn is_pipe(metadata: &Metadata) -> bool {
+        metadata.file_type().is_fifo()
+    }
+
+    /// Whether a device has nothing to give and says so at once, as `/dev/null` does. Any other may never end.
+    pub fn is_at_end(mut file: &File, metadata: &Metadata) -> bool {
+        metadata.file_type().is_char_device() && file.read(&mut [0]).is_ok_and(|count| count == 0)
+    }
+
+    /// Whether the pipe was made by `pipe(2)`. A shell makes such pipes between commands; `/dev/stdin` leads to them.
+    #[cfg(target_os = "linux")]
+    fn has_no_name(pipe: &File) -> bool {
+        let target = std::fs::read_link(format!("/proc/self/fd/{}", pipe.as_raw_fd()));
+        target.is_ok_and(|target| target.as_os_str().as_encoded_bytes().starts_with(b"pipe:"))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn has_no_name(_: &File) -> bool {
+        false
+    }
+
+    /// Whether a writer has come and gone. Linux says so of those since the pipe was opened.
+    fn was_closed(pipe: &File) -> bool {
+        cfg!(target_os = "linux") && wait_for(pipe, 0, Duration::ZERO) & libc::POLLHUP != 0
+    }
+
+    /// Waits until one of these events happens to the pipe, or its last writer closes it; what happened.
+    fn wait_for(pipe: &File, events: i16, most: Duration) -> i16 {
+        let mut poll = libc::pollfd { fd: pipe.as_raw_fd(), events, revents: 0 };
+        // SAFETY: the pointer is to one `pollfd`, as many as the call is told, and the call keeps nothing of it.
+        unsafe { libc::poll(&raw mut poll, 1, most.as_millis() as i32) };
+        poll.revents
+    }
 }
 
+/// No path leads to a pipe or a device of that kind.
 #[cfg(not(unix))]
-pub fn is_pipe(_: &Metadata) -> bool {
-    false
+mod others {
+    use std::fs::{File, Metadata};
+    use std::path::Path;
+
+    use crate::cancellation::Cancellation;
+    use crate::os_error::OsError;
+
+    pub fn drain(_: File, path: &Path, _: &Cancellation) -> Result<Vec<u8>, OsError> {
+        Err(super::no_writer(path))
+    }
+
+    pub fn is_pipe(_: &Metadata) -> bool {
+        false
+    }
+
+    pub fn is_at_end(_: &File, _: &Metadata) -> bool {
+        false
+    }
 }
 
-/// Whether a device has nothing to give and says so at once, as `/dev/null` does. Any other may never end.
+#[cfg(test)]
 #[cfg(unix)]
-pub fn is_at_end(mut file: &File, metadata: &Metadata) -> bool {
-    let is_device = std::os::unix::fs::FileTypeExt::is_char_device(&metadata.file_type());
-    is_device && file.read(&mut [0]).is_ok_and(|count| count == 0)
-}
-
-#[cfg(not(unix))]
-pub fn is_at_end(_: &File, _: &Metadata) -> bool {
-    false
-}
-
-/// Whether the pipe was made by `pipe(2)`. A shell makes such pipes between commands; `/dev/stdin` leads to them.
-#[cfg(target_os = "linux")]
-fn has_no_name(pipe: &File) -> bool {
-    let link = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(pipe));
-    std::fs::read_link(link).is_ok_and(|target| target.as_os_str().as_encoded_bytes().starts_with(b"pipe:"))
-}
-
-#[cfg(all(unix, not(target_os = "linux")))]
-fn has_no_name(_: &File) -> bool {
-    false
-}
-
-/// Whether a writer has come and gone. Linux says so of those since the pipe was opened.
-#[cfg(unix)]
-fn was_closed(pipe: &File) -> bool {
-    cfg!(target_os = "linux") && wait_for(pipe, 0, Duration::ZERO) & libc::POLLHUP != 0
-}
-
-/// Waits until one of these events happens to the pipe, or its last writer closes it; what happened.
-#[cfg(unix)]
-fn wait_for(pipe: &File, events: i16, most: Duration) -> i16 {
-    let mut poll = libc::pollfd { fd: std::os::fd::AsRawFd::as_raw_fd(pipe), events, revents: 0 };
-    // SAFETY: the pointer is to one `pollfd`, as many as the call is told, and the call keeps nothing of it.
-    unsafe { libc::poll(&raw mut poll, 1, most.as_millis() as i32) };
-    poll.revents
-}
-
-#[cfg(all(test, unix))]
 mod tests {
     use super::super::source::Source;
+    use super::unix::{BLOCK_BYTES, WRITER_PATIENCE};
     use super::*;
+    use crate::cancellation::Cancellation;
     use std::fs::OpenOptions;
     use std::io::Write;
     use std::path::PathBuf;
+    use std::time::Duration;
 
     fn pipe() -> (tempfile::TempDir, PathBuf) {
         let root = tempfile::tempdir().unwrap();
