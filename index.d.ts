@@ -177,7 +177,7 @@ export interface ReplayFailure {
    * | `Missing or corrupt session_start event` | line 1 is not a `session_start` |
    * | `Invalid session_start: missing required fields` | `sessionId` or `projectHash` is not a non-empty string |
    * | `Project hash mismatch: expected E got G` | the session belongs to another project |
-   * | `Failed to read file: …` | the system's own words follow, as Node prints them: `ENOENT: no such file or directory, open '…'` |
+   * | `Failed to read file: …` | the system's own words follow, as Node prints them: `ENOENT: no such file or directory, open '…'`. What is not a file is named in the same form: `EINVAL: a device, not a regular file, open '…'` |
    * | `Failed to read bundle: …` | the path is a bundle's, and it does not verify, or is not a session's; a {@link BundleCode} in brackets ends it |
    */
   error: string;
@@ -233,6 +233,11 @@ export interface ReplayOptions {
  * can't be read is a failure with `error`, not a rejection. Reading happens off the JavaScript thread, in memory
  * bounded by a buffer and what survives; items are handed over in batches between turns of the event loop. Texts of an item
  * that are shorter than 4 KiB may share memory with those of its neighbours: who keeps one of them keeps up to 256 KiB (docs/replay.md).
+ *
+ * What is appended to the file while it is read is not part of the result. A pipe can be replayed too (`/dev/stdin`, a named pipe), up to
+ * 1 GiB, which is kept in memory; one that has no writer within 3 seconds is a failure. Sockets and devices are failures at once, except for
+ * `/dev/null`, an empty file. Everything else that reads sessions, runs or bundles takes regular files only. An abort also ends the read
+ * of a single line, however long, and the wait for a pipe.
  *
  * A bundle is verified first, as {@link verifyBundle} does it, an archive unpacked to a temporary directory, which is gone when the promise
  * settles. `onProgress` tells of the session's file then, not of that.

@@ -4,6 +4,7 @@ const fs = require('node:fs/promises')
 const os = require('node:os')
 const path = require('node:path')
 const { Complaint } = require('./complaint.js')
+const { openFile } = require('./open-file.js')
 const { printable } = require('./safe-text.js')
 
 /** With these bytes a zstd frame begins. */
@@ -64,7 +65,7 @@ async function isArchive(given) {
 async function beginningOf(file, length) {
   let handle
   try {
-    handle = await fs.open(file, 'r')
+    handle = await openFile(file)
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, 0)
     return buffer.subarray(0, bytesRead)
   } catch {
@@ -83,7 +84,7 @@ async function expectSession({ tape }, given) {
 
 async function expectReadable(given) {
   try {
-    await (await fs.open(given, 'r')).close()
+    await (await openFile(given)).close()
   } catch (error) {
     throw new Complaint(error.code, `Failed to read file: ${error.message}`, { path: given })
   }

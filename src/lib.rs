@@ -41,9 +41,11 @@ pub mod atomic_file;
 pub mod background;
 pub mod bundle;
 pub mod cached_read;
+pub mod cancellation;
 pub mod clock;
 pub mod diff;
 pub mod hash;
+pub mod input_file;
 pub mod jsonl;
 pub mod new_directory;
 #[cfg(feature = "node")]

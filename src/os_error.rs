@@ -30,7 +30,33 @@ impl OsError {
         let errno = error.raw_os_error().map_or(0, |number| -number.abs());
         OsError { code, message, syscall, path: path.map(Path::to_path_buf), errno }
     }
+
+    /// What is at `path` is no file, but `what`. No system call says so: it would open and read this, and perhaps never end.
+    pub fn not_a_file(what: &'static str, path: &Path) -> Self {
+        OsError { code: "EINVAL", message: what, syscall: "open", path: Some(path.to_path_buf()), errno: EINVAL }
+    }
+
+    /// Whether nothing failed, but the work was [cancelled](crate::cancellation::Cancellation).
+    pub fn is_cancelled(&self) -> bool {
+        self.code == "ECANCELED"
+    }
+
+    /// A directory was opened as if it were a file.
+    pub fn directory() -> Self {
+        let (code, message) = name_of_kind(io::ErrorKind::IsADirectory);
+        OsError { code, message, syscall: "read", path: None, errno: EISDIR }
+    }
 }
+
+#[cfg(unix)]
+const EINVAL: i32 = -libc::EINVAL;
+#[cfg(unix)]
+const EISDIR: i32 = -libc::EISDIR;
+
+#[cfg(not(unix))]
+const EINVAL: i32 = 0;
+#[cfg(not(unix))]
+const EISDIR: i32 = 0;
 
 #[cfg(unix)]
 fn name(error: &io::Error) -> (&'static str, &'static str) {
@@ -78,6 +104,7 @@ const NAMES: &[(i32, &str, &str)] = &[
     (libc::EAGAIN, "EAGAIN", "resource temporarily unavailable"),
     (libc::EBADF, "EBADF", "bad file descriptor"),
     (libc::EBUSY, "EBUSY", "resource busy or locked"),
+    (libc::ECANCELED, "ECANCELED", "operation canceled"),
     (libc::EDQUOT, "EDQUOT", "disk quota exceeded"),
     (libc::EEXIST, "EEXIST", "file already exists"),
     (libc::EFAULT, "EFAULT", "bad address in system call argument"),

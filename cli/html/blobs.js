@@ -2,8 +2,8 @@
 
 // Where hashes differ, a person wants to see what was hashed.
 
-const fs = require('node:fs/promises')
 const path = require('node:path')
+const { openFile } = require('../open-file.js')
 
 const HASH = /^[0-9a-f]{64}$/
 /** Of each blob, in bytes. A longer one is compared by its beginning, and that is said. */
@@ -27,7 +27,7 @@ async function comparedBlobs(diff, leftSource, rightSource) {
 }
 
 async function textOf(root, hash) {
-  const handle = await fs.open(path.join(root, 'blobs', hash.slice(0, 2), hash)).catch(() => null)
+  const handle = await openFile(path.join(root, 'blobs', hash.slice(0, 2), hash)).catch(() => null)
   if (handle === null) return null
   try {
     const { size } = await handle.stat()

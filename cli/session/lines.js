@@ -1,6 +1,6 @@
 'use strict'
 
-const { open } = require('node:fs/promises')
+const { openFile } = require('../open-file.js')
 
 const CHUNK = 1 << 20
 
@@ -17,7 +17,7 @@ const LONGEST_LINE = 128 << 20
  *   `LONGEST_LINE` comes as an empty string; `tooLong` tells how many of this batch do
  */
 async function* lineBatches(path, chunkSize = CHUNK) {
-  const file = await open(path, 'r')
+  const file = await openFile(path)
   try {
     const chunk = Buffer.allocUnsafe(chunkSize)
     const openLine = new OpenLine()

@@ -4,7 +4,6 @@
 //! other tools, as long as each entry is a plain file under a short path; a directory entry says nothing and is passed over.
 
 use std::cell::Cell;
-use std::fs::File;
 use std::io::{self, BufReader, Chain, Cursor, Read, Write};
 use std::rc::Rc;
 
@@ -14,6 +13,7 @@ use super::container::{Container, Visitor, carried, read_up_to, uncarried};
 use super::error::{BundleCode, BundleError};
 use super::limits::{DEFAULT_EXPANSION, Limits};
 use super::path::{BundlePath, Names};
+use crate::input_file::InputFile;
 
 /// The unit of tar.
 const BLOCK_BYTES: usize = 512;
@@ -220,10 +220,10 @@ pub struct ArchiveReader<R: Read> {
     limits: Limits,
 }
 
-impl ArchiveReader<File> {
+impl ArchiveReader<InputFile> {
     /// The archive in a file.
-    pub fn open(file: File, limits: &Limits) -> Result<Self, BundleError> {
-        let size = file.metadata().map_err(|error| BundleError::system(&error, "fstat", None))?.len();
+    pub fn open(file: InputFile, limits: &Limits) -> Result<Self, BundleError> {
+        let size = file.metadata()?.len();
         Self::new(file, size, limits)
     }
 }

@@ -1,7 +1,7 @@
 //! Bundles as a directory. Every file below it is one of the bundle; links and devices are never followed or opened.
 
 use std::cell::Cell;
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -10,19 +10,15 @@ use super::container::{Container, Visitor};
 use super::error::{BundleCode, BundleError};
 use super::limits::Limits;
 use super::path::{BundlePath, Names};
+use crate::input_file::{self, InputFile, Links};
 
 /// Opens a file for reading, but no link, and waits for no pipe.
-pub fn open_file(path: &Path) -> Result<(File, u64), BundleError> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
-    let file = options.open(path).map_err(|error| BundleError::system(&error, "open", Some(path)))?;
-    let metadata = file.metadata().map_err(|error| BundleError::system(&error, "fstat", None))?;
+pub fn open_file(path: &Path) -> Result<(InputFile, u64), BundleError> {
+    let (file, metadata) = input_file::open(path, Links::Refused)?;
     if !metadata.is_file() {
         return Err(BundleError::new(BundleCode::Device, format!("{} is not a file", path.display())));
     }
-    Ok((file, metadata.len()))
+    Ok((InputFile::of(file), metadata.len()))
 }
 
 /// Reads the files of a directory.

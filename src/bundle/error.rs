@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::Path;
 
 use crate::os_error::OsError;
-use crate::run::error::{RunError, quoted};
+use crate::run::error::{ErrorCode, RunError, quoted};
 
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $code:ident,)+) => {
@@ -203,6 +203,9 @@ impl BundleError {
 
 impl From<OsError> for BundleError {
     fn from(error: OsError) -> Self {
+        if error.is_cancelled() {
+            return BundleError::cancelled();
+        }
         let message = error.to_string();
         BundleError { system: Some(Box::new(error)), ..Self::new(BundleCode::SystemError, message) }
     }
@@ -212,6 +215,7 @@ impl From<OsError> for BundleError {
 pub fn of_run(code: BundleCode, error: RunError) -> BundleError {
     match error.system {
         Some(system) => (*system).into(),
+        None if error.code == ErrorCode::Cancelled => BundleError::cancelled(),
         None => BundleError::new(code, format!("{} ({})", error.message, error.code)),
     }
 }

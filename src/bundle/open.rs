@@ -21,6 +21,7 @@ use super::seal::StagedDirectory;
 use super::verify::{VerifyOptions, verify};
 use super::watch::Watch;
 use crate::run::directory::RunDirectory;
+use crate::run::origin::read_text;
 
 /// The bundle at `path`, to be read once.
 pub fn open_container(path: &Path, limits: &Limits) -> Result<Box<dyn Container>, BundleError> {
@@ -71,7 +72,7 @@ impl Opened {
 
     /// The id of the run that a bundle is of, as its metadata tells it: the inside of a JSON string.
     pub fn run_id(&self) -> Option<String> {
-        let document = self.manifest.as_ref().and_then(|_| fs::read_to_string(self.root.join(METADATA)).ok())?;
+        let document = self.manifest.as_ref().and_then(|_| read_text(&self.root.join(METADATA)).ok())?;
         metadata::told_of_run(&document).ok().map(|told| told.created[0].as_json().to_owned())
     }
 

@@ -3,7 +3,7 @@
 //! A source is read twice: now, and when it is written. In between it may have been changed; that is found then.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,9 +26,11 @@ use super::signed::SignaturePolicy;
 use super::verify::VerifyOptions;
 use super::watch::{Progress, Watch};
 use crate::hash::{Hash, HexHash, as_text, from_hex, to_hex};
+use crate::input_file::InputFile;
 use crate::run::blob::BlobStore;
 use crate::run::directory::RunDirectory;
 use crate::run::log::{Position, find};
+use crate::run::origin::read_text;
 use crate::run::snapshot::{self, Snapshot, snapshot_id};
 use crate::run::state::State;
 use crate::signature::TrustedKeys;
@@ -368,7 +370,7 @@ impl Surveyor<'_, '_> {
     /// Hashes `size` bytes of a file, while `read` reads them.
     fn item(
         &mut self,
-        input: &mut File,
+        input: &mut InputFile,
         disk: &Path,
         offset: u64,
         size: u64,
@@ -436,7 +438,7 @@ fn read_redactions(path: &Path, is_bundle: bool) -> Result<RedactionList, Bundle
 }
 
 /// How many bytes of whole lines a log has now.
-fn whole_bytes(log: &mut File) -> Result<u64, BundleError> {
+fn whole_bytes(log: &mut InputFile) -> Result<u64, BundleError> {
     let failed = |error: std::io::Error| BundleError::system(&error, "read", None);
     let mut end = log.seek(SeekFrom::End(0)).map_err(failed)?;
     let mut block = vec![0; 64 << 10];
@@ -538,8 +540,8 @@ fn start_of_partial(run: &RunDirectory, partial: &Partial) -> Result<Start, Bund
     let content = Snapshot::read(&path, &TrustedKeys::default()).map_err(of)?.content;
     let state = State::from_canonical(std::str::from_utf8(&content.state).unwrap_or_default()).map_err(of)?;
     let status = state.run().map(|run| run.status.as_str());
-    let document = fs::read_to_string(run.root().join(path::METADATA))
-        .map_err(|error| BundleError::system(&error, "read", Some(Path::new(path::METADATA))))?;
+    let document = read_text(&run.root().join(path::METADATA))
+        .map_err(|error| of_run(BundleCode::SourceInvalid, error).of_file(path::METADATA))?;
     let told = Some(metadata::told_of_run(&document)?);
     Ok(Start { time: partial.logical_time, event_hash: content.event_hash, path, offset: 0, status, told })
 }

@@ -30,7 +30,7 @@ use crate::run::error::event_id;
 use crate::run::fields::{Field as JsonField, read as read_fields};
 use crate::run::fold::Watch;
 use crate::run::kind::Kind;
-use crate::run::origin::Created;
+use crate::run::origin::{Created, read_text};
 use crate::run::text::Text;
 
 /// How far the two logs are read on to find out whether the same happened in another order.
@@ -189,8 +189,8 @@ fn partial_header(left: &Source, right: &Source) -> Option<Vec<Field>> {
     }
     let header = |source: &Source| {
         let directory = RunDirectory::new(&source.root);
-        let dag_hash = std::fs::read(directory.dag()).ok().map(|dag| quoted(as_text(&sha256_hex([&dag]))));
-        let workflow = std::fs::read_to_string(directory.workflow()).ok();
+        let dag_hash = read_text(&directory.dag()).ok().map(|dag| quoted(as_text(&sha256_hex([dag.as_bytes()]))));
+        let workflow = read_text(&directory.workflow()).ok();
         let workflow = workflow.filter(|_| !source.is_redacted);
         let nesting = &mut Nesting::default();
         let name = workflow.as_deref().and_then(|text| read_fields(text.trim(), ["name", "version"], nesting).ok());

@@ -181,7 +181,10 @@ impl DiffError {
 
     /// A session's error, in its place.
     pub fn of_session(error: SessionFault, place: Damage) -> Self {
-        DiffError::Session { error: Box::new(error), place }
+        match error {
+            SessionFault::Read(ReadError::System(system)) if system.is_cancelled() => DiffError::Cancelled,
+            _ => DiffError::Session { error: Box::new(error), place },
+        }
     }
 }
 

@@ -1,12 +1,12 @@
 //! The ancestors of a run's event: back along `parent`, as it stands in the log.
 
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::atomic::Ordering;
 
 use super::causal_chain::{Chain, Edge, Evidence, MOST_EDGES};
 use super::run_stream::first_time;
 use super::source::Source;
+use crate::input_file::InputFile;
 use crate::jsonl::lines::Lines;
 use crate::jsonl::scan::Nesting;
 use crate::os_error::OsError;
@@ -76,7 +76,7 @@ struct Ancestor {
 /// A log in which events are looked up, from the back.
 struct Lookup<'s> {
     source: &'s Source,
-    file: File,
+    file: InputFile,
     block: Vec<u8>,
     /// The events of the block by time: where their lines are.
     lines: Vec<(u64, usize, usize)>,
@@ -84,7 +84,7 @@ struct Lookup<'s> {
 
 impl<'s> Lookup<'s> {
     fn open(source: &'s Source) -> Result<Self, RunError> {
-        let file = File::open(&source.log).map_err(|error| OsError::new(&error, "open", Some(&source.log)))?;
+        let file = InputFile::open(&source.log)?;
         Ok(Lookup { source, file, block: Vec::new(), lines: Vec::new() })
     }
 

@@ -1,6 +1,5 @@
 //! Two runs as wholes, for the edit list.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,6 +12,8 @@ use super::run_projection::{Facts, project, project_facts};
 use super::run_stream::RunCursor;
 use super::source::Source;
 use super::tree::Tree;
+use crate::cancellation::Cancellation;
+use crate::input_file::InputFile;
 use crate::jsonl::source::ReadError;
 use crate::os_error::OsError;
 use crate::run::error::{ErrorCode, RunError};
@@ -34,7 +35,9 @@ pub fn edit_runs(
         digest(source, start, skipped, compared, cancelled).map_err(|error| DiffError::of_run(error, place))
     };
     let ((one, left_places), (other, right_places)) = std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().spawn_scoped(scope, || digest(left, Side::Left));
+        let cancellation = Cancellation::current();
+        let thread =
+            std::thread::Builder::new().spawn_scoped(scope, move || cancellation.during(|| digest(left, Side::Left)));
         let right = digest(right, Side::Right);
         let left = match thread.map(|thread| thread.join()) {
             Ok(Ok(left)) => left,
@@ -44,8 +47,7 @@ pub fn edit_runs(
         Ok::<_, DiffError>((left?, right?))
     })?;
     let open = |source: &Source, side| {
-        let file =
-            File::open(&source.log).map_err(|error| RunError::from(OsError::new(&error, "open", Some(&source.log))));
+        let file = InputFile::open(&source.log).map_err(RunError::from);
         file.map_err(|error| DiffError::of_run(error, source.place(Some(side))))
     };
     let (mut left_file, mut right_file) = (open(left, Side::Left)?, open(right, Side::Right)?);
@@ -89,7 +91,7 @@ fn changed() -> RunError {
 }
 
 fn read_again(
-    file: &mut File,
+    file: &mut InputFile,
     list: &Digested,
     index: usize,
     places: &Places,

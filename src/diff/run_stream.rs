@@ -4,11 +4,11 @@
 //! at: that a log is whole is for `verifyRun` to say.
 
 use std::collections::HashMap;
-use std::fs::File;
 
 use super::feed::{BatchReader, Feed};
 use super::places::Places;
 use super::source::Source;
+use crate::input_file::InputFile;
 use crate::jsonl::lines::Lines;
 use crate::jsonl::scan::Nesting;
 use crate::run::error::{ErrorCode, RunError};
@@ -68,7 +68,7 @@ impl RunBatch {
 
 /// Reads a log.
 pub struct RunReader {
-    reader: LogReader<File>,
+    reader: LogReader<InputFile>,
     next: Option<u64>,
     /// The comparison begins with the event at this time.
     start: u64,
@@ -89,7 +89,7 @@ impl RunReader {
         };
         let (mut offset, mut next, mut is_over) = (0, first, false);
         if start > first {
-            match find(&mut File::open(&source.log).map_err(|error| system(&error, source))?, start)? {
+            match find(&mut InputFile::open(&source.log)?, start)? {
                 Position::At(found) => (offset, next) = (found, start),
                 Position::BehindEnd => is_over = true,
                 // Read from the beginning, the log says itself what is wrong with it.
@@ -207,10 +207,6 @@ impl BatchReader for RunReader {
         batch.chunk = Some(chunk);
         Ok(Some(batch))
     }
-}
-
-fn system(error: &std::io::Error, source: &Source) -> RunError {
-    crate::os_error::OsError::new(error, "open", Some(&source.log)).into()
 }
 
 /// Where a part of a text stands in it. None if it is no part of it.

@@ -82,7 +82,8 @@ impl SessionReader {
     fn open(source: &Source) -> Result<Self, SessionFault> {
         let file = FileSource::open(&source.log)?;
         let mut reader = LineReader::default();
-        reader.begin(0..u64::MAX);
+        // What is appended while it is read is not compared: it could go on for ever.
+        reader.begin(0..file.size());
         Ok(SessionReader { file, reader, nesting: Nesting::default(), lines: 0, is_over: false })
     }
 

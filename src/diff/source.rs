@@ -1,10 +1,9 @@
 //! What is compared: the log of a run, or the file of a session, wherever it came from.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::error::{Damage, Side};
+use crate::input_file::InputFile;
 use crate::os_error::OsError;
 use crate::run::directory::RunDirectory;
 use crate::run::redactions::Redactions;
@@ -58,19 +57,13 @@ impl Source {
 
     /// What is at `path`: a directory is a run, a file that begins as a run's log is that run's, any other file is a session.
     pub fn find(path: &Path) -> Result<Self, OsError> {
-        let failed = |syscall, named| move |error| OsError::new(&error, syscall, named);
-        let metadata = std::fs::metadata(path).map_err(failed("open", Some(path)))?;
+        let metadata = std::fs::metadata(path).map_err(|error| OsError::new(&error, "open", Some(path)))?;
         if metadata.is_dir() {
             return Ok(Self::run(path));
         }
-        if metadata.is_file() {
-            let file = File::open(path).map_err(failed("open", Some(path)))?;
-            let mut beginning = Vec::with_capacity(LOG_BEGINS.len());
-            file.take(LOG_BEGINS.len() as u64).read_to_end(&mut beginning).map_err(failed("read", None))?;
-            if beginning == LOG_BEGINS {
-                let root = path.parent().unwrap_or(Path::new(""));
-                return Ok(Self::of(SourceKind::Run, path, root, path.to_owned()));
-            }
+        if metadata.is_file() && InputFile::open(path)?.read_up_to(LOG_BEGINS.len() as u64)? == LOG_BEGINS {
+            let root = path.parent().unwrap_or(Path::new(""));
+            return Ok(Self::of(SourceKind::Run, path, root, path.to_owned()));
         }
         Ok(Self::session(path))
     }

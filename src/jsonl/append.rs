@@ -10,6 +10,7 @@ use std::path::Path;
 #[cfg(unix)]
 use std::time::{Duration, Instant};
 
+use crate::input_file::without_waiting;
 use crate::os_error::OsError;
 
 /// How long a batch waits for another writer of the same file. The lock keeps one writer from cutting back its
@@ -75,6 +76,7 @@ pub struct Torn {
 impl Appender {
     /// Opens `path`, which must exist.
     pub fn open(path: &Path) -> Result<Self, OsError> {
+        // A pipe that took the file's place must not hold the writer up until someone reads from it.
         let open = |read: bool| without_waiting(OpenOptions::new().append(true).read(read)).open(path);
         // Reading is for the look at the last byte; a file that may only be written is appended to all the same.
         let (file, readable) = match open(true) {
@@ -174,17 +176,6 @@ impl Batch<'_> {
         let of_lines = self.written.saturating_sub(self.newline.len());
         memchr::memrchr(b'\n', &self.lines[..of_lines]).map_or(0, |at| at + 1)
     }
-}
-
-/// A pipe that took the file's place must not hold the writer up until someone reads from it.
-#[cfg(unix)]
-fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
-    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK)
-}
-
-#[cfg(not(unix))]
-fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
-    options
 }
 
 #[cfg(unix)]

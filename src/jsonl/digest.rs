@@ -11,6 +11,7 @@ use twox_hash::XxHash3_128;
 
 use super::segments::{Segments, Worker};
 use super::source::Source;
+use crate::cancellation::Cancellation;
 
 /// How much is read at a time.
 const READ_BYTES: usize = 256 << 10;
@@ -58,18 +59,19 @@ pub fn begins_with(source: &Arc<Source>, blocks: &[Block]) -> bool {
     if ranges.iter().any(|range| range.is_empty() || range.end > source.size()) {
         return false;
     }
-    let mut digests = Segments::new(source.clone(), ranges, Digester::default);
+    let make = || Digester { buffer: Vec::new(), cancellation: Cancellation::current() };
+    let mut digests = Segments::new(source.clone(), ranges, make);
     blocks.iter().all(|block| digests.next_output().flatten() == Some(block.digest))
 }
 
 /// Makes the digests of ranges that are there to be compared.
-#[derive(Default)]
 struct Digester {
     buffer: Vec<u8>,
+    cancellation: Cancellation,
 }
 
 impl Worker for Digester {
-    /// `None` if the range can't be read.
+    /// `None` if the range can't be read, or the work is cancelled.
     type Output = Option<u128>;
 
     fn work(&mut self, source: &Source, range: Range<u64>) -> Option<u128> {
@@ -77,6 +79,7 @@ impl Worker for Digester {
         let mut digest = Digest::default();
         let mut at = range.start;
         while at < range.end {
+            self.cancellation.check().ok()?;
             let wanted = usize::try_from(range.end - at).map_or(READ_BYTES, |rest| rest.min(READ_BYTES));
             match source.read_at(&mut self.buffer[..wanted], at) {
                 Err(_) | Ok(0) => return None,

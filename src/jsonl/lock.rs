@@ -87,20 +87,28 @@ fn write_owner(file: &mut File, owner: &str) -> io::Result<()> {
 #[cfg(unix)]
 mod system {
     use super::*;
+    use crate::input_file;
     use std::fs::TryLockError;
     use std::os::unix::fs::MetadataExt;
 
     /// The lock file, locked; `None` if its last owner removed it meanwhile, so that another attempt is due.
     pub fn try_lock(path: &Path) -> Result<Option<File>, LockError> {
-        let failed = |syscall| move |error: io::Error| LockError::System(OsError::new(&error, syscall, Some(path)));
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        let mut file = options.open(path).map_err(failed("open"))?;
+        let mut file = open(path).map_err(LockError::System)?;
         match file.try_lock() {
             Ok(()) => Ok(is_still_there(&file, path).then_some(file)),
             Err(TryLockError::WouldBlock) => Err(LockError::Held { owner: read_owner(&mut file) }),
-            Err(TryLockError::Error(error)) => Err(failed("flock")(error)),
+            Err(TryLockError::Error(error)) => Err(LockError::System(OsError::new(&error, "flock", Some(path)))),
         }
+    }
+
+    /// Opens the lock file, and nothing else in its place: a pipe keeps no owner's name, and has none to read.
+    fn open(path: &Path) -> Result<File, OsError> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = input_file::open_with(input_file::without_waiting(&mut options), path)?;
+        let metadata = file.metadata().map_err(|error| OsError::new(&error, "fstat", None))?;
+        input_file::expect_regular(&metadata, path)?;
+        Ok(file)
     }
 
     /// Removes the file while it is still locked: a process that has opened it finds that it is gone and tries again.
@@ -191,6 +199,20 @@ mod tests {
         drop(lock);
         assert!(!FileLock::path_for(&path).exists());
         FileLock::acquire(&path, "second").unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_in_the_place_of_the_lock_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s.jsonl");
+        let lock = FileLock::path_for(&path);
+        assert!(std::process::Command::new("mkfifo").arg(&lock).status().unwrap().success());
+        // Its owner would be read from it, and there is none.
+        let held = OpenOptions::new().read(true).write(true).open(&lock).unwrap();
+        held.lock().unwrap();
+        let Err(LockError::System(error)) = FileLock::acquire(&path, "first") else { panic!("it was locked") };
+        assert_eq!((error.code, error.message), ("EINVAL", "a pipe, not a regular file"));
     }
 
     #[test]

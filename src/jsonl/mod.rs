@@ -11,6 +11,7 @@ pub mod reader;
 pub mod scan;
 pub mod segments;
 pub mod source;
+mod stream;
 pub mod target;
 pub mod text;
 pub mod unsynced;

@@ -8,6 +8,8 @@ use std::ops::Range;
 #[cfg(not(test))]
 use super::MAX_LINE_BYTES;
 use super::source::{ReadError, Source};
+use crate::cancellation::Cancellation;
+use crate::os_error::OsError;
 
 /// Tests write lines that are too long.
 #[cfg(test)]
@@ -43,7 +45,8 @@ pub struct Chunk<'a> {
 pub type Witness<'a> = &'a mut dyn FnMut(&[u8]);
 
 /// Reads the lines of one range after the other. The buffer is kept: fresh memory costs more than the reading.
-#[derive(Default)]
+///
+/// Reading fails once the work that made the reader is [cancelled](Cancellation), also in the middle of a line.
 pub struct LineReader {
     /// The first `filled` bytes are the file's from offset `base` on; of these, `taken` were handed out.
     buffer: Vec<u8>,
@@ -55,20 +58,26 @@ pub struct LineReader {
     /// The line that is under way at the start of the range belongs to the one before.
     skipping: bool,
     at_end: bool,
+    cancellation: Cancellation,
+}
+
+impl Default for LineReader {
+    fn default() -> Self {
+        Self::with(Vec::new(), Cancellation::current())
+    }
 }
 
 impl LineReader {
+    fn with(buffer: Vec<u8>, cancellation: Cancellation) -> Self {
+        LineReader { buffer, filled: 0, taken: 0, base: 0, limit: 0, skipping: false, at_end: false, cancellation }
+    }
+
     /// Begins with the lines that begin in `range`. Its start need not be a line's.
     pub fn begin(&mut self, range: Range<u64>) {
         // The byte before tells whether a line begins right at the start.
         let before = range.start.saturating_sub(1);
-        *self = LineReader {
-            buffer: std::mem::take(&mut self.buffer),
-            base: before,
-            limit: range.end,
-            skipping: range.start > 0,
-            ..LineReader::default()
-        };
+        let kept = Self::with(std::mem::take(&mut self.buffer), std::mem::take(&mut self.cancellation));
+        *self = LineReader { base: before, limit: range.end, skipping: range.start > 0, ..kept };
     }
 
     /// Where the next line begins: once all lines are handed out, that of the next range.
@@ -206,6 +215,7 @@ impl LineReader {
         }
         let until = self.wanted().max(self.filled + MIN_BUFFER_BYTES).min(self.buffer.len());
         while self.filled < until {
+            self.cancellation.check().map_err(|error| ReadError::System(OsError::new(&error, "read", None)))?;
             let offset = self.base + self.filled as u64;
             match source.read_at(&mut self.buffer[self.filled..until], offset)? {
                 0 => {
@@ -269,6 +279,35 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(content).unwrap();
         (Source::open(file.path()).unwrap(), file)
+    }
+
+    #[test]
+    fn a_cancelled_reader_stops_in_the_middle_of_a_line() {
+        // Zeros that take no room, for longer than any test lasts.
+        let endless = |beginning: &[u8]| {
+            let (source, file) = source_of(beginning);
+            file.as_file().set_len(1 << 40).unwrap();
+            drop(source);
+            (Source::open(file.path()).unwrap(), file)
+        };
+        let (zeros, _one) = endless(b"");
+        let (text, _other) = endless(b"{\"");
+        for (source, range) in [(&zeros, 0..1 << 40), (&text, 0..1 << 40), (&text, 0..1), (&zeros, 7..1 << 40)] {
+            let cancellation = Cancellation::default();
+            let mut reader = cancellation.during(LineReader::default);
+            reader.begin(range);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    std::thread::sleep(std::time::Duration::from_millis(20));
+                    cancellation.cancel();
+                });
+                match reader.next_chunk(source, 0, &mut |_| {}).err() {
+                    Some(ReadError::System(error)) => assert!(error.is_cancelled()),
+                    other => panic!("{other:?}"),
+                }
+            });
+            assert!(reader.first_line(source).is_err() || !reader.skipping);
+        }
     }
 
     /// Everything that is handed out of a range, checked for being whole lines and for its offsets.

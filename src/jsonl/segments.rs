@@ -28,13 +28,13 @@ pub trait Worker: Send + 'static {
     fn work(&mut self, source: &Source, segment: Range<u64>) -> Self::Output;
 }
 
-/// The ranges of about equal size that a file has from `start` on. The last has no end: it goes on to wherever the file ends by
-/// the time it is read.
+/// The ranges of about equal size that a file has from `start` on. The last ends where the file ended when it was opened:
+/// a file that grows all the time would have no end. A line that was under way there is read to its end.
 pub fn equal_segments(source: &Source, start: u64) -> Vec<Range<u64>> {
     let count = source.size().saturating_sub(start).div_ceil(SEGMENT_BYTES).max(1);
     let segment = |index: u64| {
         let begin = start + index * SEGMENT_BYTES;
-        begin..if index + 1 == count { u64::MAX } else { begin + SEGMENT_BYTES }
+        begin..(begin + SEGMENT_BYTES).min(source.size().max(begin))
     };
     (0..count).map(segment).collect()
 }
@@ -271,6 +271,20 @@ mod tests {
     fn a_small_file_is_one_segment() {
         assert_eq!(in_order(&source(10), |_| {}, 0), [0, 1, 2, 3, 4][..in_order(&source(10), |_| {}, 0).len()]);
         assert_eq!(in_order(&source(0), |_| {}, 0), [] as [u64; 0]);
+    }
+
+    #[test]
+    fn what_is_appended_meanwhile_is_left_to_the_next_reader() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&b"0\n".repeat(1 << 20)).unwrap();
+        file.write_all(b"1").unwrap();
+        let source = Arc::new(Source::open(file.path()).unwrap());
+        file.write_all(b"23\n").unwrap();
+        file.write_all(&b"4\n".repeat(1 << 20)).unwrap();
+        let found = in_order(&source, |_| {}, 0);
+        let (last, rest) = found.split_last().unwrap();
+        assert_eq!((*last, rest.len()), (123, 1 << 20), "a line that was under way is whole");
+        assert!(rest.iter().all(|number| *number == 0));
     }
 
     #[test]

@@ -9,10 +9,16 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use super::MAX_LINE_BYTES;
+use super::stream;
+use crate::cancellation::Cancellation;
+use crate::input_file::{self, Links, expect_regular};
 use crate::os_error::OsError;
 
 /// A smaller file is read at once and kept.
 const KEPT_BYTES: u64 = 1 << 20;
+
+/// How much is read at first of a file that has no size, or is empty.
+const UNKNOWN_BYTES: usize = 8 << 10;
 
 /// Why a file could not be read on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -53,21 +59,45 @@ pub struct Source {
 
 enum Content {
     File(File),
-    /// The whole of a small file, or of a pipe or device: what these give, they give once.
+    /// The whole of a small file, or of a pipe: what that gives, it gives once.
     Memory(Vec<u8>),
 }
 
+/// What to do with a pipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pipes {
+    Read,
+    Refused,
+}
+
 impl Source {
-    /// Opens `path` for reading.
+    /// Opens the file at `path` for reading. `/dev/null` is an empty one.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        let file = File::open(path).map_err(|error| failed(&error, "open", Some(path)))?;
-        let opened = SystemTime::now();
-        let metadata = file.metadata().map_err(|error| failed(&error, "fstat", None))?;
-        if metadata.is_file() && metadata.len() >= KEPT_BYTES {
-            return Ok(Source { content: Content::File(file), size: metadata.len(), metadata, opened });
-        }
-        let content = read_whole(file, metadata.len()).map_err(|error| failed(&error, "read", None))?;
-        Ok(Source { size: content.len() as u64, content: Content::Memory(content), metadata, opened })
+        Self::open_as(path, Pipes::Refused)
+    }
+
+    /// The same, but a pipe that has a writer is read to its end, and kept. That is possible once: the pipe is empty then.
+    pub fn open_or_drain(path: &Path) -> Result<Self, ReadError> {
+        Self::open_as(path, Pipes::Read)
+    }
+
+    fn open_as(path: &Path, pipes: Pipes) -> Result<Self, ReadError> {
+        let (file, metadata) = input_file::open(path, Links::Followed).map_err(ReadError::System)?;
+        let (opened, cancellation) = (SystemTime::now(), Cancellation::current());
+        let content = if metadata.is_file() {
+            read_or_keep_open(file, &metadata, &cancellation)?
+        } else if stream::is_pipe(&metadata) && pipes == Pipes::Read {
+            Content::Memory(stream::drain(file, path, &cancellation).map_err(ReadError::System)?)
+        } else if stream::is_at_end(&file, &metadata) {
+            Content::Memory(Vec::new())
+        } else {
+            return Err(ReadError::System(expect_regular(&metadata, path).err().unwrap_or_else(OsError::directory)));
+        };
+        let size = match &content {
+            Content::File(file) => file.metadata().map_err(|error| failed(&error, "fstat", None))?.len(),
+            Content::Memory(content) => content.len() as u64,
+        };
+        Ok(Source { content, size, metadata, opened })
     }
 
     /// Bytes in the file when it was opened.
@@ -121,11 +151,43 @@ impl Source {
     }
 }
 
-/// One byte more than the file has: the read that finds its end needs no second buffer.
-fn read_whole(mut file: File, size: u64) -> io::Result<Vec<u8>> {
-    let mut content = Vec::with_capacity(size.min(KEPT_BYTES) as usize + 1);
-    file.read_to_end(&mut content)?;
-    Ok(content)
+/// A small file is read. One of which the system tells no size, as of many in `/proc`, is read too, wherever it ends.
+fn read_or_keep_open(file: File, metadata: &Metadata, cancellation: &Cancellation) -> Result<Content, ReadError> {
+    if metadata.len() >= KEPT_BYTES {
+        return Ok(Content::File(file));
+    }
+    // One byte more than the file has: the read that finds its end needs no second buffer.
+    let mut content = vec![0; if metadata.len() == 0 { UNKNOWN_BYTES } else { metadata.len() as usize + 1 }];
+    let mut filled = 0;
+    loop {
+        filled += fill(&file, &mut content[filled..], cancellation)?;
+        if filled < content.len() {
+            content.truncate(filled);
+            return Ok(Content::Memory(content));
+        }
+        // It has grown since it was opened.
+        if file.metadata().is_ok_and(|metadata| metadata.len() >= KEPT_BYTES) {
+            return Ok(Content::File(file));
+        }
+        if filled > stream::MOST_BYTES {
+            return Err(ReadError::System(stream::too_large()));
+        }
+        content.resize(filled * 2, 0);
+    }
+}
+
+/// Reads until the buffer is full or the file ends.
+fn fill(mut file: &File, buffer: &mut [u8], cancellation: &Cancellation) -> Result<usize, ReadError> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match cancellation.check().and_then(|()| file.read(&mut buffer[filled..])) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(failed(&error, "read", None)),
+        }
+    }
+    Ok(filled)
 }
 
 fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> Result<(), ReadError> {

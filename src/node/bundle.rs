@@ -240,7 +240,8 @@ fn start(
             }
         };
         let mut json = begin(true);
-        work(&mut Watch { cancelled, progress: &mut tell }, &mut json);
+        let mut watch = Watch { cancelled, progress: &mut tell };
+        begun.work().cancellation().during(|| work(&mut watch, &mut json));
         javascript.take(close(json, last));
     });
     Ok(NativeBundleWork { delivery, work: handle })

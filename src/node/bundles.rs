@@ -2,7 +2,7 @@
 //! environment ends, the work is stopped and has time to clean up, and what was unpacked is removed.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,7 @@ use napi::bindgen_prelude::Result;
 use napi_derive::napi;
 
 use crate::bundle::open::{Opened, is_bundle};
+use crate::cancellation::Cancellation;
 
 /// How long the end of an environment waits for work to clean up behind itself.
 const LAST_CLEANUP: Duration = Duration::from_secs(2);
@@ -59,16 +60,22 @@ struct Lists {
 impl UnderWay {
     /// Work that begins now.
     pub fn begin(&self) -> Begun {
-        let work = Arc::new(Work::default());
+        self.list(Work::default())
+    }
+
+    fn list(&self, work: Work) -> Begun {
+        let work = Arc::new(work);
         let works = &mut lock(&self.0).works;
         works.retain(|work| work.strong_count() > 0);
         works.push(Arc::downgrade(&work));
         Begun(work)
     }
 
-    /// Reading what is at these paths begins now. Only where something may have to be unpacked the end waits for it.
+    /// Reading what is at these paths begins now, as part of the work that this thread does. Only where something may have to be unpacked
+    /// the end waits for it.
     pub fn begin_reading<P: AsRef<Path>>(&self, paths: &[P]) -> Begun {
-        if paths.iter().any(|path| is_bundle(path.as_ref())) { self.begin() } else { Begun(Arc::default()) }
+        let work = Work { cancellation: Cancellation::current(), ..Work::default() };
+        if paths.iter().any(|path| is_bundle(path.as_ref())) { self.list(work) } else { Begun(Arc::new(work)) }
     }
 
     /// A bundle that is read from now on.
@@ -103,7 +110,7 @@ impl Unpacked {
 /// Work on a background thread.
 #[derive(Default)]
 pub struct Work {
-    cancelled: AtomicBool,
+    cancellation: Cancellation,
     has_ended: Mutex<bool>,
     end: Condvar,
 }
@@ -111,12 +118,17 @@ pub struct Work {
 impl Work {
     /// Set when it is to stop.
     pub fn cancelled(&self) -> &AtomicBool {
-        &self.cancelled
+        self.cancellation.flag()
+    }
+
+    /// What ends its reads when it is to stop, if it is run [during](Cancellation::during) this.
+    pub fn cancellation(&self) -> &Cancellation {
+        &self.cancellation
     }
 
     /// Asks it to stop, soon.
     pub fn stop(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
+        self.cancellation.cancel();
     }
 
     fn wait(&self, deadline: Instant) {
@@ -155,6 +167,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::Ordering;
 
     #[test]
     fn the_end_stops_work_and_waits_for_it() {

@@ -104,6 +104,10 @@ impl<'a, C: Consumer> Delivery<'a, C> {
                 Err(error) => break Err(error),
             }
         };
+        if self.consumer.is_cancelled() {
+            // That may be why the scan has failed. No handle will be left to close the file.
+            return Err(Gone);
+        }
         if scanned.is_ok() {
             replay.keep_snapshot();
         }

@@ -5,6 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::text::Text;
+use crate::cancellation::Cancellation;
 use crate::jsonl::flat::Flat;
 
 /// How many parts wait at most. The next one is begun when there is room for it.
@@ -32,6 +33,8 @@ impl From<Text> for Part {
 pub struct Parts {
     queue: Mutex<Queue>,
     taken: Condvar,
+    /// Set while the queue is locked.
+    cancellation: Cancellation,
 }
 
 #[derive(Default)]
@@ -39,7 +42,6 @@ struct Queue {
     waiting: VecDeque<Part>,
     /// A part was asked for when there was none.
     is_not_awaited: bool,
-    cancelled: bool,
 }
 
 /// What became of a part.
@@ -70,13 +72,13 @@ impl Parts {
     /// Adds a part as soon as there is room. `is_gone` is asked now and then whether nobody is there any more.
     pub fn put(&self, part: Part, is_gone: impl Fn() -> bool) -> Put {
         let mut queue = self.lock();
-        while !queue.cancelled && queue.waiting.len() >= WAITING {
+        while !self.is_cancelled() && queue.waiting.len() >= WAITING {
             (queue, _) = self.taken.wait_timeout(queue, LOOK_UP).unwrap_or_else(PoisonError::into_inner);
             if is_gone() {
                 return Put::Gone;
             }
         }
-        if queue.cancelled {
+        if self.is_cancelled() {
             return Put::Gone;
         }
         queue.waiting.push_back(part);
@@ -91,14 +93,19 @@ impl Parts {
     /// No more parts are wanted.
     pub fn cancel(&self) {
         let mut queue = self.lock();
-        queue.cancelled = true;
+        self.cancellation.cancel();
         queue.waiting.clear();
         self.taken.notify_one();
     }
 
     /// Whether no more parts are wanted.
     pub fn is_cancelled(&self) -> bool {
-        self.lock().cancelled
+        self.cancellation.is_cancelled()
+    }
+
+    /// Set when no more parts are wanted.
+    pub fn cancellation(&self) -> &Cancellation {
+        &self.cancellation
     }
 }
 

@@ -3,11 +3,11 @@
 use std::mem::{replace, take};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use napi::bindgen_prelude::{Error, Function, Int32ArraySlice, Utf16String};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
-use napi::{Status, bindgen_prelude::Result};
+use napi::{Env, Status, bindgen_prelude::Result};
 use napi_derive::napi;
 
 use super::bundle_json::refusal_message;
@@ -50,6 +50,15 @@ pub struct NativeDelivery {
     parts: Arc<Parts>,
     /// The values of the part that was taken last.
     values: Flat,
+    /// Gone with the work that makes the parts.
+    on_ready: Weak<OnReady>,
+}
+
+impl Drop for NativeDelivery {
+    /// The environment ends, or JavaScript has dropped it: no further part will be taken.
+    fn drop(&mut self) {
+        self.parts.cancel();
+    }
 }
 
 #[napi]
@@ -99,10 +108,15 @@ impl NativeDelivery {
         })
     }
 
-    /// No more parts, please.
+    /// No more parts, please. The work that makes them ends soon, unless the system does not let it: that holds nothing open any more.
     #[napi(catch_unwind)]
-    pub fn cancel(&self) {
+    pub fn cancel(&self, env: Env) {
         self.parts.cancel();
+        if let Some(on_ready) = self.on_ready.upgrade().filter(|on_ready| !on_ready.aborted()) {
+            // SAFETY: the function was not released, for it is held here, nor finalized, which would have marked it aborted: that
+            // happens on the environment's own thread, which this is.
+            unsafe { napi::sys::napi_unref_threadsafe_function(env.raw(), on_ready.raw()) };
+        }
     }
 }
 
@@ -157,21 +171,23 @@ impl NativeReplay {
 /// Where parts go.
 pub(super) struct JavaScript {
     parts: Arc<Parts>,
-    on_ready: OnReady,
+    on_ready: Arc<OnReady>,
 }
 
 impl JavaScript {
     pub(super) fn new(on_ready: Function<'_, (), ()>) -> Result<(Self, NativeDelivery)> {
-        let on_ready = on_ready.build_threadsafe_function::<()>().callee_handled::<false>().build()?;
+        let on_ready = Arc::new(on_ready.build_threadsafe_function::<()>().callee_handled::<false>().build()?);
         let parts = Arc::new(Parts::default());
-        let delivery = NativeDelivery { parts: parts.clone(), values: Flat::default() };
+        let delivery =
+            NativeDelivery { parts: parts.clone(), values: Flat::default(), on_ready: Arc::downgrade(&on_ready) };
         Ok((JavaScript { parts, on_ready }, delivery))
     }
 
-    /// Runs `work` on a background thread. Should it panic, whoever awaits it is told.
+    /// Runs `work` on a background thread. Should it panic, whoever awaits it is told. Its reads end when it is cancelled.
     pub(super) fn run_in_background(self, work: impl FnOnce(&Self) + Send + 'static) {
         background::spawn(move || {
-            if catch_unwind(AssertUnwindSafe(|| work(&self))).is_err() {
+            let cancellation = self.parts.cancellation().clone();
+            if catch_unwind(AssertUnwindSafe(|| cancellation.during(|| work(&self)))).is_err() {
                 self.take(Text::Latin1(br#"{"panicked":true}"#.to_vec()));
             }
         });

@@ -3,13 +3,12 @@
 //! Looked at only when something of the run could not be opened: it costs a run that is there nothing.
 
 use std::fs::{self, Metadata};
-use std::io::Read as _;
 use std::path::Path;
 
 use super::directory::RunDirectory;
 use super::error::{ErrorCode, RunError};
 use super::event::peek_time;
-use super::log::open;
+use crate::input_file::InputFile;
 use crate::jsonl::lines::Lines;
 use crate::os_error::OsError;
 
@@ -73,11 +72,7 @@ fn in_file(path: &Path, metadata: &Metadata) -> String {
 
 /// The first bytes of a file; none of one that can't be read.
 fn beginning_of(path: &Path) -> Vec<u8> {
-    let mut beginning = Vec::new();
-    if let Ok(file) = open(path) {
-        let _ = file.take(BEGINNING_BYTES).read_to_end(&mut beginning);
-    }
-    beginning
+    InputFile::open(path).and_then(|mut file| file.read_up_to(BEGINNING_BYTES)).unwrap_or_default()
 }
 
 #[cfg(test)]

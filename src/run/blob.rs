@@ -2,7 +2,7 @@
 //!
 //! A blob comes into being whole, under its name, by a rename. To put one twice is to put it once.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 use super::error::{ErrorCode, RunError, quoted};
 use crate::atomic_file;
 use crate::hash::{HexHash, as_text, is_hex_hash, sha256_hex, to_hex};
+use crate::input_file::InputFile;
 use crate::jsonl::writer::Durability;
 use crate::os_error::OsError;
 
@@ -53,11 +54,10 @@ impl BlobStore {
     }
 
     /// Opens a blob for reading; its size too. Whether its bytes have the hash is not known yet.
-    pub fn open(&self, hash: &str) -> Result<(File, u64), RunError> {
+    pub fn open(&self, hash: &str) -> Result<(InputFile, u64), RunError> {
         let path = self.path_of(hash).ok_or_else(|| missing(hash, "that is not the name of a blob"))?;
-        // Looked at before it is opened: to open a pipe would wait for someone who writes.
         match fs::metadata(&path) {
-            Ok(metadata) if metadata.is_file() => Ok((super::log::open(&path)?, metadata.len())),
+            Ok(metadata) if metadata.is_file() => Ok((InputFile::open(&path)?, metadata.len())),
             Ok(_) => Err(missing(hash, "what has its name is not a file")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(missing(hash, "it is not in the store")),
             Err(error) => Err(OsError::new(&error, "open", Some(&path)).into()),
@@ -66,7 +66,9 @@ impl BlobStore {
 
     /// Checks that a blob's bytes have its hash, whatever its size; returns how many there are.
     pub fn verify(&self, hash: &str) -> Result<u64, RunError> {
-        let (mut file, _) = self.open(hash)?;
+        let (file, size) = self.open(hash)?;
+        // No blob grows: one byte more shows that this one did.
+        let mut file = file.take(size.saturating_add(1));
         let mut hasher = Sha256::new();
         let mut block = vec![0; BLOCK_BYTES];
         let mut size = 0;
@@ -111,7 +113,7 @@ fn missing(hash: &str, why: &str) -> RunError {
         .compared(hash, "no such blob")
 }
 
-fn read_some(file: &mut File, block: &mut [u8]) -> Result<usize, RunError> {
+fn read_some(file: &mut impl Read, block: &mut [u8]) -> Result<usize, RunError> {
     loop {
         match file.read(block) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -127,8 +129,10 @@ fn parent(root: &Path) -> &Path {
 
 /// Whether a file with exactly these bytes is there.
 fn holds(path: &Path, bytes: &[u8]) -> bool {
-    let same_size = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == bytes.len() as u64);
-    same_size && fs::read(path).is_ok_and(|found| found == bytes)
+    let size = bytes.len() as u64;
+    let same_size = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == size);
+    let found = || InputFile::open(path)?.read_up_to(size);
+    same_size && found().is_ok_and(|found| found == bytes)
 }
 
 #[cfg(test)]

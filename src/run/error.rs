@@ -144,6 +144,9 @@ impl RunError {
 
 impl From<OsError> for RunError {
     fn from(error: OsError) -> Self {
+        if error.is_cancelled() {
+            return RunError::new(ErrorCode::Cancelled, "The caller asked to stop");
+        }
         let message = error.to_string();
         RunError { system: Some(Box::new(error)), ..RunError::new(ErrorCode::SystemError, message) }
     }

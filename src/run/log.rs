@@ -3,12 +3,12 @@
 //! Chunks own their bytes, so that they can go to other threads, and hand their buffer back when they are done
 //! with. A last line without `\n` is torn and no part of the log; everything before it is.
 
-use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::error::{ErrorCode, RunError};
 use super::event::{MAX_LINE_BYTES, line_too_long, not_utf8, peek_time};
+use crate::input_file::InputFile;
 use crate::jsonl::lines::Lines;
 use crate::os_error::OsError;
 
@@ -62,36 +62,30 @@ pub struct LogReader<R> {
     carry: Vec<u8>,
     /// Where `carry` begins.
     offset: u64,
+    /// Lines that begin here or further on are not handed out: a log that grows all the time would have no end.
+    end: u64,
     at_end: bool,
     torn: u64,
 }
 
-impl LogReader<File> {
+impl LogReader<InputFile> {
     /// Opens the log at `path`.
     pub fn open(path: &Path) -> Result<Self, RunError> {
-        Ok(Self::new(open(path)?, 0))
+        Self::open_at(path, 0)
     }
 
     /// Opens the log at `path` where its line at `offset` begins.
     pub fn open_at(path: &Path, offset: u64) -> Result<Self, RunError> {
-        let mut file = open(path)?;
+        let mut file = InputFile::open(path)?;
+        let end = file.metadata()?.len();
         file.seek(SeekFrom::Start(offset)).map_err(read_failed)?;
-        Ok(Self::new(file, offset))
+        Ok(LogReader { end, ..Self::new(file, offset) })
     }
 
     /// How many bytes the log has now.
     pub fn size(&self) -> Result<u64, RunError> {
-        let metadata = self.input.metadata().map_err(|error| OsError::new(&error, "fstat", None))?;
-        Ok(metadata.len())
+        Ok(self.input.metadata()?.len())
     }
-}
-
-/// Opens a file for reading. A pipe in its place has no end that is worth waiting for.
-pub(super) fn open(path: &Path) -> Result<File, RunError> {
-    let mut options = OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
-    Ok(options.read(true).open(path).map_err(|error| OsError::new(&error, "open", Some(path)))?)
 }
 
 fn read_failed(error: io::Error) -> RunError {
@@ -101,7 +95,7 @@ fn read_failed(error: io::Error) -> RunError {
 impl<R: Read> LogReader<R> {
     /// A log whose next byte is the first of a line, `offset` bytes from the log's beginning.
     pub fn new(input: R, offset: u64) -> Self {
-        LogReader { input, carry: Vec::new(), offset, at_end: false, torn: 0 }
+        LogReader { input, carry: Vec::new(), offset, end: u64::MAX, at_end: false, torn: 0 }
     }
 
     /// How many bytes of whole lines have been handed out, counted from the log's beginning.
@@ -116,6 +110,9 @@ impl<R: Read> LogReader<R> {
 
     /// The next whole lines, or `None` at the end. `spare` is the buffer of a chunk that is no longer needed, or an empty one.
     pub fn next_chunk(&mut self, spare: Vec<u8>) -> Result<Option<Chunk>, RunError> {
+        if self.offset >= self.end {
+            return Ok(None);
+        }
         let mut buffer = self.prepare(spare);
         let mut filled = std::mem::take(&mut self.carry).len();
         let mut searched = 0;
@@ -339,6 +336,19 @@ mod tests {
         let (text, fault) = chunk.text();
         let fault = fault.unwrap();
         assert_eq!((text, fault.code, fault.time), ("good\n", ErrorCode::NotAJsonLine, Some(7)));
+    }
+
+    #[test]
+    fn what_is_appended_meanwhile_is_left_to_the_next_reader() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        io::Write::write_all(&mut file, b"one\ntwo").unwrap();
+        let mut reader = LogReader::open(file.path()).unwrap();
+        let large = vec![b'x'; 2 * CHUNK_BYTES];
+        io::Write::write_all(&mut file, &[b" is whole\n", &large[..], b"\nmore\n"].concat()).unwrap();
+        let seen = reader.next_chunk(Vec::new()).unwrap().unwrap();
+        assert_eq!(seen.bytes(), b"one\ntwo is whole\n");
+        assert!(reader.next_chunk(Vec::new()).unwrap().is_none());
+        assert_eq!(reader.torn_bytes(), 0);
     }
 
     #[test]

@@ -3,8 +3,7 @@
 //! A snapshot counts as good when its document is whole, it is of this run, the log's event at its time has its hashes, and
 //! its state has the hash that stands there. Nothing else of it is believed.
 
-use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use super::dag::Dag;
 use super::directory::RunDirectory;
 use super::error::{ErrorCode, RunError, quoted};
 use super::fold::Origin;
-use super::log::{LogReader, Position, find, open};
+use super::log::{LogReader, Position, find};
 use super::payload::Payload;
 use super::redactions::Redactions;
 use super::scheduler::Scheduler;
@@ -24,6 +23,7 @@ use super::state_hash::state_hash;
 use super::text::Text;
 use super::trace::{Range, Trace, understand};
 use crate::hash::{HexHash, as_text, to_hex};
+use crate::input_file::InputFile;
 use crate::jsonl::scan::Nesting;
 use crate::os_error::OsError;
 use crate::signature::TrustedKeys;
@@ -71,15 +71,13 @@ pub fn empty_log() -> RunError {
 
 /// Reads a text that is in memory whole.
 pub fn read_text(path: &Path) -> Result<String, RunError> {
-    let failed = |error| OsError::new(&error, "open", Some(path));
-    let size = fs::metadata(path).map_err(failed)?.len();
+    let mut file = InputFile::open(path)?;
+    let size = file.metadata()?.len();
     if size > MAX_GRAPH_BYTES {
         let message = format!("{} is larger than {MAX_GRAPH_BYTES} bytes", path.display());
         return Err(RunError::new(ErrorCode::TooLarge, message).compared(MAX_GRAPH_BYTES.to_string(), size.to_string()));
     }
-    let mut bytes = Vec::with_capacity(size as usize);
-    let read = open(path)?.take(MAX_GRAPH_BYTES).read_to_end(&mut bytes);
-    read.map_err(|error| OsError::new(&error, "read", None))?;
+    let bytes = file.read_up_to(MAX_GRAPH_BYTES)?;
     String::from_utf8(bytes)
         .map_err(|_| RunError::new(ErrorCode::WorkflowInvalid, format!("{} is not valid UTF-8", path.display())))
 }
@@ -190,7 +188,7 @@ impl Search<'_> {
 
     /// The hashes of the log's event at `time`, and where its line ends.
     fn event_of_log(&self, time: u64) -> Result<(Hashes, u64), RunError> {
-        let mut log: File = open(&self.directory.log())?;
+        let mut log = InputFile::open(&self.directory.log())?;
         let Position::At(offset) = find(&mut log, time)? else {
             return Err(invalid("the log has no event at its time"));
         };

@@ -4,14 +4,13 @@
 //! are trusted, the signature of one of them. Whether its state is that of the log is for whoever has the log.
 
 use std::fs;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::canonical::{Object, write_integer, write_text};
 use super::error::{ErrorCode, RunError};
-use super::log::open;
 use crate::atomic_file;
 use crate::hash::{HEX_BYTES, HexHash, as_text, is_lower_hex, sha256_hex};
+use crate::input_file::InputFile;
 use crate::jsonl::scan::{Cursor, Nesting, Span};
 use crate::jsonl::writer::Durability;
 use crate::os_error::OsError;
@@ -115,9 +114,7 @@ impl Snapshot {
             let message = format!("it is no file of at most {MAX_SNAPSHOT_BYTES} bytes");
             return Err(invalid(&message));
         }
-        let mut bytes = Vec::with_capacity(metadata.len() as usize);
-        let read = open(path)?.take(MAX_SNAPSHOT_BYTES).read_to_end(&mut bytes);
-        read.map_err(|error| OsError::new(&error, "read", None))?;
+        let bytes = InputFile::open(path)?.read_up_to(MAX_SNAPSHOT_BYTES)?;
         let document = std::str::from_utf8(&bytes).map_err(|_| invalid("it is not UTF-8"))?;
         let snapshot = Self::parse(document, trusted)?;
         match time_of(path) {

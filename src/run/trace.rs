@@ -1,14 +1,14 @@
 //! The event trace: a log's events one by one, over a range of times, with no more of the log in memory than a chunk.
 
-use std::fs::File;
 use std::path::Path;
 
 use super::decoded_event::Event;
 use super::error::{ErrorCode, RunError, event_id};
 use super::event::EventLine;
 use super::kind::Kind;
-use super::log::{Chunk, LogReader, Position, find, open};
+use super::log::{Chunk, LogReader, Position, find};
 use super::redactions::Redactions;
+use crate::input_file::InputFile;
 use crate::jsonl::scan::Nesting;
 
 /// The events of a log, in order.
@@ -16,7 +16,7 @@ use crate::jsonl::scan::Nesting;
 /// Each is proven to be a line of the one form, of a known kind with all its fields, at the logical time that its place
 /// demands; those that are not wanted too. Hashes are not looked at.
 pub struct Trace {
-    reader: LogReader<File>,
+    reader: LogReader<InputFile>,
     lines: ChunkLines,
     nesting: Nesting,
     /// The time that the next line must have. None before the first line of a log that may begin anywhere.
@@ -56,7 +56,7 @@ impl Trace {
     pub fn open(path: &Path, range: Range, redactions: Redactions) -> Result<Self, RunError> {
         let (mut next, mut offset, mut done) = (range.first, 0, range.from > range.to);
         if range.from > range.first.unwrap_or(0) {
-            match find(&mut open(path)?, range.from)? {
+            match find(&mut InputFile::open(path)?, range.from)? {
                 Position::At(found) => (offset, next) = (found, Some(range.from)),
                 Position::BehindEnd => done = true,
                 // Read from the beginning, the log says itself what is wrong with it.
@@ -143,7 +143,7 @@ struct ChunkLines {
 
 impl ChunkLines {
     /// Where in the chunk the next line is, without its `\n`.
-    fn next(&mut self, reader: &mut LogReader<File>) -> Result<Option<(usize, usize)>, RunError> {
+    fn next(&mut self, reader: &mut LogReader<InputFile>) -> Result<Option<(usize, usize)>, RunError> {
         while self.at == self.valid {
             if let Some(fault) = self.fault.take() {
                 return Err(fault);

@@ -18,6 +18,7 @@ use super::event::Seam;
 use super::log::Chunk;
 use super::outputs::{Output, OutputChecker};
 use super::state_hash::StateHasher;
+use crate::cancellation::Cancellation;
 use crate::hash::HexHash;
 
 /// More helpers than this find nothing to do: reading and folding are one thread's work.
@@ -149,10 +150,12 @@ impl Verifier {
         thread::scope(|scope| {
             // Also when `fold` panics: helpers must not wait for ever.
             let closing = Closing(self);
+            let cancellation = Cancellation::current();
             for _ in 0..self.helpers {
                 let helper = thread::Builder::new().name("session-tape-verify".into());
                 // Without helpers the folding thread does it all.
-                let _ = helper.spawn_scoped(scope, || self.help());
+                let cancellation = cancellation.clone();
+                let _ = helper.spawn_scoped(scope, move || cancellation.during(|| self.help()));
             }
             let result = fold();
             drop(closing);

@@ -7,6 +7,7 @@ use std::time::UNIX_EPOCH;
 
 use super::event::{Body, Line, read_line, read_start_payload};
 use crate::cached_read::read_cached;
+use crate::input_file::{self, Links};
 use crate::jsonl::reader::{LineReader, is_hopeless};
 use crate::jsonl::scan::Nesting;
 use crate::jsonl::source::{ReadError, Source};
@@ -96,7 +97,8 @@ fn read(
         Ok(metadata) if !metadata.is_file() => return Err(HeaderError::NotAFile),
         _ => {}
     }
-    let mut file = File::open(path).map_err(|error| failed(&error, "open", Some(path)))?;
+    let (mut file, metadata) = input_file::open(path, Links::Followed).map_err(ReadError::System)?;
+    input_file::expect_regular(&metadata, path).map_err(ReadError::System)?;
     let line = match first_line(&mut file).map_err(|error| failed(&error, "read", None))? {
         FirstLine::Whole(line) => line,
         FirstLine::Beginning(beginning) => read_on(path, &beginning)?,

@@ -87,7 +87,7 @@ impl Keeping {
 impl Replay {
     /// Opens the file; nothing is scanned yet.
     pub fn open(path: &Path, options: FoldOptions) -> Result<Self, ReplayError> {
-        let source = Arc::new(Source::open(path)?);
+        let source = Arc::new(Source::open_or_drain(path)?);
         Ok(Self::from_line(source, options, Effect::default(), 0, None))
     }
 
@@ -97,7 +97,7 @@ impl Replay {
         if options.through_seq.is_some() {
             return Self::open(path, options);
         }
-        let source = Arc::new(Source::open(path)?);
+        let source = Arc::new(Source::open_or_drain(path)?);
         let mut keeping = Keeping { path: path.into(), blocks: Vec::new(), effect: None, is_current: false };
         let mut effect = Effect::default();
         if let Some(loaded) = snapshot::load(path, &source, &options) {

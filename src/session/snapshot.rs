@@ -9,8 +9,8 @@
 //! 2. The digests of all its blocks, which are compared with the file.
 
 use std::ffi::OsString;
-use std::fs::{self, File, Metadata};
-use std::io::{self, BufWriter, Read, Write};
+use std::fs::{File, Metadata};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -18,6 +18,7 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use super::fold::{Effect, FoldOptions, Start};
+use crate::input_file::InputFile;
 use crate::jsonl::digest::{Block, Digest, begins_with, digest};
 use crate::jsonl::source::Source;
 
@@ -163,16 +164,12 @@ fn is_wanted(effect: &Effect, options: &FoldOptions) -> bool {
 
 /// The content of a snapshot and when it was written, by the file system's clock.
 fn read(path: &Path, limit: u64) -> Option<(Vec<u8>, SystemTime)> {
-    // Asked first: opening a pipe would wait for someone to write to it.
-    let metadata = fs::metadata(path).ok()?;
-    if !metadata.is_file() || metadata.len() > limit {
+    let mut file = InputFile::open(path).ok()?;
+    let metadata = file.metadata().ok()?;
+    if metadata.len() > limit {
         return None;
     }
-    let mut content = Vec::with_capacity(metadata.len() as usize + 1);
-    let file = File::open(path).ok()?;
-    let written = file.metadata().ok()?.modified().ok()?;
-    file.take(limit).read_to_end(&mut content).ok()?;
-    Some((content, written))
+    Some((file.read_up_to(limit).ok()?, metadata.modified().ok()?))
 }
 
 fn decode(text: &[u8]) -> Option<Stored<Vec<Block>, Effect>> {
@@ -220,6 +217,7 @@ mod tests {
     use super::super::replay::Replay;
     use super::*;
     use proptest::prelude::*;
+    use std::fs;
 
     const START: &str = r#"{"v":1,"seq":1,"type":"session_start","payload":{"sessionId":"s","projectHash":"h"}}"#;
 

@@ -11,6 +11,7 @@ use super::config::RunRecorderConfig;
 use super::record_error::RecordError;
 use crate::atomic_file;
 use crate::clock::timestamp;
+use crate::input_file;
 use crate::jsonl::lock::FileLock;
 use crate::jsonl::target::Target;
 use crate::jsonl::writer::Durability;
@@ -20,6 +21,7 @@ use crate::run::canonical::{Object, write_text, write_texts};
 use crate::run::dag::{Dag, Workflow};
 use crate::run::directory::RunDirectory;
 use crate::run::kind::Kind;
+use crate::run::origin::read_text;
 use crate::run::recording::{EventInput, Recording};
 use crate::run::resume::{Resumed, resume};
 use crate::run::salts::Salts;
@@ -174,7 +176,7 @@ impl Opening<'_> {
     /// The graph's files, written again where they are missing. Those that are there may not have been synced.
     fn heal_graph(&self) -> Result<(), OsError> {
         let (workflow, dag) = (self.directory.workflow(), self.directory.dag());
-        if !fs::read(&dag).is_ok_and(|found| found == self.dag.text().as_bytes()) || !workflow.exists() {
+        if !read_text(&dag).is_ok_and(|found| found == self.dag.text()) || !workflow.exists() {
             return self.write_graph();
         }
         match self.config.durability {
@@ -193,7 +195,7 @@ fn listed(texts: &[Text<'_>]) -> String {
 /// Cuts a torn line off: it was never acknowledged, and in the middle of a log it would be damage.
 fn cut(log: &Path, whole_bytes: u64, durability: Durability) -> Result<(), OsError> {
     let failed = |syscall, path| move |error: io::Error| OsError::new(&error, syscall, path);
-    let file = OpenOptions::new().write(true).open(log).map_err(failed("open", Some(log)))?;
+    let file = input_file::open_with(input_file::without_waiting(OpenOptions::new().write(true)), log)?;
     file.set_len(whole_bytes).map_err(failed("ftruncate", None))?;
     if durability == Durability::Fsync {
         file.sync_all().map_err(failed("fsync", None))?;

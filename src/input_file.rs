@@ -1,0 +1,205 @@
+//! Opening files for reading without ever waiting, and saying what is there instead of a file.
+//!
+//! At any path that is read there may be a pipe without a writer, a terminal or a device: to open it in the ordinary way may take for
+//! ever, and to read it may never end. So everything is opened so that the system does not wait, and only then looked at: what is looked at
+//! before may be another thing by the time it is opened.
+
+use std::fs::{File, FileType, Metadata, OpenOptions};
+use std::io::{self, IoSliceMut, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::cancellation::Cancellation;
+use crate::os_error::OsError;
+
+/// Another process may hold a lease on the file, which it has to give back before the file can be opened. Linux takes it away after
+/// so long.
+const LEASE_PATIENCE: Duration = Duration::from_secs(50);
+
+/// Whether the last name of a path may be that of a symbolic link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Links {
+    /// It is followed.
+    Followed,
+    /// It is not opened.
+    Refused,
+}
+
+/// A regular file that is open for reading. Reads fail once the work that opened it is [cancelled](Cancellation).
+#[derive(Debug)]
+pub struct InputFile {
+    file: File,
+    cancellation: Cancellation,
+}
+
+impl InputFile {
+    /// Opens the regular file at `path`.
+    pub fn open(path: &Path) -> Result<Self, OsError> {
+        let (file, metadata) = open(path, Links::Followed)?;
+        expect_regular(&metadata, path)?;
+        Ok(Self::of(file))
+    }
+
+    /// A file that is open.
+    pub fn of(file: File) -> Self {
+        InputFile { file, cancellation: Cancellation::current() }
+    }
+
+    /// What the system tells of it now.
+    pub fn metadata(&self) -> Result<Metadata, OsError> {
+        self.file.metadata().map_err(|error| OsError::new(&error, "fstat", None))
+    }
+
+    /// The whole of a file that has at most `limit` bytes; of a larger one the first so many.
+    pub fn read_up_to(&mut self, limit: u64) -> Result<Vec<u8>, OsError> {
+        let size = self.metadata()?.len().min(limit);
+        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
+        let read = self.take(limit).read_to_end(&mut bytes);
+        read.map(|_| bytes).map_err(|error| OsError::new(&error, "read", None))
+    }
+}
+
+impl Read for InputFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.cancellation.check()?;
+        self.file.read(buffer)
+    }
+
+    fn read_vectored(&mut self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        self.cancellation.check()?;
+        self.file.read_vectored(buffers)
+    }
+}
+
+impl Seek for InputFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}
+
+/// Opens whatever is at `path` for reading, and says what it is.
+pub fn open(path: &Path, links: Links) -> Result<(File, Metadata), OsError> {
+    let mut options = OpenOptions::new();
+    set_flags(options.read(true), links);
+    let file = open_with(&options, path)?;
+    let metadata = file.metadata().map_err(|error| OsError::new(&error, "fstat", None))?;
+    Ok((file, metadata))
+}
+
+/// Opens `path` with options that are [not to wait](without_waiting).
+pub fn open_with(options: &OpenOptions, path: &Path) -> Result<File, OsError> {
+    let (cancellation, give_up) = (Cancellation::current(), Instant::now() + LEASE_PATIENCE);
+    loop {
+        match options.open(path) {
+            // A lease that is being given back, which only a regular file can have.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < give_up => {
+                cancellation.check().map_err(|error| OsError::new(&error, "open", Some(path)))?;
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            opened => return opened.map_err(|error| refusal(&error, path)),
+        }
+    }
+}
+
+/// The system opens no socket, but has the same words for it as for a device that is not there.
+fn refusal(error: &io::Error, path: &Path) -> OsError {
+    let what = std::fs::metadata(path).ok().and_then(|metadata| name_of(metadata.file_type()));
+    match what {
+        Some(what @ SOCKET) => OsError::not_a_file(what, path),
+        _ => OsError::new(error, "open", Some(path)),
+    }
+}
+
+/// An error that says what is there, unless it is a regular file.
+pub fn expect_regular(metadata: &Metadata, path: &Path) -> Result<(), OsError> {
+    if metadata.is_file() {
+        return Ok(());
+    }
+    Err(name_of(metadata.file_type()).map_or_else(OsError::directory, |what| OsError::not_a_file(what, path)))
+}
+
+const SOCKET: &str = "a socket, not a regular file";
+
+/// What is there instead of a file, in words. None for a directory, for which the system has its own.
+#[cfg(unix)]
+fn name_of(kind: FileType) -> Option<&'static str> {
+    use std::os::unix::fs::FileTypeExt;
+    match kind {
+        _ if kind.is_dir() => None,
+        _ if kind.is_fifo() => Some("a pipe, not a regular file"),
+        _ if kind.is_socket() => Some(SOCKET),
+        _ if kind.is_char_device() || kind.is_block_device() => Some("a device, not a regular file"),
+        _ => Some(OTHER),
+    }
+}
+
+#[cfg(not(unix))]
+fn name_of(kind: FileType) -> Option<&'static str> {
+    (!kind.is_dir()).then_some(OTHER)
+}
+
+const OTHER: &str = "not a regular file";
+
+/// Makes opening wait for nothing: neither for the other end of a pipe nor for a device to be ready. A terminal does not become that of
+/// this process.
+#[cfg(unix)]
+pub fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
+    set_flags(options, Links::Followed);
+    options
+}
+
+/// Nothing that waits has a path there.
+#[cfg(not(unix))]
+pub fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
+    options
+}
+
+#[cfg(unix)]
+fn set_flags(options: &mut OpenOptions, links: Links) {
+    let links = if links == Links::Refused { libc::O_NOFOLLOW } else { 0 };
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK | libc::O_NOCTTY | links);
+}
+
+#[cfg(not(unix))]
+fn set_flags(_: &mut OpenOptions, _: Links) {}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixListener;
+
+    fn make_pipe(path: &Path) {
+        assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+    }
+
+    #[test]
+    fn what_is_no_file_is_named_and_never_waited_for() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        make_pipe(&at("pipe"));
+        let _socket = UnixListener::bind(at("socket")).unwrap();
+        std::os::unix::fs::symlink("pipe", at("link")).unwrap();
+        let refused = |path: &Path| InputFile::open(path).err().unwrap().to_string();
+        for (name, what) in [("pipe", "a pipe"), ("socket", "a socket"), ("link", "a pipe")] {
+            let expected = format!("EINVAL: {what}, not a regular file, open '{}'", at(name).display());
+            assert_eq!(refused(&at(name)), expected);
+        }
+        assert_eq!(refused(Path::new("/dev/zero")), "EINVAL: a device, not a regular file, open '/dev/zero'");
+        assert_eq!(refused(root.path()), "EISDIR: illegal operation on a directory, read");
+        assert_eq!(refused(&at("none")), format!("ENOENT: no such file or directory, open '{}'", at("none").display()));
+        assert!(open(&at("link"), Links::Refused).is_err());
+    }
+
+    #[test]
+    fn a_file_is_read_until_the_work_that_opened_it_is_cancelled() {
+        let mut temporary = tempfile::NamedTempFile::new().unwrap();
+        io::Write::write_all(&mut temporary, b"0123456789").unwrap();
+        let cancellation = Cancellation::default();
+        let mut file = cancellation.during(|| InputFile::open(temporary.path())).unwrap();
+        assert_eq!(file.read_up_to(4).unwrap(), b"0123");
+        cancellation.cancel();
+        assert_eq!(file.read_up_to(4).unwrap_err().code, "ECANCELED");
+        assert_eq!(InputFile::open(temporary.path()).unwrap().read_up_to(99).unwrap(), b"0123456789");
+    }
+}

@@ -1,0 +1,222 @@
+//! Pipes as files: everything that is written to one, and no endless wait for a writer.
+
+use std::io;
+use std::path::Path;
+
+use crate::os_error::OsError;
+
+#[cfg(not(unix))]
+pub use others::{drain, is_at_end, is_pipe};
+#[cfg(unix)]
+pub use unix::{drain, is_at_end, is_pipe};
+
+/// More of what has no size is not kept in memory.
+#[cfg(not(test))]
+pub const MOST_BYTES: usize = 1 << 30;
+
+/// Tests write more.
+#[cfg(test)]
+pub const MOST_BYTES: usize = 4 << 20;
+
+/// That of which the system does not tell the size is larger than what is kept in memory.
+pub fn too_large() -> OsError {
+    let message = "more than 1 GiB came from what is not a regular file; write it to a file first";
+    OsError { message, ..failed(&io::ErrorKind::FileTooLarge.into(), "read") }
+}
+
+fn no_writer(path: &Path) -> OsError {
+    OsError::not_a_file("a pipe without a writer, not a regular file", path)
+}
+
+fn failed(error: &io::Error, syscall: &'static str) -> OsError {
+    OsError::new(error, syscall, None)
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::fs::{File, Metadata};
+    use std::io::{self, Read};
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::FileTypeExt;
+    use std::path::Path;
+    use std::time::{Duration, Instant};
+
+    use super::{MOST_BYTES, failed, no_writer, too_large};
+    use crate::cancellation::Cancellation;
+    use crate::os_error::OsError;
+
+    /// How long a writer may take to open the pipe: it is mostly started together with the reader.
+    pub const WRITER_PATIENCE: Duration = Duration::from_secs(3);
+
+    /// How often a wait for more is interrupted by a look whether to go on waiting.
+    const LOOK_UP: Duration = Duration::from_millis(20);
+
+    pub const BLOCK_BYTES: usize = 64 << 10;
+
+    /// Reads all that is written to a pipe, until its last writer has closed it.
+    pub fn drain(mut pipe: File, path: &Path, cancellation: &Cancellation) -> Result<Vec<u8>, OsError> {
+        let give_up = Instant::now() + WRITER_PATIENCE;
+        let (mut content, mut block) = (Vec::new(), vec![0; BLOCK_BYTES]);
+        // One without a name gets no further writers.
+        let mut had_writer = has_no_name(&pipe);
+        loop {
+            match cancellation.check().and_then(|()| pipe.read(&mut block)) {
+                Ok(0) if had_writer || was_closed(&pipe) => return Ok(content),
+                Ok(0) if Instant::now() >= give_up => return Err(no_writer(path)),
+                Ok(0) => std::thread::sleep(LOOK_UP),
+                Ok(count) => {
+                    had_writer = true;
+                    content.extend_from_slice(&block[..count]);
+                    if content.len() > MOST_BYTES {
+                        return Err(too_large());
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    had_writer = true;
+                    wait_for(&pipe, libc::POLLIN, LOOK_UP);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(failed(&error, "read")),
+            }
+        }
+    }
+
+    /// Whether it is a pipe, with or without a name.
+    pub fn is_pipe(metadata: &Metadata) -> bool {
+        metadata.file_type().is_fifo()
+    }
+
+    /// Whether a device has nothing to give and says so at once, as `/dev/null` does. Any other may never end.
+    pub fn is_at_end(mut file: &File, metadata: &Metadata) -> bool {
+        metadata.file_type().is_char_device() && file.read(&mut [0]).is_ok_and(|count| count == 0)
+    }
+
+    /// Whether the pipe was made by `pipe(2)`. A shell makes such pipes between commands; `/dev/stdin` leads to them.
+    #[cfg(target_os = "linux")]
+    fn has_no_name(pipe: &File) -> bool {
+        let target = std::fs::read_link(format!("/proc/self/fd/{}", pipe.as_raw_fd()));
+        target.is_ok_and(|target| target.as_os_str().as_encoded_bytes().starts_with(b"pipe:"))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn has_no_name(_: &File) -> bool {
+        false
+    }
+
+    /// Whether a writer has come and gone. Linux says so of those since the pipe was opened.
+    fn was_closed(pipe: &File) -> bool {
+        cfg!(target_os = "linux") && wait_for(pipe, 0, Duration::ZERO) & libc::POLLHUP != 0
+    }
+
+    /// Waits until one of these events happens to the pipe, or its last writer closes it; what happened.
+    fn wait_for(pipe: &File, events: i16, most: Duration) -> i16 {
+        let mut poll = libc::pollfd { fd: pipe.as_raw_fd(), events, revents: 0 };
+        // SAFETY: the pointer is to one `pollfd`, as many as the call is told, and the call keeps nothing of it.
+        unsafe { libc::poll(&raw mut poll, 1, most.as_millis() as i32) };
+        poll.revents
+    }
+}
+
+/// No path leads to a pipe or a device of that kind.
+#[cfg(not(unix))]
+mod others {
+    use std::fs::{File, Metadata};
+    use std::path::Path;
+
+    use crate::cancellation::Cancellation;
+    use crate::os_error::OsError;
+
+    pub fn drain(_: File, path: &Path, _: &Cancellation) -> Result<Vec<u8>, OsError> {
+        Err(super::no_writer(path))
+    }
+
+    pub fn is_pipe(_: &Metadata) -> bool {
+        false
+    }
+
+    pub fn is_at_end(_: &File, _: &Metadata) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::super::source::Source;
+    use super::unix::{BLOCK_BYTES, WRITER_PATIENCE};
+    use super::*;
+    use crate::cancellation::Cancellation;
+    use std::fs::OpenOptions;
+    use std::io::Write;
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    fn pipe() -> (tempfile::TempDir, PathBuf) {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        (root, path)
+    }
+
+    /// What a reader finds while another thread writes these pieces to the pipe, one after the other.
+    fn drained(pieces: &[Vec<u8>]) -> Result<Vec<u8>, String> {
+        let (_root, path) = pipe();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut writer = OpenOptions::new().write(true).open(&path).unwrap();
+                for piece in pieces {
+                    std::thread::sleep(Duration::from_millis(30));
+                    // The reader may have had enough.
+                    let _ = writer.write_all(piece);
+                }
+            });
+            let source = Source::open_or_drain(&path).map_err(|error| error.to_string())?;
+            let mut scratch = Vec::new();
+            Ok(source.bytes_at(0, source.size() as usize, &mut scratch).unwrap().to_vec())
+        })
+    }
+
+    #[test]
+    fn all_that_is_written_is_read_however_it_comes() {
+        let pieces = [b"one\n".to_vec(), vec![b'x'; 3 * BLOCK_BYTES], b"last".to_vec()];
+        assert_eq!(drained(&pieces), Ok(pieces.concat()));
+        assert_eq!(drained(&[]), Ok(vec![]), "a writer that writes nothing makes an empty file");
+    }
+
+    #[test]
+    fn more_than_can_be_kept_is_an_error() {
+        let error = drained(&vec![vec![b'x'; 1 << 20]; 6]).unwrap_err();
+        assert!(error.starts_with("EFBIG: more than 1 GiB"), "{error}");
+    }
+
+    #[test]
+    fn a_pipe_without_a_writer_is_given_up() {
+        let (_root, path) = pipe();
+        let error = Source::open_or_drain(&path).err().unwrap().to_string();
+        let expected = format!("EINVAL: a pipe without a writer, not a regular file, open '{}'", path.display());
+        assert_eq!(error, expected);
+        let refused = Source::open(&path).err().unwrap().to_string();
+        assert_eq!(refused, format!("EINVAL: a pipe, not a regular file, open '{}'", path.display()));
+    }
+
+    #[test]
+    fn cancelling_ends_the_wait_for_a_writer_that_says_nothing() {
+        let (_root, path) = pipe();
+        let cancellation = Cancellation::default();
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| cancellation.during(|| Source::open_or_drain(&path).err().unwrap()));
+            let _silent = OpenOptions::new().write(true).open(&path).unwrap();
+            std::thread::sleep(WRITER_PATIENCE + Duration::from_millis(200));
+            assert!(!reader.is_finished(), "a writer that is there is waited for");
+            cancellation.cancel();
+            assert!(reader.join().unwrap().to_string().starts_with("ECANCELED: "));
+        });
+    }
+
+    #[test]
+    fn devices_are_refused_unless_they_have_nothing_to_give() {
+        assert_eq!(Source::open(Path::new("/dev/null")).ok().map(|source| source.size()), Some(0));
+        let error = Source::open_or_drain(Path::new("/dev/zero")).err().unwrap().to_string();
+        assert_eq!(error, "EINVAL: a device, not a regular file, open '/dev/zero'");
+    }
+}
