@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use crate::input_file;
 use crate::jsonl::unsynced::sync_directory;
 use crate::jsonl::writer::Durability;
 use crate::os_error::OsError;
@@ -37,7 +38,9 @@ pub fn write(path: &Path, bytes: &[u8], durability: Durability) -> Result<(), Os
 pub fn sync(path: &Path, root: &Path) -> Result<(), OsError> {
     let failed = |syscall| move |error: io::Error| OsError::new(&error, syscall, Some(path));
     // Windows syncs only what may be written.
-    let file = fs::OpenOptions::new().read(true).write(cfg!(windows)).open(path).map_err(failed("open"))?;
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(cfg!(windows));
+    let file = input_file::open_with(input_file::without_waiting(&mut options), path)?;
     failpoint!("atomic_file::before_sync");
     file.sync_all().map_err(failed("fsync"))?;
     let directories = path.ancestors().skip(1).take_while(|directory| directory.starts_with(root));
