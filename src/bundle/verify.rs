@@ -11,7 +11,7 @@ use super::content::Content;
 use super::error::{BundleCode, BundleError, of_run};
 use super::export::BundleInfo;
 use super::file_hash::FileHasher;
-use super::limits::{Limits, MAX_MANIFEST_BYTES, MAX_REDACTIONS_BYTES, MAX_SMALL_FILE_BYTES};
+use super::limits::Limits;
 use super::manifest::{BundleKind, ListedFile, Manifest};
 use super::metadata;
 use super::open::open_container;
@@ -142,7 +142,7 @@ impl Visitor for Inspection<'_> {
             return Err(BundleError::new(BundleCode::TooManyFiles, message));
         }
         (self.tick)(1)?;
-        if let Err(error) = self.check_size(path, size) {
+        if let Err(error) = self.limits.check_file(path, size) {
             self.note(error);
             self.seen.insert(path.as_str().to_owned(), None);
             return Ok(());
@@ -156,7 +156,7 @@ impl Visitor for Inspection<'_> {
         let read = match path.as_str() {
             path::EVENT_LOG => log.insert(CheckedLog::default()).read(&mut content, limits),
             path::SESSION_LOG => session.insert(CheckedSession::default()).read(&mut content, limits),
-            other if document_limit(other, limits).is_some() => {
+            other if limits.document_bytes(other).is_some() => {
                 // The size was checked, and no more than that is there.
                 let read = content.read_to_end(document.insert(Vec::with_capacity(size as usize)));
                 read.map(drop).map_err(super::container::read_failed)
@@ -194,17 +194,6 @@ impl Visitor for Inspection<'_> {
     }
 }
 
-/// How large a file may be that is understood as a whole; None for others.
-fn document_limit(path: &str, limits: &Limits) -> Option<u64> {
-    match path {
-        path::MANIFEST | path::CHECKSUMS => Some(MAX_MANIFEST_BYTES),
-        path::SIGNATURE | path::METADATA => Some(MAX_SMALL_FILE_BYTES),
-        path::REDACTIONS => Some(MAX_REDACTIONS_BYTES),
-        path::SNAPSHOT => Some(limits.blob_bytes),
-        _ => None,
-    }
-}
-
 impl Inspection<'_> {
     fn note(&mut self, problem: BundleError) {
         if self.problems.len() == MAX_PROBLEMS {
@@ -213,16 +202,6 @@ impl Inspection<'_> {
         } else if self.problems.len() < MAX_PROBLEMS {
             self.problems.push(problem);
         }
-    }
-
-    fn check_size(&self, path: &BundlePath, size: u64) -> Result<(), BundleError> {
-        let (code, limit) = match document_limit(path.as_str(), self.limits) {
-            Some(limit) => (BundleCode::FileTooLarge, limit),
-            None if path.blob().is_some() => (BundleCode::BlobTooLarge, self.limits.blob_bytes),
-            None => return Ok(()),
-        };
-        let message = format!("it has {size} bytes, more than {limit}");
-        if size > limit { Err(BundleError::about(code, path.as_str(), message)) } else { Ok(()) }
     }
 
     fn see(&mut self, path: &BundlePath, file: ListedFile) {

@@ -126,6 +126,7 @@ impl NativeVerifyOptions {
             files: limit(given.files, default.files),
             expansion: limit(given.expansion, default.expansion),
             total_bytes: limit(given.total_bytes, default.total_bytes),
+            ..default
         };
         VerifyOptions { trusted: trusted_keys(&self.trusted_keys), signature, limits }
     }
