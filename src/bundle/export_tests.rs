@@ -228,6 +228,17 @@ fn a_link_in_a_source_is_not_followed() {
     assert_eq!(error, BundleCode::SystemError);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_session_may_be_named_by_a_link_as_for_its_replay() {
+    let (root, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let session = session(root.path());
+    let link = root.path().join("link.jsonl");
+    std::os::unix::fs::symlink(&session, &link).unwrap();
+    let [of_file, of_link] = ["file", "link"].map(|name| out.path().join(name));
+    assert_eq!(exported(&session, &of_file).bundle_id, exported(&link, &of_link).bundle_id);
+}
+
 #[test]
 fn a_source_that_changes_between_the_readings_is_noticed() {
     let run = small_run();

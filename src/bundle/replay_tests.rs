@@ -9,7 +9,6 @@ use crate::bundle::sample::*;
 use crate::bundle::source::From;
 use crate::bundle::verify::VerifyOptions;
 use crate::run::recorded::Recorded;
-use crate::run::replay::Beginning;
 use crate::run::sample::SampleOptions;
 
 fn replayed(path: &Path, options: &ReplayOptions) -> Result<Replayed, Box<Failed>> {

@@ -164,7 +164,9 @@ pub fn survey(
     let metadata = fs::metadata(path).map_err(|error| BundleError::system(&error, "open", Some(path)))?;
     let mut surveyor = Surveyor { source, hasher: FileHasher::new(marks), limits, watch, done: Progress::default() };
     if metadata.is_file() {
-        return surveyor.session(path, from);
+        // The path itself is the caller's and may be a link, as it may for a replay.
+        let file = fs::canonicalize(path).map_err(|error| BundleError::system(&error, "open", Some(path)))?;
+        return surveyor.session(&file, from);
     }
     if metadata.is_dir() && path.join(SESSION_LOG).is_file() && !path.join(EVENT_LOG).exists() {
         return surveyor.session(&path.join(SESSION_LOG), from);

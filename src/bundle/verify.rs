@@ -49,6 +49,8 @@ pub struct Report {
     pub manifest: Option<Manifest>,
     /// What the bundle says was redacted.
     pub redactions: RedactionList,
+    /// Whether a trusted key signed the manifest, whatever the policy.
+    pub is_trusted: bool,
 }
 
 impl Report {
@@ -60,6 +62,16 @@ impl Report {
 
 /// Verifies the bundle at `path`. An error is not about the bundle: something can't be read, or the caller asked to stop.
 pub fn verify(path: &Path, options: &VerifyOptions, watch: &mut Watch<'_>) -> Result<Report, BundleError> {
+    verify_with(path, options, None, watch)
+}
+
+/// The same. Files are copied to `copy_to` as they are read, believed or not.
+pub fn verify_with(
+    path: &Path,
+    options: &VerifyOptions,
+    copy_to: Option<&StagedDirectory>,
+    watch: &mut Watch<'_>,
+) -> Result<Report, BundleError> {
     let mut container = match open_container(path, &options.limits) {
         Ok(container) => container,
         Err(error) if error.is_outside() => return Err(error),
@@ -69,10 +81,11 @@ pub fn verify(path: &Path, options: &VerifyOptions, watch: &mut Watch<'_>) -> Re
                 problems: vec![error],
                 manifest: None,
                 redactions: RedactionList::default(),
+                is_trusted: false,
             });
         }
     };
-    inspect(path, container.as_mut(), options, None, watch)
+    inspect(path, container.as_mut(), options, copy_to, watch)
 }
 
 /// Looks at all that a container holds. Files are copied to `copy_to` as they are read, believed or not.
@@ -172,7 +185,7 @@ impl Visitor for Inspection<'_> {
             None => content.finish()?,
         };
         if let Some(copy) = passed.copy {
-            copy.sync_all().map_err(|error| BundleError::system(&error, "fsync", None))?;
+            self.copy_to.map_or(Ok(()), |staged| staged.keep(&copy))?;
         }
         if let Err(error) = read {
             self.note(error.of_file(path.as_str()));
@@ -241,6 +254,7 @@ impl Inspection<'_> {
             }
         };
         let redactions = self.redactions();
+        let mut is_trusted = false;
         if let Some((manifest, document)) = manifest.as_ref().zip(document.as_ref()) {
             self.check_files(manifest, document);
             self.check_metadata(manifest);
@@ -249,11 +263,12 @@ impl Inspection<'_> {
                 BundleKind::Session => self.check_session(manifest),
             }
             let signature = self.documents.get(path::SIGNATURE).map(Vec::as_slice);
+            is_trusted = signature.is_some_and(|signature| signed::is_by(&options.trusted, signature, document));
             let problem = signed::problem(options.signature, &options.trusted, signature, document);
             problem.into_iter().for_each(|problem| self.note(problem));
         }
         let info = manifest.as_ref().map(|manifest| BundleInfo::new(path, manifest, redactions.count()));
-        Report { info, problems: self.problems, manifest, redactions }
+        Report { info, problems: self.problems, manifest, redactions, is_trusted }
     }
 
     fn redactions(&mut self) -> RedactionList {

@@ -1,0 +1,78 @@
+//! What a file is by its first bytes. Its name says nothing: files are renamed.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Read;
+use std::path::Path;
+
+/// As much of a file as is looked at.
+const BEGINNING_BYTES: u64 = 64;
+
+/// With these bytes a zstd frame begins.
+pub const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// Whether a file that begins with these bytes is an archive. No text does.
+pub fn is_archive(beginning: &[u8]) -> bool {
+    beginning.starts_with(&ZSTD_MAGIC)
+}
+
+/// Whether a file that begins with these bytes may be a session or a log: its first line is an object.
+pub fn may_be_recording(beginning: &[u8]) -> bool {
+    let text = beginning.strip_prefix(BOM).unwrap_or(beginning);
+    text.trim_ascii_start().first().map_or(!text.is_empty(), |byte| *byte == b'{')
+}
+
+/// The first bytes of a regular file. None of what is none, or can't be read: a pipe is not opened, nor waited for.
+pub fn beginning_of(path: &Path) -> Option<Vec<u8>> {
+    if !fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut beginning = Vec::with_capacity(BEGINNING_BYTES as usize);
+    open(path)?.take(BEGINNING_BYTES).read_to_end(&mut beginning).ok()?;
+    Some(beginning)
+}
+
+fn open(path: &Path) -> Option<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    options.open(path).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_bytes_tell_what_a_file_is() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("file");
+        for (bytes, archive, recording) in [
+            (&b"\x28\xb5\x2f\xfd\x04"[..], true, false),
+            (b"\x28\xb5\x2f", false, false),
+            (b"{\"v\":1}\n", false, true),
+            (b"\xef\xbb\xbf \t{", false, true),
+            (b"   ", false, true),
+            (b"", false, false),
+            (b"no archive", false, false),
+            (&[b' '; 100], false, true),
+        ] {
+            fs::write(&path, bytes).unwrap();
+            let beginning = beginning_of(&path).unwrap();
+            assert_eq!((is_archive(&beginning), may_be_recording(&beginning)), (archive, recording), "{bytes:?}");
+        }
+        assert_eq!(beginning_of(root.path()), None);
+        assert_eq!(beginning_of(&root.path().join("none")), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_is_not_waited_for() {
+        let root = tempfile::tempdir().unwrap();
+        let pipe = root.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert_eq!(beginning_of(&pipe), None);
+    }
+}
