@@ -909,8 +909,9 @@ export interface RunReplayOptions {
    */
   verify?: 'none' | 'chain' | 'full' | undefined;
   /**
-   * Ed25519 public keys in PEM (SPKI), as Node's `crypto` exports them. If there are any, a snapshot counts only if it is signed by one of
-   * them, and a bundle that is signed only if one of them signed it. Left out, or empty: signatures are not looked at.
+   * Ed25519 public keys in PEM (SPKI), as Node's `crypto` exports them. If there are any, a snapshot counts only if one of them signed it, or
+   * the manifest of the bundle that it is in, and a bundle that is signed only if one of them signed it. A partial bundle with a snapshot that
+   * does not count has nothing to start from: `SnapshotInvalid`. Left out, or empty: signatures are not looked at.
    */
   trustedKeys?: string[] | undefined;
   /** Aborting it stops the work; the promise rejects with the signal's `reason`. */
@@ -962,7 +963,7 @@ export interface RunVerification {
 
 /** Options of {@link verifyRun}. */
 export interface RunVerifyOptions {
-  /** As in {@link RunReplayOptions}: if there are any, each snapshot must be signed by one of them. */
+  /** As in {@link RunReplayOptions}: if there are any, each snapshot must be signed by one of them, or be in a bundle that is. */
   trustedKeys?: string[] | undefined;
   /** Aborting it stops the work; the promise rejects with the signal's `reason`. */
   signal?: AbortSignal | undefined;
@@ -1500,7 +1501,7 @@ export interface BundleError extends Error {
 
 /** How much a bundle may be. `Infinity` takes a limit away. */
 export interface BundleLimits {
-  /** Bytes of the longest line of the log. Default 16 MiB; of a run's log more is never read. */
+  /** Bytes of the longest line of the log. Default 16 MiB; of a run's log more is never read, and a session's lines may be as long as a replay reads, unless less is given. */
   lineBytes: number;
   /** Bytes of the largest blob. Default 256 MiB. */
   blobBytes: number;
@@ -1553,7 +1554,8 @@ export interface BundleVerification {
  * abort there is nothing, and nothing that was there before is ever replaced. Memory is bounded, whatever the size of the source, which is read twice; one that
  * was changed in between is `SourceChanged`. Exporting a run that is being recorded takes the events that are whole when it begins.
  *
- * @param source - A run's directory, a session's file, or the directory of a bundle that was imported. Its log must be whole.
+ * @param source - A run's directory, whose log must be whole; a session's file: whatever replays can be exported; or a bundle of either, in any form
+ * and under any name.
  * @param destination - Where there is nothing yet: one file if the name ends in `.tar.zst` (`X.cath-bundle.tar.zst` by custom), else a directory
  * (`X.cath-bundle`).
  * @returns What the bundle is. Rejects with a {@link BundleError}, with the reason of an aborted `options.signal`, with what `options.onProgress` throws, and

@@ -182,7 +182,7 @@ describe('a bundle that does not verify', () => {
     const missing = join(freshDirectory(), 'none.tar.zst');
     expect(await replayRun(missing)).toMatchObject({ ok: false, error: { code: 'ENOENT', syscall: 'open', path: missing } });
     expect(await replaySession(missing)).toEqual({ ok: false, error: `Failed to read file: ENOENT: no such file or directory, open '${missing}'`, warnings: [] });
-    const text = writeArchive(Buffer.from(bundles.SESSION));
+    const text = writeArchive(Buffer.from('neither an archive nor a recording'));
     expect(await replaySession(text)).toMatchObject({ ok: false, error: expect.stringMatching(/\(NotABundle\)$/) });
   });
 

@@ -57,6 +57,21 @@ async function eventsIn(path: string): Promise<RunEvent[]> {
   return events;
 }
 
+test.each(FORMS)('a rule for 32 hex digits redacts them, and leaves the salts of a run: %s', async (form) => {
+  const key = randomBytes(16).toString('hex');
+  const rule = { name: 'hex', pattern: '\\b[0-9a-f]{32}\\b' };
+  const run = startedRun();
+  const plain = join(freshDirectory(), form);
+  await exportBundle(run.write(freshPath()), plain, only(rule));
+  expect((await verifyBundle(plain)).info).toMatchObject({ redactions: 0 });
+  run.append('Error', { code: 'E', message: `key ${key}`, recoverable: true });
+  const path = join(freshDirectory(), form);
+  await exportBundle(run.write(freshPath()), path, only(rule));
+  expect(await verifyBundle(path)).toMatchObject({ ok: true, info: { redactions: 1 } });
+  expect((await eventsIn(path)).at(-1)!.payload).toMatchObject({ message: 'key [redacted:hex]' });
+  expect(await replayRun(path)).toMatchObject({ ok: true, state: stateAt(run, run.time - 1) });
+});
+
 describe.each(FORMS)('a run as %s', (form) => {
   const redacted = async (run: PlainRun, options?: ExportOptions) => {
     const path = join(freshDirectory(), form);

@@ -181,11 +181,11 @@ describe('a bundle that was moved', () => {
     }
   });
 
-  test('an archive under any name verifies; who reads it goes by its name', async () => {
+  test('an archive under any name verifies and is read', async () => {
     const directory = freshDirectory();
     await exportBundle(sourceOf('session'), join(directory, 'a.tar.zst'));
     renameSync(join(directory, 'a.tar.zst'), join(directory, 'a.bin'));
     expect(await verifyBundle(join(directory, 'a.bin'))).toMatchObject({ ok: true });
-    expect(await bundles.replaySession(join(directory, 'a.bin'))).toMatchObject({ ok: false });
+    expect(await bundles.replaySession(join(directory, 'a.bin'))).toMatchObject({ ok: true });
   });
 });

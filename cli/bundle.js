@@ -8,6 +8,7 @@ const { gathered, trustedKeys } = require('./option-values.js')
 const { row } = require('./page.js')
 const { count, fileSize, plural } = require('./quantities.js')
 const { printable } = require('./safe-text.js')
+const { withVerified } = require('./source.js')
 
 const MOST_PROBLEMS = 30
 
@@ -31,6 +32,15 @@ async function verifyOptions({ key, signature }) {
 async function bundleVerification(context, source, options) {
   const asked = await verifyOptions(options)
   const found = await context.during('verifying', (more) => context.tape.verifyBundle(source.at, { ...asked, ...more }))
+  return expectBundle(source, found)
+}
+
+/** The same, and gives `use` the bundle as files, if nothing is wrong with it. */
+async function withVerifiedBundle(context, source, options, use) {
+  return withVerified(context, source, await verifyOptions(options), (found, files) => use(expectBundle(source, found), files))
+}
+
+function expectBundle(source, found) {
   const [problem] = found.problems
   if (problem?.code === 'NotABundle') throw new Complaint(problem.code, problem.message, { path: source.path })
   return found
@@ -58,4 +68,4 @@ function problemRows(problems, colour, width) {
   return rows
 }
 
-module.exports = { checkingOptions, verifyOptions, bundleVerification, bundleRows, infoRows }
+module.exports = { checkingOptions, verifyOptions, bundleVerification, withVerifiedBundle, bundleRows, infoRows }

@@ -36,6 +36,11 @@ class Context {
     }
   }
 
+  /** What only this program needs of the library's inside. Loaded behind the library. */
+  get inner() {
+    return this.tape && { ...require('../lib/bundle.js'), ...require('../lib/run-replay.js') }
+  }
+
   /** The result: as JSON, if that is wanted, else as the text that `toText` makes of it. */
   async print(result, toText) {
     await this.output.write(this.json ? `${jsonText(result)}\n` : toText(result, this.colour, this.width))

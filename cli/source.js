@@ -10,6 +10,12 @@ const { printable } = require('./safe-text.js')
 /** With these bytes a zstd frame begins. */
 const ZSTD_MAGIC = Buffer.from([0x28, 0xb5, 0x2f, 0xfd])
 
+/** So many of a file's first bytes tell what it is. */
+const BEGINNING = 64
+
+/** How a recording begins: with an object, perhaps behind a byte order mark and white space. */
+const MAY_BE_RECORDING = /^(?:\xef\xbb\xbf)?[ \t\r]*(?:\{|[ \t\r]$)/
+
 const LOGS = { run: 'events.cath-log', session: 'session.jsonl' }
 
 /**
@@ -54,11 +60,11 @@ async function directoryAt(given) {
   return { kind: kind ?? 'run', form: isBundle ? 'bundle' : 'directory', log }
 }
 
-/** By its first bytes, or by its name if it is too short to have them. */
+/** By its first bytes. The name tells only of what is neither an archive nor a recording: one that was cut, perhaps. */
 async function isArchive(given) {
-  if (given.endsWith('.tar.zst')) return true
-  const start = await beginningOf(given, ZSTD_MAGIC.length)
-  return start.equals(ZSTD_MAGIC)
+  const start = await beginningOf(given, BEGINNING)
+  if (start.subarray(0, ZSTD_MAGIC.length).equals(ZSTD_MAGIC)) return true
+  return given.endsWith('.tar.zst') && !MAY_BE_RECORDING.test(start.toString('latin1'))
 }
 
 /** The first bytes of a file. None if it can't be read. */
@@ -109,12 +115,37 @@ async function bundleAt(context, given) {
 /** Gives `use` the source as files: an archive is verified and unpacked for as long as that takes. */
 async function withFiles(context, source, use) {
   if (source.form !== 'archive') return use(source)
+  return withTemporary(async (temporary) => {
+    const at = path.join(temporary, 'bundle')
+    await context.during('unpacking', (options) => context.inner.unpackBundle(source.at, at, options))
+    return await use(await filesAt(source, at))
+  })
+}
+
+/**
+ * Verifies a bundle once and gives `use` what was found, and, if nothing is wrong, the bundle as files: an archive is unpacked for as long as
+ * that takes.
+ */
+async function withVerified(context, source, options, use) {
+  if (source.form !== 'archive') {
+    return use(await context.during('verifying', (more) => context.tape.verifyBundle(source.at, { ...options, ...more })), source)
+  }
+  return withTemporary(async (temporary) => {
+    const at = path.join(temporary, 'bundle')
+    const found = await context.during('verifying', (more) => context.inner.verifyOnto(source.at, at, { ...options, ...more }))
+    return use(found, found.ok ? await filesAt(source, at) : undefined)
+  })
+}
+
+async function filesAt(source, at) {
+  const { kind, log } = await directoryAt(at)
+  return { ...source, at, kind, log }
+}
+
+async function withTemporary(use) {
   const temporary = await fs.mkdtemp(path.join(os.tmpdir(), 'session-tape-'))
   try {
-    const at = path.join(temporary, 'bundle')
-    await context.during('unpacking', (options) => context.tape.importBundle(source.at, at, options))
-    const { kind, log } = await directoryAt(at)
-    return await use({ ...source, at, kind, log })
+    return await use(temporary)
   } finally {
     await fs.rm(temporary, { recursive: true, force: true })
   }
@@ -125,4 +156,4 @@ const isBundle = ({ form }) => form === 'bundle' || form === 'archive'
 /** A path as it is shown. */
 const shown = (given) => printable(given, 1000)
 
-module.exports = { sourceAt, recordingAt, bundleAt, withFiles, isBundle, beginningOf, shown }
+module.exports = { sourceAt, recordingAt, bundleAt, withFiles, withVerified, isBundle, beginningOf, shown }

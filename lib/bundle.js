@@ -1,7 +1,7 @@
 'use strict'
 
 const { native } = require('./native.js')
-const { bundlesToRead, bundlesToWrite } = require('./bundles.js')
+const { bundles, bundlesToWrite } = require('./bundles.js')
 const { workOn } = require('./bundle-work.js')
 const { check, expect } = require('./arguments.js')
 const { checkKeys } = require('./keys.js')
@@ -22,7 +22,17 @@ function verifyBundle(path, options = {}) {
   check.filledString(path, 'path')
   const wanted = demands(options)
   const { signal, onProgress } = options
-  return workOn((onReady) => native.startVerification(bundlesToRead(path), path, wanted, onReady), signal, onProgress)
+  return workOn((onReady) => native.startVerification(bundles, path, undefined, wanted, onReady), signal, onProgress)
+}
+
+/**
+ * The same for the command line, which reads the bundle's files then: if nothing is wrong they are in `directory`, which is the caller's to
+ * remove.
+ */
+function verifyOnto(path, directory, options) {
+  const wanted = demands(options)
+  const { signal, onProgress } = options
+  return workOn((onReady) => native.startVerification(bundlesToWrite(), path, directory, wanted, onReady), signal, onProgress)
 }
 
 function importBundle(path, directory, options = {}) {
@@ -30,7 +40,14 @@ function importBundle(path, directory, options = {}) {
   check.filledString(directory, 'directory')
   const wanted = demands(options)
   const { signal, onProgress } = options
-  return workOn((onReady) => native.startImport(bundlesToWrite(), path, directory, wanted, onReady), signal, onProgress)
+  return workOn((onReady) => native.startImport(bundlesToWrite(), path, directory, true, wanted, onReady), signal, onProgress)
+}
+
+/** The same for the command line, which removes the directory when it has read what is in it. */
+function unpackBundle(path, directory, options) {
+  const wanted = demands(options)
+  const { signal, onProgress } = options
+  return workOn((onReady) => native.startImport(bundlesToWrite(), path, directory, false, wanted, onReady), signal, onProgress)
 }
 
 function checkExportOptions(options) {
@@ -95,4 +112,4 @@ function checkCommonOptions(options) {
   check.optional(options.onProgress, 'options.onProgress', 'function')
 }
 
-module.exports = { exportBundle, verifyBundle, importBundle }
+module.exports = { exportBundle, verifyBundle, importBundle, verifyOnto, unpackBundle }

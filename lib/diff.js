@@ -1,7 +1,7 @@
 'use strict'
 
 const { native } = require('./native.js')
-const { bundlesToRead } = require('./bundles.js')
+const { bundles } = require('./bundles.js')
 const { check, expect } = require('./arguments.js')
 const { takeDelivery } = require('./delivery.js')
 const { runError } = require('./run-error.js')
@@ -13,7 +13,7 @@ function diff(left, right, options) {
   if (options !== undefined) checkOptions(options)
   const { full = false, heartbeats = false, ignore = [], signal, onProgress } = options ?? {}
   const wanted = { full, heartbeats, ignore: ignore.slice(), progress: onProgress !== undefined }
-  return answer((onReady) => native.startDiff(bundlesToRead(left, right), left, right, wanted, onReady), signal, onProgress).then((done) => done.diff)
+  return answer((onReady) => native.startDiff(bundles, left, right, wanted, onReady), signal, onProgress).then((done) => done.diff)
 }
 
 function traceAncestors(path, eventId, options) {
@@ -23,7 +23,7 @@ function traceAncestors(path, eventId, options) {
     check.object(options, 'options')
     check.signal(options.signal, 'options.signal')
   }
-  return answer((onReady) => native.startTrace(bundlesToRead(path), path, eventId, onReady), options?.signal).then((done) => done.trace)
+  return answer((onReady) => native.startTrace(bundles, path, eventId, onReady), options?.signal).then((done) => done.trace)
 }
 
 async function answer(start, signal, onProgress) {

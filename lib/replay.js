@@ -2,7 +2,7 @@
 
 const fs = require('node:fs')
 const { native } = require('./native.js')
-const { bundlesToRead } = require('./bundles.js')
+const { bundles } = require('./bundles.js')
 const { Assembly } = require('./assembly.js')
 const { takeDelivery } = require('./delivery.js')
 const { check, expect } = require('./arguments.js')
@@ -51,7 +51,7 @@ async function replay(filePath, expectedProjectHash, options = {}, onDemand) {
   }
   let started
   const start = (onReady) => {
-    started = native.startReplay(bundlesToRead(filePath), filePath, wanted, onReady)
+    started = native.startReplay(bundles, filePath, wanted, onReady)
     return started.delivery()
   }
   const delivered = await takeDelivery(start, signal, onProgress)

@@ -1,7 +1,7 @@
 'use strict'
 
 const { native, parse } = require('./native.js')
-const { bundlesToRead } = require('./bundles.js')
+const { bundles } = require('./bundles.js')
 const { check, expect } = require('./arguments.js')
 const { runError } = require('./run-error.js')
 const { panicError } = require('./run-report.js')
@@ -26,7 +26,7 @@ function checkOptions(options) {
 }
 
 async function* events(path, from, to, kinds) {
-  const trace = new native.NativeRunTrace(bundlesToRead(path), path, from, to, kinds)
+  const trace = new native.NativeRunTrace(bundles, path, from, to, kinds)
   let next = askFor(trace)
   try {
     for (;;) {

@@ -1,7 +1,7 @@
 'use strict'
 
 const { native } = require('./native.js')
-const { bundlesToRead } = require('./bundles.js')
+const { bundles } = require('./bundles.js')
 const { check } = require('./arguments.js')
 const { checkKeys } = require('./keys.js')
 const { takeDelivery } = require('./delivery.js')
@@ -14,15 +14,24 @@ function replayRun(path, options) {
   if (options !== undefined) checkReplayOptions(options)
   const { fromSnapshot, until, verify = 'chain', trustedKeys = [], signal, onProgress } = options ?? {}
   const wanted = { fromSnapshot, until, verify, trustedKeys: trustedKeys.slice(), progress: onProgress !== undefined }
-  return report((onReady) => native.startRunReplay(bundlesToRead(path), path, wanted, onReady), signal, onProgress)
+  return report((onReady) => native.startRunReplay(bundles, path, wanted, onReady), signal, onProgress)
 }
 
 function verifyRun(path, options) {
+  return verification(path, false, options)
+}
+
+/** The same for the command line, of a bundle's directory that it has verified already. */
+function verifySoundRun(path, options) {
+  return verification(path, true, options)
+}
+
+function verification(path, isVerified, options) {
   check.string(path, 'path')
   if (options !== undefined) checkCommonOptions(options)
   const { trustedKeys = [], signal, onProgress } = options ?? {}
   const keys = trustedKeys.slice()
-  return report((onReady) => native.startRunVerification(bundlesToRead(path), path, keys, onProgress !== undefined, onReady), signal, onProgress)
+  return report((onReady) => native.startRunVerification(bundles, path, isVerified, keys, onProgress !== undefined, onReady), signal, onProgress)
 }
 
 async function report(start, signal, onProgress) {
@@ -46,4 +55,4 @@ function checkCommonOptions(options) {
   if (options.trustedKeys !== undefined) checkKeys(options.trustedKeys)
 }
 
-module.exports = { replayRun, verifyRun }
+module.exports = { replayRun, verifyRun, verifySoundRun }

@@ -56,3 +56,4 @@ pub mod os_error;
 pub mod run;
 pub mod session;
 pub mod signature;
+pub mod sniff;

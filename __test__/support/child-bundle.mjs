@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Worker, isMainThread, workerData } from 'node:worker_threads';
 import tape from '../../index.js';
 
-const { exportBundle, importBundle, verifyBundle, replayRun, readRunEvents, openSession } = tape;
+const { exportBundle, importBundle, verifyBundle, replayRun, replaySession, readRunEvents, openSession } = tape;
 const [scenario, ...rest] = isMainThread ? process.argv.slice(2) : workerData;
 
 const settled = (promise) => promise.then(
@@ -106,6 +106,33 @@ const scenarios = {
     await globalThis.held[0].next();
     report({ unpacked: readdirSync(temporary).length });
     process.exit(0);
+  },
+
+  /** Ends in the turn in which it began to read. */
+  async exitAtOnce(bundle, temporary) {
+    process.env.TMPDIR = temporary;
+    void replayRun(bundle);
+    // As long as the event loop does not go on nothing may be unpacked: nobody would remove it.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+    report({ unpacked: readdirSync(temporary).length });
+    process.exit(0);
+  },
+
+  /** Ends a turn or two later. */
+  async exitSoon(bundle, temporary) {
+    process.env.TMPDIR = temporary;
+    void replayRun(bundle);
+    setImmediate(() => {
+      report({ unpacked: 0 });
+      process.exit(0);
+    });
+  },
+
+  /** How many more listen for the end of the process when a session was replayed. */
+  async listeners(path) {
+    const before = process.listenerCount('exit');
+    const { ok } = await replaySession(path);
+    report({ ok, added: process.listenerCount('exit') - before });
   },
 
   /** The same at the end of main, nothing being awaited. */

@@ -2,12 +2,12 @@
 
 const fs = require('node:fs/promises')
 const path = require('node:path')
-const { bundleVerification } = require('../bundle.js')
+const { withVerifiedBundle } = require('../bundle.js')
 const { EXIT } = require('../complaint.js')
 const { inspectionPage } = require('../inspection-page.js')
 const { inspectRun } = require('../run/inspection.js')
 const { inspectSession } = require('../session/inspection.js')
-const { isBundle, recordingAt, withFiles } = require('../source.js')
+const { isBundle, recordingAt } = require('../source.js')
 
 const EXAMPLES = `
 Examples:
@@ -31,17 +31,17 @@ function define(program, does) {
 
 async function inspect(context, [given]) {
   const source = await recordingAt(context, given)
-  const bundle = isBundle(source) ? await sealOf(context, source) : null
-  const isBroken = bundle !== null && bundle.problems.length > 0
-  const result = isBroken ? broken(source, bundle) : await withFiles(context, source, (files) => whole(context, files, bundle))
+  const result = isBundle(source) ? await sealed(context, source) : await whole(context, source, null)
   await context.print(result, inspectionPage)
   return result.damaged ? EXIT.damaged : EXIT.fine
 }
 
-/** What a bundle says of itself, and what is wrong with it. */
-async function sealOf(context, source) {
-  const { info, problems } = await bundleVerification(context, source, {})
-  return { ...info, problems }
+/** What a bundle says of itself, and what is wrong with it; if nothing is, what is in it. */
+function sealed(context, source) {
+  return withVerifiedBundle(context, source, {}, ({ info, problems }, files) => {
+    const bundle = { ...info, problems }
+    return problems.length > 0 ? broken(source, bundle) : whole(context, files, bundle)
+  })
 }
 
 /** Nothing of a bundle that was tampered with is believed. */

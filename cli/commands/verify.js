@@ -1,6 +1,6 @@
 'use strict'
 
-const { bundleRows, bundleVerification, checkingOptions } = require('../bundle.js')
+const { bundleRows, checkingOptions, withVerifiedBundle } = require('../bundle.js')
 const { EXIT, tellsOfDamage, usage } = require('../complaint.js')
 const { refuseOptions, trustedKeys } = require('../option-values.js')
 const { page } = require('../page.js')
@@ -8,7 +8,7 @@ const { count, plural } = require('../quantities.js')
 const { checkTable, failures, unverifiable } = require('../run/checks.js')
 const { printable } = require('../safe-text.js')
 const { verifySession } = require('../session/verify.js')
-const { isBundle, recordingAt, withFiles } = require('../source.js')
+const { isBundle, recordingAt } = require('../source.js')
 
 const EXAMPLES = `
 Examples:
@@ -43,22 +43,24 @@ async function verify(context, [path], options) {
 
 /** The seal first: what is in a bundle is looked at only if it holds. */
 async function sealed(context, source, options) {
-  const bundle = await bundleVerification(context, source, options)
-  const kind = bundle.info?.kind ?? source.kind
-  if (!bundle.ok) return { kind, bundle }
-  if (kind === 'run') return { kind, bundle, run: await runOf(context, source, []) }
-  return { kind, bundle, session: await withFiles(context, source, (files) => verifySession(context, files)) }
+  return withVerifiedBundle(context, source, options, async (bundle, files) => {
+    const kind = bundle.info?.kind ?? source.kind
+    if (!bundle.ok) return { kind, bundle }
+    // Not by way of the bundle, which would be verified once more.
+    if (kind === 'session') return { kind, bundle, session: await verifySession(context, { ...files, at: files.log }) }
+    return { kind, bundle, run: await runOf(context, files.at, context.inner.verifySoundRun, await trustedKeys(options.key)) }
+  })
 }
 
 async function unsealed(context, source, { signature, key }) {
   if (signature === 'required') throw usage(`--signature required: ${printable(source.path)} is no bundle, and has none`)
-  if (source.kind === 'run') return { kind: 'run', run: await runOf(context, source, await trustedKeys(key)) }
+  if (source.kind === 'run') return { kind: 'run', run: await runOf(context, source.at, context.tape.verifyRun, await trustedKeys(key)) }
   refuseOptions({ key }, ['key'], 'a session')
   return { kind: 'session', session: await verifySession(context, source) }
 }
 
-async function runOf(context, source, keys) {
-  const run = await context.during('verifying', (more) => context.tape.verifyRun(source.at, { trustedKeys: keys, ...more }))
+async function runOf(context, at, verifyRun, keys) {
+  const run = await context.during('verifying', (more) => verifyRun(at, { trustedKeys: keys, ...more }))
   const failure = run.chain.firstFailure
   if (failure && !tellsOfDamage(failure)) throw Object.assign(new Error(failure.message), failure)
   return run

@@ -14,6 +14,7 @@ use super::error::{BundleCode, BundleError};
 use super::limits::{DEFAULT_EXPANSION, Limits};
 use super::path::{BundlePath, Names};
 use crate::input_file::InputFile;
+use crate::sniff::ZSTD_MAGIC as MAGIC;
 
 /// The unit of tar.
 const BLOCK_BYTES: usize = 512;
@@ -26,8 +27,6 @@ const MAX_WINDOW_LOG: u32 = 23;
 
 /// The longest header of a zstd frame.
 const FRAME_HEADER_BYTES: usize = 18;
-
-const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// The largest block of zstd. A bounded archive is compressed in pieces of this size, so that zstd makes of them what it would anyway.
 const PIECE_BYTES: usize = 128 << 10;

@@ -6,8 +6,6 @@
 use std::collections::HashSet;
 use std::io::Read;
 
-use serde::Deserialize;
-
 use super::error::{BundleCode, BundleError, of_run};
 use super::limits::Limits;
 use super::manifest::LogExtent;
@@ -21,12 +19,16 @@ use crate::run::kind::Kind;
 use crate::run::log::LogReader;
 use crate::run::payload::Payload;
 use crate::run::text::Text;
+use crate::session::event::{read_session_id, read_time};
 
 /// How many events without a salt are noted. There are no more in a list of redactions that is read.
 const MAX_UNSALTED: usize = 1 << 20;
 
-/// The longest line of a session in which a time is looked for.
-const MAX_TIMED_LINE_BYTES: usize = 1 << 20;
+/// The longest line of a session in which a time is looked for, but for the first.
+const MAX_TIMED_LINE_BYTES: u64 = 1 << 20;
+
+/// The byte order mark with which a file may begin.
+const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// The log of a run.
 #[derive(Default)]
@@ -179,34 +181,22 @@ fn invalid(error: RunError) -> BundleError {
 pub struct CheckedSession {
     /// How many lines there are, a last one without `\n` included.
     pub lines: u64,
-    /// `ts` of the first line, as it stands there; None if it has none.
+    /// `ts` of the first line, if it is a string: the inside of one.
     pub started_at: Option<String>,
     /// `ts` of the last line that has one.
     pub completed_at: Option<String>,
-    /// The session's id; None if the first line is no `session_start` that has one.
+    /// The session's id; None if the first line is no `session_start` that has one, or too long to be kept.
     pub session_id: Option<Text<'static>>,
-}
-
-#[derive(Deserialize)]
-struct TimedLine {
-    ts: Option<String>,
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    payload: Option<StartPayload>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct StartPayload {
-    session_id: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct OnlyTime {
-    ts: Option<String>,
+    /// Whether the first line is kept, however long it is.
+    keeps_first: bool,
 }
 
 impl CheckedSession {
+    /// Of a session that is to be exported: whatever its first line is to a replay, it is here. Takes as much memory as that line.
+    pub fn of_source() -> Self {
+        CheckedSession { keeps_first: true, ..CheckedSession::default() }
+    }
+
     /// Reads a session. A line over the limit is an error.
     pub fn read(&mut self, input: &mut dyn Read, limits: &Limits) -> Result<(), BundleError> {
         let mut block = vec![0; 256 << 10];
@@ -219,12 +209,13 @@ impl CheckedSession {
                 let newline = memchr::memchr(b'\n', rest);
                 let piece = &rest[..newline.unwrap_or(rest.len())];
                 length += piece.len() as u64;
-                if length > limits.line_bytes {
-                    let message = format!("Line {} is longer than {} bytes", self.lines + 1, limits.line_bytes);
-                    return Err(BundleError::new(BundleCode::LineTooLong, message));
-                }
-                if length <= MAX_TIMED_LINE_BYTES as u64 {
+                if length <= self.kept_bytes() {
                     line.extend_from_slice(piece);
+                }
+                if length > limits.session_line_bytes() && !limits.passes_over(&line) {
+                    let limit = limits.session_line_bytes();
+                    let message = format!("Line {} is longer than {limit} bytes", self.lines + 1);
+                    return Err(BundleError::new(BundleCode::LineTooLong, message));
                 }
                 rest = newline.map_or(&[], |newline| &rest[newline + 1..]);
                 if newline.is_some() {
@@ -239,34 +230,42 @@ impl CheckedSession {
         if length > 0 {
             self.end_line(&mut line, &mut last, length);
         }
-        let time = serde_json::from_slice(&last).ok().and_then(|line: OnlyTime| line.ts);
-        self.completed_at = time.map(|time| inside(&time)).or_else(|| self.started_at.clone());
+        self.completed_at = time_of(&last).or_else(|| self.started_at.clone());
         Ok(())
     }
 
+    /// How much of the line under way is kept.
+    fn kept_bytes(&self) -> u64 {
+        if self.lines == 0 && self.keeps_first { u64::MAX } else { MAX_TIMED_LINE_BYTES }
+    }
+
     fn end_line(&mut self, line: &mut Vec<u8>, last: &mut Vec<u8>, length: u64) {
+        let is_whole = length <= self.kept_bytes();
         self.lines += 1;
         if self.lines == 1 {
-            self.first_line(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line));
+            let mark = if line.starts_with(BOM) { BOM.len() } else { 0 };
+            line.drain(..mark);
+            if is_whole {
+                self.started_at = time_of(line);
+                self.session_id = read_session_id(line).map(|id| text_of(id.of(line)));
+            }
         }
-        if length <= MAX_TIMED_LINE_BYTES as u64 && line.trim_ascii_end().ends_with(b"}") {
+        if length <= MAX_TIMED_LINE_BYTES && line.trim_ascii_end().ends_with(b"}") {
             std::mem::swap(line, last);
         }
         line.clear();
-    }
-
-    fn first_line(&mut self, line: &[u8]) {
-        let Ok(line) = serde_json::from_slice::<TimedLine>(line) else { return };
-        self.started_at = line.ts.map(|time| inside(&time));
-        if line.kind.as_deref() == Some("session_start") {
-            let id = line.payload.and_then(|payload| payload.session_id).filter(|id| !id.is_empty());
-            self.session_id = id.map(|id| Text::from_plain(&id).into_owned());
-        }
+        line.shrink_to(MAX_TIMED_LINE_BYTES as usize);
     }
 }
 
-fn inside(text: &str) -> String {
-    Text::from_plain(text).as_json().to_owned()
+/// The time of a line, if it has one: the inside of a JSON string.
+fn time_of(line: &[u8]) -> Option<String> {
+    read_time(line).map(|time| text_of(time.of(line)).as_json().to_owned())
+}
+
+/// The text of a JSON string as a replay reads it: what is not UTF-8 in it is U+FFFD.
+fn text_of(inside: &[u8]) -> Text<'static> {
+    Text::from_json(&String::from_utf8_lossy(inside)).into_owned()
 }
 
 #[cfg(test)]
@@ -325,6 +324,60 @@ mod tests {
         let limits = Limits { line_bytes: 100, ..Limits::default() };
         let error = CheckedLog::default().read(&mut &log[..], &limits).unwrap_err();
         assert_eq!(error.code, BundleCode::LineTooLong);
+    }
+
+    #[test]
+    fn the_first_line_of_a_session_is_read_as_its_replay_reads_it() {
+        let told = |line: &[u8]| {
+            let mut checked = CheckedSession::of_source();
+            checked.read(&mut &line[..], &Limits::default()).unwrap();
+            (checked.session_id.map(|id| id.as_json().to_owned()), checked.started_at)
+        };
+        let some = |id: &str, time: Option<&str>| (Some(id.to_owned()), time.map(str::to_owned));
+        let start = |id: &str, ts: &str| {
+            format!("{{{ts}\"type\":\"session_start\",\"payload\":{{\"sessionId\":\"{id}\",\"projectHash\":\"h\"}}}}\n")
+        };
+        for (ts, time) in [
+            ("\"ts\":7,", None),
+            ("\"ts\":null,", None),
+            ("", None),
+            ("\"ts\":\"\\u0041\",", Some("A")),
+            ("\"ts\":1,\"ts\":\"B\",", Some("B")),
+        ] {
+            assert_eq!(told(start("s", ts).as_bytes()), some("s", time), "{ts}");
+        }
+        assert_eq!(told(start("\\ud800", "").as_bytes()), some("\\ud800", None));
+        assert_eq!(
+            told(start("a\",\"sessionId\":\"b", "").as_bytes()),
+            some("b", None),
+            "of a key twice the last counts"
+        );
+        assert_eq!(told(start("s", "").replace("type", "ty\\u0070e").as_bytes()), some("s", None));
+        assert_eq!(told(&start("\u{ff}", "").replace("\u{ff}", "?").into_bytes()).0.as_deref(), Some("?"));
+        let broken: Vec<u8> = start("?", "").bytes().map(|byte| if byte == b'?' { 0xff } else { byte }).collect();
+        assert_eq!(told(&broken), some("\u{fffd}", None));
+        let deep = format!("\"x\":{}{},", "[".repeat(5000), "]".repeat(5000));
+        assert_eq!(told(start("s", &deep).as_bytes()), some("s", None));
+        let long = "y".repeat(3 << 20);
+        assert_eq!(told(start(&long, "").as_bytes()).0.map(|id| id.len()), Some(3 << 20));
+        assert_eq!(told(b"{\"type\":\"session_start\",\"payload\":{\"sessionId\":\"\"}}\n"), (None, None));
+        assert_eq!(told(b"{\"type\":\"content\",\"payload\":{\"sessionId\":\"s\"}}\n"), (None, None));
+    }
+
+    #[test]
+    fn what_a_replay_reads_of_a_session_is_not_too_long() {
+        let read = |input: &mut dyn Read, limits: Limits| {
+            CheckedSession::default().read(input, &limits).map_err(|error| error.code)
+        };
+        let over = |limit: u64| std::io::repeat(b' ').take(limit + 1);
+        let limits = Limits::default();
+        assert_eq!(read(&mut over(limits.line_bytes), limits), Ok(()));
+        assert_eq!(read(&mut over(limits.session_line_bytes()), limits), Err(BundleCode::LineTooLong));
+        let zeros = || std::io::repeat(0).take(limits.session_line_bytes() + 1);
+        assert_eq!(read(&mut zeros(), limits), Ok(()), "what a crash left, and a replay passes over");
+        let lower = Limits { line_bytes: limits.line_bytes - 1, ..limits };
+        assert_eq!(read(&mut over(lower.line_bytes), lower), Err(BundleCode::LineTooLong));
+        assert_eq!(read(&mut zeros(), lower), Err(BundleCode::LineTooLong));
     }
 
     #[test]

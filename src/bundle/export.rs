@@ -187,7 +187,11 @@ impl Sealed {
         self.items.values().map(|item| item.listed.size).sum()
     }
 
+    /// Whether a reader with these limits takes it.
     fn check(&self, limits: &Limits) -> Result<(), BundleError> {
+        for (path, item) in &self.items {
+            limits.check_file(path, item.listed.size)?;
+        }
         if self.items.len() as u64 > limits.files {
             let message = format!("The bundle would have {} files, more than {}", self.items.len(), limits.files);
             return Err(BundleError::new(BundleCode::TooManyFiles, message));

@@ -4,7 +4,9 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
+use crate::bundle::redact::RedactionRule;
 use crate::bundle::sample::*;
+use crate::bundle::verify::{VerifyOptions, verify};
 use crate::jsonl::writer::Durability;
 use crate::run::blob::BlobStore;
 use crate::run::recorded::Recorded;
@@ -226,6 +228,17 @@ fn a_link_in_a_source_is_not_followed() {
     assert_eq!(error, BundleCode::SystemError);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_session_may_be_named_by_a_link_as_for_its_replay() {
+    let (root, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let session = session(root.path());
+    let link = root.path().join("link.jsonl");
+    std::os::unix::fs::symlink(&session, &link).unwrap();
+    let [of_file, of_link] = ["file", "link"].map(|name| out.path().join(name));
+    assert_eq!(exported(&session, &of_file).bundle_id, exported(&link, &of_link).bundle_id);
+}
+
 #[test]
 fn a_source_that_changes_between_the_readings_is_noticed() {
     let run = small_run();
@@ -383,6 +396,62 @@ fn what_no_reader_would_take_is_not_exported() {
         }
     }
     assert!(names(root.path()).is_empty());
+}
+
+/// A run with a redacted event, exported from a snapshot, under each limit in turn that is one byte less than a file has.
+#[test]
+fn each_limit_of_the_reader_for_a_whole_file_is_one_of_the_writer() {
+    let (run, _) = snapshot_run();
+    let root = tempfile::tempdir().unwrap();
+    let rules = vec![RedactionRule { name: "all".into(), path: Some("/*".into()), ..RedactionRule::default() }];
+    let redact = || Some(RedactOptions { builtin: false, rules: rules.clone() });
+    let options = |limits| ExportOptions { from: From::LatestSnapshot, limits, redact: redact(), ..Default::default() };
+    let good = root.path().join("good");
+    try_export(run.directory.root(), &good, &options(Limits::default())).unwrap();
+    let size = |name: &str| fs::metadata(good.join(name)).unwrap().len();
+    let default = Limits::default();
+    for (limits, path) in [
+        (Limits { manifest_bytes: size("manifest.json") - 1, ..default }, "manifest.json"),
+        (Limits { redactions_bytes: size("redactions.json") - 1, ..default }, "redactions.json"),
+        (Limits { blob_bytes: size("snapshot.cath-snap") - 1, ..default }, "snapshot.cath-snap"),
+    ] {
+        for (form, destination) in both(root.path()).iter().enumerate() {
+            let error = try_export(run.directory.root(), destination, &options(limits)).unwrap_err();
+            assert_eq!((error.code, error.path.as_deref()), (BundleCode::FileTooLarge, Some(path)), "{form}");
+        }
+        // The reader says the same of the bundle.
+        let refused = quietly(|watch| verify(&good, &VerifyOptions { limits, ..Default::default() }, watch)).unwrap();
+        assert!(
+            refused
+                .problems
+                .iter()
+                .any(|found| (found.code, found.path.as_deref()) == (BundleCode::FileTooLarge, Some(path)))
+        );
+    }
+    assert_eq!(names(root.path()), ["good"]);
+    let exact = Limits {
+        manifest_bytes: size("manifest.json").max(size("manifest.sha256")),
+        redactions_bytes: size("redactions.json"),
+        blob_bytes: size("snapshot.cath-snap"),
+        ..default
+    };
+    let [directory, _] = both(root.path());
+    try_export(run.directory.root(), &directory, &options(exact)).unwrap();
+    let report = quietly(|watch| verify(&directory, &VerifyOptions { limits: exact, ..Default::default() }, watch));
+    assert_eq!(report.unwrap().problems, []);
+}
+
+#[test]
+fn a_run_with_an_id_of_megabytes_verifies_too() {
+    let mut run = small_run();
+    let mut records = std::mem::take(&mut run.records);
+    records[0].payload["runId"] = "r".repeat(2 << 20).into();
+    run.write_log(&records);
+    let root = tempfile::tempdir().unwrap();
+    for destination in both(root.path()) {
+        exported(run.directory.root(), &destination);
+        assert_eq!(verified(&destination).problems, []);
+    }
 }
 
 /// A session of eight million times the same letter.

@@ -6,7 +6,7 @@ use super::error::{BundleCode, BundleError};
 use super::export::BundleInfo;
 use super::open::open_container;
 use super::seal::StagedDirectory;
-use super::verify::{Report, VerifyOptions, inspect};
+use super::verify::{Report, VerifyOptions, inspect, verify_with};
 use super::watch::Watch;
 
 /// Why a bundle was not imported.
@@ -61,11 +61,46 @@ pub fn import(
     options: &VerifyOptions,
     watch: &mut Watch<'_>,
 ) -> Result<BundleInfo, ImportError> {
-    let staged = StagedDirectory::new(directory)?;
+    import_to(StagedDirectory::new(directory)?, path, directory, options, watch)
+}
+
+/// The same for a reader, who removes the directory when it was read: nothing waits for the disk.
+pub fn import_for_reader(
+    path: &Path,
+    directory: &Path,
+    options: &VerifyOptions,
+    watch: &mut Watch<'_>,
+) -> Result<BundleInfo, ImportError> {
+    import_to(StagedDirectory::for_reader(directory)?, path, directory, options, watch)
+}
+
+fn import_to(
+    staged: StagedDirectory,
+    path: &Path,
+    directory: &Path,
+    options: &VerifyOptions,
+    watch: &mut Watch<'_>,
+) -> Result<BundleInfo, ImportError> {
     let report = unpack(path, &staged, options, watch)?;
     let info = report.info.ok_or_else(|| BundleError::new(BundleCode::ManifestMissing, "There is no manifest.json"))?;
     staged.seal()?;
     Ok(BundleInfo { path: directory.to_path_buf(), ..info })
+}
+
+/// Verifies the bundle at `path` as [`verify`](super::verify::verify) does. If nothing is wrong, what it holds is in `directory`
+/// then, for a reader.
+pub fn verify_onto(
+    path: &Path,
+    directory: &Path,
+    options: &VerifyOptions,
+    watch: &mut Watch<'_>,
+) -> Result<Report, BundleError> {
+    let staged = StagedDirectory::for_reader(directory)?;
+    let report = verify_with(path, options, Some(&staged), watch)?;
+    if report.is_ok() {
+        staged.seal()?;
+    }
+    Ok(report)
 }
 
 /// Unpacks a bundle into a directory that nobody else looks at yet.

@@ -14,6 +14,10 @@ use crate::run::text::Text;
 /// A bundle has no platform: it is the same wherever it was made, and can be read everywhere.
 const PLATFORM: &str = "any";
 
+/// The longest text in it, in bytes between the quotes: a reader takes no more than a mebibyte of metadata, and a session's id may be
+/// of any length.
+const MAX_TEXT_BYTES: usize = 64 << 10;
+
 /// What is told of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metadata {
@@ -48,8 +52,8 @@ impl Metadata {
         write_text(object.key("kind"), self.kind.as_str());
         write_text(object.key("platform"), PLATFORM);
         match self.kind {
-            BundleKind::Run => write_text(object.key("runId"), self.id.as_json()),
-            BundleKind::Session => write_text(object.key("sessionId"), self.id.as_json()),
+            BundleKind::Run => write_told(object.key("runId"), &self.id),
+            BundleKind::Session => write_told(object.key("sessionId"), &self.id),
         }
         write_time(object.key("startedAt"), self.started_at.as_deref());
         if let Some(status) = self.status {
@@ -62,8 +66,8 @@ impl Metadata {
         write_integer(object.key("v"), 1);
         if let Some((name, version)) = &self.workflow {
             let mut workflow = Object::open(object.key("workflow"));
-            write_text(workflow.key("name"), name.as_json());
-            write_text(workflow.key("version"), version.as_json());
+            write_told(workflow.key("name"), name);
+            write_told(workflow.key("version"), version);
             workflow.close();
         }
         object.close();
@@ -74,8 +78,38 @@ impl Metadata {
 /// A time is the inside of a JSON string, as it stood in its line.
 fn write_time(out: &mut Vec<u8>, time: Option<&str>) {
     match time {
-        Some(time) => write_text(out, Text::from_json(time).as_json()),
+        Some(time) => write_told(out, &Text::from_json(time)),
         None => out.extend_from_slice(b"null"),
+    }
+}
+
+/// A text as it is, or as much of its beginning as there is room for. What was cut once is not cut again.
+fn write_told(out: &mut Vec<u8>, text: &Text<'_>) {
+    let inside = text.as_json();
+    if inside.len() <= MAX_TEXT_BYTES {
+        return write_text(out, inside);
+    }
+    let beginning = &inside[..last_boundary(inside, MAX_TEXT_BYTES - CUT.len())];
+    write_text(out, &[beginning, CUT].concat());
+}
+
+/// What stands at the end of a text that was cut.
+const CUT: &str = "…";
+
+/// The last place up to `limit` at which neither a character nor an escape is under way.
+fn last_boundary(inside: &str, limit: usize) -> usize {
+    let (mut at, mut rest) = (0, inside);
+    loop {
+        let length = match rest.as_bytes() {
+            [b'\\', b'u', ..] => 6,
+            [b'\\', ..] => 2,
+            _ => rest.chars().next().map_or(0, char::len_utf8),
+        };
+        if length == 0 || at + length > limit {
+            return at;
+        }
+        at += length;
+        rest = rest.get(length..).unwrap_or_default();
     }
 }
 
@@ -130,6 +164,36 @@ pub fn check(document: &[u8], kind: BundleKind, events: u64) -> Result<(), Bundl
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn of_session(id: &str) -> Metadata {
+        Metadata {
+            kind: BundleKind::Session,
+            id: Text::from_json(id).into_owned(),
+            workflow: None,
+            status: None,
+            events: 1,
+            blobs: 0,
+            started_at: Some(id.to_owned()),
+            completed_at: Some(id.to_owned()),
+        }
+    }
+
+    #[test]
+    fn texts_of_any_length_fit_and_what_was_cut_is_not_cut_again() {
+        for unit in ["x", "é", "\\ud800", "\\u0001", "\\\"", "😀", "x\\n"] {
+            for padding in 0..7 {
+                let id = "-".repeat(padding) + &unit.repeat(300_000);
+                let document = of_session(&id).print();
+                assert!(document.len() < 1 << 20);
+                assert_eq!(check(&document, BundleKind::Session, 1), Ok(()));
+                let document = String::from_utf8(document).unwrap();
+                let cut = document.split("\"sessionId\":\"").nth(1).unwrap().split("\",\"startedAt\"").next().unwrap();
+                let beginning = cut.strip_suffix('…').unwrap();
+                assert!(id.starts_with(beginning) && beginning.len() + 16 > MAX_TEXT_BYTES, "{}", beginning.len());
+                assert_eq!(of_session(cut).print(), document.as_bytes());
+            }
+        }
+    }
 
     #[test]
     fn it_is_canonical_and_says_nothing_of_the_machine() {

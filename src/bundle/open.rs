@@ -15,13 +15,16 @@ use super::import::{ImportError, unpack};
 use super::limits::Limits;
 use super::manifest::{BundleKind, Manifest};
 use super::metadata;
-use super::path::METADATA;
+use super::path::{MANIFEST, METADATA, REDACTIONS, SIGNATURE};
 use super::redactions::RedactionList;
 use super::seal::StagedDirectory;
+use super::signed;
 use super::verify::{VerifyOptions, verify};
 use super::watch::Watch;
 use crate::run::directory::RunDirectory;
 use crate::run::origin::read_text;
+use crate::signature::TrustedKeys;
+use crate::sniff;
 
 /// The bundle at `path`, to be read once.
 pub fn open_container(path: &Path, limits: &Limits) -> Result<Box<dyn Container>, BundleError> {
@@ -45,6 +48,8 @@ pub struct Opened {
     pub manifest: Option<Manifest>,
     /// What is redacted in it.
     pub redactions: RedactionList,
+    /// Whether one of the keys that the reader trusts signed the manifest, and so all that it lists.
+    is_trusted: bool,
     root: PathBuf,
     /// Holds the unpacked archive; it is removed with this.
     _unpacked: Option<(StagedDirectory, tempfile::TempDir)>,
@@ -81,6 +86,12 @@ impl Opened {
         self.manifest.as_ref().is_some_and(|manifest| manifest.partial.is_some())
     }
 
+    /// The keys of which one must have signed a snapshot of this for it to count, of the keys that the reader trusts. None are asked
+    /// for, if one of them signed the manifest: that has the snapshot's hash.
+    pub fn keys_for_snapshots(&self, trusted: &TrustedKeys) -> TrustedKeys {
+        if self.is_trusted { TrustedKeys::default() } else { trusted.clone() }
+    }
+
     /// The file of the log: of events, or of a session.
     pub fn log(&self) -> PathBuf {
         if self.root.is_dir() { self.root.join(self.kind.log()) } else { self.root.clone() }
@@ -89,7 +100,17 @@ impl Opened {
 
 /// Whether what is at `path` has to be opened as a bundle: an archive, or a directory with a manifest.
 pub fn is_bundle(path: &Path) -> bool {
-    path.join(super::path::MANIFEST).exists() || super::sink::is_archive(path)
+    path.join(MANIFEST).exists() || is_archive(path)
+}
+
+/// Whether what is at `path` has to be opened as an archive. A file's first bytes tell. Only of what is neither an archive nor a
+/// recording (a file that was cut or is not there, a directory without a manifest) the name does, so that the error says what is missing.
+pub fn is_archive(path: &Path) -> bool {
+    match sniff::beginning_of(path) {
+        Some(beginning) if sniff::is_archive(&beginning) => true,
+        Some(beginning) if sniff::may_be_recording(&beginning) => false,
+        _ => super::sink::is_archive(path),
+    }
 }
 
 /// Opens a bundle, a run's directory or a session's file. A bundle is verified, an unsealed original is not looked at.
@@ -97,23 +118,39 @@ pub fn open(path: &Path, options: &VerifyOptions, watch: &mut Watch<'_>) -> Resu
     if !is_bundle(path) {
         let kind = if path.is_dir() { BundleKind::Run } else { BundleKind::Session };
         let redactions = RedactionList::default();
-        return Ok(Opened { kind, manifest: None, redactions, root: path.to_path_buf(), _unpacked: None });
+        let root = path.to_path_buf();
+        return Ok(Opened { kind, manifest: None, redactions, is_trusted: false, root, _unpacked: None });
     }
     let (report, root, unpacked) = if path.is_dir() {
         (verify(path, options, watch)?, path.to_path_buf(), None)
     } else {
         let temporary = tempfile::tempdir().map_err(|error| BundleError::system(&error, "mkdir", None))?;
-        let staged = StagedDirectory::new(&temporary.path().join("bundle"))?;
+        let staged = StagedDirectory::for_reader(&temporary.path().join("bundle"))?;
         let report = unpack(path, &staged, options, watch)?;
         (report, staged.path().to_path_buf(), Some((staged, temporary)))
     };
     match report.manifest {
         Some(manifest) if report.problems.is_empty() => {
-            let (kind, redactions) = (manifest.kind, report.redactions);
-            Ok(Opened { kind, manifest: Some(manifest), redactions, root, _unpacked: unpacked })
+            let (kind, redactions, is_trusted) = (manifest.kind, report.redactions, report.is_trusted);
+            Ok(Opened { kind, manifest: Some(manifest), redactions, is_trusted, root, _unpacked: unpacked })
         }
         _ => Err(ImportError::Refused { problems: report.problems }),
     }
+}
+
+/// Opens the bundle in a directory that was verified already, and not changed since.
+pub fn open_verified(directory: &Path, trusted: &TrustedKeys) -> Result<Opened, ImportError> {
+    let read = |path: &str| {
+        let path = directory.join(path);
+        fs::read(&path).map_err(|error| BundleError::system(&error, "open", Some(&path)))
+    };
+    let document = read(MANIFEST)?;
+    let (manifest, _) = Manifest::parse(&document)?;
+    let is_listed = |path: &str| manifest.files.contains_key(path);
+    let redactions = if is_listed(REDACTIONS) { RedactionList::parse(&read(REDACTIONS)?)? } else { Default::default() };
+    let is_trusted = read(SIGNATURE).is_ok_and(|signature| signed::is_by(trusted, &signature, &document));
+    let (kind, root) = (manifest.kind, directory.to_path_buf());
+    Ok(Opened { kind, manifest: Some(manifest), redactions, is_trusted, root, _unpacked: None })
 }
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! Replay of a bundle. One that begins with a snapshot has no first event: its replay begins with the snapshot's state, which
-//! the manifest vouches for.
+//! Replay of a bundle. One that begins with a snapshot has no first event: its replay begins with the snapshot's state.
 
 use std::time::Instant;
 
@@ -14,6 +13,7 @@ use crate::run::outputs::OutputChecker;
 use crate::run::redactions::Redactions;
 use crate::run::replay::{Failed, Metrics, ReplayOptions, Replayed, Verify, replay as replay_run};
 use crate::run::snapshot::{Snapshot, snapshot_id};
+use crate::run::start_from::StartFrom;
 use crate::run::state::State;
 use crate::run::state_hash::{StateHasher, state_hash};
 use crate::run::trace::{Range, Trace};
@@ -27,6 +27,11 @@ pub fn replay(opened: &Opened, options: &ReplayOptions, watch: &mut Watch<'_>) -
         Some(_) => ReplayOptions { redactions: opened.redactions.of_run(), ..options.clone() },
         None => options.clone(),
     };
+    let options = match &options.beginning {
+        // No manifest lists what was brought from elsewhere.
+        StartFrom::SnapshotFile(path) if path.components().count() > 1 && !opened.is_partial() => options,
+        _ => ReplayOptions { trusted: opened.keys_for_snapshots(&options.trusted), ..options },
+    };
     if opened.is_partial() {
         let partial = PartialReplay { run: opened.run_directory(), options: &options };
         return partial.replay(watch);
@@ -38,10 +43,11 @@ pub fn replay(opened: &Opened, options: &ReplayOptions, watch: &mut Watch<'_>) -
 /// trusted keys, its snapshots must be signed by one of them.
 pub fn verify_run(opened: &Opened, trusted: &TrustedKeys, watch: &mut Watch<'_>) -> Result<Verification, RunError> {
     let (directory, redactions) = (opened.run_directory(), opened.redactions.of_run());
+    let trusted = opened.keys_for_snapshots(trusted);
     if opened.is_partial() {
-        return verify_behind(&directory, origin(&directory, trusted), &redactions, watch);
+        return verify_behind(&directory, origin(&directory, &trusted), &redactions, watch);
     }
-    verify(&directory, trusted, &redactions, watch)
+    verify(&directory, &trusted, &redactions, watch)
 }
 
 /// The events of a run that was opened. Where its log begins, its manifest says, whatever `range` does.
@@ -51,9 +57,9 @@ pub fn trace(opened: &Opened, range: Range) -> Result<Trace, RunError> {
     Trace::open(&opened.run_directory().log(), Range { first, ..range }, opened.redactions.of_run())
 }
 
-/// The state with which a partial bundle begins, and what its log is chained to.
+/// The state with which a partial bundle begins, and what its log is chained to. If there are trusted keys, one of them must have
+/// signed the snapshot: see [`Opened::keys_for_snapshots`].
 fn origin(run: &RunDirectory, trusted: &TrustedKeys) -> Result<Origin, RunError> {
-    // Who vouches for the bundle vouches for its snapshot; trusted keys may be asked for beside that.
     let content = Snapshot::read(&run.root().join(SNAPSHOT), trusted)?.content;
     let invalid =
         |why: &str| RunError::new(ErrorCode::SnapshotInvalid, format!("The bundle's snapshot can't be used: {why}"));
@@ -97,7 +103,7 @@ impl PartialReplay<'_> {
     }
 
     fn origin(&self) -> Result<Origin, RunError> {
-        let origin = origin(&self.run, &TrustedKeys::default())?;
+        let origin = origin(&self.run, &self.options.trusted)?;
         let begins = origin.state.logical_time().unwrap_or(0);
         if self.options.until.is_some_and(|until| until < begins) {
             let message =

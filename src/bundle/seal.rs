@@ -15,6 +15,8 @@ use crate::jsonl::unsynced::sync_directory;
 pub struct StagedDirectory {
     directory: TempDir,
     destination: PathBuf,
+    /// Whether it is to outlive this process, and so to be on stable storage.
+    is_to_stay: bool,
 }
 
 /// A file that is being built.
@@ -26,6 +28,15 @@ pub struct StagedFile {
 impl StagedDirectory {
     /// A directory that will be at `destination`, where there must be nothing.
     pub fn new(destination: &Path) -> Result<Self, BundleError> {
+        Self::built_beside(destination, true)
+    }
+
+    /// The same for a reader, who removes it when it was read: it need not be on stable storage.
+    pub fn for_reader(destination: &Path) -> Result<Self, BundleError> {
+        Self::built_beside(destination, false)
+    }
+
+    fn built_beside(destination: &Path, is_to_stay: bool) -> Result<Self, BundleError> {
         let parent = free(destination)?;
         let mut builder = tempfile::Builder::new();
         builder.prefix(".new-").suffix(".tmp");
@@ -34,7 +45,7 @@ impl StagedDirectory {
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
         let directory =
             builder.tempdir_in(parent).map_err(|error| BundleError::system(&error, "mkdir", Some(destination)))?;
-        Ok(StagedDirectory { directory, destination: destination.to_path_buf() })
+        Ok(StagedDirectory { directory, destination: destination.to_path_buf(), is_to_stay })
     }
 
     /// Where it is built.
@@ -50,6 +61,14 @@ impl StagedDirectory {
         File::create_new(path).map_err(|error| BundleError::system(&error, "open", Some(path)))
     }
 
+    /// A file in it was written to its end.
+    pub fn keep(&self, file: &File) -> Result<(), BundleError> {
+        if !self.is_to_stay {
+            return Ok(());
+        }
+        file.sync_all().map_err(|error| BundleError::system(&error, "fsync", None))
+    }
+
     /// Puts it at the destination. The files in it are synced already.
     pub fn seal(self) -> Result<(), BundleError> {
         let mut waiting = vec![self.path().to_path_buf()];
@@ -61,12 +80,17 @@ impl StagedDirectory {
                     waiting.push(entry.path());
                 }
             }
-            sync_directory(&directory)?;
+            if self.is_to_stay {
+                sync_directory(&directory)?;
+            }
         }
         rename(self.path(), &self.destination).map_err(|error| refused(&error, &self.destination))?;
         // It has another name now; there is nothing left to be removed.
         let _ = self.directory.keep();
-        Ok(sync_directory(parent(&self.destination))?)
+        if self.is_to_stay {
+            sync_directory(parent(&self.destination))?;
+        }
+        Ok(())
     }
 }
 

@@ -69,6 +69,12 @@ fn parse(document: &[u8]) -> Result<Vec<Signature>, BundleError> {
     Ok(signatures)
 }
 
+/// Whether one of the trusted keys signed a manifest.
+pub fn is_by(trusted: &TrustedKeys, signature: &[u8], manifest: &[u8]) -> bool {
+    let signatures = parse(signature).unwrap_or_default();
+    signatures.iter().any(|signature| trusted.verify(PAYLOAD_TYPE, manifest, signature).is_ok())
+}
+
 /// What is wrong with the signature of a manifest, None if nothing is. Signatures of others beside a trusted one do no harm.
 pub fn problem(
     policy: SignaturePolicy,

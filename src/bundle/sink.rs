@@ -59,10 +59,7 @@ impl Sink {
     /// Ends the file.
     pub fn end(&mut self) -> Result<(), BundleError> {
         match self {
-            Sink::Directory(_, file) => match file.take() {
-                Some(file) => file.sync_all().map_err(|error| BundleError::system(&error, "fsync", None)),
-                None => Ok(()),
-            },
+            Sink::Directory(staged, file) => file.take().map_or(Ok(()), |file| staged.keep(&file)),
             Sink::Archive(_, writer) => writer.end().map_err(failed),
         }
     }

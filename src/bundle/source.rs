@@ -14,7 +14,7 @@ use super::directory::open_file;
 use super::error::{BundleCode, BundleError, of_run};
 use super::file_hash::FileHasher;
 use super::import::ImportError;
-use super::limits::{Limits, MAX_REDACTIONS_BYTES};
+use super::limits::Limits;
 use super::manifest::{BundleKind, ListedFile, LogExtent, Partial};
 use super::metadata::{self, Metadata, Told};
 use super::open::{Opened, is_bundle, open};
@@ -137,10 +137,15 @@ impl Source {
     }
 
     /// What was redacted in it before.
-    fn redactions(&self, beside: &Path, is_named_as_in_bundle: bool) -> Result<RedactionList, BundleError> {
+    fn redactions(
+        &self,
+        beside: &Path,
+        is_named_as_in_bundle: bool,
+        limits: &Limits,
+    ) -> Result<RedactionList, BundleError> {
         match &self.bundle {
             Some(bundle) => Ok(bundle.redactions.clone()),
-            None => read_redactions(&beside.join(REDACTIONS), is_named_as_in_bundle),
+            None => read_redactions(&beside.join(REDACTIONS), is_named_as_in_bundle, limits),
         }
     }
 
@@ -161,7 +166,9 @@ pub fn survey(
     let metadata = fs::metadata(path).map_err(|error| BundleError::system(&error, "open", Some(path)))?;
     let mut surveyor = Surveyor { source, hasher: FileHasher::new(marks), limits, watch, done: Progress::default() };
     if metadata.is_file() {
-        return surveyor.session(path, from);
+        // The path itself is the caller's and may be a link, as it may for a replay.
+        let file = fs::canonicalize(path).map_err(|error| BundleError::system(&error, "open", Some(path)))?;
+        return surveyor.session(&file, from);
     }
     if metadata.is_dir() && path.join(SESSION_LOG).is_file() && !path.join(EVENT_LOG).exists() {
         return surveyor.session(&path.join(SESSION_LOG), from);
@@ -199,8 +206,8 @@ impl Surveyor<'_, '_> {
             let message = "A session has no snapshots from which its bundle could begin";
             return Err(BundleError::new(BundleCode::InvalidOption, message));
         }
-        let redactions = self.source.redactions(super::seal::parent(file), file.ends_with(SESSION_LOG))?;
-        let mut session = CheckedSession::default();
+        let redactions = self.source.redactions(super::seal::parent(file), file.ends_with(SESSION_LOG), self.limits)?;
+        let mut session = CheckedSession::of_source();
         let (mut input, size) = open_file(file)?;
         self.done.total = size;
         let limits = *self.limits;
@@ -235,7 +242,7 @@ impl Surveyor<'_, '_> {
     }
 
     fn run(&mut self, run: &RunDirectory, from: &From) -> Result<Survey, BundleError> {
-        let mut redactions = self.source.redactions(run.root(), run.manifest().exists())?;
+        let mut redactions = self.source.redactions(run.root(), run.manifest().exists(), self.limits)?;
         let start = match (from, self.source.partial()) {
             (From::Snapshot(id), Some(partial)) if *id != partial.snapshot => {
                 let message = format!(
@@ -249,6 +256,8 @@ impl Surveyor<'_, '_> {
             (_, None) => Some(start(run, from, &redactions)?),
         };
         let small = self.small_files(run, start.as_ref())?;
+        // What is too large is refused before the log is read.
+        small.iter().try_for_each(|(path, _, size)| self.limits.check_file(path, *size))?;
         let blobs = list_blobs(run)?;
         let (mut log_file, _) = open_file(&run.log())?;
         let end = whole_bytes(&mut log_file)?;
@@ -269,7 +278,7 @@ impl Surveyor<'_, '_> {
         whole.map_err(|error| damaged(error, EVENT_LOG))?;
         let mut items: BTreeMap<BundlePath, Item> = [(known(EVENT_LOG)?, log_item)].into();
         for (path, disk, size) in small {
-            let item = self.file(&disk, size)?;
+            let item = self.file(&path, &disk, size)?;
             items.insert(path, item);
         }
         let blob_count = self.blobs(blobs, &checked, &redactions, start.is_some(), &mut items)?;
@@ -331,11 +340,7 @@ impl Surveyor<'_, '_> {
             if only_named && !named.contains(path.as_str()) {
                 continue;
             }
-            if size > self.limits.blob_bytes {
-                let message = format!("larger than {} bytes, the limit for blobs", self.limits.blob_bytes);
-                return Err(BundleError::about(BundleCode::BlobTooLarge, path.as_str(), message));
-            }
-            let item = self.file(&disk, size)?;
+            let item = self.file(&path, &disk, size)?;
             if path.blob() != Some(Some(item.listed.sha256)) {
                 let message = "it was changed after it was stored: its bytes have another hash than its name";
                 return Err(BundleError::about(BundleCode::BlobNameMismatch, path.as_str(), message));
@@ -356,7 +361,9 @@ impl Surveyor<'_, '_> {
         }
     }
 
-    fn file(&mut self, disk: &Path, size: u64) -> Result<Item, BundleError> {
+    /// A file that no more is known of. One that is too large for a bundle is not read.
+    fn file(&mut self, path: &BundlePath, disk: &Path, size: u64) -> Result<Item, BundleError> {
+        self.limits.check_file(path, size)?;
         let (mut input, _) = open_file(disk)?;
         let mut item = self.item(&mut input, disk, 0, size, |_| Ok(()))?;
         if let Some(marked) = &mut item.marked {
@@ -424,14 +431,12 @@ fn damaged(error: BundleError, path: &str) -> BundleError {
 }
 
 /// What was redacted in a source that is a bundle itself.
-fn read_redactions(path: &Path, is_bundle: bool) -> Result<RedactionList, BundleError> {
+fn read_redactions(path: &Path, is_bundle: bool, limits: &Limits) -> Result<RedactionList, BundleError> {
     if !is_bundle || !path.exists() {
         return Ok(RedactionList::default());
     }
     let (file, size) = open_file(path)?;
-    if size > MAX_REDACTIONS_BYTES {
-        return Err(BundleError::about(BundleCode::FileTooLarge, REDACTIONS, "too large to be read"));
-    }
+    limits.check_file(&known(REDACTIONS)?, size)?;
     let mut bytes = Vec::new();
     file.take(size).read_to_end(&mut bytes).map_err(|error| BundleError::system(&error, "read", None))?;
     RedactionList::parse(&bytes)

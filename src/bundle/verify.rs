@@ -11,7 +11,7 @@ use super::content::Content;
 use super::error::{BundleCode, BundleError, of_run};
 use super::export::BundleInfo;
 use super::file_hash::FileHasher;
-use super::limits::{Limits, MAX_MANIFEST_BYTES, MAX_REDACTIONS_BYTES, MAX_SMALL_FILE_BYTES};
+use super::limits::Limits;
 use super::manifest::{BundleKind, ListedFile, Manifest};
 use super::metadata;
 use super::open::open_container;
@@ -49,6 +49,8 @@ pub struct Report {
     pub manifest: Option<Manifest>,
     /// What the bundle says was redacted.
     pub redactions: RedactionList,
+    /// Whether a trusted key signed the manifest, whatever the policy.
+    pub is_trusted: bool,
 }
 
 impl Report {
@@ -60,6 +62,16 @@ impl Report {
 
 /// Verifies the bundle at `path`. An error is not about the bundle: something can't be read, or the caller asked to stop.
 pub fn verify(path: &Path, options: &VerifyOptions, watch: &mut Watch<'_>) -> Result<Report, BundleError> {
+    verify_with(path, options, None, watch)
+}
+
+/// The same. Files are copied to `copy_to` as they are read, believed or not.
+pub fn verify_with(
+    path: &Path,
+    options: &VerifyOptions,
+    copy_to: Option<&StagedDirectory>,
+    watch: &mut Watch<'_>,
+) -> Result<Report, BundleError> {
     let mut container = match open_container(path, &options.limits) {
         Ok(container) => container,
         Err(error) if error.is_outside() => return Err(error),
@@ -69,10 +81,11 @@ pub fn verify(path: &Path, options: &VerifyOptions, watch: &mut Watch<'_>) -> Re
                 problems: vec![error],
                 manifest: None,
                 redactions: RedactionList::default(),
+                is_trusted: false,
             });
         }
     };
-    inspect(path, container.as_mut(), options, None, watch)
+    inspect(path, container.as_mut(), options, copy_to, watch)
 }
 
 /// Looks at all that a container holds. Files are copied to `copy_to` as they are read, believed or not.
@@ -142,7 +155,7 @@ impl Visitor for Inspection<'_> {
             return Err(BundleError::new(BundleCode::TooManyFiles, message));
         }
         (self.tick)(1)?;
-        if let Err(error) = self.check_size(path, size) {
+        if let Err(error) = self.limits.check_file(path, size) {
             self.note(error);
             self.seen.insert(path.as_str().to_owned(), None);
             return Ok(());
@@ -156,7 +169,7 @@ impl Visitor for Inspection<'_> {
         let read = match path.as_str() {
             path::EVENT_LOG => log.insert(CheckedLog::default()).read(&mut content, limits),
             path::SESSION_LOG => session.insert(CheckedSession::default()).read(&mut content, limits),
-            other if document_limit(other, limits).is_some() => {
+            other if limits.document_bytes(other).is_some() => {
                 // The size was checked, and no more than that is there.
                 let read = content.read_to_end(document.insert(Vec::with_capacity(size as usize)));
                 read.map(drop).map_err(super::container::read_failed)
@@ -172,7 +185,7 @@ impl Visitor for Inspection<'_> {
             None => content.finish()?,
         };
         if let Some(copy) = passed.copy {
-            copy.sync_all().map_err(|error| BundleError::system(&error, "fsync", None))?;
+            self.copy_to.map_or(Ok(()), |staged| staged.keep(&copy))?;
         }
         if let Err(error) = read {
             self.note(error.of_file(path.as_str()));
@@ -194,17 +207,6 @@ impl Visitor for Inspection<'_> {
     }
 }
 
-/// How large a file may be that is understood as a whole; None for others.
-fn document_limit(path: &str, limits: &Limits) -> Option<u64> {
-    match path {
-        path::MANIFEST | path::CHECKSUMS => Some(MAX_MANIFEST_BYTES),
-        path::SIGNATURE | path::METADATA => Some(MAX_SMALL_FILE_BYTES),
-        path::REDACTIONS => Some(MAX_REDACTIONS_BYTES),
-        path::SNAPSHOT => Some(limits.blob_bytes),
-        _ => None,
-    }
-}
-
 impl Inspection<'_> {
     fn note(&mut self, problem: BundleError) {
         if self.problems.len() == MAX_PROBLEMS {
@@ -213,16 +215,6 @@ impl Inspection<'_> {
         } else if self.problems.len() < MAX_PROBLEMS {
             self.problems.push(problem);
         }
-    }
-
-    fn check_size(&self, path: &BundlePath, size: u64) -> Result<(), BundleError> {
-        let (code, limit) = match document_limit(path.as_str(), self.limits) {
-            Some(limit) => (BundleCode::FileTooLarge, limit),
-            None if path.blob().is_some() => (BundleCode::BlobTooLarge, self.limits.blob_bytes),
-            None => return Ok(()),
-        };
-        let message = format!("it has {size} bytes, more than {limit}");
-        if size > limit { Err(BundleError::about(code, path.as_str(), message)) } else { Ok(()) }
     }
 
     fn see(&mut self, path: &BundlePath, file: ListedFile) {
@@ -262,6 +254,7 @@ impl Inspection<'_> {
             }
         };
         let redactions = self.redactions();
+        let mut is_trusted = false;
         if let Some((manifest, document)) = manifest.as_ref().zip(document.as_ref()) {
             self.check_files(manifest, document);
             self.check_metadata(manifest);
@@ -270,11 +263,12 @@ impl Inspection<'_> {
                 BundleKind::Session => self.check_session(manifest),
             }
             let signature = self.documents.get(path::SIGNATURE).map(Vec::as_slice);
+            is_trusted = signature.is_some_and(|signature| signed::is_by(&options.trusted, signature, document));
             let problem = signed::problem(options.signature, &options.trusted, signature, document);
             problem.into_iter().for_each(|problem| self.note(problem));
         }
         let info = manifest.as_ref().map(|manifest| BundleInfo::new(path, manifest, redactions.count()));
-        Report { info, problems: self.problems, manifest, redactions }
+        Report { info, problems: self.problems, manifest, redactions, is_trusted }
     }
 
     fn redactions(&mut self) -> RedactionList {

@@ -19,7 +19,7 @@ use super::run_replay::trusted_keys;
 use super::text::Text;
 use crate::bundle::error::{BundleCode, BundleError};
 use crate::bundle::export::{ExportOptions, export};
-use crate::bundle::import::import;
+use crate::bundle::import::{import, import_for_reader, verify_onto};
 use crate::bundle::limits::Limits;
 use crate::bundle::redact::{RedactOptions, RedactionRule};
 use crate::bundle::signed::SignaturePolicy;
@@ -126,6 +126,7 @@ impl NativeVerifyOptions {
             files: limit(given.files, default.files),
             expansion: limit(given.expansion, default.expansion),
             total_bytes: limit(given.total_bytes, default.total_bytes),
+            ..default
         };
         VerifyOptions { trusted: trusted_keys(&self.trusted_keys), signature, limits }
     }
@@ -184,32 +185,40 @@ pub fn start_export(
     })
 }
 
-/// Verifies the bundle at `path`.
+/// Verifies the bundle at `path`. If nothing is wrong and `unpack_to` is given, its files are there then, for a reader.
 #[napi(catch_unwind)]
 pub fn start_verification(
     bundles: &NativeBundles,
     path: String,
+    unpack_to: Option<String>,
     options: NativeVerifyOptions,
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeBundleWork> {
     start(bundles, on_ready, options.progress, move |watch, json| {
-        match verify(Path::new(&path), &options.read(), watch) {
+        let (path, options) = (Path::new(&path), options.read());
+        let report = match &unpack_to {
+            Some(directory) => verify_onto(path, Path::new(directory), &options, watch),
+            None => verify(path, &options, watch),
+        };
+        match report {
             Ok(report) => append(json, "done", |json| append_report(json, &report)),
             Err(error) => append(json, "error", |json| append_bundle_error(json, &error)),
         }
     })
 }
 
-/// Imports the bundle at `path` to `directory`.
+/// Imports the bundle at `path` to `directory`: to stay there, or for a reader.
 #[napi(catch_unwind)]
 pub fn start_import(
     bundles: &NativeBundles,
     path: String,
     directory: String,
+    is_to_stay: bool,
     options: NativeVerifyOptions,
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeBundleWork> {
     start(bundles, on_ready, options.progress, move |watch, json| {
+        let import = if is_to_stay { import } else { import_for_reader };
         match import(Path::new(&path), Path::new(&directory), &options.read(), watch) {
             Ok(info) => append(json, "done", |json| append_info(json, &info)),
             Err(refusal) => append(json, "error", |json| append_refusal(json, &refusal, "The bundle was not imported")),

@@ -6,15 +6,19 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use napi::Env;
-use napi::bindgen_prelude::Result;
+use napi::bindgen_prelude::{Function, Result};
+use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
+use napi::{Env, Status};
 use napi_derive::napi;
 
-use crate::bundle::open::{Opened, is_bundle};
+use crate::bundle::open::{Opened, is_archive, is_bundle};
 use crate::cancellation::Cancellation;
 
 /// How long the end of an environment waits for work to clean up behind itself.
 const LAST_CLEANUP: Duration = Duration::from_secs(2);
+
+/// How often who waits for the JavaScript thread looks whether there still is one.
+const LOOK_UP: Duration = Duration::from_millis(100);
 
 /// The bundles of one JavaScript environment, the main thread's or a worker's.
 #[napi]
@@ -24,13 +28,21 @@ pub struct NativeBundles {
 
 #[napi]
 impl NativeBundles {
-    /// None yet.
+    /// None yet. `on_unpack` is called when something is to be unpacked and nobody [listens](Self::listens) for the end.
     #[napi(constructor, catch_unwind)]
-    pub fn new(env: Env) -> Result<Self> {
-        let under_way = Arc::new(UnderWay::default());
+    pub fn new(env: Env, on_unpack: Function<'_, (), ()>) -> Result<Self> {
+        // It holds no process open, and whoever reads an archive waits for that anyway.
+        let ask = on_unpack.build_threadsafe_function::<()>().callee_handled::<false>().weak::<true>().build()?;
+        let under_way = Arc::new(UnderWay { ask: Some(ask), ..UnderWay::default() });
         // Runs when the process or the worker ends by itself or is terminated; `process.exit` and signals pass it by.
         env.add_env_cleanup_hook(under_way.clone(), |under_way| under_way.end())?;
         Ok(NativeBundles { under_way })
+    }
+
+    /// Somebody listens for the end of the process, and calls `end` then.
+    #[napi(catch_unwind)]
+    pub fn listens(&self) {
+        self.under_way.hear_of_end();
     }
 
     /// Stops what is under way, and removes what is unpacked: the end.
@@ -47,9 +59,18 @@ impl NativeBundles {
     }
 }
 
+/// Asks JavaScript to listen for the end of the process.
+type Ask = ThreadsafeFunction<(), (), (), Status, false, true, 0>;
+
 /// What is under way. Whatever has ended is forgotten.
 #[derive(Default)]
-pub struct UnderWay(Mutex<Lists>);
+pub struct UnderWay {
+    lists: Mutex<Lists>,
+    ask: Option<Ask>,
+    /// Whether the end of the process is heard of, so that what is unpacked is removed then.
+    hears_of_end: Mutex<bool>,
+    heard: Condvar,
+}
 
 #[derive(Default)]
 struct Lists {
@@ -65,23 +86,48 @@ impl UnderWay {
 
     fn list(&self, work: Work) -> Begun {
         let work = Arc::new(work);
-        let works = &mut lock(&self.0).works;
+        let works = &mut lock(&self.lists).works;
         works.retain(|work| work.strong_count() > 0);
         works.push(Arc::downgrade(&work));
         Begun(work)
     }
 
-    /// Reading what is at these paths begins now, as part of the work that this thread does. Only where something may have to be unpacked
-    /// the end waits for it.
+    /// Reading what is at these paths begins now, as part of the work that this thread does. Where something has to be unpacked the end
+    /// of the environment waits for it; unpacking waits until the environment listens for its end, which only the JavaScript thread can
+    /// see to. Never called on that.
     pub fn begin_reading<P: AsRef<Path>>(&self, paths: &[P]) -> Begun {
         let work = Work { cancellation: Cancellation::current(), ..Work::default() };
-        if paths.iter().any(|path| is_bundle(path.as_ref())) { self.list(work) } else { Begun(Arc::new(work)) }
+        if !paths.iter().any(|path| is_bundle(path.as_ref())) {
+            return Begun(Arc::new(work));
+        }
+        let begun = self.list(work);
+        if paths.iter().any(|path| is_archive(path.as_ref())) {
+            self.wait_for_listener(begun.work());
+        }
+        begun
+    }
+
+    fn wait_for_listener(&self, work: &Work) {
+        let Some(ask) = &self.ask else { return };
+        let mut hears = lock(&self.hears_of_end);
+        if !*hears {
+            ask.call((), ThreadsafeFunctionCallMode::NonBlocking);
+        }
+        // An environment that ends calls nobody back.
+        while !*hears && !work.cancellation().is_cancelled() && !ask.aborted() {
+            (hears, _) = self.heard.wait_timeout(hears, LOOK_UP).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn hear_of_end(&self) {
+        *lock(&self.hears_of_end) = true;
+        self.heard.notify_all();
     }
 
     /// A bundle that is read from now on.
     pub fn keep(&self, opened: Opened) -> Arc<Unpacked> {
         let kept = Arc::new(Unpacked(Mutex::new(Some(opened))));
-        let unpacked = &mut lock(&self.0).unpacked;
+        let unpacked = &mut lock(&self.lists).unpacked;
         unpacked.retain(|kept| kept.strong_count() > 0);
         unpacked.push(Arc::downgrade(&kept));
         kept
@@ -89,11 +135,11 @@ impl UnderWay {
 
     fn end(&self) {
         let deadline = Instant::now() + LAST_CLEANUP;
-        let works: Vec<_> = lock(&self.0).works.iter().filter_map(Weak::upgrade).collect();
+        let works: Vec<_> = lock(&self.lists).works.iter().filter_map(Weak::upgrade).collect();
         works.iter().for_each(|work| work.stop());
         works.iter().for_each(|work| work.wait(deadline));
         // What that work unpacked meanwhile is among these.
-        let unpacked = std::mem::take(&mut lock(&self.0).unpacked);
+        let unpacked = std::mem::take(&mut lock(&self.lists).unpacked);
         unpacked.iter().filter_map(Weak::upgrade).for_each(|kept| kept.remove());
     }
 }

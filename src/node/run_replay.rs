@@ -1,5 +1,6 @@
 //! `replayRun` and `verifyRun`: on a background thread, progress and result handed to V8 as texts.
 
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use napi::bindgen_prelude::{Function, Result};
@@ -13,8 +14,9 @@ use super::json::JsonText;
 use super::replay::{JavaScript, NativeDelivery};
 use super::run_json::{append_error, append_key};
 use crate::bundle::import::ImportError;
-use crate::bundle::open::Opened;
+use crate::bundle::open::{Opened, open_verified};
 use crate::bundle::replay::{replay, verify_run};
+use crate::bundle::watch::Progress;
 use crate::hash::to_hex;
 use crate::run::check::{Aspect, Check};
 use crate::run::error::{ErrorCode, RunError};
@@ -88,7 +90,7 @@ pub fn start_run_replay(
 ) -> Result<NativeDelivery> {
     let (options, progress) = options.read();
     let trusted = options.trusted.clone();
-    start(bundles, on_ready, path, trusted, progress, move |opened, watch, json| match opened {
+    start(bundles, on_ready, path, open_source, trusted, progress, move |opened, watch, json| match opened {
         Ok(opened) => match replay(opened, &options, watch) {
             Ok(replayed) => append_replayed(json, &replayed),
             Err(failed) => append_failed(json, &failed),
@@ -97,17 +99,20 @@ pub fn start_run_replay(
     })
 }
 
-/// Verifies the run at `path`. The delivery is as that of a replay.
+/// Verifies the run at `path`. The delivery is as that of a replay. `is_verified` says that it is in a bundle's directory that was
+/// verified already.
 #[napi(catch_unwind)]
 pub fn start_run_verification(
     bundles: &NativeBundles,
     path: String,
+    is_verified: bool,
     trusted_keys: Vec<String>,
     progress: bool,
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeDelivery> {
     let trusted = self::trusted_keys(&trusted_keys);
-    start(bundles, on_ready, path, trusted.clone(), progress, move |opened, watch, json| match opened {
+    let open = if is_verified { open_unseen } else { open_source };
+    start(bundles, on_ready, path, open, trusted.clone(), progress, move |opened, watch, json| match opened {
         Ok(opened) => {
             let found = verify_run(opened, &trusted, watch);
             append_verification(json, &found.unwrap_or_else(unreadable), None);
@@ -116,11 +121,25 @@ pub fn start_run_verification(
     })
 }
 
+/// How what is at a path is opened.
+type Open = fn(&str, TrustedKeys, &Work, &mut dyn FnMut(Progress)) -> std::result::Result<Opened, ImportError>;
+
+/// Opens a bundle's directory that was verified already.
+fn open_unseen(
+    path: &str,
+    trusted: TrustedKeys,
+    _: &Work,
+    _: &mut dyn FnMut(Progress),
+) -> std::result::Result<Opened, ImportError> {
+    open_verified(Path::new(path), &trusted)
+}
+
 /// Opens what is at `path` in the background, and hands it to `work`; what that appends becomes the result.
 fn start(
     bundles: &NativeBundles,
     on_ready: Function<'_, (), ()>,
     path: String,
+    open: Open,
     trusted: TrustedKeys,
     progress: bool,
     work: impl FnOnce(std::result::Result<&Opened, ImportError>, &mut Watch<'_>, &mut JsonText) + Send + 'static,
@@ -128,7 +147,7 @@ fn start(
     start_reading(bundles, on_ready, vec![path], progress, move |paths, begun, tell, json| {
         let mut halves = Halves::default();
         let path = paths.first().map_or("", String::as_str);
-        let opened = open_source(path, trusted, begun, &mut |progress| tell(halves.verifying(progress)));
+        let opened = open(path, trusted, begun, &mut |progress| tell(halves.verifying(progress)));
         let mut watch =
             Watch { cancelled: begun.cancelled(), progress: &mut |bytes, of| tell(halves.reading(bytes, of)) };
         match opened.and_then(Opened::of_run) {

@@ -213,12 +213,33 @@ pub fn read_line(line: &[u8], nesting: &mut Nesting) -> Line {
 
 /// The payload of a line that is a `session_start`, if it is an object (`readSessionHeader`).
 pub fn read_start_payload(line: &[u8]) -> Option<Span> {
-    let mut nesting = Nesting::default();
-    let mut cursor = Cursor::new(line);
-    cursor.white_space();
-    let envelope = read_envelope(&mut cursor, &mut nesting).ok()?;
+    let envelope = read_whole_envelope(line)?;
     let event_type = EventType::of(envelope.event_type?.of(line))?;
     envelope.payload.object.filter(|_| event_type == EventType::SessionStart)
+}
+
+/// The `ts` of a line, if that is a string: its text between the quotes.
+pub fn read_time(line: &[u8]) -> Option<Span> {
+    let ts = read_whole_envelope(line)?.ts;
+    string(ts, line).map(within_quotes)
+}
+
+/// The `sessionId` of a line that is a `session_start`, if that is a string that is not empty: its text between the quotes.
+pub fn read_session_id(line: &[u8]) -> Option<Span> {
+    let envelope = read_whole_envelope(line)?;
+    let event_type = EventType::of(envelope.event_type?.of(line))?;
+    let id = filled_string(envelope.payload.session_id, line)?;
+    (event_type == EventType::SessionStart).then(|| within_quotes(id))
+}
+
+fn read_whole_envelope(line: &[u8]) -> Option<Envelope> {
+    let mut cursor = Cursor::new(line);
+    cursor.white_space();
+    read_envelope(&mut cursor, &mut Nesting::default()).ok()
+}
+
+fn within_quotes(text: Span) -> Span {
+    Span { start: text.start + 1, end: text.end - 1 }
 }
 
 fn read_envelope(cursor: &mut Cursor<'_>, nesting: &mut Nesting) -> Result<Envelope, NotJson> {

@@ -266,8 +266,9 @@ impl Pass<'_, '_, '_> {
         let place = || format!("line {number}");
         let redacted = redacted_line(&mut self.matcher, line, &mut rules).map_err(|error| at(error, &place()))?;
         if let Some(redacted) = &redacted {
-            if redacted.len() as u64 > self.limits.line_bytes {
-                let message = format!("redacted it is longer than {} bytes", self.limits.line_bytes);
+            let limit = self.limits.session_line_bytes();
+            if redacted.len() as u64 > limit {
+                let message = format!("redacted it is longer than {limit} bytes");
                 return Err(at(BundleError::new(BundleCode::LineTooLong, message), &place()));
             }
             self.round.last_rule = rules.first().copied().unwrap_or(0);
@@ -507,7 +508,7 @@ impl Round {
                 }
             };
             if stored_at.as_str() == path::SESSION_LOG {
-                let mut session = CheckedSession::default();
+                let mut session = CheckedSession::of_source();
                 session.read(&mut *item.open()?, limits)?;
                 survey.metadata.started_at = session.started_at;
                 survey.metadata.completed_at = session.completed_at;

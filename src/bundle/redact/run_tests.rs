@@ -15,6 +15,7 @@ use crate::bundle::sample::*;
 use crate::bundle::source::From;
 use crate::bundle::verify::VerifyOptions;
 use crate::hash::as_text;
+use crate::hash::sha256_hex;
 use crate::jsonl::writer::Durability;
 use crate::run::blob::BlobStore;
 use crate::run::chain::{GENESIS, seal};
@@ -32,6 +33,13 @@ use crate::signature::TrustedKeys;
 
 const AWS: &str = "AKIAIOSFODNN7EXAMPLE";
 
+/// Salts that differ, and are the same each time.
+fn salt_of(time: u64) -> [u8; 32] {
+    let mut salt = [0; 32];
+    salt.copy_from_slice(&sha256_hex([&time.to_le_bytes()])[..32]);
+    salt
+}
+
 /// Writes the log anew, with the payloads' texts changed.
 fn rewrite(run: &Recorded, change: impl Fn(u64, Kind, String) -> String) {
     let (mut previous, mut log) = (GENESIS, Vec::new());
@@ -41,7 +49,7 @@ fn rewrite(run: &Recorded, change: impl Fn(u64, Kind, String) -> String) {
         let envelope =
             Envelope { time, ts: "2026-02-11T16:00:00.000Z", kind: record.kind.as_str(), node, parent: record.parent };
         let payload = change(time, record.kind, record.payload.to_string());
-        previous = seal(&mut log, &previous, &envelope, &record.state_hash, &[b'7'; 32], payload.as_bytes());
+        previous = seal(&mut log, &previous, &envelope, &record.state_hash, &salt_of(time), payload.as_bytes());
     }
     fs::write(run.directory.log(), log).unwrap();
 }
@@ -375,6 +383,51 @@ fn a_secret_in_a_graph_a_snapshot_or_an_envelope_fails_the_export() {
     let kind = dag.split("\"kind\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     let error = outcome(&run, &rule(&format!("^.*\"kind\":\"(?P<secret>{kind})"))).unwrap_err();
     assert_eq!((error.code, error.path.as_deref()), (BundleCode::RedactionConflict, Some("dag.json")));
+}
+
+/// The salts of a log, in order; None for an event without one.
+fn salts(log: &[u8]) -> Vec<Option<String>> {
+    let text = String::from_utf8(log.to_vec()).unwrap();
+    let of_line = |line: &str| {
+        let (_, salt) = line.split_once(r#","salt":""#)?;
+        Some(salt[..32].to_owned())
+    };
+    text.lines().map(of_line).collect()
+}
+
+#[test]
+fn the_salt_is_no_content() {
+    let run = plain_run();
+    let hex = pattern("hex", r"\b[0-9a-f]{32}\b");
+    assert_eq!(outcome(&run, std::slice::from_ref(&hex)).unwrap().redactions, 0);
+    // What the rule means is found beside them.
+    let secret = "0123456789abcdef0123456789abcdef";
+    let time = run.records.iter().position(|record| record.kind == Kind::ToolInvoked).unwrap() as u64;
+    let planted = |text: &str| {
+        let text = text.to_owned();
+        rewrite(&run, move |at, _, payload| if at == time { with_member(&payload, "note", &text) } else { payload });
+    };
+    planted(&format!("key {secret}"));
+    let root = tempfile::tempdir().unwrap();
+    sealed(run.directory.root(), root.path(), std::slice::from_ref(&hex), &[secret]);
+}
+
+#[test]
+fn a_salt_that_was_recorded_as_a_secret_goes() {
+    let run = plain_run();
+    let before: Vec<_> =
+        (0..=run.last()).map(|time| Some(String::from_utf8(salt_of(time).to_vec()).unwrap())).collect();
+    let time = run.records.iter().position(|record| record.kind == Kind::ToolInvoked).unwrap();
+    let salt = before[1].clone().unwrap();
+    let note = format!("the log says {salt}");
+    rewrite(&run, |at, _, payload| if at == time as u64 { with_member(&payload, "note", &note) } else { payload });
+    assert_eq!(salts(&run.log())[1], Some(salt.clone()), "it is still that");
+    let root = tempfile::tempdir().unwrap();
+    let hex = pattern("hex", r"\b[0-9a-f]{32}\b");
+    let directory = sealed(run.directory.root(), root.path(), &[hex], &[&salt]);
+    let found = salts(&fs::read(directory.join("events.cath-log")).unwrap());
+    assert!(found[1].is_none() && found[time].is_none());
+    assert_eq!(found.iter().flatten().count(), before.len() - 2);
 }
 
 #[test]

@@ -1,0 +1,68 @@
+//! What a file is by its first bytes. Its name says nothing: files are renamed.
+
+use std::fs;
+use std::path::Path;
+
+use crate::input_file::InputFile;
+
+/// As much of a file as is looked at.
+const BEGINNING_BYTES: u64 = 64;
+
+/// With these bytes a zstd frame begins.
+pub const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// Whether a file that begins with these bytes is an archive. No text does.
+pub fn is_archive(beginning: &[u8]) -> bool {
+    beginning.starts_with(&ZSTD_MAGIC)
+}
+
+/// Whether a file that begins with these bytes may be a session or a log: its first line is an object.
+pub fn may_be_recording(beginning: &[u8]) -> bool {
+    let text = beginning.strip_prefix(BOM).unwrap_or(beginning);
+    text.trim_ascii_start().first().map_or(!text.is_empty(), |byte| *byte == b'{')
+}
+
+/// The first bytes of a regular file; `None` of anything else, and of what can't be read. A pipe is not opened: its writer would start
+/// and find no reader.
+pub fn beginning_of(path: &Path) -> Option<Vec<u8>> {
+    let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    is_file.then(|| InputFile::open(path).ok()?.read_up_to(BEGINNING_BYTES).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_bytes_tell_what_a_file_is() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("file");
+        for (bytes, archive, recording) in [
+            (&b"\x28\xb5\x2f\xfd\x04"[..], true, false),
+            (b"\x28\xb5\x2f", false, false),
+            (b"{\"v\":1}\n", false, true),
+            (b"\xef\xbb\xbf \t{", false, true),
+            (b"   ", false, true),
+            (b"", false, false),
+            (b"no archive", false, false),
+            (&[b' '; 100], false, true),
+        ] {
+            fs::write(&path, bytes).unwrap();
+            let beginning = beginning_of(&path).unwrap();
+            assert_eq!((is_archive(&beginning), may_be_recording(&beginning)), (archive, recording), "{bytes:?}");
+        }
+        assert_eq!(beginning_of(root.path()), None);
+        assert_eq!(beginning_of(&root.path().join("none")), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_is_not_waited_for() {
+        let root = tempfile::tempdir().unwrap();
+        let pipe = root.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert_eq!(beginning_of(&pipe), None);
+    }
+}
