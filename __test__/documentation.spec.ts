@@ -1,8 +1,9 @@
 // The documentation against the package: its examples compile and run, and it names what there is.
-import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { succeed } from './packing/command.js';
@@ -14,11 +15,23 @@ interface Example {
 }
 
 const declarations = await readFile(join(ROOT, 'index.d.ts'), 'utf8');
-const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
+/** The pages of the documentation, by their path. */
+const pages = new Map<string, string>();
+for (const path of ['README.md', ...(await readdir(join(ROOT, 'docs'))).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)]) {
+  pages.set(path, await readFile(join(ROOT, path), 'utf8'));
+}
+const readme = pages.get('README.md')!;
+const api = pages.get('docs/api.md')!;
+
 const examples = [
-  ...fencedCode(readme).map((code, index) => ({ name: `readme-${index + 1}`, code })),
+  ...[...pages].flatMap(([path, text]) => fencedCode(text).map((code, index) => ({ name: `${nameOf(path)}-${index + 1}`, code }))),
   ...fencedCode(declarations.replace(/^ *\* ?/gm, '')).map((code, index) => ({ name: `index-d-ts-${index + 1}`, code })),
 ];
+
+/** `README.md` is `readme`, `docs/api.md` is `api`. */
+function nameOf(path: string): string {
+  return /(\w[\w-]*)\.md$/.exec(path)![1]!.toLowerCase();
+}
 
 /** The TypeScript blocks of a text, without the indent that a list gives them. */
 function fencedCode(text: string): string[] {
@@ -39,7 +52,7 @@ describe('every example', () => {
   });
 
   test('is found', () => {
-    expect(examples.map(({ name }) => name)).toEqual(expect.arrayContaining(['readme-1', 'readme-2', 'index-d-ts-1', 'index-d-ts-6']));
+    expect(examples.map(({ name }) => name)).toEqual(expect.arrayContaining(['readme-1', 'readme-2', 'api-1', 'api-7', 'errors-1', 'index-d-ts-1', 'index-d-ts-6']));
   });
 
   test.each(examples)('$name runs as its comments say', async ({ name, code }) => {
@@ -87,8 +100,23 @@ describe('the names of the package', () => {
     expect(imported.sort()).toEqual(declared.sort());
   });
 
-  test('are all in the README', () => {
-    expect(required.filter((name) => !new RegExp(`\\b${name}\\b`).test(readme))).toEqual([]);
+  test('are all in docs/api.md, and so are the types', () => {
+    const types = [...declarations.matchAll(/^export (?:interface|type) (\w+)/gm)].map(([, name]) => name!);
+    expect(types.length).toBeGreaterThan(50);
+    // A function has a row of its own; a type is in the list.
+    expect(required.filter((name) => !new RegExp(`^\\| \\[\`(?:new )?${name}\\(`, 'm').test(api))).toEqual([]);
+    expect(types.filter((name) => !api.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  test('are all in docs/api.md with their options and methods', () => {
+    const holders = [...declarations.matchAll(/^export (?:interface (\w+(?:Options|Config))|declare class (\w+))[^{]*\{\n([^]*?)^\}/gm)];
+    expect(holders.length).toBeGreaterThan(8);
+    const members = holders.flatMap(([, options, service, body]) =>
+      [...body!.matchAll(/^ {2}(\w+)[?(:]/gm)].map(([, member]) => `${options ?? service}.${member!}`),
+    );
+    expect(members).toEqual(expect.arrayContaining(['ReplayOptions.throughSeq', 'RunRecorder.putBlob', 'SessionRecordingServiceConfig.exclusive']));
+    const isThere = (member: string): boolean => new RegExp(`\`[^\`\n]*\\b${member}\\b[^\`\n]*\``).test(api);
+    expect(members.filter((name) => !name.endsWith('.constructor') && !isThere(name.split('.')[1]!))).toEqual([]);
   });
 
   test('have their documentation', () => {
@@ -98,8 +126,45 @@ describe('the names of the package', () => {
   });
 });
 
-test('the README links only to files that there are', async () => {
-  const links = [...readme.matchAll(/\]\((?!https?:|#)([^)]+)\)/g)].map(([, path]) => path!);
-  expect(links.length).toBeGreaterThan(0);
-  for (const path of links) await expect(readFile(join(ROOT, path), 'utf8')).resolves.not.toBe('');
+describe('links', () => {
+  /** A page's text without its code, in which brackets mean something else. */
+  const prose = (text: string): string => text.replaceAll(/^( *)```[^]*?^\1```$/gm, '').replaceAll(/`[^`\n]*`/g, (code) => code.replaceAll(/[[\]()]/g, ''));
+
+  const linksOf = (text: string): string[] => [...prose(text).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!);
+
+  /** The anchors that GitHub gives the headings of a page: lower case, blanks as hyphens, other marks left out. */
+  function anchorsOf(text: string): string[] {
+    const seen = new Map<string, number>();
+    return [...text.replaceAll(/^```[^]*?^```$/gm, '').matchAll(/^#+ (.*)$/gm)].map(([, title]) => {
+      const anchor = title!.toLowerCase().replaceAll(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-');
+      const times = seen.get(anchor) ?? 0;
+      seen.set(anchor, times + 1);
+      return times === 0 ? anchor : `${anchor}-${times}`;
+    });
+  }
+
+  test('are found, and so are anchors', () => {
+    expect(linksOf(readme)).toEqual(expect.arrayContaining(['docs/api.md', 'docs/errors.md', 'docs/GLOSSARY.md', 'docs/images/replay.svg', 'docs/images/diff.png']));
+    expect(anchorsOf(pages.get('docs/run-format.md')!)).toContain('13-reading-verifying-errors');
+    expect(anchorsOf(pages.get('docs/redaction.md')!)).toContain('what-cant-be-redacted');
+  });
+
+  test.each([...pages.keys()])('of %s lead somewhere', async (page) => {
+    for (const link of linksOf(pages.get(page)!).filter((to) => !/^https?:/.test(to))) {
+      const [path, anchor] = link.split('#') as [string, string?];
+      const target = path === '' ? page : join(dirname(page), path);
+      expect(existsSync(join(ROOT, target)), `${link} in ${page}`).toBe(true);
+      if (anchor !== undefined) expect(anchorsOf(await readFile(join(ROOT, target), 'utf8')), `${link} in ${page}`).toContain(anchor);
+    }
+  });
+
+  test('lead from the README to every page', () => {
+    const unlinked = [...pages.keys()].filter((page) => page !== 'README.md' && !linksOf(readme).some((link) => link.split('#')[0] === page));
+    expect(unlinked).toEqual([]);
+  });
+});
+
+test('the README is short, and its pictures are small', async () => {
+  expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(200);
+  for (const picture of ['docs/images/replay.svg', 'docs/images/diff.png']) expect((await stat(join(ROOT, picture))).size).toBeLessThan(150_000);
 });
