@@ -242,7 +242,7 @@ export interface ReplayOptions {
  * @param expectedProjectHash - Refuse a session of another project (`Project hash mismatch: …`). Left out or
  * `undefined`: any project.
  * @returns Rejects with the reason of an aborted `options.signal`, with what `options.onProgress` throws, and for a bug in
- * session-tape with an `Error` whose `code` is `ESESSIONPANIC`; for nothing else.
+ * session-tape with an `Error` whose `code` is `ESESSIONPANIC` and whose `cause` has what the addon said; for nothing else.
  * @throws TypeError - At once, if an argument is of the wrong type.
  *
  * @example
@@ -1034,7 +1034,7 @@ export declare function compileWorkflow(workflow: Workflow): { dag: string; dagH
  * @param path - The run's directory, or its bundle: see {@link exportBundle}.
  * @returns Resolves whatever is in the run: what is wrong with it is `ok: false` and a {@link RunError}, also where it can't be read.
  * Rejects with the reason of an aborted `options.signal`, with what `options.onProgress` throws, and for a bug in session-tape with an
- * `Error` whose `code` is `ERUNPANIC`; for nothing else.
+ * `Error` whose `code` is `ERUNPANIC` and whose `cause` has what the addon said; for nothing else.
  * @throws TypeError - At once, if an argument is of the wrong type, or a trusted key is none.
  *
  * @example
@@ -1552,7 +1552,7 @@ export interface BundleVerification {
  * @param destination - Where there is nothing yet: one file if the name ends in `.tar.zst` (`X.cath-bundle.tar.zst` by custom), else a directory
  * (`X.cath-bundle`).
  * @returns What the bundle is. Rejects with a {@link BundleError}, with the reason of an aborted `options.signal`, with what `options.onProgress` throws, and
- * for a bug in session-tape with an `Error` whose `code` is `EBUNDLEPANIC`.
+ * for a bug in session-tape with an `Error` whose `code` is `EBUNDLEPANIC` and whose `cause` has what the addon said.
  * @throws TypeError - At once, if an argument is of the wrong type, or `signWith` is no key.
  *
  * @example

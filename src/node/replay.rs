@@ -16,6 +16,7 @@ use super::bundles::{NativeBundles, UnderWay, Unpacked};
 use super::delivery::{Consumer, DeliveryOptions, Items, deliver, deliver_items};
 use super::draft::failure;
 use super::json::JsonText;
+use super::panic::panicked;
 use super::parts::{Part, Parts, Put};
 use super::text::Text;
 use crate::background;
@@ -168,11 +169,11 @@ impl JavaScript {
         Ok((JavaScript { parts, on_ready }, delivery))
     }
 
-    /// Runs `work` on a background thread. Should it panic, whoever awaits it is told.
+    /// Runs `work` on a background thread. If it panics, the last part says so.
     pub(super) fn run_in_background(self, work: impl FnOnce(&Self) + Send + 'static) {
         background::spawn(move || {
-            if catch_unwind(AssertUnwindSafe(|| work(&self))).is_err() {
-                self.take(Text::Latin1(br#"{"panicked":true}"#.to_vec()));
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(&self))) {
+                self.take(panicked(&*panic));
             }
         });
     }
