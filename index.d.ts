@@ -821,7 +821,7 @@ export interface WorkerState {
  * | `IllegalTransition` | the state does not allow the event |
  * | `ChainBroken` | a hash is not that of the stored bytes: they were changed after they were written |
  * | `StateMismatch` | the state does not have the recorded hash |
- * | `ScheduleMismatch` | the run's scheduler decides otherwise, or the worker is not eligible |
+ * | `ScheduleMismatch` | the run's scheduler decides otherwise, or the worker that a task is handed on to is not eligible; never under `external` |
  * | `WorkflowInvalid` | `workflow.json` or `dag.json` is no valid graph |
  * | `DagMismatch` | `workflow.json`, `dag.json` and RunCreated do not belong together |
  * | `SnapshotInvalid` | a snapshot is damaged, of another run, or not signed by a trusted key |
@@ -935,7 +935,7 @@ export interface RunVerification {
   ok: boolean;
   /** `workflow.json` compiles to the bytes of `dag.json`, whose hash RunCreated names. */
   dagMatch: boolean;
-  /** Each TaskAssigned is what the named scheduler decides from the state before it; with `external`, its worker was eligible. */
+  /** Each TaskAssigned is what the named scheduler decides from the state before it; with `external`, it was a legal transition. */
   scheduleMatch: boolean;
   /** The state after each event has the recorded hash. */
   stateHashesMatch: boolean;
