@@ -1,8 +1,8 @@
 //! The line scanner: does a line parse, and where in it are the values?
 //!
-//! The verdict is that of JavaScript's `JSON.parse` on the line's text, byte for byte (`session.md`
-//! section 2, "the model is JavaScript"). Nothing is built: a value is a [`Span`] of the line, which V8
-//! parses later, if it survives at all.
+//! The verdict is that of JavaScript's `JSON.parse` on the line's text, byte for byte (`docs/session-format.md`
+//! section 2, "the model is JavaScript"). Nothing is built: a value is a [`Span`] of the line, which is
+//! read again if history still has it when it is delivered.
 //!
 //! The scanner works on raw bytes, before any decoding. That is sound: bytes that are not UTF-8 become
 //! U+FFFD, which JSON allows inside strings and nowhere else, just as it does every other character

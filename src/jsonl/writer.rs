@@ -134,7 +134,7 @@ pub struct WriteFailure {
 
 impl WriteFailure {
     /// Whether this is a kind of failure that users are to go on without a recording for: a full or forbidden
-    /// disk, a file that is gone (`session.md` section 3, rule 6) or another's. Flushes report all others.
+    /// disk, a file that is gone (`docs/session-format.md` section 3, rule 6) or another's. Flushes report all others.
     pub fn is_environmental(&self) -> bool {
         const GONE_ON_WITHOUT: [&str; 8] =
             ["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM", "ENOENT", "ENOTDIR", "ESESSIONLOCKED"];

@@ -1,4 +1,4 @@
-//! What a replay warns of: lines it could not use, and how bad it is in sum (`session.md` section 2, rules 6–14).
+//! What a replay warns of: lines it could not use, and how bad it is in sum (`docs/session-format.md` section 2, rules 6–14).
 
 use serde::{Deserialize, Serialize};
 
