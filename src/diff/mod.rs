@@ -28,6 +28,7 @@ pub mod session_projection;
 pub mod session_stream;
 pub mod sides;
 pub mod source;
+pub mod spill;
 pub mod tree;
 
 #[cfg(test)]
