@@ -247,7 +247,7 @@ export interface ReplayOptions {
  * @param expectedProjectHash - Refuse a session of another project (`Project hash mismatch: …`). Left out or
  * `undefined`: any project.
  * @returns Rejects with the reason of an aborted `options.signal`, with what `options.onProgress` throws, and for a bug in
- * session-tape with an `Error` whose `code` is `ESESSIONPANIC`; for nothing else.
+ * session-tape with an `Error` whose `code` is `ESESSIONPANIC` and whose `cause` has what the addon said; for nothing else.
  * @throws TypeError - At once, if an argument is of the wrong type.
  *
  * @example
@@ -826,7 +826,7 @@ export interface WorkerState {
  * | `IllegalTransition` | the state does not allow the event |
  * | `ChainBroken` | a hash is not that of the stored bytes: they were changed after they were written |
  * | `StateMismatch` | the state does not have the recorded hash |
- * | `ScheduleMismatch` | the run's scheduler decides otherwise, or the worker is not eligible |
+ * | `ScheduleMismatch` | the run's scheduler decides otherwise, or the worker that a task is handed on to is not eligible; never under `external` |
  * | `WorkflowInvalid` | `workflow.json` or `dag.json` is no valid graph |
  * | `DagMismatch` | `workflow.json`, `dag.json` and RunCreated do not belong together |
  * | `SnapshotInvalid` | a snapshot is damaged, of another run, or not signed by a trusted key |
@@ -941,7 +941,7 @@ export interface RunVerification {
   ok: boolean;
   /** `workflow.json` compiles to the bytes of `dag.json`, whose hash RunCreated names. */
   dagMatch: boolean;
-  /** Each TaskAssigned is what the named scheduler decides from the state before it; with `external`, its worker was eligible. */
+  /** Each TaskAssigned is what the named scheduler decides from the state before it; with `external`, it was a legal transition. */
   scheduleMatch: boolean;
   /** The state after each event has the recorded hash. */
   stateHashesMatch: boolean;
@@ -1040,7 +1040,7 @@ export declare function compileWorkflow(workflow: Workflow): { dag: string; dagH
  * @param path - The run's directory, or its bundle: see {@link exportBundle}.
  * @returns Resolves whatever is in the run: what is wrong with it is `ok: false` and a {@link RunError}, also where it can't be read.
  * Rejects with the reason of an aborted `options.signal`, with what `options.onProgress` throws, and for a bug in session-tape with an
- * `Error` whose `code` is `ERUNPANIC`; for nothing else.
+ * `Error` whose `code` is `ERUNPANIC` and whose `cause` has what the addon said; for nothing else.
  * @throws TypeError - At once, if an argument is of the wrong type, or a trusted key is none.
  *
  * @example
@@ -1559,7 +1559,7 @@ export interface BundleVerification {
  * @param destination - Where there is nothing yet: one file if the name ends in `.tar.zst` (`X.cath-bundle.tar.zst` by custom), else a directory
  * (`X.cath-bundle`).
  * @returns What the bundle is. Rejects with a {@link BundleError}, with the reason of an aborted `options.signal`, with what `options.onProgress` throws, and
- * for a bug in session-tape with an `Error` whose `code` is `EBUNDLEPANIC`.
+ * for a bug in session-tape with an `Error` whose `code` is `EBUNDLEPANIC` and whose `cause` has what the addon said.
  * @throws TypeError - At once, if an argument is of the wrong type, or `signWith` is no key.
  *
  * @example

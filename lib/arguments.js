@@ -3,6 +3,10 @@
 // Checks of arguments. What is of the wrong type is the caller's mistake and throws, with Node's code for it.
 
 const { inspect } = require('node:util')
+const { withFields } = require('./native.js')
+
+/** What a caller who gives no options has given: nothing, also where all objects inherit something. */
+const NO_OPTIONS = Object.freeze({ __proto__: null })
 
 function shown(value) {
   if (typeof value === 'function') return 'a function'
@@ -12,7 +16,7 @@ function shown(value) {
 
 function expect(holds, name, expected, value) {
   if (holds) return
-  throw Object.assign(new TypeError(`${name} must be ${expected}, got ${shown(value)}`), { code: 'ERR_INVALID_ARG_TYPE' })
+  throw withFields(new TypeError(`${name} must be ${expected}, got ${shown(value)}`), { code: 'ERR_INVALID_ARG_TYPE' })
 }
 
 function isObject(value) {
@@ -60,4 +64,4 @@ const check = {
   },
 }
 
-module.exports = { check, expect }
+module.exports = { NO_OPTIONS, check, expect }

@@ -1,6 +1,7 @@
 'use strict'
 
-const { parse, stringify } = require('./native.js')
+const { parseRecord, plainJson, slice } = require('./native.js')
+const { panicError } = require('./panic.js')
 const { appendValues } = require('./values.js')
 
 /** What a replay delivers, put together from its parts. */
@@ -15,8 +16,8 @@ class Assembly {
 
   /** Adds a part, given as JSON text; its values are with the delivery. Returns it if it is the last. */
   add(text, delivery) {
-    const part = parse(text)
-    if (part.panicked) throw panicError()
+    const part = parseRecord(text)
+    if (part.panicked !== undefined) throw panicError('ESESSIONPANIC', 'replaying a session', part.panicked)
     // What an earlier part brought and a later line of the file took back.
     if (part.keep < this.#history.length) this.#history.length = part.keep
     if (part.names !== undefined && !this.#append(part, delivery)) return this.fail(CHANGED)
@@ -28,9 +29,8 @@ class Assembly {
 
   /** What stood in the file when it was scanned parses. What stands there when it is read again may be something else by then. */
   #append(part, delivery) {
-    const { items, events, results } = part
     try {
-      appendValues(delivery, part, [this.#history, items], [this.#sessionEvents, events], [this.#results, results])
+      appendValues(delivery, part, this.#history, this.#sessionEvents, this.#results)
       return true
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error
@@ -41,7 +41,7 @@ class Assembly {
   /** The replay has failed, for this reason. Returns what stands for its last part. */
   fail(message) {
     this.#results = [message]
-    return { last: true, failed: true }
+    return { __proto__: null, last: true, failed: true }
   }
 
   get history() {
@@ -49,8 +49,8 @@ class Assembly {
   }
 
   result({ failed, lastSeq, eventCount }) {
-    const [first, ...rest] = this.#results
-    const warnings = rest.map(messageText)
+    const first = this.#results[0]
+    const warnings = slice(this.#results, 1).map(messageText)
     if (failed) return { ok: false, error: messageText(first), warnings }
     return {
       ok: true,
@@ -72,18 +72,12 @@ const SHOWN_OF_HUGE = 1000
 /** A message that quotes the file comes in parts: strings as they are shown, other values to be shown as JSON. */
 function messageText(message) {
   if (typeof message === 'string') return message
-  const parts = message.map((part) => (typeof part === 'string' ? part : stringify(part)))
+  const parts = message.map((part) => (typeof part === 'string' ? part : plainJson(part)))
   try {
     return parts.join('')
   } catch {
     return parts.map((part) => (part.length > SHOWN_OF_HUGE ? `${part.slice(0, SHOWN_OF_HUGE)}…` : part)).join('')
   }
-}
-
-function panicError() {
-  const error = new Error('session-tape failed while replaying a session. This is a bug in session-tape: please report it')
-  error.code = 'ESESSIONPANIC'
-  return error
 }
 
 module.exports = { Assembly }

@@ -1,6 +1,8 @@
 'use strict'
 
-const { parse, now } = require('./native.js')
+const { parseRecord, define, own, withFields, now } = require('./native.js')
+const { onAbort } = require('./abort.js')
+const { panicError } = require('./panic.js')
 
 /** The least time between two calls of `onProgress`, in milliseconds: ten a second. */
 const PROGRESS_EVERY = 100
@@ -13,6 +15,7 @@ function workOn(start, signal, onProgress) {
   if (signal?.aborted) return Promise.reject(signal.reason)
   return new Promise((resolve, reject) => {
     let work
+    let forget
     let thrown
     let lastTold = now()
     const tell = (progress) => {
@@ -26,24 +29,41 @@ function workOn(start, signal, onProgress) {
       }
     }
     const end = ({ done, error, panicked, bytes, total, files }) => {
-      signal?.removeEventListener('abort', onAbort)
-      if (done) tell({ bytes, total, files })
+      forget()
+      if (done !== undefined) tell({ bytes, total, files })
       if (thrown) reject(thrown.error)
-      else if (done) resolve(done)
-      else if (signal?.aborted && error?.code === 'Cancelled') reject(signal.reason)
-      else reject(panicked ? panicError() : new BundleError(error))
+      else if (done !== undefined) resolve(done)
+      else if (panicked !== undefined) reject(panicError('EBUNDLEPANIC', 'working on a bundle', panicked))
+      else if (signal?.aborted && error.code === 'Cancelled') reject(signal.reason)
+      else reject(new BundleError(error))
     }
-    const onAbort = () => work.stop()
-    const onReady = () => {
+    /** Something failed that has no business to. Whether the work would ever say that it has ended is not known then. */
+    const fail = (error) => {
+      reject(error)
+      forget?.()
+      work?.stop()
+    }
+    const takeNews = () => {
       for (let text = work.take(); text !== null; text = work.take()) {
-        const news = parse(text)
-        if (news.last || news.panicked) return end(news)
+        const news = parseRecord(text)
+        if (news.last || news.panicked !== undefined) return end(news)
         const { bytes, total, files } = news
         if (now() - lastTold >= PROGRESS_EVERY) tell({ bytes, total, files })
       }
     }
-    work = start(onReady)
-    signal?.addEventListener('abort', onAbort, { once: true })
+    const onReady = () => {
+      try {
+        takeNews()
+      } catch (error) {
+        fail(error)
+      }
+    }
+    try {
+      work = start(onReady)
+      forget = onAbort(signal, () => work.stop())
+    } catch (error) {
+      fail(error)
+    }
   })
 }
 
@@ -51,14 +71,9 @@ function workOn(start, signal, onProgress) {
 class BundleError extends Error {
   constructor({ message, ...fields }) {
     super(message)
-    Object.assign(this, fields)
+    withFields(this, fields)
   }
 }
-Object.defineProperty(BundleError.prototype, 'name', { value: 'BundleError', configurable: true, writable: true })
-
-function panicError() {
-  const message = 'session-tape failed while working on a bundle. This is a bug in session-tape: please report it'
-  return Object.assign(new Error(message), { code: 'EBUNDLEPANIC' })
-}
+define(BundleError.prototype, 'name', { ...own('BundleError'), enumerable: false })
 
 module.exports = { workOn }

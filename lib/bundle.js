@@ -3,22 +3,22 @@
 const { native } = require('./native.js')
 const { bundles, bundlesToWrite } = require('./bundles.js')
 const { workOn } = require('./bundle-work.js')
-const { check, expect } = require('./arguments.js')
+const { NO_OPTIONS, check, expect } = require('./arguments.js')
 const { checkKeys } = require('./keys.js')
 
 const POLICIES = ['required', 'ifPresent', 'ignore']
 const LIMITS = ['lineBytes', 'blobBytes', 'files', 'expansion', 'totalBytes']
 
-function exportBundle(source, destination, options = {}) {
+function exportBundle(source, destination, options = NO_OPTIONS) {
   check.filledString(source, 'source')
   check.filledString(destination, 'destination')
   checkExportOptions(options)
   const { fromSnapshot, signWith, level, redact, signal, onProgress } = options
-  const wanted = { fromSnapshot, signWith, level, redact: redaction(redact), progress: onProgress !== undefined }
+  const wanted = { __proto__: null, fromSnapshot, signWith, level, redact: redaction(redact), progress: onProgress !== undefined }
   return workOn((onReady) => native.startExport(bundlesToWrite(), source, destination, wanted, onReady), signal, onProgress)
 }
 
-function verifyBundle(path, options = {}) {
+function verifyBundle(path, options = NO_OPTIONS) {
   check.filledString(path, 'path')
   const wanted = demands(options)
   const { signal, onProgress } = options
@@ -35,7 +35,7 @@ function verifyOnto(path, directory, options) {
   return workOn((onReady) => native.startVerification(bundlesToWrite(), path, directory, wanted, onReady), signal, onProgress)
 }
 
-function importBundle(path, directory, options = {}) {
+function importBundle(path, directory, options = NO_OPTIONS) {
   check.filledString(path, 'path')
   check.filledString(directory, 'directory')
   const wanted = demands(options)
@@ -85,16 +85,16 @@ function checkRule(rule, name) {
 }
 
 /** What is redacted, for the addon; nothing if nothing is. */
-function redaction(redact = {}) {
+function redaction(redact = NO_OPTIONS) {
   if (redact === false) return undefined
   const { builtin = true, rules = [] } = redact
-  return { builtin, rules: rules.map(({ name, pattern, path, kinds, tools }) => ({ name, pattern, path, kinds, tools })) }
+  return { __proto__: null, builtin, rules: rules.map(({ name, pattern, path, kinds, tools }) => ({ __proto__: null, name, pattern, path, kinds, tools })) }
 }
 
 /** What a caller asks of a bundle, checked. */
 function demands(options) {
   checkCommonOptions(options)
-  const { trustedKeys = [], signature = 'ifPresent', limits = {}, onProgress } = options
+  const { trustedKeys = [], signature = 'ifPresent', limits = NO_OPTIONS, onProgress } = options
   checkKeys(trustedKeys)
   check.oneOf(signature, 'options.signature', POLICIES)
   check.object(limits, 'options.limits')
@@ -103,7 +103,7 @@ function demands(options) {
     expect(LIMITS.includes(name), 'options.limits', `an object with any of ${LIMITS.join(', ')}`, limits)
     if (limit !== undefined) check.count(limit === Infinity ? 0 : limit, `options.limits.${name}`)
   }
-  return { trustedKeys: trustedKeys.slice(), signature, limits: { ...limits }, progress: onProgress !== undefined }
+  return { __proto__: null, trustedKeys: trustedKeys.slice(), signature, limits: { __proto__: null, ...limits }, progress: onProgress !== undefined }
 }
 
 function checkCommonOptions(options) {

@@ -1,6 +1,7 @@
 'use strict'
 
 const { nextTurn } = require('./native.js')
+const { onAbort } = require('./abort.js')
 const { Assembly } = require('./assembly.js')
 
 /**
@@ -11,13 +12,13 @@ const { Assembly } = require('./assembly.js')
 function takeDelivery(start, signal, onProgress, assembly = new Assembly()) {
   return new Promise((resolve, reject) => {
     let delivery
+    let forget
     const end = (settle, value) => {
-      // Whether or not the last part was the addon's own: there may be more of a file that was found to have changed.
-      delivery.cancel()
-      signal?.removeEventListener('abort', onAbort)
       settle(value)
+      forget?.()
+      // Whether or not the last part was the addon's own: there may be more of a file that was found to have changed.
+      delivery?.cancel()
     }
-    const onAbort = () => end(reject, signal.reason)
     /** Takes a part, if there is one. Whether there may be more. */
     const takePart = () => {
       const text = delivery.take()
@@ -36,8 +37,12 @@ function takeDelivery(start, signal, onProgress, assembly = new Assembly()) {
         end(reject, error)
       }
     }
-    delivery = start(onReady)
-    signal?.addEventListener('abort', onAbort, { once: true })
+    try {
+      delivery = start(onReady)
+      forget = onAbort(signal, () => end(reject, signal.reason))
+    } catch (error) {
+      end(reject, error)
+    }
   })
 }
 

@@ -2,8 +2,8 @@
 
 // A diff as people read it. Nothing of a recording is printed as it is: what steers a terminal is escaped.
 
-const { stringify } = require('./native.js')
-const { check } = require('./arguments.js')
+const { plainJson, hasOwn } = require('./native.js')
+const { NO_OPTIONS, check } = require('./arguments.js')
 
 const RESET = '\u001b[0m'
 const COLORS = { title: '\u001b[1m', left: '\u001b[31m', right: '\u001b[32m', event: '\u001b[36m', dim: '\u001b[2m' }
@@ -21,7 +21,7 @@ function diffToText(diff, options) {
     check.optional(options.color, 'options.color', 'boolean')
     check.optional(options.details, 'options.details', 'boolean')
   }
-  const { color = false, details = false } = options ?? {}
+  const { color = false, details = false } = options ?? NO_OPTIONS
   const paint = color ? (name, text) => `${COLORS[name]}${text}${RESET}` : (name, text) => text
   if (diff === null) return paint('title', 'No divergence')
   const lines = [
@@ -39,7 +39,8 @@ function diffToText(diff, options) {
 function sideLines(name, side, paint) {
   const color = name.toLowerCase()
   if (side === null) return [paint(color, `${name}:`), '  (ended)']
-  const about = side.tool === undefined ? ['node', side.node] : ['tool', side.tool]
+  const tool = member(side, 'tool')
+  const about = tool === undefined ? ['node', member(side, 'node')] : ['tool', tool]
   const members = Object.entries(side).filter(([key]) => !UNTOLD.has(key))
   const told = [['kind', side.kind], about, ...members].filter(([, value]) => value !== undefined)
   return [paint(color, `${name} (${shown(side.run_id)}):`), ...told.map(([key, value]) => `  ${shown(key)}: ${shown(value)}`)]
@@ -48,15 +49,20 @@ function sideLines(name, side, paint) {
 function chainLines({ left, ancestors }, paint) {
   const side = left === null ? 'right' : 'left'
   const chain = ancestors[side].map((edge) => {
-    const label = edge.label === undefined ? '' : ` (${shown(edge.label)})`
-    return `  - ${paint('event', `#${numberOf(edge.event_id)}`)}: ${shown(edge.kind)}${label}`
+    const label = member(edge, 'label')
+    const named = label === undefined ? '' : ` (${shown(label)})`
+    return `  - ${paint('event', `#${numberOf(edge.event_id)}`)}: ${shown(edge.kind)}${named}`
   })
   if (chain.length === 0) return []
-  return [paint('title', 'Causal chain:'), ...chain, ...(ancestors.truncated?.[side] ? ['  - …'] : [])]
+  const truncated = member(ancestors, 'truncated')
+  const isTruncated = truncated !== undefined && member(truncated, side)
+  return [paint('title', 'Causal chain:'), ...chain, ...(isTruncated ? ['  - …'] : [])]
 }
 
 function detailLines(diff, paint) {
-  const { kind, likely_cause: cause, common_ancestor: common, affected_nodes: nodes, fields, edits, edits_stopped: stopped } = diff
+  const { kind, likely_cause: cause, common_ancestor: common, affected_nodes: nodes, fields } = diff
+  const edits = member(diff, 'edits')
+  const stopped = member(diff, 'edits_stopped')
   const lines = [`Kind: ${shown(kind)}`, `Likely cause: ${shown(cause)}`]
   if (common !== null) lines.push(`Common ancestor: #${numberOf(common)}`)
   if (nodes.length > 0) lines.push(`Affected nodes: ${nodes.map(shown).join(', ')}`)
@@ -66,9 +72,16 @@ function detailLines(diff, paint) {
   return ['', ...lines]
 }
 
-function fieldLine({ path, left, right, note }, paint) {
-  const value = (color, one) => paint(color, one === undefined ? '(absent)' : shortened(stringify(one)))
-  return `  ${shown(path)}: ${value('left', left)} → ${value('right', right)}${note === undefined ? '' : paint('dim', ` (${shown(note)})`)}`
+function fieldLine(field, paint) {
+  const { path } = field
+  const note = member(field, 'note')
+  const value = (color, one) => paint(color, one === undefined ? '(absent)' : shortened(plainJson(one)))
+  return `  ${shown(path)}: ${value('left', member(field, 'left'))} → ${value('right', member(field, 'right'))}${note === undefined ? '' : paint('dim', ` (${shown(note)})`)}`
+}
+
+/** A member that an object may lack. */
+function member(object, name) {
+  return hasOwn(object, name) ? object[name] : undefined
 }
 
 /** What stands behind `evt_` or `rec_`. */
@@ -83,7 +96,7 @@ function shortened(text) {
 
 /** A value on one line, without anything that steers a terminal or turns text around. */
 function shown(value) {
-  const text = typeof value === 'string' ? value : stringify(value)
+  const text = typeof value === 'string' ? value : plainJson(value)
   return text.replace(UNSEEN, (found) => {
     const named = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }[found]
     return named ?? `\\u{${found.codePointAt(0).toString(16)}}`

@@ -1,8 +1,8 @@
 'use strict'
 
-const { native } = require('./native.js')
+const { native, record } = require('./native.js')
 const { bundles } = require('./bundles.js')
-const { check, expect } = require('./arguments.js')
+const { NO_OPTIONS, check, expect } = require('./arguments.js')
 const { takeDelivery } = require('./delivery.js')
 const { runError } = require('./run-error.js')
 const { RunReport } = require('./run-report.js')
@@ -11,8 +11,8 @@ function diff(left, right, options) {
   check.string(left, 'left')
   check.string(right, 'right')
   if (options !== undefined) checkOptions(options)
-  const { full = false, heartbeats = false, ignore = [], signal, onProgress } = options ?? {}
-  const wanted = { full, heartbeats, ignore: ignore.slice(), progress: onProgress !== undefined }
+  const { full = false, heartbeats = false, ignore = [], signal, onProgress } = options ?? NO_OPTIONS
+  const wanted = { __proto__: null, full, heartbeats, ignore: ignore.slice(), progress: onProgress !== undefined }
   return answer((onReady) => native.startDiff(bundles, left, right, wanted, onReady), signal, onProgress).then((done) => done.diff)
 }
 
@@ -29,8 +29,9 @@ function traceAncestors(path, eventId, options) {
 async function answer(start, signal, onProgress) {
   if (signal?.aborted) throw signal.reason
   const { last } = await takeDelivery(start, signal, onProgress, new RunReport())
-  if (last.done.error) throw runError(last.done.error)
-  return last.done
+  const done = record(last.done)
+  if (done.error) throw runError(done.error)
+  return done
 }
 
 function checkOptions(options) {

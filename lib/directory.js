@@ -8,8 +8,8 @@ const EXTENSION = '.jsonl'
 /** The paths of what is named as a session file in a directory, in the order of the names. Rejects with Node's own error. */
 async function sessionFilesIn(directory) {
   const names = (await fs.readdir(directory)).filter((name) => name.endsWith(EXTENSION))
-  // `path.join` normalises what it is given: once, and not again for each of thousands of names.
-  const before = path.join(directory, EXTENSION).slice(0, -EXTENSION.length)
+  // Normalised once, and not again for each of thousands of names. As `path.join` does it, without the array that it fills.
+  const before = path.normalize(`${directory}${path.sep}${EXTENSION}`).slice(0, -EXTENSION.length)
   return names.sort().map((name) => before + name)
 }
 

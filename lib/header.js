@@ -1,9 +1,12 @@
 'use strict'
 
 const os = require('node:os')
-const { native, parse } = require('./native.js')
+const { native, parse, record, slice } = require('./native.js')
 const { check, expect } = require('./arguments.js')
+const { panicError } = require('./panic.js')
 const { sessionFilesIn } = require('./directory.js')
+
+const { isArray } = Array
 
 /** So many files are handed to a thread together; what it brings is parsed in one turn of the event loop. */
 const SHARE = 256
@@ -39,7 +42,7 @@ async function readOne(filePath) {
     round += 1
     triesLeft = ROUND
   }
-  return parse(headers)[0]
+  return parseFound(headers)[0]
 }
 
 function readSessionHeaders(files) {
@@ -53,29 +56,39 @@ async function readDirectory(directory) {
   return readShared(await sessionFilesIn(directory), native.readHeaders, (header, filePath) => ({ filePath, header }))
 }
 
-/** What `each` makes of what `read` found in each file, the files shared between threads. */
+/** What `each` makes of what `read` found in each file, in order; the files are shared between threads. */
 async function readShared(filePaths, read, each = (found) => found) {
   // The caller's list may change meanwhile.
-  const paths = filePaths.slice()
-  const shares = []
+  const paths = slice(filePaths, 0)
+  // Every element is there already: to set it calls no setter of an index that arrays inherit.
+  const all = paths.map(() => undefined)
   let next = 0
   async function readOn() {
     while (next < paths.length) {
-      const share = paths.slice(next, (next += SHARE))
-      const at = shares.push([]) - 1
-      const found = await readShare(share, read)
-      shares[at] = found.map((one, index) => each(one, share[index]))
+      const start = next
+      const share = slice(paths, start, (next += SHARE))
+      await readShare(share, read, (found, index) => {
+        all[start + index] = each(found, share[index])
+      })
     }
   }
   await Promise.all(Array.from({ length: SHARES_AT_A_TIME }, readOn))
-  return shares.flat()
+  return all
 }
 
 /** Of large headers a call brings those that one text has room for. */
-async function readShare(share, read) {
-  const found = []
-  while (found.length < share.length) found.push(...parse(await read(share.slice(found.length))))
-  return found
+async function readShare(share, read, take) {
+  for (let count = 0; count < share.length; ) {
+    const found = parseFound(await read(slice(share, count)))
+    for (let index = 0; index < found.length; index++) take(found[index], count++)
+  }
+}
+
+/** What was found in each file. Throws if the addon panicked: it says so in an object. */
+function parseFound(text) {
+  const found = parse(text)
+  if (isArray(found)) return found
+  throw panicError('ESESSIONPANIC', 'reading headers', record(found).panicked)
 }
 
 module.exports = { readSessionHeader, readSessionHeaders, readShared }

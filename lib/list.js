@@ -1,7 +1,7 @@
 'use strict'
 
 const path = require('node:path')
-const { native } = require('./native.js')
+const { native, record } = require('./native.js')
 const { check } = require('./arguments.js')
 const { sessionFilesIn } = require('./directory.js')
 const { readShared } = require('./header.js')
@@ -24,14 +24,22 @@ async function list(chatsDir, projectHash) {
   const sessions = found.filter(({ session }) => session && (projectHash === undefined || session.projectHash === projectHash))
   return {
     sessions: sessions.sort(newestFirst).map(({ session }) => session),
-    unreadable: found.flatMap(({ unreadable }) => unreadable ?? []),
+    unreadable: found.filter(({ unreadable }) => unreadable).map(({ unreadable }) => unreadable),
   }
 }
 
 /** A session, or why there is none. */
-function entryOf({ payload, fileSize, lastModified, nanoseconds, reason = problemOf(payload) }, filePath) {
-  if (reason !== undefined) return { unreadable: { filePath, reason } }
-  return { session: { ...summaryOf(payload), filePath, fileSize, lastModified: new Date(lastModified) }, nanoseconds }
+function entryOf(found, filePath) {
+  if (typeof found === 'string') return unreadable(filePath, found)
+  const payload = record(found[0])
+  const reason = problemOf(payload)
+  if (reason !== undefined) return unreadable(filePath, reason)
+  const session = { ...summaryOf(payload), filePath, fileSize: found[1], lastModified: new Date(found[2]) }
+  return { session, nanoseconds: found[3], unreadable: undefined }
+}
+
+function unreadable(filePath, reason) {
+  return { session: undefined, nanoseconds: 0, unreadable: { filePath, reason } }
 }
 
 /** By the time of modification to its last digit. File systems tell time in ticks: within one it is for what the recorder wrote. */
@@ -51,7 +59,7 @@ const NAME = /^session-[+-]?\d{4,6}-\d\d-\d\dT\d\d-\d\d-/
 /** Which of the sessions of one id and minute it is. The id itself may end as if it had a number. */
 function numberOf({ filePath, sessionId }) {
   const name = path.basename(filePath)
-  const [beginning] = NAME.exec(name) ?? ['']
+  const beginning = NAME.exec(name)?.[0]
   const number = beginning && /^-(\d+)\.jsonl$/.exec(name.slice(beginning.length + Math.min(8, sessionId.length)))
   return number ? Number(number[1]) : 1
 }

@@ -27,6 +27,7 @@ class SessionRecordingService {
     this.#sessionId = sessionId
     const open = (group, id) =>
       new native.NativeRecorder(group, {
+        __proto__: null,
         id,
         chatsDir: absolute(chatsDir),
         shortId: sessionId.slice(0, 8),

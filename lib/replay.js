@@ -5,7 +5,7 @@ const { native } = require('./native.js')
 const { bundles } = require('./bundles.js')
 const { Assembly } = require('./assembly.js')
 const { takeDelivery } = require('./delivery.js')
-const { check, expect } = require('./arguments.js')
+const { NO_OPTIONS, check, expect } = require('./arguments.js')
 
 function replaySession(filePath, expectedProjectHash, options) {
   checkArguments(filePath, expectedProjectHash, options)
@@ -34,7 +34,7 @@ function checkArguments(filePath, expectedProjectHash, options) {
  * Replays a file, its arguments checked. Resolves to the addon's replay, what was assembled, and the last part. With `onDemand`
  * the items of history are left with the replay.
  */
-async function replay(filePath, expectedProjectHash, options = {}, onDemand) {
+async function replay(filePath, expectedProjectHash, options = NO_OPTIONS, onDemand) {
   const { throughSeq, auditTrail, snapshot, signal, onProgress } = options
   if (signal?.aborted) throw signal.reason
   if (filePath.includes('\0')) {
@@ -42,6 +42,7 @@ async function replay(filePath, expectedProjectHash, options = {}, onDemand) {
     return { assembly, last: assembly.fail(`Failed to read file: ${openError(filePath)}`) }
   }
   const wanted = {
+    __proto__: null,
     projectHash: expectedProjectHash,
     throughSeq,
     auditTrail: auditTrail === true,

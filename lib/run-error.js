@@ -1,8 +1,10 @@
 'use strict'
 
+const { withFields } = require('./native.js')
+
 /** What is wrong with a run, as an Error: `message`, and the other fields as its own. */
 function runError({ message, ...fields }) {
-  return Object.assign(new Error(message), fields)
+  return withFields(new Error(message), fields)
 }
 
 module.exports = { runError }

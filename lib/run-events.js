@@ -1,17 +1,17 @@
 'use strict'
 
-const { native, parse } = require('./native.js')
+const { native, parseRecord } = require('./native.js')
 const { bundles } = require('./bundles.js')
-const { check, expect } = require('./arguments.js')
+const { NO_OPTIONS, check, expect } = require('./arguments.js')
 const { runError } = require('./run-error.js')
-const { panicError } = require('./run-report.js')
+const { panicError } = require('./panic.js')
 
 const KINDS = native.runEventKinds()
 
 function readRunEvents(path, options) {
   check.string(path, 'path')
   if (options !== undefined) checkOptions(options)
-  const { from = 0, to = Infinity, kinds } = options ?? {}
+  const { from = 0, to = Infinity, kinds } = options ?? NO_OPTIONS
   return events(path, from, to, kinds?.slice())
 }
 
@@ -30,11 +30,12 @@ async function* events(path, from, to, kinds) {
   let next = askFor(trace)
   try {
     for (;;) {
-      const part = parse(await next)
+      const part = parseRecord(await next)
+      if (part.panicked !== undefined) throw panicError('ERUNPANIC', 'reading a run', part.panicked)
       const hasEnded = part.last === true || part.error !== undefined
       // Read while these are dealt with, so that there are two parts in memory, and no more.
       if (!hasEnded) next = askFor(trace)
-      for (const event of part.events) yield event
+      for (let index = 0; index < part.events.length; index++) yield part.events[index]
       if (part.error) throw runError(part.error)
       if (hasEnded) return
     }
@@ -47,9 +48,7 @@ async function* events(path, from, to, kinds) {
 
 /** The next part of a trace. */
 function askFor(trace) {
-  const part = trace.next().catch(() => {
-    throw panicError()
-  })
+  const part = trace.next()
   // If it fails, that may be before anybody awaits it.
   part.catch(() => {})
   return part

@@ -1,7 +1,7 @@
 'use strict'
 
 const { types } = require('node:util')
-const { native, parse, stringify, queueMicrotask } = require('./native.js')
+const { native, parse, parseRecord, stringify, plainJson, queueMicrotask } = require('./native.js')
 const { check, expect } = require('./arguments.js')
 const { runError } = require('./run-error.js')
 const { checkWorkflow } = require('./workflow.js')
@@ -43,9 +43,9 @@ class RunRecorder {
 
   #record(kind, node, parent, payload) {
     const number = KINDS.get(kind)
-    if (number === undefined) throw runError(parse(this.#native.unknownKind(kind)))
+    if (number === undefined) throw runError(parseRecord(this.#native.unknownKind(kind)))
     const logicalTime = this.#native.append(number, node, parent, payload, Date.now())
-    if (logicalTime === null) throw runError(parse(this.#native.takeRefusal()))
+    if (logicalTime === null) throw runError(parseRecord(this.#native.takeRefusal()))
     return { eventId: `evt_${logicalTime}`, logicalTime }
   }
 
@@ -53,9 +53,9 @@ class RunRecorder {
     expect(typeof data === 'string' || types.isUint8Array(data), 'data', 'a string or a Uint8Array', data)
     check.optional(mediaType, 'mediaType', 'string')
     if (this.#closed) throw disposedError()
-    const stored = this.#native.putBlob(data)
-    if (typeof stored !== 'string') throw runError(parse(stored.error))
-    return stored
+    const hash = this.#native.putBlob(data)
+    if (hash === null) throw runError(parseRecord(this.#native.takeRefusal()))
+    return hash
   }
 
   snapshot(options) {
@@ -71,9 +71,9 @@ class RunRecorder {
   }
 
   async #takeSnapshot(signWith) {
-    const { error, snapshotId, logicalTime, stateHash, contentHash } = parse(await this.#native.snapshot(signWith))
+    const { error, snapshotId, logicalTime, stateHash, contentHash } = parseRecord(await this.#native.snapshot(signWith))
     if (error) throw runError(error)
-    this.#record('SnapshotCreated', undefined, undefined, stringify({ snapshot: snapshotId, stateHash, at: logicalTime }))
+    this.#record('SnapshotCreated', undefined, undefined, plainJson({ snapshot: snapshotId, stateHash, at: logicalTime }))
     return { snapshotId, logicalTime, contentHash }
   }
 
@@ -135,19 +135,20 @@ function checkOptionalId(value, name) {
 /** The addon's recorder. Throws what is wrong with the run, its directory or its log. */
 function open(group, id, { directory, runId, workflow, scheduler, capabilities, resume, durability }) {
   const opened = native.openRunRecorder(group, {
+    __proto__: null,
     id,
     directory: absolute(directory),
     runId,
     workflow: stringify(workflow),
     scheduler,
-    capabilities: capabilities && stringify(capabilities),
+    capabilities: capabilities && plainJson(capabilities),
     resume: resume === true,
     fsync: durability === 'fsync',
     owner: thisProcess(),
     now: Date.now(),
   })
   if (typeof opened !== 'string') return opened
-  const failure = parse(opened)
+  const failure = parseRecord(opened)
   throw runError(failure.code === 'ERUNLOCKED' ? lockedFailure(failure) : failure)
 }
 

@@ -2,7 +2,7 @@
 
 const { native } = require('./native.js')
 const { bundles } = require('./bundles.js')
-const { check } = require('./arguments.js')
+const { NO_OPTIONS, check } = require('./arguments.js')
 const { checkKeys } = require('./keys.js')
 const { takeDelivery } = require('./delivery.js')
 const { RunReport } = require('./run-report.js')
@@ -12,8 +12,8 @@ const DEPTHS = ['none', 'chain', 'full']
 function replayRun(path, options) {
   check.string(path, 'path')
   if (options !== undefined) checkReplayOptions(options)
-  const { fromSnapshot, until, verify = 'chain', trustedKeys = [], signal, onProgress } = options ?? {}
-  const wanted = { fromSnapshot, until, verify, trustedKeys: trustedKeys.slice(), progress: onProgress !== undefined }
+  const { fromSnapshot, until, verify = 'chain', trustedKeys = [], signal, onProgress } = options ?? NO_OPTIONS
+  const wanted = { __proto__: null, fromSnapshot, until, verify, trustedKeys: trustedKeys.slice(), progress: onProgress !== undefined }
   return report((onReady) => native.startRunReplay(bundles, path, wanted, onReady), signal, onProgress)
 }
 
@@ -29,7 +29,7 @@ function verifySoundRun(path, options) {
 function verification(path, isVerified, options) {
   check.string(path, 'path')
   if (options !== undefined) checkCommonOptions(options)
-  const { trustedKeys = [], signal, onProgress } = options ?? {}
+  const { trustedKeys = [], signal, onProgress } = options ?? NO_OPTIONS
   const keys = trustedKeys.slice()
   return report((onReady) => native.startRunVerification(bundles, path, isVerified, keys, onProgress !== undefined, onReady), signal, onProgress)
 }

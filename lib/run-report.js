@@ -1,6 +1,7 @@
 'use strict'
 
-const { parse } = require('./native.js')
+const { parseRecord } = require('./native.js')
+const { panicError } = require('./panic.js')
 
 /** What is delivered of a run that is replayed or verified: how far it is, and then, in one piece, the result. */
 class RunReport {
@@ -9,8 +10,8 @@ class RunReport {
 
   /** Adds a part, given as JSON text. Returns it if it is the last. */
   add(text) {
-    const part = parse(text)
-    if (part.panicked) throw panicError()
+    const part = parseRecord(text)
+    if (part.panicked !== undefined) throw panicError('ERUNPANIC', 'reading a run', part.panicked)
     const { bytes, total, done } = part
     this.hasProgressed = bytes !== undefined
     if (this.hasProgressed) this.progress = { bytes, total }
@@ -18,10 +19,4 @@ class RunReport {
   }
 }
 
-function panicError() {
-  const error = new Error('session-tape failed while reading a run. This is a bug in session-tape: please report it')
-  error.code = 'ERUNPANIC'
-  return error
-}
-
-module.exports = { RunReport, panicError }
+module.exports = { RunReport }

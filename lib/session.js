@@ -1,5 +1,6 @@
 'use strict'
 
+const { withFields } = require('./native.js')
 const { check } = require('./arguments.js')
 const { takeDelivery } = require('./delivery.js')
 const { replay, checkArguments } = require('./replay.js')
@@ -27,7 +28,7 @@ class SessionHandle {
 
   constructor(replay, { metadata, lastSeq, eventCount, warnings, sessionEvents }, historyLength) {
     this.#replay = replay
-    Object.assign(this, { metadata, lastSeq, eventCount, warnings, sessionEvents, historyLength })
+    withFields(this, { metadata, lastSeq, eventCount, warnings, sessionEvents, historyLength })
   }
 
   items(from, to) {
@@ -40,7 +41,11 @@ class SessionHandle {
 
   async #read(start, end) {
     if (!this.#replay) throw closedError()
-    const { assembly, last } = await takeDelivery((onReady) => this.#replay.items(start, end, onReady))
+    const { assembly, last } = await takeDelivery((onReady) => {
+      const delivery = this.#replay.items(start, end, onReady)
+      if (delivery === null) throw closedError()
+      return delivery
+    })
     if (last.failed) throw readError(assembly.result(last).error)
     return assembly.history
   }
@@ -65,11 +70,11 @@ function index(value, otherwise, length) {
 }
 
 function closedError() {
-  return Object.assign(new Error('The session is closed: items can be read before close() only'), { code: 'ESESSIONCLOSED' })
+  return withFields(new Error('The session is closed: items can be read before close() only'), { code: 'ESESSIONCLOSED' })
 }
 
 function readError(message) {
-  return Object.assign(new Error(message), { code: 'ESESSIONREAD' })
+  return withFields(new Error(message), { code: 'ESESSIONREAD' })
 }
 
 module.exports = { openSession }

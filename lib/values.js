@@ -1,6 +1,7 @@
 'use strict'
 
-const { parse, define, push, slice, substring } = require('./native.js')
+const { parse, define, own, push, slice, substring } = require('./native.js')
+const { getOwnPropertyNames } = Object
 
 /** The kinds of codes, and how many there can be: as `src/jsonl/flat.rs` has them. */
 const OBJECT = 0
@@ -36,20 +37,35 @@ const halves = new Int32Array(2)
 const number = new Float64Array(halves.buffer)
 
 /**
- * Builds the values of a part that `delivery` holds: what `JSON.parse` makes of their texts. Each of `lists` is an array, and how many of
- * the values are appended to it.
+ * Builds the values of a part that `delivery` holds: what `JSON.parse` makes of their texts. Appends as many of them to each array as
+ * the part says.
  */
-function appendValues(delivery, part, ...lists) {
+function appendValues(delivery, part, items, events, results) {
   begin(delivery, part)
+  const append = hasIndices(Array.prototype) || hasIndices(Object.prototype) ? appendDefined : appendPushed
   try {
-    for (const [all, count] of lists) {
-      for (let left = count; left > 0; left--) push(all, value())
-    }
+    append(items, part.items)
+    append(events, part.events)
+    append(results, part.results)
   } finally {
     // The pools live as long as strings that were cut off them, and no longer.
     names = texts = inherited = undefined
     narrow = wide = ''
   }
+}
+
+function appendPushed(all, count) {
+  for (let left = count; left > 0; left--) push(all, value())
+}
+
+/** The same, slower: pushing would call a setter of that index that arrays inherit. */
+function appendDefined(all, count) {
+  for (let left = count; left > 0; left--) define(all, all.length, own(value()))
+}
+
+/** Whether a prototype has a property whose name is an index. Such names come first. */
+function hasIndices(prototype) {
+  return /^\d/.test(getOwnPropertyNames(prototype)[0])
 }
 
 function begin(delivery, part) {
@@ -67,11 +83,6 @@ function begin(delivery, part) {
   wide = part.wide ? delivery.wide() : ''
   wideAt = 0
   texts = delivery
-}
-
-/** The descriptor of a property like any other. */
-function own(value) {
-  return { __proto__: null, value, writable: true, enumerable: true, configurable: true }
 }
 
 function value() {
@@ -143,9 +154,7 @@ function array(length) {
 let nulls
 
 function manyNulls() {
-  const all = []
-  for (let left = MAX_CODES; left > 0; left--) push(all, null)
-  return all
+  return parse(`[${'null,'.repeat(MAX_CODES - 1)}null]`)
 }
 
 module.exports = { appendValues }

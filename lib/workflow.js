@@ -1,12 +1,12 @@
 'use strict'
 
-const { native, parse, stringify } = require('./native.js')
+const { native, parseRecord, stringify } = require('./native.js')
 const { check, expect } = require('./arguments.js')
 const { runError } = require('./run-error.js')
 
 function compileWorkflow(workflow) {
   checkWorkflow(workflow, 'workflow')
-  const { error, dag, dagHash } = parse(native.compileWorkflow(stringify(workflow)))
+  const { error, dag, dagHash } = parseRecord(native.compileWorkflow(stringify(workflow)))
   if (error) throw runError(error)
   return { dag, dagHash }
 }

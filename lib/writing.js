@@ -5,7 +5,7 @@
 const os = require('node:os')
 const path = require('node:path')
 const process = require('node:process')
-const { native, parse, stringify, queueMicrotask } = require('./native.js')
+const { native, parseRecord, plainJson, withFields, queueMicrotask } = require('./native.js')
 
 /** The writings of this thread that may still have to warn, by id. Weak: a recorder that nobody holds is let go. */
 const writings = new Map()
@@ -26,6 +26,7 @@ function recorderGroup() {
 }
 
 class Writing {
+  recorder
   #native
   #id
   #onWarning
@@ -63,7 +64,7 @@ class Writing {
       await this.#native.flush()
       this.warn()
       const failure = this.#native.failure()
-      return failure && parse(failure)
+      return failure && parseRecord(failure)
     })
     return this.#flushing
   }
@@ -81,7 +82,7 @@ class Writing {
     if (!text) return
     this.#told = true
     writings.delete(this.#id)
-    this.tell(this.#describe(parse(text)))
+    this.tell(this.#describe(parseRecord(text)))
   }
 
   /** Calls onWarning. What that throws is the callback's own mistake: reported as such, and not by whatever led here. */
@@ -104,13 +105,13 @@ function absolute(filePath) {
 /** Who has a file for itself, as text for others to read. */
 function thisProcess() {
   const startTime = new Date(performance.timeOrigin).toISOString()
-  return stringify({ pid: process.pid, startTime, host: os.hostname() })
+  return plainJson({ pid: process.pid, startTime, host: os.hostname() })
 }
 
 /** The process that another recorder's text tells of. Nothing, if the lock is another program's or its file can't be read. */
 function ownerOf({ owner }) {
   try {
-    const { pid, startTime, host } = parse(owner)
+    const { pid, startTime, host } = parseRecord(owner)
     if (typeof pid === 'number' && typeof startTime === 'string' && typeof host === 'string') return { pid, startTime, host }
   } catch {
     // As if it said nothing.
@@ -123,7 +124,8 @@ function shownOwner(owner) {
 }
 
 function writeError({ code, errno, syscall, message, path: filePath }) {
-  return Object.assign(new Error(`${message}${message.includes(filePath) ? '' : ` '${filePath}'`}`), { errno, code, syscall, path: filePath })
+  const where = message.includes(filePath) ? '' : ` '${filePath}'`
+  return withFields(new Error(`${message}${where}`), { errno, code, syscall, path: filePath })
 }
 
 module.exports = { Writing, absolute, thisProcess, ownerOf, shownOwner }

@@ -25,7 +25,7 @@ const FREE_EXPANSION_BYTES: u64 = 1 << 20;
 /// How many times its own size an archive may expand to, unless somebody says otherwise.
 pub const DEFAULT_EXPANSION: u64 = 200;
 
-/// The limits of a verification (`bundle.md`).
+/// The limits of a verification (`docs/bundle-format.md` section 9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The longest line of a log, in bytes, without its `\n`. More than 16 MiB is never read of a run's; for a session's see

@@ -1,4 +1,4 @@
-//! Diff: where two executions part, and why (`diff.md`).
+//! Diff: where two executions part, and why (`docs/diff.md`).
 //!
 //! Two logs are read side by side, event by event, up to the first that is not the same: [`divergence`]. What is the same is told by
 //! [`run_projection`] and [`session_projection`]; of what came of what, [`ancestry`] knows; why, [`cause`] guesses, and says when it can't.
@@ -29,6 +29,7 @@ pub mod session_projection;
 pub mod session_stream;
 pub mod sides;
 pub mod source;
+pub mod spill;
 pub mod tree;
 
 #[cfg(test)]

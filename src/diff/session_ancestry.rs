@@ -1,6 +1,7 @@
 //! The ancestors of a session's record, inferred from the order of things (`docs/diff.md`, "Causal chains").
 //!
-//! The file is read up to the record. For each record before it is kept where it stands and what it came of, two dozen bytes.
+//! The file is read up to the record. Where each record before it is and what it came of, two dozen bytes, is kept in lists of which a
+//! window is in memory ([`Spill`]).
 
 use std::collections::BinaryHeap;
 use std::sync::atomic::Ordering;
@@ -10,9 +11,11 @@ use super::error::SessionFault;
 use super::session_projection::{BlockType, Calls, block_type};
 use super::session_stream::{Record, SessionCursor, parts_of};
 use super::source::Source;
+use super::spill::{Element, Spill};
 use super::tree::{Index, Tree};
 use crate::jsonl::scan::{Nesting, Span};
-use crate::jsonl::source::Source as FileSource;
+use crate::jsonl::source::{ReadError, Source as FileSource};
+use crate::os_error::OsError;
 use crate::run::fold::Watch;
 use crate::run::text::Text;
 use crate::session::event::{Body, Line, read_line};
@@ -39,54 +42,102 @@ impl<E: Into<SessionFault>> From<E> for Stop {
 
 /// The ancestors of the record at `place`. None if there is no such record.
 pub fn chain(source: &Source, place: u64, watch: &mut Watch<'_>) -> Result<Option<Chain>, Stop> {
-    let mut cursor = SessionCursor::open(source)?;
-    let mut causes = Causes::default();
-    while cursor.advance()? {
-        let Some(record) = cursor.record() else { break };
-        causes.add(&record);
-        if record.place as u64 == place {
-            return causes.chain(source, place).map(Some);
-        }
-        if (record.place as u64).is_multiple_of(RECORDS_AT_A_TIME) {
-            (watch.progress)(0, 0);
-            if watch.cancelled.load(Ordering::Relaxed) {
-                return Err(Stop::Cancelled);
-            }
-        }
-    }
-    Ok(None)
+    Causes::default().find(source, place, watch)
 }
 
-/// Where a record stands, and where in `Causes::parents` those of it are.
+impl Causes {
+    fn find(&mut self, source: &Source, place: u64, watch: &mut Watch<'_>) -> Result<Option<Chain>, Stop> {
+        let mut cursor = SessionCursor::open(source)?;
+        while cursor.advance()? {
+            let Some(record) = cursor.record() else { break };
+            self.add(&record)?;
+            if record.place as u64 == place {
+                return self.chain(source, place).map(Some);
+            }
+            if (record.place as u64).is_multiple_of(RECORDS_AT_A_TIME) {
+                (watch.progress)(0, 0);
+                if watch.cancelled.load(Ordering::Relaxed) {
+                    return Err(Stop::Cancelled);
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Where in `Causes::parents` the parents of a record are: the first, and how many.
+type Parents = (u64, u32);
+
+/// Where a record is, and its parents.
+#[derive(Clone, Copy)]
 struct Link {
     offset: u64,
     length: u32,
-    parents: (u32, u32),
+    parents: Parents,
+}
+
+impl Element for Link {
+    type Bytes = [u8; 24];
+
+    fn to_bytes(self) -> [u8; 24] {
+        let mut bytes = [0; 24];
+        bytes[..8].copy_from_slice(&self.offset.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.parents.0.to_le_bytes());
+        bytes[16..20].copy_from_slice(&self.length.to_le_bytes());
+        bytes[20..].copy_from_slice(&self.parents.1.to_le_bytes());
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8; 24]) -> Self {
+        let [a, b, c, d, e, f] =
+            std::array::from_fn(|at| u32::from_le_bytes(std::array::from_fn(|i| bytes[4 * at + i])));
+        let long = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        Link { offset: long(a, b), length: e, parents: (long(c, d), f) }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Speaker {
     Ai,
     Tool,
-    /// Whoever speaks to the AI: a human, or the summary of what was.
+    /// Who speaks to the AI: a human, or the summary of what was.
     Other,
+}
+
+/// An item of the conversation: its place, and who speaks.
+impl Element for (u32, Speaker) {
+    type Bytes = [u8; 5];
+
+    fn to_bytes(self) -> [u8; 5] {
+        let [a, b, c, d] = self.0.to_le_bytes();
+        [a, b, c, d, self.1 as u8]
+    }
+
+    fn from_bytes(&[a, b, c, d, speaker]: &[u8; 5]) -> Self {
+        let speaker = match speaker {
+            0 => Speaker::Ai,
+            1 => Speaker::Tool,
+            _ => Speaker::Other,
+        };
+        (u32::from_le_bytes([a, b, c, d]), speaker)
+    }
 }
 
 /// What each record came of.
 #[derive(Default)]
 struct Causes {
-    links: Vec<Link>,
-    parents: Vec<u32>,
-    /// The conversation as a replay has it: places and speakers.
-    history: Vec<(u32, Speaker)>,
+    links: Spill<Link>,
+    parents: Spill<u32>,
+    /// The conversation as a replay has it.
+    history: Spill<(u32, Speaker)>,
     calls: Calls,
     nesting: Nesting,
-    /// The tool response that an AI answered last, and where in `parents` those are that it came of.
-    answered: Option<(u32, (u32, u32))>,
+    /// The tool response that an AI answered last, and those that it came of.
+    answered: Option<(u32, Parents)>,
 }
 
 impl Causes {
-    fn add(&mut self, record: &Record<'_>) {
+    fn add(&mut self, record: &Record<'_>) -> Result<(), Stop> {
         let place = record.place as u32;
         let body = match read_line(record.line, &mut self.nesting) {
             Line::Event(event) => event.body,
@@ -94,37 +145,38 @@ impl Causes {
         };
         let parents = match body {
             _ if place == 0 => (0, 0),
-            Body::Content(item) => self.add_item(record, place, item),
+            Body::Content(item) => self.add_item(record, place, item)?,
             Body::Compressed(_) => {
                 let parents = self.item_before();
-                self.history = vec![(place, Speaker::Other)];
+                self.history.truncate(0).map_err(unreadable)?;
+                self.history.push((place, Speaker::Other));
                 parents
             }
             Body::Rewind(count) => {
                 let parents = self.item_before();
                 let left = (self.history.len() as u64).saturating_sub(count);
-                self.history.truncate(left as usize);
+                self.history.truncate(left as usize).map_err(unreadable)?;
                 parents
             }
             _ => self.item_before(),
         };
         self.links.push(Link { offset: record.offset, length: record.line.len() as u32, parents });
+        Ok(())
     }
 
-    fn keep(&mut self, parents: impl IntoIterator<Item = u32>) -> (u32, u32) {
-        let start = self.parents.len() as u32;
-        self.parents.extend(parents);
-        (start, self.parents.len() as u32)
+    fn keep(&mut self, parents: impl IntoIterator<Item = u32>) -> Parents {
+        let range = self.parents.extend(parents);
+        (range.start as u64, range.len() as u32)
     }
 
     /// The item before, or the beginning of the session.
-    fn item_before(&mut self) -> (u32, u32) {
-        let before = self.history.last().map_or(0, |(place, _)| *place);
+    fn item_before(&mut self) -> Parents {
+        let before = self.history.last().map_or(0, |(place, _)| place);
         self.keep([before])
     }
 
-    fn add_item(&mut self, record: &Record<'_>, place: u32, item: Span) -> (u32, u32) {
-        let Some(tree) = Tree::parse(item.of(record.line)) else { return self.item_before() };
+    fn add_item(&mut self, record: &Record<'_>, place: u32, item: Span) -> Result<Parents, Stop> {
+        let Some(tree) = Tree::parse(item.of(record.line)) else { return Ok(self.item_before()) };
         let answered = self.count_calls(&tree, place);
         let speaker = match tree.at(&["speaker"]).and_then(|speaker| tree.string(speaker)).as_ref().map(Text::as_json) {
             Some("ai") => Speaker::Ai,
@@ -133,11 +185,11 @@ impl Causes {
         };
         let parents = match speaker {
             Speaker::Tool if !answered.is_empty() => self.keep(answered),
-            Speaker::Ai => self.what_was_said(),
+            Speaker::Ai => self.what_was_said()?,
             _ => self.item_before(),
         };
         self.history.push((place, speaker));
-        parents
+        Ok(parents)
     }
 
     /// Opens and answers the calls of an item. The places of those that are answered, each once.
@@ -161,33 +213,45 @@ impl Causes {
     }
 
     /// The tool responses before it, or what the human said. What an AI said in between it said for the same reason.
-    fn what_was_said(&mut self) -> (u32, u32) {
+    fn what_was_said(&mut self) -> Result<Parents, Stop> {
         match self.history.last() {
             Some((last, Speaker::Tool)) => {
-                let last = *last;
                 if let Some((_, parents)) = self.answered.filter(|(tool, _)| *tool == last) {
-                    return parents;
+                    return Ok(parents);
                 }
-                let tools = self.history.iter().rev().take_while(|(_, speaker)| *speaker == Speaker::Tool);
-                let tools: Vec<u32> = tools.take(MOST_PARENTS).map(|(place, _)| *place).collect();
+                let tools = self.last_tools()?;
                 let parents = self.keep(tools);
                 self.answered = Some((last, parents));
-                parents
+                Ok(parents)
             }
-            Some((place, Speaker::Ai)) => self.links.get(*place as usize).map_or((0, 0), |link| link.parents),
-            _ => self.item_before(),
+            Some((place, Speaker::Ai)) => Ok(self.links.get(place as usize).map_err(unreadable)?.parents),
+            _ => Ok(self.item_before()),
         }
     }
 
-    fn parents_of(&self, place: u32) -> &[u32] {
-        let (start, end) = self.links.get(place as usize).map_or((0, 0), |link| link.parents);
-        self.parents.get(start as usize..end as usize).unwrap_or_default()
+    /// The places of the items of tools at the end of the conversation, nearest first.
+    fn last_tools(&mut self) -> Result<Vec<u32>, Stop> {
+        let mut tools = Vec::new();
+        for index in (0..self.history.len()).rev().take(MOST_PARENTS) {
+            match self.history.get(index).map_err(unreadable)? {
+                (place, Speaker::Tool) => tools.push(place),
+                _ => break,
+            }
+        }
+        Ok(tools)
+    }
+
+    fn parents_of(&mut self, link: Link) -> Result<Vec<u32>, Stop> {
+        let (start, count) = link.parents;
+        let parents = (start..start + u64::from(count)).map(|index| self.parents.get(index as usize));
+        parents.collect::<Result<_, _>>().map_err(unreadable)
     }
 
     /// All that a record came of, nearest first.
-    fn chain(&self, source: &Source, place: u64) -> Result<Chain, Stop> {
+    fn chain(&mut self, source: &Source, place: u64) -> Result<Chain, Stop> {
         let file = FileSource::open(&source.log)?;
-        let mut open: BinaryHeap<u32> = self.parents_of(place as u32).iter().copied().collect();
+        let link = self.links.get(place as usize).map_err(unreadable)?;
+        let mut open = BinaryHeap::from(self.parents_of(link)?);
         let (mut chain, mut scratch, mut last) = (Chain::default(), Vec::new(), None);
         while let Some(place) = open.pop() {
             if last.replace(place) == Some(place) {
@@ -197,13 +261,18 @@ impl Causes {
                 chain.truncated = true;
                 break;
             }
-            let link = &self.links[place as usize];
+            let link = self.links.get(place as usize).map_err(unreadable)?;
             let line = file.bytes_at(link.offset, link.length as usize, &mut scratch)?;
             chain.edges.push(edge(line, u64::from(place)));
-            open.extend(self.parents_of(place));
+            open.extend(self.parents_of(link)?);
         }
         Ok(chain)
     }
+}
+
+/// The temporary file of a list can't be read.
+fn unreadable(error: std::io::Error) -> Stop {
+    Stop::Fault(SessionFault::Read(ReadError::System(OsError::new(&error, "read", None))))
 }
 
 fn edge(line: &[u8], place: u64) -> Edge {
@@ -243,7 +312,10 @@ pub fn tools(tree: &Tree<'_>, item: Index) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{session_file, trace};
+    use super::*;
+    use proptest::prelude::*;
     use serde_json::{Value, json};
+    use std::sync::atomic::AtomicBool;
 
     const START: &str = r#"{"type":"session_start","payload":{"sessionId":"s","projectHash":"h"}}"#;
 
@@ -338,5 +410,55 @@ mod tests {
         let tools = vec![item("tool", &[]); 1000];
         let found = places(&[tools, lines].concat(), 40_999);
         assert_eq!(found[..2], [1000, 999]);
+    }
+
+    /// The places of what a record came of, found with so many elements of each list in memory; and how many were at the end.
+    fn found_with(in_memory: usize, log: &std::path::Path, place: u64) -> (Vec<u64>, usize) {
+        let mut causes = Causes {
+            links: Spill::keeping(in_memory),
+            parents: Spill::keeping(in_memory),
+            history: Spill::keeping(in_memory),
+            ..Causes::default()
+        };
+        let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| () };
+        let Ok(Some(chain)) = causes.find(&Source::session(log), place, &mut watch) else { panic!("no chain") };
+        let retained = causes.links.retained() + causes.parents.retained() + causes.history.retained();
+        (chain.edges.iter().map(|edge| edge.number).collect(), retained)
+    }
+
+    proptest! {
+        #[test]
+        fn a_chain_is_the_same_however_little_is_in_memory(
+            kinds in proptest::collection::vec((0u8..9, 0u8..4), 1..80),
+            in_memory in 1usize..6,
+        ) {
+            let line = |&(kind, number): &(u8, u8)| match kind {
+                0..=2 => human(),
+                3 => ai(&[]),
+                4 => ai(&[&number.to_string()]),
+                5 | 6 => tool(&number.to_string()),
+                7 => of("rewind", json!({ "itemsRemoved": u32::from(number).pow(3) })),
+                _ if number == 0 => of("compressed", json!({ "summary": { "speaker": "ai" }, "itemsCompressed": 2 })),
+                _ => of("new", json!({})),
+            };
+            let lines: Vec<String> = kinds.iter().map(line).collect();
+            let file = session_file(&[START.to_owned(), lines.join("\n")].join("\n"));
+            let last = kinds.len() as u64;
+            prop_assert_eq!(found_with(in_memory, file.path(), last).0, found_with(usize::MAX, file.path(), last).0);
+        }
+    }
+
+    #[test]
+    fn memory_does_not_grow_with_the_session() {
+        let retained = |records: usize| {
+            let exchange = [human(), ai(&["a"]), tool("a"), ai(&[])].join("\n");
+            let file = session_file(&format!("{START}\n{}", format!("{exchange}\n").repeat(records / 4)));
+            let (chain, retained) = found_with(100, file.path(), records as u64);
+            assert!(chain.len() >= records / 2, "{}", chain.len());
+            retained
+        };
+        let small = retained(4_000);
+        assert_eq!(retained(40_000), small);
+        assert!(small < 6_000, "{small}");
     }
 }

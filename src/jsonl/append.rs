@@ -1,7 +1,7 @@
 //! Appending whole lines to a file, so that whatever fails, the file ends at a line.
 //!
 //! The file is opened for each batch and never created: one that was deleted, moved or forbidden meanwhile is
-//! noticed (`session.md` section 3, rule 4). A batch goes out in one write where the system takes it in one, so
+//! noticed (`docs/session-format.md` section 3, rule 4). A batch goes out in one write where the system takes it in one, so
 //! batches of several writers stand behind each other and not in each other.
 
 use std::fs::{File, Metadata, OpenOptions};

@@ -1,7 +1,7 @@
 //! JSON values laid out flat: what `JSON.parse` would make of their texts, as codes, and their strings in a few pools.
 //!
 //! Whoever builds the values reads one code after the other and cuts strings off the pools; nothing has to be scanned, unescaped or
-//! decoded again. What a value means is the same as in the rest of this layer: JavaScript decides (`session.md` section 2).
+//! decoded again. What a value means is the same as in the rest of this layer: JavaScript decides (`docs/session-format.md` section 2).
 
 use super::scan::{Cursor, Nesting, NotJson, plain_prefix};
 use super::text::{decode_narrow_onto, decode_onto};

@@ -1,4 +1,4 @@
-//! Physical lines. A line ends at `\n` and nowhere else (`session.md` section 2, rule 1): U+2028 is text, and
+//! Physical lines. A line ends at `\n` and nowhere else (`docs/session-format.md` section 2, rule 1): U+2028 is text, and
 //! a `\r` before the `\n` is white space to every reader of the line, so it needs no care here.
 
 /// The lines of a text, without their endings. A text that ends with `\n` has no empty line after it.

@@ -1,8 +1,8 @@
 //! The line scanner: does a line parse, and where in it are the values?
 //!
-//! The verdict is that of JavaScript's `JSON.parse` on the line's text, byte for byte (`session.md`
-//! section 2, "the model is JavaScript"). Nothing is built: a value is a [`Span`] of the line, which V8
-//! parses later, if it survives at all.
+//! The verdict is that of JavaScript's `JSON.parse` on the line's text, byte for byte (`docs/session-format.md`
+//! section 2, "the model is JavaScript"). Nothing is built: a value is a [`Span`] of the line, which is
+//! read again if history still has it when it is delivered.
 //!
 //! The scanner works on raw bytes, before any decoding. That is sound: bytes that are not UTF-8 become
 //! U+FFFD, which JSON allows inside strings and nowhere else, just as it does every other character
@@ -13,11 +13,27 @@ use serde::{Deserialize, Serialize};
 /// Where a value stands in its line, as byte offsets. Lines are shorter than 4 GiB, see
 /// [`MAX_LINE_BYTES`](super::MAX_LINE_BYTES).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "StoredSpan")]
 pub struct Span {
     /// Offset of the first byte.
     pub start: u32,
-    /// Offset behind the last byte.
+    /// Offset behind the last byte, greater than `start`.
     pub end: u32,
+}
+
+/// A span as a file has it, not checked yet.
+#[derive(Deserialize)]
+struct StoredSpan {
+    start: u32,
+    end: u32,
+}
+
+impl TryFrom<StoredSpan> for Span {
+    type Error = &'static str;
+
+    fn try_from(StoredSpan { start, end }: StoredSpan) -> Result<Self, Self::Error> {
+        if start < end { Ok(Span { start, end }) } else { Err("a span ends before it begins, or is empty") }
+    }
 }
 
 impl Span {
@@ -204,6 +220,12 @@ impl<'a> Cursor<'a> {
             _ => self.scalar()?,
         }
         Ok(self.span_from(start))
+    }
+
+    /// Whether `bytes` are one JSON value and nothing else.
+    pub fn is_value(bytes: &[u8], nesting: &mut Nesting) -> bool {
+        let mut cursor = Cursor::new(bytes);
+        cursor.value(nesting).is_ok() && cursor.at == bytes.len()
     }
 
     /// Moves over any value. Returns its bytes.

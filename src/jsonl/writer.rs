@@ -67,8 +67,8 @@ pub struct WriteFailure {
 }
 
 impl WriteFailure {
-    /// Whether users are to go on without a recording after this kind of failure: a full or forbidden disk, a file that is
-    /// gone (docs/session-format.md, "Recording") or another recorder's. Flushes report all others.
+    /// Whether users are to go on without a recording after this kind of failure: a full or forbidden disk, a file that is gone
+    /// (`docs/session-format.md` section 3, rule 6) or another recorder's. Flushes report all others.
     pub fn is_environmental(&self) -> bool {
         const ENVIRONMENTAL: [&str; 8] =
             ["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM", "ENOENT", "ENOTDIR", "ESESSIONLOCKED"];

@@ -8,6 +8,7 @@ use napi::{Env, Task};
 use napi_derive::napi;
 
 use super::json::JsonText;
+use super::panic::panicked;
 use super::text::Text;
 use crate::bundle::path::SESSION_LOG;
 use crate::jsonl::MAX_LINE_BYTES;
@@ -56,9 +57,7 @@ impl Task for ReadFiles {
 
     fn compute(&mut self) -> Result<Text> {
         // A panic on this thread would take the process down.
-        catch_unwind(|| self.text()).map_err(|_| {
-            napi::Error::from_reason("session-tape failed while reading headers. This is a bug in session-tape")
-        })
+        Ok(catch_unwind(|| self.text()).unwrap_or_else(|panic| panicked(&*panic)))
     }
 
     fn resolve(&mut self, _: Env, text: Text) -> Result<Text> {
@@ -93,8 +92,9 @@ fn append_header(json: &mut JsonText, found: &Found) {
     json.raw(found.as_ref().map_or(b"null", |summary| &summary.payload));
 }
 
-/// The JSON text of an array with the header, size and time of each path, or the reason why there is none. Of large headers only the
-/// first: one at least.
+/// The JSON text of an array with an element for each path: an array of the header, the file's size, and its time of modification in
+/// milliseconds and in nanoseconds of the second; or a string with the reason why there is none. Of large headers only the first: one
+/// at least.
 #[napi(catch_unwind, ts_return_type = "Promise<string>")]
 pub fn read_summaries(paths: Vec<String>) -> AsyncTask<ReadFiles> {
     AsyncTask::new(ReadFiles { paths, read: read_summary, append: append_summary })
@@ -103,19 +103,14 @@ pub fn read_summaries(paths: Vec<String>) -> AsyncTask<ReadFiles> {
 fn append_summary(json: &mut JsonText, found: &Found) {
     match found {
         Ok(summary) => {
-            json.syntax("{\"fileSize\":");
-            json.number(summary.size as f64);
-            json.syntax(",\"lastModified\":");
-            json.number(summary.modified);
-            json.syntax(",\"nanoseconds\":");
-            json.number(f64::from(summary.nanoseconds));
-            json.syntax(",\"payload\":");
+            json.syntax("[");
             json.raw(&summary.payload);
+            for number in [summary.size as f64, summary.modified, f64::from(summary.nanoseconds)] {
+                json.syntax(",");
+                json.number(number);
+            }
+            json.syntax("]");
         }
-        Err(error) => {
-            json.syntax("{\"reason\":");
-            json.string(&error.to_string());
-        }
+        Err(error) => json.string(&error.to_string()),
     }
-    json.syntax("}");
 }

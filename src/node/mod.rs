@@ -13,6 +13,7 @@ mod draft;
 mod header;
 mod json;
 mod message_json;
+mod panic;
 mod parts;
 mod recorder;
 mod replay;

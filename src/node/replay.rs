@@ -16,6 +16,7 @@ use super::bundles::{NativeBundles, UnderWay, Unpacked};
 use super::delivery::{Consumer, DeliveryOptions, Items, deliver, deliver_items};
 use super::draft::failure;
 use super::json::JsonText;
+use super::panic::panicked;
 use super::parts::{Part, Parts, Put};
 use super::text::Text;
 use crate::background;
@@ -183,12 +184,12 @@ impl JavaScript {
         Ok((JavaScript { parts, on_ready }, delivery))
     }
 
-    /// Runs `work` on a background thread. Should it panic, whoever awaits it is told. Its reads end when it is cancelled.
+    /// Runs `work` on a background thread. If it panics, the last part says so. Its reads end when it is cancelled.
     pub(super) fn run_in_background(self, work: impl FnOnce(&Self) + Send + 'static) {
         background::spawn(move || {
             let cancellation = self.parts.cancellation().clone();
-            if catch_unwind(AssertUnwindSafe(|| cancellation.during(|| work(&self)))).is_err() {
-                self.take(Text::Latin1(br#"{"panicked":true}"#.to_vec()));
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| cancellation.during(|| work(&self)))) {
+                self.take(panicked(&*panic));
             }
         });
     }

@@ -11,6 +11,7 @@ use super::bundle_json::append_refusal;
 use super::bundle_source::{CANT_BE_READ, open_source};
 use super::bundles::{NativeBundles, UnderWay, Unpacked};
 use super::json::JsonText;
+use super::panic::panicked;
 use super::run_json::{append_error, append_key};
 use super::text::Text;
 use crate::bundle::import::ImportError;
@@ -63,7 +64,7 @@ impl NativeRunTrace {
         NativeRunTrace { reading: Arc::new(Mutex::new(Reading::Asked(path, range, bundles.under_way()))) }
     }
 
-    /// The next events: the JSON text `{"events"}`, also with `last` or `error` if none come behind these.
+    /// The next events: the JSON text `{"events"}`, also with `last` or `error` if none come behind these; or `{"panicked"}`.
     #[napi(catch_unwind, ts_return_type = "Promise<string>")]
     pub fn next(&self) -> AsyncTask<NextEvents> {
         AsyncTask::new(NextEvents(self.reading.clone()))
@@ -85,9 +86,7 @@ impl Task for NextEvents {
 
     fn compute(&mut self) -> Result<Text> {
         // A panic on this thread would take the process down.
-        catch_unwind(AssertUnwindSafe(|| lock(&self.0).next())).map_err(|_| {
-            napi::Error::from_reason("session-tape failed while reading a run. This is a bug in session-tape")
-        })
+        Ok(catch_unwind(AssertUnwindSafe(|| lock(&self.0).next())).unwrap_or_else(|panic| panicked(&*panic)))
     }
 
     fn resolve(&mut self, _: Env, text: Text) -> Result<Text> {

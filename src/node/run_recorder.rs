@@ -124,7 +124,7 @@ impl NativeRunRecorder {
         }
     }
 
-    /// Why the last event was refused, as JSON text.
+    /// Why the last event or blob was refused, as JSON text.
     #[napi(catch_unwind)]
     pub fn take_refusal(&mut self) -> Option<JsonString> {
         self.refusal.take().map(|refusal| error_json(&refusal))
@@ -136,16 +136,19 @@ impl NativeRunRecorder {
         error_json(&unknown_kind(&kind).at(self.recorder.next_time()).into())
     }
 
-    /// Stores a blob: its hash, or what is wrong, as JSON text.
+    /// Stores a blob. Its hash; null if that failed: see [`take_refusal`](Self::take_refusal).
     #[napi(catch_unwind)]
-    pub fn put_blob(&self, data: Either<Uint8Array, String>) -> Either<String, StoreFailure> {
+    pub fn put_blob(&mut self, data: Either<Uint8Array, String>) -> Option<String> {
         let stored = match &data {
             Either::A(bytes) => self.recorder.put_blob(bytes),
             Either::B(text) => self.recorder.put_blob(text.as_bytes()),
         };
         match stored {
-            Ok(hash) => Either::A(as_text(&hash).to_owned()),
-            Err(error) => Either::B(StoreFailure { error: error_json(&error) }),
+            Ok(hash) => Some(as_text(&hash).to_owned()),
+            Err(refusal) => {
+                self.refusal = Some(refusal);
+                None
+            }
         }
     }
 
@@ -201,13 +204,6 @@ impl NativeRunRecorder {
     pub fn torn_bytes(&self) -> f64 {
         self.recorder.torn_bytes() as f64
     }
-}
-
-/// A blob that was not stored.
-#[napi(object, object_from_js = false)]
-pub struct StoreFailure {
-    /// JSON text.
-    pub error: JsonString,
 }
 
 type Resolver = Box<dyn FnOnce(Env) -> Result<JsonString> + Send>;

@@ -11,7 +11,7 @@ use napi_derive::napi;
 
 use crate::jsonl::writer::{Shared, WriteError, WriteFailure, Writer};
 
-/// How long the end of an environment waits for its recorders (`session.md` section 3, rule 9).
+/// How long the end of an environment waits for its recorders (`docs/session-format.md` section 3, rule 9).
 const LAST_WRITES: Duration = Duration::from_secs(2);
 
 /// Does not hold the process open.

@@ -1,4 +1,4 @@
-//! Who gets which task next (`run.md` section 4), and whether a recorded assignment is what was to be decided.
+//! Who gets which task next (`docs/run-format.md` section 8), and whether a recorded assignment is what was to be decided.
 //!
 //! A decision is a function of the state: the tasks that wait, the workers, their load, and who was assigned last.
 
@@ -42,14 +42,17 @@ pub fn decide(state: &State) -> Option<Decision> {
 /// Whether a TaskAssigned is what the scheduler decides in the state before it, in which it is known to be legal.
 /// Other events are none of its business.
 ///
-/// A task that is taken from another worker was not the scheduler's decision, nor is one under `external`: then the worker has
-/// to be eligible, no more.
+/// Under `external` every legal assignment matches: eligibility limits what this program decides. An assignment with `from`, which takes
+/// the task from another worker, is not the scheduler's decision either, but its worker has to be eligible.
 pub fn check_assignment(state: &State, event: &Event<'_>) -> Result<(), RunError> {
     let (Payload::TaskAssigned { task, worker, from, .. }, Some(run)) = (&event.payload, state.run()) else {
         return Ok(());
     };
-    if from.is_some() || run.scheduler == Scheduler::External {
-        return check_eligible(state, event, worker);
+    if run.scheduler == Scheduler::External {
+        return Ok(());
+    }
+    if from.is_some() {
+        return check_eligible(state, event, run.scheduler, worker);
     }
     let decision = decide(state);
     let expected = match decision {
@@ -62,7 +65,7 @@ pub fn check_assignment(state: &State, event: &Event<'_>) -> Result<(), RunError
     if expected == found { Ok(()) } else { Err(mismatch(event, run.scheduler, &expected, &found)) }
 }
 
-fn check_eligible(state: &State, event: &Event<'_>, worker: &Text<'_>) -> Result<(), RunError> {
+fn check_eligible(state: &State, event: &Event<'_>, scheduler: Scheduler, worker: &Text<'_>) -> Result<(), RunError> {
     let node = event.node.as_ref().and_then(|node| state.dag().find(node));
     let needed = node.map_or(&[][..], |node| &state.dag().nodes()[node as usize].capabilities);
     let found = state.workers().find(worker).map(|worker| state.workers().get(worker));
@@ -71,7 +74,6 @@ fn check_eligible(state: &State, event: &Event<'_>, worker: &Text<'_>) -> Result
     }
     let needed: Vec<_> = needed.iter().map(Text::to_plain).collect();
     let expected = format!("an idle or busy worker with the capabilities [{}]", needed.join(", "));
-    let scheduler = state.run().map_or(Scheduler::External, |run| run.scheduler);
     Err(mismatch(event, scheduler, &expected, &format!("'{worker}'")))
 }
 

@@ -128,14 +128,21 @@ fn another_assignment_than_the_decided_one_is_a_mismatch() {
 }
 
 #[test]
-fn outside_the_scheduler_a_worker_has_to_be_eligible() {
+fn under_external_any_legal_assignment_matches() {
     let mut state = run("external", &[("n1", &["net"]), ("n2", &[])], &[("a", &[]), ("b", &["net"]), ("c", &["net"])]);
     assert_eq!(decided(&state), None);
     check(&state, "n2", "a", None).unwrap();
     check(&state, "n1", "c", None).unwrap();
-    assert_eq!(check(&state, "n1", "a", None).unwrap_err().code, ErrorCode::ScheduleMismatch);
+    check(&state, "n1", "a", None).unwrap();
     beat(&mut state, "c", "away");
-    assert!(check(&state, "n1", "c", None).is_err());
+    check(&state, "n1", "c", None).unwrap();
+    assign(&mut state, "n1", "b");
+    check(&state, "n1", "c", Some("b")).unwrap();
+    check(&state, "n1", "a", Some("b")).unwrap();
+}
+
+#[test]
+fn a_task_that_is_taken_from_a_worker_goes_to_an_eligible_one() {
     let mut state = run("round-robin", &[("n1", &["net"])], &[("a", &["net"]), ("b", &[]), ("c", &["net"])]);
     assign(&mut state, "n1", "a");
     check(&state, "n1", "c", Some("a")).unwrap();

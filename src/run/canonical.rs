@@ -1,4 +1,4 @@
-//! Canonical JSON (`run.md` section 1): keys sorted by UTF-8 bytes, no white space, integers only, strings escaped as
+//! Canonical JSON (`docs/run-format.md` section 2): keys sorted by UTF-8 bytes, no white space, integers only, strings escaped as
 //! `JSON.stringify` does.
 //!
 //! Two writers that know their keys: whoever writes an object names its members in order, which is checked in debug

@@ -1,4 +1,4 @@
-//! A run is a directory (`run.md` section 1): where its parts are.
+//! A run is a directory (`docs/run-format.md` section 1): where its parts are.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! The entries of a state: what its hash is built from (`run.md` section 5).
+//! The entries of a state: what its hash is built from (`docs/run-format.md` section 9).
 //!
 //! An entry is a function of the state and of a [`Slot`], its place there. So a change of the state is told by the slot
 //! alone, and whoever has no use for it pays nothing. Each entry is canonical JSON, an array that begins with its sort and key:

@@ -1,4 +1,4 @@
-//! The line of an event (`run.md` section 2): parse and print, side by side.
+//! The line of an event (`docs/run-format.md` section 3): parse and print, side by side.
 //!
 //! A line has one form only: its keys in the fixed order, no white space, no other keys. So parsing is positional
 //! and builds nothing, and a line that was read and printed again is the same bytes.

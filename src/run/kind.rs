@@ -1,4 +1,4 @@
-//! The 23 kinds of event (`run.md` section 3), parsed and printed.
+//! The 23 kinds of event (`docs/run-format.md` section 4), parsed and printed.
 
 use std::fmt;
 

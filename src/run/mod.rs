@@ -1,4 +1,4 @@
-//! Runs: the hash-chained log of a workflow's execution, and the state that it builds (`run.md`).
+//! Runs: the hash-chained log of a workflow's execution, and the state that it builds (`docs/run-format.md`).
 
 pub mod absence;
 pub mod assignment;

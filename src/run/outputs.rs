@@ -1,4 +1,4 @@
-//! Outputs of tools (`run.md` section 7): the raw blob has its hash, and what the normaliser makes of it has the other.
+//! Outputs of tools (`docs/run-format.md` section 12): the raw blob has its hash, and what the normaliser makes of it has the other.
 
 use parking_lot::Mutex;
 

@@ -1,4 +1,4 @@
-//! What an event says (`run.md` section 3): the payload of each kind, borrowed from its line.
+//! What an event says (`docs/run-format.md` section 4): the payload of each kind, borrowed from its line.
 //!
 //! Reading proves that the text is one JSON object, and that every field that the kind needs is there and of its type.
 //! What the fields mean for the state is not asked here.

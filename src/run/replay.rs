@@ -1,5 +1,5 @@
 //! Replaying a run: its state at the end of the log or at any event, from the beginning or from a snapshot, with as much
-//! verification as is wanted (`run.md` section 7).
+//! verification as is wanted (`docs/run-format.md` section 13).
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! The schedulers by name: how a run's tasks find their workers (`run.md` section 4).
+//! The schedulers by name: how a run's tasks find their workers (`docs/run-format.md` section 8).
 
 /// How a run's tasks find their workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,4 +1,4 @@
-//! Snapshots (`run.md` section 6): the state after an event, in a file of its own.
+//! Snapshots (`docs/run-format.md` section 10): the state after an event, in a file of its own.
 //!
 //! A snapshot is read in two steps. Here: it is a document of the one form, whose content has its hash and, where keys
 //! are trusted, the signature of one of them. Whether its state is that of the log is for whoever has the log.

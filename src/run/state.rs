@@ -1,4 +1,4 @@
-//! The state of a run at an event (`run.md` section 4), and the one way in which it changes.
+//! The state of a run at an event (`docs/run-format.md` section 9), and the one way in which it changes.
 //!
 //! [`State::apply`] is pure: no clock, no I/O, nothing but the state and the event. What is legal is decided before
 //! anything changes (`transition.rs`), so that a refused event leaves the state exactly as it was. Ids become small

@@ -1,4 +1,4 @@
-//! The hash of a state (`run.md` section 5): of its status, its logical time, and the sum of its entries' hashes.
+//! The hash of a state (`docs/run-format.md` section 9): of its status, its logical time, and the sum of its entries' hashes.
 //!
 //! A sum does not ask for an order, so that an event costs the entries that it changes, however many there are; and
 //! the entries can be hashed elsewhere than where the state is folded.

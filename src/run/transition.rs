@@ -1,4 +1,4 @@
-//! What is legal (`run.md` section 3), decided before anything changes.
+//! What is legal (`docs/run-format.md` section 5), decided before anything changes.
 //!
 //! [`check`] turns an event into the [`Step`] that the state is to take: ids are resolved, and nothing about the step
 //! can fail any more.

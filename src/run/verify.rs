@@ -1,4 +1,4 @@
-//! Verifying a run: everything that can be recomputed is, and what was found is counted (`run.md` section 7).
+//! Verifying a run: everything that can be recomputed is, and what was found is counted (`docs/run-format.md` section 13).
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Printing the envelope of a record: one line, keys in the order of `session.md` section 1.
+//! Printing the envelope of a record: one line, keys in the order of `docs/session-format.md` section 1.
 
 use std::io::Write;
 

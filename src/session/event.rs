@@ -1,4 +1,4 @@
-//! The event of one line: taken apart, judged, not built (`session.md` section 2, rules 4–11).
+//! The event of one line: taken apart, judged, not built (`docs/session-format.md` section 2, rules 4–11).
 
 use serde::{Deserialize, Serialize};
 

@@ -16,7 +16,7 @@ use super::event::{Body, Event, Line, Severity, StartFields, read_line};
 use super::history::{HistoryEffect, ItemRef};
 use super::warnings::{Problem, Tally, Warning, Warnings};
 use crate::jsonl::lines::Lines;
-use crate::jsonl::scan::{Nesting, Span};
+use crate::jsonl::scan::{Cursor, Nesting, Span};
 
 /// JSON text of a value, owned.
 pub type Raw = Box<[u8]>;
@@ -86,6 +86,13 @@ pub struct Metadata {
     pub model: Raw,
     pub workspace_dirs: Raw,
     pub start_time: Raw,
+}
+
+impl Metadata {
+    fn values(&self) -> [&Raw; 6] {
+        let Metadata { session_id, project_hash, provider, model, workspace_dirs, start_time } = self;
+        [session_id, project_hash, provider, model, workspace_dirs, start_time]
+    }
 }
 
 /// Where a session event stands in its file.
@@ -302,18 +309,50 @@ impl Effect {
         }
     }
 
-    /// Whether it can be that of the file's first `end` bytes: what it counts fits in there, and the places that it names are there, in
-    /// the file's order.
+    /// Whether it can be that of the file's first `end` bytes: what it counts fits in there, the places that it names are there, in the
+    /// file's order, and its values are JSON. Says nothing of what is at these places: only a scan of the file can.
     pub fn is_possible(&self, end: u64) -> bool {
-        let first_seq = self.first_seq.as_ref();
         self.lines <= end
             && self.tally.is_possible(self.lines)
             && self.warnings.are_possible(self.lines)
-            && first_seq.is_none_or(|first| first.line <= end && first.warnings_before <= self.warnings.total())
+            && self.has_possible_seqs()
             && self.has_places_within(end)
+            && self.has_values()
+    }
+
+    /// Whether what is known of `seq` agrees. JSON has no NaN.
+    fn has_possible_seqs(&self) -> bool {
+        let is_possible = |first: &FirstSeq| {
+            !first.seq.is_nan()
+                && (1..=self.lines).contains(&first.line)
+                && first.warnings_before <= self.warnings.total()
+        };
+        self.first_seq.is_some() == self.last_seq.is_some()
+            && self.first_seq.as_ref().is_none_or(is_possible)
+            && !self.last_seq.is_some_and(f64::is_nan)
+            && !self.session_events.iter().any(|event| event.seq.is_some_and(f64::is_nan))
+    }
+
+    fn has_values(&self) -> bool {
+        let mut nesting = Nesting::default();
+        let metadata = match &self.start {
+            Start::Metadata(metadata) => &metadata.values()[..],
+            _ => &[],
+        };
+        let switched = [&self.provider, &self.model, &self.directories].into_iter().flatten();
+        let mut values = metadata.iter().copied().chain(switched).chain(self.warnings.names());
+        values.all(|value| Cursor::is_value(value, &mut nesting))
     }
 
     fn has_places_within(&self, end: u64) -> bool {
+        let events = self.tally.events;
+        if self.history.items.len() as u64 > events || self.session_events.len() as u64 > events {
+            return false;
+        }
+        // An item is an object: two bytes at least.
+        if self.history.items.iter().any(|item| item.length < 2) {
+            return false;
+        }
         let items = self.history.items.iter().map(|item| (item.offset, u64::from(item.length)));
         let events = self.session_events.iter();
         let events = events.map(|event| {

@@ -1,4 +1,4 @@
-//! The header of a session file: its first line, without reading on (`session.md` section 2, `readSessionHeader`).
+//! The header of a session file: its first line, without reading on (`docs/session-format.md` section 2, `readSessionHeader`).
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};

@@ -1,4 +1,4 @@
-//! Session files: the conversation of a CLI, one JSON line an event (`session.md`).
+//! Session files: the conversation of a CLI, one JSON line an event (`docs/session-format.md`).
 
 pub mod envelope;
 pub mod event;

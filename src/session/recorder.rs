@@ -1,5 +1,5 @@
 //! Recording a session: events get their number and their line on the caller's thread, a background writer
-//! appends them (`session.md` section 3).
+//! appends them (`docs/session-format.md` section 3).
 
 use std::io;
 use std::path::PathBuf;

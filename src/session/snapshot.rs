@@ -119,6 +119,7 @@ pub fn load(path: &Path, source: &Arc<Source>, options: &FoldOptions) -> Option<
     let stored = decode(&text)?;
     let most_blocks = stored.end / crate::jsonl::segments::SEGMENT_BYTES * 2 + MOST_SMALL_BLOCKS;
     let is_consistent = stored.blocks.last().is_some_and(|last| last.end == stored.end)
+        && stored.blocks.is_sorted_by(|one, next| one.end < next.end)
         && stored.end <= source.size()
         && stored.blocks.len() as u64 <= most_blocks
         && stored.effect.is_possible(stored.end);
@@ -216,6 +217,7 @@ mod tests {
     use super::super::message::Message;
     use super::super::replay::Replay;
     use super::*;
+    use crate::jsonl::scan::Span;
     use proptest::prelude::*;
     use std::fs;
 
@@ -239,7 +241,7 @@ mod tests {
     #[derive(Debug, PartialEq)]
     struct Seen {
         items: Vec<Vec<u8>>,
-        events: usize,
+        events: Vec<Vec<u8>>,
         metadata: Result<String, String>,
         numbers: (f64, u64),
         warnings: Vec<String>,
@@ -250,12 +252,18 @@ mod tests {
         replay.keep_snapshot();
         replay.settle();
         let mut scratch = Vec::new();
-        let mut item = |offset, length| replay.source().bytes_at(offset, length, &mut scratch).unwrap().to_vec();
+        let mut item =
+            |offset: u64, length: usize| replay.source().bytes_at(offset, length, &mut scratch).unwrap().to_vec();
         let items = replay.items().iter().map(|place| item(place.offset, place.length as usize)).collect();
+        let events = replay.session_events().iter();
+        let spans = events.flat_map(|event| {
+            [Some(event.message), event.ts].into_iter().flatten().map(|span| (event.line_offset, span))
+        });
+        let events = spans.map(|(offset, span)| item(offset + u64::from(span.start), span.len())).collect();
         let outcome = replay.outcome(None);
         Seen {
             items,
-            events: replay.session_events().len(),
+            events,
             metadata: outcome
                 .metadata
                 .map(|metadata| format!("{metadata:?}"))
@@ -486,5 +494,108 @@ mod tests {
         assert!(load_from(&path).is_none());
         save(&path, &source, &good).unwrap();
         assert_eq!(load_from(&path).unwrap().snapshot, good);
+    }
+
+    /// Saves a forged snapshot of the file at `path`, its digests right, and expects the replay to be that of the file alone.
+    fn replay_forged(path: &Path, forged: &Snapshot) {
+        save(path, &Source::open(path).unwrap(), forged).unwrap();
+        assert!(load_from(path).is_none(), "{forged:?}");
+        replay_both_ways(path);
+        assert!(load_from(path).is_some(), "written anew");
+    }
+
+    #[test]
+    fn no_number_that_cannot_be_is_used() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = session_of(directory.path(), 46);
+        replay_both_ways(&path);
+        let good = load_from(&path).unwrap().snapshot;
+        type Forge = fn(&mut Effect);
+        let forgeries: [Forge; 17] = [
+            |effect| effect.session_events[0].message = Span { start: 9, end: 8 },
+            |effect| effect.session_events[0].message = Span { start: 9, end: 9 },
+            |effect| effect.session_events[0].message.end = u32::MAX,
+            |effect| effect.session_events[0].ts = Some(Span { start: u32::MAX, end: 0 }),
+            |effect| effect.session_events[0].line_offset = u64::MAX,
+            |effect| effect.session_events[0].seq = Some(f64::NAN),
+            |effect| effect.history.items[0].length = 0,
+            |effect| effect.history.items[0].length = u32::MAX,
+            |effect| effect.history.items[0].offset = u64::MAX,
+            |effect| effect.last_seq = Some(f64::NAN),
+            |effect| effect.last_seq = None,
+            |effect| effect.lines = u64::MAX,
+            |effect| effect.tally.events = u64::MAX,
+            |effect| effect.tally.unknown = effect.tally.events + 1,
+            |effect| effect.tally.events = 1,
+            |effect| effect.provider = Some((*b"\"p\",\"x\":1").into()),
+            |effect| effect.warnings.push(u64::MAX, super::super::warnings::Problem::Unparseable),
+        ];
+        for forge in forgeries {
+            let mut forged = good.clone();
+            forge(&mut forged.effect);
+            replay_forged(&path, &forged);
+        }
+        let mut forged = good.clone();
+        forged.blocks.insert(0, Block { end: good.end, digest: 0 });
+        replay_forged(&path, &forged);
+    }
+
+    /// Lets one of the numbers of an effect be another.
+    fn forge(effect: &mut Effect, which: usize, at: prop::sample::Index, number: u64) {
+        let item = at.index(effect.history.items.len());
+        let event = at.index(effect.session_events.len());
+        let (items, events) = (&mut effect.history.items, &mut effect.session_events);
+        match which {
+            0 => items[item].offset = number,
+            1 => items[item].length = number as u32,
+            2 => events[event].line_offset = number,
+            3 => events[event].message.start = number as u32,
+            4 => events[event].message.end = number as u32,
+            5 => events[event].ts = Some(Span { start: number as u32, end: (number >> 32) as u32 }),
+            6 => events[event].seq = Some(f64::from_bits(number)),
+            7 => effect.last_seq = Some(f64::from_bits(number)),
+            8 => effect.lines = number,
+            9 => effect.tally.events = number,
+            10 => effect.tally.unknown = number,
+            11 => effect.tally.malformed = number,
+            12 => effect.tally.unparseable = number,
+            13 => effect.history.drop = crate::session::history::Drop::Last(number),
+            _ => effect.torn = number.is_multiple_of(2),
+        }
+    }
+
+    fn number() -> impl Strategy<Value = u64> {
+        let nan = f64::NAN.to_bits();
+        let near = |number: u64| (0u64..3).prop_map(move |by| number.wrapping_add(by).wrapping_sub(1));
+        let edge = prop::sample::select(vec![0, 1 << 31, 1 << 32, 1 << 53, 1 << 63, u64::MAX, nan]);
+        prop_oneof![edge.prop_flat_map(near), 0u64..5_000, any::<u64>()]
+    }
+
+    proptest! {
+        /// Whether a forged sidecar counts or not: nothing panics or overflows, and all that is named is in the file.
+        #[test]
+        fn any_numbers_in_a_forged_sidecar_do_no_harm(
+            forgeries in proptest::collection::vec((0usize..15, any::<prop::sample::Index>(), number()), 1..4),
+        ) {
+            let directory = tempfile::tempdir().unwrap();
+            let path = session_of(directory.path(), 46);
+            replay_both_ways(&path);
+            let size = fs::metadata(&path).unwrap().len();
+            let mut forged = load_from(&path).unwrap().snapshot;
+            for (which, at, number) in forgeries {
+                forge(&mut forged.effect, which, at, number);
+            }
+            save(&path, &Source::open(&path).unwrap(), &forged).unwrap();
+            let counts = load_from(&path).is_some();
+            // More lines, so that the effect is combined with another.
+            let more = format!("{}\nnot json\n{}\n", line(0, 47), line(7, 48));
+            fs::write(&path, [fs::read(&path).unwrap(), more.into_bytes()].concat()).unwrap();
+            let seen = replay(Replay::open_with_snapshot(&path, options(None)).unwrap());
+            if counts {
+                prop_assert!(seen.numbers.1 <= size + 3 && !seen.numbers.0.is_nan());
+            } else {
+                prop_assert_eq!(seen, replay(Replay::open(&path, options(None)).unwrap()));
+            }
+        }
     }
 }

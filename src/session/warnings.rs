@@ -1,4 +1,4 @@
-//! What a replay warns of: lines it could not use, and how bad it is in sum (`session.md` section 2, rules 6–14).
+//! What a replay warns of: lines it could not use, and how bad it is in sum (`docs/session-format.md` section 2, rules 6–14).
 
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,14 @@ pub enum Problem {
 }
 
 impl Warning {
+    fn is_possible(&self, lines: u64) -> bool {
+        let is_number = match self.problem {
+            Problem::NonMonotonicSeq { seq, last } => !seq.is_nan() && !last.is_nan(),
+            _ => true,
+        };
+        is_number && (1..=lines).contains(&self.line)
+    }
+
     /// The warning as users read it.
     pub fn message(&self) -> Message<'_> {
         let line = self.line;
@@ -76,7 +84,15 @@ impl Warnings {
     pub fn are_possible(&self, lines: u64) -> bool {
         let shown = self.shown.len() as u64;
         let expected = self.total.min(SHOWN_WARNINGS as u64);
-        shown == expected && self.total / 2 <= lines && self.shown.iter().all(|warning| warning.line <= lines)
+        shown == expected && self.total / 2 <= lines && self.shown.iter().all(|warning| warning.is_possible(lines))
+    }
+
+    /// The names of unknown types among those that are kept.
+    pub fn names(&self) -> impl Iterator<Item = &Box<[u8]>> {
+        self.shown.iter().filter_map(|warning| match &warning.problem {
+            Problem::UnknownType(name) => name.as_ref(),
+            _ => None,
+        })
     }
 
     /// Those that are kept.
