@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use twox_hash::XxHash3_128;
 
@@ -10,8 +10,10 @@ use super::archive::{Compression, tar_bytes};
 use super::checksums;
 use super::container::{read_failed, read_up_to};
 use super::error::{BundleCode, BundleError};
+pub use super::info::BundleInfo;
+use super::item::{Item, Origin, changed};
 use super::limits::Limits;
-use super::manifest::{BundleKind, Manifest};
+use super::manifest::Manifest;
 use super::path::{BundlePath, CHECKSUMS, MANIFEST, METADATA, REDACTIONS, SIGNATURE};
 use super::redact::proof::Proof;
 use super::redact::staged::Staging;
@@ -19,9 +21,8 @@ use super::redact::{RedactOptions, Rules, redact};
 use super::seal::parent;
 use super::signed;
 use super::sink::{Finished, Sink};
-use super::source::{From, Item, Origin, Source, Survey, changed, survey};
+use super::source::{From, Source, Survey, survey};
 use super::watch::{Progress, Watch};
-use crate::hash::{HexHash, as_text};
 use crate::signature::SigningKey;
 
 /// zstd's level where the caller names none. Of a run's log most is hashes, of which a higher level makes nothing smaller but the
@@ -61,49 +62,6 @@ impl fmt::Debug for ExportOptions {
             .field("level", &self.level)
             .field("redact", &self.redact)
             .finish()
-    }
-}
-
-/// What a bundle is, in short.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BundleInfo {
-    /// The hash of the manifest without its id.
-    pub bundle_id: HexHash,
-    /// What it is of.
-    pub kind: BundleKind,
-    /// Where it is.
-    pub path: PathBuf,
-    /// How many files the manifest lists.
-    pub files: u64,
-    /// How many bytes these have together, before any compression.
-    pub bytes: u64,
-    /// How many lines the log has.
-    pub events: u64,
-    /// How many events, blobs and lines were redacted.
-    pub redactions: u64,
-    /// Whether it begins with a snapshot.
-    pub partial: bool,
-}
-
-impl BundleInfo {
-    /// Of the bundle at `path`.
-    pub fn new(path: &Path, manifest: &Manifest, redactions: u64) -> Self {
-        BundleInfo {
-            bundle_id: manifest.bundle_id(),
-            kind: manifest.kind,
-            path: path.to_path_buf(),
-            files: manifest.files.len() as u64,
-            bytes: manifest.bytes(),
-            events: manifest.log.count,
-            redactions,
-            partial: manifest.partial.is_some(),
-        }
-    }
-}
-
-impl fmt::Display for BundleInfo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} ({} files)", self.kind.as_str(), as_text(&self.bundle_id), self.files)
     }
 }
 

@@ -4,6 +4,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
+use crate::bundle::manifest::BundleKind;
 use crate::bundle::redact::RedactionRule;
 use crate::bundle::sample::*;
 use crate::bundle::verify::{VerifyOptions, verify};

@@ -253,7 +253,7 @@ fn partial_bundles_are_redacted_and_exported_again_too() {
     assert!(fs::read_to_string(path("partial/metadata.json")).unwrap().contains("[redacted:aws-access-key-id] "));
     let id = From::Snapshot(format!("snap_{time}"));
     for (number, (source, from)) in [
-        ("partial", From::StartFrom),
+        ("partial", From::FirstEvent),
         ("partial", From::LatestSnapshot),
         ("partial", id.clone()),
         ("again-0.tar.zst", id.clone()),

@@ -9,8 +9,8 @@ use tempfile::TempDir;
 use twox_hash::XxHash3_128;
 
 use crate::bundle::error::BundleError;
+use crate::bundle::item::{Item, Origin};
 use crate::bundle::manifest::ListedFile;
-use crate::bundle::source::{Item, Origin};
 
 /// How much is written at a time.
 const BLOCK_BYTES: usize = 256 << 10;
