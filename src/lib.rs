@@ -39,23 +39,18 @@ macro_rules! failpoint {
     };
 }
 
-pub mod atomic_file;
 pub mod background;
 pub mod bundle;
-pub mod cached_read;
 pub mod cancellation;
 pub mod clock;
 pub mod diff;
+pub mod disk;
 pub mod hash;
-pub mod input_file;
 pub mod jsonl;
-pub mod new_directory;
 #[cfg(feature = "node")]
 // In a test build napi-rs registers nothing, so that nothing of the binding seems to be used.
 #[cfg_attr(test, allow(dead_code))]
 mod node;
-pub mod os_error;
 pub mod run;
 pub mod session;
 pub mod signature;
-pub mod sniff;

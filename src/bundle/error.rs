@@ -5,7 +5,7 @@
 use std::fmt;
 use std::path::Path;
 
-use crate::os_error::OsError;
+use crate::disk::os_error::OsError;
 use crate::run::error::{ErrorCode, RunError, quoted};
 
 macro_rules! codes {

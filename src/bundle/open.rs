@@ -18,10 +18,10 @@ use super::seal::StagedDirectory;
 use super::signed;
 use super::verify::{VerifyOptions, verify};
 use super::watch::Watch;
+use crate::disk::sniff;
 use crate::run::directory::RunDirectory;
 use crate::run::origin::read_text;
 use crate::signature::TrustedKeys;
-use crate::sniff;
 
 /// A bundle that was verified, or an unsealed run or session, ready to be read.
 pub struct Opened {

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::error::{Damage, Side};
-use crate::input_file::InputFile;
-use crate::os_error::OsError;
+use crate::disk::input_file::InputFile;
+use crate::disk::os_error::OsError;
 use crate::run::directory::RunDirectory;
 use crate::run::redactions::Redactions;
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::MAX_LINE_BYTES;
 use super::source::{ReadError, Source};
 use crate::cancellation::Cancellation;
-use crate::os_error::OsError;
+use crate::disk::os_error::OsError;
 
 /// Tests write lines that are too long.
 #[cfg(test)]

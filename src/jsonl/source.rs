@@ -9,10 +9,10 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use super::MAX_LINE_BYTES;
-use super::stream;
 use crate::cancellation::Cancellation;
-use crate::input_file::{self, Links, expect_regular};
-use crate::os_error::OsError;
+use crate::disk::input_file::{self, Links, expect_regular};
+use crate::disk::os_error::OsError;
+use crate::disk::stream;
 
 /// A smaller file is read at once and kept.
 const KEPT_BYTES: u64 = 1 << 20;

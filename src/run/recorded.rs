@@ -20,9 +20,9 @@ use super::snapshot::{Content, Snapshot};
 use super::state::State;
 use super::state_hash::{StateHasher, state_hash};
 use super::text::Text;
+use crate::disk::durability::Durability;
 use crate::hash::{HexHash, as_text, sha256_hex, to_hex};
 use crate::jsonl::scan::Nesting;
-use crate::jsonl::writer::Durability;
 use crate::signature::SigningKey;
 
 /// An event of a run that is to be recorded.

@@ -6,12 +6,12 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use super::event::{Body, Line, read_line, read_start_payload};
-use crate::cached_read::read_cached;
-use crate::input_file::{self, Links};
+use crate::disk::cached_read::read_cached;
+use crate::disk::input_file::{self, Links};
+use crate::disk::os_error::OsError;
 use crate::jsonl::reader::{LineReader, is_hopeless};
 use crate::jsonl::scan::Nesting;
 use crate::jsonl::source::{ReadError, Source};
-use crate::os_error::OsError;
 
 /// A first line that is longer is no header: whoever asks for many headers must not wait for it.
 pub const HEADER_BYTES: usize = 1 << 20;

@@ -9,12 +9,13 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::envelope::{self, END, ENVELOPE_BYTES, PAYLOAD_KEY};
 use crate::clock::Clock;
-use crate::jsonl::lock::{FileLock, LockError};
+use crate::disk::durability::Durability;
+use crate::disk::lock::{FileLock, LockError};
+use crate::disk::new_directory;
+use crate::disk::os_error::OsError;
+use crate::disk::target::Target;
 use crate::jsonl::payload::{Payload, escape_line_separators};
-use crate::jsonl::target::Target;
-use crate::jsonl::writer::{Durability, WriteError, WriteFailure, Writer};
-use crate::new_directory;
-use crate::os_error::OsError;
+use crate::jsonl::writer::{WriteError, WriteFailure, Writer};
 
 /// How many sessions of one id and minute find a name.
 const MOST_NAMES: u32 = 100_000;

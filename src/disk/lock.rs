@@ -8,7 +8,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use crate::os_error::OsError;
+use super::os_error::OsError;
 
 /// Someone who locks and unlocks all the time can make an attempt fail that found the file just removed.
 const MOST_ATTEMPTS: u32 = 100;
@@ -87,7 +87,7 @@ fn write_owner(file: &mut File, owner: &str) -> io::Result<()> {
 #[cfg(unix)]
 mod system {
     use super::*;
-    use crate::input_file;
+    use crate::disk::input_file;
     use std::fs::TryLockError;
     use std::os::unix::fs::MetadataExt;
 
