@@ -36,6 +36,7 @@ impl BlobStore {
     }
 
     /// Stores `bytes` and returns their hash, see [`store`](Self::store).
+    #[cfg(test)]
     pub fn put(&self, bytes: &[u8], durability: Durability) -> Result<HexHash, OsError> {
         let hash = sha256_hex([bytes]);
         self.store(&hash, bytes, durability).map(|()| hash)

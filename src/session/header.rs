@@ -61,17 +61,12 @@ pub struct Summary {
     pub payload: Vec<u8>,
 }
 
-/// The JSON text of the payload of the file's `session_start`.
-pub fn read_header(path: &Path) -> Result<Vec<u8>, HeaderError> {
-    read_header_summary(path).map(|summary| summary.payload)
-}
-
-/// The same, and what the system tells of the file.
+/// The JSON text of the payload of the file's `session_start`, and what the system tells of the file.
 pub fn read_header_summary(path: &Path) -> Result<Summary, HeaderError> {
     read(path, |_, _| Err(HeaderError::TooLong))
 }
 
-/// What [`read_header`] would give, if the first line is short and the system has it in memory. Never waits, so that the JavaScript
+/// The payload that [`read_header_summary`] would give, if the first line is short and the system has it in memory. Never waits, so that the JavaScript
 /// thread may call it; `None` if that is not possible, and for whatever is not a whole first line.
 pub fn read_header_at_once(path: &Path) -> Option<Result<Vec<u8>, HeaderError>> {
     let mut buffer = [0; FIRST_READ_BYTES];
@@ -194,6 +189,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::io::Write;
+
+    fn read_header(path: &Path) -> Result<Vec<u8>, HeaderError> {
+        read_header_summary(path).map(|summary| summary.payload)
+    }
 
     fn header(content: &[u8]) -> Option<String> {
         let mut file = tempfile::NamedTempFile::new().unwrap();

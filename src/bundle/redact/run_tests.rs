@@ -18,7 +18,7 @@ use crate::disk::durability::Durability;
 use crate::hash::as_text;
 use crate::hash::sha256_hex;
 use crate::run::blob::BlobStore;
-use crate::run::chain::{GENESIS, seal};
+use crate::run::chain::{GENESIS, append_line};
 use crate::run::check::Aspect;
 use crate::run::event::Envelope;
 use crate::run::fold::Watch;
@@ -49,7 +49,7 @@ fn rewrite(run: &Recorded, change: impl Fn(u64, Kind, String) -> String) {
         let envelope =
             Envelope { time, ts: "2026-02-11T16:00:00.000Z", kind: record.kind.as_str(), node, parent: record.parent };
         let payload = change(time, record.kind, record.payload.to_string());
-        previous = seal(&mut log, &previous, &envelope, &record.state_hash, &salt_of(time), payload.as_bytes());
+        previous = append_line(&mut log, &previous, &envelope, &record.state_hash, &salt_of(time), payload.as_bytes());
     }
     fs::write(run.directory.log(), log).unwrap();
 }
