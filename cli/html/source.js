@@ -15,7 +15,7 @@ const { recordingAt, withFiles } = require('../source.js')
  * @template T
  */
 async function withSource(given, signal, use) {
-  // Who signed a bundle is not asked here: whoever wants the page has compared the two already, by rules of their own.
+  // Signatures are not checked here: the comparison that led to the page has done that.
   const options = { signature: 'ignore', ...(signal && { signal }) }
   const context = { tape, during: (task, work) => work(options) }
   const found = await recordingAt(context, given)

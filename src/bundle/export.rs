@@ -36,11 +36,11 @@ const BLOCK_BYTES: usize = 256 << 10;
 pub struct ExportOptions {
     /// Where the bundle begins.
     pub from: From,
-    /// Who signs the manifest. None: nobody.
+    /// The key that signs the manifest. `None`: it is not signed.
     pub key: Option<SigningKey>,
     /// zstd's level for an archive, 1 to 22. None: [`DEFAULT_LEVEL`].
     pub level: Option<i32>,
-    /// What no bundle may exceed: a source that does is not exported, for nobody would take the bundle.
+    /// What no bundle may exceed. A source that would is not exported, since no reader would take the bundle.
     pub limits: Limits,
     /// What is redacted. None: nothing. Unless told otherwise, what the built-in rules hit.
     pub redact: Option<RedactOptions>,
@@ -80,7 +80,7 @@ pub fn export(
         let message = format!("The level of compression must be from 1 to 22, and is {level}");
         return Err(BundleError::new(BundleCode::InvalidOption, message));
     }
-    // Before anything is read: what can't be done is told at once.
+    // Before anything is read, so that a wrong option fails at once.
     let rules = options.redact.as_ref().map(Rules::new).transpose()?;
     let compression = Compression::new(level);
     drop(Sink::new(destination, compression, 0)?);

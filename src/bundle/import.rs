@@ -61,7 +61,7 @@ pub fn verify_onto(
     Ok(report)
 }
 
-/// Unpacks a bundle into a directory that nobody else looks at yet.
+/// Unpacks a bundle into a staged directory, which no other process reads yet.
 pub fn unpack(
     path: &Path,
     staged: &StagedDirectory,

@@ -1,7 +1,7 @@
 //! Bundles: a run or a session, sealed into something that another machine can check and replay (`docs/bundle-format.md`).
 //!
 //! A bundle is a set of files that its manifest lists, each with size and hash; the manifest's own hash is the bundle's id.
-//! The files lie in a directory, or one behind the other in an archive: both are a [`container::Container`] to whoever
+//! The files lie in a directory, or one behind the other in an archive: both are a [`container::Container`] to what
 //! reads. Nothing is believed before it is checked, nothing is kept in memory but what the manifest lists.
 
 pub mod archive;

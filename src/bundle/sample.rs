@@ -64,7 +64,7 @@ pub fn session(root: &Path) -> PathBuf {
     path
 }
 
-/// With nobody looking on.
+/// Without progress or cancellation.
 pub fn quietly<T>(work: impl FnOnce(&mut Watch<'_>) -> T) -> T {
     work(&mut Watch { cancelled: &AtomicBool::new(false), progress: &mut |_| {} })
 }

@@ -52,7 +52,7 @@ pub struct Survey {
     pub redactions: RedactionList,
     /// The blobs that the log names.
     pub named: HashSet<Hash>,
-    /// How many bytes the source has: by them it is told how far the export is, though a bundle has a few more.
+    /// How many bytes the source has: progress is reported in them, though a bundle has a few more.
     pub source_bytes: u64,
     /// Holds the items that were redacted; it is removed with this.
     pub staging: Option<Staging>,

@@ -1,4 +1,4 @@
-//! Verification: everything that is in a bundle is looked at once, and every problem is told.
+//! Verification: every file of a bundle is read once, and every problem is reported.
 
 use std::collections::BTreeMap;
 use std::io::Read;

@@ -19,7 +19,7 @@ pub enum SourceKind {
 
 /// A recording that is to be read.
 ///
-/// Whoever opens other forms (a bundle, say) brings them into this one: a log on disk, and what is particular about it.
+/// A caller that opens another form (a bundle, say) turns it into this one: a log on disk, and what is particular about it.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// What it is.

@@ -116,7 +116,7 @@ impl Source {
     }
 
     /// The `length` bytes at `offset`, read into `scratch` unless they are in memory. That they are not there means that the file
-    /// was changed, for whoever asks has seen them there.
+    /// was changed, since the caller has seen them there.
     pub fn bytes_at<'a>(&'a self, offset: u64, length: usize, scratch: &'a mut Vec<u8>) -> Result<&'a [u8], ReadError> {
         match &self.content {
             Content::File(file) => {

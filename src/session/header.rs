@@ -13,7 +13,7 @@ use crate::jsonl::reader::{LineReader, is_hopeless};
 use crate::jsonl::scan::Nesting;
 use crate::jsonl::source::{ReadError, Source};
 
-/// A first line that is longer is no header: whoever asks for many headers must not wait for it.
+/// A longer first line is no header, so that a listing of many files does not wait for one.
 pub const HEADER_BYTES: usize = 1 << 20;
 
 /// Enough for nearly every header, and no more than one page.
@@ -81,8 +81,8 @@ pub fn read_summary(path: &Path) -> Result<Summary, HeaderError> {
 }
 
 /// The header of a file, and what the system tells of the file. `read_on` gives a first line that does not end within
-/// [`HEADER_BYTES`], of which it is told the path and the beginning. Other things than files are not opened: who asks for many
-/// headers must not wait for whoever writes to a pipe.
+/// [`HEADER_BYTES`], given the path and the beginning of the line. Only regular files are opened, so that a listing of many
+/// files does not wait for the writer of a pipe.
 fn read(
     path: &Path,
     read_on: impl FnOnce(&Path, &[u8]) -> Result<Vec<u8>, HeaderError>,
@@ -130,7 +130,7 @@ fn whole_first_line(path: &Path, beginning: &[u8]) -> Result<Vec<u8>, HeaderErro
     reader.begin(0..1);
     let Some(chunk) = reader.next_chunk(&source, 0, &mut |_| {})? else { return Ok(Vec::new()) };
     let line = chunk.bytes.strip_suffix(b"\n").unwrap_or(chunk.bytes);
-    // The reader has dropped a byte order mark; whoever takes the line apart drops one as well.
+    // The reader has dropped a byte order mark; the parser of the line drops one as well.
     let dropped = if chunk.offset == 0 { b"" } else { BOM };
     Ok([dropped, line].concat())
 }

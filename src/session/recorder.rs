@@ -29,7 +29,7 @@ pub struct RecorderConfig {
     pub short_id: Vec<u16>,
     /// What a flush promises.
     pub durability: Durability,
-    /// To record to a file that no other recorder with an owner records to: who others are told that it is.
+    /// The owner that other recorders find in the lock file; `None` records without a lock.
     pub exclusive_owner: Option<String>,
 }
 
@@ -238,7 +238,7 @@ impl Recorder {
         resumed
     }
 
-    /// Takes no more events. What was recorded is still written; `done` is called when it is, and the file is let go of.
+    /// Takes no more events. What was recorded is still written; `done` is called when it is and the file is closed and unlocked.
     pub fn dispose(&self, done: impl FnOnce() + Send + 'static) {
         let mut state = self.lock();
         state.disposed = true;

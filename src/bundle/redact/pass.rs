@@ -363,7 +363,7 @@ impl Pass<'_, '_, '_> {
         Err(BundleError::new(BundleCode::RedactionConflict, message))
     }
 
-    /// What is told of a run beside it: the same as in its first event, with the same rules.
+    /// What the metadata says of a run is what its first event says, redacted by the same rules.
     fn metadata(&mut self) -> Result<(), BundleError> {
         let metadata = &self.survey.metadata;
         for time in [&metadata.started_at, &metadata.completed_at].into_iter().flatten() {

@@ -15,7 +15,7 @@ use crate::bundle::manifest::ListedFile;
 /// How much is written at a time.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// A directory for redacted files. It goes with this.
+/// A directory for redacted files, removed on drop.
 #[derive(Debug)]
 pub struct Staging {
     directory: TempDir,
