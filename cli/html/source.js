@@ -4,6 +4,7 @@
 
 const { stat } = require('node:fs/promises')
 const tape = require('../../index.js')
+const inner = require('../../lib/bundle.js')
 const { recordingAt, withFiles } = require('../source.js')
 
 /**
@@ -17,7 +18,7 @@ const { recordingAt, withFiles } = require('../source.js')
 async function withSource(given, signal, use) {
   // Signatures are not checked here: the comparison that led to the page has done that.
   const options = { signature: 'ignore', ...(signal && { signal }) }
-  const context = { tape, during: (task, work) => work(options) }
+  const context = { tape, inner, during: (task, work) => work(options) }
   const found = await recordingAt(context, given)
   return withFiles(context, found, async ({ kind, at, log }) => {
     return use({ kind, root: kind === 'run' ? at : log, bytes: (await stat(log)).size })
