@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::input_file::InputFile;
+use super::input_file::InputFile;
 
 /// As much of a file as is looked at.
 const BEGINNING_BYTES: u64 = 64;
