@@ -4,7 +4,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { beforeAll, describe, expect } from 'vitest';
 import type { BundleError, BundleInfo, Progress } from '../../index.js';
 import { FORMS, exists, exportBundle, filesIn, freshDirectory, importBundle, rejection, tape, verifyBundle } from '../support/bundles.js';

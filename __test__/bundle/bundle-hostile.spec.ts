@@ -4,7 +4,7 @@
 import { mkdirSync, readFileSync, readdirSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
 import type { BundleCode, VerifyBundleOptions } from '../../index.js';
 import { filesOfRun, sealed, tarHeader, tarOf, zstdOf } from '../support/plain-bundle.mjs';

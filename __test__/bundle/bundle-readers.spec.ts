@@ -3,7 +3,7 @@
 
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { afterEach, beforeAll, beforeEach, describe, expect } from 'vitest';
 import type { Progress, RunEvent, RunEventsOptions } from '../../index.js';
 import { filesOfRun, sealed } from '../support/plain-bundle.mjs';

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { describe, expect } from 'vitest';
 import type { ExportOptions, RedactionRule, RunEvent } from '../../index.js';
 import { problemsOf, sealed } from '../support/plain-bundle.mjs';

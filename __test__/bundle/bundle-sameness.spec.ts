@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { describe, expect } from 'vitest';
 import type { BundleInfo } from '../../index.js';
 import { FORMS, exportBundle, filesIn, filesOfBundle, freshDirectory, hasTool, importBundle, sources, verifyBundle, writeFiles } from '../support/bundles.js';

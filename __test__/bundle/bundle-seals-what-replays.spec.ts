@@ -2,7 +2,7 @@
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { describe, expect } from 'vitest';
 import type { ExportOptions, ReplayResult } from '../../index.js';
 import { FORMS, exportBundle, freshDirectory, importBundle, replaySession, verifyBundle } from '../support/bundles.js';

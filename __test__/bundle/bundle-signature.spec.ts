@@ -3,7 +3,7 @@
 import { createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { describe, expect } from 'vitest';
 import type { VerifyBundleOptions } from '../../index.js';
 import { filesOfRun, isSignedBy, sealed, signatureOf } from '../support/plain-bundle.mjs';

@@ -1,7 +1,7 @@
 /** `session-tape diff`. What a difference is, the diff's own specs say; here is how it is asked for and told. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fc, test as property } from '@fast-check/vitest';
+import { fc, test as property } from '../support/property';
 import { describe, expect, test } from 'vitest';
 import * as tape from '../../index.js';
 import { PlainRun } from '../support/plain-run-engine.mjs';

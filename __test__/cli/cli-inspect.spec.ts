@@ -1,7 +1,7 @@
 /** `session-tape inspect`: what is at a path, of whatever it is. */
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fc, test as property } from '@fast-check/vitest';
+import { fc, test as property } from '../support/property';
 import { describe, expect, test } from 'vitest';
 import { openSession, readSessionHeader, replayRun } from '../../index.js';
 import { beside, complaintOf, GOLDEN_RUN, resultOf, SAMPLE, sessionTape, shown, UNSAFE } from '../support/command-line';

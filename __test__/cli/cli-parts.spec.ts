@@ -1,6 +1,6 @@
 /** The parts of the command line that take anything that can stand in a file: text, values, lines. */
 import { createRequire } from 'node:module';
-import { fc, test as property } from '@fast-check/vitest';
+import { fc, test as property } from '../support/property';
 import { describe, expect, test } from 'vitest';
 import { replaySession } from '../../index.js';
 import { UNSAFE } from '../support/command-line';

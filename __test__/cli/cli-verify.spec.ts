@@ -1,7 +1,7 @@
 /** `session-tape verify` of runs and sessions. Bundles: cli-bundle.spec.ts. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fc, test as property } from '@fast-check/vitest';
+import { fc, test as property } from '../support/property';
 import { describe, expect, test } from 'vitest';
 import { replaySession, verifyRun } from '../../index.js';
 import { GOLDEN_RUN, resultOf, SAMPLE, shown } from '../support/command-line';

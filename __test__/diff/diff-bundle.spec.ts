@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { diff, traceAncestors } from '../../index.js';
 import { FORMS, exportBundle, freshDirectory } from '../support/bundles.js';
 import { parted, rejection } from '../support/diffing.js';

@@ -1,7 +1,7 @@
 // The parts of the comparison page that are plain functions.
 
 import { readFileSync } from 'node:fs';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { describe, expect } from 'vitest';
 import { anyString, runs } from '../support/session-arbitraries.js';
 import { part } from '../support/diff-html.js';

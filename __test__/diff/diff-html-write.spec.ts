@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { describe, expect } from 'vitest';
 import { anyString, runs } from '../support/session-arbitraries.js';
 import { aRun, aSession, difference, freshPath, islandsOf, partedRuns, partedSessions, say, writeDiffPage, type Sides } from '../support/diff-html.js';

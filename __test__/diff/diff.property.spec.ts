@@ -2,7 +2,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { diff, diffToText, replaySession, traceAncestors } from '../../index.js';
 import { rechained } from '../support/plain-run-engine.mjs';
 import { PlainRun } from '../support/plain-run-engine.mjs';

@@ -2,7 +2,7 @@
 
 import { readdirSync, readlinkSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { beforeAll, describe, expect } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { readRunEvents, replayRun } from '../../index.js';
 import type { RunError, RunEvent, RunEventsOptions } from '../../index.js';
 import { eachCase } from '../support/each-case.js';

@@ -1,7 +1,7 @@
 // Every kind of event: what it does to the state, what it can't be without, and when it may not come.
 
 import { describe, expect } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { readRunEvents, replayRun } from '../../index.js';
 import type { RunEventKind, RunState } from '../../index.js';
 import { eachCase } from '../support/each-case.js';

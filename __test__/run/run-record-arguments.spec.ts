@@ -1,6 +1,6 @@
 /** Wrong arguments of the run recorder throw a TypeError that names them, at once, and leave no trace. */
 import { existsSync } from 'node:fs';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { describe, expect } from 'vitest';
 import { type Config, RunRecorder, errorOf, eventsOf, noted, runConfig, startedRecorder } from '../support/run-recording.js';
 import { runs } from '../support/session-arbitraries.js';

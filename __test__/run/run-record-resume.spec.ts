@@ -2,7 +2,7 @@
 
 import { mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { describe, expect } from 'vitest';
 import { replayRun } from '../../index.js';
 import { eventually } from '../support/recording.js';

@@ -3,7 +3,7 @@
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { describe, expect } from 'vitest';
 import { replayRun } from '../../index.js';
 import { logOf, snapshotFile } from '../support/run-directory.js';

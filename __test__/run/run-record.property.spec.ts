@@ -1,7 +1,7 @@
 // Whatever happens in a run, the recorder takes it as the plain engine does: the same verdict, the same state, the same lines.
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { describe, expect } from 'vitest';
 import { replayRun } from '../../index.js';
 import type { RunEventKind } from '../../index.js';

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { afterEach, beforeEach, describe, expect, vi } from 'vitest';
 import { compileWorkflow, replayRun, verifyRun } from '../../index.js';
 import type { RunEventKind } from '../../index.js';

@@ -1,7 +1,7 @@
 // What the addon makes of a run is what the plain engine makes of it, at every event; and whatever is changed, is found.
 
 import { describe, expect } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { readRunEvents, replayRun, verifyRun } from '../../index.js';
 import type { RunEvent } from '../../index.js';
 import { runs } from '../support/session-arbitraries.js';

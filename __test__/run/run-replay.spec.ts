@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { beforeAll, describe, expect } from 'vitest';
-import { test } from '@fast-check/vitest';
+import { test } from '../support/property';
 import * as esm from '../../index.mjs';
 import { replayRun, verifyRun } from '../../index.js';
 import type { Progress } from '../../index.js';

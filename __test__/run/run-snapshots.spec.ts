@@ -4,7 +4,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { replayRun, verifyRun } from '../../index.js';
 import type { RunReplayOptions } from '../../index.js';
 import { eachCase } from '../support/each-case.js';

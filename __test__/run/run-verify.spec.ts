@@ -3,7 +3,7 @@
 import { readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { compileWorkflow, replayRun, verifyRun } from '../../index.js';
 import type { RunVerification } from '../../index.js';
 import { eachCase } from '../support/each-case.js';

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { describe, expect } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { compileWorkflow } from '../../index.js';
 import type { Workflow } from '../../index.js';
 import { eachCase } from '../support/each-case.js';

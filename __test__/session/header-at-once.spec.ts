@@ -6,7 +6,7 @@ import { existsSync, linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, sym
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, describe, expect } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { readSessionHeader, readSessionHeaders } from '../../index.js';
 import { START_PAYLOAD, content, file, session, start, writeSession } from '../support/session-file.js';
 import { eachCase } from '../support/each-case.js';

@@ -7,7 +7,7 @@ import { createServer } from 'node:net';
 
 import { join, relative, sep } from 'node:path';
 import { describe, expect } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { readSessionHeaders } from '../../index.js';
 import type { SessionFileHeader } from '../../index.js';
 import { START_PAYLOAD, content, file, session, start, writeSession } from '../support/session-file.js';

@@ -1,7 +1,7 @@
 // readSessionHeader: the payload of the first line, if that is a session_start, and null for everything else.
 
 import { describe, expect } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { readSessionHeader } from '../../index.js';
 import type { SessionStartPayload } from '../../index.js';
 import { START_PAYLOAD, content, envelope, file, session, start, writeSession } from '../support/session-file.js';

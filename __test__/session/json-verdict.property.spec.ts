@@ -2,7 +2,7 @@
 // The first properties ask JSON.parse itself; the later ones compare whole replays with the plain engine.
 
 import { describe, expect } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { content, replayOf, replayedOf, session, START_METADATA } from '../support/session-file.js';
 import { runs } from '../support/session-arbitraries.js';
 import { expectSame, expectSameReplay } from '../support/same-replay.js';

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 
 import { join, relative } from 'node:path';
 import { describe, expect } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { SessionRecordingService, listSessions, readSessionHeader, readSessionHeaders, replaySession } from '../../index.js';
 import { PROJECT_HASH, START_PAYLOAD, content, envelope, file, session, start, writeSession } from '../support/session-file.js';
 import { anyString, filledString, notAFilledString, runs } from '../support/session-arbitraries.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { beforeAll, describe, expect } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { openSession, replaySession } from '../../index.js';
 import type { Progress, ReplayOptions, ReplayResult, SessionHandle } from '../../index.js';
 import type { Event } from '../support/session-file.js';

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { readSessionHeader, replaySession } from '../../index.js';
 import { replayOf } from '../support/session-file.js';
 import { runs } from '../support/session-arbitraries.js';

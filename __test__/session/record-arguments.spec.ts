@@ -1,6 +1,6 @@
 /** Wrong arguments throw a TypeError that names them, at once; the clock is the one that `Date.now()` shows. */
 import { basename } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { afterEach, beforeEach, describe, expect, vi } from 'vitest';
 import { type RecorderConfig, newRecorder, pathOf, recordedSession, recorderConfig, recordsOf, said, SessionRecordingService } from '../support/recording';
 

@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { describe, expect } from 'vitest';
 import { freshDirectory, newRecorder, pathOf, recordedSession, recordsOf, replaySession, said } from '../support/recording';
 import { childReport, isLinux, runChild } from '../support/processes';

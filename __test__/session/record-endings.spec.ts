@@ -1,7 +1,7 @@
 /** Rules 9 and 11: however a process ends, what it enqueued is in the file, and no recorder keeps it alive. */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { describe, expect } from 'vitest';
 import { type Warning, freshDirectory, linesOf, newRecorder, recordsOf, replaySession, said } from '../support/recording';
 import { type Ended, runChild } from '../support/processes';

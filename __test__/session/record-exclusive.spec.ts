@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Worker } from 'node:worker_threads';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { afterEach, describe, expect, vi } from 'vitest';
 import { type Recorder, type Warning, eventually, freshDirectory, linesOf, newRecorder, pathOf, recordedSession, recordsOf, said, startedRecorder, theWarning, watchedRecorder } from '../support/recording';
 import { isLinux, runChild } from '../support/processes';

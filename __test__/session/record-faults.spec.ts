@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { describe, expect } from 'vitest';
 import { type Envelope, type Warning, freshDirectory, recordsOf, replaySession, said, startedRecorder, theWarning, watchedRecorder } from '../support/recording';
 import { canMakeImmutable, childReport, hasDevFull, isLinux, mountNamespace, unprivileged } from '../support/processes';

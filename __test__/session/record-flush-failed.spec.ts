@@ -3,7 +3,7 @@
  * was pending does; after the warning there is nothing to flush.
  */
 import { mkdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { describe, expect } from 'vitest';
 import { type Recorder, type Warning, freshDirectory, newRecorder, recordsOf, said, startedRecorder, watchedRecorder } from '../support/recording';
 

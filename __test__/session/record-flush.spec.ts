@@ -1,7 +1,7 @@
 /** Rules 4, 5, 8 and 10: what flush and dispose promise, what waits, and how it is written. */
 import { existsSync, readFileSync, readdirSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { describe, expect, vi } from 'vitest';
 import { eventually, freshDirectory, lineText, newRecorder, pathOf, recordedSession, recorderConfig, recordsOf, said, SessionRecordingService, startedRecorder } from '../support/recording';
 import { canTrace, childReport, isLinux, runChild } from '../support/processes';

@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { basename, dirname } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { type Recorder, type Warning, eventually, freshDirectory, linesOf, recordsOf, said, startedRecorder, theWarning, watchedRecorder } from '../support/recording';
 import { childReport, isLinux } from '../support/processes';

@@ -1,7 +1,7 @@
 /** Rule 3: when a session becomes a file, what the file is called, and what if it can't be made. */
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { afterEach, beforeEach, describe, expect, vi } from 'vitest';
 import { eventually, freshDirectory, newRecorder, pathOf, recordsOf, replaySession, said, watchedRecorder } from '../support/recording';
 

@@ -1,7 +1,7 @@
 /** Rule 7: going on in a file that is there, in whatever state the last process left it. */
 import { appendFileSync, existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { afterEach, beforeEach, describe, expect, vi } from 'vitest';
 import {
   type Recorder, eventually, freshDirectory, linesOf, newRecorder, pathOf, recordedSession, recordsOf, replaySession, said, watchedRecorder,

@@ -1,6 +1,6 @@
 /** Properties of the recorder with the replay behind it: what goes in comes out, however it was recorded. */
 import { readFileSync, statSync, truncateSync } from 'node:fs';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { afterEach, beforeEach, describe, expect, vi } from 'vitest';
 import { type Content, type Recorder, lineText, linesOf, newRecorder, pathOf, readSessionHeader, recordsOf, replaySession, said } from '../support/recording';
 import { expectSame } from '../support/same-replay';

@@ -1,7 +1,7 @@
 /** Rules 1 and 2, and the bytes of section 1: what a line is, and that it is what `JSON.stringify` would write. */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { describe, expect, vi } from 'vitest';
 import { type Recorder, lineText, linesOf, newRecorder, pathOf, readSessionHeader, recordedSession, recorderConfig, recordsOf, replaySession, said, SessionRecordingService } from '../support/recording';
 

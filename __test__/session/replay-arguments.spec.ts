@@ -1,7 +1,7 @@
 // Arguments that are none of what is expected: a TypeError at once, which names them.
 
 import { describe, expect } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { replaySession } from '../../index.js';
 import type { ReplayOptions } from '../../index.js';
 import { START_METADATA, content, file, replayOf, start } from '../support/session-file.js';

@@ -1,7 +1,7 @@
 // Files of many MiB: whatever buffers, chunks and batches there are inside, their borders must not show.
 
 import { describe, expect } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import {
   compressed,
   content,

@@ -5,7 +5,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { readSessionHeader, replaySession } from '../../index.js';
 import type { ReplayResult } from '../../index.js';
 import { expectSame, expectSameReplay } from '../support/same-replay.js';

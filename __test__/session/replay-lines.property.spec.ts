@@ -1,7 +1,7 @@
 // Where lines begin and end, for any text and any bytes.
 
 import { describe, expect } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { content, envelope, replayOf, replayedOf, session, textsOf, written } from '../support/session-file.js';
 import { anyString, runs } from '../support/session-arbitraries.js';
 import { illFormedUtf8, soundJson, spaceToJavaScriptOnly, noSpace } from '../support/json-arbitraries.js';

@@ -1,7 +1,7 @@
 // Payloads that don't fit their type, one by one, and types that nobody knows.
 
 import { describe, expect } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { eachCase } from '../support/each-case.js';
 import {
   START_METADATA,

@@ -1,7 +1,7 @@
 // What a session knows of itself: its start, its project, who answers, where it works, what was noted.
 
 import { describe, expect } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import {
   START_METADATA,
   compressed,

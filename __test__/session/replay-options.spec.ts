@@ -3,7 +3,7 @@
 import { getEventListeners } from 'node:events';
 import { statSync } from 'node:fs';
 import { beforeAll, describe, expect } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { replaySession } from '../../index.js';
 import type { Progress } from '../../index.js';
 import {

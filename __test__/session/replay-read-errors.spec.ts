@@ -5,7 +5,7 @@ import { chmodSync, createReadStream, existsSync, mkdirSync, mkdtempSync, rmSync
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { readSessionHeader, replaySession } from '../../index.js';
 import { START_PAYLOAD, content, session, sessionDirectory, textsOf, writeSession } from '../support/session-file.js';
 import { runs } from '../support/session-arbitraries.js';

@@ -1,7 +1,7 @@
 // seq numbers and counts: reported when they step back, never an order.
 
 import { describe, expect } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { content, envelope, replayedOf, rewind, session, start, textsOf, written } from '../support/session-file.js';
 import { anyEvents, runs } from '../support/session-arbitraries.js';
 import { expectSame } from '../support/same-replay.js';

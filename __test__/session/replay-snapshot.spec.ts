@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { SessionRecordingService, openSession, replaySession } from '../../index.js';
 import { PROJECT_HASH, compressed, content, envelope, item, rewind, session, sessionDirectory, sessionOf, textsOf, writeSession } from '../support/session-file.js';
 import type { Event } from '../support/session-file.js';

@@ -2,7 +2,7 @@
 // a program has done to its prototypes.
 
 import { describe, expect } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { serialize } from 'node:v8';
 import { openSession } from '../../index.js';
 import { runChild } from '../support/processes.js';

@@ -2,7 +2,7 @@
 
 import { describe, expect } from 'vitest';
 import { eachCase } from '../support/each-case.js';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { content, file, replayOf, replayedOf, rewind, session } from '../support/session-file.js';
 import type { Event } from '../support/session-file.js';
 import { runs } from '../support/session-arbitraries.js';

@@ -1,7 +1,7 @@
 // What holds for any session: laws of the replay, stated without a second engine wherever that is possible.
 
 import { describe, expect } from 'vitest';
-import { fc, test } from '@fast-check/vitest';
+import { fc, test } from '../support/property';
 import { replaySession } from '../../index.js';
 import type { IContent } from '../../index.js';
 import {
