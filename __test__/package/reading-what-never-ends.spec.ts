@@ -6,7 +6,7 @@ import { cpSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:f
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { GOLDEN_RUN, sessionTape } from '../support/command-line.js';
+import { GOLDEN_RUN, sessionTapeProcess } from '../support/command-line.js';
 import { childReport, isLinux } from '../support/processes.js';
 import { PROJECT_HASH, content, envelope, session, sessionDirectory, writeSession } from '../support/session-file.js';
 
@@ -135,7 +135,7 @@ describe.skipIf(!canMakePipes)('a pipe without a writer', () => {
   test('the commands refuse it', async () => {
     const path = pipe(freshPath('pipe.jsonl'));
     for (const command of [['replay', path], ['verify', path], ['inspect', path], ['bundle', 'export', path, freshPath('out')], ['diff', path, path], ['trace', path, 'rec_0']]) {
-      const ended = await sessionTape(command);
+      const ended = await sessionTapeProcess(command);
       expect(ended.signal, command[0]).toBeNull();
       expect(ended.stderr).toContain('is not a regular file');
     }
@@ -143,10 +143,10 @@ describe.skipIf(!canMakePipes)('a pipe without a writer', () => {
     const bundle = freshPath('bundle');
     expect(await called('exportBundle', [writeSession(session(content('a'))), bundle])).toMatchObject({ resolved: {} });
     pipe(join(bundle, 'session.jsonl'));
-    const inspected = await sessionTape(['inspect', runWith('snapshots/snap_266.cath-snap', pipe)]);
+    const inspected = await sessionTapeProcess(['inspect', runWith('snapshots/snap_266.cath-snap', pipe)]);
     expect(inspected.signal, inspected.stderr).toBeNull();
     for (const command of [['replay', directory], ['verify', directory], ['inspect', directory], ['inspect', bundle], ['verify', bundle]]) {
-      const ended = await sessionTape(command);
+      const ended = await sessionTapeProcess(command);
       expect([ended.signal, ended.code !== 0], ended.stderr).toStrictEqual([null, true]);
     }
   });
