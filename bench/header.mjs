@@ -2,7 +2,7 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { readHeaderWithReadline } from '../__test__/plain-engine.mjs';
+import { readHeaderWithReadline } from '../__test__/support/plain-engine.mjs';
 import * as tape from '../index.mjs';
 import { inTurn, median, ratios, timed } from './measure.mjs';
 import { headerFiles } from './workloads.mjs';

@@ -6,7 +6,7 @@ const { createColors } = require('picocolors')
  * Colours for a stream, as functions of text: none for a pipe, a dumb terminal, or where NO_COLOR or FORCE_COLOR=0 ask for none. NO_COLOR has
  * the last word.
  */
-function coloursFor(stream, env = process.env) {
+function coloursFor(stream, env) {
   return createColors(isColoured(stream, env))
 }
 

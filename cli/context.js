@@ -10,12 +10,14 @@ const { progressOn } = require('./progress.js')
 class Context {
   #tape
 
-  constructor({ stdout, stderr, signal }) {
+  constructor({ stdout, stderr, env, signal }) {
+    this.stdout = stdout
     this.output = new Output(stdout)
     // There is no reader for complaints, either.
     stderr.on('error', () => {})
     this.stderr = stderr
-    this.colour = coloursFor(stdout)
+    this.env = env
+    this.colour = coloursFor(stdout, env)
     this.width = stdout.columns ?? 120
     this.signal = signal
     this.progress = progressOn(stderr)

@@ -34,11 +34,10 @@ With --json a result is one line of JSON on standard output. An error is one on 
 Colours: none in a pipe. NO_COLOR=1 switches them off, FORCE_COLOR=1 on.
 `
 
-/** Runs the program. Resolves to its exit code, whatever happens. */
-async function main(args) {
+/** Runs the program with the streams and the environment of this process, or with others. Resolves to its exit code, whatever happens. */
+async function main(args, { stdout, stderr, env } = process) {
   const interruptions = watchInterruptions()
-  const { stdout, stderr } = process
-  const context = new Context({ stdout, stderr, signal: interruptions.signal })
+  const context = new Context({ stdout, stderr, env, signal: interruptions.signal })
   try {
     await programFor(context, args).parseAsync(args, { from: 'user' })
     return context.exitCode
@@ -59,7 +58,7 @@ function programFor(context, args) {
     .exitOverride()
     .configureHelp({ helpWidth: 100, sortSubcommands: false })
     // Its complaints come to `ended` as errors. What is left is the help that it shows where a command is missing.
-    .configureOutput({ outputError: () => {}, writeErr: (text) => (context.missingCommand += text) })
+    .configureOutput({ outputError: () => {}, writeErr: (text) => (context.missingCommand += text), writeOut: (text) => context.stdout.write(text) })
     .showSuggestionAfterError()
   // Known before the arguments are parsed: errors about them are reported in the same form.
   context.json = args.includes('--json')
@@ -84,10 +83,10 @@ function ended(error, context) {
   return tell(complaintOf(error), context)
 }
 
-function tell({ code, message, exitCode, fields }, { json, stderr }) {
+function tell({ code, message, exitCode, fields }, { json, stderr, env }) {
   const text = json
     ? jsonText({ error: { code, message, ...fields } })
-    : `${coloursFor(stderr).red('session-tape:')} ${escapedLines(withProblems(message, fields.problems))}`
+    : `${coloursFor(stderr, env).red('session-tape:')} ${escapedLines(withProblems(message, fields.problems))}`
   stderr.write(`${text}\n`)
   return exitCode
 }

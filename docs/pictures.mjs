@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
-import { PlainRun, sha256 } from '../__test__/plain-run-engine.mjs';
+import { PlainRun, sha256 } from '../__test__/support/plain-run-engine.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const PROGRAM = join(here, '..', 'cli', 'main.js');

@@ -9,8 +9,8 @@ import { dirname, join } from 'node:path';
 import { afterAll, expect } from 'vitest';
 import type * as SessionTape from '../../index.js';
 import type { BundleError, BundleProblem } from '../../index.js';
-import { filesOfTar, tarOf, zstdOf } from '../plain-bundle.mjs';
-import type { Files } from '../plain-bundle.mjs';
+import { filesOfTar, tarOf, zstdOf } from './plain-bundle.mjs';
+import type { Files } from './plain-bundle.mjs';
 import { completedRun } from './run-directory.js';
 import { content, session } from './session-file.js';
 

@@ -1,9 +1,11 @@
 /**
- * The command line as a person starts it: a process with arguments, an exit code and what it prints. In a pipe there is neither colour nor
- * progress bar; on a terminal (made by util-linux' `script`, where there is one) there are both.
+ * The command line: arguments, an exit code and what is printed. It runs inside the test's process, with its two streams collected, except where
+ * the process is what a test is about: its signals, limits, user, pipes, or its terminal (made by util-linux' `script`, where there is one).
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import type { Ended } from './processes';
@@ -14,6 +16,14 @@ export const PROGRAM = join(PROJECT, 'cli/main.js');
 export const SAMPLE = join(PROJECT, 'demo/sample.jsonl');
 export const RECORDINGS = join(PROJECT, '../shared/data/sessions');
 export const GOLDEN_RUN = join(PROJECT, '__test__/fixtures/run/v1/golden');
+
+/** What `main` writes to, and the variables that it looks at. */
+interface Surroundings {
+  stdout: Writable;
+  stderr: Writable;
+  env: Record<string, string>;
+}
+const { main } = createRequire(import.meta.url)(join(PROJECT, 'cli/program.js')) as { main(args: string[], surroundings: Surroundings): Promise<number> };
 
 export interface RunOptions {
   env?: Record<string, string>;
@@ -55,9 +65,36 @@ export function run(command: string, args: string[], options: RunOptions = {}): 
   });
 }
 
-/** Runs `session-tape` to its end. */
+/** Runs `session-tape` to its end: in this process, unless an option other than `env` asks for one of its own. */
 export function sessionTape(args: string[], options: RunOptions = {}): Promise<Ended> {
+  const { env, ...ofAProcess } = options;
+  return Object.keys(ofAProcess).length === 0 ? ranHere(args, env) : sessionTapeProcess(args, options);
+}
+
+/** Runs `session-tape` as a process, to its end. */
+export function sessionTapeProcess(args: string[], options: RunOptions = {}): Promise<Ended> {
   return run(process.execPath, [...(options.execArgv ?? []), PROGRAM, ...args], options);
+}
+
+async function ranHere(args: string[], extra?: Record<string, string>): Promise<Ended> {
+  const env = environment(extra);
+  // Node.js asks the real environment where temporary files go.
+  process.env['TMPDIR'] = env['TMPDIR'];
+  const [stdout, stderr] = [collector(), collector()];
+  const code = await main(args, { stdout: stdout.stream, stderr: stderr.stream, env });
+  return { code, signal: null, stdout: await stdout.text(), stderr: await stderr.text() };
+}
+
+/** A stream that keeps what is written. Like a pipe it is full at times, and is no terminal. */
+function collector(): { stream: Writable; text(): Promise<string> } {
+  const chunks: Buffer[] = [];
+  const write = (chunk: Buffer, _: string, done: () => void): void => {
+    chunks.push(chunk);
+    setImmediate(done);
+  };
+  const stream = new Writable({ write });
+  const text = (): Promise<string> => new Promise((resolve) => stream.end(() => resolve(Buffer.concat(chunks).toString('utf8'))));
+  return { stream, text };
 }
 
 /** What was printed, by a command that must end with this exit code, and quietly. */

@@ -3,7 +3,7 @@
 import { rmSync } from 'node:fs';
 import { diff } from '../../index.js';
 import type { Diff, DiffOptions } from '../../index.js';
-import type { PlainRun } from '../plain-run-engine.mjs';
+import type { PlainRun } from './plain-run-engine.mjs';
 import { freshPath } from './run-directory.js';
 import { writeSession } from './session-file.js';
 

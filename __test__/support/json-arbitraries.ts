@@ -1,7 +1,7 @@
 // JSON as text: every way to spell a value, the ways that only look like one, and bytes near them.
 // Spelling matters here: `"ty\u0070e"` and `"type"` are the same key, `1e999` and `01` are not the same mistake.
 
-import { fc } from '@fast-check/vitest';
+import * as fc from 'fast-check';
 
 const joined = (parts: readonly (string | number)[]) => parts.join('');
 

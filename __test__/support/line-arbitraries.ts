@@ -1,7 +1,7 @@
 // Lines of a session file as bytes, sound and odd: envelopes whose keys are escaped, doubled and shuffled,
 // payloads that fit or nearly fit, and files made of such lines.
 
-import { fc } from '@fast-check/vitest';
+import * as fc from 'fast-check';
 import { START_PAYLOAD, envelope, start } from './session-file.js';
 import { anyEvent } from './session-arbitraries.js';
 import {

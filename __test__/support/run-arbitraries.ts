@@ -1,9 +1,9 @@
 // Runs as fast-check arbitraries: a workflow, and a walk through what may happen in it.
 
-import { fc } from '@fast-check/vitest';
+import * as fc from 'fast-check';
 import type { RunEventKind, Workflow } from '../../index.js';
-import { PlainRun, decision, dependenciesAreMet, eligibleWorkers, normalized, sha256 } from '../plain-run-engine.mjs';
-import type { Payload, Place } from '../plain-run-engine.mjs';
+import { PlainRun, decision, dependenciesAreMet, eligibleWorkers, normalized, sha256 } from './plain-run-engine.mjs';
+import type { Payload, Place } from './plain-run-engine.mjs';
 import { filledString } from './session-arbitraries.js';
 
 /** Ids as people give them, and as nobody should. */

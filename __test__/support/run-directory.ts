@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { replayRun } from '../../index.js';
 import type { RunReplayOptions, RunReplayResult, RunState, Workflow } from '../../index.js';
-import { PlainRun, sealedLine } from '../plain-run-engine.mjs';
-import type { Payload, Place, PlainEvent } from '../plain-run-engine.mjs';
+import { PlainRun, sealedLine } from './plain-run-engine.mjs';
+import type { Payload, Place, PlainEvent } from './plain-run-engine.mjs';
 
 let root: string | undefined;
 let directories = 0;

@@ -5,8 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type * as SessionTape from '../../index.js';
-import { PlainRun, openedLine, rechained } from '../plain-run-engine.mjs';
-import type { PlainEvent } from '../plain-run-engine.mjs';
+import { PlainRun, openedLine, rechained } from './plain-run-engine.mjs';
+import type { PlainEvent } from './plain-run-engine.mjs';
 import { WORKFLOW, freshPath, logOf } from './run-directory.js';
 
 // Required, not imported: the facade must run as Node runs it, untouched by the test runner's transforms.

@@ -1,6 +1,6 @@
 // What can happen in a session, as fast-check arbitraries: items, events that fit, events that don't.
 
-import { fc } from '@fast-check/vitest';
+import * as fc from 'fast-check';
 import type { IContent } from '../../index.js';
 import type { Event } from './session-file.js';
 

@@ -1,0 +1,55 @@
+// What the types of bundles promise to a reader, checked by the compiler: nothing here runs.
+import { describe, expectTypeOf, test } from 'vitest';
+
+import {
+  exportBundle,
+  importBundle,
+  verifyBundle,
+  type BundleCode,
+  type BundleError,
+  type BundleInfo,
+  type BundleLimits,
+  type BundleProblem,
+  type ExportOptions,
+  type Progress,
+  type RunError,
+  type VerifyBundleOptions,
+} from '../../index.js';
+
+describe('bundles', () => {
+  test('are what the specification writes', () => {
+    interface SpecifiedInfo { bundleId: string; kind: 'run' | 'session'; path: string; files: number; bytes: number; events: number; redactions: number; partial: boolean }
+    interface SpecifiedProblem { code: string; path?: string; message: string }
+    interface SpecifiedLimits { lineBytes: number; blobBytes: number; files: number; expansion: number; totalBytes: number }
+    expectTypeOf<BundleInfo>().toEqualTypeOf<SpecifiedInfo>();
+    expectTypeOf<BundleProblem>().toExtend<SpecifiedProblem>();
+    expectTypeOf<SpecifiedProblem>().toExtend<BundleProblem>();
+    expectTypeOf<BundleLimits>().toEqualTypeOf<SpecifiedLimits>();
+    expectTypeOf(exportBundle).returns.resolves.toEqualTypeOf<BundleInfo>();
+    expectTypeOf(importBundle).returns.resolves.toEqualTypeOf<BundleInfo>();
+    expectTypeOf(verifyBundle).returns.resolves.toExtend<{ ok: boolean; info: SpecifiedInfo | null; problems: SpecifiedProblem[] }>();
+  });
+
+  test('take the options that the specification writes, and undefined for any', () => {
+    interface SpecifiedExport { fromSnapshot?: string | 'latest'; signWith?: string; redact?: { builtin?: boolean; rules?: { name: string; pattern?: string; path?: string; kinds?: string[]; tools?: string[] }[] } | false; level?: number; onProgress?: (progress: Progress) => void; signal?: AbortSignal }
+    interface SpecifiedVerify { trustedKeys?: string[]; signature?: 'required' | 'ifPresent' | 'ignore'; limits?: Partial<BundleLimits>; onProgress?: (progress: Progress) => void; signal?: AbortSignal }
+    expectTypeOf<SpecifiedExport>().toExtend<ExportOptions>();
+    expectTypeOf<SpecifiedVerify>().toExtend<VerifyBundleOptions>();
+    expectTypeOf<{ level: undefined; signal: undefined }>().toExtend<ExportOptions>();
+    expectTypeOf<{ limits: { files: undefined } }>().toExtend<VerifyBundleOptions>();
+    // @ts-expect-error A policy that is none.
+    void verifyBundle('x', { signature: 'always' });
+    // @ts-expect-error A limit that is none.
+    void verifyBundle('x', { limits: { lines: 1 } });
+    // @ts-expect-error Keys are texts.
+    void exportBundle('x', 'y', { signWith: Buffer.from('') });
+  });
+
+  test('tell what is wrong by codes that can be looked through, and may be others', () => {
+    expectTypeOf<'WrongHash'>().toExtend<BundleCode>();
+    expectTypeOf<string>().toExtend<BundleProblem['code']>();
+    expectTypeOf<BundleError>().toExtend<Error>();
+    expectTypeOf<BundleError['problems']>().toEqualTypeOf<BundleProblem[] | undefined>();
+    expectTypeOf<RunError['problems']>().toEqualTypeOf<BundleProblem[] | undefined>();
+  });
+});

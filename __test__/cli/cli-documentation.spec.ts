@@ -1,0 +1,95 @@
+/**
+ * The command line's documentation against the program: what its `console` blocks show is what is printed. A line `…` stands for any lines, a `…` in a
+ * line for any text, and how long something took is not compared.
+ */
+import { copyFileSync, mkdtempSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { PlainRun } from '../support/plain-run-engine.mjs';
+import { PROGRAM, PROJECT, run, SAMPLE, shown } from '../support/command-line';
+import { sessionDirectory } from '../support/session-file';
+
+interface Example {
+  command: string;
+  output: string;
+}
+
+/** The commands of a text's `console` blocks, each with what the text says that it prints. */
+function examplesIn(file: string): Example[] {
+  const blocks = [...readFileSync(join(PROJECT, file), 'utf8').matchAll(/^```console\n([^]*?)^```$/gm)].map(([, text]) => text!);
+  return blocks.flatMap((block) =>
+    block.split(/^\$ /m).slice(1).map((part) => {
+      const end = part.indexOf('\n');
+      return { command: part.slice(0, end), output: part.slice(end + 1) };
+    }),
+  );
+}
+
+/** A run of the weekly workflow in which the tool said something. */
+function weeklyRun(runId: string, said: string): PlainRun {
+  const nodes = [{ id: 'fetch', kind: 'task', tool: 'http' }, { id: 'write', kind: 'task', dependsOn: ['fetch'] }];
+  const run = new PlainRun({ runId, workflow: { name: 'weekly report', version: '1.0.0', nodes }, scheduler: 'round-robin' });
+  const task = (name: string): { task: string; worker: string } => ({ task: `${name}#1`, worker: 'w1' });
+  run.append('RunStarted', { workers: [{ id: 'w1', capabilities: [] }] });
+  run.append('NodeScheduled', { task: 'fetch#1', dependsOn: [] });
+  run.append('TaskAssigned', task('fetch'));
+  run.append('TaskAccepted', task('fetch'));
+  run.append('NodeStarted', { ...task('fetch'), inputHash: 'in' });
+  run.append('ToolInvoked', { tool: 'http', call: 'c1', requestHash: 'q' }, { node: 'fetch' });
+  const output = run.putBlob(said);
+  run.append('ToolCompleted', { tool: 'http', call: 'c1', rawHash: output, outputHash: output, normalizer: 'none' }, { node: 'fetch' });
+  run.append('NodeCompleted', { ...task('fetch'), outputHash: output });
+  run.snapshot();
+  run.append('NodeScheduled', { task: 'write#1', dependsOn: [8] });
+  return run;
+}
+
+/** A directory with what the examples of a page are about. */
+function exampleDirectory(): string {
+  const directory = mkdtempSync(join(sessionDirectory(), 'examples-'));
+  copyFileSync(SAMPLE, join(directory, 'session.jsonl'));
+  weeklyRun('monday', 'sunny').write(join(directory, 'monday'));
+  weeklyRun('tuesday', 'rainy').write(join(directory, 'tuesday'));
+  return directory;
+}
+
+const timeless = (text: string): string => text.replaceAll(/\b[\d.]+ m?s\b/g, 'N ms').replaceAll(/[ \t]+$/gm, '');
+
+/** The text as a pattern. */
+function patternOf(output: string): RegExp {
+  const escaped = timeless(output).replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  const text = escaped.replaceAll(/^\s*…\n/gm, '(?:.*\n)*?').replaceAll('…', '.*');
+  return new RegExp(`^\n?${text}\n?$`);
+}
+
+describe.each([
+  { file: 'README.md', atLeast: 2 },
+  { file: 'docs/cli.md', atLeast: 13 },
+])('$file', ({ file, atLeast }) => {
+  const examples = examplesIn(file);
+  let directory: string;
+  beforeAll(() => {
+    directory = exampleDirectory();
+  });
+
+  test('has examples', () => {
+    expect(examples.length).toBeGreaterThanOrEqual(atLeast);
+  });
+
+  // One after the other: some read what others have written.
+  test.each(examples)('$command', async ({ command, output }) => {
+    const call = command.replaceAll('npx session-tape', `"${process.execPath}" "${PROGRAM}"`);
+    const { stdout } = await run('sh', ['-c', `${call} 2>&1`], { cwd: directory });
+    expect(timeless(stdout)).toMatch(patternOf(output));
+  });
+});
+
+test('docs/cli.md names every option of every command', async () => {
+  const text = readFileSync(join(PROJECT, 'docs/cli.md'), 'utf8');
+  for (const command of ['inspect', 'replay', 'verify', 'trace', 'diff', 'header', 'bundle export', 'bundle verify', 'bundle import']) {
+    const section = new RegExp(`^## \`${command}.*\\n[^]*?(?=^## |(?![^]))`, 'm').exec(text)?.[0] ?? '';
+    const help = await shown([...command.split(' '), '--help']);
+    const options = [...help.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, option]) => option!).filter((option) => !['--help', '--json'].includes(option));
+    for (const option of options) expect(section, command).toContain(`\`${option}`);
+  }
+});

@@ -1,0 +1,162 @@
+/** The parts of the command line that take anything that can stand in a file: text, values, lines. */
+import { createRequire } from 'node:module';
+import { fc, test as property } from '../support/property';
+import { describe, expect, test } from 'vitest';
+import { replaySession } from '../../index.js';
+import { UNSAFE } from '../support/command-line';
+import { compressed, content, envelope, rewind, session, writeSession } from '../support/session-file';
+
+const load = createRequire(import.meta.url);
+const { escaped, escapedLines, printable } = load('../../cli/safe-text.js');
+const { jsonText } = load('../../cli/json-text.js');
+const { lineBatches } = load('../../cli/session/lines.js');
+const { addLine, newTally, tallyOf } = load('../../cli/session/tally.js');
+const { soundness } = load('../../cli/session/soundness.js');
+
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.array(fc.oneof(fc.constantFrom('\u001b[2J', '\u009b', '\u202e', '\u2028', '\ud800', '\u{e0041}', '\u200d', '\n', '\r', 'ä', '👩‍🚒'), fc.string())).map((parts) => parts.join('')),
+);
+const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
+
+describe('text on its way to a terminal', () => {
+  property.prop([anyText])('has nothing unsafe in it, and the rest is as it was', (text) => {
+    const safe = escaped(text);
+    expect(safe).not.toMatch(UNSAFE);
+    expect(safe).not.toMatch(LONE);
+    expect(safe).not.toContain('\n');
+    if (!UNSAFE.test(text) && !LONE.test(text) && !/[\n\u180e\ufff9-\ufffb]|\udb40[\udc00-\udc7f]/.test(text)) expect(safe).toBe(text);
+  });
+
+  property.prop([anyText, fc.integer({ min: 1, max: 50 })])('is one line of bounded length where it is printed in a row', (text, longest) => {
+    const row = printable(text, longest);
+    expect(row).not.toMatch(UNSAFE);
+    expect([...row].length).toBeLessThanOrEqual(longest);
+  });
+
+  property.prop([fc.array(anyText.map((text) => text.replaceAll('\n', '')))])('keeps its lines where it has several', (lines) => {
+    expect(escapedLines(lines.join('\n')).split('\n')).toHaveLength(Math.max(1, lines.length));
+  });
+
+  test('shows what was there', () => {
+    expect(escaped('a\u001b[2J\u009b\t\r\n\u202e\u{e0041}\ud800')).toBe('a\\x1b[2J\\x9b\\t\\r\\n\\u202e\\u{e0041}\\ud800');
+    expect(escaped('Ärger 👩‍🚒 日本')).toBe('Ärger 👩‍🚒 日本');
+    expect(printable('a \n\t b'.repeat(100), 10)).toBe('a ba ba b…');
+  });
+});
+
+describe('a value as JSON', () => {
+  property.prop([fc.jsonValue(), anyText])('is the same value, and safe on a terminal', (value, text) => {
+    const document = JSON.parse(JSON.stringify({ value, text, [text]: [text, { text }] }));
+    const written = jsonText(document);
+    expect(written).not.toMatch(UNSAFE);
+    expect(written).not.toContain('\n');
+    expect(JSON.parse(written)).toEqual(document);
+  });
+
+  property.prop([fc.array(fc.jsonValue(), { maxLength: 4 }), fc.boolean()])('may be nested deeper than the stack is', (any, inObjects) => {
+    const leaves = JSON.parse(JSON.stringify(any));
+    const [open, close] = inObjects ? ['{"a":', '}'] : ['[', ']'];
+    const levels = 20_000;
+    const text = `${open.repeat(levels)}${JSON.stringify(leaves)}${close.repeat(levels)}`;
+    const value = JSON.parse(text);
+    expect(() => JSON.stringify(value)).toThrow(RangeError);
+    expect(jsonText(value) === `${open.repeat(levels)}${jsonText(leaves)}${close.repeat(levels)}`).toBe(true);
+  });
+});
+
+describe('the pass over the lines', () => {
+  property.prop([
+    fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('\n', '\r\n', '\ufeff', '')), { maxLength: 40 }),
+    fc.integer({ min: 1, max: 40 }),
+  ])('gives the same lines whatever the size of its buffer', async (parts, chunkSize) => {
+    const bytes = Buffer.from(parts.join('\n'));
+    const lines: string[] = [];
+    for await (const batch of lineBatches(writeSession(bytes), chunkSize)) lines.push(...batch.lines);
+    const text = bytes.toString('utf8');
+    const expected = (text.startsWith('\ufeff') ? text.slice(1) : text).split('\n');
+    if (expected.at(-1) === '') expected.pop();
+    // A file of nothing but a byte order mark has a line of no characters.
+    expect(lines).toEqual(text === '\ufeff' ? [''] : expected);
+  });
+
+  property.prop([fc.array(fc.constantFrom('content', 'compressed', 'rewind', 'other', 'torn'))])(
+    'counts each event that has an effect once, in any interleaving',
+    (kinds) => {
+      const tally = newTally();
+      const events: Record<string, string> = {
+        content: envelope(1, content('x', 'ai')),
+        compressed: envelope(1, compressed('y', 2)),
+        rewind: envelope(1, rewind(3)),
+        other: envelope(1, ['other', { content: { speaker: 'ai' } }]),
+        torn: envelope(1, content('z')).slice(0, -3),
+      };
+      for (const kind of kinds) addLine(tally, events[kind]);
+      const times = (kind: string): number => kinds.filter((other) => other === kind).length;
+      expect(tally).toMatchObject({
+        lines: kinds.length,
+        unknown: times('other'),
+        compressions: times('compressed'),
+        itemsCompressed: 2 * times('compressed'),
+        rewinds: times('rewind'),
+        itemsRewound: 3 * times('rewind'),
+      });
+      expect(tally.turns.get('ai') ?? 0).toBe(times('content'));
+      expect(tally.types.get('content') ?? 0).toBe(times('content'));
+    },
+  );
+
+  const TRAP = { toString: {}, valueOf: {} };
+
+  test('looks up nothing by what stands in place of a type', () => {
+    const tally = newTally(5);
+    const payload = { content: { speaker: 'ai' }, itemsRemoved: 1 };
+    for (const type of [TRAP, ['content'], [['rewind']], null, 0]) addLine(tally, JSON.stringify({ seq: TRAP, ts: TRAP, type, payload }));
+    expect(tally).toMatchObject({ lines: 5, unknown: 5, rewinds: 0, turns: new Map(), types: new Map([['(no type)', 5]]) });
+  });
+
+  const anyValue = fc.oneof(fc.jsonValue(), fc.constantFrom(TRAP, [TRAP], { toString: 'x' }));
+  property.prop([fc.string({ unit: 'binary' }), fc.json(), anyValue])('never stumbles over a line', (text, json, value) => {
+    const tally = newTally();
+    const lines = [
+      text,
+      json,
+      JSON.stringify({ type: 'content', payload: value, ts: value, seq: value }),
+      JSON.stringify({ type: 'content', payload: { content: { speaker: 'ai', blocks: value } } }),
+    ];
+    for (const type of ['session_start', 'compressed', 'rewind', 'provider_switch', 'session_event', '__proto__', 'toString', value]) {
+      lines.push(JSON.stringify({ type, payload: value }));
+    }
+    for (const line of lines) addLine(tally, line);
+    expect(tally.lines).toBe(lines.length);
+    expect(tally.turns.get('ai')).toBeGreaterThanOrEqual(1);
+  });
+});
+
+describe('whether a session is sound', () => {
+  const FOREIGN = envelope(9, ['usage', { tokens: 1 }]).replace('"seq":9,', '');
+  const TORN = '{"torn';
+
+  property.prop([fc.array(fc.constantFrom(FOREIGN, TORN, '7'), { minLength: 95, maxLength: 260 })], { numRuns: 40 })(
+    'does not depend on how many warnings are shown',
+    async (lines) => {
+      const filePath = writeSession(`${session(content('x'))}${lines.join('\n')}\n${FOREIGN}\n`);
+      const replayed = await replaySession(filePath);
+      const { damage, notes } = soundness(replayed.warnings, await tallyOf(filePath, { size: 1 }));
+      expect(damage.length > 0).toBe(lines.includes(TORN));
+      expect(damage.length + notes.length).toBe(replayed.warnings.length);
+    },
+  );
+
+  property.prop([fc.integer({ min: 90, max: 200 }), fc.integer({ min: 0, max: 50 }), fc.boolean()], { numRuns: 30 })(
+    'damage behind a hundred foreign events is found, and these alone are never damage',
+    async (before, behind, isDamaged) => {
+      const foreign = (times: number): string => `${FOREIGN}\n`.repeat(times);
+      const filePath = writeSession(`${session(content('x'))}${foreign(before)}${isDamaged ? `${TORN}\n` : ''}${foreign(behind + 1)}`);
+      const replayed = await replaySession(filePath);
+      const { damage, notes } = soundness(replayed.warnings, await tallyOf(filePath, { size: 1 }));
+      expect(damage.length > 0).toBe(isDamaged);
+      if (!isDamaged) expect(notes).toEqual(replayed.warnings);
+    },
+  );
+});

@@ -1,0 +1,71 @@
+// Eight recordings of one task by a real coding agent, where they are at hand: beside the project, not in it. For each pair stands here what a
+// person says who has read the two; docs/diff.md has three of them in full.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { diff } from '../../index.js';
+import { parted } from '../support/diffing.js';
+
+const RECORDINGS = fileURLToPath(new URL('../../../shared/data/sessions', import.meta.url));
+const absent = !existsSync(join(RECORDINGS, 'marshmallow-default-from-source.jsonl'));
+const path = (name: string) => join(RECORDINGS, `marshmallow-${name}.jsonl`);
+
+const SOURCE = 'default-from-source';
+const CURSORS = 'default-sys-env-cursors-window100';
+const PLAIN = 'default-sys-env-window100';
+const CALLS_REPLACE_SOURCE = 'function-calling-replace-from-source';
+const CALLS_REPLACE = 'function-calling-replace';
+const CALLS = 'function-calling';
+const XML_CURSORS = 'xml-sys-env-cursors-window100';
+const XML = 'xml-sys-env-window100';
+const ALL = [SOURCE, CURSORS, PLAIN, CALLS_REPLACE_SOURCE, CALLS_REPLACE, CALLS, XML_CURSORS, XML];
+
+/** Pairs that were asked the same. All others were not: their first messages differ. */
+const SAME_QUESTION: [left: string, right: string, at: number, cause: string][] = [
+  // The one looks around first, the other reproduces the bug at once: the model's choice, and nothing says why.
+  [SOURCE, CURSORS, 2, 'Unknown'],
+  [SOURCE, PLAIN, 2, 'Unknown'],
+  // The same command, but the one environment marks cursors in what it prints.
+  [CURSORS, PLAIN, 3, 'ExternalDataChanged'],
+  [XML_CURSORS, XML, 3, 'ExternalDataChanged'],
+  // The same words, but `insert` here and `edit` there: other tools were at hand, and the recording does not say so.
+  [CALLS_REPLACE, CALLS, 4, 'Unknown'],
+];
+
+test('the recordings are at hand', ({ skip }) => {
+  skip(absent, 'the folder ../shared/data/sessions is absent: nothing real to compare');
+  expect(ALL).toHaveLength(8);
+});
+
+describe.skipIf(absent)('eight recordings of one task', () => {
+  test.each(ALL)('%s is equal to itself', async (name) => {
+    expect(await diff(path(name), path(name), { full: true })).toBeNull();
+  });
+
+  test.each(SAME_QUESTION)('%s and %s part at %i: %s', async (left, right, at, cause) => {
+    for (const [one, other] of [[left, right], [right, left]] as const) {
+      const found = parted(await diff(path(one), path(other)));
+      expect(found).toMatchObject({ divergence_event: at, kind: 'EventMismatch', likely_cause: cause });
+      expect(found.common_ancestor).toBe(`rec_${at - 1}`);
+      expect(found.causal_ancestors).toStrictEqual(Array.from({ length: at }, (_, n) => `rec_${at - 1 - n}`));
+    }
+  });
+
+  const pairs = ALL.flatMap((left, at) => ALL.slice(at + 1).map((right) => [left, right] as const));
+  const others = pairs.filter(([left, right]) => !SAME_QUESTION.some(([one, other]) => one === left && other === right));
+
+  test.each(others)('%s and %s were asked something else', async (left, right) => {
+    const found = parted(await diff(path(left), path(right)));
+    expect(found).toMatchObject({ divergence_event: 1, likely_cause: 'InputChanged', left: { speaker: 'human' } });
+    expect(found.fields.map(({ path: field }) => field)).toStrictEqual(['/payload/content/blocks/0/text']);
+  });
+
+  test('two prompts that differ in a space at the end of a line are said to differ in white space', async () => {
+    const found = parted(await diff(path(PLAIN), path(XML)));
+    expect(found.fields[0]!.note).toBe('whitespace');
+    expect(found.left!['excerpt']).toContain('before each line! \n');
+    expect(found.right!['excerpt']).toContain('before each line!\n');
+  });
+});

@@ -1,0 +1,170 @@
+// The documentation against the package: its examples compile and run, and it names what there is.
+import { existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { succeed } from './packing/command.js';
+import { ROOT } from './packing/release.js';
+
+interface Example {
+  name: string;
+  code: string;
+}
+
+const declarations = await readFile(join(ROOT, 'index.d.ts'), 'utf8');
+/** The pages of the documentation, by their path. */
+const pages = new Map<string, string>();
+for (const path of ['README.md', ...(await readdir(join(ROOT, 'docs'))).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)]) {
+  pages.set(path, await readFile(join(ROOT, path), 'utf8'));
+}
+const readme = pages.get('README.md')!;
+const api = pages.get('docs/api.md')!;
+
+const examples = [
+  ...[...pages].flatMap(([path, text]) => fencedCode(text).map((code, index) => ({ name: `${nameOf(path)}-${index + 1}`, code }))),
+  ...fencedCode(declarations.replace(/^ *\* ?/gm, '')).map((code, index) => ({ name: `index-d-ts-${index + 1}`, code })),
+];
+
+/** `README.md` is `readme`, `docs/api.md` is `api`. */
+function nameOf(path: string): string {
+  return /(\w[\w-]*)\.md$/.exec(path)![1]!.toLowerCase();
+}
+
+/** The TypeScript blocks of a text, without the indent that a list gives them. */
+function fencedCode(text: string): string[] {
+  return [...text.matchAll(/^( *)```ts\n([\s\S]*?)\n *```$/gm)].map(([, indent, code]) =>
+    code!.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+  );
+}
+
+describe('every example', () => {
+  let project: string;
+
+  beforeAll(async () => {
+    project = await projectWithPackage();
+    await compile(project, examples);
+  });
+  afterAll(async () => {
+    if (project) await rm(project, { recursive: true, force: true });
+  });
+
+  test('is found', () => {
+    expect(examples.map(({ name }) => name)).toEqual(expect.arrayContaining(['readme-1', 'readme-2', 'api-1', 'api-7', 'errors-1', 'index-d-ts-1', 'index-d-ts-6']));
+  });
+
+  test.each(examples)('$name runs as its comments say', async ({ name, code }) => {
+    const printed = await succeed(process.execPath, [`compiled/${name}.mjs`], project);
+    for (const expected of promisedOutput(code)) expect(printed).toContain(expected);
+  });
+});
+
+/** `console.log(…); // text`: the text up to a colon and a remark is what the line prints. */
+function promisedOutput(code: string): string[] {
+  return [...code.matchAll(/console\.\w+\(.*\); \/\/ (.*)$/gm)].map(([, comment]) => comment!.replace(/^(\d+): .*/, '$1'));
+}
+
+/** The work tree under its own name, as an installed package is; `package.spec.ts` installs the real tarball. */
+async function projectWithPackage(): Promise<string> {
+  const project = await realpath(await mkdtemp(join(tmpdir(), 'session-tape-examples-')));
+  await mkdir(join(project, 'node_modules', '@types'), { recursive: true });
+  await symlink(ROOT, join(project, 'node_modules', 'session-tape'), 'junction');
+  for (const name of ['@types/node', 'undici-types']) {
+    await cp(join(ROOT, 'node_modules', name), join(project, 'node_modules', name), { recursive: true });
+  }
+  return project;
+}
+
+/** One strict compile of all examples, each a module: what does not compile fails every test, with the message. */
+async function compile(project: string, sources: Example[]): Promise<void> {
+  for (const { name, code } of sources) await writeFile(join(project, `${name}.mts`), `${code}\n`);
+  const compiler = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+  const options = ['--strict', '--target', 'es2022', '--module', 'nodenext', '--types', 'node', '--outDir', 'compiled', '--rootDir', '.'];
+  await succeed(process.execPath, [compiler, ...options, ...sources.map(({ name }) => `${name}.mts`)], project);
+}
+
+describe('the names of the package', () => {
+  // A function with several signatures is declared more than once.
+  const declared = [...new Set([...declarations.matchAll(/^export declare (?:function|class|const) (\w+)/gm)].map(([, name]) => name!))];
+
+  const required = Object.keys(createRequire(import.meta.url)('../../index.js'));
+
+  test('that the types declare are those that require gives', () => {
+    expect(required.sort()).toEqual(declared.sort());
+  });
+
+  test('that the types declare are those that import gives', async () => {
+    const imported = Object.keys(await import('../../index.mjs')).filter((name) => name !== 'default');
+    expect(imported.sort()).toEqual(declared.sort());
+  });
+
+  test('are all in docs/api.md, and so are the types', () => {
+    const types = [...declarations.matchAll(/^export (?:interface|type) (\w+)/gm)].map(([, name]) => name!);
+    expect(types.length).toBeGreaterThan(50);
+    // A function has a row of its own; a type is in the list.
+    expect(required.filter((name) => !new RegExp(`^\\| \\[\`(?:new )?${name}\\(`, 'm').test(api))).toEqual([]);
+    expect(types.filter((name) => !api.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  test('are all in docs/api.md with their options and methods', () => {
+    const holders = [...declarations.matchAll(/^export (?:interface (\w+(?:Options|Config))|declare class (\w+))[^{]*\{\n([^]*?)^\}/gm)];
+    expect(holders.length).toBeGreaterThan(8);
+    const members = holders.flatMap(([, options, service, body]) =>
+      [...body!.matchAll(/^ {2}(\w+)[?(:]/gm)].map(([, member]) => `${options ?? service}.${member!}`),
+    );
+    expect(members).toEqual(expect.arrayContaining(['ReplayOptions.throughSeq', 'RunRecorder.putBlob', 'SessionRecordingServiceConfig.exclusive']));
+    const isThere = (member: string): boolean => new RegExp(`\`[^\`\n]*\\b${member}\\b[^\`\n]*\``).test(api);
+    expect(members.filter((name) => !name.endsWith('.constructor') && !isThere(name.split('.')[1]!))).toEqual([]);
+  });
+
+  test('have their documentation', () => {
+    const lines = declarations.split('\n');
+    const undocumented = lines.filter((line, index) => /^export /.test(line) && !lines[index - 1]!.endsWith('*/'));
+    expect(undocumented).toEqual([]);
+  });
+});
+
+describe('links', () => {
+  /** A page's text without its code, in which brackets mean something else. */
+  const prose = (text: string): string => text.replaceAll(/^( *)```[^]*?^\1```$/gm, '').replaceAll(/`[^`\n]*`/g, (code) => code.replaceAll(/[[\]()]/g, ''));
+
+  const linksOf = (text: string): string[] => [...prose(text).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!);
+
+  /** The anchors that GitHub gives the headings of a page: lower case, blanks as hyphens, other marks left out. */
+  function anchorsOf(text: string): string[] {
+    const seen = new Map<string, number>();
+    return [...text.replaceAll(/^```[^]*?^```$/gm, '').matchAll(/^#+ (.*)$/gm)].map(([, title]) => {
+      const anchor = title!.toLowerCase().replaceAll(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-');
+      const times = seen.get(anchor) ?? 0;
+      seen.set(anchor, times + 1);
+      return times === 0 ? anchor : `${anchor}-${times}`;
+    });
+  }
+
+  test('are found, and so are anchors', () => {
+    expect(linksOf(readme)).toEqual(expect.arrayContaining(['docs/api.md', 'docs/errors.md', 'docs/GLOSSARY.md', 'docs/images/replay.svg', 'docs/images/diff.png']));
+    expect(anchorsOf(pages.get('docs/run-format.md')!)).toContain('13-reading-verifying-errors');
+    expect(anchorsOf(pages.get('docs/redaction.md')!)).toContain('what-cant-be-redacted');
+  });
+
+  test.each([...pages.keys()])('of %s lead somewhere', async (page) => {
+    for (const link of linksOf(pages.get(page)!).filter((to) => !/^https?:/.test(to))) {
+      const [path, anchor] = link.split('#') as [string, string?];
+      const target = path === '' ? page : join(dirname(page), path);
+      expect(existsSync(join(ROOT, target)), `${link} in ${page}`).toBe(true);
+      if (anchor !== undefined) expect(anchorsOf(await readFile(join(ROOT, target), 'utf8')), `${link} in ${page}`).toContain(anchor);
+    }
+  });
+
+  test('lead from the README to every page', () => {
+    const unlinked = [...pages.keys()].filter((page) => page !== 'README.md' && !linksOf(readme).some((link) => link.split('#')[0] === page));
+    expect(unlinked).toEqual([]);
+  });
+});
+
+test('the README is short, and its pictures are small', async () => {
+  expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(200);
+  for (const picture of ['docs/images/replay.svg', 'docs/images/diff.png']) expect((await stat(join(ROOT, picture))).size).toBeLessThan(150_000);
+});

@@ -1,0 +1,160 @@
+// What becomes of a promise when the addon throws, rejects or sends what can't be parsed: it settles, the work stops, and no listener is left.
+
+import { getEventListeners } from 'node:events';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { freshDirectory, rejection, sources, tape } from '../support/bundles.js';
+
+const require = createRequire(import.meta.url);
+const binding = require('../../binding.js') as Record<string, { prototype: Record<string, unknown> }> & Record<string, unknown>;
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const FAULT = Object.assign(new Error('the addon can do no more'), { code: 'EADDON' });
+const fault = (): never => {
+  throw FAULT;
+};
+
+/** Lets a method of one of the addon's classes do something else until the end of the test. */
+function replace(className: string, method: string, otherwise: (this: unknown, ...args: unknown[]) => unknown): void {
+  vi.spyOn((binding[className] as { prototype: Record<string, () => unknown> }).prototype, method).mockImplementation(otherwise as () => unknown);
+}
+
+const [run, session] = [sources()[0]!.source, sources()[1]!.source];
+const archive = join(freshDirectory(), 'a.cath-bundle.tar.zst');
+await tape.exportBundle(run, archive);
+
+type Options = { signal: AbortSignal };
+
+/** What is delivered in parts: the class that has `take`, and the code of a panic. */
+const DELIVERED: [string, string, string, (options: Options) => Promise<unknown>][] = [
+  ['replaySession', 'NativeDelivery', 'ESESSIONPANIC', (options) => tape.replaySession(session, undefined, options)],
+  ['openSession', 'NativeDelivery', 'ESESSIONPANIC', (options) => tape.openSession(session, undefined, options)],
+  ['replayRun', 'NativeDelivery', 'ERUNPANIC', (options) => tape.replayRun(run, options)],
+  ['verifyRun', 'NativeDelivery', 'ERUNPANIC', (options) => tape.verifyRun(run, options)],
+  ['diff', 'NativeDelivery', 'ERUNPANIC', (options) => tape.diff(run, run, options)],
+  ['traceAncestors', 'NativeDelivery', 'ERUNPANIC', (options) => tape.traceAncestors(run, 'evt_1', options)],
+  ['exportBundle', 'NativeBundleWork', 'EBUNDLEPANIC', (options) => tape.exportBundle(run, join(freshDirectory(), 'b'), options)],
+  ['verifyBundle', 'NativeBundleWork', 'EBUNDLEPANIC', (options) => tape.verifyBundle(archive, options)],
+  ['importBundle', 'NativeBundleWork', 'EBUNDLEPANIC', (options) => tape.importBundle(archive, join(freshDirectory(), 'i'), options)],
+];
+
+describe.each(DELIVERED)('%s', (_, className, code, work) => {
+  async function rejectionWithoutListeners(): Promise<Error & { code?: string }> {
+    const { signal } = new AbortController();
+    const error = await rejection(work({ signal }));
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+    return error;
+  }
+
+  test('a message that cannot be taken', async () => {
+    replace(className, 'take', fault);
+    expect(await rejectionWithoutListeners()).toBe(FAULT);
+  });
+
+  test('a message that cannot be parsed', async () => {
+    replace(className, 'take', () => '{"done":');
+    expect(await rejectionWithoutListeners()).toBeInstanceOf(SyntaxError);
+  });
+
+  test('a panic', async () => {
+    replace(className, 'take', () => '{"panicked":"index 3 of 2"}');
+    const error = await rejectionWithoutListeners();
+    expect(error).toMatchObject({ code, message: expect.stringContaining('report it') as string });
+    expect(error.cause).toMatchObject({ message: 'index 3 of 2' });
+  });
+
+  test('a signal that takes no listener', async () => {
+    const { signal } = new AbortController();
+    signal.addEventListener = fault;
+    expect(await rejection(work({ signal }))).toBe(FAULT);
+  });
+
+  test('a signal that does not let a listener go', async () => {
+    const { signal } = new AbortController();
+    signal.removeEventListener = fault;
+    await work({ signal });
+  });
+});
+
+test.each(['startReplay', 'startRunReplay', 'startDiff', 'startVerification'])('work that cannot be begun: %s', async (start) => {
+  vi.spyOn(binding as Record<string, () => never>, start).mockImplementation(fault);
+  const { signal } = new AbortController();
+  const begin: Record<string, () => Promise<unknown>> = {
+    startReplay: () => tape.replaySession(session, undefined, { signal }),
+    startRunReplay: () => tape.replayRun(run, { signal }),
+    startDiff: () => tape.diff(run, run, { signal }),
+    startVerification: () => tape.verifyBundle(archive, { signal }),
+  };
+  expect(await rejection(begin[start]!())).toBe(FAULT);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+});
+
+describe('readRunEvents', () => {
+  const read = async (): Promise<void> => {
+    for await (const event of tape.readRunEvents(run)) expect(event).toBeDefined();
+  };
+
+  test('a rejection keeps its code and message', async () => {
+    replace('NativeRunTrace', 'next', () => Promise.reject(FAULT));
+    expect(await rejection(read())).toBe(FAULT);
+  });
+
+  test('so does an error that is thrown', async () => {
+    replace('NativeRunTrace', 'next', fault);
+    expect(await rejection(read())).toBe(FAULT);
+  });
+
+  test('a panic says what it said', async () => {
+    replace('NativeRunTrace', 'next', () => Promise.resolve('{"panicked":"index 3 of 2"}'));
+    const error = await rejection(read());
+    expect(error).toMatchObject({ code: 'ERUNPANIC' });
+    expect(error.cause).toMatchObject({ message: 'index 3 of 2' });
+  });
+});
+
+test.each(['readHeaders', 'readSummaries'])('a panic while files are read: %s', async (read) => {
+  vi.spyOn(binding as Record<string, () => unknown>, read).mockImplementation(() => Promise.resolve('{"panicked":"index 3 of 2"}'));
+  const error = await rejection(read === 'readHeaders' ? tape.readSessionHeaders([session]) : tape.listSessions(join(session, '..')));
+  expect(error).toMatchObject({ code: 'ESESSIONPANIC' });
+  expect(error.cause).toMatchObject({ message: 'index 3 of 2' });
+});
+
+describe('recorders', () => {
+  function recorder(): InstanceType<typeof tape.RunRecorder> {
+    const workflow = { name: 'w', version: '1', nodes: [{ id: 'a', kind: 'k' }] };
+    return new tape.RunRecorder({ directory: join(freshDirectory(), 'run'), runId: 'r', workflow, scheduler: 'external' });
+  }
+
+  test('a snapshot whose answer cannot be parsed rejects, and the recorder can be disposed', async () => {
+    const recording = recorder();
+    replace('NativeRunRecorder', 'snapshot', () => Promise.resolve('{'));
+    expect(await rejection(recording.snapshot())).toBeInstanceOf(SyntaxError);
+    replace('NativeRunRecorder', 'snapshot', fault);
+    expect(await rejection(recording.snapshot())).toBe(FAULT);
+    await recording.dispose();
+  });
+
+  test('a flush that fails in the addon rejects, and the next one flushes', async () => {
+    const recording = recorder();
+    // As if something were left to write.
+    replace('NativeWriting', 'unflushed', () => 1);
+    replace('NativeWriting', 'flush', fault);
+    expect(await rejection(recording.flush())).toBe(FAULT);
+    vi.restoreAllMocks();
+    await recording.flush();
+    await recording.dispose();
+  });
+});
+
+test.each(['replaySession', 'diff', 'verifyBundle'])('what onProgress throws is the reason: %s', async (name) => {
+  const begin: Record<string, () => Promise<unknown>> = {
+    replaySession: () => tape.replaySession(session, undefined, { onProgress: fault }),
+    diff: () => tape.diff(run, run, { onProgress: fault }),
+    verifyBundle: () => tape.verifyBundle(archive, { onProgress: fault }),
+  };
+  expect(await rejection(begin[name]!())).toBe(FAULT);
+});

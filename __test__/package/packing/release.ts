@@ -1,0 +1,100 @@
+// Makes the tarballs of a release, for this machine's platform alone, without publishing or changing the work tree.
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { npm, succeed } from './command.js';
+
+export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** Of what `npm pack --json` tells, the part that is looked at here. */
+export interface Packed {
+  filename: string;
+  unpackedSize: number;
+  files: { path: string; size: number }[];
+}
+
+export interface Release {
+  /** The root package as it stands in the work tree. */
+  workTree: Packed;
+  /** Paths of the two tarballs that a user gets. */
+  rootTarball: string;
+  platformTarball: string;
+  platform: Packed;
+  /** Names and tarballs of what the root package depends on, all the way down: a test has no registry. */
+  dependencies: { name: string; tarball: string }[];
+}
+
+/** Packs the root package and the package of `platform`, going through the release's own steps. */
+export async function makeRelease(directory: string, platform: string): Promise<Release> {
+  const workTree = await pack(ROOT, directory);
+  await succeed('tar', ['-xzf', workTree.filename], directory);
+  const root = join(directory, 'package');
+  const platformPackage = await addPlatformPackage(root, platform);
+  await prePublish(root);
+
+  const released = await pack(root, await subfolder(directory, 'root'));
+  const packedPlatform = await pack(platformPackage, await subfolder(directory, 'platform'));
+  return {
+    workTree,
+    rootTarball: join(directory, 'root', released.filename),
+    platformTarball: join(directory, 'platform', packedPlatform.filename),
+    platform: packedPlatform,
+    dependencies: await packDependencies(await subfolder(directory, 'dependencies')),
+  };
+}
+
+/** Packs the dependencies as they are installed in the work tree, which is as the lock file has them. */
+async function packDependencies(directory: string): Promise<Release['dependencies']> {
+  const { packages } = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { dev?: boolean; optional?: boolean; devOptional?: boolean }>;
+  };
+  const installed = Object.entries(packages).filter(([path, { dev, optional, devOptional }]) => path !== '' && !dev && !optional && !devOptional);
+  return Promise.all(
+    installed.map(async ([path]) => {
+      const { filename } = await pack(join(ROOT, path), directory);
+      return { name: path.split('node_modules/').at(-1)!, tarball: join(directory, filename) };
+    }),
+  );
+}
+
+/** What `napi artifacts` does in the workflow: the addon goes into the platform package. */
+async function addPlatformPackage(root: string, platform: string): Promise<string> {
+  const folder = join(root, 'npm', platform);
+  const addon = `session-tape.${platform}.node`;
+  await cp(join(ROOT, 'npm', platform), folder, { recursive: true });
+  await cp(join(ROOT, addon), join(folder, addon));
+  await keepOnlyTarget(join(root, 'package.json'), platform);
+  return folder;
+}
+
+/** The addons of other platforms are not here, so the copy claims none of them. */
+async function keepOnlyTarget(manifest: string, platform: string): Promise<void> {
+  const content = JSON.parse(await readFile(manifest, 'utf8'));
+  content.napi.targets = content.napi.targets.filter((target: string) => platformOf(target) === platform);
+  await writeFile(manifest, JSON.stringify(content, null, 2));
+}
+
+/** The folder of npm/ that belongs to a Rust target: `x86_64-unknown-linux-gnu` → `linux-x64-gnu`. */
+export function platformOf(target: string): string {
+  const [cpu, , system, abi] = target.split('-') as [string, string, string, string?];
+  const names: Record<string, string> = { x86_64: 'x64', aarch64: 'arm64', windows: 'win32' };
+  return [names[system] ?? system, names[cpu], abi].filter((part) => part !== undefined).join('-');
+}
+
+/** Lists the platform packages in `optionalDependencies`, as publishing does, but publishes none. */
+async function prePublish(root: string): Promise<void> {
+  const napi = join(ROOT, 'node_modules', '@napi-rs', 'cli', 'dist', 'cli.js');
+  await succeed(process.execPath, [napi, 'pre-publish', '--tag-style', 'npm', '--no-gh-release', '--skip-optional-publish'], root);
+}
+
+async function pack(folder: string, destination: string): Promise<Packed> {
+  const answer = JSON.parse(await npm(['pack', '--json', '--ignore-scripts', '--pack-destination', destination], folder));
+  return answer[0] as Packed;
+}
+
+async function subfolder(directory: string, name: string): Promise<string> {
+  const path = join(directory, name);
+  await mkdir(path);
+  return path;
+}

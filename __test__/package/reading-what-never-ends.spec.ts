@@ -1,0 +1,277 @@
+// What never ends, or never begins: pipes, sockets and devices where a file should be, and lines without an end. Each call is made in a
+// process of its own, which has to say how the call ended and then to end by itself.
+
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { cpSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { GOLDEN_RUN, sessionTapeProcess } from '../support/command-line.js';
+import { childReport, isLinux } from '../support/processes.js';
+import { PROJECT_HASH, content, envelope, session, sessionDirectory, writeSession } from '../support/session-file.js';
+
+const MIB = 1 << 20;
+const canMakePipes = isLinux && spawnSync('mkfifo', ['--version']).status === 0;
+
+interface Report {
+  resolved?: unknown;
+  rejected?: { message: string; code?: string };
+  grown: number;
+}
+
+/** Calls a function of the API in a process of its own. `'signal'` in the arguments is one that is aborted after so many milliseconds. */
+const called = (name: string, args: unknown[], abortAfter: number | 'never' = 'never'): Promise<Report> =>
+  childReport<Report>('child-reading.mjs', [name, String(abortAfter), JSON.stringify(args)], { timeoutMs: 30_000 });
+
+let made = 0;
+const freshPath = (name = 'x'): string => join(sessionDirectory(), `never-ends-${(made += 1)}-${name}`);
+
+function pipe(path = freshPath('pipe')): string {
+  rmSync(path, { force: true, recursive: true });
+  execFileSync('mkfifo', [path]);
+  return path;
+}
+
+/** A file that begins so and goes on with zeros for longer than any test lasts. They take no room. */
+function endless(beginning: string, path = freshPath('endless')): string {
+  writeFileSync(path, beginning);
+  truncateSync(path, 2 ** 40);
+  return path;
+}
+
+/** A copy of a run that is whole, with something else in the place of one of its files. */
+function runWith(file: string, put: (path: string) => unknown): string {
+  const directory = freshPath('run');
+  cpSync(GOLDEN_RUN, directory, { recursive: true });
+  put(join(directory, file));
+  return directory;
+}
+
+const ABORTED = { rejected: { message: 'as wanted' } };
+const isPipe = (path: string, what = 'a pipe') => `EINVAL: ${what}, not a regular file, open '${path}'`;
+
+describe.skipIf(!canMakePipes)('a pipe without a writer', () => {
+  test('a replay of it settles, and when aborted holds the process no longer', async () => {
+    const path = pipe();
+    const error = `Failed to read file: ${isPipe(path, 'a pipe without a writer')}`;
+    expect(await called('replaySession', [path])).toMatchObject({ resolved: { ok: false, error, warnings: [] } });
+    expect(await called('replaySession', [path, 'h', { signal: 'signal' }], 100)).toMatchObject(ABORTED);
+  });
+
+  test('a session is not opened on demand from it', async () => {
+    const path = pipe();
+    expect(await called('openSession', [path])).toMatchObject({ resolved: { ok: false, error: expect.stringContaining('a pipe without a writer') } });
+  });
+
+  test('comparing, tracing and exporting refuse it and say what it is', async () => {
+    const path = pipe();
+    const other = writeSession(session(content('a')));
+    for (const [name, args] of [
+      ['diff', [path, other]],
+      ['diff', [other, path]],
+      ['traceAncestors', [path, 'rec_0']],
+    ] as const) {
+      expect(await called(name, [...args])).toMatchObject({ rejected: { message: expect.stringContaining(isPipe(path)) } });
+    }
+    expect(await called('exportBundle', [path, freshPath('out')])).toMatchObject({ rejected: { message: expect.stringContaining(path) } });
+    for (const [name, args] of [['verifyBundle', [path]], ['importBundle', [path, freshPath('out')]]] as const) {
+      const report = await called(name, [...args]);
+      expect(report.rejected ?? (report.resolved as { ok: boolean })).toMatchObject(report.rejected ? { message: expect.stringMatching(/./) } : { ok: false });
+    }
+  });
+
+  test('a run has none of its files replaced by it', async () => {
+    for (const file of ['events.cath-log', 'dag.json', 'workflow.json']) {
+      const directory = runWith(file, pipe);
+      const reports = await Promise.all([
+        called('replayRun', [directory]),
+        called('verifyRun', [directory]),
+        called('diff', [directory, GOLDEN_RUN]),
+        called('exportBundle', [directory, freshPath('out')]),
+      ]);
+      const [replayed, verified] = reports;
+      if (file === 'workflow.json') expect(replayed).toMatchObject({ resolved: { ok: true } });
+      else expect(replayed).toMatchObject({ resolved: { ok: false, error: { message: isPipe(join(directory, file)) } } });
+      expect(verified).toMatchObject({ resolved: { ok: false } });
+      expect(reports[3]).toMatchObject({ rejected: {} });
+    }
+    const directory = runWith('events.cath-log', pipe);
+    const message = expect.stringContaining(isPipe(join(directory, 'events.cath-log')));
+    expect(await called('readRunEvents', [directory])).toMatchObject({ rejected: { message } });
+    expect(await called('diff', [GOLDEN_RUN, directory])).toMatchObject({ rejected: { message } });
+    expect(await called('traceAncestors', [directory, 'evt_3'])).toMatchObject({ rejected: { message } });
+  });
+
+  test('a snapshot or a blob that is one does not hold a run up', async () => {
+    const directory = runWith('snapshots/snap_266.cath-snap', pipe);
+    expect(await called('replayRun', [directory, { fromSnapshot: 'latest' }])).toMatchObject({ resolved: { ok: true, warnings: [expect.stringContaining('snap_266 was passed over')] } });
+    expect(await called('verifyRun', [directory])).toMatchObject({ resolved: { ok: false, snapshots: { failed: 1 } } });
+    const blobs = join(GOLDEN_RUN, 'blobs');
+    const folder = readdirSync(blobs)[0]!;
+    const without = runWith(join('blobs', folder, readdirSync(join(blobs, folder))[0]!), pipe);
+    expect(await called('verifyRun', [without])).toMatchObject({ resolved: expect.anything() });
+    expect(await called('exportBundle', [without, freshPath('out')])).toMatchObject({ rejected: {} });
+  });
+
+  test('a bundle that has one in it is refused', async () => {
+    const source = writeSession(session(content('a')));
+    for (const file of ['manifest.json', 'metadata.json', 'session.jsonl']) {
+      const bundle = freshPath('bundle');
+      expect(await called('exportBundle', [source, bundle])).toMatchObject({ resolved: {} });
+      pipe(join(bundle, file));
+      expect(await called('verifyBundle', [bundle])).toMatchObject({ resolved: { ok: false } });
+      expect(await called('replaySession', [bundle])).toMatchObject({ resolved: { ok: false } });
+      expect(await called('importBundle', [bundle, freshPath('out')])).toMatchObject({ rejected: {} });
+      await called('readSessionHeader', [bundle]);
+    }
+  });
+
+  test('the snapshot beside a session may be one', async () => {
+    const path = writeSession(session(content('a')));
+    pipe(`${path}.snap`);
+    expect(await called('replaySession', [path, PROJECT_HASH, { snapshot: true }])).toMatchObject({ resolved: { ok: true } });
+  });
+
+  test('the commands refuse it', async () => {
+    const path = pipe(freshPath('pipe.jsonl'));
+    for (const command of [['replay', path], ['verify', path], ['inspect', path], ['bundle', 'export', path, freshPath('out')], ['diff', path, path], ['trace', path, 'rec_0']]) {
+      const ended = await sessionTapeProcess(command);
+      expect(ended.signal, command[0]).toBeNull();
+      expect(ended.stderr).toContain('is not a regular file');
+    }
+    const directory = runWith('events.cath-log', pipe);
+    const bundle = freshPath('bundle');
+    expect(await called('exportBundle', [writeSession(session(content('a'))), bundle])).toMatchObject({ resolved: {} });
+    pipe(join(bundle, 'session.jsonl'));
+    const inspected = await sessionTapeProcess(['inspect', runWith('snapshots/snap_266.cath-snap', pipe)]);
+    expect(inspected.signal, inspected.stderr).toBeNull();
+    for (const command of [['replay', directory], ['verify', directory], ['inspect', directory], ['inspect', bundle], ['verify', bundle]]) {
+      const ended = await sessionTapeProcess(command);
+      expect([ended.signal, ended.code !== 0], ended.stderr).toStrictEqual([null, true]);
+    }
+  });
+});
+
+describe.skipIf(process.platform === 'win32')('sockets and devices', () => {
+  test('are named', async () => {
+    const path = freshPath('socket');
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(path, resolve));
+    expect(await called('replaySession', [path])).toMatchObject({ resolved: { ok: false, error: `Failed to read file: ${isPipe(path, 'a socket')}`, warnings: [] } });
+    expect(await called('readSessionHeader', [path])).toMatchObject({ resolved: null });
+    await new Promise((resolve) => server.close(resolve));
+    for (const device of ['/dev/zero', '/dev/urandom']) {
+      expect(await called('replaySession', [device])).toMatchObject({ resolved: { ok: false, error: `Failed to read file: ${isPipe(device, 'a device')}` } });
+      expect(await called('diff', [device, device])).toMatchObject({ rejected: { message: expect.stringContaining(isPipe(device, 'a device')) } });
+    }
+  });
+});
+
+describe.skipIf(!canMakePipes)('a pipe with a writer', () => {
+  test('that writes nothing and stays is waited for until the replay is aborted', async () => {
+    const path = pipe();
+    const writer = spawn('sh', ['-c', 'exec 3>"$0"; exec sleep 600', path], { stdio: 'ignore' });
+    try {
+      expect(await called('replaySession', [path, 'h', { signal: 'signal' }], 300)).toMatchObject(ABORTED);
+    } finally {
+      writer.kill('SIGKILL');
+    }
+  });
+
+  test('that never stops writing is cut off by an abort, and its bytes are gone', async () => {
+    const path = pipe();
+    const writer = spawn('sh', ['-c', 'exec yes > "$0"', path], { stdio: 'ignore' });
+    try {
+      const report = await called('replaySession', [path, 'h', { signal: 'signal' }], 100);
+      expect(report).toMatchObject(ABORTED);
+      expect(report.grown).toBeLessThan(600 * MIB);
+    } finally {
+      writer.kill('SIGKILL');
+    }
+  });
+
+  test('without a name that was closed before anything came is an empty file', () => {
+    const script = 'import(process.argv[1]).then(({ replaySession }) => replaySession("/dev/stdin")).then((result) => console.log(JSON.stringify(result)))';
+    const addon = new URL('../../index.js', import.meta.url).href;
+    const output = execFileSync('sh', ['-c', 'true | "$0" --eval "$1" "$2"', process.execPath, script, addon], { encoding: 'utf8', timeout: 30_000 });
+    expect(JSON.parse(output)).toStrictEqual({ ok: false, error: 'Empty file', warnings: [] });
+  });
+});
+
+// Without a look inside the line each of these would read on for many minutes.
+describe.skipIf(!isLinux)('a line without an end', () => {
+  const START = session().trimEnd();
+
+  test.each([
+    ['of zeros', ''],
+    ['of zeros behind a session', `${START}\n`],
+    ['that begins like an event', `${START}\n{"v":1,"type":"content","payload":"`],
+  ])('%s: a replay is aborted, nothing is read on, and the memory is free again', async (_, beginning) => {
+    const path = endless(beginning);
+    for (const snapshot of [false, true]) {
+      const report = await called('replaySession', [path, PROJECT_HASH, { signal: 'signal', snapshot }], 200);
+      expect(report).toMatchObject(ABORTED);
+      expect(report.grown).toBeLessThan(200 * MIB);
+    }
+    rmSync(path);
+  });
+
+  test('in sessions that are compared, traced or exported', async () => {
+    const paths = [endless(`${START}\n`), endless(`${START}\n`)];
+    const calls: [string, unknown[]][] = [
+      ['diff', [...paths, { signal: 'signal' }]],
+      ['diff', [...paths, { signal: 'signal', full: true }]],
+      ['traceAncestors', [paths[0], 'rec_9', { signal: 'signal' }]],
+      ['exportBundle', [paths[0], freshPath('out'), { signal: 'signal' }]],
+    ];
+    for (const [name, args] of calls) {
+      const report = await called(name, args, 200);
+      expect(report, name).toMatchObject(ABORTED);
+      expect(report.grown).toBeLessThan(200 * MIB);
+    }
+    paths.forEach((path) => rmSync(path));
+  });
+
+  test('in the log of a run', async () => {
+    const torn = (path: string) => truncateSync(path, 2 ** 40);
+    const [directory, other] = [runWith('events.cath-log', torn), runWith('events.cath-log', torn)];
+    const calls: [string, unknown[]][] = [
+      ['replayRun', [directory, { signal: 'signal' }]],
+      ['replayRun', [directory, { signal: 'signal', verify: 'none' }]],
+      ['verifyRun', [directory, { signal: 'signal' }]],
+      ['diff', [directory, other, { signal: 'signal' }]],
+      ['traceAncestors', [directory, 'evt_99999', { signal: 'signal' }]],
+      ['exportBundle', [directory, freshPath('out'), { signal: 'signal' }]],
+    ];
+    for (const [name, args] of calls) {
+      const report = await called(name, args, 200);
+      expect(report, name).toMatchObject(ABORTED);
+      expect(report.grown).toBeLessThan(200 * MIB);
+    }
+  });
+
+  test('in a file of a bundle', async () => {
+    const bundle = freshPath('bundle');
+    expect(await called('exportBundle', [writeSession(session(content('a'))), bundle])).toMatchObject({ resolved: {} });
+    truncateSync(join(bundle, 'session.jsonl'), 2 ** 36);
+    for (const [name, args] of [['verifyBundle', [bundle]], ['importBundle', [bundle, freshPath('out')]]] as [string, unknown[]][]) {
+      const report = await called(name, [...args, { signal: 'signal', limits: { fileBytes: 2 ** 40, totalBytes: 2 ** 41 } }], 200);
+      expect(report.grown, name).toBeLessThan(200 * MIB);
+    }
+  });
+});
+
+test.skipIf(!isLinux)('a file that grows all the time is replayed as far as it went when it was opened', async () => {
+  const path = writeSession(session(...Array.from({ length: 20_000 }, (_, i) => content(`${i} ${'x'.repeat(100)}`))));
+  const writer = spawn(process.execPath, ['-e', `
+    const fs = require('node:fs');
+    const line = Buffer.from(${JSON.stringify(`${envelope(9, content('more'))}\n`)}.repeat(2000));
+    const file = fs.openSync(process.argv[1], 'a');
+    for (let n = 0; n < 3000; n += 1) fs.writeSync(file, line);
+  `, path], { stdio: 'ignore' });
+  try {
+    for (let n = 0; n < 3; n += 1) expect(await called('openSession', [path])).toMatchObject({ resolved: { ok: true } });
+  } finally {
+    writer.kill('SIGKILL');
+  }
+});

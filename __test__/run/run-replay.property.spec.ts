@@ -1,0 +1,174 @@
+// What the addon makes of a run is what the plain engine makes of it, at every event; and whatever is changed, is found.
+
+import { describe, expect } from 'vitest';
+import { fc, test } from '../support/property';
+import { readRunEvents, replayRun, verifyRun } from '../../index.js';
+import type { RunEvent } from '../../index.js';
+import { runs } from '../support/session-arbitraries.js';
+import { anyRun } from '../support/run-arbitraries.js';
+import { failed, replayOf, replayed, stateAt, withRun } from '../support/run-directory.js';
+import { canonicalJson, rechained } from '../support/plain-run-engine.mjs';
+import type { PlainRun } from '../support/plain-run-engine.mjs';
+
+const depth = fc.constantFrom('none', 'chain', 'full');
+const place = fc.nat();
+
+/** One of the run's events, by a number that may be too large. */
+const timeIn = (run: PlainRun, at: number) => at % run.time;
+
+describe('any run that may happen', () => {
+  test.prop([anyRun(), depth], runs(60))('has the state of the plain engine at every event', (run, verify) =>
+    withRun(run, async (directory) => {
+      for (const [until, state] of run.states.entries()) {
+        const result = replayed(await replayRun(directory, { until, verify }));
+        // As text: a node may well be called `__proto__`.
+        expect(canonicalJson(result.state)).toBe(canonicalJson(state));
+        expect(result.eventCount).toBe(until + 1);
+        expect(result.warnings).toStrictEqual([]);
+      }
+    }),
+  );
+
+  test.prop([anyRun(80)], runs(60))('begins in each of its snapshots as it begins in its first event', (run) =>
+    withRun(run, async (directory) => {
+      for (const [fromSnapshot, document] of run.snapshots) {
+        const result = replayed(await replayRun(directory, { fromSnapshot, verify: 'full' }));
+        const { logicalTime } = JSON.parse(document) as { logicalTime: number };
+        expect(result).toMatchObject({ fromSnapshot, warnings: [], eventCount: run.time });
+        expect(result.metrics.events).toBe(run.time - 1 - logicalTime);
+        expect(result.state).toStrictEqual(run.states.at(-1));
+        expect(await replayRun(directory, { fromSnapshot, until: logicalTime })).toMatchObject({ state: stateAt(run, logicalTime) });
+      }
+    }),
+  );
+
+  test.prop([anyRun()], runs(60))('verifies', (run) =>
+    withRun(run, async (directory) => {
+      const found = await verifyRun(directory);
+      const count = (kind: string) => run.events.filter((event) => event.kind === kind).length;
+      const checked = (number: number) => ({ checked: number, failed: 0, unverifiable: 0 });
+      expect(found).toStrictEqual({
+        ok: true,
+        dagMatch: true,
+        scheduleMatch: count('TaskAssigned') > 0,
+        stateHashesMatch: true,
+        outputHashesMatch: count('ToolCompleted') > 0,
+        chain: checked(run.time),
+        dag: checked(1),
+        schedule: checked(count('TaskAssigned')),
+        stateHashes: checked(run.time),
+        outputHashes: checked(count('ToolCompleted')),
+        snapshots: checked(run.snapshots.size),
+      });
+    }),
+  );
+
+  test.prop([anyRun(), place, place], runs(60))('is read event by event as its lines have them', (run, from, to) =>
+    withRun(run, async (directory) => {
+      const range = { from: timeIn(run, from), to: timeIn(run, to) };
+      const seen: RunEvent[] = [];
+      for await (const event of readRunEvents(directory, range)) seen.push(event);
+      expect(seen).toStrictEqual(run.lines.slice(range.from, range.to + 1).map(asRead));
+    }),
+  );
+});
+
+/** A line as `readRunEvents` gives it. */
+function asRead(line: string): RunEvent {
+  const { v: _, time, parent, salt: __, ...event } = JSON.parse(line);
+  return { eventId: `evt_${time}`, logicalTime: time, parent: parent === null ? null : `evt_${parent}`, ...event };
+}
+
+describe('a log that was changed after it was written', () => {
+  /** What of its beginning is unchanged is replayed; the rest is refused where the change is, or at the next event. */
+  async function expectFound(run: PlainRun, changed: Uint8Array, lines: number) {
+    const { error, state } = failed(await replayOf(run, { verify: 'chain' }, changed));
+    expect(state).toStrictEqual(lines === 0 ? null : stateAt(run, lines - 1));
+    expect(error.eventId).toBe(`evt_${error.time}`);
+    expect(error.code).toMatch(/^[A-Z][A-Za-z]+$/);
+    return error;
+  }
+
+  /** How many lines end before this offset. */
+  const linesBefore = (log: Buffer, offset: number) => log.subarray(0, offset).filter((byte) => byte === 0x0a).length;
+
+  test.prop([anyRun(20), fc.nat(), fc.integer({ min: 1, max: 255 })], runs(300))('any byte', async (run, at, difference) => {
+    const log = Buffer.from(run.log);
+    const offset = at % log.length;
+    const changed = Buffer.from(log);
+    changed[offset]! ^= difference;
+    // Without its last newline the last event is torn, which is nobody's fault.
+    if (offset === log.length - 1) return;
+    const error = await expectFound(run, changed, linesBefore(log, offset));
+    expect(error.message).not.toBe('');
+  });
+
+  test.prop([anyRun(20), place], runs(80))('an event dropped, but the last', async (run, at) => {
+    const time = timeIn(run, at);
+    if (time === run.time - 1) return;
+    const log = run.lines.filter((_, index) => index !== time).join('\n') + '\n';
+    const error = await expectFound(run, Buffer.from(log), time);
+    expect(error).toMatchObject({ code: 'TimeGap', time: time + 1, expected: `${time}`, found: `${time + 1}` });
+  });
+
+  test.prop([anyRun(20), place], runs(80))('an event repeated', async (run, at) => {
+    const time = timeIn(run, at);
+    const log = run.lines.flatMap((line, index) => (index === time ? [line, line] : [line])).join('\n') + '\n';
+    const error = await expectFound(run, Buffer.from(log), time + 1);
+    expect(error).toMatchObject({ code: 'TimeGap', expected: `${time + 1}`, found: `${time}` });
+  });
+
+  test.prop([anyRun(20), place, place], runs(80))('two events swapped', async (run, one, other) => {
+    const [first, second] = [timeIn(run, one), timeIn(run, other)].sort((a, b) => a - b) as [number, number];
+    if (first === second) return;
+    const lines = run.lines.slice();
+    [lines[first], lines[second]] = [lines[second]!, lines[first]!];
+    const error = await expectFound(run, Buffer.from(lines.join('\n') + '\n'), first);
+    expect(error.code).toBe('TimeGap');
+  });
+
+  test.prop([anyRun(20), place, fc.string()], runs(80))('a line inserted', async (run, at, text) => {
+    const time = timeIn(run, at);
+    const lines = run.lines.toSpliced(time, 0, text.replaceAll('\n', ' '));
+    const error = await expectFound(run, Buffer.from(lines.join('\n') + '\n'), time);
+    expect(error).toMatchObject({ time, eventId: `evt_${time}` });
+  });
+
+  test.prop([anyRun(20), place], runs(80))('a hash recomputed for its own line alone', async (run, at) => {
+    const time = timeIn(run, at);
+    if (time === run.time - 1) return;
+    const events = run.events.map((event, index) => (index === time ? { ...event, ts: '2020-01-01T00:00:00.000Z' } : event));
+    const lines = run.lines.with(time, rechained(events)[time]!);
+    const error = await expectFound(run, Buffer.from(lines.join('\n') + '\n'), time + 1);
+    expect(error).toMatchObject({ code: 'ChainBroken', time: time + 1 });
+  });
+});
+
+describe('a log whose chain is whole', () => {
+  const other = 'f'.repeat(64);
+
+  test.prop([anyRun(30), place], runs(80))('has the state that it says, or `full` finds the event', async (run, at) => {
+    const time = timeIn(run, at);
+    const log = rechained(run.events.with(time, { ...run.events[time]!, stateHash: other })).join('\n') + '\n';
+    replayed(await replayOf(run, { verify: 'chain' }, log));
+    const { error, state } = failed(await replayOf(run, { verify: 'full' }, log));
+    expect(error).toMatchObject({ code: 'StateMismatch', time, eventId: `evt_${time}`, found: other });
+    expect(error.expected).toBe(run.events[time]!.stateHash);
+    expect(state).toStrictEqual(time === 0 ? null : stateAt(run, time - 1));
+  });
+
+  test.prop([anyRun(30), fc.nat()], runs(80))('may be torn anywhere in its last line', async (run, cut) => {
+    const log = Buffer.from(run.log);
+    const last = Buffer.byteLength(run.lines.at(-1)!) + 1;
+    const torn = 1 + (cut % last);
+    const result = await replayOf(run, {}, log.subarray(0, log.length - torn));
+    if (run.time === 1) {
+      expect(failed(result)).toMatchObject({ error: { code: 'EmptyLog' }, state: null });
+      return;
+    }
+    const { state, warnings } = replayed(result);
+    expect(state).toStrictEqual(run.states.at(-2));
+    const rest = last - torn;
+    expect(warnings).toStrictEqual(rest === 0 ? [] : [`The last line of the log is torn: its ${rest} bytes are no part of the run`]);
+  });
+});

@@ -1,0 +1,339 @@
+// verifyRun: what each flag says, and that none says it for nothing.
+
+import { readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { fc, test } from '../support/property';
+import { compileWorkflow, replayRun, verifyRun } from '../../index.js';
+import type { RunVerification } from '../../index.js';
+import { eachCase } from '../support/each-case.js';
+import { anyRun } from '../support/run-arbitraries.js';
+import { WORKFLOW, completedRun, logOf, logWith, runUntil, startedRun, withRun } from '../support/run-directory.js';
+import { runs } from '../support/session-arbitraries.js';
+import { PlainRun, blobPath, decision, normalized, rechained, sha256 } from '../support/plain-run-engine.mjs';
+
+type Flag = 'dagMatch' | 'scheduleMatch' | 'stateHashesMatch' | 'outputHashesMatch';
+const flagsOf = ({ dagMatch, scheduleMatch, stateHashesMatch, outputHashesMatch }: RunVerification) => ({
+  dagMatch,
+  scheduleMatch,
+  stateHashesMatch,
+  outputHashesMatch,
+});
+const ALL: Record<Flag, boolean> = { dagMatch: true, scheduleMatch: true, stateHashesMatch: true, outputHashesMatch: true };
+
+/** Verifies a run after its directory was changed. */
+const verified = (run: PlainRun, change: (directory: string) => void = () => {}) =>
+  withRun(run, (directory) => (change(directory), verifyRun(directory)));
+const passed = (checked: number) => ({ checked, failed: 0, unverifiable: 0 });
+const withLog = (lines: string[]) => (directory: string) => writeFileSync(logOf(directory), `${lines.join('\n')}\n`);
+
+test('a run that is whole', async () => {
+  const run = completedRun();
+  expect(await verified(run)).toStrictEqual({
+    ok: true,
+    ...ALL,
+    chain: passed(run.time),
+    dag: passed(1),
+    schedule: passed(2),
+    stateHashes: passed(run.time),
+    outputHashes: passed(1),
+    snapshots: passed(2),
+  });
+});
+
+describe('nothing is true by having checked nothing', () => {
+  test('a run without tools and assignments', async () => {
+    const found = await verified(startedRun());
+    expect(flagsOf(found)).toStrictEqual({ ...ALL, scheduleMatch: false, outputHashesMatch: false });
+    expect([found.ok, found.schedule, found.outputHashes, found.snapshots]).toStrictEqual([true, passed(0), passed(0), passed(0)]);
+  });
+
+  test('an empty log', async () => {
+    const found = await verified(completedRun(), (directory) => writeFileSync(logOf(directory), ''));
+    expect(flagsOf(found)).toStrictEqual({ dagMatch: false, scheduleMatch: false, stateHashesMatch: false, outputHashesMatch: false });
+    expect([found.ok, found.chain.firstFailure?.code, found.stateHashes]).toStrictEqual([false, 'EmptyLog', passed(0)]);
+    expect(found.chain).toMatchObject({ checked: 1, failed: 1, unverifiable: 0 });
+  });
+
+  test('no run at all', async () => {
+    const missing = await verifyRun('no-such-run');
+    expect(flagsOf(missing)).toStrictEqual({ dagMatch: false, scheduleMatch: false, stateHashesMatch: false, outputHashesMatch: false });
+    expect(missing).toMatchObject({ ok: false, chain: { checked: 1, failed: 1, firstFailure: { code: 'ENOENT', syscall: 'open' } } });
+  });
+});
+
+describe('dagMatch', () => {
+  const run = completedRun();
+  const workflow = (change: object) => JSON.stringify({ ...WORKFLOW, ...change });
+  const other = { ...WORKFLOW, nodes: WORKFLOW.nodes.slice(0, 2) };
+
+  test('holds for a workflow that is written otherwise, and compiles to the same', () =>
+    eachCase([workflow({ version: '2' }), JSON.stringify({ extra: [], ...WORKFLOW }, null, 2), workflow({ nodes: WORKFLOW.nodes.toReversed() })], async (text) => {
+      const found = await verified(run, (directory) => writeFileSync(join(directory, 'workflow.json'), text));
+      expect([found.ok, found.dag]).toStrictEqual([true, passed(1)]);
+    }));
+
+  test('fails for one that compiles to another graph, or to none', () =>
+    eachCase(
+      [[JSON.stringify(other), 'DagMismatch'], ['{}', 'WorkflowInvalid'], ['', 'WorkflowInvalid'], [workflow({ nodes: [{ id: 'a', kind: 'k', dependsOn: ['a'] }] }), 'WorkflowInvalid']],
+      async ([text, code]) => {
+        const found = await verified(run, (directory) => writeFileSync(join(directory, 'workflow.json'), text!));
+        expect(flagsOf(found)).toStrictEqual({ ...ALL, dagMatch: false });
+        expect([found.ok, found.dag]).toMatchObject([false, { checked: 1, failed: 1, firstFailure: { code } }]);
+      },
+    ));
+
+  test('fails for a dag.json that is not the one of the run; all else is verified by the graph of the workflow', () =>
+    eachCase([compileWorkflow(other).dag, `${compileWorkflow(WORKFLOW).dag}\n`, ''], async (text) => {
+      const found = await verified(run, (directory) => writeFileSync(join(directory, 'dag.json'), text));
+      expect(flagsOf(found)).toStrictEqual({ ...ALL, dagMatch: false });
+      expect([found.ok, found.dag.failed, found.chain.failed]).toStrictEqual([false, 1, 0]);
+    }));
+
+  test('is not known without workflow.json, and false', async () => {
+    const found = await verified(run, (directory) => unlinkSync(join(directory, 'workflow.json')));
+    expect(flagsOf(found)).toStrictEqual({ ...ALL, dagMatch: false });
+    expect([found.ok, found.dag]).toStrictEqual([false, { checked: 0, failed: 0, unverifiable: 1 }]);
+  });
+
+  test('fails when all three are of another run', async () => {
+    const found = await verified(run, (directory) => {
+      writeFileSync(join(directory, 'workflow.json'), JSON.stringify(other));
+      writeFileSync(join(directory, 'dag.json'), compileWorkflow(other).dag);
+    });
+    expect(flagsOf(found)).toStrictEqual({ dagMatch: false, scheduleMatch: false, stateHashesMatch: false, outputHashesMatch: false });
+    expect(found.dag.firstFailure).toMatchObject({ code: 'DagMismatch', expected: run.graph.dagHash });
+    expect(found.stateHashes).toMatchObject({ checked: 0, unverifiable: run.time });
+  });
+});
+
+describe('scheduleMatch', () => {
+  const NODES = ['a', 'b', 'c', 'd'].map((id) => ({ id, kind: 'task', capabilities: id === 'd' ? ['gpu'] : [] }));
+  const workflow = { name: 'w', version: '1', nodes: NODES };
+  const start = (scheduler: 'round-robin' | 'least-loaded' | 'external') => {
+    const run = new PlainRun({ runId: 'r', workflow, scheduler });
+    const workers = ['w1', 'w2', 'w3'].map((id) => ({ id, capabilities: id === 'w2' ? ['gpu'] : [] }));
+    run.append('RunStarted', { workers });
+    for (const { id } of NODES) run.append('NodeScheduled', { task: `${id}#1`, dependsOn: [] });
+    return run;
+  };
+  const assign = (run: PlainRun, ...pairs: [task: string, worker: string][]) => {
+    for (const [task, worker] of pairs) run.append('TaskAssigned', { task, worker });
+    return run;
+  };
+  const outcome = async (run: PlainRun) => {
+    const { scheduleMatch, schedule } = await verified(run);
+    return [scheduleMatch, schedule.checked, schedule.failed, schedule.firstFailure?.expected];
+  };
+
+  test('round-robin: in order, the workers one after the other, past those who are not able', async () => {
+    const run = assign(start('round-robin'), ['a#1', 'w1'], ['b#1', 'w2'], ['c#1', 'w3'], ['d#1', 'w2']);
+    expect(await outcome(run)).toStrictEqual([true, 4, 0, undefined]);
+    expect(await outcome(assign(start('round-robin'), ['a#1', 'w1'], ['b#1', 'w1']))).toStrictEqual([false, 2, 1, "'b#1' to 'w2'"]);
+    expect(await outcome(assign(start('round-robin'), ['b#1', 'w1']))).toStrictEqual([false, 1, 1, "'a#1' to 'w1'"]);
+  });
+
+  test('least-loaded: whoever has the fewest tasks, then by id', async () => {
+    const run = assign(start('least-loaded'), ['a#1', 'w1'], ['b#1', 'w2'], ['c#1', 'w3']);
+    run.append('TaskRejected', { task: 'c#1', worker: 'w3', reason: 'r' });
+    // `d` waits longer than `c` by now, and only w2 can do it.
+    assign(run, ['d#1', 'w2'], ['c#1', 'w3']);
+    expect(await outcome(run)).toStrictEqual([true, 5, 0, undefined]);
+    expect(await outcome(assign(start('least-loaded'), ['a#1', 'w1'], ['b#1', 'w3']))).toStrictEqual([false, 2, 1, "'b#1' to 'w2'"]);
+  });
+
+  test('a worker that is neither idle nor busy gets nothing, and a task for which there is nobody waits', async () => {
+    const run = start('round-robin');
+    run.append('Heartbeat', { worker: 'w1', status: 'draining' });
+    run.append('Heartbeat', { worker: 'w2', status: 'busy' });
+    assign(run, ['a#1', 'w2'], ['b#1', 'w3'], ['c#1', 'w2']);
+    run.append('Heartbeat', { worker: 'w2', status: 'lost' });
+    expect(await outcome(run)).toStrictEqual([true, 3, 0, undefined]);
+    assign(run, ['d#1', 'w2']);
+    expect(await outcome(run)).toStrictEqual([false, 4, 1, 'no assignment: no worker is eligible']);
+  });
+
+  test('external: any legal assignment, whatever the status and the capabilities of the worker', async () => {
+    const run = assign(start('external'), ['c#1', 'w3'], ['d#1', 'w1']);
+    run.append('Heartbeat', { worker: 'w2', status: 'offline' });
+    assign(run, ['a#1', 'w2']);
+    run.append('TaskAssigned', { task: 'd#1', worker: 'w3', from: 'w1' });
+    expect(await outcome(run)).toStrictEqual([true, 4, 0, undefined]);
+  });
+
+  test('a task taken from another worker is nobody\'s decision, but the new one must be able', async () => {
+    const run = assign(start('round-robin'), ['a#1', 'w1']);
+    run.append('TaskAssigned', { task: 'a#1', worker: 'w3', from: 'w1' });
+    assign(run, ['b#1', 'w1']);
+    expect(await outcome(run)).toStrictEqual([true, 3, 0, undefined]);
+    const wrong = assign(start('round-robin'), ['a#1', 'w1'], ['b#1', 'w2'], ['c#1', 'w3'], ['d#1', 'w2']);
+    wrong.append('TaskAssigned', { task: 'd#1', worker: 'w1', from: 'w2' });
+    expect(await outcome(wrong)).toMatchObject([false, 5, 1, expect.stringContaining('gpu')]);
+  });
+
+  test.prop([anyRun(40), fc.nat(), fc.nat()], runs(100))('of an assignment appended to any run: as the plain engine decides', async (run, which, who) => {
+    const { pending, workers } = run.state;
+    if (pending.length === 0 || workers.size === 0 || run.state.run.status !== 'Running') return;
+    const { task } = pending[which % pending.length]!;
+    const worker = [...workers.keys()][who % workers.size]!;
+    const { scheduler } = JSON.parse(run.events[0]!.payload) as { scheduler: string };
+    const decided = decision(run.state);
+    const isRight = scheduler === 'external' || (decided?.task === task && decided.worker === worker);
+    const before = run.events.filter(({ kind }) => kind === 'TaskAssigned').length;
+    run.append('TaskAssigned', { task, worker });
+    const { scheduleMatch, schedule } = await verified(run);
+    expect([scheduleMatch, schedule.checked, schedule.failed]).toStrictEqual([isRight, before + 1, isRight ? 0 : 1]);
+    expect(schedule.firstFailure?.time).toBe(isRight ? undefined : run.time - 1);
+  });
+});
+
+describe('stateHashesMatch', () => {
+  test.prop([anyRun(30), fc.array(fc.nat(), { minLength: 1, maxLength: 3 })], runs(60))('fails for each hash that is another', async (run, places) => {
+    const times = [...new Set(places.map((at) => at % run.time))].sort((a, b) => a - b);
+    const events = run.events.map((event, time) => (times.includes(time) ? { ...event, stateHash: sha256(event.stateHash) } : event));
+    // Whoever restores a snapshot later restores another hash; that is not what this is about.
+    if (run.events.some(({ kind }) => kind.startsWith('Snapshot'))) return;
+    const found = await verified(run, withLog(rechained(events)));
+    expect(found.stateHashesMatch).toBe(false);
+    expect(found.stateHashes).toMatchObject({ checked: run.time, failed: times.length, unverifiable: 0, firstFailure: { code: 'StateMismatch', time: times[0] } });
+    expect([found.ok, found.chain]).toStrictEqual([false, passed(run.time)]);
+  });
+
+  test('a snapshot restored that is not the state', async () => {
+    const run = startedRun();
+    const { snapshotId: snapshot } = run.snapshot();
+    const { stateHash } = run.events[1]!;
+    run.append('Error', { code: 'E', message: 'm', recoverable: true });
+    const found = await withRun(run, verifyRun, logWith(run, 'SnapshotRestored', { snapshot, stateHash, at: 1 }));
+    expect(found.stateHashesMatch).toBe(false);
+    expect(found.stateHashes.firstFailure).toMatchObject({ code: 'StateMismatch', time: run.time });
+  });
+});
+
+test.each([1, 2, 700])('a snapshot restored behind a SnapshotCreated that told a false hash, %d events later', async (later) => {
+  const run = startedRun();
+  const stateHash = sha256('another state');
+  const payload = { snapshot: `snap_${run.time - 1}`, stateHash, at: run.time - 1 };
+  run.append('SnapshotCreated', payload);
+  for (let event = 1; event < later; event++) run.append('Error', { code: 'E', message: 'm', recoverable: true });
+  const found = await withRun(run, verifyRun, logWith(run, 'SnapshotRestored', payload));
+  expect(found.stateHashes.firstFailure).toMatchObject({ code: 'StateMismatch', time: run.time });
+  expect(await withRun(run, (directory) => replayRun(directory, { verify: 'full' }), logWith(run, 'SnapshotRestored', payload))).toMatchObject({
+    ok: false,
+    error: { code: 'StateMismatch', time: run.time },
+  });
+});
+
+describe('outputHashesMatch', () => {
+  const run = completedRun();
+  const at = run.events.findIndex(({ kind }) => kind === 'ToolCompleted');
+  const { rawHash } = JSON.parse(run.events[at]!.payload) as { rawHash: string };
+  const onlyOutputs = { ...ALL, outputHashesMatch: false };
+
+  test('fails for a blob that is gone or another', () =>
+    eachCase(
+      [
+        ['BlobMissing', (path: string) => unlinkSync(path)],
+        ['BlobCorrupt', (path: string) => writeFileSync(path, 'compiled \n')],
+        ['BlobCorrupt', (path: string) => writeFileSync(path, '')],
+      ] as [string, (path: string) => void][],
+      async ([code, change]) => {
+        const found = await verified(run, (directory) => change(blobPath(directory, rawHash)));
+        expect(flagsOf(found)).toStrictEqual(onlyOutputs);
+        expect(found.outputHashes).toMatchObject({ checked: 1, failed: 1, firstFailure: { code, time: at, eventId: `evt_${at}` } });
+        expect(found.ok).toBe(false);
+      },
+    ));
+
+  /** A run with one output. */
+  function withOutput(raw: string | Uint8Array, normalizer: string, outputHash?: string): PlainRun {
+    const one = runUntil('NodeStarted');
+    one.append('ToolInvoked', { tool: 't', call: 'c', requestHash: 'q' }, { node: 'build' });
+    const output = outputHash ?? sha256(normalized(normalizer, raw));
+    one.append('ToolCompleted', { tool: 't', call: 'c', rawHash: one.putBlob(raw), outputHash: output, normalizer }, { node: 'build' });
+    return one;
+  }
+
+  test('fails for what is normalised to something else', () =>
+    eachCase(
+      [
+        ['a', 'none', sha256('b'), 'OutputMismatch'],
+        ['{"a":1}', 'json', sha256('{"a":2}'), 'OutputMismatch'],
+        ['{"a":1', 'json', sha256('{"a":1'), 'OutputMismatch'],
+        ['a \r\n', 'text', sha256('a \r\n'), 'OutputMismatch'],
+        ['a', 'text', 'no hash', 'OutputMismatch'],
+      ] as const,
+      async ([raw, normalizer, hash, code]) => {
+        const { outputHashesMatch, outputHashes } = await verified(withOutput(raw, normalizer, hash));
+        expect([outputHashesMatch, outputHashes.firstFailure?.code]).toStrictEqual([false, code]);
+      },
+    ));
+
+  test('is not known for a normaliser that nobody knows, and false', async () => {
+    const found = await verified(withOutput('a', 'markdown', sha256('a')));
+    expect([found.ok, found.outputHashesMatch, found.outputHashes]).toStrictEqual([false, false, { checked: 0, failed: 0, unverifiable: 1 }]);
+  });
+
+  const text = fc.string({ unit: fc.constantFrom(' ', '\t', '\r', '\n', 'a', 'é', '\u00a0') });
+  test.prop([fc.oneof(fc.uint8Array().map((bytes) => Buffer.from(bytes)), text)], runs(40))('holds for any output as it is', async (raw) => {
+    expect((await verified(withOutput(raw, 'none', sha256(raw)))).outputHashesMatch).toBe(true);
+  });
+  test.prop([text], runs(80))('holds for any text that is normalised', async (raw) => {
+    expect((await verified(withOutput(raw, 'text'))).outputHashesMatch).toBe(true);
+  });
+  // What is no whole character has no RFC 8785 form.
+  const json = fc.jsonValue().filter((value) => !/\\ud[89a-f]/.test(JSON.stringify(value)));
+  test.prop([json, fc.constantFrom(undefined, 1, '\t')], runs(120))('holds for any JSON that is normalised', async (value, indent) => {
+    const raw = JSON.stringify(value, null, indent);
+    const { outputHashesMatch, outputHashes } = await verified(withOutput(raw, 'json'));
+    expect([outputHashesMatch, outputHashes.firstFailure]).toStrictEqual([true, undefined]);
+  });
+});
+
+describe('behind an event that can\'t be taken', () => {
+  test('nothing is known, and nothing is true', async () => {
+    const run = completedRun();
+    const time = 4;
+    const events = run.events.with(time, { ...run.events[time]!, kind: 'NodeVanished' });
+    const found = await verified(run, withLog(rechained(events)));
+    expect(found).toMatchObject({
+      ok: false,
+      dagMatch: true,
+      scheduleMatch: false,
+      stateHashesMatch: false,
+      outputHashesMatch: false,
+      chain: { checked: time + 1, failed: 1, unverifiable: run.time - time - 1, firstFailure: { code: 'UnknownKind', time } },
+      stateHashes: { checked: time, failed: 0, unverifiable: run.time - time },
+      // What nobody knows may have been an assignment, or an output.
+      schedule: { checked: 1, failed: 0, unverifiable: 2 },
+      outputHashes: { checked: 0, failed: 0, unverifiable: 2 },
+    });
+  });
+
+  test('of a changed line the chain knows, and goes on', async () => {
+    const run = completedRun();
+    const changed = run.lines.with(5, run.lines[5]!.replace('"inputHash":"in"', '"inputHash":"on"'));
+    const found = await verified(run, withLog(changed));
+    expect(flagsOf(found)).toStrictEqual(ALL);
+    expect([found.ok, found.chain]).toMatchObject([false, { checked: run.time, failed: 1, unverifiable: 0, firstFailure: { code: 'ChainBroken', time: 5 } }]);
+  });
+
+  test('a torn last line is no event, and nobody\'s fault', async () => {
+    const run = completedRun();
+    const found = await verified(run, (directory) => writeFileSync(logOf(directory), readFileSync(logOf(directory)).subarray(0, -1)));
+    expect([found.ok, found.chain]).toStrictEqual([true, passed(run.time - 1)]);
+  });
+
+  test.prop([anyRun(30), fc.nat(), fc.integer({ min: 1, max: 255 })], runs(100))('any byte changed is found', async (run, at, difference) => {
+    const log = Buffer.from(run.log);
+    const offset = at % (log.length - 1);
+    log[offset]! ^= difference;
+    const found = await withRun(run, verifyRun, log);
+    expect([found.ok, found.chain.failed > 0]).toStrictEqual([false, true]);
+  });
+});
+
+test('a run of each scheduler verifies', () =>
+  eachCase(['round-robin', 'least-loaded', 'external'] as const, async (scheduler) => {
+    expect((await verified(completedRun(scheduler))).ok).toBe(true);
+  }));

@@ -1,0 +1,368 @@
+// listSessions and readSessionHeaders: many files at once, and what is not a session never in the way of what is.
+
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+
+import { join, relative } from 'node:path';
+import { describe, expect } from 'vitest';
+import { fc, test } from '../support/property';
+import { SessionRecordingService, listSessions, readSessionHeader, readSessionHeaders, replaySession } from '../../index.js';
+import { PROJECT_HASH, START_PAYLOAD, content, envelope, file, session, start, writeSession } from '../support/session-file.js';
+import { anyString, filledString, notAFilledString, runs } from '../support/session-arbitraries.js';
+import { anyFile } from '../support/line-arbitraries.js';
+import { eachCase } from '../support/each-case.js';
+import { directoryOf, root } from '../support/file-directory.js';
+import { childReport, isLinux, unprivileged } from '../support/processes';
+import { expectSame } from '../support/same-replay.js';
+
+type Listing = Awaited<ReturnType<typeof listSessions>>;
+
+const MIB = 1024 * 1024;
+const canMakePipes = isLinux && spawnSync('mkfifo', ['--version']).status === 0;
+
+const namesOf = (directory: string, { sessions }: Listing): string[] => sessions.map(({ filePath }) => relative(directory, filePath));
+
+/** Name and reason of what could not be read, in the order of names. */
+const reasonsOf = (directory: string, { unreadable }: Listing): Record<string, string> =>
+  Object.fromEntries(unreadable.map(({ filePath, reason }) => [relative(directory, filePath), reason]));
+
+describe('a listing', () => {
+  test('has what the header says, the path, the size, and when it was last written', async () => {
+    const directory = directoryOf({ 'one.jsonl': session(content('é')) });
+    utimesSync(join(directory, 'one.jsonl'), 1, 1_770_000_000);
+    expect(await listSessions(directory)).toStrictEqual({
+      sessions: [
+        {
+          ...START_PAYLOAD,
+          filePath: join(directory, 'one.jsonl'),
+          fileSize: Buffer.byteLength(session(content('é'))),
+          lastModified: new Date(1_770_000_000_000),
+        },
+      ],
+      unreadable: [],
+    });
+  });
+
+  test('of an empty directory is empty', async () => {
+    expect(await listSessions(directoryOf())).toStrictEqual({ sessions: [], unreadable: [] });
+  });
+
+  test('leaves out other files, and what lies in directories', async () => {
+    const directory = directoryOf({ 'a.jsonl': session(), 'a.jsonl.lock': '{}', 'a.jsonl.snap': '', 'b.json': session(), 'notes.txt': 'x', 'c.JSONL.bak': session(), jsonl: session() });
+    mkdirSync(join(directory, 'deeper'));
+    writeFileSync(join(directory, 'deeper', 'd.jsonl'), session());
+    const listing = await listSessions(directory);
+    expect(namesOf(directory, listing)).toStrictEqual(['a.jsonl']);
+    expect(listing.unreadable).toStrictEqual([]);
+  });
+
+  const anyName = fc.tuple(fc.stringMatching(/^[a-zA-Z0-9 .#%é"'\\\n-]{1,12}$/), fc.constantFrom('', '.jsonl', '.jsonl', '.json', '.jsonl.lock', '.JSONL', 'jsonl', '.jsonl~')).map((parts) => `n${parts.join('')}`);
+  test.prop([fc.uniqueArray(anyName, { maxLength: 12 })], runs(40))('of files of any names: those of .jsonl files, as they are', async (names) => {
+    const directory = directoryOf(Object.fromEntries(names.map((name) => [name, session()])));
+    const listing = await listSessions(directory);
+    expect(namesOf(directory, listing).sort()).toStrictEqual(names.filter((name) => name.endsWith('.jsonl')).sort());
+    expect(listing.unreadable).toStrictEqual([]);
+    rmSync(directory, { recursive: true });
+  });
+
+  test('follows links, and takes names as they are', async () => {
+    const names = ['line\nbreak.jsonl', 'ünïcode 🎞.jsonl', '.hidden.jsonl', '"quoted\\".jsonl'];
+    const directory = directoryOf(Object.fromEntries(names.map((name) => [name, session()])));
+    symlinkSync(writeSession(session(content('elsewhere'))), join(directory, 'link.jsonl'));
+    const listing = await listSessions(directory);
+    expect(namesOf(directory, listing).sort()).toStrictEqual([...names, 'link.jsonl'].sort());
+    expect(listing.unreadable).toStrictEqual([]);
+  });
+
+  test('of a directory that is none, or not there, is an entry that says why', () =>
+    eachCase(
+      [
+        ['ENOENT', join(root, 'none')],
+        ['ENOTDIR', writeSession('')],
+        ['ENOENT', join(root, 'none', 'deeper')],
+      ],
+      async ([code, directory]) => {
+        expect(await listSessions(directory)).toStrictEqual({ sessions: [], unreadable: [{ filePath: directory, reason: expect.stringContaining(code) }] });
+      },
+    ));
+
+  test('of a path that no directory can have does not reject either', async () => {
+    expect(await listSessions('a\0b')).toMatchObject({ sessions: [], unreadable: [{ filePath: 'a\0b', reason: expect.any(String) }] });
+  });
+
+  test('arguments of a wrong type throw at once a TypeError that names them', () =>
+    eachCase(
+      [
+        ['chatsDir', []],
+        ['chatsDir', [7]],
+        ['chatsDir', [['a']]],
+        ['options', ['.', 'hash']],
+        ['options', ['.', null]],
+        ['options.projectHash', ['.', { projectHash: 7 }]],
+        ['options.projectHash', ['.', { projectHash: null }]],
+      ] as const,
+      ([name, values]) => {
+        const call = () => (listSessions as (...some: unknown[]) => unknown)(...values);
+        expect(call).toThrow(expect.objectContaining({ name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE', message: expect.stringMatching(new RegExp(`^${name} `)) }));
+      },
+    ));
+});
+
+const seconds = fc.integer({ min: 0, max: 2_000_000_000 });
+test.prop([fc.array(fc.tuple(fc.oneof(seconds, fc.constantFrom(1, 2)), fc.boolean()), { maxLength: 30 })], runs(40))('any files: the last modified first, each once, apart from what is no session', async (files) => {
+  const directory = directoryOf();
+  files.forEach(([time, sound], i) => {
+    const path = join(directory, `${i}.jsonl`);
+    writeFileSync(path, sound ? session() : 'no session');
+    utimesSync(path, time, time);
+  });
+  const listing = await listSessions(directory);
+  const times = listing.sessions.map(({ lastModified }) => lastModified.getTime());
+  expect(times).toStrictEqual(files.filter(([, sound]) => sound).map(([time]) => time * 1000).sort((a, b) => b - a));
+  for (const { filePath, lastModified } of listing.sessions) expect(lastModified.getTime()).toBe(statSync(filePath).mtimeMs);
+  expect(listing.unreadable.map(({ filePath }) => filePath).sort()).toStrictEqual(
+    files.flatMap(([, sound], i) => (sound ? [] : [join(directory, `${i}.jsonl`)])).sort(),
+  );
+  expect(new Set(listing.sessions.map(({ filePath }) => filePath)).size).toBe(listing.sessions.length);
+  rmSync(directory, { recursive: true });
+});
+
+describe('within one millisecond', () => {
+  const order = async (directory: string): Promise<string[]> => namesOf(directory, await listSessions(directory));
+
+  test.prop([fc.array(fc.integer({ min: 0, max: 999 }), { maxLength: 12 })], runs(30))('the last modified comes first all the same', async (microseconds) => {
+    const directory = directoryOf();
+    const times = microseconds.map((microsecond, i) => {
+      const path = join(directory, `${i}.jsonl`);
+      writeFileSync(path, session());
+      utimesSync(path, 1, 1000 + microsecond / 1e6);
+      return statSync(path, { bigint: true }).mtimeNs;
+    });
+    const listed = (await order(directory)).map((name) => times[parseInt(name, 10)]!);
+    expect(listed).toStrictEqual(times.toSorted((a, b) => (a < b ? 1 : a > b ? -1 : 0)));
+    rmSync(directory, { recursive: true });
+  });
+
+  /** Files that were all modified at one moment. */
+  const atOnce = (files: Record<string, string>): string => {
+    const directory = directoryOf(files);
+    for (const name of Object.keys(files)) utimesSync(join(directory, name), 1, 1000.5);
+    return directory;
+  };
+
+  test('at the same time: the last started', async () => {
+    const at = (startTime: string): string => file(start({ startTime }));
+    const directory = atOnce({ 'a.jsonl': at('2026-01-02T00:00:00.000Z'), 'b.jsonl': at('2026-01-03T00:00:00.000Z'), 'c.jsonl': at('2026-01-01T00:00:00.000Z') });
+    expect(await order(directory)).toStrictEqual(['b.jsonl', 'a.jsonl', 'c.jsonl']);
+  });
+
+  test('and started at the same time: the one whose name has the highest number, and the last name', async () => {
+    for (const sessionId of ['plain-id-and-more', 'id', 'half-2', '1-2-3-45-6', '\u{1f39e}\u{1f39e}-7']) {
+      const short = sessionId.slice(0, 8);
+      const names = ['-11', '-10', '-9', '-2', ''].map((number) => `session-2026-02-03T04-05-${short}${number}.jsonl`);
+      const directory = atOnce(Object.fromEntries(names.toReversed().map((name) => [name, file(start({ sessionId }))])));
+      expect(await order(directory)).toStrictEqual(names);
+    }
+    const years = ['session--000001-02-03T04-05-id-2.jsonl', 'session-+010000-02-03T04-05-id.jsonl'];
+    expect(await order(atOnce(Object.fromEntries(years.map((name) => [name, file(start({ sessionId: 'id' }))]))))).toStrictEqual(years);
+    expect(await order(atOnce({ 'a-9.jsonl': session(), 'b.jsonl': session(), 'c-10.jsonl': session() }))).toStrictEqual(['c-10.jsonl', 'b.jsonl', 'a-9.jsonl']);
+  });
+
+  test('sessions of one id, one after the other: the last recorded first', async () => {
+    for (let round = 0; round < 20; round++) {
+      const chatsDir = directoryOf();
+      for (const model of ['first', 'second', 'third']) {
+        const recorder = new SessionRecordingService({ sessionId: 'same-id-', projectHash: 'h', chatsDir, workspaceDirs: [], provider: 'p', model });
+        recorder.recordContent({ speaker: 'ai', blocks: [] });
+        await recorder.dispose();
+      }
+      expect((await listSessions(chatsDir)).sessions.map(({ model }) => model)).toStrictEqual(['third', 'second', 'first']);
+      rmSync(chatsDir, { recursive: true });
+    }
+  });
+});
+
+const hash = fc.oneof(fc.constantFrom('a', 'b', 'A', 'a ', '\ud800', '__proto__'), filledString);
+test.prop([fc.array(hash, { maxLength: 12 }), hash], runs(60))('projectHash: of the whole listing, the sessions of that project', async (hashes, wanted) => {
+  const directory = directoryOf({ 'bad.jsonl': 'no session' });
+  hashes.forEach((projectHash, i) => writeFileSync(join(directory, `${i}.jsonl`), file(start({ projectHash }))));
+  const whole = await listSessions(directory, {});
+  for (const projectHash of [wanted, ...hashes]) {
+    const { sessions, unreadable } = await listSessions(directory, { projectHash });
+    expectSame(sessions.map(({ filePath }) => filePath), whole.sessions.filter((one) => one.projectHash === projectHash).map(({ filePath }) => filePath));
+    expectSame(unreadable, whole.unreadable);
+  }
+  expect(whole.sessions.map((one) => one.projectHash).sort()).toStrictEqual([...hashes].sort());
+  rmSync(directory, { recursive: true });
+});
+
+const anything = fc.oneof(anyString, notAFilledString, fc.jsonValue());
+const anyStart = fc.record({ sessionId: fc.oneof(filledString, anything), projectHash: fc.oneof(filledString, anything), provider: anything, model: anything, startTime: anything, workspaceDirs: fc.oneof(fc.array(anyString), fc.array(anything), anything) });
+test.prop([anyStart], runs(150))('any session_start: the metadata that a replay has, or the error that it ends with', async (payload) => {
+  const directory = directoryOf({ 'one.jsonl': file(['session_start', payload]) });
+  const replayed = await replaySession(join(directory, 'one.jsonl'));
+  const { sessions, unreadable } = await listSessions(directory);
+  if (replayed.ok) {
+    const { filePath: _, fileSize: _size, lastModified: _time, ...metadata } = sessions[0]!;
+    expectSame(metadata, replayed.metadata, { keyOrder: false });
+  } else expect(unreadable.map(({ reason }) => reason)).toStrictEqual([replayed.error]);
+  expect(sessions.length + unreadable.length).toBe(1);
+  rmSync(directory, { recursive: true });
+});
+
+test.prop([fc.array(anyFile, { minLength: 1, maxLength: 5 })], runs(60))('any bytes: listed exactly if they replay, and with a reason in words if not', async (files) => {
+  const directory = directoryOf(Object.fromEntries(files.map((bytes, i) => [`${i}.jsonl`, bytes])));
+  const listing = await listSessions(directory);
+  const replays = await Promise.all(files.map((_, i) => replaySession(join(directory, `${i}.jsonl`))));
+  expect(namesOf(directory, listing).sort()).toStrictEqual(replays.flatMap(({ ok }, i) => (ok ? [`${i}.jsonl`] : [])));
+  const refused = replays.flatMap((replay, i) => (replay.ok ? [] : [[`${i}.jsonl`, replay.error]]));
+  expect(reasonsOf(directory, listing)).toStrictEqual(Object.fromEntries(refused));
+  rmSync(directory, { recursive: true });
+});
+
+describe('what can not be read', () => {
+  test('is told with the reason, and spoils nothing', async () => {
+    const directory = directoryOf({
+      'good.jsonl': session(),
+      'empty.jsonl': '',
+      'foreign.jsonl': '{"role":"user"}\n',
+      'headless.jsonl': envelope(2, content('a')),
+      'torn.jsonl': envelope(1, start()).slice(0, 40),
+      'payloadless.jsonl': '{"type":"session_start"}\n',
+      'list.jsonl': '{"type":"session_start","payload":[]}\n',
+      'marked.jsonl': '\ufeff',
+      'nameless.jsonl': file(start({ sessionId: '' })),
+      'homeless.jsonl': file(start({ projectHash: undefined })),
+    });
+    mkdirSync(join(directory, 'directory.jsonl'));
+    symlinkSync('nowhere', join(directory, 'dangling.jsonl'));
+    symlinkSync('circle.jsonl', join(directory, 'circle.jsonl'));
+    const listing = await listSessions(directory);
+    expect(namesOf(directory, listing)).toStrictEqual(['good.jsonl']);
+    const noStart = 'Missing or corrupt session_start event';
+    const noField = 'Invalid session_start: missing required fields';
+    expect(reasonsOf(directory, listing)).toStrictEqual({
+      'empty.jsonl': 'Empty file',
+      'foreign.jsonl': noStart,
+      'headless.jsonl': noStart,
+      'torn.jsonl': noStart,
+      'payloadless.jsonl': noField,
+      'list.jsonl': noField,
+      'marked.jsonl': 'Empty file',
+      'nameless.jsonl': noField,
+      'homeless.jsonl': noField,
+      'directory.jsonl': 'EISDIR: illegal operation on a directory, read',
+      'dangling.jsonl': expect.stringContaining('ENOENT'),
+      'circle.jsonl': expect.stringContaining('ELOOP'),
+    });
+    for (const { filePath, reason } of listing.unreadable) {
+      const replay = await replaySession(filePath);
+      expect([reason, `Failed to read file: ${reason}`]).toContain(replay.ok ? '' : replay.error);
+    }
+  });
+
+  test('a first line of any length is read to its end', async () => {
+    const long = (model: string, total: number): string => file(start({ model: model.repeat((total - file(start({ model: '' })).length) / Buffer.byteLength(model)) }));
+    const files = { 'at.jsonl': long('m', MIB), 'past.jsonl': long('m', MIB + 1), 'longer.jsonl': long('m', 3 * MIB), 'unended.jsonl': long('m', MIB + 9).trimEnd(), 'marked.jsonl': `\ufeff${long('m', 2 * MIB)}` };
+    const torn = long('m', 2 * MIB).slice(0, -5);
+    const directory = directoryOf({ ...files, 'torn.jsonl': torn, 'garbage.jsonl': 'x'.repeat(2 * MIB), 'twice-marked.jsonl': `\ufeff${files['marked.jsonl']}` });
+    const listing = await listSessions(directory);
+    expect(namesOf(directory, listing).sort()).toStrictEqual(Object.keys(files).sort());
+    for (const { filePath, model, fileSize } of listing.sessions) expect([filePath, model.length > MIB - 1000, fileSize]).toStrictEqual([filePath, true, statSync(filePath).size]);
+    const noStart = 'Missing or corrupt session_start event';
+    expect(reasonsOf(directory, listing)).toStrictEqual({ 'torn.jsonl': noStart, 'garbage.jsonl': noStart, 'twice-marked.jsonl': noStart });
+    rmSync(directory, { recursive: true });
+  });
+
+  test.skipIf(!canMakePipes)('a pipe that nobody writes to holds nobody up', async () => {
+    const directory = directoryOf({ 'good.jsonl': session() });
+    spawnSync('mkfifo', [join(directory, 'pipe.jsonl')]);
+    const listing = await childReport<Listing>('child-listing.mjs', ['list', directory], { timeoutMs: 10_000 });
+    expect(namesOf(directory, listing)).toStrictEqual(['good.jsonl']);
+    expect(reasonsOf(directory, listing)).toStrictEqual({ 'pipe.jsonl': expect.stringMatching(/./) });
+  });
+
+  test.skipIf(process.platform === 'win32')('a socket', async () => {
+    const directory = directoryOf({ 'good.jsonl': session() });
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(join(directory, 's.jsonl'), resolve));
+    const listing = await listSessions(directory);
+    expect([namesOf(directory, listing), Object.keys(reasonsOf(directory, listing))]).toStrictEqual([['good.jsonl'], ['s.jsonl']]);
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  // Skipped where there is no user to whom permissions apply and who can load the addon.
+  test.skipIf(unprivileged === null)('what the user may not read', async () => {
+    const user = unprivileged ?? {};
+    const directory = directoryOf({ 'good.jsonl': session(), 'secret.jsonl': session() });
+    chmodSync(join(directory, 'secret.jsonl'), 0);
+    const listing = await childReport<Listing>('child-listing.mjs', ['list', directory], user);
+    expect(namesOf(directory, listing)).toStrictEqual(['good.jsonl']);
+    expect(reasonsOf(directory, listing)).toStrictEqual({ 'secret.jsonl': expect.stringContaining('EACCES') });
+    const closed = directoryOf({ 'good.jsonl': session() });
+    chmodSync(closed, 0);
+    expect(await childReport('child-listing.mjs', ['list', closed], user)).toStrictEqual({ sessions: [], unreadable: [{ filePath: closed, reason: expect.stringContaining('EACCES') }] });
+    expect(await childReport('child-listing.mjs', ['headers', join(closed, 'good.jsonl'), join(directory, 'good.jsonl')], user)).toStrictEqual([null, START_PAYLOAD]);
+  });
+});
+
+describe('readSessionHeaders', () => {
+  const onePath = fc.oneof(
+    { weight: 6, arbitrary: anyFile.map((bytes) => () => writeSession(bytes)) },
+    { weight: 2, arbitrary: fc.string({ maxLength: 5 }).map((model) => () => writeSession(file(start({ model })))) },
+    { weight: 2, arbitrary: fc.constantFrom(() => root, () => join(root, 'none'), () => '', () => 'a\0b', () => 'x'.repeat(5000), () => '\ud800', () => writeSession('x'.repeat(MIB + 1))) },
+  );
+  test.prop([fc.array(onePath, { maxLength: 20 })], runs(60))('of any mix of files: what readSessionHeader finds in each, in their order', async (make) => {
+    const paths = make.map((one) => one());
+    expectSame(await readSessionHeaders(paths), await Promise.all(paths.map((path) => readSessionHeader(path))));
+  });
+
+  test('of no file: none', async () => {
+    expect(await readSessionHeaders([])).toStrictEqual([]);
+  });
+
+  test('of thousands, bad ones among them: each in its place', async () => {
+    const directory = directoryOf();
+    const paths = Array.from({ length: 3000 }, (_, i) => join(directory, `${i}.jsonl`));
+    paths.forEach((path, i) => {
+      if (i % 10 === 3) return;
+      writeFileSync(path, i % 10 === 7 ? 'garbage' : file(start({ sessionId: `session ${i}` }), content('x'.repeat(i))));
+    });
+    const headers = await readSessionHeaders(paths);
+    expectSame(headers, paths.map((_, i) => (i % 10 === 3 || i % 10 === 7 ? null : { ...START_PAYLOAD, sessionId: `session ${i}` })));
+    const { sessions, unreadable } = await listSessions(directory, { projectHash: PROJECT_HASH });
+    expect([sessions.length, unreadable.length]).toStrictEqual([2400, 300]);
+  });
+
+  test('the same file many times, and several calls at once', async () => {
+    const paths = Array.from({ length: 200 }, (_, i) => (i === 150 ? root : writeSession(session())));
+    const expected = paths.map((path) => (path === root ? null : START_PAYLOAD));
+    expect(await Promise.all(Array.from({ length: 5 }, () => readSessionHeaders(paths)))).toStrictEqual(Array(5).fill(expected));
+    const same = await readSessionHeaders(Array(130).fill(paths[0]));
+    expect(same).toStrictEqual(Array(130).fill(START_PAYLOAD));
+    expect(same[0]).not.toBe(same[1]);
+  });
+
+  test('a caller that changes the list meanwhile changes nothing', async () => {
+    // So many that not all are on their way to a thread when the call returns.
+    const paths = Array<string>(20_000).fill(writeSession(session()));
+    const headers = readSessionHeaders(paths);
+    paths.fill('none').length = 1;
+    const found = await headers;
+    expect(found.length).toBe(20_000);
+    expect(found.every((header) => header?.sessionId === START_PAYLOAD.sessionId)).toBe(true);
+  });
+
+  test.skipIf(!canMakePipes)('a pipe that nobody writes to does not spoil the rest', async () => {
+    const directory = directoryOf({ 'good.jsonl': session() });
+    const [good, pipe] = [join(directory, 'good.jsonl'), join(directory, 'pipe.jsonl')];
+    spawnSync('mkfifo', [pipe]);
+    expect(await childReport('child-listing.mjs', ['headers', good, pipe, good], { timeoutMs: 5000 })).toStrictEqual([START_PAYLOAD, null, START_PAYLOAD]);
+  });
+
+  test.prop([fc.oneof(fc.jsonValue().filter((value) => !Array.isArray(value) && typeof value !== 'string'), fc.tuple(fc.array(fc.string()), fc.oneof(fc.integer(), fc.constantFrom(null, undefined, [], {}))).map(([paths, wrong]) => [...paths, wrong]), fc.constant(new Set(['a'])))], runs(60))('what is neither a list of strings nor a string throws at once a TypeError that names it', (wrong) => {
+    const call = () => (readSessionHeaders as (paths: unknown) => unknown)(wrong);
+    expect(call).toThrow(expect.objectContaining({ name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE', message: expect.stringMatching(/^filePaths /) }));
+  });
+});

@@ -1,0 +1,273 @@
+/** Rules 4, 5, 8 and 10: what flush and dispose promise, what waits, and how it is written. */
+import { existsSync, readFileSync, readdirSync, readlinkSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fc, test } from '../support/property';
+import { describe, expect, vi } from 'vitest';
+import { eventually, freshDirectory, lineText, newRecorder, pathOf, recordedSession, recorderConfig, recordsOf, said, SessionRecordingService, startedRecorder } from '../support/recording';
+import { canTrace, childReport, isLinux, runChild } from '../support/processes';
+
+/** How many whole lines a file has. */
+function countOf(path: string): number {
+  const bytes = readFileSync(path);
+  let count = 0;
+  for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) count++;
+  return count;
+}
+
+/** How many records at once, and how large: some take longer to write than a promise to resolve. */
+const burst = fc.tuple(fc.integer({ min: 0, max: 150 }), fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 20_000 })));
+const durability = fc.constantFrom('os' as const, 'fsync' as const);
+
+describe('flush', () => {
+  test('before any content it resolves at once and writes nothing', async () => {
+    const config = recorderConfig();
+    const recorder = new SessionRecordingService(config);
+    recorder.recordSessionEvent('info', 'buffered');
+    await recorder.flush();
+    expect(existsSync(config.chatsDir)).toBe(false);
+    expect(recorder.getPendingRecordCount()).toBe(2);
+  });
+
+  test.prop([fc.array(burst, { minLength: 1, maxLength: 5 }), durability], { numRuns: 25 })(
+    'when it resolves, all that was enqueued before it is in the file',
+    async (bursts, durability) => {
+      const recorder = newRecorder({ durability });
+      recorder.recordContent(said('first'));
+      let enqueued = 2;
+      for (const [count, size] of bursts) {
+        for (let i = 0; i < count; i++) recorder.enqueue('note', { i, text: 'x'.repeat(size) });
+        enqueued += count;
+        await recorder.flush();
+        expect(countOf(pathOf(recorder))).toBe(enqueued);
+      }
+      await recorder.dispose();
+      expect(recordsOf(pathOf(recorder)).map((record) => record.seq)).toEqual(Array.from({ length: enqueued }, (_, i) => i + 1));
+    },
+  );
+
+  test.prop([fc.array(burst, { minLength: 2, maxLength: 6 }), durability], { numRuns: 20 })(
+    'many at once: each resolves with its own records in the file',
+    async (bursts, durability) => {
+      const recorder = newRecorder({ durability });
+      recorder.recordContent(said('first'));
+      let enqueued = 2;
+      const flushes = bursts.map(([count, size]) => {
+        for (let i = 0; i < count; i++) recorder.enqueue('note', { i, text: 'x'.repeat(size) });
+        enqueued += count;
+        const due = enqueued;
+        return recorder.flush().then(() => ({ due, there: countOf(pathOf(recorder)) }));
+      });
+      for (const { due, there } of await Promise.all(flushes)) expect(there).toBeGreaterThanOrEqual(due);
+      await recorder.dispose();
+      expect(countOf(pathOf(recorder))).toBe(enqueued);
+    },
+  );
+
+  test('idle, inactive or disposed it resolves to nothing', async () => {
+    const recorder = newRecorder();
+    recorder.recordContent(said('x'));
+    await recorder.flush();
+    expect(await recorder.flush()).toBeUndefined();
+    const disposed = recorder.dispose();
+    expect(await recorder.flush()).toBeUndefined();
+    await disposed;
+    expect(await recorder.flush()).toBeUndefined();
+  });
+
+  test('goes on under fake timers: a CLI\'s suite may have stopped every clock', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'setImmediate', 'setInterval', 'Date'] });
+    try {
+      const recorder = newRecorder();
+      recorder.recordContent(said('x'));
+      await recorder.flush();
+      expect(countOf(pathOf(recorder))).toBe(2);
+      await recorder.dispose();
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
+describe('the background writer', () => {
+  test('writes while the JavaScript thread is busy', () => {
+    const recorder = newRecorder();
+    recorder.recordContent(said('x'));
+    for (let i = 0; i < 500; i++) recorder.enqueue('note', { i });
+    const path = pathOf(recorder);
+    // Not one turn of the event loop until it is all there; the bound only ends a test that has failed.
+    for (const end = performance.now() + 10_000; countOf(path) < 502 && performance.now() < end;) Math.sqrt(2);
+    expect(countOf(path)).toBe(502);
+  });
+
+  // The story: a writer that went to sleep looked at its queue, waited once more, and left without a second look. A
+  // record of just that moment stayed in memory, and its flush never resolved.
+  test('does not sleep on a record that comes just when it goes idle', async () => {
+    for (const flushed of [true, false]) {
+      const { recorder, path } = await startedRecorder();
+      // Every pause up to fifteen milliseconds, a tenth longer each time: one of them meets the moment.
+      for (let i = 0; i < 150; i++) {
+        for (const end = performance.now() + i / 10; performance.now() < end;) Math.sqrt(2);
+        recorder.enqueue('note', { i });
+        let resolved = !flushed;
+        if (flushed) void recorder.flush().then(() => { resolved = true; });
+        await eventually('the record in the file and its flush resolved', () => resolved && countOf(path) === i + 3, 8_000);
+      }
+      await recorder.dispose();
+    }
+  });
+
+  test.skipIf(!isLinux || !existsSync('/proc/self/io'))('does not write once per event when many are waiting', async () => {
+    const { writes, path } = await childReport<{ writes: number; path: string }>('child-flush.mjs', ['waiting', freshDirectory()]);
+    expect(recordsOf(path)).toHaveLength(5002);
+    expect(writes).toBeGreaterThan(0);
+    expect(writes).toBeLessThan(500);
+  }, 60_000);
+
+  test('appends to what is there: the bytes of earlier batches never change', async () => {
+    const path = await recordedSession();
+    const recorder = newRecorder();
+    recorder.initializeForResume(path, 2);
+    let before = readFileSync(path);
+    const { ino } = statSync(path);
+    for (let i = 0; i < 20; i++) {
+      recorder.recordContent(said(`${i}`));
+      await recorder.flush();
+      const after = readFileSync(path);
+      expect(after.subarray(0, before.length).equals(before)).toBe(true);
+      before = after;
+    }
+    expect(statSync(path).ino).toBe(ino);
+    await recorder.dispose();
+  });
+
+  test.skipIf(!canTrace)('with durability fsync, 64 flushes at once share a few syncs, and each batch is synced before its flush', async () => {
+    const directory = freshDirectory();
+    const trace = join(directory, 'trace');
+    const wrapper = ['strace', '-f', '-y', '-o', trace, '-e', 'trace=write,writev,fsync,fdatasync,openat'];
+    const chats = join(directory, 'chats');
+    const ended = await runChild('child-flush.mjs', ['durable', chats], { wrapper });
+    expect(ended.code).toBe(0);
+    const calls = readFileSync(trace, 'utf8').split('\n');
+    const mark = (text: string): number => calls.findIndex((call) => call.includes(`"${text}`));
+    const isSync = (call: string): boolean => /\bf(data)?sync\(\d+<[^>]*\.jsonl>/.test(call);
+    for (const round of [0, 1, 2]) {
+      const between = calls.slice(mark(`begin ${round}`), mark(`flushed ${round}`));
+      const syncs = between.filter(isSync).length;
+      expect(syncs).toBeGreaterThanOrEqual(1);
+      expect(syncs).toBeLessThan(32);
+      const lastWrite = between.findLastIndex((call) => /writev?\(\d+<[^>]*\.jsonl>/.test(call));
+      expect(lastWrite).toBeGreaterThan(0);
+      expect(between.findLastIndex(isSync)).toBeGreaterThan(lastWrite);
+    }
+    // The directory entry, too, before the first flush resolves: a synced file that no directory knows is lost.
+    expect(calls.slice(0, mark('begin 0')).filter((call) => call.includes(`sync(`) && call.includes(`<${chats}>`))).toHaveLength(1);
+    // Each batch through a fresh O_APPEND descriptor that creates nothing.
+    const opened = calls.filter((call) => /openat\(.*session-.*\.jsonl"/.test(call));
+    expect(opened.length).toBeGreaterThan(3);
+    for (const call of opened.slice(1)) {
+      expect(call).toContain('O_APPEND');
+      expect(call).not.toContain('O_CREAT');
+      expect(call).not.toContain('O_TRUNC');
+    }
+  }, 60_000);
+});
+
+describe('dispose', () => {
+  test.prop([fc.nat({ max: 300 })], { numRuns: 25 })('what was enqueued before is written, what comes after is not', async (count) => {
+    const recorder = newRecorder();
+    recorder.recordContent(said('x'));
+    for (let i = 0; i < count; i++) recorder.enqueue('note', { i });
+    const disposed = recorder.dispose();
+    expect(recorder.isActive()).toBe(false);
+    recorder.enqueue('note', { late: true });
+    recorder.recordContent(said('late'));
+    await disposed;
+    expect(recordsOf(pathOf(recorder)).slice(2).map((record) => record.payload)).toEqual(Array.from({ length: count }, (_, i) => ({ i })));
+  });
+
+  test('a second call is the same promise, before and after it has resolved', async () => {
+    const recorder = newRecorder();
+    recorder.recordContent(said('x'));
+    const first = recorder.dispose();
+    expect(recorder.dispose()).toBe(first);
+    expect(await first).toBeUndefined();
+    expect(recorder.dispose()).toBe(first);
+  });
+
+  test('without any content it leaves no file', async () => {
+    const config = recorderConfig();
+    const recorder = new SessionRecordingService(config);
+    recorder.recordSessionEvent('info', 'never seen');
+    await recorder.dispose();
+    expect(existsSync(config.chatsDir)).toBe(false);
+    expect(recorder.isActive()).toBe(false);
+  });
+
+  test('a flush that was waiting resolves as well', async () => {
+    const recorder = newRecorder();
+    recorder.recordContent(said('x'));
+    const flushed = recorder.flush().then(() => countOf(pathOf(recorder)));
+    await recorder.dispose();
+    expect(await flushed).toBe(2);
+  });
+
+  test('does not call onWarning', async () => {
+    const onWarning = vi.fn();
+    const recorder = newRecorder({ onWarning });
+    recorder.recordContent(said('x'));
+    await recorder.dispose();
+    recorder.recordContent(said('late'));
+    await recorder.flush();
+    expect(onWarning).not.toHaveBeenCalled();
+  });
+
+  test.skipIf(!existsSync('/proc/self/fd'))('when it has resolved, the file is closed', async () => {
+    const recorder = newRecorder();
+    recorder.recordContent(said('x'));
+    await recorder.dispose();
+    const open = readdirSync('/proc/self/fd').map((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`);
+      } catch {
+        return '';
+      }
+    });
+    expect(open).not.toContain(pathOf(recorder));
+  });
+});
+
+describe('what is pending', () => {
+  test('is zero once flushed, and counts what is buffered before the first content', async () => {
+    const recorder = newRecorder();
+    expect(recorder.getPendingRecordCount()).toBe(1);
+    for (let i = 0; i < 9; i++) recorder.recordRewind(0);
+    expect(recorder.getPendingRecordCount()).toBe(10);
+    recorder.recordContent(said('x'));
+    await recorder.flush();
+    expect([recorder.getPendingRecordCount(), recorder.getPendingByteCount()]).toEqual([0, 0]);
+    await recorder.dispose();
+    expect([recorder.getPendingRecordCount(), recorder.getPendingByteCount()]).toEqual([0, 0]);
+  });
+
+  test.prop([fc.array(fc.string({ unit: 'binary' }), { maxLength: 10 })], { numRuns: 40 })('the bytes are those that will be in the file', async (texts) => {
+    const recorder = newRecorder();
+    for (const text of texts) recorder.recordSessionEvent('info', text);
+    const waiting = recorder.getPendingByteCount();
+    recorder.recordContent(said('x'));
+    await recorder.dispose();
+    const path = pathOf(recorder);
+    const last = recordsOf(path).at(-1)!;
+    const content = lineText(last.seq, last.ts, last.type, last.payload);
+    expect(waiting).toBe(statSync(path).size - Buffer.byteLength(content));
+  });
+
+  test('never more records wait than were enqueued, and bytes wait exactly while records do', () => {
+    const recorder = newRecorder();
+    recorder.recordContent(said('x'));
+    for (let i = 0; i < 2000; i++) {
+      recorder.enqueue('note', { i });
+      expect(recorder.getPendingRecordCount()).toBeLessThanOrEqual(i + 3);
+      expect(recorder.getPendingByteCount()).toBeGreaterThanOrEqual(0);
+    }
+  });
+});

@@ -1,0 +1,280 @@
+// `snapshot: true`: the result is that of a full replay whatever happens to the file or to its snapshot in between, and only what is new
+// is read.
+
+import { appendFileSync, chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { fc, test } from '../support/property';
+import { SessionRecordingService, openSession, replaySession } from '../../index.js';
+import { PROJECT_HASH, compressed, content, envelope, item, rewind, session, sessionDirectory, sessionOf, textsOf, writeSession } from '../support/session-file.js';
+import type { Event } from '../support/session-file.js';
+import { anyEvent, runs } from '../support/session-arbitraries.js';
+import { runChild, unprivileged } from '../support/processes';
+import { expectSame } from '../support/same-replay.js';
+
+const snapshotOf = (path: string) => `${path}.snap`;
+
+/** Replays with a snapshot and without, which must be the same. */
+async function bothWays(path: string, hash?: string) {
+  const withSnapshot = await replaySession(path, hash, { snapshot: true });
+  expectSame(withSnapshot, await replaySession(path, hash));
+  return withSnapshot;
+}
+
+async function historyOf(path: string) {
+  const replay = await bothWays(path);
+  if (!replay.ok) throw new Error(replay.error);
+  return textsOf(replay.history);
+}
+
+const lines = (events: readonly Event[], firstSeq: number) =>
+  events.map((event, index) => `${envelope(firstSeq + index, event)}\n`).join('');
+
+/** Contents whose text tells their place. */
+const contents = (count: number, from = 0) => Array.from({ length: count }, (_, index) => content(`item ${from + index}`));
+
+describe('the snapshot', () => {
+  it('is written beside the file, and is no session', async () => {
+    const path = writeSession(session(...contents(3)));
+    await bothWays(path);
+    expect(existsSync(snapshotOf(path))).toBe(true);
+    expect(await replaySession(snapshotOf(path))).toMatchObject({ ok: false });
+  });
+
+  it('has nothing of the conversation in it', async () => {
+    const path = writeSession(session(content('a secret of mine'), ['session_event', { severity: 'info', message: 'another secret' }]));
+    await bothWays(path);
+    expect(readFileSync(snapshotOf(path), 'latin1')).not.toContain('secret');
+  });
+
+  it('is not written unless it is asked for', async () => {
+    const path = writeSession(session(...contents(3)));
+    await replaySession(path);
+    await replaySession(path, undefined, { snapshot: false });
+    await replaySession(path, undefined, { snapshot: true, throughSeq: 2 });
+    expect(existsSync(snapshotOf(path))).toBe(false);
+  });
+
+  it('is not written of a session that does not replay', async () => {
+    const path = writeSession('not a session\n');
+    await bothWays(path);
+    await replaySession(writeSession(session(...contents(1))), 'another project', { snapshot: true });
+    expect(existsSync(snapshotOf(path))).toBe(false);
+  });
+
+  it('leaves no temporary files', async () => {
+    const path = writeSession(session(...contents(3)));
+    for (let round = 0; round < 3; round++) {
+      appendFileSync(path, lines(contents(1), 10 + round));
+      await bothWays(path);
+    }
+    const names = readdirSync(dirname(path)).filter((name) => name.includes('session-tape-'));
+    expect(names).toEqual([]);
+  });
+
+  it.skipIf(process.platform === 'win32')('can be read by nobody but the user', async () => {
+    const path = writeSession(session(...contents(3)));
+    await bothWays(path);
+    expect(statSync(snapshotOf(path)).mode & 0o077).toBe(0);
+  });
+});
+
+describe('what is appended', () => {
+  it('is added to what was read', async () => {
+    const path = writeSession(session(...contents(3)));
+    await bothWays(path);
+    appendFileSync(path, lines([content('item 3'), rewind(2), content('last')], 5));
+    expect(await historyOf(path)).toEqual(['item 0', 'item 1', 'last']);
+    appendFileSync(path, lines([compressed('summary'), content('after')], 8));
+    expect(await historyOf(path)).toEqual(['summary', 'after']);
+  });
+
+  it('completes a line that was being written', async () => {
+    const path = writeSession(session(...contents(2)));
+    const line = lines([content('in two parts')], 4);
+    appendFileSync(path, line.slice(0, 40));
+    expect(await historyOf(path)).toEqual(['item 0', 'item 1']);
+    appendFileSync(path, line.slice(40, -1));
+    expect(await historyOf(path)).toEqual(['item 0', 'item 1', 'in two parts']);
+    appendFileSync(path, `\n${lines([content('next')], 5)}`);
+    expect(await historyOf(path)).toEqual(['item 0', 'item 1', 'in two parts', 'next']);
+  });
+
+  it('keeps the line numbers of warnings', async () => {
+    const path = writeSession(`${session(...contents(2))}broken\n`);
+    await bothWays(path);
+    appendFileSync(path, `${lines(contents(1), 4)}broken too\n${lines([['newer', {}]], 5)}`);
+    const replay = await bothWays(path);
+    expect(replay.warnings.slice(0, 3)).toEqual([
+      'Line 4: failed to parse JSON',
+      'Line 6: failed to parse JSON',
+      "Line 7: unknown event type 'newer', skipping",
+    ]);
+  });
+
+  it('by a recorder that resumes is read', async () => {
+    const path = writeSession(session(...contents(2)));
+    const replay = await bothWays(path);
+    if (!replay.ok) throw new Error(replay.error);
+    const recorder = new SessionRecordingService({
+      sessionId: 'resumed', projectHash: PROJECT_HASH, chatsDir: sessionDirectory(), workspaceDirs: [], provider: 'p', model: 'm',
+    });
+    recorder.initializeForResume(path, replay.lastSeq);
+    recorder.recordContent(item('ai', 'resumed'));
+    await recorder.dispose();
+    expect(await historyOf(path)).toEqual(['item 0', 'item 1', 'resumed']);
+  });
+
+  it('to a file of many megabytes is read alone, and told so', async () => {
+    const path = writeSession(sessionOf(contents(60_000)));
+    expect(statSync(path).size).toBeGreaterThan(8 << 20);
+    await bothWays(path);
+    appendFileSync(path, lines([content('last')], 60_002));
+    const reported: number[] = [];
+    const options = { snapshot: true, onProgress: ({ bytes }: { bytes: number }) => void reported.push(bytes) };
+    const replay = await replaySession(path, undefined, options);
+    expect(replay.ok && replay.history.length).toBe(60_001);
+    expectSame(replay, await replaySession(path));
+    expect(reported.at(-1)).toBe(statSync(path).size);
+  });
+});
+
+describe('what else may happen in between', () => {
+  const path = () => writeSession(session(...contents(20)));
+
+  it.each<[string, (path: string) => void]>([
+    ['the file is cut', (file) => truncateSync(file, 1000)],
+    ['the file is cut inside of a line and grows again', (file) => { truncateSync(file, 1000); appendFileSync(file, lines(contents(30, 50), 90)); }],
+    ['the file is emptied', (file) => truncateSync(file, 0)],
+    ['the file is replaced by a longer one', (file) => { writeFileSync(`${file}.new`, session(...contents(40, 100))); renameSync(`${file}.new`, file); }],
+    ['one byte is changed, time and size staying', (file) => {
+      const { atime, mtime } = statSync(file);
+      writeFileSync(file, readFileSync(file, 'utf8').replace('item 3', 'item 8'));
+      utimesSync(file, atime, mtime);
+    }],
+    ['the snapshot is deleted', (file) => rmSync(snapshotOf(file))],
+    ['the snapshot is emptied', (file) => truncateSync(snapshotOf(file), 0)],
+    ['the snapshot is cut', (file) => truncateSync(snapshotOf(file), statSync(snapshotOf(file)).size - 1)],
+    ['the snapshot is something else', (file) => writeFileSync(snapshotOf(file), 'x'.repeat(1_000_000))],
+    ['the snapshot is a directory', (file) => { rmSync(snapshotOf(file)); mkdirSync(snapshotOf(file)); }],
+    ['the snapshot is a link to nothing', (file) => { rmSync(snapshotOf(file)); symlinkSync('/no/such', snapshotOf(file)); }],
+  ])('%s', async (_, change) => {
+    const file = path();
+    await bothWays(file);
+    change(file);
+    await bothWays(file);
+    await bothWays(file);
+  });
+
+  it('the snapshot of another session comes to stand there', async () => {
+    const [file, other] = [path(), writeSession(session(...contents(21, 500)))];
+    await bothWays(file);
+    await bothWays(other);
+    renameSync(snapshotOf(other), snapshotOf(file));
+    await bothWays(file);
+  });
+
+  it('another project is asked for', async () => {
+    const file = path();
+    await bothWays(file);
+    expect(await bothWays(file, 'other')).toMatchObject({ error: `Project hash mismatch: expected other got ${PROJECT_HASH}` });
+    expect(await bothWays(file, PROJECT_HASH)).toMatchObject({ ok: true });
+  });
+
+  it('the file was at rest, and then a byte is changed and the time put back', { timeout: 20_000 }, async () => {
+    const file = path();
+    await sleep(3500);
+    await bothWays(file);
+    const { atime, mtime } = statSync(file);
+    writeFileSync(file, readFileSync(file, 'utf8').replace('item 3', 'item 8'));
+    utimesSync(file, atime, mtime);
+    expect(await historyOf(file)).toContain('item 8');
+  });
+
+  it.runIf(unprivileged)('nothing may be written there any more', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'session-tape-read-only-'));
+    try {
+      const file = join(directory, 'session.jsonl');
+      writeFileSync(file, session(...contents(2)));
+      chmodSync(directory, 0o555);
+      const { stdout } = await runChild('child-snapshot.mjs', [file], { ...unprivileged });
+      expect(JSON.parse(stdout)).toEqual(JSON.parse(JSON.stringify(await replaySession(file))));
+      expect(readdirSync(directory)).toEqual(['session.jsonl']);
+    } finally {
+      chmodSync(directory, 0o700);
+      rmSync(directory, { recursive: true });
+    }
+  });
+});
+
+describe('openSession', () => {
+  it('gives the items of what was read before and of what is new', async () => {
+    const path = writeSession(session(...contents(30)));
+    await bothWays(path);
+    appendFileSync(path, lines([content('new')], 32));
+    const opened = await openSession(path, PROJECT_HASH, { snapshot: true });
+    if (!opened.ok) throw new Error(opened.error);
+    expect(opened.session.historyLength).toBe(31);
+    expect(textsOf(await opened.session.items(-2))).toEqual(['item 29', 'new']);
+    expect(textsOf(await opened.session.items(0, 1))).toEqual(['item 0']);
+    opened.session.close();
+  });
+});
+
+const change = fc.oneof(
+  fc.record({ kind: fc.constant('append' as const), events: fc.array(anyEvent, { maxLength: 6 }), whole: fc.boolean() }),
+  fc.record({ kind: fc.constant('cut' as const), at: fc.nat(4000) }),
+  fc.record({ kind: fc.constant('edit' as const), at: fc.nat(4000), byte: fc.nat(255) }),
+  fc.record({ kind: fc.constant('damage' as const), at: fc.nat(2000), byte: fc.integer({ min: 1, max: 255 }) }),
+);
+
+function edited(path: string, at: number, edit: (byte: number) => number) {
+  if (!existsSync(path)) return;
+  const bytes = readFileSync(path);
+  if (bytes.length === 0) return;
+  const place = at % bytes.length;
+  bytes[place] = edit(bytes[place] ?? 0);
+  writeFileSync(path, bytes);
+}
+
+describe('any history of a file', () => {
+  test.prop([fc.array(change, { minLength: 1, maxLength: 8 })], runs(120))(
+    'appended to, cut, edited, its snapshot damaged: always the result of a full replay',
+    async (changes) => {
+      const path = writeSession(session(...contents(5)));
+      await bothWays(path);
+      let seq = 7;
+      for (const step of changes) {
+        if (step.kind === 'append') {
+          const text = lines(step.events, seq);
+          seq += step.events.length;
+          appendFileSync(path, step.whole ? text : text.slice(0, -5));
+        } else if (step.kind === 'cut') truncateSync(path, Math.min(step.at, statSync(path).size));
+        else if (step.kind === 'edit') edited(path, step.at, () => step.byte);
+        else edited(snapshotOf(path), step.at, (byte) => byte ^ step.byte);
+        await bothWays(path);
+      }
+    },
+  );
+
+  test.prop([fc.array(fc.array(anyEvent, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 5 })], runs(60))(
+    'read in any steps: the metadata, counts and warnings of one replay',
+    async (steps) => {
+      const whole = session(...steps.flat());
+      const path = writeSession('');
+      let written = 0;
+      let lineCount = 1;
+      for (const step of steps) {
+        lineCount += step.length;
+        const end = whole.split('\n').slice(0, lineCount).join('\n').length + 1;
+        appendFileSync(path, whole.slice(written, end));
+        written = end;
+        await bothWays(path);
+      }
+      const once = await replaySession(writeSession(whole));
+      expectSame(await replaySession(path, undefined, { snapshot: true }), once);
+    },
+  );
+});

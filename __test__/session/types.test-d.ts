@@ -1,0 +1,200 @@
+// What the types promise, checked by the compiler: nothing here runs. `npm run typecheck` and vitest both look at it.
+import { describe, expectTypeOf, test } from 'vitest';
+
+import * as esm from '../../index.mjs';
+import {
+  listSessions,
+  openSession,
+  readSessionHeader,
+  readSessionHeaders,
+  replaySession,
+  SessionRecordingService,
+  type CompressedPayload,
+  type ContentBlock,
+  type ContentPayload,
+  type IContent,
+  type RecordingError,
+  type RecordingWarning,
+  type ReplayFailure,
+  type ReplayOptions,
+  type ReplayResult,
+  type SessionEventPayload,
+  type SessionHandle,
+  type SessionMetadata,
+  type SessionRecordingServiceConfig,
+  type SessionRecordLine,
+  type SessionStartPayload,
+} from '../../index.js';
+
+/** A content item as a CLI may have it: other speakers, other blocks, more fields. */
+interface AcmeContent {
+  speaker: 'user' | 'assistant';
+  parts: { kind: 'text' | 'audio'; body: string }[];
+  tokens: number;
+}
+declare const acme: AcmeContent;
+declare const item: IContent;
+declare const config: SessionRecordingServiceConfig;
+
+describe('ReplayResult', () => {
+  test('narrows on ok', () => {
+    const result = {} as ReplayResult;
+    if (result.ok) {
+      expectTypeOf(result.history).toEqualTypeOf<IContent[]>();
+      expectTypeOf(result.metadata).toEqualTypeOf<SessionMetadata>();
+      expectTypeOf(result.lastSeq).toBeNumber();
+      expectTypeOf(result.eventCount).toBeNumber();
+      expectTypeOf(result.sessionEvents).toEqualTypeOf<SessionEventPayload[]>();
+      expectTypeOf(result).not.toHaveProperty('error');
+    } else {
+      expectTypeOf(result.error).toBeString();
+      expectTypeOf(result).toEqualTypeOf<ReplayFailure>();
+      expectTypeOf(result).not.toHaveProperty('history');
+    }
+  });
+
+  test('has warnings without a look at ok, and a history only after it', () => {
+    const result = {} as ReplayResult;
+    expectTypeOf(result.warnings).toEqualTypeOf<string[]>();
+    // @ts-expect-error a failure has no history
+    void result.history;
+    // @ts-expect-error a success has no error
+    void result.error;
+  });
+
+  test('is what the specification writes', () => {
+    type Specified =
+      | { ok: true; history: IContent[]; metadata: SessionMetadata; lastSeq: number; eventCount: number; warnings: string[]; sessionEvents: SessionEventPayload[] }
+      | { ok: false; error: string; warnings: string[] };
+    expectTypeOf<ReplayResult>().toExtend<Specified>();
+    expectTypeOf<Specified>().toExtend<ReplayResult>();
+  });
+});
+
+describe('the content type', () => {
+  test('defaults to IContent', () => {
+    expectTypeOf(replaySession('a.jsonl')).resolves.toEqualTypeOf<ReplayResult<IContent>>();
+    expectTypeOf(new SessionRecordingService(config)).toEqualTypeOf<SessionRecordingService<IContent>>();
+    expectTypeOf<ContentPayload>().toEqualTypeOf<{ content: IContent }>();
+    expectTypeOf<CompressedPayload>().toEqualTypeOf<{ summary: IContent; itemsCompressed: number }>();
+  });
+
+  test('is the CLI’s own where it says so', () => {
+    expectTypeOf(replaySession<AcmeContent>('a.jsonl')).resolves.toEqualTypeOf<ReplayResult<AcmeContent>>();
+    expectTypeOf<Extract<ReplayResult<AcmeContent>, { ok: true }>['history']>().toEqualTypeOf<AcmeContent[]>();
+
+    const recorder = new SessionRecordingService<AcmeContent>(config);
+    expectTypeOf(recorder.recordContent).parameters.toEqualTypeOf<[content: AcmeContent]>();
+    expectTypeOf(recorder.recordCompressed).parameters.toEqualTypeOf<[summary: AcmeContent, itemsCompressed: number]>();
+    // @ts-expect-error a recorder of AcmeContent takes no IContent
+    recorder.recordContent(item);
+  });
+
+  test('is checked where it is the default', () => {
+    const recorder = new SessionRecordingService(config);
+    // @ts-expect-error IContent has blocks
+    recorder.recordContent(acme);
+    // @ts-expect-error nobody speaks so
+    recorder.recordContent({ speaker: 'robot', blocks: [] });
+  });
+
+  test('may be richer than IContent', () => {
+    type Richer = IContent & { tokens: number };
+    const recorder = new SessionRecordingService(config);
+    expectTypeOf(recorder.recordContent).toBeCallableWith({} as Richer);
+  });
+
+  test('blocks are told apart by type', () => {
+    const block = {} as ContentBlock;
+    if (block.type === 'tool_call') expectTypeOf(block.parameters).toBeUnknown();
+    if (block.type === 'media') expectTypeOf(block.encoding).toEqualTypeOf<'url' | 'base64'>();
+  });
+});
+
+describe('arguments', () => {
+  test('of replaySession', () => {
+    const signal = new AbortController().signal;
+    expectTypeOf(replaySession).toBeCallableWith('a.jsonl');
+    expectTypeOf(replaySession).toBeCallableWith('a.jsonl', undefined, { throughSeq: 3, auditTrail: true, snapshot: true, signal });
+    expectTypeOf<ReplayOptions['onProgress']>().toEqualTypeOf<
+      ((progress: { bytes: number; total: number; files?: number }) => void) | undefined
+    >();
+    // @ts-expect-error not a path
+    void replaySession(7);
+    // @ts-expect-error not a hash
+    void replaySession('a.jsonl', 7);
+    // @ts-expect-error no such option
+    void replaySession('a.jsonl', 'hash', { thruSeq: 3 });
+  });
+
+  test('of a recorder: every field but three is required', () => {
+    type Required = 'sessionId' | 'projectHash' | 'chatsDir' | 'workspaceDirs' | 'provider' | 'model';
+    expectTypeOf<Pick<SessionRecordingServiceConfig, Required>>().toExtend<SessionRecordingServiceConfig>();
+    // @ts-expect-error no chatsDir
+    new SessionRecordingService({ sessionId: 'a', projectHash: 'b', workspaceDirs: [], provider: 'c', model: 'd' });
+    // @ts-expect-error no such level
+    new SessionRecordingService({ ...config, durability: 'disk' });
+  });
+
+  test('of enqueue: known types are suggested, others allowed', () => {
+    const recorder = new SessionRecordingService(config);
+    expectTypeOf(recorder.enqueue).toBeCallableWith('content', { content: item });
+    expectTypeOf(recorder.enqueue).toBeCallableWith('an_event_of_tomorrow', 1);
+    // @ts-expect-error not a type
+    recorder.enqueue(7, {});
+  });
+
+  test('of recordSessionEvent', () => {
+    const recorder = new SessionRecordingService(config);
+    expectTypeOf(recorder.recordSessionEvent).parameter(0).toEqualTypeOf<'info' | 'warning' | 'error'>();
+    // @ts-expect-error no such severity
+    recorder.recordSessionEvent('fatal', 'x');
+  });
+});
+
+describe('results', () => {
+  test('of the header functions can be null', () => {
+    expectTypeOf(readSessionHeader('a.jsonl')).resolves.toEqualTypeOf<SessionStartPayload | null>();
+    expectTypeOf(readSessionHeaders(['a.jsonl'])).resolves.toEqualTypeOf<(SessionStartPayload | null)[]>();
+    expectTypeOf(readSessionHeaders('chats')).resolves.toEqualTypeOf<{ filePath: string; header: SessionStartPayload | null }[]>();
+  });
+
+  test('of a recorder', () => {
+    const recorder = new SessionRecordingService(config);
+    expectTypeOf(recorder.flush()).toEqualTypeOf<Promise<void>>();
+    expectTypeOf(recorder.dispose()).toEqualTypeOf<Promise<void>>();
+    expectTypeOf(recorder.getFilePath()).toEqualTypeOf<string | null>();
+    expectTypeOf(recorder.getPendingByteCount()).toBeNumber();
+  });
+
+  test('of openSession narrow on ok', async () => {
+    const opened = await openSession<AcmeContent>('a.jsonl');
+    if (opened.ok) {
+      expectTypeOf(opened.session).toEqualTypeOf<SessionHandle<AcmeContent>>();
+      for await (const each of opened.session) expectTypeOf(each).toEqualTypeOf<AcmeContent>();
+    } else {
+      expectTypeOf(opened.error).toBeString();
+    }
+  });
+
+  test('of listSessions', async () => {
+    const { sessions } = await listSessions('chats', { projectHash: 'p' });
+    expectTypeOf(sessions[0]!.lastModified).toEqualTypeOf<Date>();
+  });
+
+  test('a warning has a code that a switch can name', () => {
+    expectTypeOf<'ENOSPC'>().toExtend<RecordingWarning['code']>();
+    expectTypeOf<RecordingWarning['code']>().toExtend<string>();
+    expectTypeOf<string>().toExtend<RecordingWarning['code']>();
+    expectTypeOf<RecordingWarning['owner']>().toEqualTypeOf<{ pid: number; startTime: string; host: string } | undefined>();
+    expectTypeOf<RecordingError>().toExtend<NodeJS.ErrnoException>();
+  });
+
+  test('a record line is an envelope', () => {
+    expectTypeOf<keyof SessionRecordLine>().toEqualTypeOf<'v' | 'seq' | 'ts' | 'type' | 'payload'>();
+  });
+});
+
+test('import and require offer the same names', () => {
+  expectTypeOf<typeof esm>().toEqualTypeOf<typeof import('../../index.js')>();
+});

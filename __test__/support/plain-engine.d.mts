@@ -1,0 +1,17 @@
+import type { ReplayOptions, ReplayResult, SessionStartPayload } from '../../index.js';
+
+export declare function replayBytes<C = unknown>(
+  bytes: Uint8Array,
+  expectedProjectHash?: string,
+  options?: Pick<ReplayOptions, 'throughSeq' | 'auditTrail'>,
+): ReplayResult<C>;
+
+export declare function replayFileWithReadline<C = unknown>(
+  filePath: string,
+  expectedProjectHash?: string,
+  options?: Pick<ReplayOptions, 'throughSeq' | 'auditTrail' | 'signal'>,
+): Promise<ReplayResult<C>>;
+
+export declare function readHeaderWithReadline(filePath: string): Promise<SessionStartPayload | null>;
+
+export declare function headerOfBytes(bytes: Uint8Array): SessionStartPayload | null;
