@@ -22,7 +22,7 @@ use super::signed;
 use super::verify::{VerifyOptions, verify};
 use super::watch::Watch;
 use crate::run::directory::RunDirectory;
-use crate::run::origin::read_text;
+use crate::run::documents::read_text;
 use crate::signature::TrustedKeys;
 use crate::sniff;
 

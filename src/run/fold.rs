@@ -14,6 +14,7 @@ use super::log::{Chunk, LogReader};
 use super::outputs::Output;
 use super::payload::Payload;
 use super::redactions::Redactions;
+use super::replay_start::ReplayStart;
 use super::state::State;
 use super::state_hash::{StateHasher, state_hash};
 use super::trace::{check_time, understand};
@@ -21,16 +22,6 @@ use super::verifier::{Batch, Notes, Spare, Verifier};
 use crate::hash::{HexHash, to_hex};
 use crate::jsonl::lines::Lines;
 use crate::jsonl::scan::Nesting;
-
-/// Where a fold begins.
-pub struct Origin {
-    /// The state before the first event.
-    pub state: State,
-    /// The stored hash of the line before.
-    pub previous: HexHash,
-    /// Where in the log the first event's line begins.
-    pub offset: u64,
-}
 
 /// Who wants to know how far a fold is, and may stop it.
 pub struct Watch<'w> {
@@ -94,17 +85,17 @@ impl Folded {
     }
 }
 
-/// Folds the log at `path` from `origin` on. A verifier looks at each event as well, and says when there is no use in going on.
+/// Folds the log at `path` from `start` on. A verifier looks at each event as well, and says when there is no use in going on.
 ///
 /// An error is not about any event: the log can't be read, or the caller asked to stop.
 pub fn fold(
     path: &Path,
-    origin: Origin,
+    start: ReplayStart,
     rules: Rules<'_>,
     verifier: Option<Verifier>,
     watch: &mut Watch<'_>,
 ) -> Result<Folded, Box<(RunError, State)>> {
-    let mut fold = Fold::new(origin, rules, verifier.as_ref());
+    let mut fold = Fold::new(start, rules, verifier.as_ref());
     let result = match &verifier {
         Some(verifier) => verifier.run(|| fold.run(path, watch)),
         None => fold.run(path, watch),
@@ -155,8 +146,8 @@ struct Draft {
 }
 
 impl<'f, 'r> Fold<'f, 'r> {
-    fn new(origin: Origin, rules: Rules<'r>, verifier: Option<&'f Verifier>) -> Self {
-        let Origin { state, previous, offset } = origin;
+    fn new(start: ReplayStart, rules: Rules<'r>, verifier: Option<&'f Verifier>) -> Self {
+        let ReplayStart { state, previous, offset } = start;
         let (nesting, spare) = (Nesting::default(), Spare::default());
         Fold { state, previous, rules, verifier, nesting, offset, torn: 0, spare }
     }

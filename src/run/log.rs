@@ -55,6 +55,11 @@ impl Chunk {
     }
 }
 
+/// The error for a log without events.
+pub fn empty_log() -> RunError {
+    RunError::new(ErrorCode::EmptyLog, "The log holds no event: at least RunCreated must be there")
+}
+
 /// A log that is read from front to back.
 pub struct LogReader<R> {
     input: R,
