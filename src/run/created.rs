@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
+use super::decoded_event::Event;
 use super::error::{ErrorCode, RunError};
 use super::log::empty_log;
 use super::payload::Payload;
 use super::redactions::Redactions;
 use super::scheduler::Scheduler;
 use super::text::Text;
-use super::trace::{Range, Trace, understand};
+use super::trace::{Range, Trace};
 use crate::jsonl::scan::Nesting;
 
 /// What RunCreated says.
@@ -30,7 +31,7 @@ impl Created {
         let range = Range { to: 0, ..Range::default() };
         let mut trace = Trace::open(path, range, redactions.clone())?;
         let line = trace.next().unwrap_or_else(|| Err(empty_log()))?;
-        match understand(&line, &mut Nesting::default())?.payload {
+        match Event::decode(&line, &mut Nesting::default())?.payload {
             Payload::RunCreated { run_id, dag_hash, scheduler, capabilities, .. } => Ok(Created {
                 run_id: run_id.into_owned(),
                 dag_hash: dag_hash.as_json().to_owned(),

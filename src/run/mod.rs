@@ -16,6 +16,7 @@ pub mod documents;
 pub mod entry;
 pub mod error;
 pub mod event;
+pub mod event_reader;
 pub mod fields;
 pub mod fold;
 pub mod kind;

@@ -132,12 +132,12 @@ impl StartResolver<'_> {
         };
         log.seek(SeekFrom::Start(offset)).map_err(|error| OsError::new(&error, "read", None))?;
         let chunk = LogReader::new(log, offset).next_chunk(Vec::new())?;
-        let (text, fault) = chunk.as_ref().map(|chunk| chunk.text()).unwrap_or_default();
-        let Some(line) = text.split_inclusive('\n').next() else {
-            return Err(fault.unwrap_or_else(|| invalid("the log has no event at its time")));
+        let Some(line) = chunk.as_ref().and_then(|chunk| chunk.lines().next()) else {
+            return Err(invalid("the log has no event at its time"));
         };
-        let event = EventLine::split(line.trim_end_matches('\n'))?;
-        Ok((Hashes { hash: *event.hash, state_hash: *event.state_hash }, offset + line.len() as u64))
+        let (_, line) = line?;
+        let event = EventLine::split(line)?;
+        Ok((Hashes { hash: *event.hash, state_hash: *event.state_hash }, offset + line.len() as u64 + 1))
     }
 }
 
