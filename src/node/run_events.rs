@@ -17,7 +17,7 @@ use super::text::Text;
 use crate::bundle::import::ImportError;
 use crate::bundle::open::Opened;
 use crate::bundle::replay::trace;
-use crate::run::absence::explained;
+use crate::run::absence::explain_not_a_run;
 use crate::run::error::{RunError, event_id};
 use crate::run::event::EventLine;
 use crate::run::kind::Kind;
@@ -137,7 +137,8 @@ fn open(path: &str, range: Range, under_way: &UnderWay) -> std::result::Result<(
     let begun = under_way.begin_reading(&[path]);
     let opened = open_source(path, TrustedKeys::default(), begun.work(), &mut |_| ());
     let opened = opened.and_then(Opened::of_run).map_err(Failure::Bundle)?;
-    let trace = trace(&opened, range).map_err(|error| Failure::Run(explained(&opened.run_directory(), error)))?;
+    let trace =
+        trace(&opened, range).map_err(|error| Failure::Run(explain_not_a_run(&opened.run_directory(), error)))?;
     Ok((trace, under_way.keep(opened)))
 }
 
