@@ -2,7 +2,7 @@
 
 const { parseRecord, plainJson, slice } = require('./native.js')
 const { panicError } = require('./panic.js')
-const { appendValues } = require('./values.js')
+const { appendValues } = require('./tape-reader.js')
 
 /** What a replay delivers, put together from its parts. */
 class Assembly {

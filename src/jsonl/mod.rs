@@ -3,7 +3,6 @@
 
 pub mod append;
 pub mod digest;
-pub mod flat;
 pub mod lines;
 pub mod lock;
 pub mod payload;
@@ -12,6 +11,7 @@ pub mod scan;
 pub mod segments;
 pub mod source;
 mod stream;
+pub mod tape;
 pub mod target;
 pub mod text;
 pub mod unsynced;

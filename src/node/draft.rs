@@ -3,9 +3,9 @@
 use super::json::{JsonText, number_json};
 use super::message_json::message_json;
 use super::parts::Part;
-use crate::jsonl::flat::{Flat, Flattener};
 use crate::jsonl::scan::Span;
 use crate::jsonl::source::{ReadError, Source};
+use crate::jsonl::tape::{Tape, TapeBuilder};
 use crate::session::fold::SessionEventRef;
 use crate::session::history::ItemRef;
 use crate::session::message::Message;
@@ -31,7 +31,7 @@ pub enum Belonging {
 /// A part that is being written. Whatever can be long goes with its values, which have no common limit.
 pub struct Draft {
     json: JsonText,
-    values: Option<Flattener>,
+    values: Option<TapeBuilder>,
     /// How many values belong where, and how many bytes of JSON they were.
     counts: [usize; 3],
     bytes: usize,
@@ -52,7 +52,7 @@ impl Draft {
         if !is_empty && self.bytes + json.len() > PART_BYTES {
             return false;
         }
-        let values = self.values.get_or_insert_with(|| Flattener::with_capacity(json.len()));
+        let values = self.values.get_or_insert_with(|| TapeBuilder::with_capacity(json.len()));
         // Items are shown and let go of together; who keeps the metadata or a warning should not keep a page of items.
         let pushed = if matches!(belonging, Belonging::Item) { values.push(json) } else { values.push_apart(json) };
         if !pushed {
@@ -68,7 +68,7 @@ impl Draft {
         let mut scratch = Vec::new();
         let (mut rest, mut appended) = (&items[..part_length(items)], 0);
         if !rest.is_empty() && self.values.is_none() {
-            self.values = Some(Flattener::with_capacity(rest.iter().map(|item| item.length as usize).sum()));
+            self.values = Some(TapeBuilder::with_capacity(rest.iter().map(|item| item.length as usize).sum()));
         }
         while !rest.is_empty() {
             let together = read_together(rest);
@@ -123,7 +123,7 @@ impl Draft {
 
     /// The part.
     pub fn finish(mut self) -> Part {
-        let values = self.values.take().map(Flattener::finish);
+        let values = self.values.take().map(TapeBuilder::finish);
         if let Some(values) = &values {
             self.tell_values(values);
         }
@@ -137,7 +137,7 @@ impl Draft {
         self.finish()
     }
 
-    fn tell_values(&mut self, values: &Flat) {
+    fn tell_values(&mut self, values: &Tape) {
         for (key, count) in [",\"items\":", ",\"events\":", ",\"results\":"].into_iter().zip(self.counts) {
             self.json.syntax(key);
             self.json.number(count as f64);

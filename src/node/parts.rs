@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::text::Text;
 use crate::cancellation::Cancellation;
-use crate::jsonl::flat::Flat;
+use crate::jsonl::tape::Tape;
 
 /// How many parts wait at most. The next one is begun when there is room for it.
 const WAITING: usize = 4;
@@ -19,7 +19,7 @@ pub struct Part {
     /// JSON text.
     pub text: Text,
     /// Values that belong to it.
-    pub values: Option<Flat>,
+    pub values: Option<Tape>,
 }
 
 impl From<Text> for Part {

@@ -23,7 +23,7 @@ use crate::background;
 use crate::bundle::import::ImportError;
 use crate::bundle::manifest::BundleKind;
 use crate::bundle::open::is_bundle;
-use crate::jsonl::flat::{Flat, OwnText};
+use crate::jsonl::tape::{OwnText, Tape};
 use crate::session::fold::FoldOptions;
 use crate::session::message::Message;
 use crate::session::replay::Replay;
@@ -50,7 +50,7 @@ pub struct NativeReplayOptions {
 pub struct NativeDelivery {
     parts: Arc<Parts>,
     /// The values of the part that was taken last.
-    values: Flat,
+    values: Tape,
     /// Gone with the work that makes the parts.
     on_ready: Weak<OnReady>,
 }
@@ -180,7 +180,7 @@ impl JavaScript {
         let on_ready = Arc::new(on_ready.build_threadsafe_function::<()>().callee_handled::<false>().build()?);
         let parts = Arc::new(Parts::default());
         let delivery =
-            NativeDelivery { parts: parts.clone(), values: Flat::default(), on_ready: Arc::downgrade(&on_ready) };
+            NativeDelivery { parts: parts.clone(), values: Tape::default(), on_ready: Arc::downgrade(&on_ready) };
         Ok((JavaScript { parts, on_ready }, delivery))
     }
 

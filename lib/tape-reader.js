@@ -3,7 +3,7 @@
 const { parse, define, own, push, slice, substring } = require('./native.js')
 const { getOwnPropertyNames } = Object
 
-/** The kinds of codes, and how many there can be: as `src/jsonl/flat.rs` has them. */
+/** The kinds of codes, and how many there can be: as `src/jsonl/tape.rs` has them. */
 const OBJECT = 0
 const ARRAY = 1
 const NARROW = 2
