@@ -2,12 +2,12 @@
 
 const { native, parseRecord, stringify } = require('./native.js')
 const { check, expect } = require('./arguments.js')
-const { runError } = require('./run-error.js')
+const { errorOf } = require('./errors.js')
 
 function compileWorkflow(workflow) {
   checkWorkflow(workflow, 'workflow')
   const { error, dag, dagHash } = parseRecord(native.compileWorkflow(stringify(workflow)))
-  if (error) throw runError(error)
+  if (error) throw errorOf(error)
   return { dag, dagHash }
 }
 
