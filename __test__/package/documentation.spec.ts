@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { succeed } from './packing/command.js';
 import { ROOT } from './packing/release.js';
-import { declarationFiles, declarations } from './support/declarations.js';
+import { declarationFiles, declarations } from '../support/declarations.js';
 
 interface Example {
   name: string;

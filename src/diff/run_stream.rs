@@ -10,7 +10,7 @@ use super::feed::{BatchReader, Feed};
 use super::places::Places;
 use super::source::Source;
 use crate::jsonl::lines::Lines;
-use crate::run::error::{ErrorCode, RunError};
+use crate::run::error::RunError;
 use crate::run::event::{EventLine, peek_time};
 use crate::run::event_reader::{EventReader, ReadEvent};
 use crate::run::kind::Kind;
@@ -32,8 +32,6 @@ pub struct Row {
     pub parent: Option<u64>,
     /// Of the event that ends a tool's call: the logical time of the one that opened it.
     pub invoked: Option<u64>,
-    /// Whether its payload was redacted.
-    pub is_redacted: bool,
     line: Range,
     payload: Range,
     node: Option<Range>,
@@ -116,7 +114,6 @@ fn row(read: &ReadEvent<'_>, calls: &mut OpenCalls) -> Row {
         kind: event.kind(),
         parent: line.parent,
         invoked,
-        is_redacted: line.salt.is_none(),
         line: (start, start + line.line.len() as u32),
         payload: place(line.payload).unwrap_or_default(),
         node: line.node.and_then(place),
@@ -290,11 +287,6 @@ impl<'b> RunEvent<'b> {
         self.batch.slice(self.row.payload)
     }
 
-    /// Its line.
-    pub fn line(&self) -> &'b [u8] {
-        self.batch.slice(self.row.line)
-    }
-
     /// The inside of its node's JSON string.
     #[inline]
     pub fn node(&self) -> Option<&'b [u8]> {
@@ -332,9 +324,4 @@ impl<'b> RunEvent<'b> {
         let (start, end) = self.row.line;
         (self.batch.chunk.as_ref().map_or(0, |chunk| chunk.offset) + u64::from(start), end - start)
     }
-}
-
-/// Whether the error is about what is no event of the log.
-pub fn is_cancelled(error: &RunError) -> bool {
-    error.code == ErrorCode::Cancelled
 }
