@@ -7,15 +7,15 @@
  * {@link RunRecorder} records a run, the execution of a workflow, as a hash-chained log; {@link replayRun}, {@link verifyRun} and
  * {@link readRunEvents} read it.
  *
- * {@link exportBundle} seals a run or a session into a bundle, which another machine can verify and replay: {@link verifyBundle},
- * {@link importBundle}, and every reading function, which takes a bundle as its path.
+ * {@link exportBundle} exports a run or a session as a bundle, which another machine can verify and replay: see {@link verifyBundle},
+ * {@link importBundle}, and every reading function, which accepts a bundle as its path.
  *
- * "Replay rule N" and "recording rule N" below are the numbered rules of the file format's documentation:
+ * "Replay rule N" and "recording rule N" in these declarations are the numbered rules of the file format's documentation:
  * https://github.com/session-tape/session-tape/blob/main/docs/session-format.md
  *
- * Every function checks its arguments first: one of the wrong type throws a `TypeError` at once, synchronously, with
+ * Every function checks its arguments first: an argument of the wrong type throws a `TypeError` synchronously, with
  * the `code` `ERR_INVALID_ARG_TYPE` and a message that names the argument (`filePath`, `options.throughSeq`,
- * `config.sessionId` …). What is *in* a file never throws.
+ * `config.sessionId` …). The content of a file never causes a synchronous throw.
  *
  * @packageDocumentation
  */

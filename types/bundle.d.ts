@@ -5,7 +5,7 @@ import type { Progress } from './common.js';
 import type { verifyRun } from './run.js';
 
 /**
- * What is wrong with a bundle, or with what was asked for: `code` of {@link BundleProblem} and {@link BundleError}. Later releases may add to it.
+ * The codes of {@link BundleProblem} and {@link BundleError}: faults of a bundle, and requests that can't be met. Later releases may add codes.
  *
  * What each means and what to do about it: https://github.com/session-tape/session-tape/blob/main/docs/bundle-format.md
  */
@@ -66,94 +66,94 @@ export type BundleCode =
   | 'SystemError'
   | 'Cancelled';
 
-/** A rule of redaction: what is a secret, and where. Exactly one of `pattern` and `path` is given. */
+/** A redaction rule: what counts as a secret, and where. Give exactly one of `pattern` and `path`. */
 export interface RedactionRule {
-  /** What stands in the place of what it hits: `[redacted:<name>]`. */
+  /** The name of the rule. A match is replaced by `[redacted:<name>]`. */
   name: string;
   /**
-   * A regular expression as RE2 has them: without look-around and back-references, and so without patterns that take for ever. It is matched against each string
-   * without its escapes, and against the bytes of blobs. If it has a group named `secret`, only that is redacted.
+   * A regular expression in RE2 syntax: no look-around and no back-references, so that matching takes linear time. It is matched against each string
+   * with its escapes decoded, and against the bytes of blobs. If it has a group named `secret`, only that group is redacted.
    */
   pattern?: string | undefined;
-  /** A JSON pointer to what is redacted in payloads (`/headers/authorization`); `*` stands for any key or index. */
+  /** A JSON pointer to the value to redact in payloads (`/headers/authorization`); `*` matches any key or index. */
   path?: string | undefined;
   /** Only events of these kinds, or lines of these types. Left out: all. */
   kinds?: string[] | undefined;
-  /** Only calls of these tools and what they gave. Left out: all. */
+  /** Only calls of these tools and their results. Left out: all. */
   tools?: string[] | undefined;
 }
 
 /** Options of {@link exportBundle}. */
 export interface ExportOptions {
   /**
-   * Runs only: begin with a snapshot, the one of this id (`snap_<logical time>`) or the newest. The bundle then holds the snapshot, the events after
-   * it, and of the blobs those that these name. One that can't be used is `SnapshotNotFound`. Left out: the whole run.
+   * Runs only: begin with a snapshot, the one with this id (`snap_<logical time>`) or the newest. The bundle then holds the snapshot, the events after
+   * it, and the blobs that these events name. If the snapshot can't be used, the export fails with `SnapshotNotFound`. Left out: the whole run.
    */
   fromSnapshot?: string | 'latest' | undefined;
   /**
-   * What is redacted in the bundle; the source stays as it is.
+   * What to redact in the bundle; the source is not changed.
    *
-   * - `builtin` (default `true`): well-known shapes of secrets: private keys, tokens of clouds and of hosts of code, JWTs, bearer headers, passwords in
+   * - `builtin` (default `true`): well-known kinds of secrets: private keys, tokens of cloud providers and code hosts, JWTs, bearer headers, passwords in
    *   URLs.
-   * - `rules` (default none): rules of one's own beside them.
+   * - `rules` (default none): your own rules in addition.
    *
-   * `false`: nothing is redacted. What a rule hits is replaced by `[redacted:<name of the rule>]`, and is in no file of the bundle any more, whatever its
-   * escapes. One that stands where nothing can be replaced (in an id, a hash, a name) is `RedactionConflict`; a rule that can't be used is `InvalidRule`,
-   * before anything is read. Redacted parts are unverifiable, never wrong: the chain holds as before.
+   * `false`: nothing is redacted. Each match is replaced by `[redacted:<name of the rule>]`; after the export no file of the bundle contains the secret, however
+   * it is escaped. A match where nothing can be replaced (in an id, a hash, a name) fails the export with `RedactionConflict`. A rule that can't be used
+   * fails it with `InvalidRule`, before anything is read. Redacted parts count as unverifiable, not as failed; the hash chain still verifies.
    */
   redact?: { builtin?: boolean | undefined; rules?: RedactionRule[] | undefined } | false | undefined;
   /**
    * Sign the manifest: an Ed25519 private key in PEM (PKCS#8), as Node's `crypto` exports it: `key.export({ type: 'pkcs8', format: 'pem' })`.
    */
   signWith?: string | undefined;
-  /** How hard an archive is compressed: a level of zstd, 1 to 22. Default 1. */
+  /** Compression level of an archive, a zstd level from 1 to 22. Default 1. */
   level?: number | undefined;
-  /** Called on the JavaScript thread at most ten times a second, and once at the end with the whole. Throwing from it stops the export. */
+  /** Called on the JavaScript thread at most ten times a second, and once at the end with the total. Throwing from it stops the export. */
   onProgress?: ((progress: Progress) => void) | undefined;
   /**
-   * Aborting it stops the export. The promise rejects with the signal's `reason` when nothing is left of it; when the bundle is at its destination
-   * already, it resolves.
+   * Aborting it stops the export. The promise rejects with the signal's `reason` once all temporary files are removed; if the bundle is already at its
+   * destination, it resolves.
    */
   signal?: AbortSignal | undefined;
 }
 
-/** A bundle in short. */
+/** Summary of a bundle. */
 export interface BundleInfo {
   /** SHA-256 of the manifest without this field, in hex. The same source, exported with the same options, has the same id on any machine. */
   bundleId: string;
-  /** What it is of. */
+  /** What the bundle contains. */
   kind: 'run' | 'session';
-  /** Where it is, as it was asked for. */
+  /** Its path, as it was passed. */
   path: string;
-  /** How many files its manifest lists. */
+  /** Number of files that its manifest lists. */
   files: number;
-  /** How many bytes these have together, uncompressed. */
+  /** Total size of these files in bytes, uncompressed. */
   bytes: number;
-  /** How many lines its log has. */
+  /** Number of lines of its log. */
   events: number;
-  /** How many events, blobs, lines and other files are redacted in it. */
+  /** Number of redacted events, blobs, lines and other files. */
   redactions: number;
-  /** Whether it begins with a snapshot. */
+  /** Whether it is a partial bundle, which begins with a snapshot. */
   partial: boolean;
 }
 
-/** One of the things that are wrong with a bundle. */
+/** A fault of a bundle. */
 export interface BundleProblem {
   /** A {@link BundleCode}. */
   code: BundleCode | (string & {});
-  /** The file of the bundle that it is about. Absent if it is about none. */
+  /** The file of the bundle concerned. Absent if the fault concerns no single file. */
   path?: string;
-  /** The same for people, in one line: what was found, where, and what to do. */
+  /** A message in one line: what was found, where, and what to do. */
   message: string;
 }
 
-/** What the functions for bundles reject with, but for an abort. `name` is `'BundleError'`. */
+/** What the functions for bundles reject with, except for an abort. `name` is `'BundleError'`. */
 export interface BundleError extends Error {
   /** A {@link BundleCode}, or the system's own (`ENOSPC`, `EACCES` …: these have `errno` and `syscall`). */
   code: BundleCode | (string & {});
-  /** The file concerned: as the bundle names it, or, with a code of the system, as the system does. */
+  /** The file concerned: its path in the bundle or, with a system code, its path in the file system. */
   path?: string;
-  /** Where a bundle was refused: all that is wrong with it. `code` and `path` are of the first. */
+  /** If a bundle was refused: all its problems. `code` and `path` are those of the first. */
   problems?: BundleProblem[];
   /** The system's number for its error, negative as in Node. */
   errno?: number;
@@ -161,15 +161,15 @@ export interface BundleError extends Error {
   syscall?: string;
 }
 
-/** How much a bundle may be. `Infinity` takes a limit away. */
+/** Limits for reading a bundle. `Infinity` removes a limit. */
 export interface BundleLimits {
-  /** Bytes of the longest line of the log. Default 16 MiB; of a run's log more is never read, and a session's lines may be as long as a replay reads, unless less is given. */
+  /** Bytes of the longest line of the log. Default 16 MiB, which is also the maximum for a run; the lines of a session may be as long as a replay reads, unless a lower limit is given. */
   lineBytes: number;
   /** Bytes of the largest blob. Default 256 MiB. */
   blobBytes: number;
-  /** How many files. Default 100 000. */
+  /** Number of files. Default 100 000. */
   files: number;
-  /** How many times its own size an archive may expand to, and a mebibyte more. Default 200. */
+  /** How many times its own size an archive may expand to. Default 200, plus 1 MiB, which a higher limit also has. */
   expansion: number;
   /** Bytes of all files together. Default 64 GiB. */
   totalBytes: number;
@@ -180,49 +180,49 @@ export interface VerifyBundleOptions {
   /** The keys whose signature counts: Ed25519 public keys in PEM (SPKI), as Node's `crypto` exports them. Default: none. */
   trustedKeys?: string[] | undefined;
   /**
-   * What is demanded of the signature:
+   * The signature policy:
    *
    * - `'required'`: one of `trustedKeys` must have signed the bundle.
-   * - `'ifPresent'` (default): if it is signed and there are `trustedKeys`, one of them must have done it. Signatures of others beside that do no harm.
-   * - `'ignore'`: it is not looked at.
+   * - `'ifPresent'` (default): if the bundle is signed and there are `trustedKeys`, one of them must have signed it. Additional signatures by other keys are allowed.
+   * - `'ignore'`: the signature is not checked.
    */
   signature?: 'required' | 'ifPresent' | 'ignore' | undefined;
-  /** Other limits than the default ones. They are checked while the bundle is read, before anything can fill the disk or the memory. */
+  /** Limits that replace the defaults. They are checked while the bundle is read, before it can fill the disk or the memory. */
   limits?: { [Limit in keyof BundleLimits]?: number | undefined } | undefined;
-  /** Called on the JavaScript thread at most ten times a second, and once at the end with the whole. Throwing from it stops the work. */
+  /** Called on the JavaScript thread at most ten times a second, and once at the end with the total. Throwing from it stops the work. */
   onProgress?: ((progress: Progress) => void) | undefined;
   /** As in {@link ExportOptions}. */
   signal?: AbortSignal | undefined;
 }
 
-/** What {@link verifyBundle} found. */
+/** Result of {@link verifyBundle}. */
 export interface BundleVerification {
-  /** Whether nothing is wrong. */
+  /** Whether there are no problems. */
   ok: boolean;
-  /** What the manifest says, believed or not; `null` if it can't be read. */
+  /** What the manifest says, whether or not it verified; `null` if it can't be read. */
   info: BundleInfo | null;
-  /** All that is wrong; after the first thousand one that says so. Empty for a good bundle. */
+  /** All problems; after the first thousand, one that says that there are more. Empty for a valid bundle. */
   problems: BundleProblem[];
 }
 
 /**
- * Seals a run or a session into a bundle: a set of files with a manifest that has the size and hash of each.
+ * Exports a run or a session as a bundle: a set of files with a manifest that lists the size and hash of each.
  *
- * Another machine can verify a bundle, replay it, and read its events: all functions that read take one as their path. Nothing in it
- * depends on the machine or the hour: the same source gives the same bytes, and so the same `bundleId`. `sha256sum -c manifest.sha256` and `tar --zstd -xf`
- * work on it.
+ * Another machine can verify a bundle, replay it, and read its events: all reading functions accept one as their path. Its content does not
+ * depend on the machine or the time of the export: the same source gives the same bytes, and so the same `bundleId`. `sha256sum -c manifest.sha256` and
+ * `tar --zstd -xf` work on it.
  *
- * The bundle is built beside its destination under a temporary name and renamed when it is whole and on stable storage. After a failure or an
- * abort there is nothing, and nothing that was there before is ever replaced. Memory is bounded, whatever the size of the source, which is read twice; one that
- * was changed in between is `SourceChanged`. Exporting a run that is being recorded takes the events that are whole when it begins.
+ * The bundle is built next to its destination under a temporary name and renamed when it is complete and on stable storage. A failure or an
+ * abort leaves no files, and an existing file or directory is never replaced. Memory is bounded, whatever the size of the source. The source is read twice; if
+ * it was changed in between, the export fails with `SourceChanged`. Exporting a run that is being recorded takes the events that are complete when the export begins.
  *
- * @param source - A run's directory, whose log must be whole; a session's file: whatever replays can be exported; or a bundle of either, in any form
- * and under any name.
- * @param destination - Where there is nothing yet: one file if the name ends in `.tar.zst` (`X.cath-bundle.tar.zst` by custom), else a directory
- * (`X.cath-bundle`).
- * @returns What the bundle is. Rejects with a {@link BundleError}, with the reason of an aborted `options.signal`, with what `options.onProgress` throws, and
+ * @param source - A run's directory, whose log must verify; a session's file, which must replay; or a bundle of either, as a directory or an
+ * archive, under any name.
+ * @param destination - A path that does not exist yet. If the name ends in `.tar.zst`, the bundle is an archive (by convention
+ * `X.cath-bundle.tar.zst`), else a directory (`X.cath-bundle`).
+ * @returns A summary of the bundle. Rejects with a {@link BundleError}, with the reason of an aborted `options.signal`, with what `options.onProgress` throws, and
  * for a bug in session-tape with an `Error` whose `code` is `EBUNDLEPANIC` and whose `cause` has what the addon said.
- * @throws TypeError - At once, if an argument is of the wrong type, or `signWith` is no key.
+ * @throws TypeError - At once, if an argument is of the wrong type, or `signWith` is not a private key.
  *
  * @example
  * ```ts
@@ -249,16 +249,16 @@ export interface BundleVerification {
 export declare function exportBundle(source: string, destination: string, options?: ExportOptions): Promise<BundleInfo>;
 
 /**
- * Verifies a bundle: everything that can be told of it without replaying it.
+ * Verifies a bundle: everything that can be checked without replaying it.
  *
- * Nothing in it is believed. Every file is read once: its path, size and hash, the hashes of every event and the chain that they form, that every
- * blob is there that the log names, the manifest's own id, its signature, and that there is nothing else. Whether states, assignments and outputs are
- * those that were recorded is for {@link verifyRun}, which takes a bundle too.
+ * No part of it is trusted. Every file is read once. Checked are each file's path, size and hash, the hash of every event and the chain that they form,
+ * that every blob that the log names is present, the manifest's id, its signature, and that there are no other files. To check that states, assignments and
+ * outputs are those that were recorded, use {@link verifyRun}, which accepts a bundle too.
  *
  * @param path - The bundle: a directory or an archive.
- * @returns Resolves whatever is in the bundle. Rejects with a {@link BundleError} if it can't be read at all (`ENOENT`, `EACCES` …), and
+ * @returns Resolves whatever the bundle contains. Rejects with a {@link BundleError} if it can't be read at all (`ENOENT`, `EACCES` …), and
  * otherwise as {@link exportBundle} does.
- * @throws TypeError - At once, if an argument is of the wrong type, or a trusted key is none.
+ * @throws TypeError - At once, if an argument is of the wrong type, or a trusted key is not a public key.
  *
  * @example
  * ```ts
@@ -278,14 +278,14 @@ export declare function verifyBundle(path: string, options?: VerifyBundleOptions
 /**
  * Unpacks a bundle into a directory, if {@link verifyBundle} finds nothing wrong with it.
  *
- * It is verified while it is unpacked, beside the directory under a temporary name, and read once: what was verified is what is there afterwards.
- * After a failure or an abort there is nothing. The directory is a bundle again, and a run that can be read; it can't be recorded to.
+ * It is verified while it is unpacked, next to the directory under a temporary name, and read only once, so that the verified bytes are the ones that are kept.
+ * A failure or an abort leaves no files. The directory is again a bundle and can be read; a run in it can't be resumed.
  *
  * @param path - The bundle: a directory or an archive.
- * @param directory - Where there is nothing yet.
- * @returns What the bundle is. Rejects with a {@link BundleError} that has `problems` if something is wrong with it, and otherwise as
+ * @param directory - A path that does not exist yet.
+ * @returns A summary of the bundle. Rejects with a {@link BundleError} that has `problems` if it does not verify, and otherwise as
  * {@link exportBundle} does.
- * @throws TypeError - At once, if an argument is of the wrong type, or a trusted key is none.
+ * @throws TypeError - At once, if an argument is of the wrong type, or a trusted key is not a public key.
  *
  * @example
  * ```ts

@@ -3,13 +3,13 @@
 // Only for links in the comments.
 import type { SessionRecordingService, SessionRecordingServiceConfig } from './session.js';
 
-/** How far a long operation is. */
+/** Progress of a long operation. */
 export interface Progress {
-  /** Bytes dealt with so far. */
+  /** Bytes processed so far. */
   bytes: number;
-  /** Bytes in all. */
+  /** Bytes in total. */
   total: number;
-  /** Files dealt with so far, where there are several. */
+  /** Files processed so far, where there are several. */
   files?: number;
 }
 
@@ -22,7 +22,7 @@ export interface Progress {
  * | `ENOSPC`, `EDQUOT` | the disk or the quota is full |
  * | `EROFS` | the file system is read-only |
  * | `EACCES`, `EPERM` | the file or its directory may not be written |
- * | `ENOENT`, `ENOTDIR` | the file was deleted, or its directory is none |
+ * | `ENOENT`, `ENOTDIR` | the file was deleted, or a parent of it is not a directory |
  * | `ESESSIONLOCKED` | with `exclusive`: another live recorder holds the file |
  */
 export type RecordingWarningCode =
@@ -39,17 +39,17 @@ export type RecordingWarningCode =
 export interface RecordingWarning {
   /** A {@link RecordingWarningCode}, or the system's code of any other write error (`EIO`, `EFBIG` …), for which a `flush()` that was called before the warning rejects. */
   code: RecordingWarningCode | (string & {});
-  /** In words, for a person. */
+  /** A message for people. */
   message: string;
-  /** The session file; `null` when it failed before there was one. */
+  /** The session file; `null` if recording failed before the file was created. */
   filePath: string | null;
   /** Records that were enqueued until now and are not in the file, also those that came when writing had failed already. */
   eventsDropped: number;
-  /** With the code `ESESSIONLOCKED`: who records to the file, as far as that can be read. */
+  /** With the code `ESESSIONLOCKED`: the process that records to the file, if that can be read. */
   owner?: RecordingOwner;
 }
 
-/** A process that has a session file for itself; see `exclusive` of {@link SessionRecordingServiceConfig}. */
+/** A process that holds the lock of a session file; see `exclusive` of {@link SessionRecordingServiceConfig}. */
 export interface RecordingOwner {
   /** Process id, on `host`. */
   pid: number;

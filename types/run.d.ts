@@ -7,8 +7,8 @@ import type { BundleCode, exportBundle, verifyBundle } from './bundle.js';
 import type { RecordingError, RecordingWarningCode } from './common.js';
 
 /**
- * What a run's events are about. Payloads, effects and transitions of each kind are sections 4 and 5 of the format's documentation, to
- * which all sections of this part refer: https://github.com/session-tape/session-tape/blob/main/docs/run-format.md
+ * The kinds of a run's events. Their payloads, effects and transitions are in sections 4 and 5 of the format's documentation, to
+ * which all section numbers in this file refer: https://github.com/session-tape/session-tape/blob/main/docs/run-format.md
  */
 export type RunEventKind =
   | 'RunCreated' | 'RunStarted' | 'RunCompleted' | 'RunFailed'
@@ -18,13 +18,13 @@ export type RunEventKind =
   | 'TaskAssigned' | 'TaskAccepted' | 'TaskRejected'
   | 'SnapshotCreated' | 'SnapshotRestored' | 'BlobStored' | 'Heartbeat' | 'Error';
 
-/** What a run executes: nodes, and which of them wait for which. */
+/** What a run executes: nodes and their dependencies. */
 export interface Workflow {
   /** For people, and in RunCreated; not part of the graph. */
   name: string;
   /** The same. */
   version: string;
-  /** In any order: it makes no difference. */
+  /** The order has no effect. */
   nodes: WorkflowNode[];
 }
 
@@ -32,20 +32,20 @@ export interface Workflow {
 export interface WorkflowNode {
   /** Non-empty, unique in the workflow. Tasks are named after it: `<id>#<attempt>`. */
   id: string;
-  /** What sort of node it is, in the workflow's own terms. */
+  /** The kind of node, as the workflow defines it. */
   kind: string;
-  /** The tool that it runs, if it is about one. */
+  /** The tool that it runs, if any. */
   tool?: string | undefined;
   /** Ids of the nodes that must be Completed or Skipped before this one is scheduled. Left out: none. */
   dependsOn?: string[] | undefined;
-  /** What a worker must be able to do to get its tasks. Left out: nothing. */
+  /** The capabilities that a worker needs to be assigned its tasks. Left out: none. */
   capabilities?: string[] | undefined;
 }
 
-/** What is known of a run after an event. */
+/** The state of a run after an event. */
 export interface RunState {
   coordinator: CoordinatorState;
-  /** The workers by id: those of RunStarted, and those that Heartbeat has made known. */
+  /** The workers by id: those of RunStarted, and those that a Heartbeat added. */
   workers: Record<string, WorkerState>;
   /**
    * SHA-256 in hex over status, logical time and all entries of the state (section 9): two executions with the same events have the same. Run
@@ -69,25 +69,25 @@ export interface CoordinatorState {
   logicalTime: number;
 }
 
-/** A node. */
+/** The state of a node. */
 export interface NodeState {
   status: 'Pending' | 'Scheduled' | 'Running' | 'Completed' | 'Failed' | 'Skipped';
-  /** How often it was scheduled; 0 before the first time. */
+  /** How often it was scheduled; 0 if it never was. */
   attempt: number;
   /** The task of the last attempt. Absent before the first, and when the node was skipped before that task ran. */
   task?: string;
   /** The `outputHash` of NodeCompleted. */
   resultHash?: string;
-  /** Why the last attempt that failed did so; gone when a later one completes. */
+  /** The error of the last failed attempt; absent again once a later attempt completes. */
   error?: { code: string; message: string };
 }
 
-/** A worker. */
+/** The state of a worker. */
 export interface WorkerState {
   workerId: string;
-  /** As its last Heartbeat said; `idle` before. Only an `idle` or a `busy` worker gets tasks. */
+  /** The status of its last Heartbeat; `idle` before the first. Only an `idle` or a `busy` worker is assigned tasks. */
   status: string;
-  /** The tasks that it has, by id: Assigned, Accepted or Running. `assignedAt` is the logical time of TaskAssigned. */
+  /** Its current tasks, by id: Assigned, Accepted or Running. `assignedAt` is the logical time of TaskAssigned. */
   activeTasks: Record<string, { node: string; attempt: number; status: string; assignedAt: number }>;
   /** The tasks that it completed, in the order in which they ended. Failed ones are not among them. */
   completedTasks: string[];
@@ -101,49 +101,49 @@ export interface WorkerState {
  * | `code` | means |
  * |---|---|
  * | `NotAJsonLine` | a complete line is not a JSON object, or not UTF-8 |
- * | `NotCanonical` | it is one, but not of the one form of a line: other keys, another order, white space, a key twice |
+ * | `NotCanonical` | it is a JSON object, but not in the canonical form of a line: other keys, another order, white space, a duplicate key |
  * | `UnsupportedVersion` | the line is of another format version |
  * | `UnknownKind` | the event is of a kind that this release does not know |
  * | `MissingField` | a required field of the line or its payload is not there |
  * | `InvalidField` | a field is of the wrong type, or has a value that it can't have |
  * | `TooLarge` | a line, blob, snapshot or graph is over its limit (section 13) |
- * | `TimeGap` | the event does not have the logical time that its place demands: one was lost, inserted, repeated or moved |
- * | `ParentMissing` | the cause that the event names is not an earlier event |
+ * | `TimeGap` | the event does not have the logical time that its place requires: an event was lost, inserted, repeated or moved |
+ * | `ParentMissing` | the parent that the event names is not an earlier event |
  * | `AfterEnd` | an event after the end of the run |
  * | `IllegalTransition` | the state does not allow the event |
- * | `ChainBroken` | a hash is not that of the stored bytes: they were changed after they were written |
- * | `StateMismatch` | the state does not have the recorded hash |
- * | `ScheduleMismatch` | the run's scheduler decides otherwise, or the worker that a task is handed on to is not eligible; never under `external` |
+ * | `ChainBroken` | a hash does not match the stored bytes: they were changed after they were written |
+ * | `StateMismatch` | the hash of the state is not the recorded one |
+ * | `ScheduleMismatch` | the run's scheduler decides otherwise, or the worker to which a task is reassigned is not eligible; never with `external` |
  * | `WorkflowInvalid` | `workflow.json` or `dag.json` is no valid graph |
  * | `DagMismatch` | `workflow.json`, `dag.json` and RunCreated do not belong together |
  * | `SnapshotInvalid` | a snapshot is damaged, of another run, or not signed by a trusted key |
- * | `BlobMissing`, `BlobCorrupt` | an output's blob is not there, or does not have its hash |
- * | `OutputMismatch` | an output, normalised, does not have its hash |
- * | `EmptyLog` | there is not one whole event in the log |
- * | `NotARun` | what is at the path is no run: an empty directory or one of other things, a session's file, a run's log without its directory. The message says which |
+ * | `BlobMissing`, `BlobCorrupt` | an output's blob is missing, or does not match its hash |
+ * | `OutputMismatch` | a normalised output does not match its hash |
+ * | `EmptyLog` | the log has no complete event |
+ * | `NotARun` | the path is not that of a run: an empty or unrelated directory, a session's file, a run's log instead of its directory. The message says which |
  * | `ENOENT`, `EACCES` … | the system's own code: a file of the run can't be read. These have `errno`, `syscall` and, as a rule, `path` too |
- * | any {@link BundleCode} | the path is a bundle's, and it does not verify. `path` is the file of the bundle, if it is about one |
+ * | any {@link BundleCode} | the path is that of a bundle which does not verify. `path` is the file of the bundle concerned, if there is one |
  */
 export interface RunError {
-  /** One of the table. Later releases may add to it. */
+  /** One of the table. Later releases may add codes. */
   code: string;
-  /** The same for people, in one line. */
+  /** A message for people, in one line. */
   message: string;
-  /** Logical time of the event concerned. Absent if it is about no event. */
+  /** Logical time of the event concerned. Absent if the error concerns no event. */
   time?: number;
   /** The same as the event's id, `evt_<time>`. */
   eventId?: string;
-  /** What should have been there, shortened if it is long. */
+  /** The expected value, shortened if it is long. */
   expected?: string;
-  /** What was there instead. */
+  /** The value that was found. */
   found?: string;
   /** The system's number for its error, negative as in Node. */
   errno?: number;
   /** The system call that failed. */
   syscall?: string;
-  /** The file that the system would not open, or the file of the bundle with which something is wrong. */
+  /** The file that could not be opened or read, or the file of the bundle concerned. */
   path?: string;
-  /** Of a bundle that does not verify: all that is wrong with it. `code`, `message` and `path` are of the first. */
+  /** If a bundle does not verify: all its problems. `code`, `message` and `path` are those of the first. */
   problems?: BundleProblem[];
 }
 
@@ -152,28 +152,28 @@ export interface RunReplaySuccess {
   ok: true;
   /** After the last event, or after `until`. */
   state: RunState;
-  /** How many events led to the state, those before the snapshot included. */
+  /** Number of events that led to the state, including those before the snapshot. */
   eventCount: number;
   /** Id of the snapshot with which the replay began; `null` if it began with the first event. */
   fromSnapshot: string | null;
-  /** What was read: events and bytes of the log, without those before the snapshot, and how long that took. */
+  /** The events and bytes of the log that were read, without those before the snapshot, and the time that it took. */
   metrics: { events: number; bytes: number; seconds: number };
-  /** Snapshots that were passed over, with the reason, and a torn last line. Empty for a sound run. */
+  /** Snapshots that were not used, with the reason, and a torn last line. Empty for an intact run. */
   warnings: string[];
 }
 
 /** A run that can't be replayed. */
 export interface RunReplayFailure {
   ok: false;
-  /** What is wrong with the earliest event of which something is. */
+  /** The error of the earliest faulty event. */
   error: RunError;
-  /** The state after the event before that one: the last good state. `null` if there is no such event. */
+  /** The state before that event: the last valid state. `null` if there is none. */
   state: RunState | null;
   /** As in {@link RunReplaySuccess}. */
   warnings: string[];
 }
 
-/** Either, told apart by `ok`. */
+/** The result of a replay, discriminated by `ok`. */
 export type RunReplayResult = RunReplaySuccess | RunReplayFailure;
 
 /** Options of {@link replayRun}. */
@@ -188,43 +188,43 @@ export interface RunReplayOptions {
   /** Logical time of the last event that is taken. Left out, `Infinity`, or beyond the end: all there are. */
   until?: number | undefined;
   /**
-   * How much is verified, of the events that are taken:
+   * How much of the replayed events is verified:
    *
-   * - `'none'`: that each line is of the one form, in its place, with all its fields, and that the state allows the event.
-   * - `'chain'` (default): also the hashes of each line and payload. Any stored byte that was changed is found.
+   * - `'none'`: that each line is in the canonical form, in its place and has all fields, and that the state allows the event.
+   * - `'chain'` (default): also the hashes of each line and payload. Any changed byte of the log is detected.
    * - `'full'`: also the hash of the state after each event, the scheduler's decisions, and the outputs of tools.
    */
   verify?: 'none' | 'chain' | 'full' | undefined;
   /**
    * Ed25519 public keys in PEM (SPKI), as Node's `crypto` exports them. If there are any, a snapshot counts only if one of them signed it, or
-   * the manifest of the bundle that it is in, and a bundle that is signed only if one of them signed it. A partial bundle with a snapshot that
-   * does not count has nothing to start from: `SnapshotInvalid`. Left out, or empty: signatures are not looked at.
+   * the manifest of the bundle that it is in, and a bundle that is signed only if one of them signed it. A partial bundle whose snapshot
+   * does not count can't be replayed: `SnapshotInvalid`. Left out, or empty: signatures are not checked.
    */
   trustedKeys?: string[] | undefined;
   /** Aborting it stops the work; the promise rejects with the signal's `reason`. */
   signal?: AbortSignal | undefined;
-  /** Called on the JavaScript thread now and then while a large log is read, and once at the end with the whole. */
+  /** Called on the JavaScript thread now and then while a large log is read, and once at the end with the total. */
   onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-/** One of the things that {@link verifyRun} verifies. */
+/** The result of one of the checks of {@link verifyRun}. */
 export interface Check {
-  /** How many were looked at, those that failed included. */
+  /** Number of items that were checked, including those that failed. */
   checked: number;
-  /** How many of these are not as they should be. */
+  /** Number of checked items that failed. */
   failed: number;
-  /** How many could not be looked at: for want of a state, or because what they need was left out or redacted. */
+  /** Number of items that could not be checked, because there is no state or the required data was left out or redacted. */
   unverifiable: number;
-  /** What is wrong with the earliest that failed. Absent if none did. */
+  /** The error of the earliest failed item. Absent if none failed. */
   firstFailure?: RunError;
 }
 
 /**
- * What {@link verifyRun} found. A flag is `true` only if something was checked, nothing failed and nothing was unverifiable: a run
+ * Result of {@link verifyRun}. A flag is `true` only if something was checked, nothing failed and nothing was unverifiable: a run
  * without tools has `outputHashesMatch: false`, and `outputHashes.checked` says why.
  */
 export interface RunVerification {
-  /** The log is whole, and nothing at all failed or was unverifiable. What a run does not have, outputs or snapshots, is not held against it. */
+  /** The log is complete and no check failed or was unverifiable. A run without outputs or snapshots can be `ok`. */
   ok: boolean;
   /** `workflow.json` compiles to the bytes of `dag.json`, whose hash RunCreated names. */
   dagMatch: boolean;
@@ -232,17 +232,17 @@ export interface RunVerification {
   scheduleMatch: boolean;
   /** The state after each event has the recorded hash. */
   stateHashesMatch: boolean;
-  /** The raw blob of each ToolCompleted has its hash, and normalised the other. */
+  /** The raw blob of each ToolCompleted matches `rawHash`, and its normalised form `outputHash`. */
   outputHashesMatch: boolean;
   /** Lines: their form, place and hashes, and that the state allows their events. */
   chain: Check;
-  /** Behind `dagMatch`: one for the run. Unverifiable without `workflow.json`. */
+  /** The check behind `dagMatch`: one item for the run. Unverifiable without `workflow.json`. */
   dag: Check;
-  /** Behind `scheduleMatch`: one for each TaskAssigned. */
+  /** The check behind `scheduleMatch`: one item per TaskAssigned. */
   schedule: Check;
-  /** Behind `stateHashesMatch`: one for each event. A SnapshotRestored that claims another state than the one before it fails as well. */
+  /** The check behind `stateHashesMatch`: one item per event. A SnapshotRestored that claims another state than the one before it fails as well. */
   stateHashes: Check;
-  /** Behind `outputHashesMatch`: one for each ToolCompleted. */
+  /** The check behind `outputHashesMatch`: one item per ToolCompleted. */
   outputHashes: Check;
   /** Snapshot files: whether a replay could begin with them. */
   snapshots: Check;
@@ -254,7 +254,7 @@ export interface RunVerifyOptions {
   trustedKeys?: string[] | undefined;
   /** Aborting it stops the work; the promise rejects with the signal's `reason`. */
   signal?: AbortSignal | undefined;
-  /** Called on the JavaScript thread now and then while a large log is read, and once at the end with the whole. */
+  /** Called on the JavaScript thread now and then while a large log is read, and once at the end with the total. */
   onProgress?: ((progress: Progress) => void) | undefined;
 }
 
@@ -267,27 +267,27 @@ export interface RunEvent {
   /** Wall clock, ISO-8601, UTC. For people; nothing is ordered by it. */
   ts: string;
   kind: RunEventKind;
-  /** The graph node concerned; `null` if it is about none. */
+  /** The graph node concerned; `null` if there is none. */
   node: string | null;
   /** Id of the event that caused this one; `null` for RunCreated only. */
   parent: string | null;
-  /** As `JSON.parse` gives it: what the kind has by section 4, and whatever else was recorded. */
+  /** As `JSON.parse` returns it: the fields of the kind (section 4), and any others that were recorded. */
   payload: Record<string, unknown>;
   /** SHA-256 in hex of salt and payload. */
   payloadHash: string;
   /** Hash of the state after this event. */
   stateHash: string;
-  /** Hash of the line and, through the one before, of all that came before. */
+  /** Hash of the line and, through the hash of the previous line, of the whole log before it. */
   hash: string;
 }
 
 /** Options of {@link readRunEvents}. */
 export interface RunEventsOptions {
-  /** Logical time of the first event. It is found without reading what comes before. Left out: 0. */
+  /** Logical time of the first event, which is found without reading the log before it. Left out: 0. */
   from?: number | undefined;
   /** Logical time of the last event. Left out, `Infinity`, or beyond the end: the log's last. */
   to?: number | undefined;
-  /** Only events of these kinds. The others are read and checked all the same. Left out: all. */
+  /** Only events of these kinds. The others are still read and checked. Left out: all. */
   kinds?: RunEventKind[] | undefined;
 }
 
@@ -297,8 +297,8 @@ export interface RunEventsOptions {
  * The same workflow gives the same bytes, whatever order its nodes, dependencies and capabilities were written in.
  *
  * @returns `dag`, the graph as canonical JSON, and `dagHash`, the SHA-256 of its UTF-8 bytes in hex: what RunCreated names.
- * @throws An `Error` with the `code` `WorkflowInvalid` if the nodes are no graph: an id used twice, a dependency that is not there or is the node
- * itself, nodes that depend on each other in a circle.
+ * @throws An `Error` with the `code` `WorkflowInvalid` if the nodes do not form a valid graph: an id used twice, a dependency on an unknown node or on the
+ * node itself, a cycle.
  * @throws TypeError - If `workflow`, or a field of it, is of the wrong type; the message names it (`workflow.nodes[2].id`).
  *
  * @example
@@ -317,18 +317,18 @@ export declare function compileWorkflow(workflow: Workflow): { dag: string; dagH
 /**
  * Replays a run: its state after the last event, or after any.
  *
- * Works off the JavaScript thread, in memory bounded by the state and a window of the log. A last line that is not complete is no part
- * of the run, and no error.
+ * Works off the JavaScript thread, in memory bounded by the state and a window of the log. An incomplete last line is not part
+ * of the run, and not an error.
  *
- * A bundle is verified first, as {@link verifyBundle} does it, with `trustedKeys` for its signature too: nothing is replayed that its manifest does
- * not vouch for. One that is an archive is unpacked to a temporary directory, which is gone when the promise settles (soon after, if
- * that is because of an abort). The bytes of `onProgress` are then those of the bundle, half of them for verifying it.
+ * A bundle is verified first, as {@link verifyBundle} does it, with `trustedKeys` for its signature too: only files that match its
+ * manifest are replayed. An archive is unpacked to a temporary directory, which is removed before the promise settles (shortly after, if
+ * it settles because of an abort). The bytes of `onProgress` are then those of the bundle, half of them for verifying it.
  *
  * @param path - The run's directory, or its bundle: see {@link exportBundle}.
- * @returns Resolves whatever is in the run: what is wrong with it is `ok: false` and a {@link RunError}, also where it can't be read.
+ * @returns Resolves whatever the run contains: a damaged or unreadable run gives `ok: false` and a {@link RunError}.
  * Rejects with the reason of an aborted `options.signal`, with what `options.onProgress` throws, and for a bug in session-tape with an
  * `Error` whose `code` is `ERUNPANIC` and whose `cause` has what the addon said; for nothing else.
- * @throws TypeError - At once, if an argument is of the wrong type, or a trusted key is none.
+ * @throws TypeError - At once, if an argument is of the wrong type, or a trusted key is not a public key.
  *
  * @example
  * ```ts
@@ -347,13 +347,13 @@ export declare function replayRun(path: string, options?: RunReplayOptions): Pro
 /**
  * Verifies a run: recomputes everything that can be recomputed, and counts what is not as recorded.
  *
- * Goes on behind a failure as far as that makes sense. Works off the JavaScript thread, on two cores where there are some, in memory
+ * Continues after a failure where later checks are still meaningful. Works off the JavaScript thread, on two cores if available, in memory
  * bounded by the state and a window of the log.
  *
  * @param path - The run's directory, or its bundle: see {@link exportBundle}.
  * @returns Resolves whatever is in the run; one that can't be read has `chain.firstFailure` with the system's code. Rejects as
  * {@link replayRun} does.
- * @throws TypeError - At once, if an argument is of the wrong type, or a trusted key is none.
+ * @throws TypeError - At once, if an argument is of the wrong type, or a trusted key is not a public key.
  *
  * @example
  * ```ts
@@ -374,12 +374,12 @@ export declare function verifyRun(path: string, options?: RunVerifyOptions): Pro
  * Reads ahead by one part of some hundred events, never more, and nothing before the first event is asked for. The log is
  * closed at its end, after an error, and when the iteration is left early. An iterator is for one iteration: call again for another.
  *
- * A bundle is verified before its first event is yielded; what is unpacked of an archive stays until the log is closed. One that begins with a
- * snapshot has only the events after that.
+ * A bundle is verified before its first event is yielded; the unpacked files of an archive stay until the log is closed. A partial bundle
+ * has only the events after its snapshot.
  *
  * @param path - The run's directory, or its bundle: see {@link exportBundle}.
- * @returns Where the log is damaged, or can't be read, the iterator throws, behind the events before: an `Error` with the fields of
- * {@link RunError}.
+ * @returns If the log is damaged or can't be read, the iterator yields the events before that place and then throws an `Error` with the
+ * fields of {@link RunError}.
  * @throws TypeError - At once, if an argument is of the wrong type.
  *
  * @example
@@ -408,22 +408,22 @@ export interface RunRecorderConfig {
   directory: string;
   /** Non-empty. In no hash of a state, so that two equal executions have equal hashes. */
   runId: string;
-  /** What is executed. `workflow.json` holds it as it is given, `dag.json` the graph that it compiles to (section 7). */
+  /** The workflow that is executed. `workflow.json` holds it as it was passed, `dag.json` the graph that it compiles to (section 7). */
   workflow: Workflow;
   /**
-   * How tasks find their workers (section 8). The recorder records assignments and does not make them; {@link verifyRun} checks
+   * How tasks are assigned to workers (section 8). The recorder only records assignments; {@link verifyRun} checks
    * them against this.
    */
   scheduler: 'round-robin' | 'least-loaded' | 'external';
-  /** What the run as a whole may do: non-empty strings. Default: none; with `resume`, what was recorded. */
+  /** The capabilities of the run as a whole: non-empty strings. Default: none; with `resume`, the recorded ones. */
   capabilities?: string[] | undefined;
   /**
-   * Go on with the run in `directory`, if there is one. The log is replayed first, every hash verified, on the calling
+   * Resume the run in `directory`, if there is one. The log is replayed first, every hash verified, on the calling
    * thread: about a second for 100 MB. `workflow`, `runId`, `scheduler` and, if given, `capabilities` must be those of the
    * recorded run. Default `false`.
    *
-   * A last line that a crash has torn is cut off, and `onWarning` is told with the code `TornTail`. A log without any whole event
-   * begins anew. A damaged log is refused, as {@link replayRun} refuses it, and left as it is.
+   * A last line that was torn by a crash is cut off, and `onWarning` is called with the code `TornTail`. A log without a complete event
+   * is started anew. A damaged log is refused, as {@link replayRun} refuses it, and not changed.
    */
   resume?: boolean | undefined;
   /**
@@ -434,14 +434,14 @@ export interface RunRecorderConfig {
   /**
    * Called on the JavaScript thread: at most once when writing has ended because of an error, as for sessions (see
    * {@link RecordingWarningCode}; `eventsDropped` counts the events that were appended until then and are not in the log), and with `resume` once
-   * with the code `TornTail` if there was a torn line. Without it writing ends in silence; `isActive()` tells.
+   * with the code `TornTail` if there was a torn line. Without it writing ends silently; see `isActive()`.
    */
   onWarning?: ((warning: RecordingWarning) => void) | undefined;
 }
 
 /** An event to append. */
 export interface RunEventInput {
-  /** What it is about (section 4). RunCreated is recorded by the constructor, and only there. */
+  /** The kind of event (section 4). Only the constructor records RunCreated. */
   kind: RunEventKind;
   /** The graph node concerned. Left out or `null`: the node of the payload's `task`; without a task, none. */
   node?: string | null | undefined;
@@ -461,20 +461,20 @@ export interface RunEventInput {
  * | code | from | means |
  * |---|---|---|
  * | `EEXIST` | constructor | the directory holds a log, and `resume` was not asked for |
- * | `ERUNLOCKED` | constructor | another live recorder, of any process, has the log open; `owner` tells whose, where that can be read |
- * | `WorkflowInvalid` | constructor | the workflow is no graph: a cycle, an id used twice, a dependency that is not there |
+ * | `ERUNLOCKED` | constructor | another live recorder, of any process, has the log open; `owner` is its process, if that can be read |
+ * | `WorkflowInvalid` | constructor | the workflow is not a valid graph: a cycle, an id used twice, a dependency on an unknown node |
  * | `DagMismatch` | constructor | with `resume`: the recorded run has another graph |
  * | `RunMismatch` | constructor | with `resume`: the recorded run has another id, scheduler or capabilities |
- * | `RunSealed` | constructor | the directory has a `manifest.json`, that is, it is a bundle |
+ * | `RunSealed` | constructor | the directory is a bundle: it has a `manifest.json` |
  * | any of {@link RunError} | constructor | with `resume`: the log is damaged there |
- * | `UnknownKind` | append | there is no such kind |
- * | `MissingField`, `InvalidField` | append | a field of the payload, or the node, is missing or is not what it must be |
+ * | `UnknownKind` | append | the kind does not exist |
+ * | `MissingField`, `InvalidField` | append | a field of the payload, or the node, is missing or invalid |
  * | `IllegalTransition` | append | the state does not allow the event |
- * | `ParentMissing` | append | `parent` is no id of an earlier event |
+ * | `ParentMissing` | append | `parent` is not the id of an earlier event |
  * | `AfterEnd` | append | the run has ended: only SnapshotCreated and BlobStored may come |
- * | `StateMismatch` | append | what SnapshotRestored names is not the state |
+ * | `StateMismatch` | append | the state that SnapshotRestored names is not the current one |
  * | `TooLarge` | append, snapshot | the line would be longer than 16 MiB, or the snapshot than 1 GiB |
- * | `InvalidPrivateKey` | snapshot | `signWith` is no Ed25519 private key |
+ * | `InvalidPrivateKey` | snapshot | `signWith` is not an Ed25519 private key |
  * | `RecorderDisposed` | append, putBlob, snapshot | `dispose()` was called |
  */
 export type RunRecorderErrorCode =
@@ -503,9 +503,9 @@ export interface RunRecorderError extends Error {
   time?: number;
   /** The same as an event's id. */
   eventId?: string;
-  /** What should have been, where there is something to compare. */
+  /** The expected value, if the error is about a value. */
   expected?: string;
-  /** What was. */
+  /** The value that was found. */
   found?: string;
   /** The system's number for its error, negative as in Node. */
   errno?: number;
@@ -513,22 +513,22 @@ export interface RunRecorderError extends Error {
   syscall?: string;
   /** The file concerned. */
   path?: string;
-  /** With `ERUNLOCKED`: who has the log open, as far as that can be read. */
+  /** With `ERUNLOCKED`: the process that has the log open, if that can be read. */
   owner?: RecordingOwner;
 }
 
 /**
  * Records one run to one directory (section 1): its log, its graph, its snapshots and blobs.
  *
- * The constructor makes the directory ready, on the calling thread, and records RunCreated. From then on recording is as
- * for sessions: each event is checked against the state and chained at once, and written by a background thread in whole
- * batches. An event costs the same however many nodes the graph has. What was appended is written also when the process ends
- * without `flush()` or `dispose()`, and the recorder does not keep the process open.
+ * The constructor prepares the directory on the calling thread and records RunCreated. After that recording works as
+ * for sessions: each event is checked against the state and chained at once, and written by a background thread in
+ * batches. The cost of an event does not depend on the size of the graph. Appended events are written even if the process ends
+ * without `flush()` or `dispose()`, and the recorder does not keep the process alive.
  *
- * The log is locked as long as the recorder has it, also against other processes. The lock goes with its owner, however that ends.
+ * The log is locked as long as the recorder is open, also against other processes. The system releases the lock when its owner ends, in whatever way.
  *
- * A write error never throws into the program. It ends the writing, not the recorder: `append` goes on checking and keeps the state
- * in memory, `isActive()` says `false`, `onWarning` says why. The log then ends at a whole event, and can be resumed.
+ * A write error is never thrown. It ends the writing, not the recorder: `append` still checks events and keeps the state
+ * in memory, `isActive()` returns `false`, and `onWarning` is called with the reason. The log then ends at a complete event and can be resumed.
  *
  * @example
  * ```ts
@@ -560,57 +560,57 @@ export interface RunRecorderError extends Error {
  */
 export declare class RunRecorder {
   /**
-   * Makes the directory ready and records RunCreated; with `resume`, goes on behind the last event. The directory's own
-   * I/O happens here and now; the event is written in the background, like all others.
+   * Prepares the directory and records RunCreated; with `resume`, continues after the last event. The directory is
+   * prepared synchronously; the event is written in the background, like all others.
    *
    * @throws TypeError - If a field of `config` is missing or of the wrong type; the message names it.
-   * @throws {@link RunRecorderError} - For what is wrong with the workflow, the directory or the log in it.
+   * @throws {@link RunRecorderError} - If the workflow, the directory or the log in it can't be used.
    */
   constructor(config: RunRecorderConfig);
 
   /**
    * Records an event.
    *
-   * The payload is serialised here and now, exactly as `JSON.stringify` would: changing the object afterwards changes nothing. What is
-   * refused takes no logical time and leaves state and log as they are.
+   * The payload is serialised synchronously, exactly as `JSON.stringify` would: changing the object afterwards has no effect. A refused
+   * event uses no logical time and does not change the state or the log.
    *
    * @returns The event's id and its logical time: 0 is RunCreated, then one more each event.
-   * @throws {@link RunRecorderError} - For an event that is not legal; see {@link RunRecorderErrorCode}.
+   * @throws {@link RunRecorderError} - If the event is not legal; see {@link RunRecorderErrorCode}.
    * @throws TypeError - If a field of `event` is of the wrong type; and what `JSON.stringify` throws (a cycle, a BigInt).
    */
   append(event: RunEventInput): { eventId: string; logicalTime: number };
 
   /**
-   * Stores bytes under their hash, here and now: whole or not at all, and not again if they are there. Records nothing: an event that
-   * names the hash, or BlobStored, is the caller's to append.
+   * Stores bytes under their hash, synchronously and atomically; a blob that already exists is not written again. Records no event:
+   * appending one that names the hash, or BlobStored, is up to the caller.
    *
-   * @param data - The bytes; of a string, those of its UTF-8.
-   * @param mediaType - For the caller's BlobStored; nothing is stored of it.
+   * @param data - The bytes; a string is encoded as UTF-8.
+   * @param mediaType - For the caller's BlobStored; it is not stored.
    * @returns The SHA-256 of the bytes, in lower-case hex.
-   * @throws {@link RunRecorderError} - If the system does not let them be written.
+   * @throws {@link RunRecorderError} - If they can't be written.
    */
   putBlob(data: Uint8Array | string, mediaType?: string): string;
 
   /**
-   * Takes a snapshot of the state as it is at the call. Flushes the log, writes the file, off the JavaScript thread, and then
-   * appends SnapshotCreated. Several at once are fine.
+   * Takes a snapshot of the state at the time of the call. Flushes the log, writes the file off the JavaScript thread, and then
+   * appends SnapshotCreated. Concurrent calls are allowed.
    *
    * @param options - `signWith`: an Ed25519 private key in PEM (PKCS#8), as Node's `crypto` exports it. Without it the snapshot is not
    * signed.
    * @returns The snapshot's id, the logical time after which it was taken, and the hash of its content. Rejects with a
-   * {@link RunRecorderError}, and nothing is written, if the key is none, or if the log or the file can't be written.
+   * {@link RunRecorderError}, and writes no snapshot, if the key is invalid or the log or the file can't be written.
    */
   snapshot(options?: { signWith?: string | undefined }): Promise<{ snapshotId: string; logicalTime: number; contentHash: string }>;
 
-  /** The state after the last event, whether or not that is written yet. The object is the caller's own. */
+  /** The state after the last event, whether or not that event is written yet. Each call returns a new object. */
   state(): RunState;
 
   /**
    * Resolves when everything appended before the call is in the log, or, with `durability: 'fsync'`, on stable storage.
    *
-   * @returns At once when nothing waits or the warning of a failure was given. Rejects with a {@link RecordingError} when writing failed
-   * for a reason that is not a {@link RecordingWarningCode} and something that was appended before the call is lost by that, whether the
-   * failure came before the call or after it; the warning comes in either case.
+   * @returns Resolves at once if nothing is pending or `onWarning` was already called for a failure. Rejects with a {@link RecordingError} when writing failed
+   * for a reason that is not a {@link RecordingWarningCode} and events that were appended before the call are lost, whether the
+   * failure came before the call or after it; `onWarning` is called in either case.
    */
   flush(): Promise<void>;
 
@@ -618,7 +618,7 @@ export declare class RunRecorder {
   isActive(): boolean;
 
   /**
-   * Ends recording: nothing more is taken, what was appended before is still written, and snapshots under way are finished.
+   * Ends recording: no more events are accepted, those appended before are still written, and snapshots in progress are finished.
    *
    * A program that does not await it loses nothing.
    *

@@ -21,22 +21,22 @@ export type SessionEventType =
   | 'directories_changed';
 
 /**
- * What the addon needs to know of a CLI's content item: replay checks that `speaker` is a non-empty string, and
- * nothing else. Everything, fields unknown here included, comes back deep-equal and in the same key order.
+ * What the addon requires of a CLI's content item: replay checks only that `speaker` is a non-empty string. Everything
+ * else, fields unknown here included, comes back deep-equal and in the same key order.
  *
  * A CLI with a richer item passes its own type as the type parameter of {@link SessionRecordingService},
  * {@link replaySession} and {@link openSession}; it need not extend this one.
  */
 export interface IContent {
-  /** Who speaks: the user, the model, or a tool. */
+  /** The speaker: the user, the model, or a tool. */
   speaker: 'human' | 'ai' | 'tool';
-  /** What is said, in order. */
+  /** The content, in order. */
   blocks: ContentBlock[];
   /** Anything the CLI keeps with the item: token counts, ids, times. */
   metadata?: Record<string, unknown>;
 }
 
-/** One part of an {@link IContent}, told apart by `type`. */
+/** A part of an {@link IContent}, discriminated by `type`. */
 export type ContentBlock =
   | { type: 'text'; text: string }
   | { type: 'tool_call'; id: string; name: string; parameters: unknown }
@@ -47,7 +47,7 @@ export type ContentBlock =
 
 /** A line of the file, as `JSON.parse` returns it. The recorder writes the keys in this order. */
 export interface SessionRecordLine {
-  /** Schema version, 1. The only place a version stands. */
+  /** Schema version, 1. The file has no other version field. */
   v: number;
   /** 1 for the first record, one more for each record of the session, also across resumes. */
   seq: number;
@@ -63,7 +63,7 @@ export interface SessionRecordLine {
 export interface SessionStartPayload {
   /** Non-empty. Its first 8 characters are part of the file's name. */
   sessionId: string;
-  /** Non-empty. Tells the sessions of different projects apart; see `expectedProjectHash` of {@link replaySession}. */
+  /** Non-empty. Distinguishes the sessions of different projects; see `expectedProjectHash` of {@link replaySession}. */
   projectHash: string;
   /** Absolute directories the session works in. */
   workspaceDirs: string[];
@@ -83,7 +83,7 @@ export interface ContentPayload<C = IContent> {
 /** Payload of `compressed`: the history becomes `[summary]`. */
 export interface CompressedPayload<C = IContent> {
   summary: C;
-  /** How many items the summary stands for; informative, replay does not use it. */
+  /** How many items the summary replaces; informative, replay does not use it. */
   itemsCompressed: number;
 }
 
@@ -104,7 +104,7 @@ export interface ProviderSwitchPayload {
 export interface SessionEventPayload {
   severity: 'info' | 'warning' | 'error';
   message: string;
-  /** With `auditTrail` only: the envelope's `ts`, as it stands in the file; absent if it is absent there. */
+  /** With `auditTrail` only: the envelope's `ts`, unchanged; absent if the file has none. */
   timestamp?: string;
   /** With `auditTrail` only: the envelope's `seq`, if it is a number. */
   seq?: number;
@@ -117,7 +117,7 @@ export interface DirectoriesChangedPayload {
 
 // ---- Replay ------------------------------------------------------------------------------------
 
-/** What is known of a session at the end of its file: `session_start`, as later events changed it. */
+/** The metadata of a session at the end of its file: `session_start`, as later events changed it. */
 export interface SessionMetadata {
   sessionId: string;
   projectHash: string;
@@ -134,7 +134,7 @@ export interface SessionMetadata {
 /** A session that was replayed. */
 export interface ReplaySuccess<C = IContent> {
   ok: true;
-  /** The items that survive compressions and rewinds, in order: what a CLI goes on from. */
+  /** The items that remain after all compressions and rewinds, in order: what a CLI resumes from. */
   history: C[];
   metadata: SessionMetadata;
   /**
@@ -144,7 +144,7 @@ export interface ReplaySuccess<C = IContent> {
   lastSeq: number;
   /** Lines that parsed, unknown and malformed events included (replay rule 8). */
   eventCount: number;
-  /** What was odd, in file order, then the summary lines; at most 100 lines and a count of the rest (replay rule 14). Empty for a sound file. */
+  /** Warnings about single lines in file order, at most 100 and a count of the rest, then the summary lines (replay rule 14). Empty for an intact file. */
   warnings: string[];
   /** The payloads of the `session_event`s, in file order. */
   sessionEvents: SessionEventPayload[];
@@ -154,23 +154,23 @@ export interface ReplaySuccess<C = IContent> {
 export interface ReplayFailure {
   ok: false;
   /**
-   * Why, in one line:
+   * The reason, in one line:
    *
    * | `error` | means |
    * |---|---|
-   * | `Empty file` | not one line in it (a lone byte order mark counts as none) |
+   * | `Empty file` | the file has no line (a byte order mark alone does not count as one) |
    * | `Missing or corrupt session_start event` | line 1 is not a `session_start` |
    * | `Invalid session_start: missing required fields` | `sessionId` or `projectHash` is not a non-empty string |
    * | `Project hash mismatch: expected E got G` | the session belongs to another project |
-   * | `Failed to read file: …` | the system's own words follow, as Node prints them: `ENOENT: no such file or directory, open '…'`. What is not a file is named in the same form: `EINVAL: a device, not a regular file, open '…'` |
-   * | `Failed to read bundle: …` | the path is a bundle's, and it does not verify, or is not a session's; a {@link BundleCode} in brackets ends it |
+   * | `Failed to read file: …` | the system's message follows, as Node prints it: `ENOENT: no such file or directory, open '…'`. Devices, sockets and pipes are reported in the same form: `EINVAL: a device, not a regular file, open '…'` |
+   * | `Failed to read bundle: …` | the path is that of a bundle which does not verify or does not contain a session; a {@link BundleCode} in parentheses follows if the bundle does not verify |
    */
   error: string;
   /** The warnings about single lines so far, with the same cap. */
   warnings: string[];
 }
 
-/** Either arm, told apart by `ok`: `if (result.ok) result.history`. */
+/** The result of a replay, discriminated by `ok`: `if (result.ok) result.history`. */
 export type ReplayResult<C = IContent> = ReplaySuccess<C> | ReplayFailure;
 
 /** Options of {@link replaySession} and {@link openSession}. */
@@ -185,37 +185,37 @@ export interface ReplayOptions {
   /** Aborting it stops the work; the promise rejects with the signal's `reason`. */
   signal?: AbortSignal | undefined;
   /**
-   * Keep a snapshot of what was read beside the file (`<file>.snap`), and next time read only what was appended. Default `false`.
+   * Keep a snapshot of what was read next to the file (`<file>.snap`), and next time read only what was appended. Default `false`.
    *
-   * The result is always that of a full replay, with one exception: what is stored through a shared memory map into a page that is
-   * already dirty changes neither the file's time of modification nor that of change, and can go unnoticed. A snapshot counts only if it shows that the part of the file it speaks of is
-   * unchanged: a file that has not been written to since opens in less than a millisecond (200 MB, measured), one that has grown as
-   * fast as what was there before can be read and its digests compared, which is some ten times faster than a scan. A snapshot that is missing, foreign, stale, damaged or of
-   * another version of this library is ignored and written anew; one that can't be written is no error. It is written in one step and may
-   * be deleted at any time. It holds positions, counts, warnings and metadata, none of the conversation.
+   * The result is always that of a full replay, with one exception: a write through a shared memory map to a page that is already dirty
+   * changes neither mtime nor ctime of the file and can go unnoticed. A snapshot is used only if the part of the file that it covers is
+   * unchanged. A file that has not been written to since opens in less than a millisecond (200 MB, measured). For a file that has grown, the old
+   * part is read and its digests are compared, which is about ten times faster than a scan. A snapshot that is missing, stale, damaged, of another
+   * file or of another version of this library is ignored and replaced; failing to write one is not an error. It is replaced atomically and may
+   * be deleted at any time. It holds positions, counts, warnings and metadata, but no content of the conversation.
    *
-   * Without effect together with `throughSeq`, and for a bundle, in which nothing may be written.
+   * Has no effect together with `throughSeq`, or for a bundle, which is never written to.
    */
   snapshot?: boolean | undefined;
-  /** Called on the JavaScript thread now and then while a big file is scanned, and once at the end with the whole. */
+  /** Called on the JavaScript thread now and then while a large file is scanned, and once at the end with the total. */
   onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 /**
  * Replays a session file.
  *
- * Resolves to a {@link ReplayResult} whatever is in the file, torn, corrupt and foreign lines included; a file that
- * can't be read is a failure with `error`, not a rejection. Reading happens off the JavaScript thread, in memory
- * bounded by a buffer and what survives; items are handed over in batches between turns of the event loop. Texts of an item
- * that are shorter than 4 KiB may share memory with those of its neighbours: who keeps one of them keeps up to 256 KiB (docs/replay.md).
+ * Resolves to a {@link ReplayResult} whatever the file contains, torn, corrupt and foreign lines included; a file that
+ * can't be read is a failure with `error`, not a rejection. Reading happens off the JavaScript thread; memory is
+ * bounded by a buffer and the remaining items, which are passed in batches between turns of the event loop. Strings of an item
+ * that are shorter than 4 KiB may share memory with those of its neighbours: keeping one of them keeps up to 256 KiB (docs/replay.md).
  *
- * What is appended to the file while it is read is not part of the result. A pipe can be replayed too (`/dev/stdin`, a named pipe), up to
- * 1 GiB, which is kept in memory; one that has no writer within 3 seconds is a failure. Sockets and devices are failures at once, except for
- * `/dev/null`, an empty file. Everything else that reads sessions, runs or bundles takes regular files only. An abort also ends the read
- * of a single line, however long, and the wait for a pipe.
+ * Lines appended while the file is read are not part of the result. A pipe can be replayed too (`/dev/stdin`, a named pipe): up to
+ * 1 GiB, which is held in memory. A pipe without a writer is a failure after 3 seconds. A socket or a device is a failure at once, except for
+ * `/dev/null`, which is an empty file. All other functions that read sessions, runs or bundles accept regular files only. An abort also ends
+ * reading a single line, however long, and waiting for a pipe.
  *
- * A bundle is verified first, as {@link verifyBundle} does it, an archive unpacked to a temporary directory, which is gone when the promise
- * settles. `onProgress` tells of the session's file then, not of that.
+ * A bundle is verified first, as {@link verifyBundle} does it; an archive is unpacked to a temporary directory, which is removed before the promise
+ * settles. `onProgress` then reports reading the session's file, not verifying or unpacking.
  *
  * @typeParam C - The CLI's own content item. Not checked beyond a non-empty `speaker`.
  * @param filePath - The session file, or a session's bundle.
@@ -244,20 +244,19 @@ export declare function replaySession<C = IContent>(
 ): Promise<ReplayResult<C>>;
 
 /**
- * Reads the `session_start` of a session file and nothing else: for a list of sessions to resume.
+ * Reads only the `session_start` of a session file, for a list of sessions to resume.
  *
- * Looks at the first line alone, at most 1 MiB. The payload is handed out as it stands in the file, without a check
- * of its fields.
+ * Reads the first line only, at most 1 MiB. The payload is returned as it is in the file; its fields are not checked.
  *
- * The JavaScript thread never waits for it: another thread reads. Only where the system gives the line without waiting for
- * anything (Linux 5.12 or newer; ext4, XFS or btrfs; the file in memory and the user's own; the line shorter than 4 KiB)
- * it is read here and now, about ten times as fast, and the file's time of access stays. After 64 such files the event
- * loop gets its turn.
+ * The JavaScript thread never blocks: another thread reads. Only if the system can return the line without blocking
+ * (Linux 5.12 or newer; ext4, XFS or btrfs; the file cached and owned by the user; the line shorter than 4 KiB) is it read
+ * synchronously, about ten times as fast and without updating the file's access time. After 64 such files the call yields to the
+ * event loop.
  *
- * @param filePath - The session file, or the directory of a session's bundle, which is not verified for this. An archive has no header that
- * could be read without unpacking it: {@link openSession} does.
+ * @param filePath - The session file, or the directory of a session's bundle, which is not verified. The header of an archive can't be read
+ * without unpacking it: use {@link openSession}.
  * @returns `null` when there is no header: the file can't be read, is empty, its first line does not parse, is not a
- * `session_start`, is longer than 1 MiB, or has a payload that is not an object (an array is none). Never rejects.
+ * `session_start`, is longer than 1 MiB, or has a payload that is not an object (an array does not count as one). Never rejects.
  * @throws TypeError - At once, if `filePath` is not a string.
  *
  * @example
@@ -274,8 +273,8 @@ export declare function readSessionHeader(filePath: string): Promise<SessionStar
  * {@link readSessionHeader} for many files at once, in parallel.
  *
  * @param filePaths - The session files.
- * @returns One entry a path, in the order of the paths; `null` where there is no header. One bad file never spoils
- * the rest, and the promise never rejects.
+ * @returns One entry a path, in the order of the paths; `null` where there is no header. A bad file does not affect
+ * the others, and the promise never rejects.
  * @throws TypeError - At once, if `filePaths` is neither an array of strings nor a string.
  */
 export declare function readSessionHeaders(filePaths: string[]): Promise<(SessionStartPayload | null)[]>;
@@ -283,8 +282,8 @@ export declare function readSessionHeaders(filePaths: string[]): Promise<(Sessio
 /**
  * {@link readSessionHeader} for every session file in a directory, in parallel.
  *
- * Looks at what has a name that ends in `.jsonl`, links included; not into directories. A pipe or a directory of such a
- * name has no header, and holds nobody up. {@link listSessions} gives more: size, time and what is wrong with a file.
+ * Reads the entries whose names end in `.jsonl`, links included, and does not descend into directories. A pipe or a directory with
+ * such a name has no header and does not block. {@link listSessions} returns more: size, time and what is wrong with a file.
  *
  * @param directory - The directory that the recorder was given as `chatsDir`.
  * @returns One entry a file, sorted by file name (by UTF-16 code units, as `Array.sort` does); `header` is `null` where
@@ -318,8 +317,8 @@ export interface SessionFileHeader {
 }
 
 /**
- * A session whose items are read when they are asked for. Iterating it yields the whole history, in order, holding a
- * page of it at a time.
+ * A session whose items are read on demand. Iterating it yields the whole history, in order, with one page in memory at a
+ * time.
  */
 export interface SessionHandle<C = IContent> extends AsyncIterable<C> {
   readonly metadata: SessionMetadata;
@@ -331,7 +330,7 @@ export interface SessionHandle<C = IContent> extends AsyncIterable<C> {
   readonly warnings: string[];
   /** As in {@link ReplaySuccess}. */
   readonly sessionEvents: SessionEventPayload[];
-  /** Number of items that survive: the length of what {@link replaySession} would give. */
+  /** Number of items in the history: the length of `history` that {@link replaySession} would return. */
   readonly historyLength: number;
   /**
    * Items `from` up to, not including, `to`; negative numbers count from the end, as in `Array.slice`.
@@ -339,18 +338,18 @@ export interface SessionHandle<C = IContent> extends AsyncIterable<C> {
    * @param from - Default 0.
    * @param to - Default `historyLength`.
    * @returns Rejects with an `Error` whose `code` is `ESESSIONCLOSED` after `close()`, or `ESESSIONREAD` when the file
-   * can't be read any more or what is read there is no item any more. An edit in place that still parses is not noticed.
+   * can't be read any more or no longer has an item at that place. An edit in place that still parses is not detected.
    */
   items(from?: number, to?: number): Promise<C[]>;
-  /** Gives the file and the memory back, and removes what was unpacked of a bundle. No items can be had afterwards; a second call does nothing. */
+  /** Releases the file and the memory, and removes the unpacked files of a bundle. Afterwards no items can be read; a second call does nothing. */
   close(): void;
 }
 
 /**
  * Opens a session without building its history: a CLI that shows the last items of a long session needs only those.
  *
- * The arguments, failures and rejections are those of {@link replaySession}. What is unpacked of a bundle that is one file stays until `close()`,
- * or until the handle is collected or the process ends, short of a signal.
+ * The arguments, failures and rejections are those of {@link replaySession}. The unpacked files of an archive stay until `close()`,
+ * until the handle is garbage-collected, or until the process ends other than by a signal.
  *
  * @returns A handle to close, or the failure.
  * @throws TypeError - At once, if an argument is of the wrong type.
@@ -391,16 +390,16 @@ export interface SessionSummary extends SessionStartPayload {
 }
 
 /**
- * Lists the sessions of a directory, the newest first: by the time of modification, to the nanosecond where the file system tells it,
+ * Lists the sessions of a directory, the newest first: by the time of modification, to the nanosecond if the file system has that precision,
  * then by `startTime`, then by the number in the name (`-2`, `-3` …), the highest first, then by path.
  *
  * Of each file the first line is read, however long it is.
  *
- * @param chatsDir - The directory that the recorder was given as `chatsDir`. Its `.jsonl` files are looked at, those of
- * directories in it are not.
+ * @param chatsDir - The directory that the recorder was given as `chatsDir`. Its `.jsonl` files are read, those in
+ * subdirectories are not.
  * @param options - `projectHash`: only the sessions of that project.
- * @returns The sessions, and what looked like one but is not or could not be read, with the reason: what
- * `error` of {@link replaySession} is, or the system's own words without `Failed to read file: `; a directory that can't be read is
+ * @returns The sessions, and the files that are not sessions or could not be read, with the reason: the
+ * `error` of {@link replaySession}, or the system's message without `Failed to read file: `. A directory that can't be read is
  * such an entry itself. Never rejects.
  * @throws TypeError - At once, if an argument is of the wrong type.
  *
@@ -439,7 +438,7 @@ export interface SessionRecordingServiceConfig {
   model: string;
   /**
    * Called at most once, on the JavaScript thread, when recording has ended because of an error. Without it recording
-   * ends in silence; `isActive()` tells.
+   * ends silently; see `isActive()`.
    */
   onWarning?: ((warning: RecordingWarning) => void) | undefined;
   /**
@@ -448,10 +447,10 @@ export interface SessionRecordingServiceConfig {
    */
   durability?: 'os' | 'fsync' | undefined;
   /**
-   * One recorder a file, also across processes: a second exclusive one records nothing and gets `onWarning` with the
-   * code `ESESSIONLOCKED` and the `owner`. The lock is the system's, on a file beside the session file (`<file>.lock`), and goes with its
-   * owner, however that ends. The file may stay behind; that keeps nobody out. Links to the session file have the same lock, hard links
-   * get past it. Default `false`.
+   * One recorder per file, also across processes: a second exclusive recorder records nothing and calls `onWarning` with the
+   * code `ESESSIONLOCKED` and the `owner`. The lock is a system lock on a file next to the session file (`<file>.lock`). The system releases it
+   * when its owner ends, in whatever way. A lock file that is left over does not block. Symbolic links to the session file share its lock, hard
+   * links do not. Default `false`.
    */
   exclusive?: boolean | undefined;
 }
@@ -460,8 +459,8 @@ export interface SessionRecordingServiceConfig {
  * Records one session to one append-only JSONL file.
  *
  * Recording is synchronous and cheap: the payload is serialised at once, exactly as `JSON.stringify` would, and
- * written by a background thread in whole batches. Nothing touches the disk before the first `content`, so a session in
- * which nothing was said leaves no file. A write error never throws into the CLI: it ends recording and calls
+ * written by a background thread in batches. Nothing touches the disk before the first `content`, so a session in
+ * which no content was recorded leaves no file. A write error never throws into the CLI: it ends recording and calls
  * `onWarning` (recording rule 6).
  *
  * What was enqueued is written also when the process ends without `flush()` or `dispose()`. The recorder holds no
@@ -503,7 +502,7 @@ export declare class SessionRecordingService<C = IContent> {
   /**
    * Records an event of any type, known to replay or not.
    *
-   * The payload is serialised here and now: changing the object afterwards changes nothing. Does nothing when the
+   * The payload is serialised synchronously: changing the object afterwards has no effect. Does nothing when the
    * recorder is not active.
    *
    * @param type - A non-empty string.
@@ -523,7 +522,7 @@ export declare class SessionRecordingService<C = IContent> {
   /**
    * Records that the history was replaced by a summary.
    *
-   * @param itemsCompressed - How many items the summary stands for; a finite number.
+   * @param itemsCompressed - How many items the summary replaces; a finite number.
    * @throws TypeError - If an argument is of the wrong type; and as {@link enqueue}.
    */
   recordCompressed(summary: C, itemsCompressed: number): void;
@@ -563,10 +562,10 @@ export declare class SessionRecordingService<C = IContent> {
    * Resolves when everything enqueued before the call is in the file, or, with `durability: 'fsync'`, on stable
    * storage; concurrent flushes share one sync.
    *
-   * @returns At once when nothing waits, before the first `content` (what is buffered stays buffered), and when the
+   * @returns Resolves at once if nothing is pending, before the first `content` (buffered events stay buffered), and if the
    * recorder is not active. Rejects with a {@link RecordingError} when writing failed for a reason that is not a
-   * {@link RecordingWarningCode} and something that was enqueued before the call is lost by that, whether the failure came before
-   * the call or after it; the warning comes in either case. Once that was given, it resolves at once.
+   * {@link RecordingWarningCode} and records that were enqueued before the call are lost, whether the failure came before
+   * the call or after it; `onWarning` is called in either case. After that call it resolves at once.
    */
   flush(): Promise<void>;
 
