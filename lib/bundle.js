@@ -3,7 +3,7 @@
 const { native } = require('./native.js')
 const { bundles, bundlesToWrite } = require('./bundles.js')
 const { BUNDLE, runJob } = require('./job.js')
-const { NO_OPTIONS, check, expect } = require('./arguments.js')
+const { NO_OPTIONS, check, checkEach, expect } = require('./arguments.js')
 const { checkKeys } = require('./keys.js')
 
 const POLICIES = ['required', 'ifPresent', 'ignore']
@@ -73,8 +73,7 @@ function checkRedaction(redact) {
   check.optional(redact.builtin, 'options.redact.builtin', 'boolean')
   if (redact.rules === undefined) return
   expect(Array.isArray(redact.rules), 'options.redact.rules', 'an array', redact.rules)
-  // Not by `forEach`, which passes over holes.
-  for (const [index, rule] of redact.rules.entries()) checkRule(rule, `options.redact.rules[${index}]`)
+  checkEach(redact.rules, 'options.redact.rules', checkRule)
 }
 
 function checkRule(rule, name) {
@@ -99,7 +98,8 @@ function demands(options) {
   checkKeys(trustedKeys)
   check.oneOf(signature, 'options.signature', POLICIES)
   check.object(limits, 'options.limits')
-  for (const [name, limit] of Object.entries(limits)) {
+  for (const name of Object.keys(limits)) {
+    const limit = limits[name]
     // One that is misspelt would be none.
     expect(LIMITS.includes(name), 'options.limits', `an object with any of ${LIMITS.join(', ')}`, limits)
     if (limit !== undefined) check.count(limit === Infinity ? 0 : limit, `options.limits.${name}`)

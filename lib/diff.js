@@ -2,7 +2,7 @@
 
 const { native } = require('./native.js')
 const { bundles } = require('./bundles.js')
-const { NO_OPTIONS, check, expect } = require('./arguments.js')
+const { NO_OPTIONS, check, checkEach, expect } = require('./arguments.js')
 const { RUN, runJob } = require('./job.js')
 
 function diff(left, right, options) {
@@ -37,10 +37,10 @@ function checkOptions(options) {
 
 function checkPointers(pointers) {
   check.strings(pointers, 'options.ignore')
-  for (const [index, pointer] of pointers.entries()) {
+  checkEach(pointers, 'options.ignore', (pointer, name) => {
     const fault = native.jsonPointerFault(pointer)
-    expect(fault === null, `options.ignore[${index}]`, `a JSON pointer (${fault})`, pointer)
-  }
+    expect(fault === null, name, `a JSON pointer (${fault})`, pointer)
+  })
 }
 
 module.exports = { diff, traceAncestors }

@@ -2,7 +2,7 @@
 
 const { native, record } = require('./native.js')
 const { bundles } = require('./bundles.js')
-const { NO_OPTIONS, check, expect } = require('./arguments.js')
+const { NO_OPTIONS, check, checkEach, expect } = require('./arguments.js')
 const { errorOf } = require('./errors.js')
 const { RUN, runJob } = require('./job.js')
 
@@ -22,7 +22,7 @@ function checkOptions(options) {
   if (to !== undefined) check.time(to, 'options.to')
   if (kinds === undefined) return
   expect(Array.isArray(kinds), 'options.kinds', 'an array', kinds)
-  for (const [index, kind] of kinds.entries()) check.oneOf(kind, `options.kinds[${index}]`, KINDS)
+  checkEach(kinds, 'options.kinds', (kind, name) => check.oneOf(kind, name, KINDS))
 }
 
 async function* events(path, from, to, kinds) {

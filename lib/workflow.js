@@ -1,7 +1,7 @@
 'use strict'
 
 const { native, parseRecord, stringify } = require('./native.js')
-const { check, expect } = require('./arguments.js')
+const { check, checkEach, expect } = require('./arguments.js')
 const { errorOf } = require('./errors.js')
 
 function compileWorkflow(workflow) {
@@ -17,8 +17,7 @@ function checkWorkflow(workflow, name) {
   check.string(workflow.name, `${name}.name`)
   check.string(workflow.version, `${name}.version`)
   expect(Array.isArray(workflow.nodes), `${name}.nodes`, 'an array', workflow.nodes)
-  // Not by `forEach`, which passes over holes.
-  for (const [index, node] of workflow.nodes.entries()) checkNode(node, `${name}.nodes[${index}]`)
+  checkEach(workflow.nodes, `${name}.nodes`, checkNode)
 }
 
 function checkNode(node, name) {

@@ -290,6 +290,7 @@ for (const value of VALUES) {
   await compare(`${stringify(value)} everywhere`, polluted(Object.prototype, usable.map((name) => [name, plain(value)])));
 }
 await compare('setters everywhere', polluted(Object.prototype, usable.map((name) => [name, setter([])])));
+await compare('return', polluted(Object.prototype, [['return', plain(1)]]));
 await compare('fixed everywhere', polluted(Object.prototype, usable.map((name) => [name, fixed(1)])));
 // Not fixed ones: Node itself fails then.
 const indices = Array.from({ length: 8 }, (_, index) => [String(index), setter(7)]);
