@@ -1,10 +1,10 @@
 'use strict'
 
-const { native, record } = require('./native.js')
+const { native, parseRecord, record } = require('./native.js')
 const { bundles } = require('./bundles.js')
 const { NO_OPTIONS, check, checkEach, expect } = require('./arguments.js')
 const { errorOf } = require('./errors.js')
-const { RUN, runJob } = require('./job.js')
+const { RUN, resultOf } = require('./job.js')
 
 const KINDS = native.runEventKinds()
 
@@ -30,7 +30,7 @@ async function* events(path, from, to, kinds) {
   let next = askFor(trace)
   try {
     for (;;) {
-      const page = record(await next)
+      const page = await next
       const hasEnded = page.last === true || page.error !== undefined
       // Read while these are dealt with, so that there are two pages in memory, and no more.
       if (!hasEnded) next = askFor(trace)
@@ -47,10 +47,14 @@ async function* events(path, from, to, kinds) {
 
 /** The next page of a trace. */
 function askFor(trace) {
-  const page = runJob(RUN, (onReady) => trace.next(onReady))
+  const page = readPage(trace)
   // It may fail before it is awaited.
   page.catch(() => {})
   return page
+}
+
+async function readPage(trace) {
+  return record(resultOf(RUN, parseRecord(await trace.next())))
 }
 
 module.exports = { readRunEvents }

@@ -103,18 +103,18 @@ describe('readRunEvents', () => {
     expect(await rejection(read())).toBe(FAULT);
   });
 
-  test('a page that cannot be taken', async () => {
-    replace('NativeJob', 'take', fault);
+  test('a rejection keeps its code and message', async () => {
+    replace('NativeRunTrace', 'next', () => Promise.reject(FAULT));
     expect(await rejection(read())).toBe(FAULT);
   });
 
   test('a page that cannot be parsed', async () => {
-    replace('NativeJob', 'take', () => '{"done":');
+    replace('NativeRunTrace', 'next', () => Promise.resolve('{"done":'));
     expect(await rejection(read())).toBeInstanceOf(SyntaxError);
   });
 
   test('a panic says what it said', async () => {
-    replace('NativeJob', 'take', () => '{"panicked":"index 3 of 2"}');
+    replace('NativeRunTrace', 'next', () => Promise.resolve('{"panicked":"index 3 of 2"}'));
     const error = await rejection(read());
     expect(error).toMatchObject({ code: 'ERUNPANIC' });
     expect(error.cause).toMatchObject({ message: 'index 3 of 2' });

@@ -6,6 +6,8 @@
 //!
 //! There are two ways to stop a job. [`cancel`](NativeJob::cancel) is for readers: no batch is taken any more, and nothing is held open,
 //! also where a read hangs. [`stop`](NativeJob::stop) is for writers: the job cleans up and then sends its end, which JavaScript waits for.
+//!
+//! A [`PoolJob`] is a short read of which nothing but the end is sent.
 
 mod end;
 mod pool;

@@ -1,14 +1,15 @@
-//! `readRunEvents`: a log's events, some at a time, as JavaScript asks for them. A job reads them up to the next page.
+//! `readRunEvents`: a log's events, some at a time, as JavaScript asks for them. Each page is read by a job of
+//! Node's own thread pool, so that an iteration that stands still has no thread.
 
 use std::sync::Arc;
 
-use napi::bindgen_prelude::{Function, Result};
+use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 use parking_lot::Mutex;
 
 use super::bundles::{Bundles, NativeBundles, Unpacked};
 use super::error_json::{CANT_BE_READ, ErrorJson};
-use super::job::{JobEnd, NativeJob, new_job};
+use super::job::{JobEnd, PoolJob};
 use super::json::JsonText;
 use super::reading::open_source;
 use crate::bundle::import::ImportError;
@@ -29,15 +30,6 @@ const PAGE_BYTES: usize = 256 << 10;
 #[napi]
 pub struct NativeRunTrace {
     reading: Arc<Mutex<Reading>>,
-    /// What is open is read by several jobs, so none of them may cancel it.
-    cancellation: Cancellation,
-}
-
-impl Drop for NativeRunTrace {
-    /// The environment ends, or JavaScript has dropped the trace.
-    fn drop(&mut self) {
-        self.cancellation.cancel();
-    }
 }
 
 enum Reading {
@@ -64,19 +56,14 @@ impl NativeRunTrace {
     pub fn new(bundles: &NativeBundles, path: String, from: f64, to: f64, kinds: Option<Vec<String>>) -> Self {
         let kinds = kinds.map(|kinds| kinds.iter().filter_map(|kind| Kind::parse(kind)).collect());
         let range = Range { from: from as u64, to: to as u64, kinds, ..Range::default() };
-        let reading = Reading::Asked(path, range, bundles.shared());
-        NativeRunTrace { reading: Arc::new(Mutex::new(reading)), cancellation: Cancellation::default() }
+        NativeRunTrace { reading: Arc::new(Mutex::new(Reading::Asked(path, range, bundles.shared()))) }
     }
 
-    /// Starts to read the next events. The result is an object with `events`, and with `last` or `error` if no more come.
-    #[napi(catch_unwind)]
-    pub fn next(&self, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
-        let (sender, job) = new_job(on_ready)?;
-        let (reading, cancellation) = (self.reading.clone(), self.cancellation.clone());
-        sender.run_in_background(move |_| {
-            JobEnd::done(|json| cancellation.during(|| reading.lock().append_page(json, &cancellation)))
-        });
-        Ok(job)
+    /// Reads the next events. The result is an object with `events`, and with `last` or `error` if no more come.
+    #[napi(catch_unwind, ts_return_type = "Promise<string>")]
+    pub fn next(&self) -> AsyncTask<PoolJob> {
+        let reading = self.reading.clone();
+        PoolJob::start(move || JobEnd::done(|json| reading.lock().append_page(json)))
     }
 
     /// Closes the log. Waits for events that are being read.
@@ -87,12 +74,12 @@ impl NativeRunTrace {
 }
 
 impl Reading {
-    fn append_page(&mut self, json: &mut JsonText, cancellation: &Cancellation) {
+    fn append_page(&mut self, json: &mut JsonText) {
         json.reserve(PAGE_BYTES + PAGE_BYTES / 4);
         json.open();
         json.key("events");
         json.syntax("[");
-        let end = self.append_events(json, cancellation);
+        let end = self.append_events(json);
         json.syntax("]");
         match end {
             Ok(false) => {}
@@ -104,13 +91,9 @@ impl Reading {
     }
 
     /// Appends events, until there are enough or no more; whether there are no more.
-    fn append_events(
-        &mut self,
-        json: &mut JsonText,
-        cancellation: &Cancellation,
-    ) -> std::result::Result<bool, Failure> {
+    fn append_events(&mut self, json: &mut JsonText) -> std::result::Result<bool, Failure> {
         if let Reading::Asked(path, range, bundles) = self {
-            let (trace, unpacked) = open(path, range.clone(), bundles, cancellation)?;
+            let (trace, unpacked) = open(path, range.clone(), bundles)?;
             *self = Reading::Open { trace: Box::new(trace), _unpacked: unpacked };
         }
         let Reading::Open { trace, .. } = self else { return Ok(true) };
@@ -125,14 +108,11 @@ impl Reading {
     }
 }
 
-fn open(
-    path: &str,
-    range: Range,
-    bundles: &Bundles,
-    cancellation: &Cancellation,
-) -> std::result::Result<(Trace, Arc<Unpacked>), Failure> {
-    let _guard = bundles.begin_reading(&[path], cancellation);
-    let opened = open_source(path, TrustedKeys::default(), cancellation, &mut |_| ());
+fn open(path: &str, range: Range, bundles: &Bundles) -> std::result::Result<(Trace, Arc<Unpacked>), Failure> {
+    // Not that of the thread, which belongs to Node and works for others too.
+    let cancellation = Cancellation::default();
+    let _guard = bundles.begin_reading(&[path], &cancellation);
+    let opened = cancellation.during(|| open_source(path, TrustedKeys::default(), &cancellation, &mut |_| ()));
     let opened = opened.and_then(Opened::of_run).map_err(Failure::Bundle)?;
     let trace =
         trace(&opened, range).map_err(|error| Failure::Run(explain_not_a_run(&opened.run_directory(), error)))?;

@@ -8,8 +8,8 @@ use napi::{Env, Task};
 use super::end::JobEnd;
 use crate::node::text::Text;
 
-/// A job whose promise resolves to the text of its end. For short reads that come in thousands: Node's pool has few threads, so no
-/// more than a few of them run at a time.
+/// A job whose promise resolves to the text of its end. For short reads that come in thousands, since Node's pool has few threads, and
+/// that nothing cancels.
 pub struct PoolJob(Option<Work>);
 
 type Work = Box<dyn FnOnce() -> JobEnd + Send>;
