@@ -19,7 +19,7 @@ use super::redact::{RedactOptions, Rules, redact};
 use super::seal::parent;
 use super::signed;
 use super::sink::{Finished, Sink};
-use super::source::{From, Item, Origin, Source, Survey, changed, survey};
+use super::source::{ExportFrom, Item, Origin, Source, Survey, changed, survey};
 use super::watch::{Progress, Watch};
 use crate::hash::{HexHash, as_text};
 use crate::signature::SigningKey;
@@ -34,7 +34,7 @@ const BLOCK_BYTES: usize = 256 << 10;
 /// How a source is exported.
 pub struct ExportOptions {
     /// Where the bundle begins.
-    pub from: From,
+    pub from: ExportFrom,
     /// Who signs the manifest. None: nobody.
     pub key: Option<SigningKey>,
     /// zstd's level for an archive, 1 to 22. None: [`DEFAULT_LEVEL`].
@@ -48,7 +48,7 @@ pub struct ExportOptions {
 impl Default for ExportOptions {
     fn default() -> Self {
         let redact = Some(RedactOptions::default());
-        ExportOptions { from: From::default(), key: None, level: None, limits: Limits::default(), redact }
+        ExportOptions { from: ExportFrom::default(), key: None, level: None, limits: Limits::default(), redact }
     }
 }
 

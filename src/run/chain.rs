@@ -4,7 +4,7 @@
 //! before, so lines can be checked in any order and on any thread.
 
 use super::error::{ErrorCode, RunError, event_id};
-use super::event::{Envelope, EventLine, SALT_DIGITS, Sealed, print_covered, print_rest};
+use super::event::{Envelope, EventLine, HashedParts, SALT_DIGITS, print_covered, print_rest};
 use crate::hash::{HEX_BYTES, HexHash, as_text, sha256_hex};
 
 /// What the first line is chained to.
@@ -36,7 +36,7 @@ pub fn line_hash(previous: &HexHash, covered: &[u8]) -> HexHash {
 
 /// Checks a line that follows one with the hash `previous`.
 #[inline]
-pub fn check(previous: &HexHash, event: &Sealed<'_>) -> Result<Integrity, RunError> {
+pub fn check(previous: &HexHash, event: &HashedParts<'_>) -> Result<Integrity, RunError> {
     let hash = line_hash(previous, event.covered);
     if hash != *event.hash {
         return Err(broken(event.time, "hash", "the event or its place in the log", &hash, event.hash));
@@ -65,7 +65,7 @@ pub fn salt_missing(event: &EventLine<'_>) -> RunError {
 }
 
 /// Appends the line of an event to `out`, with its `\n`, and returns its hash. `payload` is the text of a JSON object.
-pub fn seal(
+pub fn append_line(
     out: &mut Vec<u8>,
     previous: &HexHash,
     envelope: &Envelope<'_>,
@@ -106,7 +106,7 @@ pub(super) mod tests {
                 0 => format!(r#"{{"code":"{padding}","message":"","recoverable":true,"n":{time}}}"#),
                 _ => format!(r#"{{"blob":"b{padding}","size":1,"n":{time}}}"#),
             };
-            previous = seal(&mut log, &previous, &envelope, &[b'0'; HEX_BYTES], &salt, payload.as_bytes());
+            previous = append_line(&mut log, &previous, &envelope, &[b'0'; HEX_BYTES], &salt, payload.as_bytes());
         }
         log
     }
@@ -118,7 +118,7 @@ pub(super) mod tests {
             let line = std::str::from_utf8(line).map_err(|_| super::super::event::not_utf8(line))?;
             let event = EventLine::parse(line, &mut Nesting::default())?;
             check_time(Some(next), event.time)?;
-            if check(&previous, &event.sealed())? == Integrity::PayloadRedacted {
+            if check(&previous, &event.hashed_parts())? == Integrity::PayloadRedacted {
                 return Err(salt_missing(&event));
             }
             (previous, next) = (*event.hash, next + 1);

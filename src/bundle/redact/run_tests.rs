@@ -12,13 +12,13 @@ use crate::bundle::export::{BundleInfo, ExportOptions};
 use crate::bundle::open::open;
 use crate::bundle::replay::{replay, trace, verify_run};
 use crate::bundle::sample::*;
-use crate::bundle::source::From;
+use crate::bundle::source::ExportFrom;
 use crate::bundle::verify::VerifyOptions;
 use crate::hash::as_text;
 use crate::hash::sha256_hex;
 use crate::jsonl::writer::Durability;
 use crate::run::blob::BlobStore;
-use crate::run::chain::{GENESIS, seal};
+use crate::run::chain::{GENESIS, append_line};
 use crate::run::check::Aspect;
 use crate::run::event::Envelope;
 use crate::run::fold::Watch;
@@ -50,7 +50,7 @@ fn rewrite(run: &Recorded, change: impl Fn(u64, Kind, String) -> String) {
         let envelope =
             Envelope { time, ts: "2026-02-11T16:00:00.000Z", kind: record.kind.as_str(), node, parent: record.parent };
         let payload = change(time, record.kind, record.payload.to_string());
-        previous = seal(&mut log, &previous, &envelope, &record.state_hash, &salt_of(time), payload.as_bytes());
+        previous = append_line(&mut log, &previous, &envelope, &record.state_hash, &salt_of(time), payload.as_bytes());
     }
     fs::write(run.directory.log(), log).unwrap();
 }
@@ -248,14 +248,14 @@ fn partial_bundles_are_redacted_and_exported_again_too() {
     let path = |name: &str| root.path().join(name);
     exported_by(run.directory.root(), &path("whole.tar.zst"), &[]).unwrap();
     let options = |from| ExportOptions { from, ..by(vec![]) };
-    let partial = try_export(run.directory.root(), &path("partial"), &options(From::LatestSnapshot)).unwrap();
+    let partial = try_export(run.directory.root(), &path("partial"), &options(ExportFrom::LatestSnapshot)).unwrap();
     assert!(partial.partial && partial.redactions > 0);
     assert_eq!(leaks(&path("partial"), AWS), None);
     assert!(fs::read_to_string(path("partial/metadata.json")).unwrap().contains("[redacted:aws-access-key-id] "));
-    let id = From::Snapshot(format!("snap_{time}"));
+    let id = ExportFrom::Snapshot(format!("snap_{time}"));
     for (number, (source, from)) in [
-        ("partial", From::StartFrom),
-        ("partial", From::LatestSnapshot),
+        ("partial", ExportFrom::Log),
+        ("partial", ExportFrom::LatestSnapshot),
         ("partial", id.clone()),
         ("again-0.tar.zst", id.clone()),
     ]
@@ -269,7 +269,7 @@ fn partial_bundles_are_redacted_and_exported_again_too() {
     assert!(of_whole.partial && of_whole.events == partial.events);
     assert_eq!(verified(&path("of-whole")).problems, []);
     assert_eq!(state(&path("of-whole")), state(&path("partial")));
-    let other = options(From::Snapshot("snap_1".into()));
+    let other = options(ExportFrom::Snapshot("snap_1".into()));
     let error = try_export(&path("partial"), &path("x"), &other).unwrap_err();
     assert_eq!(error.code, BundleCode::SnapshotNotFound);
     assert_eq!(state(&path("partial")), run.state_at(run.last()).to_canonical().unwrap());
