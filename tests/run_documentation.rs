@@ -8,6 +8,7 @@ use std::path::Path;
 
 use session_tape::run::error::ErrorCode;
 use session_tape::run::kind::Kind;
+use session_tape::run::payload_fields::{FieldType, PayloadField, fields_of};
 use session_tape::run::state::{CallStatus, Counter, NodeStatus, RunStatus};
 
 fn page() -> String {
@@ -29,6 +30,40 @@ fn every_kind_has_its_payload_and_its_transition() {
     let (_, section) = page.split_once("\n## 5. Transitions\n").unwrap();
     for kind in kinds {
         assert!(transitions.contains(kind) || section.contains(&format!("`, `{kind}` |")), "{kind}");
+    }
+}
+
+fn as_documented(fields: &[PayloadField], mark: &str) -> String {
+    let one = |field: &PayloadField| {
+        let optional = if field.is_optional { "?" } else { "" };
+        format!("{mark}{}{optional}{mark}: {}", field.name, type_as_documented(field.of))
+    };
+    fields.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+fn type_as_documented(of: FieldType) -> String {
+    match of {
+        FieldType::Id | FieldType::Call => "id".into(),
+        FieldType::Text => "text".into(),
+        FieldType::Flag => "flag".into(),
+        FieldType::Time => "time".into(),
+        FieldType::Times => "array of times".into(),
+        FieldType::Amount => "amount".into(),
+        FieldType::Number => "number".into(),
+        FieldType::Ids => "ids".into(),
+        FieldType::IdsByNode => "object of ids by node".into(),
+        FieldType::Scheduler => "`round-robin`, `least-loaded` or `external`".into(),
+        FieldType::Object(fields) => format!("`{{{}}}`", as_documented(fields, "")),
+        FieldType::Objects(fields) => format!("array of `{{{}}}`", as_documented(fields, "")),
+    }
+}
+
+#[test]
+fn the_fields_of_payloads_are_those_of_the_table() {
+    let page = page();
+    for kind in Kind::ALL {
+        let row = format!("| `{kind}` | {} | ", as_documented(fields_of(kind), "`"));
+        assert!(page.contains(&row), "{row}");
     }
 }
 

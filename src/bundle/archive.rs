@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use tar::{EntryType, Header};
 
-use super::container::{Container, Visitor, carried, read_up_to, uncarried};
+use super::container::{Container, Visitor, from_io_error, into_io_error, read_up_to};
 use super::error::{BundleCode, BundleError};
 use super::limits::{DEFAULT_EXPANSION, Limits};
 use super::path::{BundlePath, Names};
@@ -296,7 +296,7 @@ impl<R: Read> Read for Tar<R> {
         if self.read > self.expanded {
             let message =
                 format!("The archive expands to more than {} bytes, more than the limit for its size", self.expanded);
-            return Err(carried(BundleError::new(BundleCode::ExpansionTooLarge, message)));
+            return Err(into_io_error(BundleError::new(BundleCode::ExpansionTooLarge, message)));
         }
         Ok(count)
     }
@@ -307,7 +307,7 @@ fn damage(error: io::Error) -> io::Error {
     if error.raw_os_error().is_some() || error.kind() == io::ErrorKind::Interrupted {
         return error;
     }
-    carried(match error.kind() {
+    into_io_error(match error.kind() {
         io::ErrorKind::UnexpectedEof => truncated("in the middle of its compressed data"),
         _ => BundleError::new(BundleCode::ArchiveCorrupt, format!("The archive is damaged: {error}")),
     })
@@ -318,7 +318,7 @@ fn truncated(place: &str) -> BundleError {
 }
 
 fn failed(error: io::Error) -> BundleError {
-    uncarried(error, |error| BundleError::system(error, "read", None))
+    from_io_error(error, |error| BundleError::system(error, "read", None))
 }
 
 impl<R: Read> Container for ArchiveReader<R> {
@@ -436,7 +436,7 @@ impl<R: Read> Read for Content<'_, R> {
         }
         let count = self.tar.read(&mut buffer[..length])?;
         if count == 0 {
-            return Err(carried(truncated("in the middle of a file")));
+            return Err(into_io_error(truncated("in the middle of a file")));
         }
         self.left -= count as u64;
         Ok(count)

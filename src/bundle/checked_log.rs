@@ -123,13 +123,16 @@ impl CheckedLog {
                 return Ok(());
             }
         };
-        chain::check(&previous, &event.sealed()).map(drop)
+        chain::check(&previous, &event.hashed_parts()).map(drop)
     }
 
     /// Checks the first line of a log that begins behind a snapshot, which has the hash of the line before.
     pub fn check_first_line(&self, previous: &HexHash) -> Result<(), BundleError> {
         let Some(line) = &self.first_line else { return Ok(()) };
-        EventLine::split(line).and_then(|event| chain::check(previous, &event.sealed())).map(drop).map_err(invalid)
+        EventLine::split(line)
+            .and_then(|event| chain::check(previous, &event.hashed_parts()))
+            .map(drop)
+            .map_err(invalid)
     }
 
     fn note(&mut self, kind: Kind, event: &EventLine<'_>) -> Result<(), RunError> {

@@ -29,12 +29,12 @@ pub trait Container {
 }
 
 /// An error of this crate on its way through a reader.
-pub fn carried(error: BundleError) -> io::Error {
+pub fn into_io_error(error: BundleError) -> io::Error {
     io::Error::other(error)
 }
 
 /// What a reader's error is: one that was carried through it, or the system's.
-pub fn uncarried(error: io::Error, otherwise: impl FnOnce(&io::Error) -> BundleError) -> BundleError {
+pub fn from_io_error(error: io::Error, otherwise: impl FnOnce(&io::Error) -> BundleError) -> BundleError {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<BundleError>()) {
         Some(carried) => carried.clone(),
         None => otherwise(&error),
@@ -43,7 +43,7 @@ pub fn uncarried(error: io::Error, otherwise: impl FnOnce(&io::Error) -> BundleE
 
 /// What a failed read of an entry's content is.
 pub fn read_failed(error: io::Error) -> BundleError {
-    uncarried(error, |error| match error.kind() {
+    from_io_error(error, |error| match error.kind() {
         io::ErrorKind::UnexpectedEof => BundleError::new(BundleCode::Truncated, "It ends too early"),
         _ => BundleError::system(error, "read", None),
     })

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 
 use twox_hash::XxHash3_128;
 
-use super::container::{carried, read_failed};
+use super::container::{into_io_error, read_failed};
 use super::error::BundleError;
 use super::file_hash::{FileHasher, Hashed};
 
@@ -28,7 +28,7 @@ pub struct Content<'c> {
 }
 
 /// A file that was read to its end.
-pub struct Passed {
+pub struct HashedFile {
     /// The hash of its bytes, and what was seen among them.
     pub hashed: Hashed,
     /// A fingerprint of them, much quicker to make again than the hash. No proof of anything: see [`XxHash3_128`]. 0 unless it
@@ -57,11 +57,11 @@ impl<'c> Content<'c> {
     }
 
     /// Reads what is left, to the end.
-    pub fn finish(mut self) -> Result<Passed, BundleError> {
+    pub fn finish(mut self) -> Result<HashedFile, BundleError> {
         let mut block = vec![0; BLOCK_BYTES];
         while self.advance(&mut block)? > 0 {}
         let fingerprint = self.print.map_or(0, |print| print.finish_128());
-        Ok(Passed { hashed: self.hasher.finish()?, fingerprint, size: self.size, copy: self.copy })
+        Ok(HashedFile { hashed: self.hasher.finish()?, fingerprint, size: self.size, copy: self.copy })
     }
 
     /// Gives the file up, so that the hasher is ready for another one.
@@ -93,7 +93,7 @@ impl Read for Content<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.advance(buffer).map_err(|error| {
             self.fault = Some(error.clone());
-            carried(error)
+            into_io_error(error)
         })
     }
 }

@@ -198,11 +198,6 @@ mod tests {
         let error = DirectoryReader::open(root.path(), &limits).err().unwrap();
         assert_eq!(error.code, BundleCode::TooManyFiles);
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     /// A directory of a hundred thousand files was once listed to its end before a cancellation counted.
     #[test]

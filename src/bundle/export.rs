@@ -21,7 +21,7 @@ use super::redact::{RedactOptions, Rules, redact};
 use super::seal::parent;
 use super::signed;
 use super::sink::{Finished, Sink};
-use super::source::{From, Source, Survey, survey};
+use super::source::{ExportFrom, Source, Survey, survey};
 use super::watch::{Progress, Watch};
 use crate::signature::SigningKey;
 
@@ -35,7 +35,7 @@ const BLOCK_BYTES: usize = 256 << 10;
 /// How a source is exported.
 pub struct ExportOptions {
     /// Where the bundle begins.
-    pub from: From,
+    pub from: ExportFrom,
     /// The key that signs the manifest. `None`: it is not signed.
     pub key: Option<SigningKey>,
     /// zstd's level for an archive, 1 to 22. None: [`DEFAULT_LEVEL`].
@@ -49,7 +49,7 @@ pub struct ExportOptions {
 impl Default for ExportOptions {
     fn default() -> Self {
         let redact = Some(RedactOptions::default());
-        ExportOptions { from: From::default(), key: None, level: None, limits: Limits::default(), redact }
+        ExportOptions { from: ExportFrom::default(), key: None, level: None, limits: Limits::default(), redact }
     }
 }
 

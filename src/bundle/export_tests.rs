@@ -329,7 +329,7 @@ fn a_partial_bundle_holds_the_snapshot_and_what_comes_after() {
     let whole = root.path().join("whole");
     let all = exported(run.directory.root(), &whole);
     for (destination, from) in
-        both(root.path()).into_iter().zip([From::LatestSnapshot, From::Snapshot(format!("snap_{time}"))])
+        both(root.path()).into_iter().zip([ExportFrom::LatestSnapshot, ExportFrom::Snapshot(format!("snap_{time}"))])
     {
         let options = ExportOptions { from, ..ExportOptions::default() };
         let info = try_export(run.directory.root(), &destination, &options).unwrap();
@@ -353,7 +353,7 @@ fn a_bundle_may_begin_with_a_snapshot_behind_which_nothing_comes() {
     let (run, _) = snapshot_run();
     run.write_snapshot(run.last(), None);
     let root = tempfile::tempdir().unwrap();
-    let options = ExportOptions { from: From::LatestSnapshot, ..ExportOptions::default() };
+    let options = ExportOptions { from: ExportFrom::LatestSnapshot, ..ExportOptions::default() };
     for destination in both(root.path()) {
         let info = try_export(run.directory.root(), &destination, &options).unwrap();
         assert_eq!((info.events, verified(&destination).problems), (0, vec![]));
@@ -369,14 +369,14 @@ fn without_a_good_snapshot_there_is_no_partial_bundle() {
         let options = ExportOptions { from, ..ExportOptions::default() };
         try_export(run.directory.root(), &destination, &options).unwrap_err().code
     };
-    assert_eq!(code(From::Snapshot("snap_1".into())), BundleCode::SnapshotNotFound);
-    assert_eq!(code(From::Snapshot("../x".into())), BundleCode::SnapshotNotFound);
+    assert_eq!(code(ExportFrom::Snapshot("snap_1".into())), BundleCode::SnapshotNotFound);
+    assert_eq!(code(ExportFrom::Snapshot("../x".into())), BundleCode::SnapshotNotFound);
     let path = run.directory.snapshots().join(format!("snap_{time}.cath-snap"));
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replacen("\"logicalTime\":", "\"logicalTime\":1", 1)).unwrap();
-    assert_eq!(code(From::LatestSnapshot), BundleCode::SnapshotNotFound);
+    assert_eq!(code(ExportFrom::LatestSnapshot), BundleCode::SnapshotNotFound);
     let session = session(root.path());
-    let options = ExportOptions { from: From::LatestSnapshot, ..ExportOptions::default() };
+    let options = ExportOptions { from: ExportFrom::LatestSnapshot, ..ExportOptions::default() };
     assert_eq!(try_export(&session, &destination, &options).unwrap_err().code, BundleCode::InvalidOption);
 }
 
@@ -406,7 +406,8 @@ fn each_limit_of_the_reader_for_a_whole_file_is_one_of_the_writer() {
     let root = tempfile::tempdir().unwrap();
     let rules = vec![RedactionRule { name: "all".into(), path: Some("/*".into()), ..RedactionRule::default() }];
     let redact = || Some(RedactOptions { builtin: false, rules: rules.clone() });
-    let options = |limits| ExportOptions { from: From::LatestSnapshot, limits, redact: redact(), ..Default::default() };
+    let options =
+        |limits| ExportOptions { from: ExportFrom::LatestSnapshot, limits, redact: redact(), ..Default::default() };
     let good = root.path().join("good");
     try_export(run.directory.root(), &good, &options(Limits::default())).unwrap();
     let size = |name: &str| fs::metadata(good.join(name)).unwrap().len();

@@ -127,7 +127,7 @@ struct Counts {
 
 /// What metadata tells of the beginning of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct RunSummary {
     /// The run's id, and its workflow's name and version.
     pub created: [Text<'static>; 3],
     /// When it began, as it stands in the first event's line. None if that is not known.
@@ -135,14 +135,14 @@ pub struct Told {
 }
 
 /// Reads what a document tells of a run's beginning.
-pub fn told_of_run(document: &str) -> Result<Told, BundleError> {
+pub fn summary_of_run(document: &str) -> Result<RunSummary, BundleError> {
     let nesting = &mut Nesting::default();
     let mut read = || {
         let [id, started_at, workflow] = fields::read(document, ["runId", "startedAt", "workflow"], nesting)?;
         let [name, version] = fields::read(workflow.required("an object")?, ["name", "version"], nesting)?;
         let created = [id.id()?, name.text()?, version.text()?].map(Text::into_owned);
         let started_at = started_at.optional(fields::Field::text)?.map(|time| time.as_json().to_owned());
-        Ok::<_, fields::FieldError>(Told { created, started_at })
+        Ok::<_, fields::FieldError>(RunSummary { created, started_at })
     };
     read().map_err(|error| BundleError::about(BundleCode::MetadataInvalid, METADATA, error))
 }

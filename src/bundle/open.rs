@@ -61,7 +61,7 @@ impl Opened {
     /// The id of the run that a bundle is of, as its metadata tells it: the inside of a JSON string.
     pub fn run_id(&self) -> Option<String> {
         let document = self.manifest.as_ref().and_then(|_| read_text(&self.root.join(METADATA)).ok())?;
-        metadata::told_of_run(&document).ok().map(|told| told.created[0].as_json().to_owned())
+        metadata::summary_of_run(&document).ok().map(|summary| summary.created[0].as_json().to_owned())
     }
 
     /// Whether the log begins behind a snapshot.

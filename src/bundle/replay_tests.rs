@@ -6,7 +6,7 @@ use super::*;
 use crate::bundle::export::ExportOptions;
 use crate::bundle::open::open;
 use crate::bundle::sample::*;
-use crate::bundle::source::From;
+use crate::bundle::source::ExportFrom;
 use crate::bundle::verify::VerifyOptions;
 use crate::run::error::ErrorCode;
 use crate::run::recorded::Recorded;
@@ -39,7 +39,7 @@ fn bundles_replay_to_the_state_of_their_source() {
     let (run, time) = sample();
     let expected = run.state_at(run.last()).to_canonical().unwrap();
     let root = tempfile::tempdir().unwrap();
-    for (name, from) in [("whole", From::FirstEvent), ("partial", From::LatestSnapshot)] {
+    for (name, from) in [("whole", ExportFrom::Log), ("partial", ExportFrom::LatestSnapshot)] {
         for form in ["d", "a.tar.zst"] {
             let destination = root.path().join(format!("{name}-{form}"));
             let options = ExportOptions { from: from.clone(), ..ExportOptions::default() };
@@ -82,7 +82,7 @@ fn what_is_wrong_with_the_states_of_a_partial_bundle_is_found_where_it_is() {
     run.write_log(&records);
     let root = tempfile::tempdir().unwrap();
     let destination = root.path().join("d");
-    let options = ExportOptions { from: From::LatestSnapshot, ..ExportOptions::default() };
+    let options = ExportOptions { from: ExportFrom::LatestSnapshot, ..ExportOptions::default() };
     try_export(run.directory.root(), &destination, &options).unwrap();
     assert!(replayed(&destination, &with(Verify::Chain)).is_ok());
     let failed = replayed(&destination, &with(Verify::Full)).unwrap_err();

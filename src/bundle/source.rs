@@ -17,7 +17,7 @@ use super::import_error::ImportError;
 use super::item::{Item, Origin, changed};
 use super::limits::Limits;
 use super::manifest::{BundleKind, ListedFile, LogExtent, Partial};
-use super::metadata::{self, Metadata, Told};
+use super::metadata::{self, Metadata, RunSummary};
 use super::open::{Opened, is_bundle, open};
 use super::path::{self, BundlePath, EVENT_LOG, REDACTIONS, SESSION_LOG, blob_path};
 use super::redact::marks::Marks;
@@ -61,10 +61,10 @@ pub struct Survey {
 
 /// Where a bundle of a run begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum From {
+pub enum ExportFrom {
     /// With the first event.
     #[default]
-    FirstEvent,
+    Log,
     /// With the newest snapshot that can be used.
     LatestSnapshot,
     /// With the snapshot of this id.
@@ -118,7 +118,7 @@ impl Source {
 /// Looks through a source, for `marks` too.
 pub fn survey(
     source: &Source,
-    from: &From,
+    from: &ExportFrom,
     marks: Option<Arc<Marks>>,
     limits: &Limits,
     watch: &mut Watch<'_>,
@@ -157,13 +157,13 @@ struct Start {
     path: PathBuf,
     offset: u64,
     status: Option<&'static str>,
-    /// What a partial bundle tells of the run's beginning, which is not in it.
-    told: Option<Told>,
+    /// The beginning of the run, which is not in a partial bundle.
+    summary: Option<RunSummary>,
 }
 
 impl Surveyor<'_, '_> {
-    fn session(&mut self, file: &Path, from: &From) -> Result<Survey, BundleError> {
-        if *from != From::FirstEvent {
+    fn session(&mut self, file: &Path, from: &ExportFrom) -> Result<Survey, BundleError> {
+        if *from != ExportFrom::Log {
             let message = "A session has no snapshots from which its bundle could begin";
             return Err(BundleError::new(BundleCode::InvalidOption, message));
         }
@@ -202,10 +202,10 @@ impl Surveyor<'_, '_> {
         })
     }
 
-    fn run(&mut self, run: &RunDirectory, from: &From) -> Result<Survey, BundleError> {
+    fn run(&mut self, run: &RunDirectory, from: &ExportFrom) -> Result<Survey, BundleError> {
         let mut redactions = self.source.redactions(run.root(), run.manifest().exists(), self.limits)?;
         let start = match (from, self.source.partial()) {
-            (From::Snapshot(id), Some(partial)) if *id != partial.snapshot => {
+            (ExportFrom::Snapshot(id), Some(partial)) if *id != partial.snapshot => {
                 let message = format!(
                     "The source is a bundle that begins with {}, and holds no other snapshot",
                     partial.snapshot
@@ -213,7 +213,7 @@ impl Surveyor<'_, '_> {
                 return Err(BundleError::new(BundleCode::SnapshotNotFound, message));
             }
             (_, Some(partial)) => Some(start_of_partial(run, partial)?),
-            (From::FirstEvent, None) => None,
+            (ExportFrom::Log, None) => None,
             (_, None) => Some(start(run, from, &redactions)?),
         };
         let small = self.small_files(run, start.as_ref())?;
@@ -452,10 +452,10 @@ fn list(directory: &Path) -> Result<Vec<String>, BundleError> {
 }
 
 /// The snapshot that is asked for, proven to be one of this log.
-fn start(run: &RunDirectory, from: &From, redactions: &RedactionList) -> Result<Start, BundleError> {
+fn start(run: &RunDirectory, from: &ExportFrom, redactions: &RedactionList) -> Result<Start, BundleError> {
     let not_found = |why: String| BundleError::new(BundleCode::SnapshotNotFound, why);
     let times = match from {
-        From::Snapshot(id) => {
+        ExportFrom::Snapshot(id) => {
             let time = snapshot::time_of_id(id);
             vec![time.ok_or_else(|| not_found(format!("'{}' is no id of a snapshot", crate::run::error::quoted(id))))?]
         }
@@ -478,7 +478,7 @@ fn good_snapshot(run: &RunDirectory, time: u64, redactions: &RedactionList) -> R
     let ReplayStart { state, previous, offset } =
         resolver.after_snapshot(time).map_err(|error| of_run(BundleCode::SnapshotNotFound, error))?;
     let path = snapshot::path_of(&run.snapshots(), time);
-    Ok(Start { time, event_hash: previous, path, offset, status: status_of(&state), told: None })
+    Ok(Start { time, event_hash: previous, path, offset, status: status_of(&state), summary: None })
 }
 
 /// Where a bundle begins that is partial itself: with the snapshot that it begins with.
@@ -489,8 +489,8 @@ fn start_of_partial(run: &RunDirectory, partial: &Partial) -> Result<Start, Bund
     let status = status_of(&content.decode_state().map_err(of)?);
     let document = read_text(&run.root().join(path::METADATA))
         .map_err(|error| of_run(BundleCode::SourceInvalid, error).of_file(path::METADATA))?;
-    let told = Some(metadata::told_of_run(&document)?);
-    Ok(Start { time: partial.logical_time, event_hash: content.event_hash, path, offset: 0, status, told })
+    let summary = Some(metadata::summary_of_run(&document)?);
+    Ok(Start { time: partial.logical_time, event_hash: content.event_hash, path, offset: 0, status, summary })
 }
 
 fn status_of(state: &State) -> Option<&'static str> {
@@ -505,7 +505,7 @@ fn run_metadata(
     start: Option<&Start>,
 ) -> Result<(LogExtent, Metadata), BundleError> {
     let mut first = CheckedLog::default();
-    if let Some(Told { created, started_at }) = start.and_then(|start| start.told.clone()) {
+    if let Some(RunSummary { created, started_at }) = start.and_then(|start| start.summary.clone()) {
         (first.created, first.started_at) = (Some(created), started_at);
     } else if log.created.is_none() {
         let (file, _) = open_file(&run.log())?;

@@ -5,7 +5,7 @@ use super::*;
 use crate::bundle::export::{ExportOptions, export};
 use crate::bundle::redactions::RedactedEvent;
 use crate::bundle::sample::*;
-use crate::bundle::source::From;
+use crate::bundle::source::ExportFrom;
 use crate::run::sample::SampleOptions;
 use BundleCode::*;
 
@@ -69,7 +69,7 @@ fn partial() -> Bundle {
     Bundle::of(|root| {
         let run = run(SampleOptions { seed: 3, max_events: 300, nodes: 12, trouble: 5, ..SampleOptions::default() });
         run.write_snapshot(run.last() / 2, None);
-        let options = ExportOptions { from: From::LatestSnapshot, ..ExportOptions::default() };
+        let options = ExportOptions { from: ExportFrom::LatestSnapshot, ..ExportOptions::default() };
         quietly(|watch| export(run.directory.root(), root, &options, watch)).unwrap()
     })
 }

@@ -5,9 +5,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A stretch that is the same in both sequences.
+/// A run of elements that is the same in both sequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Same {
+pub struct Match {
     /// Where it begins on the left.
     pub left: usize,
     /// Where it begins on the right.
@@ -25,8 +25,8 @@ pub enum Stopped {
     Cancelled,
 }
 
-/// The stretches that stay, in order, when the left becomes the right by as few insertions and deletions as possible.
-pub fn align(left: &[u32], right: &[u32], most: usize, cancelled: &AtomicBool) -> Result<Vec<Same>, Stopped> {
+/// The matches that stay, in order, when the left becomes the right by as few insertions and deletions as possible.
+pub fn align(left: &[u32], right: &[u32], most: usize, cancelled: &AtomicBool) -> Result<Vec<Match>, Stopped> {
     let shared = Shared::of(left, right);
     if shared.edits > most {
         return Err(Stopped::TooMany);
@@ -50,7 +50,7 @@ pub fn align(left: &[u32], right: &[u32], most: usize, cancelled: &AtomicBool) -
         open.push(Area { left: x..left.end, right: y..right.end });
         open.push(Area { left: left.start..x, right: right.start..y });
     }
-    Ok(found.stretches(&shared))
+    Ok(found.matches(&shared))
 }
 
 /// A part of both sequences that is to be aligned.
@@ -106,18 +106,18 @@ struct Found {
 }
 
 impl Found {
-    fn stretches(mut self, shared: &Shared) -> Vec<Same> {
+    fn matches(mut self, shared: &Shared) -> Vec<Match> {
         self.pairs.sort_unstable();
-        let mut stretches: Vec<Same> = Vec::new();
+        let mut matches: Vec<Match> = Vec::new();
         for (left, right) in self.pairs {
             let (left, right) =
                 (shared.left_places[left as usize] as usize, shared.right_places[right as usize] as usize);
-            match stretches.last_mut() {
+            match matches.last_mut() {
                 Some(last) if last.left + last.length == left && last.right + last.length == right => last.length += 1,
-                _ => stretches.push(Same { left, right, length: 1 }),
+                _ => matches.push(Match { left, right, length: 1 }),
             }
         }
-        stretches
+        matches
     }
 }
 
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn of(left: &[u32], right: &[u32], most: usize) -> Result<Vec<Same>, Stopped> {
+    fn of(left: &[u32], right: &[u32], most: usize) -> Result<Vec<Match>, Stopped> {
         align(left, right, most, &AtomicBool::new(false))
     }
 
@@ -229,9 +229,9 @@ mod tests {
     }
 
     fn check(left: &[u32], right: &[u32]) -> usize {
-        let stretches = of(left, right, usize::MAX).unwrap();
+        let matches = of(left, right, usize::MAX).unwrap();
         let (mut x, mut y, mut same) = (0, 0, 0);
-        for Same { left: from, right: to, length } in stretches {
+        for Match { left: from, right: to, length } in matches {
             assert!(length > 0 && from >= x && to >= y && (same == 0 || from > x || to > y));
             assert_eq!(left[from..from + length], right[to..to + length]);
             (x, y, same) = (from + length, to + length, same + length);

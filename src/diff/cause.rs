@@ -1,6 +1,6 @@
 //! The likely cause of a divergence: what a person would say from the two events and what they are. Where they say little, so does this.
 
-use super::divergence::{PartedRuns, PartedSessions, PartingEvent, PartingRecord};
+use super::divergence::{PartingEvent, PartingRecord, RunDivergence, SessionDivergence};
 use super::equal::{Pair, same_place};
 use super::fields::{Field, Note};
 use super::session_ancestry::tools;
@@ -47,8 +47,13 @@ fn is_redaction(fields: &[Field]) -> bool {
 }
 
 /// Why two runs part. `is_reordered` tells whether each event comes in the other log as well, only later; it is asked if that matters.
-pub fn of_runs(parted: &PartedRuns, fields: &[Field], is_header: bool, is_reordered: impl FnOnce() -> bool) -> Cause {
-    let (left, right) = match (&parted.left, &parted.right) {
+pub fn of_runs(
+    divergence: &RunDivergence,
+    fields: &[Field],
+    is_header: bool,
+    is_reordered: impl FnOnce() -> bool,
+) -> Cause {
+    let (left, right) = match (&divergence.left, &divergence.right) {
         (Some(left), Some(right)) => (left, right),
         // A run that is over can't go on, so the one that ended is not whole.
         _ => return Cause::LogTruncated,
@@ -99,10 +104,10 @@ fn answers_same_call(left: &PartingEvent, right: &PartingEvent) -> bool {
 }
 
 /// Why two sessions part.
-pub fn of_sessions(parted: &PartedSessions, fields: &[Field], is_header: bool) -> Cause {
-    let (left, right) = match (&parted.left, &parted.right) {
+pub fn of_sessions(divergence: &SessionDivergence, fields: &[Field], is_header: bool) -> Cause {
+    let (left, right) = match (&divergence.left, &divergence.right) {
         (Some(left), Some(right)) => (left, right),
-        _ if parted.is_cut_off => return Cause::LogTruncated,
+        _ if divergence.is_cut_off => return Cause::LogTruncated,
         _ => return Cause::Unknown,
     };
     if is_header {

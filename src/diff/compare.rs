@@ -7,8 +7,8 @@ use super::ancestry::chain;
 use super::causal_chain::{Chain, Edge, record_id};
 use super::cause::{self, Cause};
 use super::divergence::{
-    Compared, DivergenceKind, PartedRuns, PartedSessions, PartingEvent, PartingRecord, first_of, part_runs,
-    part_sessions, start_of,
+    Compared, DivergenceKind, PartingEvent, PartingRecord, RunDivergence, SessionDivergence, diverging_events,
+    diverging_records, first_of, start_of,
 };
 use super::edits::Edits;
 use super::equal::{Pair, same_place};
@@ -141,8 +141,10 @@ fn diff_runs(
     if let Some(fields) = partial_header(left, right) {
         return Ok(Some(header_mismatch(left, right, fields)));
     }
-    let Some(parted) = part_runs(left, right, &options.compared, watch)? else { return ended_before(left, right) };
-    let (one, other) = (parted.left.as_ref(), parted.right.as_ref());
+    let Some(divergence) = diverging_events(left, right, &options.compared, watch)? else {
+        return ended_before(left, right);
+    };
+    let (one, other) = (divergence.left.as_ref(), divergence.right.as_ref());
     let fields = differences(one.map(|event| &event.tree), other.map(|event| &event.tree), [left, right]);
     let is_header = ["/payload/workflow", "/payload/dagHash"].iter().any(|path| touches(&fields, path))
         && [one, other].iter().all(|event| event.is_some_and(|event| event.kind == Kind::RunCreated));
@@ -151,8 +153,8 @@ fn diff_runs(
         None => Ok(Chain::default()),
     };
     let (left_chain, right_chain) = (trace(left, one, Side::Left)?, trace(right, other, Side::Right)?);
-    let common = common_event(&parted, &left_chain, &right_chain);
-    let is_reordered = || is_reordered(left, right, &parted, &options.compared);
+    let common = common_event(&divergence, &left_chain, &right_chain);
+    let is_reordered = || is_reordered(left, right, &divergence, &options.compared);
     let edits = options.full.then(|| {
         let skipped = one.or(other).map_or(0, |event| event.place);
         edit_runs((left, right), (start_of(left, right)?, skipped), &options.compared, watch.cancelled)
@@ -162,8 +164,8 @@ fn diff_runs(
         kind: kind_of(one.is_some(), other.is_some(), is_header),
         left: one.map(|event| event_side(left, event)),
         right: other.map(|event| event_side(right, event)),
-        likely_cause: cause::of_runs(&parted, &fields, is_header, is_reordered),
-        affected_nodes: affected_by(left, right, &parted),
+        likely_cause: cause::of_runs(&divergence, &fields, is_header, is_reordered),
+        affected_nodes: affected_by(left, right, &divergence),
         common_ancestor: common.map(|edge| edge.event_id.clone()),
         fields,
         left_chain,
@@ -256,39 +258,39 @@ fn ended(kind: DivergenceKind, divergence_event: u64) -> Diff {
 
 /// The nearest event that both came of. All before the divergence is the same, so it is the one at the same place; where one has ended, the
 /// other's nearest is in both.
-fn common_event<'c>(parted: &PartedRuns, left: &'c Chain, right: &'c Chain) -> Option<&'c Edge> {
-    let compared = |edge: &&Edge| parted.left_places.holds(edge.number);
-    match (&parted.left, &parted.right) {
+fn common_event<'c>(divergence: &RunDivergence, left: &'c Chain, right: &'c Chain) -> Option<&'c Edge> {
+    let compared = |edge: &&Edge| divergence.left_places.holds(edge.number);
+    match (&divergence.left, &divergence.right) {
         (Some(_), Some(_)) => {
             let places: HashSet<i64> = right
                 .edges
                 .iter()
-                .filter(|edge| parted.right_places.holds(edge.number))
-                .map(|edge| parted.right_places.of(edge.number))
+                .filter(|edge| divergence.right_places.holds(edge.number))
+                .map(|edge| divergence.right_places.of(edge.number))
                 .collect();
-            left.edges.iter().filter(compared).find(|edge| places.contains(&parted.left_places.of(edge.number)))
+            left.edges.iter().filter(compared).find(|edge| places.contains(&divergence.left_places.of(edge.number)))
         }
         (Some(_), None) => left.edges.iter().find(compared),
-        (None, _) => right.edges.iter().find(|edge| parted.right_places.holds(edge.number)),
+        (None, _) => right.edges.iter().find(|edge| divergence.right_places.holds(edge.number)),
     }
 }
 
-fn affected_by(left: &Source, right: &Source, parted: &PartedRuns) -> Vec<String> {
+fn affected_by(left: &Source, right: &Source, divergence: &RunDivergence) -> Vec<String> {
     let node = |event: &PartingEvent| {
         let node = event.tree.children(super::tree::ROOT).find(|&child| event.tree.has_key(child, "node"));
         node.and_then(|node| event.tree.string(node)).map(Text::into_owned)
     };
     let mut nodes: Vec<Text<'static>> = Vec::new();
-    for found in [&parted.left, &parted.right].into_iter().flatten().filter_map(node) {
+    for found in [&divergence.left, &divergence.right].into_iter().flatten().filter_map(node) {
         if !nodes.contains(&found) {
             nodes.push(found);
         }
     }
-    affected_nodes(if parted.left.is_some() { left } else { right }, &nodes)
+    affected_nodes(if divergence.left.is_some() { left } else { right }, &nodes)
 }
 
 /// Whether each of the two events comes in the other log as well, a little later.
-fn is_reordered(left: &Source, right: &Source, parted: &PartedRuns, compared: &Compared) -> bool {
+fn is_reordered(left: &Source, right: &Source, divergence: &RunDivergence, compared: &Compared) -> bool {
     let next = |source: &Source, event: &Option<PartingEvent>| {
         let mut trees = Vec::new();
         let Some(mut cursor) =
@@ -301,7 +303,7 @@ fn is_reordered(left: &Source, right: &Source, parted: &PartedRuns, compared: &C
         }
         trees
     };
-    cause::are_crossed(&next(left, &parted.left), &next(right, &parted.right))
+    cause::are_crossed(&next(left, &divergence.left), &next(right, &divergence.right))
 }
 
 fn diff_sessions(
@@ -310,8 +312,8 @@ fn diff_sessions(
     options: &DiffOptions,
     watch: &mut Watch<'_>,
 ) -> Result<Option<Diff>, DiffError> {
-    let Some(parted) = part_sessions(left, right, &options.compared, watch)? else { return Ok(None) };
-    let PartedSessions { left: one, right: other, .. } = &parted;
+    let Some(divergence) = diverging_records(left, right, &options.compared, watch)? else { return Ok(None) };
+    let SessionDivergence { left: one, right: other, .. } = &divergence;
     let (one, other) = (one.as_ref(), other.as_ref());
     let fields = differences(one.map(|record| &record.tree), other.map(|record| &record.tree), [left, right]);
     let is_header = one.or(other).is_some_and(|record| record.place == 0) && touches(&fields, "/payload/projectHash");
@@ -330,9 +332,9 @@ fn diff_sessions(
         kind: kind_of(one.is_some(), other.is_some(), is_header),
         left: one.map(|record| record_side(left, record, parting_block(&fields), left_excerpt)),
         right: other.map(|record| record_side(right, record, parting_block(&fields), right_excerpt)),
-        likely_cause: cause::of_sessions(&parted, &fields, is_header),
+        likely_cause: cause::of_sessions(&divergence, &fields, is_header),
         affected_nodes: Vec::new(),
-        common_ancestor: common_record(&parted, &left_chain, &right_chain),
+        common_ancestor: common_record(&divergence, &left_chain, &right_chain),
         fields,
         left_chain,
         right_chain,
@@ -355,8 +357,8 @@ fn session_id(source: &Source) -> Option<String> {
 }
 
 /// The nearest record that both came of: all before the divergence is the same, at the same places.
-fn common_record(parted: &PartedSessions, left: &Chain, right: &Chain) -> Option<String> {
-    let edge = match (&parted.left, &parted.right) {
+fn common_record(divergence: &SessionDivergence, left: &Chain, right: &Chain) -> Option<String> {
+    let edge = match (&divergence.left, &divergence.right) {
         (Some(_), Some(_)) => {
             let places: HashSet<u64> = right.edges.iter().map(|edge| edge.number).collect();
             left.edges.iter().find(|edge| places.contains(&edge.number))

@@ -61,7 +61,7 @@ pub struct PartingEvent {
 }
 
 /// Two runs that part. No event: the log has ended.
-pub struct PartedRuns {
+pub struct RunDivergence {
     /// The event on the left.
     pub left: Option<PartingEvent>,
     /// The event on the right.
@@ -81,7 +81,7 @@ pub struct PartingRecord {
 }
 
 /// Two sessions that part. No record: the file has ended.
-pub struct PartedSessions {
+pub struct SessionDivergence {
     /// The record on the left.
     pub left: Option<PartingRecord>,
     /// The record on the right.
@@ -109,12 +109,12 @@ pub fn look_up(watch: &mut Watch<'_>, bytes: u64, size: u64) -> Result<(), DiffE
 }
 
 /// Where two runs part. None: nowhere.
-pub fn part_runs(
+pub fn diverging_events(
     left: &Source,
     right: &Source,
     compared: &Compared,
     watch: &mut Watch<'_>,
-) -> Result<Option<PartedRuns>, DiffError> {
+) -> Result<Option<RunDivergence>, DiffError> {
     let start = start_of(left, right)?;
     let of = |side, source: &Source| {
         let place = source.place(Some(side));
@@ -141,7 +141,7 @@ pub fn part_runs(
             let (left, right) =
                 (parting(left_event).map_err(&left_failed)?, parting(right_event).map_err(&right_failed)?);
             let (left_places, right_places) = (std::mem::take(&mut one.places), std::mem::take(&mut other.places));
-            return Ok(Some(PartedRuns { left, right, left_places, right_places }));
+            return Ok(Some(RunDivergence { left, right, left_places, right_places }));
         }
         if one.is_last_of_batch() {
             look_up(watch, one.bytes + other.bytes, one.size + other.size)?;
@@ -162,12 +162,12 @@ fn changed(time: u64) -> RunError {
 }
 
 /// Where two sessions part. None: nowhere.
-pub fn part_sessions(
+pub fn diverging_records(
     left: &Source,
     right: &Source,
     compared: &Compared,
     watch: &mut Watch<'_>,
-) -> Result<Option<PartedSessions>, DiffError> {
+) -> Result<Option<SessionDivergence>, DiffError> {
     let fault = |side, source: &Source| {
         let place = source.place(Some(side));
         move |error| DiffError::of_session(error, place.clone())
@@ -225,7 +225,7 @@ pub fn part_sessions(
             record.zip(tree).map(|(record, tree)| PartingRecord { place: record.place as u64, tree })
         };
         let (left, right) = (parting(left_record, left_tree), parting(right_record, right_tree));
-        return Ok(Some(PartedSessions { left, right, is_cut_off }));
+        return Ok(Some(SessionDivergence { left, right, is_cut_off }));
     }
 }
 

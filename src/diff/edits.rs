@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
-use super::align::{Same, Stopped, align};
+use super::align::{Match, Stopped, align};
 use super::equal::{Pair, number};
 use super::error::{DiffError, Side};
 use super::fields::{Field, FieldOptions, fields};
@@ -229,13 +229,13 @@ pub fn edits(
     project: Project<'_>,
 ) -> Result<Edits, DiffError> {
     let (one, other) = numbered(&left.tokens, &right.tokens);
-    let stretches = match align(&one, &other, MOST_EDITS, cancelled) {
-        Ok(stretches) => stretches,
+    let matches = match align(&one, &other, MOST_EDITS, cancelled) {
+        Ok(matches) => matches,
         Err(Stopped::TooMany) => return Ok(Edits::default()),
         Err(Stopped::Cancelled) => return Err(DiffError::Cancelled),
     };
     let mut list = List { left, right, steps: Vec::new(), beside: vec![None; left.tokens.len()] };
-    list.walk(&stretches);
+    list.walk(&matches);
     list.tell(skipped, options, project)
 }
 
@@ -252,7 +252,7 @@ fn numbered(left: &[u128], right: &[u128]) -> (Vec<u32>, Vec<u32>) {
 /// What the alignment says of an event, or of two.
 #[derive(Clone, Copy)]
 enum Step {
-    Same(usize, usize),
+    Match(usize, usize),
     Change(usize, usize),
     Delete(usize),
     Insert(usize),
@@ -267,16 +267,16 @@ struct List<'l> {
 }
 
 impl List<'_> {
-    fn walk(&mut self, stretches: &[Same]) {
+    fn walk(&mut self, matches: &[Match]) {
         let (mut x, mut y) = (0, 0);
-        let end = Same { left: self.left.tokens.len(), right: self.right.tokens.len(), length: 0 };
-        for Same { left, right, length } in stretches.iter().chain([&end]) {
+        let end = Match { left: self.left.tokens.len(), right: self.right.tokens.len(), length: 0 };
+        for Match { left, right, length } in matches.iter().chain([&end]) {
             self.gap(x..*left, y..*right);
-            self.steps.extend((0..*length).map(|at| Step::Same(left + at, right + at)));
+            self.steps.extend((0..*length).map(|at| Step::Match(left + at, right + at)));
             (x, y) = (left + length, right + length);
         }
         for step in &self.steps {
-            if let Step::Same(left, right) | Step::Change(left, right) = step {
+            if let Step::Match(left, right) | Step::Change(left, right) = step {
                 self.beside[*left] = Some(*right as u32);
             }
         }
@@ -324,7 +324,7 @@ impl List<'_> {
         let same_reference = |left: Reference, right: Reference| {
             self.is_same_place(skipped, (left.place, left.part), (right.place, right.part))
         };
-        // Where the stretch of equal events ended that comes last in `equal`.
+        // Where the run of equal events ended that comes last in `equal`.
         let mut end = None;
         for step in &self.steps {
             let (left, right) = match *step {
@@ -341,7 +341,7 @@ impl List<'_> {
                     });
                     continue;
                 }
-                Step::Same(left, right) if self.have_same_references(skipped, left, right) => {
+                Step::Match(left, right) if self.have_same_references(skipped, left, right) => {
                     match equal.last_mut() {
                         Some(last) if end == Some((left, right)) => last.length += 1,
                         _ => equal.push(Equal {
@@ -353,7 +353,7 @@ impl List<'_> {
                     end = Some((left + 1, right + 1));
                     continue;
                 }
-                Step::Same(left, right) | Step::Change(left, right) => (left, right),
+                Step::Match(left, right) | Step::Change(left, right) => (left, right),
             };
             let mut found = None;
             if spent < FIELD_BYTES {

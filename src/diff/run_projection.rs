@@ -8,6 +8,7 @@ use super::places::Places;
 use super::run_stream::RunEvent;
 use super::tree::{Index, Mark, ROOT, Reference, Shape, Tree};
 use crate::run::kind::Kind;
+use crate::run::payload_fields::{FieldType, PayloadField, fields_of};
 use crate::run::text::Text;
 
 /// What it takes to compare an event.
@@ -41,7 +42,7 @@ pub fn project_facts(event: &Facts<'_>, ignore: &[Pointer]) -> Option<Tree<'stat
         tree.set_mark(index, refers(event.places.of(parent)));
     }
     if let Some(payload) = tree.at(&["payload"]) {
-        mark_payload(&mut tree, payload, event);
+        mark_fields(&mut tree, payload, fields_of(event.kind), event);
     }
     ignore.iter().for_each(|pointer| pointer.apply(&mut tree));
     Some(tree)
@@ -76,54 +77,35 @@ fn refers(place: i64) -> Mark {
     Mark::Refers(Some(Reference { place, part: 0 }))
 }
 
-fn mark_payload(tree: &mut Tree<'_>, payload: Index, event: &Facts<'_>) {
-    match event.kind {
-        Kind::RunCreated => {
-            mark(tree, payload, "runId", Mark::Dropped);
-            mark(tree, payload, "capabilities", Mark::Set);
-        }
-        Kind::RunStarted => {
-            let workers: Vec<Index> =
-                tree.member(payload, "workers").map(|list| tree.children(list).collect()).unwrap_or_default();
-            workers.into_iter().for_each(|worker| mark(tree, worker, "capabilities", Mark::Set));
-        }
-        Kind::NodeScheduled => {
-            let list = tree.member(payload, "dependsOn");
-            let times: Vec<Index> = list.map(|list| tree.children(list).collect()).unwrap_or_default();
-            times.into_iter().for_each(|time| mark_time(tree, time, event.places));
-        }
-        Kind::NodeSkipped => {
-            if let Some(because) = tree.member(payload, "because") {
-                mark_time(tree, because, event.places);
+/// Marks in an object what of its fields is not compared as it stands there.
+fn mark_fields(tree: &mut Tree<'_>, object: Index, fields: &[PayloadField], event: &Facts<'_>) {
+    for field in fields {
+        let invoked = || event.invoked.map(|place| Reference { place, part: 0 });
+        match field.of {
+            _ if !field.is_compared => mark(tree, object, field.name, Mark::Dropped),
+            FieldType::Call => mark(tree, object, field.name, Mark::Refers(invoked())),
+            FieldType::Ids => mark(tree, object, field.name, Mark::Set),
+            FieldType::Time => {
+                tree.member(object, field.name).into_iter().for_each(|time| mark_time(tree, time, event.places));
             }
+            FieldType::Times => {
+                elements(tree, object, field.name).into_iter().for_each(|time| mark_time(tree, time, event.places));
+            }
+            FieldType::Objects(inner) => {
+                let elements = elements(tree, object, field.name);
+                elements.into_iter().for_each(|element| mark_fields(tree, element, inner, event));
+            }
+            _ => {}
         }
-        Kind::ToolInvoked => mark(tree, payload, "call", Mark::Dropped),
-        Kind::ToolCompleted | Kind::ToolFailed | Kind::ToolTimedOut => {
-            let invoked = event.invoked.map(|place| Reference { place, part: 0 });
-            mark(tree, payload, "call", Mark::Refers(invoked));
-        }
-        Kind::Heartbeat => mark(tree, payload, "capabilities", Mark::Set),
-        _ => {}
-    }
-    for name in optional(event.kind) {
-        if tree.member(payload, name).is_some_and(|index| tree.shape(index) == Shape::Null) {
-            mark(tree, payload, name, Mark::Dropped);
+        // `null` is the same as absent.
+        if field.is_optional && tree.member(object, field.name).is_some_and(|index| tree.shape(index) == Shape::Null) {
+            mark(tree, object, field.name, Mark::Dropped);
         }
     }
 }
 
-/// The fields that may be `null` as well as absent.
-fn optional(kind: Kind) -> &'static [&'static str] {
-    match kind {
-        Kind::RunFailed => &["node"],
-        Kind::NodeScheduled => &["priority"],
-        Kind::NodeSkipped => &["because"],
-        Kind::ToolInvoked => &["version"],
-        Kind::CapabilityCheck => &["subject"],
-        Kind::TaskAssigned => &["reason", "from"],
-        Kind::Heartbeat => &["capabilities"],
-        _ => &[],
-    }
+fn elements(tree: &Tree<'_>, object: Index, name: &str) -> Vec<Index> {
+    tree.member(object, name).map(|list| tree.children(list).collect()).unwrap_or_default()
 }
 
 fn mark(tree: &mut Tree<'_>, object: Index, name: &str, mark: Mark) {

@@ -5,7 +5,7 @@ use super::fields::Field;
 use super::session_ancestry::tools;
 use super::tree::{Index, Shape, Tree};
 use crate::hash::{as_text, sha256_hex};
-use crate::run::kind::Kind;
+use crate::run::payload_fields::{FieldType, PayloadField, fields_of};
 
 /// How many characters of a text are shown before the first that differs, and from there on.
 const SHOWN_BEFORE: usize = 30;
@@ -21,12 +21,21 @@ pub fn of_event(event: &PartingEvent) -> Members {
     if let Some(node) = tree.at(&["node"]).filter(|&node| tree.shape(node) == Shape::String) {
         members.push(("node", tree.text(node).to_owned()));
     }
-    for (name, path) in shown(event.kind) {
-        if let Some(index) = at(tree, path) {
-            members.push((name, tree.text(index).to_owned()));
-        }
+    for field in fields_of(event.kind) {
+        add_shown(&mut members, tree, field, &[field.name]);
     }
     members
+}
+
+fn add_shown(members: &mut Members, tree: &Tree<'_>, field: &PayloadField, path: &[&str]) {
+    if let Some(name) = field.shown_as
+        && let Some(index) = at(tree, path)
+    {
+        members.push((name, tree.text(index).to_owned()));
+    }
+    if let FieldType::Object(inner) = field.of {
+        inner.iter().for_each(|inner| add_shown(members, tree, inner, &[path, &[inner.name]].concat()));
+    }
 }
 
 /// The value at a path in the payload, dropped or not.
@@ -39,41 +48,6 @@ fn at(tree: &Tree<'_>, path: &[&str]) -> Option<Index> {
         // Of a key that comes twice the last counts.
         tree.children(index).filter(|&child| tree.has_key(child, name)).last()
     })
-}
-
-/// What tells an event of this kind from others: names, and where in the payload they stand.
-fn shown(kind: Kind) -> &'static [(&'static str, &'static [&'static str])] {
-    match kind {
-        Kind::RunCreated => &[
-            ("workflow", &["workflow", "name"]),
-            ("workflow_version", &["workflow", "version"]),
-            ("dag_hash", &["dagHash"]),
-            ("scheduler", &["scheduler"]),
-        ],
-        Kind::RunStarted => &[("workers", &["workers"])],
-        Kind::RunCompleted => &[("outputs", &["outputs"])],
-        Kind::RunFailed | Kind::Error => &[("code", &["code"]), ("message", &["message"])],
-        Kind::NodeScheduled => &[("task", &["task"]), ("priority", &["priority"])],
-        Kind::NodeStarted => &[("task", &["task"]), ("worker", &["worker"]), ("input_hash", &["inputHash"])],
-        Kind::NodeCompleted => &[("task", &["task"]), ("output_hash", &["outputHash"])],
-        Kind::NodeFailed => {
-            &[("task", &["task"]), ("code", &["code"]), ("message", &["message"]), ("will_retry", &["willRetry"])]
-        }
-        Kind::NodeSkipped => &[("reason", &["reason"])],
-        Kind::ToolInvoked => &[("tool", &["tool"]), ("request_hash", &["requestHash"]), ("version", &["version"])],
-        Kind::ToolCompleted => &[("tool", &["tool"]), ("output_hash", &["outputHash"])],
-        Kind::ToolFailed => &[("tool", &["tool"]), ("code", &["code"]), ("message", &["message"])],
-        Kind::ToolTimedOut => &[("tool", &["tool"]), ("limit_ms", &["limitMs"])],
-        Kind::CapabilityCheck => {
-            &[("capability", &["capability"]), ("subject", &["subject"]), ("allowed", &["allowed"])]
-        }
-        Kind::PolicyDecision => &[("decision", &["decision"]), ("rule", &["rule"]), ("allowed", &["allowed"])],
-        Kind::TaskAssigned => &[("task", &["task"]), ("worker", &["worker"]), ("from", &["from"])],
-        Kind::TaskAccepted => &[("task", &["task"]), ("worker", &["worker"])],
-        Kind::TaskRejected => &[("task", &["task"]), ("worker", &["worker"]), ("reason", &["reason"])],
-        Kind::Heartbeat => &[("worker", &["worker"]), ("status", &["status"])],
-        Kind::SnapshotCreated | Kind::SnapshotRestored | Kind::BlobStored => &[],
-    }
 }
 
 /// What is shown of a session's record. `excerpt` is what it has where the two first differ.

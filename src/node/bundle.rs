@@ -18,7 +18,7 @@ use crate::bundle::import::{import, import_for_reader, verify_onto};
 use crate::bundle::limits::Limits;
 use crate::bundle::redact::{RedactOptions, RedactionRule};
 use crate::bundle::signed::SignaturePolicy;
-use crate::bundle::source::From;
+use crate::bundle::source::ExportFrom;
 use crate::bundle::verify::{VerifyOptions, verify};
 use crate::bundle::watch::{self, Watch};
 use crate::signature::SigningKey;
@@ -72,9 +72,9 @@ impl NativeRedactOptions {
 impl NativeExportOptions {
     fn read(self) -> std::result::Result<ExportOptions, BundleError> {
         let from = match self.from_snapshot {
-            None => From::FirstEvent,
-            Some(latest) if latest == "latest" => From::LatestSnapshot,
-            Some(id) => From::Snapshot(id),
+            None => ExportFrom::Log,
+            Some(latest) if latest == "latest" => ExportFrom::LatestSnapshot,
+            Some(id) => ExportFrom::Snapshot(id),
         };
         let key = self.sign_with.as_deref().map(SigningKey::from_pem).transpose();
         // It was one when it was asked for.

@@ -6,7 +6,7 @@
 use super::error::{ErrorCode, RunError, event_id};
 #[cfg(test)]
 use super::event::{Envelope, print_covered, print_rest};
-use super::event::{EventLine, SALT_DIGITS, Sealed};
+use super::event::{EventLine, HashedParts, SALT_DIGITS};
 use crate::hash::{HEX_BYTES, HexHash, as_text, sha256_hex};
 
 /// What the first line is chained to.
@@ -38,7 +38,7 @@ pub fn line_hash(previous: &HexHash, covered: &[u8]) -> HexHash {
 
 /// Checks a line that follows one with the hash `previous`.
 #[inline]
-pub fn check(previous: &HexHash, event: &Sealed<'_>) -> Result<Integrity, RunError> {
+pub fn check(previous: &HexHash, event: &HashedParts<'_>) -> Result<Integrity, RunError> {
     let hash = line_hash(previous, event.covered);
     if hash != *event.hash {
         return Err(broken(event.time, "hash", "the event or its place in the log", &hash, event.hash));
@@ -121,7 +121,7 @@ pub(super) mod tests {
             let line = std::str::from_utf8(line).map_err(|_| super::super::event::not_utf8(line))?;
             let event = EventLine::parse(line, &mut Nesting::default())?;
             check_time(Some(next), event.time)?;
-            if check(&previous, &event.sealed())? == Integrity::PayloadRedacted {
+            if check(&previous, &event.hashed_parts())? == Integrity::PayloadRedacted {
                 return Err(salt_missing(&event));
             }
             (previous, next) = (*event.hash, next + 1);

@@ -3,7 +3,7 @@
 use super::check::Check;
 use super::entry::{Claim, EntrySink, NoSink, Slot, write_entry};
 use super::error::{ErrorCode, RunError, event_id};
-use super::event::Sealed;
+use super::event::HashedParts;
 use super::state::{RunStatus, State};
 use super::state_hash::{Change, StateHasher};
 use super::text::Text;
@@ -66,12 +66,12 @@ impl Changes {
         self.changes.push((change, slot, self.entries.len()));
     }
 
-    /// Hashes the changes and compares the state's hash after each event with the recorded one, which `sealed` gives by the event's
+    /// Hashes the changes and compares the state's hash after each event with the recorded one, which `parts` gives by the event's
     /// place among these; and what SnapshotRestored claims with the state before it.
     pub fn verify<'l>(
         &self,
         first: u64,
-        sealed: impl Fn(usize) -> Option<Sealed<'l>>,
+        parts: impl Fn(usize) -> Option<HashedParts<'l>>,
         hasher: &mut StateHasher,
         check: &mut Check,
     ) {
@@ -90,11 +90,11 @@ impl Changes {
             done = end;
             let own = to_hex(&hasher.sum().state_hash(status, time));
             check.checked += 1;
-            match (claim_fault, sealed(event)) {
+            match (claim_fault, parts(event)) {
                 (Some(fault), _) => check.fail(time, fault.at(time)),
-                (None, Some(sealed)) if *sealed.state_hash == own => {}
-                (None, sealed) => {
-                    let found = sealed.map_or("nothing", |sealed| as_text(sealed.state_hash));
+                (None, Some(parts)) if *parts.state_hash == own => {}
+                (None, parts) => {
+                    let found = parts.map_or("nothing", |parts| as_text(parts.state_hash));
                     check.fail(time, mismatch(time, as_text(&own), found));
                 }
             }
@@ -117,8 +117,8 @@ impl EntrySink for Changes {
         self.put(Change::Replace, state, slot);
     }
 
-    fn seal(&mut self, state: &State, slot: Slot) {
-        self.put(Change::Seal, state, slot);
+    fn finalize(&mut self, state: &State, slot: Slot) {
+        self.put(Change::Finalize, state, slot);
     }
 
     fn remove(&mut self, slot: Slot) {

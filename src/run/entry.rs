@@ -63,7 +63,7 @@ pub trait EntrySink {
     fn replace(&mut self, state: &State, slot: Slot);
 
     /// The entry in this slot is another now, and stays that.
-    fn seal(&mut self, state: &State, slot: Slot) {
+    fn finalize(&mut self, state: &State, slot: Slot) {
         self.replace(state, slot);
     }
 

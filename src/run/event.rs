@@ -81,9 +81,9 @@ impl<'a> EventLine<'a> {
     }
 
     /// What the line's hashes are about.
-    pub fn sealed(&self) -> Sealed<'a> {
+    pub fn hashed_parts(&self) -> HashedParts<'a> {
         let EventLine { time, payload_hash, state_hash, hash, salt, payload, .. } = *self;
-        Sealed {
+        HashedParts {
             time,
             covered: self.covered_bytes(),
             payload_hash,
@@ -102,7 +102,7 @@ impl<'a> EventLine<'a> {
 
 /// The hashes of a line and what they are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sealed<'a> {
+pub struct HashedParts<'a> {
     /// Logical time.
     pub time: u64,
     /// What `hash` covers, together with the hash before.
@@ -121,23 +121,23 @@ pub struct Sealed<'a> {
 
 /// Where a line that was taken apart is among others: so little that it can go to another thread with them.
 #[derive(Clone, Copy, Debug)]
-pub struct Seam {
+pub struct LineOffsets {
     start: u32,
     end: u32,
     covered: u32,
     redacted: bool,
 }
 
-impl Seam {
+impl LineOffsets {
     /// The line of `event`, which begins at `start`.
     pub fn of(event: &EventLine<'_>, start: usize) -> Self {
         let (covered, end) = (event.covered as u32, (start + event.line.len()) as u32);
-        Seam { start: start as u32, end, covered, redacted: event.salt.is_none() }
+        LineOffsets { start: start as u32, end, covered, redacted: event.salt.is_none() }
     }
 
     /// What the line's hashes are about. `None` if these are other lines.
     #[inline]
-    pub fn sealed<'a>(&self, lines: &'a [u8], time: u64) -> Option<Sealed<'a>> {
+    pub fn hashed_parts<'a>(&self, lines: &'a [u8], time: u64) -> Option<HashedParts<'a>> {
         let line = lines.get(self.start as usize..self.end as usize)?;
         let (covered, rest) = line.split_at_checked(self.covered as usize)?;
         let (before, state_hash) = covered.strip_suffix(b"\"")?.split_last_chunk()?;
@@ -150,7 +150,7 @@ impl Seam {
             (Some(salt), rest)
         };
         let payload = rest.strip_prefix(br#"","payload":"#)?.strip_suffix(b"}")?;
-        Some(Sealed { time, covered, payload_hash, state_hash, hash, salt, payload })
+        Some(HashedParts { time, covered, payload_hash, state_hash, hash, salt, payload })
     }
 }
 
@@ -486,7 +486,7 @@ mod tests {
         let redacted = line.replace(r#","salt":"00112233445566778899aabbccddeeff""#, "");
         let event = parse(&redacted).unwrap();
         assert_eq!(event.salt, None);
-        assert_eq!(Seam::of(&event, 0).sealed(redacted.as_bytes(), 0), Some(event.sealed()));
+        assert_eq!(LineOffsets::of(&event, 0).hashed_parts(redacted.as_bytes(), 0), Some(event.hashed_parts()));
     }
 
     #[test]
@@ -571,7 +571,7 @@ mod tests {
             let line = line_of(&Envelope { time, ts: &ts, kind: &kind, node, parent }, &payload);
             let event = parse(&line).unwrap();
             let lines = format!("before\n{line}\nbehind\n");
-            prop_assert_eq!(Seam::of(&event, 7).sealed(lines.as_bytes(), time), Some(event.sealed()));
+            prop_assert_eq!(LineOffsets::of(&event, 7).hashed_parts(lines.as_bytes(), time), Some(event.hashed_parts()));
             prop_assert_eq!((event.time, event.ts, event.kind), (time, &*ts, &*kind));
             prop_assert_eq!((event.node, event.parent, event.payload), (node, parent, &*payload));
             let mut printed = Vec::new();

@@ -10,7 +10,7 @@ use super::check::{Aspect, Check, Findings};
 use super::decoded_event::Event;
 use super::entry::NoSink;
 use super::error::{ErrorCode, RunError};
-use super::event::Seam;
+use super::event::LineOffsets;
 use super::event_reader::EventDecoder;
 use super::log::{Chunk, LogReader};
 use super::outputs::Output;
@@ -219,7 +219,7 @@ impl<'f, 'r> Fold<'f, 'r> {
         let line = self.decoder.split(line)?;
         let time = line.time;
         if self.verifier.is_some() {
-            draft.notes.seams.push(Seam::of(&line, start));
+            draft.notes.offsets.push(LineOffsets::of(&line, start));
             draft.last_hash = Some(*line.hash);
         }
         let event = self.decoder.decode(&line)?;

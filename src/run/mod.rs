@@ -25,6 +25,7 @@ pub mod lookup;
 pub mod normalize;
 pub mod outputs;
 pub mod payload;
+pub mod payload_fields;
 #[cfg(test)]
 pub mod recorded;
 pub mod recorder;

@@ -1,7 +1,8 @@
 //! What an event says (`docs/run-format.md` section 4): the payload of each kind, borrowed from its line.
 //!
 //! Reading proves that the text is one JSON object, and that every field that the kind needs is there and of its type.
-//! What the fields mean for the state is not asked here.
+//! What the fields mean for the state is not asked here. The parser is written out field by field because every replay runs it for
+//! every event; a test fails where it differs from the table in [`payload_fields`](super::payload_fields).
 
 use super::error::{ErrorCode, RunError};
 use super::fields::{Field, FieldError, read};

@@ -1,9 +1,12 @@
+use std::collections::BTreeSet;
+
 use super::*;
+use crate::run::payload_fields::{FieldType, PayloadField, fields_of};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 /// A payload of each kind, with its optional fields.
-pub fn examples() -> Vec<(Kind, Value)> {
+fn examples() -> Vec<(Kind, Value)> {
     let snapshot = json!({"snapshot": "snap_3", "stateHash": "h", "at": 3});
     vec![
         (
@@ -42,24 +45,6 @@ pub fn examples() -> Vec<(Kind, Value)> {
     ]
 }
 
-const OPTIONAL: [&str; 10] = [
-    "priority",
-    "because",
-    "version",
-    "subject",
-    "reason",
-    "from",
-    "mediaType",
-    "capabilities",
-    "node",
-    "nothing else",
-];
-
-fn is_optional(kind: Kind, field: &str) -> bool {
-    let required = [(Kind::RunCreated, "capabilities"), (Kind::NodeSkipped, "reason"), (Kind::TaskRejected, "reason")];
-    OPTIONAL.contains(&field) && !required.contains(&(kind, field))
-}
-
 fn parse(kind: Kind, json: &str) -> Result<Payload<'_>, RunError> {
     Payload::parse(kind, json, &mut Nesting::default())
 }
@@ -80,58 +65,126 @@ fn every_kind_has_its_payload() {
     assert_eq!(examples.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), Kind::ALL);
     for (kind, payload) in examples {
         assert_eq!(parse(kind, &payload.to_string()).unwrap().kind(), kind);
+        let in_table: BTreeSet<_> = fields_of(kind).iter().map(|field| field.name).collect();
+        assert_eq!(
+            payload.as_object().unwrap().keys().map(String::as_str).collect::<BTreeSet<_>>(),
+            in_table,
+            "{kind}"
+        );
     }
 }
 
 #[test]
-fn required_fields_are_required_and_optional_ones_are_not() {
+fn fields_are_required_or_optional_as_the_table_says() {
     for (kind, payload) in examples() {
-        for field in payload.as_object().unwrap().keys() {
-            let without = code(kind, &changed(&payload, |fields| drop(fields.remove(field))));
-            let null = code(kind, &changed(&payload, |fields| drop(fields.insert(field.clone(), Value::Null))));
-            match is_optional(kind, field) {
-                true => assert_eq!((without, null), (None, None), "{kind} {field}"),
+        for PayloadField { name, is_optional, .. } in fields_of(kind) {
+            let without = code(kind, &changed(&payload, |fields| drop(fields.remove(*name))));
+            let null = code(kind, &changed(&payload, |fields| drop(fields.insert((*name).to_owned(), Value::Null))));
+            match is_optional {
+                true => assert_eq!((without, null), (None, None), "{kind} {name}"),
                 false => {
-                    assert_eq!(without, Some(ErrorCode::MissingField), "{kind} {field}");
-                    assert_eq!(null, Some(ErrorCode::InvalidField), "{kind} {field}");
+                    assert_eq!(without, Some(ErrorCode::MissingField), "{kind} {name}");
+                    assert_eq!(null, Some(ErrorCode::InvalidField), "{kind} {name}");
                 }
             }
         }
     }
 }
 
+/// Whether the table's type takes a value. The fields of inner objects have a test of their own.
+fn takes(of: FieldType, value: &Value) -> bool {
+    let is_id = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
+    let all = |check: &dyn Fn(&Value) -> bool| value.as_array().is_some_and(|elements| elements.iter().all(check));
+    match of {
+        FieldType::Id | FieldType::Call => is_id(value),
+        FieldType::Text => value.is_string(),
+        FieldType::Flag => value.is_boolean(),
+        FieldType::Time => value.is_u64(),
+        FieldType::Times => all(&Value::is_u64),
+        FieldType::Amount => value.as_f64().is_some_and(|number| number >= 0.0),
+        FieldType::Number => value.is_number(),
+        FieldType::Ids => all(&is_id),
+        FieldType::IdsByNode => value.as_object().is_some_and(|members| members.values().all(is_id)),
+        FieldType::Scheduler => value == "external",
+        FieldType::Object(_) => false,
+        FieldType::Objects(_) => value == &json!([]),
+    }
+}
+
 #[test]
-fn fields_have_their_types() {
-    let others = [json!(true), json!(-1), json!("text"), json!(""), json!([1]), json!({"x": 1})];
+fn fields_have_the_types_of_the_table() {
+    let values = [
+        json!(true),
+        json!(-1),
+        json!(0),
+        json!(3),
+        json!(1.5),
+        json!("text"),
+        json!("external"),
+        json!(""),
+        json!([]),
+        json!([1]),
+        json!([1.5]),
+        json!(["a"]),
+        json!([""]),
+        json!({}),
+        json!({"x": 1}),
+        json!({"x": "h"}),
+        json!({"x": ""}),
+    ];
     for (kind, payload) in examples() {
-        for (field, value) in payload.as_object().unwrap() {
-            for other in &others {
-                if std::mem::discriminant(other) == std::mem::discriminant(value) {
-                    continue;
-                }
-                let found = code(kind, &changed(&payload, |fields| drop(fields.insert(field.clone(), other.clone()))));
-                let expected = if (field, other) == (&"workflow".to_owned(), &json!({"x": 1})) {
-                    ErrorCode::MissingField
-                } else {
-                    ErrorCode::InvalidField
+        for PayloadField { name, of, .. } in fields_of(kind) {
+            for value in &values {
+                let found =
+                    code(kind, &changed(&payload, |fields| drop(fields.insert((*name).to_owned(), value.clone()))));
+                let expected = match (of, value.is_object()) {
+                    _ if takes(*of, value) => None,
+                    (FieldType::Object(_), true) => Some(ErrorCode::MissingField),
+                    _ => Some(ErrorCode::InvalidField),
                 };
-                assert_eq!(found, Some(expected), "{kind} {field} {other}");
+                assert_eq!(found, expected, "{kind} {name} {value}");
             }
         }
     }
 }
 
 #[test]
-fn ids_and_hashes_are_not_empty_texts_may_be() {
-    let texts = ["reason", "code", "message", "subject", "mediaType", "version", "decision"];
+fn inner_fields_are_those_of_the_table() {
+    let names = |of: FieldType| match of {
+        FieldType::Object(inner) | FieldType::Objects(inner) => inner.iter().map(|field| field.name).collect(),
+        _ => Vec::new(),
+    };
     for (kind, payload) in examples() {
-        for (field, value) in payload.as_object().unwrap() {
-            if value.is_string() {
-                let found = code(kind, &changed(&payload, |fields| drop(fields.insert(field.clone(), json!("")))));
-                assert_eq!(found.is_none(), texts.contains(&field.as_str()), "{kind} {field}: {found:?}");
+        for field in fields_of(kind) {
+            for inner in names(field.of) {
+                let (without, null) =
+                    (remove_inner(&payload, field.name, inner), null_inner(&payload, field.name, inner));
+                assert_eq!(code(kind, &without), Some(ErrorCode::MissingField), "{kind} {} {inner}", field.name);
+                assert_eq!(code(kind, &null), Some(ErrorCode::InvalidField), "{kind} {} {inner}", field.name);
             }
         }
     }
+}
+
+/// The object in a field, or the first of those in it.
+fn inner_object<'v>(payload: &'v mut Value, field: &str) -> &'v mut Map<String, Value> {
+    let value = &mut payload[field];
+    match value.is_array() {
+        true => value[0].as_object_mut().unwrap(),
+        false => value.as_object_mut().unwrap(),
+    }
+}
+
+fn remove_inner(payload: &Value, field: &str, inner: &str) -> Value {
+    let mut payload = payload.clone();
+    inner_object(&mut payload, field).remove(inner).unwrap();
+    payload
+}
+
+fn null_inner(payload: &Value, field: &str, inner: &str) -> Value {
+    let mut payload = payload.clone();
+    *inner_object(&mut payload, field).get_mut(inner).unwrap() = Value::Null;
+    payload
 }
 
 #[test]

@@ -70,8 +70,8 @@ pub enum Change {
     Add,
     /// It is another; see [`EntrySink::replace`].
     Replace,
-    /// It is another, for the last time; see [`EntrySink::seal`].
-    Seal,
+    /// It is another, for the last time; see [`EntrySink::finalize`].
+    Finalize,
     /// It is gone; see [`EntrySink::remove`].
     Remove,
 }
@@ -133,7 +133,7 @@ impl StateHasher {
 
     /// Takes a change of an entry, given as its canonical JSON.
     pub fn take(&mut self, change: Change, slot: Slot, entry: &[u8]) {
-        if matches!(change, Change::Replace | Change::Seal | Change::Remove) {
+        if matches!(change, Change::Replace | Change::Finalize | Change::Remove) {
             let hash = *self.remembered(slot);
             self.sum.subtract(&hash);
         }
@@ -142,7 +142,7 @@ impl StateHasher {
             self.sum.add(&hash);
             *self.remembered(slot) = hash;
         }
-        if let (Change::Seal | Change::Remove, Slot::Call(call)) = (change, slot) {
+        if let (Change::Finalize | Change::Remove, Slot::Call(call)) = (change, slot) {
             self.open_calls.remove(&call);
         }
     }
@@ -179,8 +179,8 @@ impl EntrySink for StateHasher {
         self.put(Change::Replace, state, slot);
     }
 
-    fn seal(&mut self, state: &State, slot: Slot) {
-        self.put(Change::Seal, state, slot);
+    fn finalize(&mut self, state: &State, slot: Slot) {
+        self.put(Change::Finalize, state, slot);
     }
 
     fn remove(&mut self, slot: Slot) {

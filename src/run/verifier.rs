@@ -14,7 +14,7 @@ use std::thread;
 use super::chain::{self, Integrity};
 use super::changes::Changes;
 use super::check::{Aspect, Findings};
-use super::event::Seam;
+use super::event::LineOffsets;
 use super::log::Chunk;
 use super::outputs::{Output, OutputChecker};
 use super::state_hash::StateHasher;
@@ -43,7 +43,7 @@ pub struct Batch {
 #[derive(Debug, Default)]
 pub struct Notes {
     /// Where the lines are, in order.
-    pub seams: Vec<Seam>,
+    pub offsets: Vec<LineOffsets>,
     /// What is to be checked against blobs.
     pub outputs: Vec<Output>,
     /// What the lines' events changed, if states are hashed. The last line may have been refused.
@@ -52,7 +52,7 @@ pub struct Notes {
 
 impl Notes {
     fn clear(&mut self) {
-        self.seams.clear();
+        self.offsets.clear();
         self.outputs.clear();
         self.changes.clear();
     }
@@ -240,15 +240,15 @@ impl Verifier {
         let mut findings = Findings::default();
         let check = findings.of_mut(Aspect::Chain);
         let mut previous = &batch.previous;
-        for (time, seam) in (batch.first..).zip(&batch.notes.seams) {
-            let Some(sealed) = seam.sealed(batch.chunk.bytes(), time) else { break };
+        for (time, offsets) in (batch.first..).zip(&batch.notes.offsets) {
+            let Some(parts) = offsets.hashed_parts(batch.chunk.bytes(), time) else { break };
             check.checked += 1;
-            match chain::check(previous, &sealed) {
+            match chain::check(previous, &parts) {
                 Ok(Integrity::Whole) => {}
                 Ok(Integrity::PayloadRedacted) => check.unverifiable += 1,
                 Err(error) => check.fail(time, error),
             }
-            previous = sealed.hash;
+            previous = parts.hash;
         }
         if let Some(checker) = &self.outputs {
             checker.check_all(&batch.notes.outputs, findings.of_mut(Aspect::OutputHashes));
@@ -259,10 +259,11 @@ impl Verifier {
     fn verify_states(&self, batch: &Batch) {
         let Some(hasher) = self.hasher.as_ref().filter(|_| !self.is_moot(batch)) else { return };
         let mut findings = Findings::default();
-        let sealed =
-            |event: usize| batch.notes.seams.get(event)?.sealed(batch.chunk.bytes(), batch.first + event as u64);
+        let parts = |event: usize| {
+            batch.notes.offsets.get(event)?.hashed_parts(batch.chunk.bytes(), batch.first + event as u64)
+        };
         let check = findings.of_mut(Aspect::StateHashes);
-        batch.notes.changes.verify(batch.first, sealed, &mut hasher.lock(), check);
+        batch.notes.changes.verify(batch.first, parts, &mut hasher.lock(), check);
         self.report(findings);
     }
 
@@ -313,7 +314,7 @@ mod tests {
             let chunk = LogReader::new(line, 0).next_chunk(Vec::new()).unwrap().unwrap();
             let text = std::str::from_utf8(line).unwrap().trim_end();
             let event = EventLine::split(text).unwrap();
-            let notes = Notes { seams: vec![Seam::of(&event, 0)], ..Notes::default() };
+            let notes = Notes { offsets: vec![LineOffsets::of(&event, 0)], ..Notes::default() };
             batches.push(Batch { chunk, first, previous, notes });
             previous = *event.hash;
         }

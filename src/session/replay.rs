@@ -65,11 +65,11 @@ pub struct Replay {
     effect: Effect,
     /// Where the lines begin that are not scanned.
     scanned: u64,
-    keeping: Option<Keeping>,
+    builder: Option<SnapshotBuilder>,
 }
 
-/// What a snapshot of the replay needs.
-struct Keeping {
+/// Collects what a snapshot of the replay needs.
+struct SnapshotBuilder {
     path: PathBuf,
     blocks: Vec<Block>,
     /// The effect of the lines that the blocks have, if it is not that of the replay.
@@ -78,7 +78,7 @@ struct Keeping {
     is_current: bool,
 }
 
-impl Keeping {
+impl SnapshotBuilder {
     fn end(&self) -> u64 {
         self.blocks.last().map_or(0, |block| block.end)
     }
@@ -98,15 +98,15 @@ impl Replay {
             return Self::open(path, options);
         }
         let source = Arc::new(Source::open_or_drain(path)?);
-        let mut keeping = Keeping { path: path.into(), blocks: Vec::new(), effect: None, is_current: false };
+        let mut builder = SnapshotBuilder { path: path.into(), blocks: Vec::new(), effect: None, is_current: false };
         let mut effect = Effect::default();
         if let Some(loaded) = snapshot::load(path, &source, &options) {
             effect = loaded.snapshot.effect;
-            keeping.blocks = loaded.snapshot.blocks;
-            keeping.is_current = loaded.at_a_glance;
+            builder.blocks = loaded.snapshot.blocks;
+            builder.is_current = loaded.at_a_glance;
         }
-        let end = keeping.end();
-        Ok(Self::from_line(source, options, effect, end, Some(keeping)))
+        let end = builder.end();
+        Ok(Self::from_line(source, options, effect, end, Some(builder)))
     }
 
     /// A replay that goes on with the line at `start`, what comes before having had this effect.
@@ -115,11 +115,11 @@ impl Replay {
         options: FoldOptions,
         effect: Effect,
         start: u64,
-        keeping: Option<Keeping>,
+        builder: Option<SnapshotBuilder>,
     ) -> Self {
-        let make = || Scanner::new(options.clone(), keeping.is_some());
+        let make = || Scanner::new(options.clone(), builder.is_some());
         let segments = Some(Segments::new(source.clone(), equal_segments(&source, start), make));
-        Replay { source, options, segments, effect, scanned: start, keeping }
+        Replay { source, options, segments, effect, scanned: start, builder }
     }
 
     /// Scans on. `None` at the end; otherwise how many of the items that history had before are still there.
@@ -139,9 +139,9 @@ impl Replay {
         let lines_before = self.effect.lines;
         let mut kept = self.effect.history.items.len();
         self.combine(scanned.effect, &mut kept);
-        if let Some(keeping) = &mut self.keeping {
-            keeping.blocks.extend(scanned.block);
-            keeping.effect = scanned.unterminated.is_some().then(|| self.effect.clone());
+        if let Some(builder) = &mut self.builder {
+            builder.blocks.extend(scanned.block);
+            builder.effect = scanned.unterminated.is_some().then(|| self.effect.clone());
         }
         if let Some(effect) = scanned.unterminated {
             self.combine(effect, &mut kept);
@@ -163,14 +163,14 @@ impl Replay {
     /// Writes the snapshot of what is scanned, if one is wanted: when the scan has come to its end, and before the replay is settled.
     /// That it can't be written is no harm.
     pub fn keep_snapshot(&mut self) {
-        let Some(keeping) = self.keeping.take() else { return };
-        let (end, is_current) = (keeping.end(), keeping.is_current);
-        let mut snapshot = Snapshot { end, blocks: keeping.blocks, effect: Effect::default() };
-        let is_borrowed = keeping.effect.is_none();
-        snapshot.effect = keeping.effect.unwrap_or_else(|| std::mem::take(&mut self.effect));
+        let Some(builder) = self.builder.take() else { return };
+        let (end, is_current) = (builder.end(), builder.is_current);
+        let mut snapshot = Snapshot { end, blocks: builder.blocks, effect: Effect::default() };
+        let is_borrowed = builder.effect.is_none();
+        snapshot.effect = builder.effect.unwrap_or_else(|| std::mem::take(&mut self.effect));
         if !is_current && end > 0 && snapshot::is_worth_saving(&snapshot.effect, &self.source) {
             // The next replay scans what this one did.
-            let _ = snapshot::save(&keeping.path, &self.source, &snapshot);
+            let _ = snapshot::save(&builder.path, &self.source, &snapshot);
         }
         if is_borrowed {
             self.effect = snapshot.effect;

@@ -1,25 +1,6 @@
 //! Events of a run, redacted: envelope and hashes stay, the payload becomes another one, the salt goes.
 //!
-//! | kind | strings that may be redacted | strings that must stay: ids, hashes, names of a list, what the state is built from |
-//! |---|---|---|
-//! | any | whatever the format does not name | the envelope but for its salt and hashes, which no rule looks at; every key |
-//! | `RunCreated` | `workflow.name`, `workflow.version` | `runId`, `dagHash`, `scheduler`, `capabilities` |
-//! | `RunStarted` | | `workers[].id`, `workers[].capabilities` |
-//! | `RunCompleted` | | `outputs` |
-//! | `RunFailed` | `code`, `message` | `node` |
-//! | `NodeScheduled`, `NodeStarted`, `NodeCompleted` | | `task`, `worker`, `inputHash`, `outputHash` |
-//! | `NodeFailed` | | `task`; `code` and `message`, which are the node's error in the state |
-//! | `NodeSkipped` | `reason` | |
-//! | `ToolInvoked` | `version` | `tool`, `call`, `requestHash` |
-//! | `ToolCompleted` | | `tool`, `call`, `rawHash`, `outputHash`, `normalizer` |
-//! | `ToolFailed`, `ToolTimedOut` | `code`, `message` | `tool`, `call` |
-//! | `CapabilityCheck` | `subject` | `capability` |
-//! | `PolicyDecision` | `decision` | `rule` |
-//! | `TaskAssigned`, `TaskAccepted`, `TaskRejected` | `reason` | `task`, `worker`, `from` |
-//! | `SnapshotCreated`, `SnapshotRestored` | | `snapshot`, `stateHash` |
-//! | `BlobStored` | `mediaType` | `blob` |
-//! | `Heartbeat` | | `worker`, `status`, `capabilities` |
-//! | `Error` | `code`, `message` | |
+//! Of a payload, the fields that [`fields_of`] calls fixed must stay, and so must every key.
 
 use std::collections::BTreeSet;
 
@@ -33,40 +14,18 @@ use crate::jsonl::text::spells;
 use crate::run::event::{EventLine, print_rest};
 use crate::run::fields;
 use crate::run::kind::Kind;
+use crate::run::payload_fields::{FieldType, PayloadField, fields_of};
 
-/// The fields of an event's payload that must stay, with all that is in them.
-pub fn fixed_fields(kind: Kind) -> &'static [&'static str] {
-    match kind {
-        Kind::RunCreated => &["runId", "dagHash", "scheduler", "capabilities"],
-        Kind::RunCompleted => &["outputs"],
-        Kind::RunFailed => &["node"],
-        Kind::NodeScheduled => &["task"],
-        Kind::NodeStarted => &["task", "worker", "inputHash"],
-        Kind::NodeCompleted => &["task", "outputHash"],
-        Kind::NodeFailed => &["task", "code", "message"],
-        Kind::ToolInvoked => &["tool", "call", "requestHash"],
-        Kind::ToolCompleted => &["tool", "call", "rawHash", "outputHash", "normalizer"],
-        Kind::ToolFailed | Kind::ToolTimedOut => &["tool", "call"],
-        Kind::CapabilityCheck => &["capability"],
-        Kind::PolicyDecision => &["rule"],
-        Kind::TaskAssigned => &["task", "worker", "from"],
-        Kind::TaskAccepted | Kind::TaskRejected => &["task", "worker"],
-        Kind::SnapshotCreated | Kind::SnapshotRestored => &["snapshot", "stateHash"],
-        Kind::BlobStored => &["blob"],
-        Kind::Heartbeat => &["worker", "status", "capabilities"],
-        Kind::RunStarted | Kind::NodeSkipped | Kind::Error => &[],
+/// The field that a string of a payload is in, if it must stay.
+fn fixed(fields: &'static [PayloadField], path: &[Step<'_>]) -> Option<&'static str> {
+    let (Step::Key(key), inner) = path.split_first()? else { return None };
+    let field = fields.iter().find(|field| spells(key, field.name))?;
+    match field.of {
+        _ if field.is_fixed => Some(field.name),
+        FieldType::Object(members) => fixed(members, inner),
+        FieldType::Objects(members) => fixed(members, inner.get(1..)?),
+        _ => None,
     }
-}
-
-/// The field that a string of a payload is, if it must stay.
-fn fixed(kind: Kind, path: &[Step<'_>]) -> Option<&'static str> {
-    let Some(Step::Key(first)) = path.first() else { return None };
-    if kind == Kind::RunStarted {
-        // Of a worker's declaration, what the format does not name may be redacted.
-        let Some(Step::Key(member)) = path.get(2).filter(|_| spells(first, "workers")) else { return None };
-        return ["id", "capabilities"].into_iter().find(|field| spells(member, field));
-    }
-    fixed_fields(kind).iter().copied().find(|field| spells(first, field))
 }
 
 /// Which rules apply to an event.
@@ -90,7 +49,8 @@ pub fn redacted_payload(
     rules: &mut BTreeSet<usize>,
 ) -> Result<Option<Vec<u8>>, BundleError> {
     let allowed = allowed(matcher, kind, payload);
-    let document = Document { allowed: &|_| allowed.as_deref(), root: Root::Payload, fixed: &|path| fixed(kind, path) };
+    let is_fixed = |path: &[Step<'_>]| fixed(fields_of(kind), path);
+    let document = Document { allowed: &|_| allowed.as_deref(), root: Root::Payload, fixed: &is_fixed };
     redacted(matcher, payload.as_bytes(), &document, rules)
 }
 

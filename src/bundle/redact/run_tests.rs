@@ -12,7 +12,7 @@ use crate::bundle::export::{BundleInfo, ExportOptions};
 use crate::bundle::open::open;
 use crate::bundle::replay::{replay, trace, verify_run};
 use crate::bundle::sample::*;
-use crate::bundle::source::From;
+use crate::bundle::source::ExportFrom;
 use crate::bundle::verify::VerifyOptions;
 use crate::disk::durability::Durability;
 use crate::hash::as_text;
@@ -23,6 +23,7 @@ use crate::run::check::Aspect;
 use crate::run::event::Envelope;
 use crate::run::fold::Watch;
 use crate::run::kind::Kind;
+use crate::run::payload_fields::fields_of;
 use crate::run::recorded::Recorded;
 use crate::run::replay::{ReplayOptions, Verify};
 use crate::run::sample::SampleOptions;
@@ -247,14 +248,14 @@ fn partial_bundles_are_redacted_and_exported_again_too() {
     let path = |name: &str| root.path().join(name);
     exported_by(run.directory.root(), &path("whole.tar.zst"), &[]).unwrap();
     let options = |from| ExportOptions { from, ..by(vec![]) };
-    let partial = try_export(run.directory.root(), &path("partial"), &options(From::LatestSnapshot)).unwrap();
+    let partial = try_export(run.directory.root(), &path("partial"), &options(ExportFrom::LatestSnapshot)).unwrap();
     assert!(partial.partial && partial.redactions > 0);
     assert_eq!(leaks(&path("partial"), AWS), None);
     assert!(fs::read_to_string(path("partial/metadata.json")).unwrap().contains("[redacted:aws-access-key-id] "));
-    let id = From::Snapshot(format!("snap_{time}"));
+    let id = ExportFrom::Snapshot(format!("snap_{time}"));
     for (number, (source, from)) in [
-        ("partial", From::FirstEvent),
-        ("partial", From::LatestSnapshot),
+        ("partial", ExportFrom::Log),
+        ("partial", ExportFrom::LatestSnapshot),
         ("partial", id.clone()),
         ("again-0.tar.zst", id.clone()),
     ]
@@ -268,7 +269,7 @@ fn partial_bundles_are_redacted_and_exported_again_too() {
     assert!(of_whole.partial && of_whole.events == partial.events);
     assert_eq!(verified(&path("of-whole")).problems, []);
     assert_eq!(state(&path("of-whole")), state(&path("partial")));
-    let other = options(From::Snapshot("snap_1".into()));
+    let other = options(ExportFrom::Snapshot("snap_1".into()));
     let error = try_export(&path("partial"), &path("x"), &other).unwrap_err();
     assert_eq!(error.code, BundleCode::SnapshotNotFound);
     assert_eq!(state(&path("partial")), run.state_at(run.last()).to_canonical().unwrap());
@@ -319,13 +320,13 @@ fn what_ids_hashes_and_states_are_made_of_is_never_redacted() {
     for kind in Kind::ALL {
         let Some(time) = run.records.iter().position(|record| record.kind == kind) else { continue };
         let payload = run.records[time].payload.to_string();
-        for field in events::fixed_fields(kind) {
+        for field in fields_of(kind).iter().filter(|field| field.is_fixed).map(|field| field.name) {
             let replaced = with_member(&payload, field, &escaped(AWS, &[1, 2, 0]));
             rewrite(&run, |at, _, payload| if at == time as u64 { replaced.clone() } else { payload });
             let error = outcome(&run, &[]).unwrap_err();
             assert_eq!(error.code, BundleCode::RedactionConflict, "{kind} {field}: {error}");
             assert_eq!(error.path.as_deref(), Some("events.cath-log"));
-            for part in [format!("evt_{time}"), "aws-access-key-id".to_owned(), (*field).to_owned()] {
+            for part in [format!("evt_{time}"), "aws-access-key-id".to_owned(), field.to_owned()] {
                 assert!(error.message.contains(&part), "{error}");
             }
             assert!(!error.message.contains(AWS));

@@ -29,7 +29,7 @@ impl State {
             }
             Step::Close { call, status, output_hash } => {
                 self.calls.close(call, status, output_hash);
-                sink.seal(self, Slot::Call(call));
+                sink.finalize(self, Slot::Call(call));
             }
             Step::Count(counter) => self.count(counter, sink),
             Step::Heartbeat { worker, status, capabilities } => self.heartbeat(worker, status, capabilities, sink),
