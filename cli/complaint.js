@@ -3,7 +3,7 @@
 /** What a script can rely on. Beyond 128: the number of a signal and 128. */
 const EXIT = { fine: 0, damaged: 1, couldNot: 2 }
 
-/** What is told to the person who asked, without a stack. `fields` go with it where errors are JSON. */
+/** An error message for the user, without a stack. `fields` are added where errors are JSON. */
 class Complaint extends Error {
   constructor(code, message, { exitCode = EXIT.couldNot, ...fields } = {}) {
     super(message)

@@ -13,7 +13,7 @@ class Context {
   constructor({ stdout, stderr, env, signal }) {
     this.stdout = stdout
     this.output = new Output(stdout)
-    // Nobody hears complaints, either.
+    // There is no reader for complaints, either.
     stderr.on('error', () => {})
     this.stderr = stderr
     this.env = env
@@ -49,7 +49,7 @@ class Context {
     await this.output.flush()
   }
 
-  /** The options of the library's calls for a task that may take long: what stops it, and who is told how far it is. */
+  /** The options of the library's calls for a task that may take long: a signal and a progress callback. */
   async during(task, work) {
     const bar = this.progress(task)
     try {

@@ -15,7 +15,7 @@ class Interruption extends Error {
 
 /**
  * An AbortSignal that the first SIGINT, SIGTERM or SIGHUP aborts, so that work in progress takes back what it has begun. A second one ends
- * the process at once, as if nobody listened.
+ * the process at once, as without a listener.
  */
 function watchInterruptions() {
   const controller = new AbortController()

@@ -9,7 +9,7 @@ const BATCH = 1 << 16
 class Output {
   #stream
   #batch = ''
-  /** Whether nobody reads any more. Whoever writes without an end should stop then. */
+  /** Whether the reader has closed the pipe. A command that writes without an end should stop then. */
   isClosed = false
 
   constructor(stream) {

@@ -60,7 +60,7 @@ function programFor(context, args) {
     // Its complaints come to `ended` as errors. What is left is the help that it shows where a command is missing.
     .configureOutput({ outputError: () => {}, writeErr: (text) => (context.missingCommand += text), writeOut: (text) => context.stdout.write(text) })
     .showSuggestionAfterError()
-  // Known before the arguments are parsed: what is wrong with them is told in the same form.
+  // Known before the arguments are parsed: errors about them are reported in the same form.
   context.json = args.includes('--json')
   const does = (run) => async (...given) => {
     // Commander gives arguments, options, and the command itself.

@@ -8,8 +8,8 @@ const WORTH_A_BAR = 16 << 20
 const NO_BAR = { at() {}, done() {} }
 
 /**
- * Bars for the tasks of a command, one at a time, on the terminal; nothing where nobody watches. A task is told how far it is, in bytes; its
- * bar appears with the first that is told of something large, and leaves nothing behind.
+ * Bars for the tasks of a command, one at a time, on the terminal; none elsewhere. A task is given its progress in bytes; its
+ * bar appears with the first report of something large, and is removed at the end.
  */
 function progressOn(stream) {
   if (stream.isTTY !== true) return () => NO_BAR

@@ -1,26 +1,13 @@
-//! The flight recorder of AI command-line tools: sessions are recorded to JSONL files that survive crashes, and
-//! replayed from whatever a crash left of them; runs of workflows to logs that prove themselves.
+//! The flight recorder of AI command-line tools: sessions are recorded to JSONL files that survive crashes and are replayed from
+//! whatever a crash left of them; runs of workflows are recorded to hash-chained logs and verified; both are sealed into
+//! bundles, and compared.
 //!
-//! # Map
+//! The names below are the whole API of the crate. `docs/ARCHITECTURE.md` shows the rooms behind them and the arrows between.
 //!
-//! - [`jsonl`]: the line layer. Finds lines, judges them as `JSON.parse` would, appends them in the background.
-//! - [`session`]: session files. [`session::fold`] holds the central idea: replay is a fold whose effects compose.
-//! - [`run`]: the logs of workflow runs. Events are chained by hashes; state is rebuilt at any of them and verified.
-//! - [`bundle`]: a run or a session sealed into something that another machine can check and replay.
-//! - [`diff`]: where two runs or two sessions part, and why. Reads both kinds of log, changes neither.
-//! - [`hash`], [`signature`], [`atomic_file`]: what stands under runs and knows nothing of them.
-//! - `node`: the only place that knows of JavaScript. It converts and delegates. Left out without the feature `node`.
-//!
-//! # Invariants
-//!
-//! - A value of a session's file stays a byte range until it is delivered. Those that history still has then are laid out flat
-//!   ([`jsonl::flat`]), to mean what `JSON.parse` makes of them; V8 parses the text of those that it builds better itself.
-//! - What a file says is checked before it is used, also in files of our own: a number is not a place before it is known to be one.
-//! - The text of a line decides, never its `seq`: events count in file order.
-//! - Nothing that stands in a file makes anything here panic or recurse.
+//! # Sessions
 //!
 //! ```
-//! use session_tape::session::{fold::FoldOptions, replay::Replay};
+//! use session_tape::{FoldOptions, Replay};
 //! # let mut file = tempfile::NamedTempFile::new()?;
 //! # std::io::Write::write_all(&mut file, br#"{"v":1,"seq":1,"type":"session_start","payload":{"sessionId":"s","projectHash":"h"}}"#)?;
 //! # let path = file.path();
@@ -30,6 +17,82 @@
 //! assert_eq!(replay.outcome(None).event_count, 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Runs
+//!
+//! ```
+//! use std::sync::atomic::AtomicBool;
+//! use session_tape::{Durability, RunDirectory, RunRecorder, RunRecorderConfig, RunReplayOptions, RunWatch, Scheduler, Text, replay_run};
+//! # let root = tempfile::tempdir()?;
+//! # let directory = root.path().join("weekly");
+//! let recorder = RunRecorder::open(
+//!     &RunRecorderConfig {
+//!         directory: directory.clone(),
+//!         run_id: Text::from_plain("run-1"),
+//!         workflow: r#"{"name":"weekly","version":"1","nodes":[{"id":"fetch","kind":"task"}]}"#,
+//!         scheduler: Scheduler::RoundRobin,
+//!         capabilities: None,
+//!         resume: false,
+//!         durability: Durability::Os,
+//!         owner: "this process".to_owned(),
+//!     },
+//!     0.0,
+//!     |failure| eprintln!("no longer recording: {}", failure.error),
+//! )?;
+//! # let (sender, disposed) = std::sync::mpsc::channel();
+//! recorder.dispose(move || sender.send(()).unwrap());
+//! # disposed.recv()?;
+//! let (go_on, mut quietly) = (AtomicBool::new(false), |_, _| ());
+//! let mut watch = RunWatch { cancelled: &go_on, progress: &mut quietly };
+//! let replayed = replay_run(&RunDirectory::new(&directory), &RunReplayOptions::default(), &mut watch).map_err(|failed| failed.error)?;
+//! assert_eq!(replayed.event_count, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Bundles
+//!
+//! ```
+//! use std::sync::atomic::AtomicBool;
+//! use session_tape::{BundleWatch, ExportOptions, VerifyOptions, export_bundle, verify_bundle};
+//! # let root = tempfile::tempdir()?;
+//! # let session = root.path().join("session.jsonl");
+//! # std::fs::write(&session, "{\"v\":1,\"seq\":1,\"type\":\"session_start\",\"payload\":{\"sessionId\":\"s\",\"projectHash\":\"h\"}}\n")?;
+//! let (go_on, mut quietly) = (AtomicBool::new(false), |_| ());
+//! let mut watch = BundleWatch { cancelled: &go_on, progress: &mut quietly };
+//! let bundle = root.path().join("session.cath-bundle.tar.zst");
+//! export_bundle(&session, &bundle, &ExportOptions::default(), &mut watch)?;
+//! assert!(verify_bundle(&bundle, &VerifyOptions::default(), &mut watch)?.is_ok());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Diff
+//!
+//! ```
+//! use std::sync::atomic::AtomicBool;
+//! use session_tape::{DiffOptions, DiffSource, RunWatch, diff};
+//! # let root = tempfile::tempdir()?;
+//! # let line = |model: &str| format!("{{\"v\":1,\"seq\":1,\"type\":\"session_start\",\"payload\":{{\"sessionId\":\"s\",\"projectHash\":\"h\",\"model\":\"{model}\"}}}}\n");
+//! # let (left, right) = (root.path().join("left.jsonl"), root.path().join("right.jsonl"));
+//! # std::fs::write(&left, line("small"))?;
+//! # std::fs::write(&right, line("large"))?;
+//! let (go_on, mut quietly) = (AtomicBool::new(false), |_, _| ());
+//! let mut watch = RunWatch { cancelled: &go_on, progress: &mut quietly };
+//! let (left, right) = (DiffSource::find(&left)?, DiffSource::find(&right)?);
+//! assert!(diff(&left, &right, &DiffOptions::default(), &mut watch)?.is_some());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Invariants
+//!
+//! - A value of a session's file stays a byte range until it is delivered. Those that history still has then are laid out flat, to mean
+//!   what `JSON.parse` makes of them; V8 parses the text of those that it builds better itself.
+//! - What a file says is checked before it is used, also in files of our own: a number is not a place before it is known to be one.
+//! - The text of a line decides, never its `seq`: events count in file order.
+//! - No content of a file makes anything here panic or recurse.
+//! - Only `node` knows of JavaScript. It is left out without the feature `node`.
+
+// What only the binding uses counts as used only where there is one.
+#![cfg_attr(not(feature = "node"), allow(dead_code))]
 
 /// A point at which a test can end the process.
 macro_rules! failpoint {
@@ -39,23 +102,79 @@ macro_rules! failpoint {
     };
 }
 
-pub mod atomic_file;
-pub mod background;
+// The rooms are private, so that the compiler finds what nothing uses. Tests of formats, fuzz targets and benchmarks look inside with
+// the feature `internals`.
+#[cfg(not(feature = "internals"))]
+mod bundle;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
 pub mod bundle;
-pub mod cached_read;
-pub mod cancellation;
-pub mod clock;
+#[cfg(not(feature = "internals"))]
+mod diff;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
 pub mod diff;
+#[cfg(not(feature = "internals"))]
+mod disk;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod disk;
+#[cfg(not(feature = "internals"))]
+mod hash;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
 pub mod hash;
-pub mod input_file;
+#[cfg(not(feature = "internals"))]
+mod jsonl;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
 pub mod jsonl;
-pub mod new_directory;
+#[cfg(not(feature = "internals"))]
+mod run;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod run;
+#[cfg(not(feature = "internals"))]
+mod session;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod session;
+#[cfg(not(feature = "internals"))]
+mod signature;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod signature;
+
+mod background;
+mod cancellation;
+mod clock;
 #[cfg(feature = "node")]
 // In a test build napi-rs registers nothing, so that nothing of the binding seems to be used.
 #[cfg_attr(test, allow(dead_code))]
 mod node;
-pub mod os_error;
-pub mod run;
-pub mod session;
-pub mod signature;
-pub mod sniff;
+
+pub use bundle::export::{ExportOptions, export as export_bundle};
+pub use bundle::import::import as import_bundle;
+pub use bundle::import_error::ImportError;
+pub use bundle::info::BundleInfo;
+pub use bundle::verify::{Report as BundleReport, VerifyOptions, verify as verify_bundle};
+pub use bundle::watch::{Progress as BundleProgress, Watch as BundleWatch};
+pub use diff::ancestry::trace_ancestors;
+pub use diff::compare::{Diff, DiffOptions, diff};
+pub use diff::source::Source as DiffSource;
+pub use disk::durability::Durability;
+pub use jsonl::writer::{WriteError, WriteFailure, Writer};
+pub use run::directory::RunDirectory;
+pub use run::error::{ErrorCode as RunErrorCode, RunError};
+pub use run::fold::Watch as RunWatch;
+pub use run::recorder::{RecordError, RunRecorder, RunRecorderConfig, WrittenSnapshot};
+pub use run::recording::EventInput;
+pub use run::replay::{ReplayOptions as RunReplayOptions, Replayed as ReplayedRun, Verify, replay as replay_run};
+pub use run::scheduler::Scheduler;
+pub use run::start_from::StartFrom;
+pub use run::text::Text;
+pub use run::verify::{Verification, verify as verify_run};
+pub use session::fold::FoldOptions;
+pub use session::recorder::{Record, Recorder, RecorderConfig};
+pub use session::replay::{Outcome, Replay, ReplayError};
+pub use signature::{SigningKey, TrustedKeys};

@@ -1,5 +1,5 @@
 //! Bundles whose making is killed: at random moments, for real, in a process of its own. At the destination there is nothing or all of
-//! it; what is left beside it has a name by which it is known (`.new-….tmp`), holds no secret that was to be redacted, and is in nobody's way.
+//! it; what is left beside it has a name by which it is known (`.new-….tmp`), holds no secret that was to be redacted, and blocks no later export.
 //!
 //! `CRASH_ROUNDS` says how many rounds of each kind are run; a few without it.
 
@@ -44,7 +44,7 @@ fn session(root: &Path) -> PathBuf {
     path
 }
 
-/// Run by the harness in a process of its own, and by nobody else.
+/// Runs only in the process that the harness starts.
 #[test]
 fn child() {
     let Ok(source) = std::env::var("BUNDLE_CRASH_SOURCE") else { return };
@@ -107,7 +107,7 @@ fn killed(work: &str, source: &Path, destination: &Path) -> (u64, u64) {
             let name = path.file_name().unwrap().to_str().unwrap().to_owned();
             assert!(name.starts_with(".new-") && name.ends_with(".tmp"), "{name}");
             assert!(!holds(&path, SECRET), "{name} holds the secret");
-            // It is in nobody's way: it stays for the rounds to come.
+            // It blocks no later export, so it stays for the next rounds.
         }
         if !destination.exists() {
             nothing += 1;
@@ -143,7 +143,7 @@ fn a_bundle_whose_making_is_killed_is_there_whole_or_not_at_all() {
     for_each_work(|work, from, destination| {
         let (nothing, _) = killed(work, from, destination);
         assert!(nothing > 0, "nothing was killed in time");
-        // What was left is in nobody's way.
+        // What was left blocks nothing.
         assert!(command(work, from, destination).status().unwrap().success());
         let report = quietly(|watch| verify(destination, &VerifyOptions::default(), watch)).unwrap();
         assert_eq!(report.problems, []);

@@ -15,7 +15,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use crashing::{Terms, child_command, last_acknowledged, number, random_numbers, rounds, say, take_on_terms};
-use session_tape::jsonl::writer::Durability;
+use session_tape::disk::durability::Durability;
 use session_tape::session::fold::FoldOptions;
 use session_tape::session::recorder::{Record, Recorder, RecorderConfig};
 use session_tape::session::replay::Replay;

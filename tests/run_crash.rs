@@ -20,8 +20,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use crashing::{Terms, child_command, last_acknowledged, random_numbers, rounds, say, take_on_terms};
+use session_tape::disk::durability::Durability;
 use session_tape::hash::{as_text, sha256_hex};
-use session_tape::jsonl::writer::Durability;
 use session_tape::run::check::Aspect;
 use session_tape::run::directory::RunDirectory;
 use session_tape::run::fold::Watch;

@@ -10,7 +10,8 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use fail::FailScenario;
-use session_tape::jsonl::writer::{Durability, WriteFailure};
+use session_tape::disk::durability::Durability;
+use session_tape::jsonl::writer::WriteFailure;
 use session_tape::run::recorder::{RunRecorder, RunRecorderConfig};
 use session_tape::run::scheduler::Scheduler;
 use session_tape::run::text::Text;

@@ -47,13 +47,13 @@ const codesOfFunctions = (source: string): string[] =>
   [...source.matchAll(/fn code\(&self\) -> &'static str \{\n([^]*?)^ {4}\}/gm)].flatMap(([, body]) => [...body!.matchAll(/"(\w+)"/g)].map(([, code]) => code!));
 
 /** The names that system errors get. */
-const codesOfSystem = (): string[] => [...withoutTests(read('src/os_error.rs')).matchAll(/\(\s*(?:libc::\w+, )?"(\w+)", "/g)].map(([, code]) => code!);
+const codesOfSystem = (): string[] => [...withoutTests(read('src/disk/os_error.rs')).matchAll(/\(\s*(?:libc::\w+, )?"(\w+)", "/g)].map(([, code]) => code!);
 
 const withoutTests = (source: string): string => source.replace(/^#\[cfg\((?:all\()?test[^]*/m, '');
 
 /** The texts of a code's form on lines of JavaScript about codes; the `code` in the payload of an event is the user's. */
 const codesOfJavaScript = (source: string): string[] =>
-  source.split('\n').filter((text) => /(?<!'|payload\.)\bcode\b|Complaint\(/.test(text)).flatMap((text) => [...text.matchAll(CODE)].map(([, code]) => code!));
+  source.split('\n').filter((text) => /(?<!'|payload\.)\bcode\b|Complaint\(|panicError\(/.test(text)).flatMap((text) => [...text.matchAll(CODE)].map(([, code]) => code!));
 
 /** What errors and warnings of the types may have as their code. */
 const codesOfTypes = (): string[] =>

@@ -222,15 +222,13 @@ describe.skipIf(!isLinux)('a line without an end', () => {
       ['diff', [...paths, { signal: 'signal' }]],
       ['diff', [...paths, { signal: 'signal', full: true }]],
       ['traceAncestors', [paths[0], 'rec_9', { signal: 'signal' }]],
+      ['exportBundle', [paths[0], freshPath('out'), { signal: 'signal' }]],
     ];
     for (const [name, args] of calls) {
       const report = await called(name, args, 200);
       expect(report, name).toMatchObject(ABORTED);
       expect(report.grown).toBeLessThan(200 * MIB);
     }
-    // A bundle has no such lines, so an export ends by itself.
-    const exported = await called('exportBundle', [paths[0], freshPath('out')]);
-    expect(exported).toMatchObject({ rejected: { message: expect.stringContaining('Line 2 is longer than') } });
     paths.forEach((path) => rmSync(path));
   });
 
@@ -267,7 +265,7 @@ test.skipIf(!isLinux)('a file that grows all the time is replayed as far as it w
   const path = writeSession(session(...Array.from({ length: 20_000 }, (_, i) => content(`${i} ${'x'.repeat(100)}`))));
   const writer = spawn(process.execPath, ['-e', `
     const fs = require('node:fs');
-    const line = Buffer.from(${JSON.stringify(`${envelope(9, content('more'))}\n`)}.repeat(20000));
+    const line = Buffer.from(${JSON.stringify(`${envelope(9, content('more'))}\n`)}.repeat(2000));
     const file = fs.openSync(process.argv[1], 'a');
     for (let n = 0; n < 3000; n += 1) fs.writeSync(file, line);
   `, path], { stdio: 'ignore' });

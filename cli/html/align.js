@@ -10,7 +10,7 @@ const ROW_KINDS = [
   'left', // the left has it, the right does not
   'right', // the other way round
   'change', // both have it, and it differs
-  'after', // behind the divergence, where nobody has lined them up
+  'after', // behind the divergence, where they are not aligned
   'gap', // left out of the page: then the row has numbers of events, not events
 ]
 
@@ -37,7 +37,7 @@ function nextRow(l, r, paired) {
   const a = l && paired.place('left', l)
   const b = r && paired.place('right', r)
   if (a && b && a.kind === b.kind && a.at === b.at) return [a.kind, true, true]
-  // Of two that do not belong together the one that belongs further up goes first; one that belongs to nobody before both.
+  // Of two that do not belong together the one that belongs further up goes first; one without a counterpart before both.
   if (a && (!b || a.at < b.at || (a.at === b.at && a.isAlone))) return [a.kind, true, false]
   return [b.kind, false, true]
 }

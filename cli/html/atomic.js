@@ -4,7 +4,7 @@ const { open, rename, rm, stat, writeFile } = require('node:fs/promises')
 const { randomBytes } = require('node:crypto')
 const path = require('node:path')
 
-/** Writes a file so that whoever looks at it sees what was there before, or all of it. */
+/** Writes a file atomically: a reader sees the old content or all of the new. */
 async function writeAtomically(outPath, bytes, signal) {
   const found = await stat(outPath).catch((error) => {
     if (error.code === 'ENOENT') return null

@@ -2,7 +2,7 @@
 
 // Cuts a payload down to what a page can hold.
 //
-// What was cut is told beside the value and never in it, so that no content can pass for a note of ours.
+// The note that something was cut stands beside the value, never in it, so that no content can pass for a note of ours.
 
 /**
  * @typedef {object} Cut

@@ -37,7 +37,7 @@ const CAUSES = {
   Unknown: ['Cause unknown', 'The recordings show where they part, but not why.'],
 }
 
-/** Those that speak of graphs and workers, told of a conversation. */
+/** Causes that speak of graphs and workers, worded for a conversation. */
 const SESSION_CAUSES = {
   WorkflowChanged: ['Different set-up', 'They are sessions of different projects.'],
   ExternalDataChanged: ['Same call, different result', 'Both called the same tool with the same parameters and got different results. What changed lies outside of the sessions.'],

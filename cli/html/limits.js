@@ -1,6 +1,6 @@
 'use strict'
 
-// How much a page holds. Beyond this a browser gets slow and nobody reads it: what matters is near the divergence.
+// How much a page holds. Beyond this a browser gets slow. What matters is near the divergence.
 
 /**
  * @typedef {object} Limits

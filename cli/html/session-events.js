@@ -69,7 +69,7 @@ function inBlock(block) {
   return fieldsBriefly(block, ['data', 'id', 'callId'])
 }
 
-/** `{ command: 'ls' }` is `ls` to whoever scans a list; two fields need their names. */
+/** `{ command: 'ls' }` is shown as `ls` in a list; two fields need their names. */
 function values(value) {
   if (!isObject(value)) return briefly(value ?? null)
   const entries = Object.entries(value)

@@ -4,6 +4,7 @@
 
 const { stat } = require('node:fs/promises')
 const tape = require('../../index.js')
+const inner = require('../../lib/bundle.js')
 const { recordingAt, withFiles } = require('../source.js')
 
 /**
@@ -15,9 +16,9 @@ const { recordingAt, withFiles } = require('../source.js')
  * @template T
  */
 async function withSource(given, signal, use) {
-  // Who signed a bundle is not asked here: whoever wants the page has compared the two already, by rules of their own.
+  // Signatures are not checked here: the comparison that led to the page has done that.
   const options = { signature: 'ignore', ...(signal && { signal }) }
-  const context = { tape, during: (task, work) => work(options) }
+  const context = { tape, inner, during: (task, work) => work(options) }
   const found = await recordingAt(context, given)
   return withFiles(context, found, async ({ kind, at, log }) => {
     return use({ kind, root: kind === 'run' ? at : log, bytes: (await stat(log)).size })

@@ -42,7 +42,7 @@ async function tallyEvents({ tape, signal, progress, output }, { at }, { state }
       if (tally.count % 10_000 === 0) bar.at({ bytes: event.logicalTime, total })
     }
   } catch (error) {
-    // Replay has told of it.
+    // Replay has reported it.
     if (!tellsOfDamage(error)) throw error
   } finally {
     bar.done()

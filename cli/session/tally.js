@@ -39,7 +39,7 @@ function newTally(throughSeq = Infinity) {
   }
 }
 
-/** The tally of a whole file. `progress` is told how far it is. */
+/** The tally of a whole file. Calls `progress` with how far it is. */
 async function tallyOf(filePath, { size, throughSeq, signal, progress }) {
   const tally = newTally(throughSeq)
   try {

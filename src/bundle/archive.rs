@@ -13,8 +13,8 @@ use super::container::{Container, Visitor, carried, read_up_to, uncarried};
 use super::error::{BundleCode, BundleError};
 use super::limits::{DEFAULT_EXPANSION, Limits};
 use super::path::{BundlePath, Names};
-use crate::input_file::InputFile;
-use crate::sniff::ZSTD_MAGIC as MAGIC;
+use crate::disk::input_file::InputFile;
+use crate::disk::sniff::ZSTD_MAGIC as MAGIC;
 
 /// The unit of tar.
 const BLOCK_BYTES: usize = 512;

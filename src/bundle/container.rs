@@ -18,7 +18,7 @@ pub trait Visitor {
 
 /// What holds the files of a bundle.
 pub trait Container {
-    /// Shows every file, in the container's order. An error means that there may be more files, which nobody can reach.
+    /// Shows every file, in the container's order. An error means that there may be more files, which can't be reached.
     fn visit(&mut self, visitor: &mut dyn Visitor) -> Result<(), BundleError>;
 
     /// How many bytes there are to read.

@@ -56,7 +56,7 @@ impl<'c> Content<'c> {
         self.fault.take()
     }
 
-    /// Reads to the end what nobody read.
+    /// Reads what is left, to the end.
     pub fn finish(mut self) -> Result<Passed, BundleError> {
         let mut block = vec![0; BLOCK_BYTES];
         while self.advance(&mut block)? > 0 {}

@@ -10,7 +10,7 @@ use super::container::{Container, Visitor};
 use super::error::{BundleCode, BundleError};
 use super::limits::Limits;
 use super::path::{BundlePath, Names};
-use crate::input_file::{self, InputFile, Links};
+use crate::disk::input_file::{self, InputFile, Links};
 
 /// Opens a file for reading, but no link, and waits for no pipe.
 pub fn open_file(path: &Path) -> Result<(InputFile, u64), BundleError> {

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::path::Path;
 
-use crate::os_error::OsError;
+use crate::disk::os_error::OsError;
 use crate::run::error::{ErrorCode, RunError, quoted};
 
 macro_rules! codes {
@@ -124,7 +124,7 @@ codes! {
     SignatureNotTrusted,
     /// There are more problems than are listed.
     TooManyProblems,
-    /// What is to be exported is damaged, so that nobody could verify the bundle.
+    /// The source is damaged, so its bundle could not be verified.
     SourceInvalid,
     /// What is exported was changed meanwhile.
     SourceChanged,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use twox_hash::XxHash3_128;
 
@@ -10,8 +10,10 @@ use super::archive::{Compression, tar_bytes};
 use super::checksums;
 use super::container::{read_failed, read_up_to};
 use super::error::{BundleCode, BundleError};
+pub use super::info::BundleInfo;
+use super::item::{Item, Origin, changed};
 use super::limits::Limits;
-use super::manifest::{BundleKind, Manifest};
+use super::manifest::Manifest;
 use super::path::{BundlePath, CHECKSUMS, MANIFEST, METADATA, REDACTIONS, SIGNATURE};
 use super::redact::proof::Proof;
 use super::redact::staged::Staging;
@@ -19,9 +21,8 @@ use super::redact::{RedactOptions, Rules, redact};
 use super::seal::parent;
 use super::signed;
 use super::sink::{Finished, Sink};
-use super::source::{From, Item, Origin, Source, Survey, changed, survey};
+use super::source::{From, Source, Survey, survey};
 use super::watch::{Progress, Watch};
-use crate::hash::{HexHash, as_text};
 use crate::signature::SigningKey;
 
 /// zstd's level where the caller names none. Of a run's log most is hashes, of which a higher level makes nothing smaller but the
@@ -35,11 +36,11 @@ const BLOCK_BYTES: usize = 256 << 10;
 pub struct ExportOptions {
     /// Where the bundle begins.
     pub from: From,
-    /// Who signs the manifest. None: nobody.
+    /// The key that signs the manifest. `None`: it is not signed.
     pub key: Option<SigningKey>,
     /// zstd's level for an archive, 1 to 22. None: [`DEFAULT_LEVEL`].
     pub level: Option<i32>,
-    /// What no bundle may exceed: a source that does is not exported, for nobody would take the bundle.
+    /// What no bundle may exceed. A source that would is not exported, since no reader would take the bundle.
     pub limits: Limits,
     /// What is redacted. None: nothing. Unless told otherwise, what the built-in rules hit.
     pub redact: Option<RedactOptions>,
@@ -64,49 +65,6 @@ impl fmt::Debug for ExportOptions {
     }
 }
 
-/// What a bundle is, in short.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BundleInfo {
-    /// The hash of the manifest without its id.
-    pub bundle_id: HexHash,
-    /// What it is of.
-    pub kind: BundleKind,
-    /// Where it is.
-    pub path: PathBuf,
-    /// How many files the manifest lists.
-    pub files: u64,
-    /// How many bytes these have together, before any compression.
-    pub bytes: u64,
-    /// How many lines the log has.
-    pub events: u64,
-    /// How many events, blobs and lines were redacted.
-    pub redactions: u64,
-    /// Whether it begins with a snapshot.
-    pub partial: bool,
-}
-
-impl BundleInfo {
-    /// Of the bundle at `path`.
-    pub fn new(path: &Path, manifest: &Manifest, redactions: u64) -> Self {
-        BundleInfo {
-            bundle_id: manifest.bundle_id(),
-            kind: manifest.kind,
-            path: path.to_path_buf(),
-            files: manifest.files.len() as u64,
-            bytes: manifest.bytes(),
-            events: manifest.log.count,
-            redactions,
-            partial: manifest.partial.is_some(),
-        }
-    }
-}
-
-impl fmt::Display for BundleInfo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} ({} files)", self.kind.as_str(), as_text(&self.bundle_id), self.files)
-    }
-}
-
 /// Exports `source` to `destination`: an archive if that ends in `.tar.zst`, else a directory.
 ///
 /// The bundle is a function of the source, the options and this release. On an error or a cancellation there is nothing at the
@@ -122,7 +80,7 @@ pub fn export(
         let message = format!("The level of compression must be from 1 to 22, and is {level}");
         return Err(BundleError::new(BundleCode::InvalidOption, message));
     }
-    // Before anything is read: what can't be done is told at once.
+    // Before anything is read, so that a wrong option fails at once.
     let rules = options.redact.as_ref().map(Rules::new).transpose()?;
     let compression = Compression::new(level);
     drop(Sink::new(destination, compression, 0)?);

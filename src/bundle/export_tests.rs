@@ -4,10 +4,11 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
+use crate::bundle::manifest::BundleKind;
 use crate::bundle::redact::RedactionRule;
 use crate::bundle::sample::*;
 use crate::bundle::verify::{VerifyOptions, verify};
-use crate::jsonl::writer::Durability;
+use crate::disk::durability::Durability;
 use crate::run::blob::BlobStore;
 use crate::run::recorded::Recorded;
 use crate::run::sample::SampleOptions;

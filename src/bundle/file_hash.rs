@@ -28,7 +28,7 @@ enum Job {
 pub struct Hashed {
     /// Their hash.
     pub sha256: Hash,
-    /// Where marks are among them, in order; None if nobody looked, or if there are too many.
+    /// Where marks are among them, in order; `None` if they were not looked for, or are too many.
     pub marked: Option<Vec<u64>>,
 }
 
@@ -144,7 +144,7 @@ impl HashThread {
                     Job::Block(mut block) => {
                         scan.update(&block);
                         block.clear();
-                        // Nobody who waits for one any more is no reason to stop.
+                        // A receiver that no longer waits is no reason to stop.
                         let _ = spare.send(block);
                     }
                     Job::End => {

@@ -1,4 +1,4 @@
-//! How much a bundle may be. What comes from a stranger must not fill the disk or the memory of whoever looks at it.
+//! How much a bundle may be. A bundle from a stranger must not fill the disk or the memory of its reader.
 //!
 //! Reader and writer ask the same functions, so that no bundle is written that its own reader refuses.
 

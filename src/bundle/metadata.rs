@@ -18,7 +18,7 @@ const PLATFORM: &str = "any";
 /// of any length.
 const MAX_TEXT_BYTES: usize = 64 << 10;
 
-/// What is told of a source.
+/// What the metadata says of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metadata {
     /// What it is.

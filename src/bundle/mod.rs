@@ -1,7 +1,7 @@
 //! Bundles: a run or a session, sealed into something that another machine can check and replay (`docs/bundle-format.md`).
 //!
 //! A bundle is a set of files that its manifest lists, each with size and hash; the manifest's own hash is the bundle's id.
-//! The files lie in a directory, or one behind the other in an archive: both are a [`container::Container`] to whoever
+//! The files lie in a directory, or one behind the other in an archive: both are a [`container::Container`] to what
 //! reads. Nothing is believed before it is checked, nothing is kept in memory but what the manifest lists.
 
 pub mod archive;
@@ -14,10 +14,14 @@ pub mod error;
 pub mod export;
 pub mod file_hash;
 pub mod import;
+pub mod import_error;
+pub mod info;
+pub mod item;
 pub mod limits;
 pub mod manifest;
 pub mod metadata;
 pub mod open;
+pub mod open_container;
 pub mod path;
 pub mod redact;
 pub mod redactions;

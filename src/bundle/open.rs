@@ -7,12 +7,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::archive::ArchiveReader;
-use super::container::Container;
-use super::directory::{DirectoryReader, open_file};
 use super::error::{BundleCode, BundleError};
-use super::import::{ImportError, unpack};
-use super::limits::Limits;
+use super::import::unpack;
+use super::import_error::ImportError;
 use super::manifest::{BundleKind, Manifest};
 use super::metadata;
 use super::path::{MANIFEST, METADATA, REDACTIONS, SIGNATURE};
@@ -21,24 +18,10 @@ use super::seal::StagedDirectory;
 use super::signed;
 use super::verify::{VerifyOptions, verify};
 use super::watch::Watch;
+use crate::disk::sniff;
 use crate::run::directory::RunDirectory;
 use crate::run::origin::read_text;
 use crate::signature::TrustedKeys;
-use crate::sniff;
-
-/// The bundle at `path`, to be read once.
-pub fn open_container(path: &Path, limits: &Limits) -> Result<Box<dyn Container>, BundleError> {
-    // The path itself is the caller's and may be a link.
-    let disk = fs::canonicalize(path).map_err(|error| BundleError::system(&error, "open", Some(path)))?;
-    if disk.is_dir() {
-        return Ok(Box::new(DirectoryReader::open(&disk, limits)?));
-    }
-    let (file, _) = open_file(&disk).map_err(|error| match error.code {
-        BundleCode::Device => BundleError::new(BundleCode::NotABundle, error.message),
-        _ => error,
-    })?;
-    Ok(Box::new(ArchiveReader::open(file, limits)?))
-}
 
 /// A bundle that was verified, or an unsealed run or session, ready to be read.
 pub struct Opened {
@@ -100,7 +83,7 @@ impl Opened {
 
 /// Whether what is at `path` has to be opened as a bundle: an archive, or a directory with a manifest.
 pub fn is_bundle(path: &Path) -> bool {
-    path.join(MANIFEST).exists() || is_archive(path)
+    if path.is_dir() { path.join(MANIFEST).exists() } else { is_archive(path) }
 }
 
 /// Whether what is at `path` has to be opened as an archive. A file's first bytes tell. Only of what is neither an archive nor a

@@ -36,7 +36,7 @@ fn bundles_replay_to_the_state_of_their_source() {
     let (run, time) = sample();
     let expected = run.state_at(run.last()).to_canonical().unwrap();
     let root = tempfile::tempdir().unwrap();
-    for (name, from) in [("whole", From::StartFrom), ("partial", From::LatestSnapshot)] {
+    for (name, from) in [("whole", From::FirstEvent), ("partial", From::LatestSnapshot)] {
         for form in ["d", "a.tar.zst"] {
             let destination = root.path().join(format!("{name}-{form}"));
             let options = ExportOptions { from: from.clone(), ..ExportOptions::default() };

@@ -13,8 +13,8 @@ use super::export::{BundleInfo, ExportOptions, export};
 use super::import::{ImportError, import};
 use super::verify::{Report, VerifyOptions, verify};
 use super::watch::Watch;
+use crate::disk::durability::Durability;
 use crate::hash::as_text;
-use crate::jsonl::writer::Durability;
 use crate::run::blob::BlobStore;
 use crate::run::kind::Kind;
 use crate::run::recorded::Recorded;
@@ -64,7 +64,7 @@ pub fn session(root: &Path) -> PathBuf {
     path
 }
 
-/// With nobody looking on.
+/// Without progress or cancellation.
 pub fn quietly<T>(work: impl FnOnce(&mut Watch<'_>) -> T) -> T {
     work(&mut Watch { cancelled: &AtomicBool::new(false), progress: &mut |_| {} })
 }

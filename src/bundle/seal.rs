@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use tempfile::{NamedTempFile, TempDir};
 
 use super::error::{BundleCode, BundleError};
-use crate::jsonl::unsynced::sync_directory;
+use crate::disk::sync_directory::sync_directory;
 
 /// A directory that is being built.
 pub struct StagedDirectory {

@@ -13,7 +13,8 @@ use super::content::Content;
 use super::directory::open_file;
 use super::error::{BundleCode, BundleError, of_run};
 use super::file_hash::FileHasher;
-use super::import::ImportError;
+use super::import_error::ImportError;
+use super::item::{Item, Origin, changed};
 use super::limits::Limits;
 use super::manifest::{BundleKind, ListedFile, LogExtent, Partial};
 use super::metadata::{self, Metadata, Told};
@@ -25,8 +26,8 @@ use super::redactions::RedactionList;
 use super::signed::SignaturePolicy;
 use super::verify::VerifyOptions;
 use super::watch::{Progress, Watch};
+use crate::disk::input_file::InputFile;
 use crate::hash::{Hash, HexHash, as_text, from_hex, to_hex};
-use crate::input_file::InputFile;
 use crate::run::blob::BlobStore;
 use crate::run::directory::RunDirectory;
 use crate::run::log::{Position, find};
@@ -34,47 +35,6 @@ use crate::run::origin::read_text;
 use crate::run::snapshot::{self, Snapshot, snapshot_id};
 use crate::run::state::State;
 use crate::signature::TrustedKeys;
-
-/// Where the bytes of a file come from.
-#[derive(Clone, Debug)]
-pub enum Origin {
-    /// Made here.
-    Bytes(Vec<u8>),
-    /// A file from this offset on, and the fingerprint by which it is known again.
-    File(PathBuf, u64, u128),
-}
-
-/// A file that is to be in the bundle.
-#[derive(Clone, Debug)]
-pub struct Item {
-    /// Size and hash.
-    pub listed: ListedFile,
-    /// Its bytes.
-    pub origin: Origin,
-    /// Where among them the marks of the redaction are: for a log each of them, for other files at least one if there is any. None if
-    /// that is not known.
-    pub marked: Option<Vec<u64>>,
-}
-
-impl Item {
-    /// A file made here.
-    pub fn of_bytes(bytes: Vec<u8>) -> Self {
-        let listed = ListedFile { sha256: crate::hash::sha256([&bytes]), size: bytes.len() as u64 };
-        Item { listed, origin: Origin::Bytes(bytes), marked: None }
-    }
-
-    /// Its bytes, to be read once.
-    pub fn open(&self) -> Result<Box<dyn Read + '_>, BundleError> {
-        match &self.origin {
-            Origin::Bytes(bytes) => Ok(Box::new(&bytes[..])),
-            Origin::File(path, offset, _) => {
-                let (mut file, _) = open_file(path)?;
-                file.seek(SeekFrom::Start(*offset)).map_err(|error| BundleError::system(&error, "read", None))?;
-                Ok(Box::new(file.take(self.listed.size)))
-            }
-        }
-    }
-}
 
 /// A source that was looked through. To redact it is to replace items, and to say so in `redactions`.
 pub struct Survey {
@@ -92,7 +52,7 @@ pub struct Survey {
     pub redactions: RedactionList,
     /// The blobs that the log names.
     pub named: HashSet<Hash>,
-    /// How many bytes the source has: by them it is told how far the export is, though a bundle has a few more.
+    /// How many bytes the source has: progress is reported in them, though a bundle has a few more.
     pub source_bytes: u64,
     /// Holds the items that were redacted; it is removed with this.
     pub staging: Option<Staging>,
@@ -103,7 +63,7 @@ pub struct Survey {
 pub enum From {
     /// With the first event.
     #[default]
-    StartFrom,
+    FirstEvent,
     /// With the newest snapshot that can be used.
     LatestSnapshot,
     /// With the snapshot of this id.
@@ -202,7 +162,7 @@ struct Start {
 
 impl Surveyor<'_, '_> {
     fn session(&mut self, file: &Path, from: &From) -> Result<Survey, BundleError> {
-        if *from != From::StartFrom {
+        if *from != From::FirstEvent {
             let message = "A session has no snapshots from which its bundle could begin";
             return Err(BundleError::new(BundleCode::InvalidOption, message));
         }
@@ -252,7 +212,7 @@ impl Surveyor<'_, '_> {
                 return Err(BundleError::new(BundleCode::SnapshotNotFound, message));
             }
             (_, Some(partial)) => Some(start_of_partial(run, partial)?),
-            (From::StartFrom, None) => None,
+            (From::FirstEvent, None) => None,
             (_, None) => Some(start(run, from, &redactions)?),
         };
         let small = self.small_files(run, start.as_ref())?;
@@ -406,13 +366,6 @@ impl Surveyor<'_, '_> {
 
 /// A file of a source: its path in the bundle, where it is, and its size.
 type Found = (BundlePath, PathBuf, u64);
-
-/// That a file is no longer what it was when it was looked at.
-pub fn changed(disk: &Path) -> BundleError {
-    let message =
-        format!("{} was changed while it was exported; export it again when nobody writes to it", disk.display());
-    BundleError::new(BundleCode::SourceChanged, message)
-}
 
 fn known(path: &str) -> Result<BundlePath, BundleError> {
     BundlePath::parse(path.as_bytes())

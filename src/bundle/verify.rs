@@ -1,4 +1,4 @@
-//! Verification: everything that is in a bundle is looked at once, and every problem is told.
+//! Verification: every file of a bundle is read once, and every problem is reported.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -9,12 +9,12 @@ use super::checksums;
 use super::container::{Container, Visitor};
 use super::content::Content;
 use super::error::{BundleCode, BundleError, of_run};
-use super::export::BundleInfo;
 use super::file_hash::FileHasher;
+use super::info::BundleInfo;
 use super::limits::Limits;
 use super::manifest::{BundleKind, ListedFile, Manifest};
 use super::metadata;
-use super::open::open_container;
+use super::open_container::open_container;
 use super::path::{self, BundlePath};
 use super::redactions::RedactionList;
 use super::seal::StagedDirectory;

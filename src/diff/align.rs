@@ -1,7 +1,7 @@
 //! The alignment of two sequences, by Myers' algorithm in linear space: as few insertions and deletions as can be.
 //!
 //! It knows indexes only: what is aligned, and how it is shown, is for others to say. It gives up beyond a number of edits, since
-//! nobody reads more, and the time it takes grows with their square.
+//! no reader needs more, and the time grows with their square.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -84,7 +84,7 @@ pub struct Diff {
 }
 
 impl Diff {
-    /// The chain that is told first: the left one, unless the left has ended.
+    /// The chain that is shown first: the left one, unless the left has ended.
     pub fn chain(&self) -> &Chain {
         if self.left.is_some() { &self.left_chain } else { &self.right_chain }
     }

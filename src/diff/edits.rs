@@ -18,7 +18,7 @@ use twox_hash::XxHash3_128;
 /// Beyond so many insertions and deletions there is no list.
 pub const MOST_EDITS: usize = 100_000;
 
-/// How much of what changed is told field by field, in bytes of the answer. Behind that, changes have no fields.
+/// How many bytes of field-level differences an answer may have. Later changes have no fields.
 const FIELD_BYTES: usize = 32 << 20;
 
 /// What becomes of an event.

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::disk::os_error::OsError;
 use crate::jsonl::source::ReadError;
-use crate::os_error::OsError;
 use crate::run::error::{ErrorCode, RunError, quoted};
 
 /// One of the two recordings.

@@ -55,7 +55,7 @@ impl<R: BatchReader> Feed<R> {
         loop {
             let read = reader.read(returned.try_recv().ok());
             let is_last = !matches!(read, Ok(Some(_)));
-            // Nobody wants any more: they are found to differ.
+            // The comparison has ended: the recordings differ.
             if sender.send(read).is_err() || is_last {
                 return;
             }
@@ -84,7 +84,7 @@ impl<R: BatchReader> Feed<R> {
         read
     }
 
-    /// The reader is gone without a word: it panicked, and so does whoever waits for it.
+    /// The reading thread is gone without a result: it panicked, and so does the thread that waits for it.
     fn fail(&mut self) -> Read<R> {
         if let Feed::Ahead(ahead) = std::mem::replace(self, Feed::Done)
             && let Err(panic) = ahead.thread.join()

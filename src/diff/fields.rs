@@ -4,11 +4,11 @@ use super::equal::{Beside, Pair};
 use super::ignore::push_name;
 use super::tree::{Index, Mark, ROOT, Shape};
 
-/// Values that are nested deeper than this are told as wholes. Nobody reads such a path, and paths of any depth would grow with the square
+/// Values that are nested deeper than this are compared as wholes. Such a path is not readable, and paths of any depth would grow with the square
 /// of the text.
 const DEEPEST: usize = 100;
 
-/// How long all paths together may get, in bytes, before values are told as wholes.
+/// How long all paths together may get, in bytes, before values are compared as wholes.
 const PATH_BYTES: usize = 8 << 20;
 
 /// A larger value is not repeated in the answer, in bytes. It stands in the recording.
@@ -52,7 +52,7 @@ impl Note {
     }
 }
 
-/// Which differences of a pair are told.
+/// Which differences of a pair are reported.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FieldOptions {
     /// A recording may have been redacted.

@@ -1,6 +1,6 @@
 //! Diff: where two executions part, and why (`docs/diff.md`).
 //!
-//! Two logs are read side by side, event by event, up to the first that is not the same: [`divergence`]. What is the same is told by
+//! Two logs are read side by side, event by event, up to the first that is not the same: [`divergence`]. Equality is that of
 //! [`run_projection`] and [`session_projection`]; of what came of what, [`ancestry`] knows; why, [`cause`] guesses, and says when it can't.
 //! [`compare`] puts the answer together, [`document`] prints it.
 

@@ -1,4 +1,4 @@
-//! Places among the events compared. Events that are not compared have none: whoever names one as cause means the one compared before it,
+//! Places among the events compared. Events that are not compared have none: a cause that is one of them means the compared event before it,
 //! which is what it would have named had the other not been there.
 
 /// Which events of a log are not compared. Costs two bits an event, up to the last that isn't; nothing for a log that is compared whole.

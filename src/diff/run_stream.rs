@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use super::feed::{BatchReader, Feed};
 use super::places::Places;
 use super::source::Source;
-use crate::input_file::InputFile;
+use crate::disk::input_file::InputFile;
 use crate::jsonl::lines::Lines;
 use crate::jsonl::scan::Nesting;
 use crate::run::error::{ErrorCode, RunError};

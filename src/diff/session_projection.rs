@@ -8,7 +8,7 @@ use super::session_stream::{Parts, Record};
 use super::tree::{Index, Mark, Reference, Shape, Tree};
 use crate::run::text::Text;
 
-/// The tool calls of a session that nobody has answered yet, by id.
+/// The unanswered tool calls of a session, by id.
 #[derive(Clone, Debug, Default)]
 pub struct Calls {
     open: HashMap<String, Vec<Reference>>,

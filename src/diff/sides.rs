@@ -78,7 +78,7 @@ fn shown(kind: Kind) -> &'static [(&'static str, &'static [&'static str])] {
 
 /// What is shown of a session's record. `excerpt` is what it has where the two first differ.
 ///
-/// Of an item with several calls or responses, the one in which they first differ is told: `block` is its place.
+/// Of an item with several calls or responses, the first that differs is shown: `block` is its place.
 pub fn of_record(record: &PartingRecord, block: usize, excerpt: Option<String>) -> Members {
     let tree = &record.tree;
     let name = tree.at(&["type"]).map_or_else(|| quoted("undefined"), |index| tree.text(index).to_owned());

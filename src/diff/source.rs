@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::error::{Damage, Side};
-use crate::input_file::InputFile;
-use crate::os_error::OsError;
+use crate::disk::input_file::InputFile;
+use crate::disk::os_error::OsError;
 use crate::run::directory::RunDirectory;
 use crate::run::redactions::Redactions;
 
@@ -19,7 +19,7 @@ pub enum SourceKind {
 
 /// A recording that is to be read.
 ///
-/// Whoever opens other forms (a bundle, say) brings them into this one: a log on disk, and what is particular about it.
+/// A caller that opens another form (a bundle, say) turns it into this one: a log on disk, and what is particular about it.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// What it is.

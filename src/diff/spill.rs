@@ -61,11 +61,6 @@ impl<T: Element> Spill<T> {
         self.start + self.recent.len()
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// How many elements are in memory.
     #[cfg(test)]
     pub fn retained(&self) -> usize {

@@ -53,7 +53,7 @@ fn full() -> DiffOptions {
 mod runs {
     use super::*;
     use crate::hash::{HEX_BYTES, sha256_hex};
-    use crate::run::chain::{GENESIS, seal};
+    use crate::run::chain::{GENESIS, append_line};
     use crate::run::directory::RunDirectory;
     use crate::run::event::Envelope;
     use crate::run::kind::Kind;
@@ -161,7 +161,7 @@ mod runs {
             let envelope = Envelope { time, ts: &ts, kind, node, parent: event.parent };
             let salt = *sha256_hex([&(time + seed).to_le_bytes()]).first_chunk().unwrap();
             let payload = event.payload.to_string();
-            previous = seal(&mut log, &previous, &envelope, &[b'0'; HEX_BYTES], &salt, payload.as_bytes());
+            previous = append_line(&mut log, &previous, &envelope, &[b'0'; HEX_BYTES], &salt, payload.as_bytes());
         }
         log
     }

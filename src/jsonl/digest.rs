@@ -1,6 +1,6 @@
 //! Whether bytes of a file are still the same: a digest for each block of it, made while it is scanned, compared on all cores.
 //!
-//! The digest (XXH3, 128 bits) finds every accident. It is no proof against someone who forges: whoever can write the file can write its
+//! The digest (XXH3, 128 bits) finds every accident. It is no proof against someone who forges: a process that can write the file can write its
 //! digest as well.
 
 use std::ops::Range;

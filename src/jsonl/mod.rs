@@ -1,20 +1,15 @@
 //! The line layer that every format of this crate shares: lines are found, validated and taken apart here,
 //! and appended here.
 
-pub mod append;
 pub mod digest;
 pub mod flat;
 pub mod lines;
-pub mod lock;
 pub mod payload;
 pub mod reader;
 pub mod scan;
 pub mod segments;
 pub mod source;
-mod stream;
-pub mod target;
 pub mod text;
-pub mod unsynced;
 pub mod writer;
 
 /// The longest line that is read, in bytes: V8's longest string. A longer line could not become a JavaScript

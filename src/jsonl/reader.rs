@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::MAX_LINE_BYTES;
 use super::source::{ReadError, Source};
 use crate::cancellation::Cancellation;
-use crate::os_error::OsError;
+use crate::disk::os_error::OsError;
 
 /// Tests write lines that are too long.
 #[cfg(test)]
@@ -93,7 +93,7 @@ impl LineReader {
     /// Finds where the range's first line begins. `None` if no line begins in the range.
     pub fn first_line(&mut self, source: &Source) -> Result<Option<u64>, ReadError> {
         while self.skipping {
-            // Also when it is asked again: what comes behind the range is read by whoever has it.
+            // Also when it is asked again: lines behind the range belong to the reader of the next one.
             if self.at_end || self.position() >= self.limit {
                 return Ok(None);
             }
@@ -171,7 +171,7 @@ impl LineReader {
     }
 
     /// Passes over a line without holding it, and hands out a stand-in. One that can't be JSON however it goes on: what some crashes
-    /// leave behind is a file that ends in a gigabyte of zeros. Or one that is too long, if it is torn: `allow` is told whether it is.
+    /// leave behind is a file that ends in a gigabyte of zeros. Or one that is too long, if it is torn: `allow` decides, given whether it is torn.
     fn pass_over_line(
         &mut self,
         source: &Source,

@@ -1,6 +1,6 @@
 //! Working through a file segment by segment, on all cores, with the results in the segments' order.
 //!
-//! Whoever asks for results works as well, and does everything alone when no other thread can be had: helpers are
+//! The caller that asks for results works as well, and does everything alone when there is no other thread: helpers are
 //! never waited for unless they are at work.
 
 use std::collections::VecDeque;
@@ -57,7 +57,7 @@ struct Progress<O> {
     /// The segment whose result is handed out next; `results` begin with it.
     base: usize,
     results: VecDeque<Option<O>>,
-    /// The first segment that nobody has taken.
+    /// The first segment that no thread has taken.
     next: usize,
     /// Behind the last segment.
     end: usize,
@@ -66,7 +66,7 @@ struct Progress<O> {
     /// How many helpers may work, and how many do.
     allowed: usize,
     at_work: usize,
-    /// A helper panicked, and so will whoever waits for it.
+    /// A helper panicked; the thread that waits for it panics too.
     panicked: bool,
 }
 

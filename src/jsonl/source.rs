@@ -9,10 +9,10 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use super::MAX_LINE_BYTES;
-use super::stream;
 use crate::cancellation::Cancellation;
-use crate::input_file::{self, Links, expect_regular};
-use crate::os_error::OsError;
+use crate::disk::input_file::{self, Links, expect_regular};
+use crate::disk::os_error::OsError;
+use crate::disk::stream;
 
 /// A smaller file is read at once and kept.
 const KEPT_BYTES: u64 = 1 << 20;
@@ -116,7 +116,7 @@ impl Source {
     }
 
     /// The `length` bytes at `offset`, read into `scratch` unless they are in memory. That they are not there means that the file
-    /// was changed, for whoever asks has seen them there.
+    /// was changed, since the caller has seen them there.
     pub fn bytes_at<'a>(&'a self, offset: u64, length: usize, scratch: &'a mut Vec<u8>) -> Result<&'a [u8], ReadError> {
         match &self.content {
             Content::File(file) => {

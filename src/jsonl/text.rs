@@ -24,7 +24,7 @@ pub fn spells(inside: &[u8], word: &str) -> bool {
     if inside == word.as_bytes() {
         return true;
     }
-    // Each character takes six bytes at most when escaped, so nearly every other string is told by its length.
+    // Each character takes six bytes at most when escaped, so the length rules out nearly every other string.
     inside.len() > word.len()
         && inside.len() <= 6 * word.len()
         && inside.contains(&b'\\')

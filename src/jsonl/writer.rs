@@ -11,22 +11,13 @@ use std::sync::Arc;
 
 use parking_lot::{Condvar, Mutex};
 
-use super::target::Target;
-use super::unsynced::Unsynced;
-use crate::os_error::OsError;
+use crate::disk::durability::Durability;
+use crate::disk::os_error::OsError;
+use crate::disk::target::Target;
+use crate::disk::unsynced::Unsynced;
 
 /// A segment that has so many bytes is full. Small enough for a write to be quick, large enough for its cost not to count.
 const SEGMENT_BYTES: usize = 256 << 10;
-
-/// What "flushed" promises.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Durability {
-    /// The bytes are with the operating system: they survive the process.
-    #[default]
-    Os,
-    /// The bytes are on stable storage: they survive the machine.
-    Fsync,
-}
 
 /// Why a writer stopped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

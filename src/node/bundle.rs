@@ -77,7 +77,7 @@ impl NativeRedactOptions {
 impl NativeExportOptions {
     fn read(self) -> std::result::Result<ExportOptions, BundleError> {
         let from = match self.from_snapshot {
-            None => From::StartFrom,
+            None => From::FirstEvent,
             Some(latest) if latest == "latest" => From::LatestSnapshot,
             Some(id) => From::Snapshot(id),
         };

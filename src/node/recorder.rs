@@ -9,7 +9,7 @@ use napi_derive::napi;
 
 use super::text::JsText;
 use super::writing::{NativeWriting, RecorderGroup, deferred};
-use crate::jsonl::writer::Durability;
+use crate::disk::durability::Durability;
 use crate::session::event::EventType;
 use crate::session::recorder::{Record, Recorder, RecorderConfig};
 

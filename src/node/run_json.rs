@@ -1,7 +1,7 @@
 //! What is said of a run, as JSON text: errors, and what else all of a run's functions have in common.
 
 use super::json::JsonText;
-use crate::os_error::OsError;
+use crate::disk::os_error::OsError;
 use crate::run::error::RunError;
 
 /// Appends what is wrong. What the system refused has the system's own code.

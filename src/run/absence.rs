@@ -8,9 +8,9 @@ use std::path::Path;
 use super::directory::RunDirectory;
 use super::error::{ErrorCode, RunError};
 use super::event::peek_time;
-use crate::input_file::InputFile;
+use crate::disk::input_file::InputFile;
+use crate::disk::os_error::OsError;
 use crate::jsonl::lines::Lines;
-use crate::os_error::OsError;
 
 /// As much of a file as tells what it is.
 const BEGINNING_BYTES: u64 = 64 << 10;

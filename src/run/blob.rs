@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use super::error::{ErrorCode, RunError, quoted};
-use crate::atomic_file;
+use crate::disk::atomic_file;
+use crate::disk::durability::Durability;
+use crate::disk::input_file::InputFile;
+use crate::disk::os_error::OsError;
 use crate::hash::{HexHash, as_text, is_hex_hash, sha256_hex, to_hex};
-use crate::input_file::InputFile;
-use crate::jsonl::writer::Durability;
-use crate::os_error::OsError;
 
 /// How much of a blob is in memory while it is hashed.
 const BLOCK_BYTES: usize = 64 << 10;
@@ -36,6 +36,7 @@ impl BlobStore {
     }
 
     /// Stores `bytes` and returns their hash, see [`store`](Self::store).
+    #[cfg(test)]
     pub fn put(&self, bytes: &[u8], durability: Durability) -> Result<HexHash, OsError> {
         let hash = sha256_hex([bytes]);
         self.store(&hash, bytes, durability).map(|()| hash)

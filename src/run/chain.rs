@@ -4,7 +4,9 @@
 //! before, so lines can be checked in any order and on any thread.
 
 use super::error::{ErrorCode, RunError, event_id};
-use super::event::{Envelope, EventLine, SALT_DIGITS, Sealed, print_covered, print_rest};
+#[cfg(test)]
+use super::event::{Envelope, print_covered, print_rest};
+use super::event::{EventLine, SALT_DIGITS, Sealed};
 use crate::hash::{HEX_BYTES, HexHash, as_text, sha256_hex};
 
 /// What the first line is chained to.
@@ -65,7 +67,8 @@ pub fn salt_missing(event: &EventLine<'_>) -> RunError {
 }
 
 /// Appends the line of an event to `out`, with its `\n`, and returns its hash. `payload` is the text of a JSON object.
-pub fn seal(
+#[cfg(test)]
+pub fn append_line(
     out: &mut Vec<u8>,
     previous: &HexHash,
     envelope: &Envelope<'_>,
@@ -106,7 +109,7 @@ pub(super) mod tests {
                 0 => format!(r#"{{"code":"{padding}","message":"","recoverable":true,"n":{time}}}"#),
                 _ => format!(r#"{{"blob":"b{padding}","size":1,"n":{time}}}"#),
             };
-            previous = seal(&mut log, &previous, &envelope, &[b'0'; HEX_BYTES], &salt, payload.as_bytes());
+            previous = append_line(&mut log, &previous, &envelope, &[b'0'; HEX_BYTES], &salt, payload.as_bytes());
         }
         log
     }

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::os_error::OsError;
+use crate::disk::os_error::OsError;
 
 /// The longest text that an error quotes from a file, in characters.
 const QUOTED_CHARS: usize = 120;

@@ -436,7 +436,7 @@ fn unmet(key: &str, value: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::chain::{GENESIS, payload_hash, seal};
+    use super::super::chain::{GENESIS, append_line, payload_hash};
     use super::*;
     use proptest::prelude::*;
 
@@ -444,7 +444,7 @@ mod tests {
 
     fn line_of(envelope: &Envelope<'_>, payload: &str) -> String {
         let mut out = Vec::new();
-        seal(&mut out, &GENESIS, envelope, &[b'f'; HEX_BYTES], &SALT, payload.as_bytes());
+        append_line(&mut out, &GENESIS, envelope, &[b'f'; HEX_BYTES], &SALT, payload.as_bytes());
         assert_eq!(out.pop(), Some(b'\n'));
         String::from_utf8(out).unwrap()
     }

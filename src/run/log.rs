@@ -8,9 +8,9 @@ use std::path::Path;
 
 use super::error::{ErrorCode, RunError};
 use super::event::{MAX_LINE_BYTES, line_too_long, not_utf8, peek_time};
-use crate::input_file::InputFile;
+use crate::disk::input_file::InputFile;
+use crate::disk::os_error::OsError;
 use crate::jsonl::lines::Lines;
-use crate::os_error::OsError;
 
 /// How much of a log is read at a time: some hundred events.
 const CHUNK_BYTES: usize = 256 << 10;

@@ -22,10 +22,10 @@ use super::state::State;
 use super::state_hash::state_hash;
 use super::text::Text;
 use super::trace::{Range, Trace, understand};
+use crate::disk::input_file::InputFile;
+use crate::disk::os_error::OsError;
 use crate::hash::{HexHash, as_text, to_hex};
-use crate::input_file::InputFile;
 use crate::jsonl::scan::Nesting;
-use crate::os_error::OsError;
 use crate::signature::TrustedKeys;
 
 /// The largest `dag.json` or `workflow.json` that is read, in bytes.

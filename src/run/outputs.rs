@@ -143,7 +143,7 @@ impl OutputChecker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jsonl::writer::Durability;
+    use crate::disk::durability::Durability;
 
     fn check(checker: &OutputChecker, raw: &str, output: &str, normalizer: &str) -> (Check, Option<ErrorCode>) {
         let [raw, output] = [raw, output].map(|text| Name::of(&Text::from_plain(text)));

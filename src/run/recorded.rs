@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::blob::BlobStore;
-use super::chain::{GENESIS, seal};
+use super::chain::{GENESIS, append_line};
 use super::decoded_event::Event;
 use super::directory::RunDirectory;
 use super::event::Envelope;
@@ -20,9 +20,9 @@ use super::snapshot::{Content, Snapshot};
 use super::state::State;
 use super::state_hash::{StateHasher, state_hash};
 use super::text::Text;
+use crate::disk::durability::Durability;
 use crate::hash::{HexHash, as_text, sha256_hex, to_hex};
 use crate::jsonl::scan::Nesting;
-use crate::jsonl::writer::Durability;
 use crate::signature::SigningKey;
 
 /// An event of a run that is to be recorded.
@@ -122,7 +122,7 @@ pub fn lines(records: &[Record]) -> Vec<Vec<u8>> {
         let envelope = Envelope { time, ts: "2026-02-11T16:00:00.000Z", kind, node, parent };
         let salt = *sha256_hex([&time.to_le_bytes()]).first_chunk().unwrap();
         let payload = record.payload.to_string();
-        previous = seal(&mut line, &previous, &envelope, &record.state_hash, &salt, payload.as_bytes());
+        previous = append_line(&mut line, &previous, &envelope, &record.state_hash, &salt, payload.as_bytes());
         lines.push(line);
     }
     lines

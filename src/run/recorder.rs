@@ -24,10 +24,11 @@ use super::snapshot::{Content, MAX_SNAPSHOT_BYTES, Snapshot};
 use super::state::State;
 use crate::background;
 use crate::clock::Clock;
+use crate::disk::durability::Durability;
+use crate::disk::target::Target;
 use crate::hash::{HexHash, sha256_hex};
 use crate::jsonl::payload::{Payload, escape_line_separators};
-use crate::jsonl::target::Target;
-use crate::jsonl::writer::{Durability, WriteFailure, Writer};
+use crate::jsonl::writer::{WriteFailure, Writer};
 use crate::signature::SigningKey;
 
 /// A buffer that grew larger for one event is not kept.

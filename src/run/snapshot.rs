@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use super::canonical::{Object, write_integer, write_text};
 use super::error::{ErrorCode, RunError};
-use crate::atomic_file;
+use crate::disk::atomic_file;
+use crate::disk::durability::Durability;
+use crate::disk::input_file::InputFile;
+use crate::disk::os_error::OsError;
 use crate::hash::{HEX_BYTES, HexHash, as_text, is_lower_hex, sha256_hex};
-use crate::input_file::InputFile;
 use crate::jsonl::scan::{Cursor, Nesting, Span};
-use crate::jsonl::writer::Durability;
-use crate::os_error::OsError;
 use crate::signature::{Signature, SigningKey, TrustedKeys};
 
 /// What is signed, as DSSE's encoding names it.

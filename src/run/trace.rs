@@ -8,7 +8,7 @@ use super::event::EventLine;
 use super::kind::Kind;
 use super::log::{Chunk, LogReader, Position, find};
 use super::redactions::Redactions;
-use crate::input_file::InputFile;
+use crate::disk::input_file::InputFile;
 use crate::jsonl::scan::Nesting;
 
 /// The events of a log, in order.

@@ -6,14 +6,14 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use super::event::{Body, Line, read_line, read_start_payload};
-use crate::cached_read::read_cached;
-use crate::input_file::{self, Links};
+use crate::disk::cached_read::read_cached;
+use crate::disk::input_file::{self, Links};
+use crate::disk::os_error::OsError;
 use crate::jsonl::reader::{LineReader, is_hopeless};
 use crate::jsonl::scan::Nesting;
 use crate::jsonl::source::{ReadError, Source};
-use crate::os_error::OsError;
 
-/// A first line that is longer is no header: whoever asks for many headers must not wait for it.
+/// A longer first line is no header, so that a listing of many files does not wait for one.
 pub const HEADER_BYTES: usize = 1 << 20;
 
 /// Enough for nearly every header, and no more than one page.
@@ -61,17 +61,12 @@ pub struct Summary {
     pub payload: Vec<u8>,
 }
 
-/// The JSON text of the payload of the file's `session_start`.
-pub fn read_header(path: &Path) -> Result<Vec<u8>, HeaderError> {
-    read_header_summary(path).map(|summary| summary.payload)
-}
-
-/// The same, and what the system tells of the file.
+/// The JSON text of the payload of the file's `session_start`, and what the system tells of the file.
 pub fn read_header_summary(path: &Path) -> Result<Summary, HeaderError> {
     read(path, |_, _| Err(HeaderError::TooLong))
 }
 
-/// What [`read_header`] would give, if the first line is short and the system has it in memory. Never waits, so that the JavaScript
+/// The payload that [`read_header_summary`] would give, if the first line is short and the system has it in memory. Never waits, so that the JavaScript
 /// thread may call it; `None` if that is not possible, and for whatever is not a whole first line.
 pub fn read_header_at_once(path: &Path) -> Option<Result<Vec<u8>, HeaderError>> {
     let mut buffer = [0; FIRST_READ_BYTES];
@@ -86,8 +81,8 @@ pub fn read_summary(path: &Path) -> Result<Summary, HeaderError> {
 }
 
 /// The header of a file, and what the system tells of the file. `read_on` gives a first line that does not end within
-/// [`HEADER_BYTES`], of which it is told the path and the beginning. Other things than files are not opened: who asks for many
-/// headers must not wait for whoever writes to a pipe.
+/// [`HEADER_BYTES`], given the path and the beginning of the line. Only regular files are opened, so that a listing of many
+/// files does not wait for the writer of a pipe.
 fn read(
     path: &Path,
     read_on: impl FnOnce(&Path, &[u8]) -> Result<Vec<u8>, HeaderError>,
@@ -135,7 +130,7 @@ fn whole_first_line(path: &Path, beginning: &[u8]) -> Result<Vec<u8>, HeaderErro
     reader.begin(0..1);
     let Some(chunk) = reader.next_chunk(&source, 0, &mut |_| {})? else { return Ok(Vec::new()) };
     let line = chunk.bytes.strip_suffix(b"\n").unwrap_or(chunk.bytes);
-    // The reader has dropped a byte order mark; whoever takes the line apart drops one as well.
+    // The reader has dropped a byte order mark; the parser of the line drops one as well.
     let dropped = if chunk.offset == 0 { b"" } else { BOM };
     Ok([dropped, line].concat())
 }
@@ -194,6 +189,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::io::Write;
+
+    fn read_header(path: &Path) -> Result<Vec<u8>, HeaderError> {
+        read_header_summary(path).map(|summary| summary.payload)
+    }
 
     fn header(content: &[u8]) -> Option<String> {
         let mut file = tempfile::NamedTempFile::new().unwrap();

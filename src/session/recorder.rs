@@ -9,12 +9,13 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::envelope::{self, END, ENVELOPE_BYTES, PAYLOAD_KEY};
 use crate::clock::Clock;
-use crate::jsonl::lock::{FileLock, LockError};
+use crate::disk::durability::Durability;
+use crate::disk::lock::{FileLock, LockError};
+use crate::disk::new_directory;
+use crate::disk::os_error::OsError;
+use crate::disk::target::Target;
 use crate::jsonl::payload::{Payload, escape_line_separators};
-use crate::jsonl::target::Target;
-use crate::jsonl::writer::{Durability, WriteError, WriteFailure, Writer};
-use crate::new_directory;
-use crate::os_error::OsError;
+use crate::jsonl::writer::{WriteError, WriteFailure, Writer};
 
 /// How many sessions of one id and minute find a name.
 const MOST_NAMES: u32 = 100_000;
@@ -28,7 +29,7 @@ pub struct RecorderConfig {
     pub short_id: Vec<u16>,
     /// What a flush promises.
     pub durability: Durability,
-    /// To record to a file that no other recorder with an owner records to: who others are told that it is.
+    /// The owner that other recorders find in the lock file; `None` records without a lock.
     pub exclusive_owner: Option<String>,
 }
 
@@ -237,7 +238,7 @@ impl Recorder {
         resumed
     }
 
-    /// Takes no more events. What was recorded is still written; `done` is called when it is, and the file is let go of.
+    /// Takes no more events. What was recorded is still written; `done` is called when it is and the file is closed and unlocked.
     pub fn dispose(&self, done: impl FnOnce() + Send + 'static) {
         let mut state = self.lock();
         state.disposed = true;

@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use super::fold::{Effect, FoldOptions, Start};
-use crate::input_file::InputFile;
+use crate::disk::input_file::InputFile;
 use crate::jsonl::digest::{Block, Digest, begins_with, digest};
 use crate::jsonl::source::Source;
 

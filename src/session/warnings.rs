@@ -95,11 +95,6 @@ impl Warnings {
         })
     }
 
-    /// Those that are kept.
-    pub fn shown(&self) -> &[Warning] {
-        &self.shown
-    }
-
     /// How many there are, kept or not.
     pub fn total(&self) -> u64 {
         self.total

@@ -128,7 +128,7 @@ class Timeline {
     else this.onChange()
   }
 
-  /** For paper, which nobody scrolls. */
+  /** For print, which does not scroll. */
   fillAll() {
     this.#watcher.disconnect()
     for (const chunk of this.#chunks) chunk.fill()

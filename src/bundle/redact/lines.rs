@@ -46,7 +46,7 @@ fn redacted_bytes(
     line: &[u8],
     rules: &mut BTreeSet<usize>,
 ) -> Result<Option<Vec<u8>>, BundleError> {
-    // Nobody knows what it was to be: whatever a rule is restricted to, it applies.
+    // The kind of a line that does not parse is unknown, so rules apply to it whatever they are restricted to.
     let all = vec![true; matcher.rules().len()];
     let look = Look { allowed: Some(&all), ..Look::at(Form::Bytes) };
     let redacted = matcher.redacted(line, look, rules)?;

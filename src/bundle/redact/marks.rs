@@ -21,7 +21,7 @@ const WINDOW_BYTES: usize = 4 << 10;
 /// What several literals have in common, and little else has.
 const SHARED_MARKS: [&[u8]; 2] = [b"_v1_", b"Key="];
 
-/// Characters that need no escape and have one: nobody but who hides something writes them so. `\u002x` to `\u007x`, and slashes.
+/// Characters that need no escape and have one: only a text that hides something has them. `\u002x` to `\u007x`, and slashes.
 const HIDING_MARKS: [&[u8]; 3] = [b"\\u00", b"1\\/", b"1/\\/"];
 
 /// Finds the marks of some literals, where a match is likely.

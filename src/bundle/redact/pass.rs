@@ -18,11 +18,12 @@ use super::staged::{StagedItem, Staging};
 use crate::bundle::checked_log::CheckedSession;
 use crate::bundle::container::{read_failed, read_up_to};
 use crate::bundle::error::{BundleCode, BundleError, of_run};
+use crate::bundle::item::{Item, Origin, changed};
 use crate::bundle::limits::Limits;
 use crate::bundle::manifest::BundleKind;
 use crate::bundle::path::{self, BundlePath, REDACTIONS, blob_path};
 use crate::bundle::redactions::{RedactedBlob, RedactedEvent, RedactionList};
-use crate::bundle::source::{Item, Origin, Survey, changed};
+use crate::bundle::source::Survey;
 use crate::bundle::watch::{Progress, Watch};
 use crate::hash::{Hash, as_text, from_hex, to_hex};
 use crate::jsonl::scan::Nesting;
@@ -362,7 +363,7 @@ impl Pass<'_, '_, '_> {
         Err(BundleError::new(BundleCode::RedactionConflict, message))
     }
 
-    /// What is told of a run beside it: the same as in its first event, with the same rules.
+    /// What the metadata says of a run is what its first event says, redacted by the same rules.
     fn metadata(&mut self) -> Result<(), BundleError> {
         let metadata = &self.survey.metadata;
         for time in [&metadata.started_at, &metadata.completed_at].into_iter().flatten() {

@@ -14,11 +14,11 @@ use crate::bundle::replay::{replay, trace, verify_run};
 use crate::bundle::sample::*;
 use crate::bundle::source::From;
 use crate::bundle::verify::VerifyOptions;
+use crate::disk::durability::Durability;
 use crate::hash::as_text;
 use crate::hash::sha256_hex;
-use crate::jsonl::writer::Durability;
 use crate::run::blob::BlobStore;
-use crate::run::chain::{GENESIS, seal};
+use crate::run::chain::{GENESIS, append_line};
 use crate::run::check::Aspect;
 use crate::run::event::Envelope;
 use crate::run::fold::Watch;
@@ -49,7 +49,7 @@ fn rewrite(run: &Recorded, change: impl Fn(u64, Kind, String) -> String) {
         let envelope =
             Envelope { time, ts: "2026-02-11T16:00:00.000Z", kind: record.kind.as_str(), node, parent: record.parent };
         let payload = change(time, record.kind, record.payload.to_string());
-        previous = seal(&mut log, &previous, &envelope, &record.state_hash, &salt_of(time), payload.as_bytes());
+        previous = append_line(&mut log, &previous, &envelope, &record.state_hash, &salt_of(time), payload.as_bytes());
     }
     fs::write(run.directory.log(), log).unwrap();
 }
@@ -253,7 +253,7 @@ fn partial_bundles_are_redacted_and_exported_again_too() {
     assert!(fs::read_to_string(path("partial/metadata.json")).unwrap().contains("[redacted:aws-access-key-id] "));
     let id = From::Snapshot(format!("snap_{time}"));
     for (number, (source, from)) in [
-        ("partial", From::StartFrom),
+        ("partial", From::FirstEvent),
         ("partial", From::LatestSnapshot),
         ("partial", id.clone()),
         ("again-0.tar.zst", id.clone()),

@@ -9,13 +9,13 @@ use tempfile::TempDir;
 use twox_hash::XxHash3_128;
 
 use crate::bundle::error::BundleError;
+use crate::bundle::item::{Item, Origin};
 use crate::bundle::manifest::ListedFile;
-use crate::bundle::source::{Item, Origin};
 
 /// How much is written at a time.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// A directory for redacted files. It goes with this.
+/// A directory for redacted files, removed on drop.
 #[derive(Debug)]
 pub struct Staging {
     directory: TempDir,

@@ -1,6 +1,6 @@
 use super::*;
 use crate::background;
-use crate::jsonl::lock::FileLock;
+use crate::disk::lock::FileLock;
 use std::convert::Infallible;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};

@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use parking_lot::MutexGuard;
 
-use super::{CloseDone, Durability, Failing, FlushDone, SEGMENT_BYTES, Segment, Shared, State, Thread};
+use super::{CloseDone, Failing, FlushDone, SEGMENT_BYTES, Segment, Shared, State, Thread};
 use super::{WriteError, WriteFailure};
-use crate::jsonl::append::{Appender, Torn};
-use crate::jsonl::target::Target;
-use crate::jsonl::unsynced::{SyncError, Unsynced};
-use crate::os_error::OsError;
+use crate::disk::append::{Appender, Torn};
+use crate::disk::durability::Durability;
+use crate::disk::os_error::OsError;
+use crate::disk::target::Target;
+use crate::disk::unsynced::{SyncError, Unsynced};
 
 /// After a batch the thread looks for more itself for a while, so that a caller that records one event after the
 /// other need not wake it for each.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::jsonl::writer::Durability;
+use crate::disk::durability::Durability;
 use crate::run::scheduler::Scheduler;
 use crate::run::text::Text;
 

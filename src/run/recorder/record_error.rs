@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::jsonl::lock::LockError;
+use crate::disk::lock::LockError;
+use crate::disk::os_error::OsError;
 use crate::jsonl::writer::WriteFailure;
-use crate::os_error::OsError;
 use crate::run::error::RunError;
 use crate::signature::SignatureError;
 

@@ -10,8 +10,8 @@ use std::path::Path;
 #[cfg(unix)]
 use std::time::{Duration, Instant};
 
-use crate::input_file::without_waiting;
-use crate::os_error::OsError;
+use super::input_file::without_waiting;
+use super::os_error::OsError;
 
 /// How long a batch waits for another writer of the same file. The lock keeps one writer from cutting back its
 /// torn batch while another appends behind it; a writer that was suspended in mid-write must not stop the others

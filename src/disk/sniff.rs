@@ -1,12 +1,13 @@
 //! What a file is by its first bytes. Its name says nothing: files are renamed.
 
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 
-use crate::input_file::InputFile;
+use super::input_file::InputFile;
 
 /// As much of a file as is looked at.
-const BEGINNING_BYTES: u64 = 64;
+const BEGINNING_BYTES: usize = 64;
 
 /// With these bytes a zstd frame begins.
 pub const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -28,7 +29,11 @@ pub fn may_be_recording(beginning: &[u8]) -> bool {
 /// and find no reader.
 pub fn beginning_of(path: &Path) -> Option<Vec<u8>> {
     let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-    is_file.then(|| InputFile::open(path).ok()?.read_up_to(BEGINNING_BYTES).ok())?
+    let mut file = is_file.then(|| InputFile::open(path).ok())??;
+    let mut beginning = [0; BEGINNING_BYTES];
+    // One read of a regular file gives as much as there is.
+    let count = file.read(&mut beginning).ok()?;
+    Some(beginning[..count].to_vec())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The beginning of a file, read on the calling thread if that can be done without waiting for anything.
 //!
 //! A page that the system has in memory costs a few microseconds, handing the file to another thread and back ten times that.
-//! But the thread that asks is the one JavaScript runs on: it must not wait for a disk, a server, or whoever writes to a pipe. So
+//! But the thread that asks is the one JavaScript runs on: it must not wait for a disk, a server or the writer of a pipe. So
 //! every step either has what it needs in memory or is given up, and the caller goes the way that may wait. Linux alone can say
 //! so at each step; elsewhere nothing is ever read here.
 
@@ -42,7 +42,7 @@ mod linux {
     const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOATIME).union(OFlags::NOCTTY);
 
     pub fn read(path: &Path, buffer: &mut [u8]) -> Option<usize> {
-        // Only a look first: a pipe that is opened for reading lets whoever waits to write to it go on.
+        // Only a look first: opening a pipe for reading would start a writer that waits for a reader.
         let place = open(path, OFlags::PATH)?;
         let looked_at = fstat(&place).ok()?;
         if !is_local_file(&place, &looked_at)? {
@@ -83,7 +83,7 @@ mod tests {
     use std::os::unix::fs::{OpenOptionsExt, symlink};
     use tempfile::TempDir;
 
-    /// Names and pages are let go of at any time, and a look at a name is given up when another is being changed: what is possible
+    /// The kernel may drop names and pages at any time, and looking up a name is given up when another is being changed: what is possible
     /// is possible in one of many attempts.
     fn eventually(path: &Path) -> Option<Vec<u8>> {
         let mut buffer = [0; 64];

@@ -9,8 +9,8 @@ use std::io::{self, IoSliceMut, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::os_error::OsError;
 use crate::cancellation::Cancellation;
-use crate::os_error::OsError;
 
 /// Another process may hold a lease on the file, which it has to give back before the file can be opened. Linux takes it away after
 /// so long.

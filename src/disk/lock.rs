@@ -8,9 +8,9 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use crate::os_error::OsError;
+use super::os_error::OsError;
 
-/// Someone who locks and unlocks all the time can make an attempt fail that found the file just removed.
+/// Maximum number of attempts: a process that locks and unlocks all the time can remove the file between our opening and locking it.
 const MOST_ATTEMPTS: u32 = 100;
 
 /// More than any owner needs.
@@ -38,7 +38,7 @@ pub enum LockError {
 }
 
 impl FileLock {
-    /// Locks the file at `path`, without waiting. `owner` is what others are told.
+    /// Locks the file at `path`, without waiting. `owner` is what other processes read in the lock file.
     pub fn acquire(path: &Path, owner: &str) -> Result<Self, LockError> {
         let path = Self::path_for(path);
         for _ in 0..MOST_ATTEMPTS {
@@ -87,7 +87,7 @@ fn write_owner(file: &mut File, owner: &str) -> io::Result<()> {
 #[cfg(unix)]
 mod system {
     use super::*;
-    use crate::input_file;
+    use crate::disk::input_file;
     use std::fs::TryLockError;
     use std::os::unix::fs::MetadataExt;
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::os_error::OsError;
+use super::os_error::OsError;
 
 /// Makes `directory`, and those above it that are missing. Returns the directories in which there is a new entry now.
 pub fn create(directory: &Path) -> Result<Vec<PathBuf>, OsError> {

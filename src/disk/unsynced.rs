@@ -7,8 +7,9 @@
 use std::path::{Path, PathBuf};
 
 use super::append::AppendedFile;
+use super::os_error::OsError;
+use super::sync_directory::sync_directory;
 use super::target::Target;
-use crate::os_error::OsError;
 
 /// The files to sync. A file stays here until its data and its directory entries are synced.
 #[derive(Debug, Default)]
@@ -62,18 +63,4 @@ impl UnsyncedFile {
             synced => synced,
         }
     }
-}
-
-/// Syncs the entries of `directory`.
-#[cfg(unix)]
-pub(crate) fn sync_directory(directory: &Path) -> Result<(), OsError> {
-    failpoint!("writer::before_directory_sync");
-    let handle = std::fs::File::open(directory).map_err(|error| OsError::new(&error, "open", Some(directory)))?;
-    handle.sync_all().map_err(|error| OsError::new(&error, "fsync", None))
-}
-
-/// Windows syncs directory entries with the file.
-#[cfg(not(unix))]
-pub(crate) fn sync_directory(_: &Path) -> Result<(), OsError> {
-    Ok(())
 }

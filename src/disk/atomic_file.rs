@@ -5,10 +5,10 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use crate::input_file;
-use crate::jsonl::unsynced::sync_directory;
-use crate::jsonl::writer::Durability;
-use crate::os_error::OsError;
+use super::durability::Durability;
+use super::input_file;
+use super::os_error::OsError;
+use super::sync_directory::sync_directory;
 
 /// Writes `bytes` to `path`, in place of what may be there. Directories that are missing are made.
 ///

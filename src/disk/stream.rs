@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use crate::os_error::OsError;
+use super::os_error::OsError;
 
 #[cfg(not(unix))]
 pub use others::{drain, is_at_end, is_pipe};
@@ -43,7 +43,7 @@ mod unix {
 
     use super::{MOST_BYTES, failed, no_writer, too_large};
     use crate::cancellation::Cancellation;
-    use crate::os_error::OsError;
+    use crate::disk::os_error::OsError;
 
     /// How long a writer may take to open the pipe: it is mostly started together with the reader.
     pub const WRITER_PATIENCE: Duration = Duration::from_secs(3);
@@ -124,7 +124,7 @@ mod others {
     use std::path::Path;
 
     use crate::cancellation::Cancellation;
-    use crate::os_error::OsError;
+    use crate::disk::os_error::OsError;
 
     pub fn drain(_: File, path: &Path, _: &Cancellation) -> Result<Vec<u8>, OsError> {
         Err(super::no_writer(path))
@@ -142,10 +142,10 @@ mod others {
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
-    use super::super::source::Source;
     use super::unix::{BLOCK_BYTES, WRITER_PATIENCE};
     use super::*;
     use crate::cancellation::Cancellation;
+    use crate::jsonl::source::Source;
     use std::fs::OpenOptions;
     use std::io::Write;
     use std::path::PathBuf;

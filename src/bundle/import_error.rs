@@ -1,0 +1,46 @@
+//! Why a bundle can't be read or imported.
+
+use super::error::{BundleCode, BundleError};
+
+/// Why a bundle was not imported.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// It did not verify: every problem. There is at least one.
+    #[error("The bundle was not imported: {}", first(problems))]
+    Refused {
+        /// What is wrong with it.
+        problems: Vec<BundleError>,
+    },
+    /// Something else is wrong than the bundle.
+    #[error("{0}")]
+    Failed(BundleError),
+}
+
+impl ImportError {
+    /// The stable name of what is wrong, of the first problem if there are several.
+    pub fn code(&self) -> BundleCode {
+        match self {
+            ImportError::Refused { problems } => {
+                problems.first().map_or(BundleCode::NotABundle, |problem| problem.code)
+            }
+            ImportError::Failed(error) => error.code,
+        }
+    }
+}
+
+fn first(problems: &[BundleError]) -> String {
+    let more = problems.len().saturating_sub(1);
+    let first = problems.first().map(ToString::to_string).unwrap_or_default();
+    if more > 0 { format!("{first} (and {more} more problems)") } else { first }
+}
+
+impl From<BundleError> for ImportError {
+    fn from(error: BundleError) -> Self {
+        if error.is_outside() || error.code == BundleCode::DestinationExists {
+            ImportError::Failed(error)
+        } else {
+            ImportError::Refused { problems: vec![error] }
+        }
+    }
+}
