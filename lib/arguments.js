@@ -64,4 +64,12 @@ const check = {
   },
 }
 
-module.exports = { NO_OPTIONS, check, expect }
+/**
+ * Calls `checkOne` with each element of an array, holes included, and its name. By index: `for (const [index, one] of …)` would call a
+ * `return` that other code has put on Object.prototype.
+ */
+function checkEach(list, name, checkOne) {
+  for (let index = 0; index < list.length; index++) checkOne(list[index], `${name}[${index}]`)
+}
+
+module.exports = { NO_OPTIONS, check, checkEach, expect }

@@ -1,54 +1,42 @@
 'use strict'
 
-const { parseRecord, plainJson, slice } = require('./native.js')
-const { panicError } = require('./panic.js')
-const { appendValues } = require('./values.js')
+const { plainJson, record, slice } = require('./native.js')
+const { appendValues } = require('./tape-reader.js')
 
-/** What a replay delivers, put together from its parts. */
+/** A session, put together from the batches of its replay. */
 class Assembly {
   #history = []
   #sessionEvents = []
   /** The metadata or, if the replay failed, why; then the warnings. Messages as `messageText` takes them. */
   #results = []
-  /** How much of the file is scanned, and whether the last part told of more than those before it, or was the last of all. */
-  progress = { bytes: 0, total: 0 }
-  hasProgressed = false
 
-  /** Adds a part, given as JSON text; its values are with the delivery. Returns it if it is the last. */
-  add(text, delivery) {
-    const part = parseRecord(text)
-    if (part.panicked !== undefined) throw panicError('ESESSIONPANIC', 'replaying a session', part.panicked)
-    // What an earlier part brought and a later line of the file took back.
-    if (part.keep < this.#history.length) this.#history.length = part.keep
-    if (part.names !== undefined && !this.#append(part, delivery)) return this.fail(CHANGED)
-    const { bytes, total, last } = part
-    this.hasProgressed = last ? bytes !== undefined : bytes > this.progress.bytes && bytes < total
-    if (this.hasProgressed) this.progress = { bytes, total }
-    return last && part
-  }
-
-  /** What stood in the file when it was scanned parses. What stands there when it is read again may be something else by then. */
-  #append(part, delivery) {
+  /** Adds a batch, whose tape the job has. Returns an end of the job if that is found to be one. */
+  add = (batch, job) => {
+    // Items that an earlier batch brought and a later line of the file removed.
+    if (batch.keep < this.#history.length) this.#history.length = batch.keep
+    if (batch.names === undefined) return undefined
     try {
-      appendValues(delivery, part, this.#history, this.#sessionEvents, this.#results)
-      return true
+      appendValues(job, batch, this.#history, this.#sessionEvents, this.#results)
     } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error
-      return false
+      // A value that was JSON when it was scanned may be something else when it is read again.
+      if (error instanceof SyntaxError) return this.fail(CHANGED)
+      throw error
     }
   }
 
-  /** The replay has failed, for this reason. Returns what stands for its last part. */
+  /** The replay has failed, for this reason. Returns the end of the job. */
   fail(message) {
     this.#results = [message]
-    return { __proto__: null, last: true, failed: true }
+    return { __proto__: null, failed: true }
   }
 
   get history() {
     return this.#history
   }
 
-  result({ failed, lastSeq, eventCount }) {
+  /** The result of the replay, given the end of its job. */
+  result(done) {
+    const { failed, lastSeq, eventCount } = record(done)
     const first = this.#results[0]
     const warnings = slice(this.#results, 1).map(messageText)
     if (failed) return { ok: false, error: messageText(first), warnings }

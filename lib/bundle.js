@@ -2,8 +2,8 @@
 
 const { native } = require('./native.js')
 const { bundles, bundlesToWrite } = require('./bundles.js')
-const { workOn } = require('./bundle-work.js')
-const { NO_OPTIONS, check, expect } = require('./arguments.js')
+const { BUNDLE, runJob } = require('./job.js')
+const { NO_OPTIONS, check, checkEach, expect } = require('./arguments.js')
 const { checkKeys } = require('./keys.js')
 
 const POLICIES = ['required', 'ifPresent', 'ignore']
@@ -13,16 +13,15 @@ function exportBundle(source, destination, options = NO_OPTIONS) {
   check.filledString(source, 'source')
   check.filledString(destination, 'destination')
   checkExportOptions(options)
-  const { fromSnapshot, signWith, level, redact, signal, onProgress } = options
+  const { fromSnapshot, signWith, level, redact, onProgress } = options
   const wanted = { __proto__: null, fromSnapshot, signWith, level, redact: redaction(redact), progress: onProgress !== undefined }
-  return workOn((onReady) => native.startExport(bundlesToWrite(), source, destination, wanted, onReady), signal, onProgress)
+  return run((onReady) => native.startExport(bundlesToWrite(), source, destination, wanted, onReady), options)
 }
 
 function verifyBundle(path, options = NO_OPTIONS) {
   check.filledString(path, 'path')
   const wanted = demands(options)
-  const { signal, onProgress } = options
-  return workOn((onReady) => native.startVerification(bundles, path, undefined, wanted, onReady), signal, onProgress)
+  return run((onReady) => native.startVerification(bundles, path, undefined, wanted, onReady), options)
 }
 
 /**
@@ -31,23 +30,25 @@ function verifyBundle(path, options = NO_OPTIONS) {
  */
 function verifyOnto(path, directory, options) {
   const wanted = demands(options)
-  const { signal, onProgress } = options
-  return workOn((onReady) => native.startVerification(bundlesToWrite(), path, directory, wanted, onReady), signal, onProgress)
+  return run((onReady) => native.startVerification(bundlesToWrite(), path, directory, wanted, onReady), options)
 }
 
 function importBundle(path, directory, options = NO_OPTIONS) {
   check.filledString(path, 'path')
   check.filledString(directory, 'directory')
   const wanted = demands(options)
-  const { signal, onProgress } = options
-  return workOn((onReady) => native.startImport(bundlesToWrite(), path, directory, true, wanted, onReady), signal, onProgress)
+  return run((onReady) => native.startImport(bundlesToWrite(), path, directory, true, wanted, onReady), options)
 }
 
 /** The same for the command line, which removes the directory when it has read what is in it. */
 function unpackBundle(path, directory, options) {
   const wanted = demands(options)
-  const { signal, onProgress } = options
-  return workOn((onReady) => native.startImport(bundlesToWrite(), path, directory, false, wanted, onReady), signal, onProgress)
+  return run((onReady) => native.startImport(bundlesToWrite(), path, directory, false, wanted, onReady), options)
+}
+
+/** Runs a job on a bundle. */
+function run(start, { signal, onProgress }) {
+  return runJob(BUNDLE, start, { __proto__: null, signal, onProgress })
 }
 
 function checkExportOptions(options) {
@@ -72,8 +73,7 @@ function checkRedaction(redact) {
   check.optional(redact.builtin, 'options.redact.builtin', 'boolean')
   if (redact.rules === undefined) return
   expect(Array.isArray(redact.rules), 'options.redact.rules', 'an array', redact.rules)
-  // Not by `forEach`, which passes over holes.
-  for (const [index, rule] of redact.rules.entries()) checkRule(rule, `options.redact.rules[${index}]`)
+  checkEach(redact.rules, 'options.redact.rules', checkRule)
 }
 
 function checkRule(rule, name) {
@@ -98,7 +98,8 @@ function demands(options) {
   checkKeys(trustedKeys)
   check.oneOf(signature, 'options.signature', POLICIES)
   check.object(limits, 'options.limits')
-  for (const [name, limit] of Object.entries(limits)) {
+  for (const name of Object.keys(limits)) {
+    const limit = limits[name]
     // One that is misspelt would be none.
     expect(LIMITS.includes(name), 'options.limits', `an object with any of ${LIMITS.join(', ')}`, limits)
     if (limit !== undefined) check.count(limit === Infinity ? 0 : limit, `options.limits.${name}`)

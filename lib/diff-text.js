@@ -41,9 +41,10 @@ function sideLines(name, side, paint) {
   if (side === null) return [paint(color, `${name}:`), '  (ended)']
   const tool = member(side, 'tool')
   const about = tool === undefined ? ['node', member(side, 'node')] : ['tool', tool]
-  const members = Object.entries(side).filter(([key]) => !UNTOLD.has(key))
-  const told = [['kind', side.kind], about, ...members].filter(([, value]) => value !== undefined)
-  return [paint(color, `${name} (${shown(side.run_id)}):`), ...told.map(([key, value]) => `  ${shown(key)}: ${shown(value)}`)]
+  // By index, as `checkEach` in arguments.js.
+  const members = Object.entries(side).filter((member) => !UNTOLD.has(member[0]))
+  const told = [['kind', side.kind], about, ...members].filter((member) => member[1] !== undefined)
+  return [paint(color, `${name} (${shown(side.run_id)}):`), ...told.map((member) => `  ${shown(member[0])}: ${shown(member[1])}`)]
 }
 
 function chainLines({ left, ancestors }, paint) {

@@ -1,11 +1,9 @@
 'use strict'
 
-const { native, record } = require('./native.js')
+const { native } = require('./native.js')
 const { bundles } = require('./bundles.js')
-const { NO_OPTIONS, check, expect } = require('./arguments.js')
-const { takeDelivery } = require('./delivery.js')
-const { runError } = require('./run-error.js')
-const { RunReport } = require('./run-report.js')
+const { NO_OPTIONS, check, checkEach, expect } = require('./arguments.js')
+const { RUN, runJob } = require('./job.js')
 
 function diff(left, right, options) {
   check.string(left, 'left')
@@ -13,7 +11,8 @@ function diff(left, right, options) {
   if (options !== undefined) checkOptions(options)
   const { full = false, heartbeats = false, ignore = [], signal, onProgress } = options ?? NO_OPTIONS
   const wanted = { __proto__: null, full, heartbeats, ignore: ignore.slice(), progress: onProgress !== undefined }
-  return answer((onReady) => native.startDiff(bundles, left, right, wanted, onReady), signal, onProgress).then((done) => done.diff)
+  const start = (onReady) => native.startDiff(bundles, left, right, wanted, onReady)
+  return runJob(RUN, start, { __proto__: null, signal, onProgress })
 }
 
 function traceAncestors(path, eventId, options) {
@@ -23,15 +22,8 @@ function traceAncestors(path, eventId, options) {
     check.object(options, 'options')
     check.signal(options.signal, 'options.signal')
   }
-  return answer((onReady) => native.startTrace(bundles, path, eventId, onReady), options?.signal).then((done) => done.trace)
-}
-
-async function answer(start, signal, onProgress) {
-  if (signal?.aborted) throw signal.reason
-  const { last } = await takeDelivery(start, signal, onProgress, new RunReport())
-  const done = record(last.done)
-  if (done.error) throw runError(done.error)
-  return done
+  const start = (onReady) => native.startTrace(bundles, path, eventId, onReady)
+  return runJob(RUN, start, { __proto__: null, signal: options?.signal })
 }
 
 function checkOptions(options) {
@@ -45,10 +37,10 @@ function checkOptions(options) {
 
 function checkPointers(pointers) {
   check.strings(pointers, 'options.ignore')
-  for (const [index, pointer] of pointers.entries()) {
+  checkEach(pointers, 'options.ignore', (pointer, name) => {
     const fault = native.jsonPointerFault(pointer)
-    expect(fault === null, `options.ignore[${index}]`, `a JSON pointer (${fault})`, pointer)
-  }
+    expect(fault === null, name, `a JSON pointer (${fault})`, pointer)
+  })
 }
 
 module.exports = { diff, traceAncestors }

@@ -1,12 +1,10 @@
 'use strict'
 
 const os = require('node:os')
-const { native, parse, record, slice } = require('./native.js')
+const { native, parse, parseRecord, slice } = require('./native.js')
 const { check, expect } = require('./arguments.js')
-const { panicError } = require('./panic.js')
+const { HEADERS, resultOf } = require('./job.js')
 const { sessionFilesIn } = require('./directory.js')
-
-const { isArray } = Array
 
 /** So many files are handed to a thread together; what it brings is parsed in one turn of the event loop. */
 const SHARE = 256
@@ -42,7 +40,7 @@ async function readOne(filePath) {
     round += 1
     triesLeft = ROUND
   }
-  return parseFound(headers)[0]
+  return resultOf(HEADERS, parseRecord(headers))[0]
 }
 
 function readSessionHeaders(files) {
@@ -79,16 +77,9 @@ async function readShared(filePaths, read, each = (found) => found) {
 /** Of large headers a call brings those that one text has room for. */
 async function readShare(share, read, take) {
   for (let count = 0; count < share.length; ) {
-    const found = parseFound(await read(slice(share, count)))
+    const found = resultOf(HEADERS, parseRecord(await read(slice(share, count))))
     for (let index = 0; index < found.length; index++) take(found[index], count++)
   }
-}
-
-/** What was found in each file. Throws if the addon panicked: it says so in an object. */
-function parseFound(text) {
-  const found = parse(text)
-  if (isArray(found)) return found
-  throw panicError('ESESSIONPANIC', 'reading headers', record(found).panicked)
 }
 
 module.exports = { readSessionHeader, readSessionHeaders, readShared }

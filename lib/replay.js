@@ -4,12 +4,12 @@ const fs = require('node:fs')
 const { native } = require('./native.js')
 const { bundles } = require('./bundles.js')
 const { Assembly } = require('./assembly.js')
-const { takeDelivery } = require('./delivery.js')
 const { NO_OPTIONS, check, expect } = require('./arguments.js')
+const { SESSION, runJob } = require('./job.js')
 
 function replaySession(filePath, expectedProjectHash, options) {
   checkArguments(filePath, expectedProjectHash, options)
-  return replay(filePath, expectedProjectHash, options, false).then(({ assembly, last }) => assembly.result(last))
+  return replay(native.startReplay, filePath, expectedProjectHash, options).then(({ result }) => result)
 }
 
 function checkArguments(filePath, expectedProjectHash, options) {
@@ -31,32 +31,25 @@ function checkArguments(filePath, expectedProjectHash, options) {
 }
 
 /**
- * Replays a file, its arguments checked. Resolves to the addon's replay, what was assembled, and the last part. With `onDemand`
- * the items of history are left with the replay.
+ * Replays a file, its arguments checked. `start` starts the addon's job. Resolves to the result, and how many items history has in the file
+ * if it is not in the result.
  */
-async function replay(filePath, expectedProjectHash, options = NO_OPTIONS, onDemand) {
+async function replay(start, filePath, expectedProjectHash, options = NO_OPTIONS) {
   const { throughSeq, auditTrail, snapshot, signal, onProgress } = options
   if (signal?.aborted) throw signal.reason
-  if (filePath.includes('\0')) {
-    const assembly = new Assembly()
-    return { assembly, last: assembly.fail(`Failed to read file: ${openError(filePath)}`) }
-  }
+  const assembly = new Assembly()
+  if (filePath.includes('\0')) return { result: assembly.result(assembly.fail(`Failed to read file: ${openError(filePath)}`)) }
   const wanted = {
     __proto__: null,
     projectHash: expectedProjectHash,
     throughSeq,
     auditTrail: auditTrail === true,
     progress: onProgress !== undefined,
-    onDemand,
     snapshot: snapshot === true,
   }
-  let started
-  const start = (onReady) => {
-    started = native.startReplay(bundles, filePath, wanted, onReady)
-    return started.delivery()
-  }
-  const delivered = await takeDelivery(start, signal, onProgress)
-  return { replayed: started, ...delivered }
+  const begin = (onReady) => start(bundles, filePath, wanted, onReady)
+  const done = await runJob(SESSION, begin, { __proto__: null, signal, onProgress, takeBatch: assembly.add })
+  return { result: assembly.result(done), historyLength: done.historyLength }
 }
 
 /** What Node says of a path that no file can have. */

@@ -1,10 +1,10 @@
 'use strict'
 
-const { native, parseRecord } = require('./native.js')
+const { native, record } = require('./native.js')
 const { bundles } = require('./bundles.js')
-const { NO_OPTIONS, check, expect } = require('./arguments.js')
-const { runError } = require('./run-error.js')
-const { panicError } = require('./panic.js')
+const { NO_OPTIONS, check, checkEach, expect } = require('./arguments.js')
+const { errorOf } = require('./errors.js')
+const { RUN, runJob } = require('./job.js')
 
 const KINDS = native.runEventKinds()
 
@@ -22,7 +22,7 @@ function checkOptions(options) {
   if (to !== undefined) check.time(to, 'options.to')
   if (kinds === undefined) return
   expect(Array.isArray(kinds), 'options.kinds', 'an array', kinds)
-  for (const [index, kind] of kinds.entries()) check.oneOf(kind, `options.kinds[${index}]`, KINDS)
+  checkEach(kinds, 'options.kinds', (kind, name) => check.oneOf(kind, name, KINDS))
 }
 
 async function* events(path, from, to, kinds) {
@@ -30,28 +30,27 @@ async function* events(path, from, to, kinds) {
   let next = askFor(trace)
   try {
     for (;;) {
-      const part = parseRecord(await next)
-      if (part.panicked !== undefined) throw panicError('ERUNPANIC', 'reading a run', part.panicked)
-      const hasEnded = part.last === true || part.error !== undefined
-      // Read while these are dealt with, so that there are two parts in memory, and no more.
+      const page = record(await next)
+      const hasEnded = page.last === true || page.error !== undefined
+      // Read while these are dealt with, so that there are two pages in memory, and no more.
       if (!hasEnded) next = askFor(trace)
-      for (let index = 0; index < part.events.length; index++) yield part.events[index]
-      if (part.error) throw runError(part.error)
+      for (let index = 0; index < page.events.length; index++) yield page.events[index]
+      if (page.error) throw errorOf(page.error)
       if (hasEnded) return
     }
   } finally {
-    // Closing it would hold this thread up until it is read. Whoever leaves may rely on it that nobody reads the log any more.
+    // Closing would block this thread while a page is read. After it, the log is not read any more.
     await next.catch(() => {})
     trace.close()
   }
 }
 
-/** The next part of a trace. */
+/** The next page of a trace. */
 function askFor(trace) {
-  const part = trace.next()
-  // If it fails, that may be before anybody awaits it.
-  part.catch(() => {})
-  return part
+  const page = runJob(RUN, (onReady) => trace.next(onReady))
+  // It may fail before it is awaited.
+  page.catch(() => {})
+  return page
 }
 
 module.exports = { readRunEvents }

@@ -3,7 +3,7 @@
 const { types } = require('node:util')
 const { native, parse, parseRecord, stringify, plainJson, queueMicrotask } = require('./native.js')
 const { check, expect } = require('./arguments.js')
-const { runError } = require('./run-error.js')
+const { errorOf } = require('./errors.js')
 const { checkWorkflow } = require('./workflow.js')
 const { Writing, absolute, thisProcess, ownerOf, shownOwner } = require('./writing.js')
 
@@ -43,9 +43,9 @@ class RunRecorder {
 
   #record(kind, node, parent, payload) {
     const number = KINDS.get(kind)
-    if (number === undefined) throw runError(parseRecord(this.#native.unknownKind(kind)))
+    if (number === undefined) throw errorOf(parseRecord(this.#native.unknownKind(kind)))
     const logicalTime = this.#native.append(number, node, parent, payload, Date.now())
-    if (logicalTime === null) throw runError(parseRecord(this.#native.takeRefusal()))
+    if (logicalTime === null) throw errorOf(parseRecord(this.#native.takeRefusal()))
     return { eventId: `evt_${logicalTime}`, logicalTime }
   }
 
@@ -54,7 +54,7 @@ class RunRecorder {
     check.optional(mediaType, 'mediaType', 'string')
     if (this.#closed) throw disposedError()
     const hash = this.#native.putBlob(data)
-    if (hash === null) throw runError(parseRecord(this.#native.takeRefusal()))
+    if (hash === null) throw errorOf(parseRecord(this.#native.takeRefusal()))
     return hash
   }
 
@@ -72,7 +72,7 @@ class RunRecorder {
 
   async #takeSnapshot(signWith) {
     const { error, snapshotId, logicalTime, stateHash, contentHash } = parseRecord(await this.#native.snapshot(signWith))
-    if (error) throw runError(error)
+    if (error) throw errorOf(error)
     this.#record('SnapshotCreated', undefined, undefined, plainJson({ snapshot: snapshotId, stateHash, at: logicalTime }))
     return { snapshotId, logicalTime, contentHash }
   }
@@ -149,7 +149,7 @@ function open(group, id, { directory, runId, workflow, scheduler, capabilities, 
   })
   if (typeof opened !== 'string') return opened
   const failure = parseRecord(opened)
-  throw runError(failure.code === 'ERUNLOCKED' ? lockedFailure(failure) : failure)
+  throw errorOf(failure.code === 'ERUNLOCKED' ? lockedFailure(failure) : failure)
 }
 
 function lockedFailure({ code, path, ...failure }) {
@@ -164,7 +164,7 @@ function tornWarning(filePath, bytes) {
 }
 
 function disposedError() {
-  return runError({ message: 'The recorder is disposed: it takes nothing any more.', code: 'RecorderDisposed' })
+  return errorOf({ message: 'The recorder is disposed: it takes nothing any more.', code: 'RecorderDisposed' })
 }
 
 module.exports = { RunRecorder }

@@ -4,8 +4,7 @@ const { native } = require('./native.js')
 const { bundles } = require('./bundles.js')
 const { NO_OPTIONS, check } = require('./arguments.js')
 const { checkKeys } = require('./keys.js')
-const { takeDelivery } = require('./delivery.js')
-const { RunReport } = require('./run-report.js')
+const { RUN, runJob } = require('./job.js')
 
 const DEPTHS = ['none', 'chain', 'full']
 
@@ -14,7 +13,8 @@ function replayRun(path, options) {
   if (options !== undefined) checkReplayOptions(options)
   const { fromSnapshot, until, verify = 'chain', trustedKeys = [], signal, onProgress } = options ?? NO_OPTIONS
   const wanted = { __proto__: null, fromSnapshot, until, verify, trustedKeys: trustedKeys.slice(), progress: onProgress !== undefined }
-  return report((onReady) => native.startRunReplay(bundles, path, wanted, onReady), signal, onProgress)
+  const start = (onReady) => native.startRunReplay(bundles, path, wanted, onReady)
+  return runJob(RUN, start, { __proto__: null, signal, onProgress })
 }
 
 function verifyRun(path, options) {
@@ -31,13 +31,8 @@ function verification(path, isVerified, options) {
   if (options !== undefined) checkCommonOptions(options)
   const { trustedKeys = [], signal, onProgress } = options ?? NO_OPTIONS
   const keys = trustedKeys.slice()
-  return report((onReady) => native.startRunVerification(bundles, path, isVerified, keys, onProgress !== undefined, onReady), signal, onProgress)
-}
-
-async function report(start, signal, onProgress) {
-  if (signal?.aborted) throw signal.reason
-  const { last } = await takeDelivery(start, signal, onProgress, new RunReport())
-  return last.done
+  const start = (onReady) => native.startRunVerification(bundles, path, isVerified, keys, onProgress !== undefined, onReady)
+  return runJob(RUN, start, { __proto__: null, signal, onProgress })
 }
 
 function checkReplayOptions(options) {

@@ -1,21 +1,26 @@
 'use strict'
 
-const { withFields } = require('./native.js')
+const { native, withFields } = require('./native.js')
 const { check } = require('./arguments.js')
-const { takeDelivery } = require('./delivery.js')
+const { Assembly } = require('./assembly.js')
+const { SESSION, runJob } = require('./job.js')
 const { replay, checkArguments } = require('./replay.js')
 
 /** How many items an iteration holds at a time. */
 const PAGE = 100
 
 async function open(filePath, expectedProjectHash, options) {
-  const { replayed, assembly, last } = await replay(filePath, expectedProjectHash, options, true)
-  const result = assembly.result(last)
+  let opened
+  const start = (bundles, path, wanted, onReady) => {
+    opened = native.openReplay(bundles, path, wanted, onReady)
+    return opened.job()
+  }
+  const { result, historyLength } = await replay(start, filePath, expectedProjectHash, options)
   if (!result.ok) {
-    replayed?.close()
+    opened?.close()
     return result
   }
-  return { ok: true, session: new SessionHandle(replayed, result, last.historyLength) }
+  return { ok: true, session: new SessionHandle(opened, result, historyLength) }
 }
 
 function openSession(filePath, expectedProjectHash, options) {
@@ -41,12 +46,15 @@ class SessionHandle {
 
   async #read(start, end) {
     if (!this.#replay) throw closedError()
-    const { assembly, last } = await takeDelivery((onReady) => {
-      const delivery = this.#replay.items(start, end, onReady)
-      if (delivery === null) throw closedError()
-      return delivery
-    })
-    if (last.failed) throw readError(assembly.result(last).error)
+    const begin = (onReady) => {
+      const job = this.#replay.items(start, end, onReady)
+      if (job === null) throw closedError()
+      return job
+    }
+    const assembly = new Assembly()
+    const done = await runJob(SESSION, begin, { __proto__: null, takeBatch: assembly.add })
+    const { ok, error } = assembly.result(done)
+    if (!ok) throw readError(error)
     return assembly.history
   }
 

@@ -1,13 +1,13 @@
 'use strict'
 
 const { native, parseRecord, stringify } = require('./native.js')
-const { check, expect } = require('./arguments.js')
-const { runError } = require('./run-error.js')
+const { check, checkEach, expect } = require('./arguments.js')
+const { errorOf } = require('./errors.js')
 
 function compileWorkflow(workflow) {
   checkWorkflow(workflow, 'workflow')
   const { error, dag, dagHash } = parseRecord(native.compileWorkflow(stringify(workflow)))
-  if (error) throw runError(error)
+  if (error) throw errorOf(error)
   return { dag, dagHash }
 }
 
@@ -17,8 +17,7 @@ function checkWorkflow(workflow, name) {
   check.string(workflow.name, `${name}.name`)
   check.string(workflow.version, `${name}.version`)
   expect(Array.isArray(workflow.nodes), `${name}.nodes`, 'an array', workflow.nodes)
-  // Not by `forEach`, which passes over holes.
-  for (const [index, node] of workflow.nodes.entries()) checkNode(node, `${name}.nodes[${index}]`)
+  checkEach(workflow.nodes, `${name}.nodes`, checkNode)
 }
 
 function checkNode(node, name) {

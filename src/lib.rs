@@ -84,7 +84,7 @@
 //!
 //! # Invariants
 //!
-//! - A value of a session's file stays a byte range until it is delivered. Those that history still has then are laid out flat, to mean
+//! - A value of a session's file stays a byte range until it is delivered. Those that history still has then go on a tape, to mean
 //!   what `JSON.parse` makes of them; V8 parses the text of those that it builds better itself.
 //! - What a file says is checked before it is used, also in files of our own: a number is not a place before it is known to be one.
 //! - The text of a line decides, never its `seq`: events count in file order.

@@ -11,6 +11,7 @@ import { describe, expect, test } from 'vitest';
 import { tarOf, zstdOf } from '../support/plain-bundle.mjs';
 import { VERSION, exportBundle, filesIn, freshDirectory, hasTool, importBundle, replaySession, verifyBundle, writeArchive, writeFiles } from '../support/bundles.js';
 import { completedRun } from '../support/run-directory.js';
+import { declarations } from '../support/declarations.js';
 
 const PAGE = readFileSync(fileURLToPath(new URL('../../docs/bundle-format.md', import.meta.url)), 'utf8');
 
@@ -145,7 +146,6 @@ test('every code has a row that says what it means, and no other has one', () =>
 
 test('the limits are those that hold when none are given', async () => {
   const section = PAGE.split('\n## 9. Verifying\n')[1]!.split('\n## ')[0]!;
-  const declarations = readFileSync(new URL('../../index.d.ts', import.meta.url), 'utf8');
   for (const [name, text] of [['lineBytes', '16 MiB'], ['blobBytes', '256 MiB'], ['files', '100 000'], ['expansion', '200'], ['totalBytes', '64 GiB']] as const) {
     expect(section).toMatch(new RegExp(`\\| \`${name}\`:[^|]*\\| ${text}[ ;|]`));
     expect(declarations).toMatch(new RegExp(`Default ${text}[^*]*\\*/\\n  ${name}: number`));

@@ -9,6 +9,7 @@ import { exportBundle, replaySession } from '../../index.js';
 import { PROJECT } from '../support/command-line';
 import { completedRun, freshPath } from '../support/run-directory';
 import { envelope, file, session, start, writeSession } from '../support/session-file';
+import { declarations } from '../support/declarations';
 
 const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
 
@@ -57,7 +58,7 @@ const codesOfJavaScript = (source: string): string[] =>
 
 /** What errors and warnings of the types may have as their code. */
 const codesOfTypes = (): string[] =>
-  [...read('index.d.ts').matchAll(/^export type \w+Code =\n([^;]*);/gm)].flatMap(([, union]) => [...union!.matchAll(CODE)].map(([, code]) => code!));
+  [...declarations.matchAll(/^export type \w+Code =\n([^;]*);/gm)].flatMap(([, union]) => [...union!.matchAll(CODE)].map(([, code]) => code!));
 
 /** The codes for which the command line exits with 1. */
 const codesOfDamage = (): string[] => [.../DAMAGE = new Set\(\[([^\]]*)\]/.exec(read('cli/complaint.js'))![1]!.matchAll(CODE)].map(([, code]) => code!);

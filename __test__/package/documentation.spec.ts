@@ -3,18 +3,18 @@ import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { succeed } from './packing/command.js';
 import { ROOT } from './packing/release.js';
+import { declarationFiles, declarations } from '../support/declarations.js';
 
 interface Example {
   name: string;
   code: string;
 }
 
-const declarations = await readFile(join(ROOT, 'index.d.ts'), 'utf8');
 /** The pages of the documentation, by their path. */
 const pages = new Map<string, string>();
 for (const path of ['README.md', ...(await readdir(join(ROOT, 'docs'))).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)]) {
@@ -25,12 +25,14 @@ const api = pages.get('docs/api.md')!;
 
 const examples = [
   ...[...pages].flatMap(([path, text]) => fencedCode(text).map((code, index) => ({ name: `${nameOf(path)}-${index + 1}`, code }))),
-  ...fencedCode(declarations.replace(/^ *\* ?/gm, '')).map((code, index) => ({ name: `index-d-ts-${index + 1}`, code })),
+  ...[...declarationFiles].flatMap(([path, text]) =>
+    fencedCode(text.replace(/^ *\* ?/gm, '')).map((code, index) => ({ name: `${nameOf(path)}-${index + 1}`, code })),
+  ),
 ];
 
-/** `README.md` is `readme`, `docs/api.md` is `api`. */
+/** `README.md` is `readme`, `docs/api.md` is `api`, `types/run.d.ts` is `run-d-ts`. */
 function nameOf(path: string): string {
-  return /(\w[\w-]*)\.md$/.exec(path)![1]!.toLowerCase();
+  return basename(path, '.md').replaceAll('.', '-').toLowerCase();
 }
 
 /** The TypeScript blocks of a text, without the indent that a list gives them. */
@@ -52,7 +54,7 @@ describe('every example', () => {
   });
 
   test('is found', () => {
-    expect(examples.map(({ name }) => name)).toEqual(expect.arrayContaining(['readme-1', 'readme-2', 'api-1', 'api-7', 'errors-1', 'index-d-ts-1', 'index-d-ts-6']));
+    expect(examples.map(({ name }) => name)).toEqual(expect.arrayContaining(['readme-1', 'readme-2', 'api-1', 'api-7', 'errors-1', 'session-d-ts-6', 'run-d-ts-4', 'bundle-d-ts-3', 'diff-d-ts-1']));
   });
 
   test.each(examples)('$name runs as its comments say', async ({ name, code }) => {
@@ -121,8 +123,15 @@ describe('the names of the package', () => {
 
   test('have their documentation', () => {
     const lines = declarations.split('\n');
-    const undocumented = lines.filter((line, index) => /^export /.test(line) && !lines[index - 1]!.endsWith('*/'));
+    const undocumented = lines.filter((line, index) => /^export (?!\*)/.test(line) && !lines[index - 1]!.endsWith('*/'));
     expect(undocumented).toEqual([]);
+  });
+
+  test('come from all files of types/, and index.d.ts declares none itself', () => {
+    const [[, front], ...files] = [...declarationFiles] as [[string, string], ...[string, string][]];
+    const exported = [...front.matchAll(/^export (.*)$/gm)].map(([, text]) => text!);
+    expect(files.length).toBeGreaterThan(3);
+    expect(exported.sort()).toEqual(files.map(([path]) => `* from './${path.replace('.d.ts', '.js')}';`).sort());
   });
 });
 

@@ -29,20 +29,20 @@ await tape.exportBundle(run, archive);
 
 type Options = { signal: AbortSignal };
 
-/** What is delivered in parts: the class that has `take`, and the code of a panic. */
-const DELIVERED: [string, string, string, (options: Options) => Promise<unknown>][] = [
-  ['replaySession', 'NativeDelivery', 'ESESSIONPANIC', (options) => tape.replaySession(session, undefined, options)],
-  ['openSession', 'NativeDelivery', 'ESESSIONPANIC', (options) => tape.openSession(session, undefined, options)],
-  ['replayRun', 'NativeDelivery', 'ERUNPANIC', (options) => tape.replayRun(run, options)],
-  ['verifyRun', 'NativeDelivery', 'ERUNPANIC', (options) => tape.verifyRun(run, options)],
-  ['diff', 'NativeDelivery', 'ERUNPANIC', (options) => tape.diff(run, run, options)],
-  ['traceAncestors', 'NativeDelivery', 'ERUNPANIC', (options) => tape.traceAncestors(run, 'evt_1', options)],
-  ['exportBundle', 'NativeBundleWork', 'EBUNDLEPANIC', (options) => tape.exportBundle(run, join(freshDirectory(), 'b'), options)],
-  ['verifyBundle', 'NativeBundleWork', 'EBUNDLEPANIC', (options) => tape.verifyBundle(archive, options)],
-  ['importBundle', 'NativeBundleWork', 'EBUNDLEPANIC', (options) => tape.importBundle(archive, join(freshDirectory(), 'i'), options)],
+/** What a job does, and the code of its panic. */
+const JOBS: [string, string, (options: Options) => Promise<unknown>][] = [
+  ['replaySession', 'ESESSIONPANIC', (options) => tape.replaySession(session, undefined, options)],
+  ['openSession', 'ESESSIONPANIC', (options) => tape.openSession(session, undefined, options)],
+  ['replayRun', 'ERUNPANIC', (options) => tape.replayRun(run, options)],
+  ['verifyRun', 'ERUNPANIC', (options) => tape.verifyRun(run, options)],
+  ['diff', 'ERUNPANIC', (options) => tape.diff(run, run, options)],
+  ['traceAncestors', 'ERUNPANIC', (options) => tape.traceAncestors(run, 'evt_1', options)],
+  ['exportBundle', 'EBUNDLEPANIC', (options) => tape.exportBundle(run, join(freshDirectory(), 'b'), options)],
+  ['verifyBundle', 'EBUNDLEPANIC', (options) => tape.verifyBundle(archive, options)],
+  ['importBundle', 'EBUNDLEPANIC', (options) => tape.importBundle(archive, join(freshDirectory(), 'i'), options)],
 ];
 
-describe.each(DELIVERED)('%s', (_, className, code, work) => {
+describe.each(JOBS)('%s', (_, code, work) => {
   async function rejectionWithoutListeners(): Promise<Error & { code?: string }> {
     const { signal } = new AbortController();
     const error = await rejection(work({ signal }));
@@ -50,18 +50,18 @@ describe.each(DELIVERED)('%s', (_, className, code, work) => {
     return error;
   }
 
-  test('a message that cannot be taken', async () => {
-    replace(className, 'take', fault);
+  test('a batch that cannot be taken', async () => {
+    replace('NativeJob', 'take', fault);
     expect(await rejectionWithoutListeners()).toBe(FAULT);
   });
 
-  test('a message that cannot be parsed', async () => {
-    replace(className, 'take', () => '{"done":');
+  test('a batch that cannot be parsed', async () => {
+    replace('NativeJob', 'take', () => '{"done":');
     expect(await rejectionWithoutListeners()).toBeInstanceOf(SyntaxError);
   });
 
   test('a panic', async () => {
-    replace(className, 'take', () => '{"panicked":"index 3 of 2"}');
+    replace('NativeJob', 'take', () => '{"panicked":"index 3 of 2"}');
     const error = await rejectionWithoutListeners();
     expect(error).toMatchObject({ code, message: expect.stringContaining('report it') as string });
     expect(error.cause).toMatchObject({ message: 'index 3 of 2' });
@@ -98,18 +98,23 @@ describe('readRunEvents', () => {
     for await (const event of tape.readRunEvents(run)) expect(event).toBeDefined();
   };
 
-  test('a rejection keeps its code and message', async () => {
-    replace('NativeRunTrace', 'next', () => Promise.reject(FAULT));
-    expect(await rejection(read())).toBe(FAULT);
-  });
-
-  test('so does an error that is thrown', async () => {
+  test('a page that cannot be asked for', async () => {
     replace('NativeRunTrace', 'next', fault);
     expect(await rejection(read())).toBe(FAULT);
   });
 
+  test('a page that cannot be taken', async () => {
+    replace('NativeJob', 'take', fault);
+    expect(await rejection(read())).toBe(FAULT);
+  });
+
+  test('a page that cannot be parsed', async () => {
+    replace('NativeJob', 'take', () => '{"done":');
+    expect(await rejection(read())).toBeInstanceOf(SyntaxError);
+  });
+
   test('a panic says what it said', async () => {
-    replace('NativeRunTrace', 'next', () => Promise.resolve('{"panicked":"index 3 of 2"}'));
+    replace('NativeJob', 'take', () => '{"panicked":"index 3 of 2"}');
     const error = await rejection(read());
     expect(error).toMatchObject({ code: 'ERUNPANIC' });
     expect(error.cause).toMatchObject({ message: 'index 3 of 2' });
@@ -157,4 +162,9 @@ test.each(['replaySession', 'diff', 'verifyBundle'])('what onProgress throws is 
     verifyBundle: () => tape.verifyBundle(archive, { onProgress: fault }),
   };
   expect(await rejection(begin[name]!())).toBe(FAULT);
+});
+
+test('work that stopped for no reason of the caller says so', async () => {
+  replace('NativeJob', 'take', () => '{"cancelled":{"code":"Cancelled","message":"The caller asked to stop"}}');
+  expect(await rejection(tape.verifyBundle(archive))).toMatchObject({ name: 'BundleError', code: 'Cancelled' });
 });

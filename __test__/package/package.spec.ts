@@ -42,12 +42,14 @@ describe('the tarball', () => {
   test('of the root package holds what the allow-list names and nothing else', async () => {
     const facade = await filesIn('lib');
     const commandLine = await filesIn('cli');
+    const types = await filesIn('types');
     const expected = [
       'CHANGELOG.md', 'LICENSE', 'README.md', 'binding.js', 'index.d.mts', 'index.d.ts', 'index.js', 'index.mjs',
-      'package.json', ...facade, ...commandLine,
+      'package.json', ...facade, ...commandLine, ...types,
     ];
     expect(facade.every((path) => path.endsWith('.js'))).toBe(true);
     expect(commandLine).toContain('cli/main.js');
+    expect(types).toContain('types/session.d.ts');
     expect(release.workTree.files.map(({ path }) => path).sort()).toEqual(expected.sort());
   });
 

@@ -19,7 +19,7 @@ Date.now = () => 1_760_000_000_000;
 
 /** Every name of a member or option that is passed between JavaScript and Rust, or read from what a caller may leave out. */
 const NAMES = [
-  ...'keep names wide items events results bytes total last lastSeq eventCount historyLength failed panicked done files'.split(' '),
+  ...'keep names wide items events results bytes total last lastSeq eventCount historyLength failed panicked done files cancelled'.split(' '),
   ...'error code message time eventId expected found errno syscall path problems owner pid startTime host kept side'.split(' '),
   ...'isEnvironmental severity timestamp seq ok state stateHash fromSnapshot metrics warnings seconds history metadata'.split(' '),
   ...'sessionEvents checked unverifiable firstFailure chain dag schedule stateHashes outputHashes snapshots dagMatch'.split(' '),
@@ -29,7 +29,7 @@ const NAMES = [
   ...'projectHash auditTrail onDemand full heartbeats ignore until verify trustedKeys signature limits lineBytes blobBytes'.split(' '),
   ...'expansion totalBytes signWith level redact builtin rules pattern kinds tools from to color details sessionId provider'.split(' '),
   ...'model workspaceDirs chatsDir shortId fsync exclusiveOwner startPayload now id runId workflow capabilities resume'.split(' '),
-  ...'queued eventsDropped filePath assembly replayed native recorder hasProgressed cause once toJSON clock'.split(' '),
+  ...'queued eventsDropped filePath takeBatch result native recorder cleansUp cause once toJSON clock'.split(' '),
 ];
 const VALUES = [1, true, 'x', null, [], {}, 0];
 
@@ -290,6 +290,7 @@ for (const value of VALUES) {
   await compare(`${stringify(value)} everywhere`, polluted(Object.prototype, usable.map((name) => [name, plain(value)])));
 }
 await compare('setters everywhere', polluted(Object.prototype, usable.map((name) => [name, setter([])])));
+await compare('return', polluted(Object.prototype, [['return', plain(1)]]));
 await compare('fixed everywhere', polluted(Object.prototype, usable.map((name) => [name, fixed(1)])));
 // Not fixed ones: Node itself fails then.
 const indices = Array.from({ length: 8 }, (_, index) => [String(index), setter(7)]);

@@ -10,7 +10,6 @@ use super::error::{BundleCode, BundleError, of_run};
 use super::limits::Limits;
 use super::manifest::LogExtent;
 use crate::hash::{Hash, HexHash, from_hex};
-use crate::jsonl::lines::Lines;
 use crate::jsonl::scan::Nesting;
 use crate::run::chain::{self, GENESIS};
 use crate::run::error::{ErrorCode, RunError, event_id, quoted};
@@ -62,18 +61,14 @@ impl CheckedLog {
         let mut reader = LogReader::new(input, 0);
         let mut spare = Vec::new();
         while let Some(chunk) = reader.next_chunk(spare).map_err(invalid)? {
-            let (text, fault) = chunk.text();
-            for (start, line) in Lines::new(text.as_bytes()) {
-                self.line(text.get(start..start + line.len()).unwrap_or_default(), limits)
-                    .map_err(|error| self.placed(error))?;
+            for line in chunk.lines() {
+                let checked = line.and_then(|(_, line)| self.line(line, limits));
+                checked.map_err(|error| self.placed(error))?;
                 if self.blobs.len() as u64 > limits.files || self.unsalted.len() > MAX_UNSALTED {
                     let message =
                         "It names more blobs, or has more events without a salt, than a bundle can have files";
                     return Err(BundleError::new(BundleCode::TooManyFiles, message));
                 }
-            }
-            if let Some(fault) = fault {
-                return Err(self.placed(fault));
             }
             spare = chunk.into_spare();
         }

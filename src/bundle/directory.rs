@@ -10,6 +10,7 @@ use super::container::{Container, Visitor};
 use super::error::{BundleCode, BundleError};
 use super::limits::Limits;
 use super::path::{BundlePath, Names};
+use crate::cancellation::Cancellation;
 use crate::disk::input_file::{self, InputFile, Links};
 
 /// Opens a file for reading, but no link, and waits for no pipe.
@@ -60,11 +61,12 @@ struct Listing {
 impl Listing {
     /// One directory after the other: how deep they lie costs no stack.
     fn walk(&mut self, root: &Path) -> Result<(), BundleError> {
+        let cancellation = Cancellation::current();
         let mut waiting = vec![(root.to_path_buf(), String::new())];
         while let Some((directory, prefix)) = waiting.pop() {
             let failed = |error: &io::Error| BundleError::system(error, "scandir", Some(&directory));
             for entry in fs::read_dir(&directory).map_err(|error| failed(&error))? {
-                let entry = entry.map_err(|error| failed(&error))?;
+                let entry = cancellation.check().and(entry).map_err(|error| failed(&error))?;
                 self.entries += 1;
                 if self.entries > self.max_entries {
                     let message = format!("The directory has more than {} entries", self.max_entries);
@@ -195,5 +197,21 @@ mod tests {
         let limits = Limits { files: 10, ..Limits::default() };
         let error = DirectoryReader::open(root.path(), &limits).err().unwrap();
         assert_eq!(error.code, BundleCode::TooManyFiles);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A directory of a hundred thousand files was once listed to its end before a cancellation counted.
+    #[test]
+    fn a_listing_stops_when_it_is_cancelled() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("file"), "").unwrap();
+        let cancellation = Cancellation::default();
+        cancellation.cancel();
+        let listed = cancellation.during(|| DirectoryReader::open(root.path(), &Limits::default()));
+        assert_eq!(listed.err().unwrap().code, BundleCode::Cancelled);
     }
 }

@@ -20,7 +20,7 @@ use super::verify::{VerifyOptions, verify};
 use super::watch::Watch;
 use crate::disk::sniff;
 use crate::run::directory::RunDirectory;
-use crate::run::origin::read_text;
+use crate::run::documents::read_text;
 use crate::signature::TrustedKeys;
 
 /// A bundle that was verified, or an unsealed run or session, ready to be read.

@@ -8,8 +8,11 @@ use crate::bundle::open::open;
 use crate::bundle::sample::*;
 use crate::bundle::source::From;
 use crate::bundle::verify::VerifyOptions;
+use crate::run::error::ErrorCode;
 use crate::run::recorded::Recorded;
+use crate::run::replay::Verify;
 use crate::run::sample::SampleOptions;
+use crate::run::snapshot::snapshot_id;
 use crate::run::start_from::StartFrom;
 
 fn replayed(path: &Path, options: &ReplayOptions) -> Result<Replayed, Box<Failed>> {

@@ -30,9 +30,10 @@ use crate::disk::input_file::InputFile;
 use crate::hash::{Hash, HexHash, as_text, from_hex, to_hex};
 use crate::run::blob::BlobStore;
 use crate::run::directory::RunDirectory;
-use crate::run::log::{Position, find};
-use crate::run::origin::read_text;
+use crate::run::documents::read_text;
+use crate::run::replay_start::ReplayStart;
 use crate::run::snapshot::{self, Snapshot, snapshot_id};
+use crate::run::start_resolver::StartResolver;
 use crate::run::state::State;
 use crate::signature::TrustedKeys;
 
@@ -472,23 +473,12 @@ fn start(run: &RunDirectory, from: &From, redactions: &RedactionList) -> Result<
 }
 
 fn good_snapshot(run: &RunDirectory, time: u64, redactions: &RedactionList) -> Result<Start, BundleError> {
-    use crate::run::origin::Search;
-    let of = |error| of_run(BundleCode::SnapshotNotFound, error);
     let (trusted, redactions) = (TrustedKeys::default(), redactions.of_run());
-    Search { directory: run, trusted: &trusted, redactions: &redactions, until: None }
-        .check_snapshot(time)
-        .map_err(of)?;
+    let resolver = StartResolver { directory: run, trusted: &trusted, redactions: &redactions, until: None };
+    let ReplayStart { state, previous, offset } =
+        resolver.after_snapshot(time).map_err(|error| of_run(BundleCode::SnapshotNotFound, error))?;
     let path = snapshot::path_of(&run.snapshots(), time);
-    let content = Snapshot::read(&path, &trusted).map_err(of)?.content;
-    let state = State::from_canonical(std::str::from_utf8(&content.state).unwrap_or_default()).map_err(of)?;
-    let status = state.run().map(|run| run.status.as_str());
-    let (mut log, _) = open_file(&run.log())?;
-    let offset = match find(&mut log, time + 1).map_err(of)? {
-        Position::At(offset) => offset,
-        Position::BehindEnd => whole_bytes(&mut log)?,
-        Position::Unclear => return Err(BundleError::new(BundleCode::SourceInvalid, "The log is damaged")),
-    };
-    Ok(Start { time, event_hash: content.event_hash, path, offset, status, told: None })
+    Ok(Start { time, event_hash: previous, path, offset, status: status_of(&state), told: None })
 }
 
 /// Where a bundle begins that is partial itself: with the snapshot that it begins with.
@@ -496,12 +486,15 @@ fn start_of_partial(run: &RunDirectory, partial: &Partial) -> Result<Start, Bund
     let of = |error| of_run(BundleCode::SourceInvalid, error).of_file(path::SNAPSHOT);
     let path = run.root().join(path::SNAPSHOT);
     let content = Snapshot::read(&path, &TrustedKeys::default()).map_err(of)?.content;
-    let state = State::from_canonical(std::str::from_utf8(&content.state).unwrap_or_default()).map_err(of)?;
-    let status = state.run().map(|run| run.status.as_str());
+    let status = status_of(&content.decode_state().map_err(of)?);
     let document = read_text(&run.root().join(path::METADATA))
         .map_err(|error| of_run(BundleCode::SourceInvalid, error).of_file(path::METADATA))?;
     let told = Some(metadata::told_of_run(&document)?);
     Ok(Start { time: partial.logical_time, event_hash: content.event_hash, path, offset: 0, status, told })
+}
+
+fn status_of(state: &State) -> Option<&'static str> {
+    state.run().map(|run| run.status.as_str())
 }
 
 /// What the metadata says of a run. A partial bundle's too says when the run began.

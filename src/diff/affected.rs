@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::source::Source;
 use crate::run::dag::Dag;
 use crate::run::directory::RunDirectory;
-use crate::run::origin::read_dag;
+use crate::run::documents::read_dag;
 use crate::run::text::Text;
 
 /// These nodes, and all that wait for them, directly or not: nearest first, then in the order of the graph. Without a graph that can be

@@ -25,12 +25,13 @@ use super::source::{Source, SourceKind};
 use super::tree::Tree;
 use crate::hash::{as_text, sha256_hex};
 use crate::jsonl::scan::Nesting;
+use crate::run::created::Created;
 use crate::run::directory::RunDirectory;
+use crate::run::documents::read_text;
 use crate::run::error::event_id;
 use crate::run::fields::{Field as JsonField, read as read_fields};
 use crate::run::fold::Watch;
 use crate::run::kind::Kind;
-use crate::run::origin::{Created, read_text};
 use crate::run::text::Text;
 
 /// How far the two logs are read on to find out whether the same happened in another order.

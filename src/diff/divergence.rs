@@ -54,8 +54,6 @@ pub struct PartingEvent {
     pub place: i64,
     /// What it is about.
     pub kind: Kind,
-    /// The place of its cause.
-    pub parent: Option<i64>,
     /// The place of the event that opened the call that it ends.
     pub invoked: Option<i64>,
     /// As it is compared.
@@ -154,8 +152,8 @@ pub fn part_runs(
 fn parting_event(event: &RunEvent<'_>, ignore: &[Pointer]) -> Result<PartingEvent, RunError> {
     let tree = run_projection::project(event, ignore).ok_or_else(|| changed(event.row.time))?;
     let (time, kind) = (event.row.time, event.row.kind);
-    let (place, parent, invoked) = (event.place(), event.parent(), event.invoked());
-    Ok(PartingEvent { time, place, kind, parent, invoked, tree })
+    let (place, invoked) = (event.place(), event.invoked());
+    Ok(PartingEvent { time, place, kind, invoked, tree })
 }
 
 /// A line that was found to be JSON is JSON.

@@ -10,13 +10,14 @@ use crate::disk::input_file::InputFile;
 use crate::disk::os_error::OsError;
 use crate::jsonl::lines::Lines;
 use crate::jsonl::scan::Nesting;
+use crate::run::decoded_event::Event;
 use crate::run::error::{ErrorCode, RunError, event_id};
 use crate::run::event::{EventLine, MAX_LINE_BYTES, peek_time};
 use crate::run::fold::Watch;
 use crate::run::log::{Position, find};
 use crate::run::payload::Payload;
 use crate::run::redactions::Redactions;
-use crate::run::trace::{Range, Trace, understand};
+use crate::run::trace::{Range, Trace};
 
 /// How much of the log before an event is read with it: causes are near, mostly.
 const BLOCK_BYTES: u64 = 256 << 10;
@@ -149,15 +150,15 @@ impl<'s> Lookup<'s> {
 
 fn ancestor(line: &str) -> Result<Ancestor, RunError> {
     let event = EventLine::split(line)?;
-    let understood = understand(&event, &mut Nesting::default())?;
-    let tool = match &understood.payload {
+    let decoded = Event::decode(&event, &mut Nesting::default())?;
+    let tool = match &decoded.payload {
         Payload::ToolInvoked { tool, .. }
         | Payload::ToolCompleted { tool, .. }
         | Payload::ToolFailed { tool, .. }
         | Payload::ToolTimedOut { tool, .. } => Some(tool),
         _ => None,
     };
-    let label = tool.or(understood.node.as_ref()).map(|label| label.to_plain().into_owned());
+    let label = tool.or(decoded.node.as_ref()).map(|label| label.to_plain().into_owned());
     let (number, kind) = (event.time, event.kind.to_owned());
     let edge = Edge { number, event_id: event.id(), kind, label, evidence: Evidence::Recorded };
     Ok(Ancestor { parent: event.parent, edge })

@@ -1,25 +1,22 @@
 //! A run's events, one after the other, as they are compared.
 //!
-//! Each is proven to be a line of the one form, of a known kind with its fields, at the time that its place demands. Hashes are not looked
-//! at: that a log is whole is for `verifyRun` to say.
+//! Each is proven to be an event, as [`EventReader`] does it. Hashes are not looked at: that a log is whole is for `verifyRun` to say.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 
 use super::feed::{BatchReader, Feed};
 use super::places::Places;
 use super::source::Source;
-use crate::disk::input_file::InputFile;
 use crate::jsonl::lines::Lines;
-use crate::jsonl::scan::Nesting;
-use crate::run::error::{ErrorCode, RunError};
+use crate::run::error::RunError;
 use crate::run::event::{EventLine, peek_time};
+use crate::run::event_reader::{EventReader, ReadEvent};
 use crate::run::kind::Kind;
-use crate::run::log::{Chunk, LogReader, Position, find};
-use crate::run::origin::empty_log;
+use crate::run::log::{Chunk, LogReader, empty_log};
 use crate::run::payload::Payload;
-use crate::run::redactions::Redactions;
 use crate::run::text::Text;
-use crate::run::trace::{check_time, understand};
 
 /// Where something is in a batch.
 type Range = (u32, u32);
@@ -35,8 +32,6 @@ pub struct Row {
     pub parent: Option<u64>,
     /// Of the event that ends a tool's call: the logical time of the one that opened it.
     pub invoked: Option<u64>,
-    /// Whether its payload was redacted.
-    pub is_redacted: bool,
     line: Range,
     payload: Range,
     node: Option<Range>,
@@ -68,16 +63,18 @@ impl RunBatch {
 
 /// Reads a log.
 pub struct RunReader {
-    reader: LogReader<InputFile>,
-    next: Option<u64>,
-    /// The comparison begins with the event at this time.
-    start: u64,
-    redactions: Redactions,
-    heartbeats: bool,
-    nesting: Nesting,
-    /// The calls that are open, by node and id: the times of their ToolInvoked.
-    open: HashMap<(String, String), u64>,
+    reader: EventReader<'static>,
+    rules: Rules,
+    calls: OpenCalls,
     is_over: bool,
+}
+
+/// Which events are compared.
+#[derive(Clone, Copy)]
+struct Rules {
+    /// The first of them is the one at this time.
+    start: u64,
+    heartbeats: bool,
 }
 
 impl RunReader {
@@ -87,77 +84,58 @@ impl RunReader {
             Some(first) => first,
             None => first_time(source)?,
         };
-        let (mut offset, mut next, mut is_over) = (0, first, false);
-        if start > first {
-            match find(&mut InputFile::open(&source.log)?, start)? {
-                Position::At(found) => (offset, next) = (found, start),
-                Position::BehindEnd => is_over = true,
-                // Read from the beginning, the log says itself what is wrong with it.
-                Position::Unclear => {}
-            }
-        }
-        let reader = LogReader::open_at(&source.log, offset)?;
-        let redactions = source.redactions.clone();
-        let (nesting, open) = (Nesting::default(), HashMap::new());
-        Ok(RunReader { reader, next: Some(next), start, redactions, heartbeats, nesting, open, is_over })
+        let reader = EventReader::open(&source.log, Some(first), start, Cow::Owned(source.redactions.clone()))?;
+        let (rules, calls) = (Rules { start, heartbeats }, OpenCalls::default());
+        Ok(RunReader { reader, rules, calls, is_over: false })
     }
 
+    /// Notes the events of a chunk. An error is that of the line behind those.
     fn take(&mut self, batch: &mut RunBatch, chunk: &Chunk) -> Result<(), RunError> {
-        let (text, fault) = chunk.text();
-        for (start, line) in Lines::new(text.as_bytes()) {
-            // Lines end where characters do.
-            let line = text.get(start..start + line.len()).unwrap_or_default();
-            self.take_line(batch, line, start as u32).map_err(|error| self.placed(error))?;
-        }
-        fault.map_or(Ok(()), |fault| Err(self.placed(fault)))
+        let RunReader { reader, rules, calls, .. } = self;
+        reader.decode(chunk, |event| {
+            if rules.compares(event.event.kind()) && event.line.time >= rules.start {
+                batch.rows.push(row(event, calls));
+            } else if event.line.time >= rules.start {
+                batch.left_out.push(event.line.time);
+            }
+            ControlFlow::Continue(())
+        })
     }
+}
 
-    /// A line whose own time can't be read stands where one with the next time should.
-    fn placed(&self, error: RunError) -> RunError {
-        match self.next {
-            Some(next) if error.system.is_none() => error.at_unless_known(next),
-            _ => error,
-        }
+#[inline]
+fn row(read: &ReadEvent<'_>, calls: &mut OpenCalls) -> Row {
+    let ReadEvent { start, line, event } = read;
+    let start = *start as u32;
+    let place = |inside: &str| range_in(line.line, inside).map(|(from, to)| (start + from, start + to));
+    let (invoked, call) = calls.call_of(line, &event.payload);
+    Row {
+        time: line.time,
+        kind: event.kind(),
+        parent: line.parent,
+        invoked,
+        line: (start, start + line.line.len() as u32),
+        payload: place(line.payload).unwrap_or_default(),
+        node: line.node.and_then(place),
+        call: call.and_then(|call| place(call.as_json())),
     }
+}
 
-    fn take_line(&mut self, batch: &mut RunBatch, line: &str, start: u32) -> Result<(), RunError> {
-        let event = EventLine::split(line)?;
-        check_time(self.next, event.time)?;
-        self.redactions.admit(&event)?;
-        let understood = understand(&event, &mut self.nesting)?;
-        self.next = Some(event.time + 1);
-        let kind = understood.kind();
-        if event.time < self.start {
-            return Ok(());
-        }
-        if !self.is_compared(kind) {
-            batch.left_out.push(event.time);
-            return Ok(());
-        }
-        let place = |inside: &str| range_in(line, inside).map(|(from, to)| (start + from, start + to));
-        let (invoked, call) = self.call_of(&event, &understood.payload);
-        batch.rows.push(Row {
-            time: event.time,
-            kind,
-            parent: event.parent,
-            invoked,
-            is_redacted: event.salt.is_none(),
-            line: (start, start + line.len() as u32),
-            payload: place(event.payload).unwrap_or_default(),
-            node: event.node.and_then(place),
-            call: call.and_then(|call| place(call.as_json())),
-        });
-        Ok(())
-    }
-
-    fn is_compared(&self, kind: Kind) -> bool {
+impl Rules {
+    fn compares(self, kind: Kind) -> bool {
         match kind {
             Kind::SnapshotCreated | Kind::SnapshotRestored | Kind::BlobStored => false,
             Kind::Heartbeat => self.heartbeats,
             _ => true,
         }
     }
+}
 
+/// The calls that are open, by node and id: the times of their ToolInvoked.
+#[derive(Default)]
+struct OpenCalls(HashMap<(String, String), u64>);
+
+impl OpenCalls {
     /// The time of the event that opened the call that this one ends, and the call's id.
     #[inline]
     fn call_of<'p, 'a>(
@@ -168,12 +146,12 @@ impl RunReader {
         let key = |call: &Text<'_>| (event.node.unwrap_or_default().to_owned(), call.as_json().to_owned());
         match payload {
             Payload::ToolInvoked { call, .. } => {
-                self.open.insert(key(call), event.time);
+                self.0.insert(key(call), event.time);
                 (None, Some(call))
             }
             Payload::ToolCompleted { call, .. }
             | Payload::ToolFailed { call, .. }
-            | Payload::ToolTimedOut { call, .. } => (self.open.remove(&key(call)), Some(call)),
+            | Payload::ToolTimedOut { call, .. } => (self.0.remove(&key(call)), Some(call)),
             _ => (None, None),
         }
     }
@@ -199,7 +177,7 @@ impl BatchReader for RunReader {
                 // One more, without events, says whether there is a torn line.
                 return Ok((batch.torn > 0).then_some(batch));
             }
-            Err(error) => return Err(self.placed(error)),
+            Err(error) => return Err(error),
         };
         batch.fault = self.take(&mut batch, &chunk).err();
         self.is_over = batch.fault.is_some();
@@ -309,11 +287,6 @@ impl<'b> RunEvent<'b> {
         self.batch.slice(self.row.payload)
     }
 
-    /// Its line.
-    pub fn line(&self) -> &'b [u8] {
-        self.batch.slice(self.row.line)
-    }
-
     /// The inside of its node's JSON string.
     #[inline]
     pub fn node(&self) -> Option<&'b [u8]> {
@@ -351,9 +324,4 @@ impl<'b> RunEvent<'b> {
         let (start, end) = self.row.line;
         (self.batch.chunk.as_ref().map_or(0, |chunk| chunk.offset) + u64::from(start), end - start)
     }
-}
-
-/// Whether the error is about what is no event of the log.
-pub fn is_cancelled(error: &RunError) -> bool {
-    error.code == ErrorCode::Cancelled
 }

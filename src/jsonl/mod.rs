@@ -2,13 +2,13 @@
 //! and appended here.
 
 pub mod digest;
-pub mod flat;
 pub mod lines;
 pub mod payload;
 pub mod reader;
 pub mod scan;
 pub mod segments;
 pub mod source;
+pub mod tape;
 pub mod text;
 pub mod writer;
 

@@ -1,22 +1,17 @@
-//! `exportBundle`, `verifyBundle` and `importBundle`: on a background thread. Unlike a replay, whoever stops one waits until it has
-//! stopped, so that nothing is left of it when its promise rejects.
+//! `exportBundle`, `verifyBundle` and `importBundle`: jobs that are stopped, not cancelled, so that nothing is left of them when their
+//! promises reject.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use napi::bindgen_prelude::{Function, Result};
 use napi_derive::napi;
 
-use super::bundle_json::{append_bundle_error, append_info, append_refusal};
-use super::bundles::{NativeBundles, Work};
-use super::delivery::Consumer;
-use super::json::JsonText;
-use super::replay::{JavaScript, NativeDelivery};
-use super::run_json::append_key;
+use super::bundle_json::{InfoJson, ReportJson};
+use super::bundles::NativeBundles;
+use super::error_json::ErrorJson;
+use super::job::{Every, JobEnd, NativeJob, Progress, ProgressReporter, new_job};
 use super::run_replay::trusted_keys;
-use super::text::Text;
 use crate::bundle::error::{BundleCode, BundleError};
 use crate::bundle::export::{ExportOptions, export};
 use crate::bundle::import::{import, import_for_reader, verify_onto};
@@ -24,12 +19,12 @@ use crate::bundle::limits::Limits;
 use crate::bundle::redact::{RedactOptions, RedactionRule};
 use crate::bundle::signed::SignaturePolicy;
 use crate::bundle::source::From;
-use crate::bundle::verify::{Report, VerifyOptions, verify};
-use crate::bundle::watch::{Progress, Watch};
+use crate::bundle::verify::{VerifyOptions, verify};
+use crate::bundle::watch::{self, Watch};
 use crate::signature::SigningKey;
 
-/// The least time between two words about progress.
-const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+/// `onProgress` is called ten times a second at most.
+const PROGRESS: Every = Every::Interval(Duration::from_millis(100));
 
 /// What an export is asked for.
 #[napi(object, object_to_js = false)]
@@ -144,28 +139,6 @@ pub fn bundle_codes() -> Vec<String> {
     BundleCode::ALL.iter().map(|code| code.as_str().to_owned()).collect()
 }
 
-/// Work on a bundle. It delivers one JSON text after the other: how far it is, and at last `{"done"}` or `{"error"}`.
-#[napi]
-pub struct NativeBundleWork {
-    delivery: NativeDelivery,
-    work: Arc<Work>,
-}
-
-#[napi]
-impl NativeBundleWork {
-    /// The next text. Nothing if it is not there yet: `on_ready` is called when it is.
-    #[napi(catch_unwind)]
-    pub fn take(&mut self) -> Option<Text> {
-        self.delivery.take()
-    }
-
-    /// Asks it to stop. It says so when it has.
-    #[napi(catch_unwind)]
-    pub fn stop(&self) {
-        self.work.stop();
-    }
-}
-
 /// Exports `source` to `destination`.
 #[napi(catch_unwind)]
 pub fn start_export(
@@ -174,13 +147,13 @@ pub fn start_export(
     destination: String,
     options: NativeExportOptions,
     on_ready: Function<'_, (), ()>,
-) -> Result<NativeBundleWork> {
-    start(bundles, on_ready, options.progress, move |watch, json| {
+) -> Result<NativeJob> {
+    start(bundles, on_ready, options.progress, move |watch| {
         let exported =
             options.read().and_then(|options| export(Path::new(&source), Path::new(&destination), &options, watch));
         match exported {
-            Ok(info) => append(json, "done", |json| append_info(json, &info)),
-            Err(error) => append(json, "error", |json| append_bundle_error(json, &error)),
+            Ok(info) => JobEnd::done(|json| json.value(&InfoJson::from(&info))),
+            Err(error) => JobEnd::failed(&ErrorJson::from(&error)),
         }
     })
 }
@@ -193,16 +166,16 @@ pub fn start_verification(
     unpack_to: Option<String>,
     options: NativeVerifyOptions,
     on_ready: Function<'_, (), ()>,
-) -> Result<NativeBundleWork> {
-    start(bundles, on_ready, options.progress, move |watch, json| {
+) -> Result<NativeJob> {
+    start(bundles, on_ready, options.progress, move |watch| {
         let (path, options) = (Path::new(&path), options.read());
         let report = match &unpack_to {
             Some(directory) => verify_onto(path, Path::new(directory), &options, watch),
             None => verify(path, &options, watch),
         };
         match report {
-            Ok(report) => append(json, "done", |json| append_report(json, &report)),
-            Err(error) => append(json, "error", |json| append_bundle_error(json, &error)),
+            Ok(report) => JobEnd::done(|json| json.value(&ReportJson::from(&report))),
+            Err(error) => JobEnd::failed(&ErrorJson::from(&error)),
         }
     })
 }
@@ -216,76 +189,34 @@ pub fn start_import(
     is_to_stay: bool,
     options: NativeVerifyOptions,
     on_ready: Function<'_, (), ()>,
-) -> Result<NativeBundleWork> {
-    start(bundles, on_ready, options.progress, move |watch, json| {
+) -> Result<NativeJob> {
+    start(bundles, on_ready, options.progress, move |watch| {
         let import = if is_to_stay { import } else { import_for_reader };
         match import(Path::new(&path), Path::new(&directory), &options.read(), watch) {
-            Ok(info) => append(json, "done", |json| append_info(json, &info)),
-            Err(refusal) => append(json, "error", |json| append_refusal(json, &refusal, "The bundle was not imported")),
+            Ok(info) => JobEnd::done(|json| json.value(&InfoJson::from(&info))),
+            Err(refusal) => JobEnd::failed(&ErrorJson::refusal(&refusal, "The bundle was not imported")),
         }
     })
 }
 
-/// Runs `work` in the background; what it writes is the last text.
+/// Starts a job whose `work` writes. The end of the environment waits until it has cleaned up.
 fn start(
     bundles: &NativeBundles,
     on_ready: Function<'_, (), ()>,
     progress: bool,
-    work: impl FnOnce(&mut Watch<'_>, &mut JsonText) + Send + 'static,
-) -> Result<NativeBundleWork> {
-    let (javascript, delivery) = JavaScript::new(on_ready)?;
-    let begun = bundles.under_way().begin();
-    let handle = begun.work().clone();
-    javascript.run_in_background(move |javascript| {
-        let cancelled = begun.work().cancelled();
-        let (mut told, mut last) = (Instant::now(), Progress::default());
-        let mut tell = |now: Progress| {
-            last = now;
-            if javascript.is_cancelled() {
-                cancelled.store(true, Ordering::Relaxed);
-            } else if progress && told.elapsed() >= PROGRESS_EVERY && javascript.has_room() {
-                told = Instant::now();
-                javascript.take(close(begin(false), now));
-            }
+    work: impl FnOnce(&mut Watch<'_>) -> JobEnd + Send + 'static,
+) -> Result<NativeJob> {
+    let (sender, job) = new_job(on_ready)?;
+    // Also an environment that ends before the work begins waits for it.
+    let guard = bundles.shared().begin_writing(sender.cancellation());
+    sender.run_in_background(move |sender| {
+        let _guard = guard;
+        let mut reporter = ProgressReporter::new(sender, progress.then_some(PROGRESS));
+        let mut report = |watch::Progress { bytes, total, files }| {
+            reporter.report(Progress { bytes, total, files: Some(files) });
         };
-        let mut json = begin(true);
-        let mut watch = Watch { cancelled, progress: &mut tell };
-        begun.work().cancellation().during(|| work(&mut watch, &mut json));
-        javascript.take(close(json, last));
+        let end = work(&mut Watch { cancelled: sender.cancellation().flag(), progress: &mut report });
+        reporter.finish(end)
     });
-    Ok(NativeBundleWork { delivery, work: handle })
-}
-
-/// Begins a text whose first member says whether it is the last text.
-fn begin(is_last: bool) -> JsonText {
-    let mut json = JsonText::default();
-    json.syntax(if is_last { "{\"last\":true" } else { "{\"last\":false" });
-    json
-}
-
-fn close(mut json: JsonText, progress: Progress) -> Text {
-    for (key, count) in [("bytes", progress.bytes), ("total", progress.total), ("files", progress.files)] {
-        append_key(&mut json, key);
-        json.number(count as f64);
-    }
-    json.syntax("}");
-    json.finish()
-}
-
-fn append(json: &mut JsonText, key: &str, value: impl FnOnce(&mut JsonText)) {
-    append_key(json, key);
-    value(json);
-}
-
-fn append_report(json: &mut JsonText, report: &Report) {
-    json.syntax("{\"ok\":");
-    json.syntax(if report.is_ok() { "true" } else { "false" });
-    append_key(json, "info");
-    match &report.info {
-        Some(info) => append_info(json, info),
-        None => json.syntax("null"),
-    }
-    append_key(json, "problems");
-    json.array(&report.problems, append_bundle_error);
-    json.syntax("}");
+    Ok(job)
 }

@@ -1,17 +1,14 @@
-//! `diff` and `traceAncestors`: on a background thread, the answer handed to V8 as one text.
+//! `diff` and `traceAncestors`: jobs that read.
 
 use std::path::{Path, PathBuf};
 
 use napi::bindgen_prelude::{Function, Result};
 use napi_derive::napi;
 
-use super::bundle_json::append_refusal_with;
-use super::bundle_source::{CANT_BE_READ, open_source};
-use super::bundles::{NativeBundles, Work};
-use super::json::JsonText;
-use super::replay::NativeDelivery;
-use super::run_json::{append_error_members, append_system, append_text};
-use super::run_replay::{Tell, start_reading};
+use super::bundles::NativeBundles;
+use super::error_json::{CANT_BE_READ, ErrorJson};
+use super::job::{JobEnd, NativeJob, Progress, ProgressReporter};
+use super::reading::{open_source, start_reading};
 use crate::bundle::import::ImportError;
 use crate::bundle::manifest::BundleKind;
 use crate::bundle::open::{Opened, is_bundle};
@@ -43,8 +40,7 @@ pub fn json_pointer_fault(pointer: String) -> Option<String> {
     }
 }
 
-/// Compares two recordings. Its delivery has one JSON text after the other: how far it is, and at last `{"done":{"diff"}}`, or
-/// `{"done":{"error"}}`.
+/// Compares two recordings. The result is the diff, null if there is none.
 #[napi(catch_unwind)]
 pub fn start_diff(
     bundles: &NativeBundles,
@@ -52,41 +48,47 @@ pub fn start_diff(
     right: String,
     options: NativeDiffOptions,
     on_ready: Function<'_, (), ()>,
-) -> Result<NativeDelivery> {
+) -> Result<NativeJob> {
     let NativeDiffOptions { full, heartbeats, ignore, progress } = options;
-    // They were found to be some.
+    // `json_pointer_fault` has found no fault in them.
     let ignore = ignore.iter().filter_map(|pointer| Pointer::parse(pointer).ok()).collect();
     let options = DiffOptions { compared: Compared { heartbeats, ignore }, full };
-    start_reading(bundles, on_ready, vec![left, right], progress, move |paths, work, tell, json| {
-        let mut open = |at: usize, side| Recording::open(&paths[at], Some(side), work, tell);
+    start_reading(bundles, on_ready, vec![left, right], progress, move |paths, reporter| {
+        let mut open = |at: usize, side| Recording::open(&paths[at], Some(side), reporter);
         let opened = open(0, Side::Left).and_then(|left| Ok((left, open(1, Side::Right)?)));
         if let Ok((left, right)) = &opened {
-            // Also where they part at once, both are done with at the end.
-            tell((0, left.size() + right.size()));
+            // Even if they part at once, the whole of both is done at the end.
+            reporter.report(Progress { total: left.size() + right.size(), ..Progress::default() });
         }
-        let mut watch = Watch { cancelled: work.cancelled(), progress: &mut |bytes, of| tell((bytes, of)) };
-        let found = opened.and_then(|(left, right)| {
-            diff(&left.source, &right.source, &options, &mut watch).map_err(Fault::Recording)
-        });
-        append(json, "diff", found.map(|found| print(found.as_ref())));
+        let found = opened
+            .and_then(|(left, right)| watched(reporter, |watch| diff(&left.source, &right.source, &options, watch)));
+        end(found.map(|found| print(found.as_ref())))
     })
 }
 
-/// Follows the causes of an event. The delivery is as that of a diff, with `chain` and `truncated` in `trace`.
+/// Follows the causes of an event. The result is an object with `chain` and `truncated`.
 #[napi(catch_unwind)]
 pub fn start_trace(
     bundles: &NativeBundles,
     path: String,
     event_id: String,
     on_ready: Function<'_, (), ()>,
-) -> Result<NativeDelivery> {
-    start_reading(bundles, on_ready, vec![path], false, move |paths, work, tell, json| {
-        let opened = Recording::open(&paths[0], None, work, tell);
-        let mut watch = Watch { cancelled: work.cancelled(), progress: &mut |bytes, of| tell((bytes, of)) };
-        let found =
-            opened.and_then(|opened| trace_ancestors(&opened.source, &event_id, &mut watch).map_err(Fault::Recording));
-        append(json, "trace", found.map(|chain| print_chain(&chain)));
+) -> Result<NativeJob> {
+    start_reading(bundles, on_ready, vec![path], false, move |paths, reporter| {
+        let found = Recording::open(&paths[0], None, reporter)
+            .and_then(|opened| watched(reporter, |watch| trace_ancestors(&opened.source, &event_id, watch)));
+        end(found.map(|chain| print_chain(&chain)))
     })
+}
+
+/// Does `work`, which reports its progress and can be cancelled.
+fn watched<T>(
+    reporter: &mut ProgressReporter<'_>,
+    work: impl FnOnce(&mut Watch<'_>) -> std::result::Result<T, DiffError>,
+) -> std::result::Result<T, Fault> {
+    let cancelled = reporter.cancellation().flag();
+    let progress = &mut |bytes, total| reporter.report(Progress { bytes, total, files: None });
+    work(&mut Watch { cancelled, progress }).map_err(Fault::Recording)
 }
 
 /// A recording that is read. A bundle of it stays unpacked until this is dropped.
@@ -100,14 +102,16 @@ impl Recording {
         std::fs::metadata(&self.source.log).map_or(0, |metadata| metadata.len())
     }
 
-    fn open(path: &str, side: Option<Side>, work: &Work, tell: Tell<'_>) -> std::result::Result<Self, Fault> {
+    fn open(path: &str, side: Option<Side>, reporter: &mut ProgressReporter<'_>) -> std::result::Result<Self, Fault> {
         let of_system = |error| DiffError::of_system(error, PathBuf::from(path), side);
         if !is_bundle(Path::new(path)) {
             let source = Source::find(Path::new(path)).map_err(of_system).map_err(Fault::Recording)?;
             return Ok(Recording { source, _opened: None });
         }
-        // How far verifying is, is not told: the bytes that count are those of the comparison.
-        let opened = open_source(path, TrustedKeys::default(), work, &mut |_| tell((0, 0)));
+        // The bytes that are told are those of the comparison. Verifying only asks whether to go on.
+        let cancellation = reporter.cancellation();
+        let opened =
+            open_source(path, TrustedKeys::default(), cancellation, &mut |_| reporter.report(Progress::default()));
         let opened = opened.map_err(|refusal| Fault::Bundle(refusal, side))?;
         Ok(Recording { source: source_of(path, &opened), _opened: Some(opened) })
     }
@@ -136,43 +140,11 @@ enum Fault {
     Bundle(ImportError, Option<Side>),
 }
 
-fn append(json: &mut JsonText, key: &str, found: std::result::Result<String, Fault>) {
+/// The end of a job whose answer, which can be large, is a JSON text.
+fn end(found: std::result::Result<String, Fault>) -> JobEnd {
     match found {
-        Ok(text) => {
-            json.syntax("{\"");
-            json.syntax(key);
-            json.syntax("\":");
-            json.raw(text.as_bytes());
-        }
-        Err(fault) => {
-            json.syntax("{\"error\":");
-            match fault {
-                Fault::Recording(error) => append_error(json, &error),
-                Fault::Bundle(refusal, side) => append_refusal_of(json, &refusal, side),
-            }
-        }
+        Ok(text) => JobEnd::done(|json| json.raw(text.as_bytes())),
+        Err(Fault::Recording(error)) => JobEnd::failed(&ErrorJson::from(&error)),
+        Err(Fault::Bundle(refusal, side)) => JobEnd::failed(&ErrorJson::refusal(&refusal, CANT_BE_READ).of_side(side)),
     }
-    json.syntax("}");
-}
-
-fn append_error(json: &mut JsonText, error: &DiffError) {
-    json.syntax("{\"code\":");
-    json.string(error.code());
-    append_text(json, "message", Some(&error.to_string()));
-    if let Some(error) = error.run_error() {
-        append_error_members(json, error);
-    }
-    if let Some(system) = error.system() {
-        append_system(json, system);
-    }
-    append_side(json, error.side());
-    json.syntax("}");
-}
-
-fn append_refusal_of(json: &mut JsonText, refusal: &ImportError, side: Option<Side>) {
-    append_refusal_with(json, refusal, CANT_BE_READ, |json| append_side(json, side));
-}
-
-fn append_side(json: &mut JsonText, side: Option<Side>) {
-    append_text(json, "side", side.map(Side::as_str));
 }

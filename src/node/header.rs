@@ -1,14 +1,12 @@
 //! Headers and summaries of session files: off the JavaScript thread, or on it where that takes no waiting.
 
-use std::panic::catch_unwind;
 use std::path::Path;
 
-use napi::bindgen_prelude::{AsyncTask, Result};
-use napi::{Env, Task};
+use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
+use super::job::{JobEnd, PoolJob};
 use super::json::JsonText;
-use super::panic::panicked;
 use super::text::Text;
 use crate::bundle::path::SESSION_LOG;
 use crate::jsonl::MAX_LINE_BYTES;
@@ -17,58 +15,34 @@ use crate::session::header::{HeaderError, Summary, read_header_at_once, read_hea
 /// A text takes so many bytes of headers, or one header.
 const TEXT_BYTES: usize = 32 << 20;
 
+/// The longest end of a job that is a string of V8's, less the brace that closes it.
+const LONGEST_END: usize = MAX_LINE_BYTES - 1;
+
 type Found = std::result::Result<Summary, HeaderError>;
 
-/// Reads many files on Node's own thread pool.
-pub struct ReadFiles {
-    paths: Vec<String>,
-    read: fn(&Path) -> Found,
-    append: fn(&mut JsonText, &Found),
-}
-
-impl ReadFiles {
-    /// What is in the first of the files, as many as a text takes.
-    fn text(&self) -> Text {
-        let (mut bytes, mut found) = (0, Vec::with_capacity(self.paths.len()));
-        for path in &self.paths {
-            let one = (self.read)(Path::new(path));
+/// Reads many files, as many as a text takes. The result is an array of what is in the first of them.
+fn read_files(paths: Vec<String>, read: fn(&Path) -> Found, append: fn(&mut JsonText, &Found)) -> AsyncTask<PoolJob> {
+    PoolJob::start(move || {
+        let (mut bytes, mut found) = (0, Vec::with_capacity(paths.len()));
+        for path in &paths {
+            let one = read(Path::new(path));
             bytes += one.as_ref().map_or(0, |summary| summary.payload.len());
             if bytes > TEXT_BYTES && !found.is_empty() {
                 break;
             }
             found.push(one);
         }
-        let json = self.json(&found);
+        let end_with = |found: &[Found]| JobEnd::done(|json| json.array(found, append));
+        let end = end_with(&found);
         // Escapes can make a long line longer than a string can be.
-        let json = if json.bytes() > MAX_LINE_BYTES { self.json(&[Err(HeaderError::TooLong)]) } else { json };
-        json.finish()
-    }
-
-    fn json(&self, found: &[Found]) -> JsonText {
-        let mut json = JsonText::default();
-        json.array(found, self.append);
-        json
-    }
+        if end.bytes() > LONGEST_END { end_with(&[Err(HeaderError::TooLong)]) } else { end }
+    })
 }
 
-impl Task for ReadFiles {
-    type Output = Text;
-    type JsValue = Text;
-
-    fn compute(&mut self) -> Result<Text> {
-        // A panic on this thread would take the process down.
-        Ok(catch_unwind(|| self.text()).unwrap_or_else(|panic| panicked(&*panic)))
-    }
-
-    fn resolve(&mut self, _: Env, text: Text) -> Result<Text> {
-        Ok(text)
-    }
-}
-
-/// The JSON text of an array with the header of each path, `null` where there is none. Of large headers only the first: one at least.
+/// The result is an array with the header of each path, `null` where there is none. Of large headers only the first: one at least.
 #[napi(catch_unwind, ts_return_type = "Promise<string>")]
-pub fn read_headers(paths: Vec<String>) -> AsyncTask<ReadFiles> {
-    AsyncTask::new(ReadFiles { paths, read: read_header_of, append: append_header })
+pub fn read_headers(paths: Vec<String>) -> AsyncTask<PoolJob> {
+    read_files(paths, read_header_of, append_header)
 }
 
 /// The header of a file, or of the session in a bundle's directory.
@@ -92,12 +66,12 @@ fn append_header(json: &mut JsonText, found: &Found) {
     json.raw(found.as_ref().map_or(b"null", |summary| &summary.payload));
 }
 
-/// The JSON text of an array with an element for each path: an array of the header, the file's size, and its time of modification in
+/// The result is an array with an element for each path: an array of the header, the file's size, and its time of modification in
 /// milliseconds and in nanoseconds of the second; or a string with the reason why there is none. Of large headers only the first: one
 /// at least.
 #[napi(catch_unwind, ts_return_type = "Promise<string>")]
-pub fn read_summaries(paths: Vec<String>) -> AsyncTask<ReadFiles> {
-    AsyncTask::new(ReadFiles { paths, read: read_summary, append: append_summary })
+pub fn read_summaries(paths: Vec<String>) -> AsyncTask<PoolJob> {
+    read_files(paths, read_summary, append_summary)
 }
 
 fn append_summary(json: &mut JsonText, found: &Found) {
@@ -111,6 +85,6 @@ fn append_summary(json: &mut JsonText, found: &Found) {
             }
             json.syntax("]");
         }
-        Err(error) => json.string(&error.to_string()),
+        Err(error) => json.value(&error.to_string()),
     }
 }

@@ -1,6 +1,8 @@
 //! JSON text for `JSON.parse`: one byte a character. ASCII stands as it is, U+0080–U+00FF as one Latin-1 byte, the rest
 //! is escaped. V8 parses such text faster than UTF-8 that it must decode first, or two-byte text.
 
+use serde::Serialize;
+
 use super::text::Text;
 use crate::jsonl::MAX_LINE_BYTES;
 
@@ -19,14 +21,49 @@ impl JsonText {
         JsonText { latin1: Vec::with_capacity(bytes), has_wide_key: false }
     }
 
+    /// Makes room for `bytes` more.
+    pub fn reserve(&mut self, bytes: usize) {
+        self.latin1.reserve(bytes);
+    }
+
     /// How long the text is, in bytes.
     pub fn bytes(&self) -> usize {
         self.latin1.len()
     }
 
-    /// Appends syntax of our own, which is ASCII.
+    /// Appends ASCII.
     pub fn syntax(&mut self, ascii: &str) {
         self.latin1.extend_from_slice(ascii.as_bytes());
+    }
+
+    /// Begins an object. Members follow, then [`close`](Self::close).
+    pub fn open(&mut self) {
+        self.syntax("{");
+    }
+
+    /// Ends an object.
+    pub fn close(&mut self) {
+        self.syntax("}");
+    }
+
+    /// Appends the key of an object's next member; its value follows.
+    pub fn key(&mut self, key: &str) {
+        // Behind a member stands the end of its value, never this.
+        self.syntax(if self.latin1.last() == Some(&b'{') { "\"" } else { ",\"" });
+        self.syntax(key);
+        self.syntax("\":");
+    }
+
+    /// Appends a small value.
+    pub fn value(&mut self, value: &(impl Serialize + ?Sized)) {
+        // Only maps whose keys are no strings have no JSON text.
+        self.raw(&serde_json::to_vec(value).unwrap_or_else(|_| b"null".to_vec()));
+    }
+
+    /// Appends an object's next member, which is small.
+    pub fn member(&mut self, key: &str, value: &(impl Serialize + ?Sized)) {
+        self.key(key);
+        self.value(value);
     }
 
     /// Appends JSON text from a file. Beyond ASCII it has characters in strings only, so an escape means the same.
@@ -65,13 +102,6 @@ impl JsonText {
         const HEX: &[u8; 16] = b"0123456789abcdef";
         self.latin1.extend_from_slice(b"\\u");
         self.latin1.extend([12, 8, 4, 0].map(|shift| HEX[usize::from(unit >> shift & 0xf)]));
-    }
-
-    /// Appends a string.
-    pub fn string(&mut self, text: &str) {
-        // A string has a JSON text, always.
-        let quoted = serde_json::to_string(text).unwrap_or_else(|_| "\"\"".to_owned());
-        self.raw(quoted.as_bytes());
     }
 
     /// Appends a number. Infinity has a JSON text that parses to it.
@@ -203,6 +233,19 @@ mod tests {
     }
 
     #[test]
+    fn an_object_has_its_members_between_commas() {
+        let mut json = JsonText::default();
+        json.open();
+        json.member("a", "{");
+        json.key("b");
+        json.open();
+        json.close();
+        json.member("c", &[Some(1.5), None]);
+        json.close();
+        assert_eq!(decoded(json), r#"{"a":"{","b":{},"c":[1.5,null]}"#);
+    }
+
+    #[test]
     fn wide_keys_are_told_from_wide_values() {
         for (json, expected) in [
             (r#"{"a":"名","é":1}"#, false),
@@ -253,7 +296,7 @@ mod tests {
         #[test]
         fn any_string_means_the_same(text in any::<String>()) {
             let mut json = JsonText::default();
-            json.string(&text);
+            json.value(&text);
             let units = unescape_units(&json.latin1);
             let parsed: String = serde_json::from_str(&decoded(json)).unwrap();
             prop_assert_eq!(&parsed, &text);

@@ -3,24 +3,24 @@
 //! Text goes in and text comes out. V8's own `JSON.stringify` and `JSON.parse` do the rest on the other side, since
 //! a value built through N-API costs more than all that is saved here.
 
+mod batch_builder;
 mod bundle;
 mod bundle_json;
-mod bundle_source;
 mod bundles;
-mod delivery;
 mod diff;
-mod draft;
+mod error_json;
 mod header;
+mod job;
 mod json;
 mod message_json;
-mod panic;
-mod parts;
+mod reading;
 mod recorder;
 mod replay;
 mod run_events;
 mod run_json;
 mod run_recorder;
 mod run_replay;
+mod session_batches;
 mod text;
 mod workflow;
 mod writing;

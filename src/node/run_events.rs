@@ -1,23 +1,21 @@
-//! `readRunEvents`: a log's events, some at a time, as JavaScript asks for them.
+//! `readRunEvents`: a log's events, some at a time, as JavaScript asks for them. A job reads them up to the next page.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use napi::bindgen_prelude::{AsyncTask, Result};
-use napi::{Env, Task};
+use napi::bindgen_prelude::{Function, Result};
 use napi_derive::napi;
+use parking_lot::Mutex;
 
-use super::bundle_json::append_refusal;
-use super::bundle_source::{CANT_BE_READ, open_source};
-use super::bundles::{NativeBundles, UnderWay, Unpacked};
+use super::bundles::{Bundles, NativeBundles, Unpacked};
+use super::error_json::{CANT_BE_READ, ErrorJson};
+use super::job::{JobEnd, NativeJob, new_job};
 use super::json::JsonText;
-use super::panic::panicked;
-use super::run_json::{append_error, append_key};
-use super::text::Text;
+use super::reading::open_source;
 use crate::bundle::import::ImportError;
 use crate::bundle::open::Opened;
 use crate::bundle::replay::trace;
-use crate::run::absence::explained;
+use crate::cancellation::Cancellation;
+use crate::run::absence::explain_not_a_run;
 use crate::run::error::{RunError, event_id};
 use crate::run::event::EventLine;
 use crate::run::kind::Kind;
@@ -25,17 +23,26 @@ use crate::run::trace::{Range, Trace};
 use crate::signature::TrustedKeys;
 
 /// About how much text V8 parses in one turn of the event loop.
-const PART_BYTES: usize = 256 << 10;
+const PAGE_BYTES: usize = 256 << 10;
 
 /// A log that is being read.
 #[napi]
 pub struct NativeRunTrace {
     reading: Arc<Mutex<Reading>>,
+    /// What is open is read by several jobs, so none of them may cancel it.
+    cancellation: Cancellation,
+}
+
+impl Drop for NativeRunTrace {
+    /// The environment ends, or JavaScript has dropped the trace.
+    fn drop(&mut self) {
+        self.cancellation.cancel();
+    }
 }
 
 enum Reading {
     /// Nothing was asked for yet.
-    Asked(String, Range, Arc<UnderWay>),
+    Asked(String, Range, Arc<Bundles>),
     /// The log, and the bundle that it is in.
     Open {
         trace: Box<Trace>,
@@ -50,10 +57,6 @@ enum Failure {
     Bundle(ImportError),
 }
 
-fn lock(reading: &Mutex<Reading>) -> MutexGuard<'_, Reading> {
-    reading.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[napi]
 impl NativeRunTrace {
     /// The events of the run at `path` from the time `from` on, up to and including `to`. Nothing is opened before the first is asked for.
@@ -61,69 +64,58 @@ impl NativeRunTrace {
     pub fn new(bundles: &NativeBundles, path: String, from: f64, to: f64, kinds: Option<Vec<String>>) -> Self {
         let kinds = kinds.map(|kinds| kinds.iter().filter_map(|kind| Kind::parse(kind)).collect());
         let range = Range { from: from as u64, to: to as u64, kinds, ..Range::default() };
-        NativeRunTrace { reading: Arc::new(Mutex::new(Reading::Asked(path, range, bundles.under_way()))) }
+        let reading = Reading::Asked(path, range, bundles.shared());
+        NativeRunTrace { reading: Arc::new(Mutex::new(reading)), cancellation: Cancellation::default() }
     }
 
-    /// The next events: the JSON text `{"events"}`, also with `last` or `error` if none come behind these; or `{"panicked"}`.
-    #[napi(catch_unwind, ts_return_type = "Promise<string>")]
-    pub fn next(&self) -> AsyncTask<NextEvents> {
-        AsyncTask::new(NextEvents(self.reading.clone()))
+    /// Starts to read the next events. The result is an object with `events`, and with `last` or `error` if no more come.
+    #[napi(catch_unwind)]
+    pub fn next(&self, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
+        let (sender, job) = new_job(on_ready)?;
+        let (reading, cancellation) = (self.reading.clone(), self.cancellation.clone());
+        sender.run_in_background(move |_| {
+            JobEnd::done(|json| cancellation.during(|| reading.lock().append_page(json, &cancellation)))
+        });
+        Ok(job)
     }
 
-    /// Closes the log.
+    /// Closes the log. Waits for events that are being read.
     #[napi(catch_unwind)]
     pub fn close(&self) {
-        *lock(&self.reading) = Reading::Closed;
-    }
-}
-
-/// Reads the next events on Node's own thread pool.
-pub struct NextEvents(Arc<Mutex<Reading>>);
-
-impl Task for NextEvents {
-    type Output = Text;
-    type JsValue = Text;
-
-    fn compute(&mut self) -> Result<Text> {
-        // A panic on this thread would take the process down.
-        Ok(catch_unwind(AssertUnwindSafe(|| lock(&self.0).next())).unwrap_or_else(|panic| panicked(&*panic)))
-    }
-
-    fn resolve(&mut self, _: Env, text: Text) -> Result<Text> {
-        Ok(text)
+        *self.reading.lock() = Reading::Closed;
     }
 }
 
 impl Reading {
-    fn next(&mut self) -> Text {
-        let mut json = JsonText::with_capacity(PART_BYTES + PART_BYTES / 4);
-        json.syntax("{\"events\":[");
-        let end = self.append_events(&mut json);
+    fn append_page(&mut self, json: &mut JsonText, cancellation: &Cancellation) {
+        json.reserve(PAGE_BYTES + PAGE_BYTES / 4);
+        json.open();
+        json.key("events");
+        json.syntax("[");
+        let end = self.append_events(json, cancellation);
         json.syntax("]");
         match end {
             Ok(false) => {}
-            Ok(true) => json.syntax(",\"last\":true"),
-            Err(error) => {
-                append_key(&mut json, "error");
-                match error {
-                    Failure::Run(error) => append_error(&mut json, &error),
-                    Failure::Bundle(refusal) => append_refusal(&mut json, &refusal, CANT_BE_READ),
-                }
-            }
+            Ok(true) => json.member("last", &true),
+            Err(Failure::Run(error)) => json.member("error", &ErrorJson::from(&error)),
+            Err(Failure::Bundle(refusal)) => json.member("error", &ErrorJson::refusal(&refusal, CANT_BE_READ)),
         }
-        json.syntax("}");
-        json.finish()
+        json.close();
     }
 
     /// Appends events, until there are enough or no more; whether there are no more.
-    fn append_events(&mut self, json: &mut JsonText) -> std::result::Result<bool, Failure> {
-        if let Reading::Asked(path, range, under_way) = self {
-            let (trace, unpacked) = open(path, range.clone(), under_way)?;
+    fn append_events(
+        &mut self,
+        json: &mut JsonText,
+        cancellation: &Cancellation,
+    ) -> std::result::Result<bool, Failure> {
+        if let Reading::Asked(path, range, bundles) = self {
+            let (trace, unpacked) = open(path, range.clone(), bundles, cancellation)?;
             *self = Reading::Open { trace: Box::new(trace), _unpacked: unpacked };
         }
         let Reading::Open { trace, .. } = self else { return Ok(true) };
         let mut separator = "";
-        while json.bytes() < PART_BYTES {
+        while json.bytes() < PAGE_BYTES {
             let Some(event) = trace.next().transpose().map_err(Failure::Run)? else { return Ok(true) };
             json.syntax(separator);
             append_event(json, &event);
@@ -133,12 +125,18 @@ impl Reading {
     }
 }
 
-fn open(path: &str, range: Range, under_way: &UnderWay) -> std::result::Result<(Trace, Arc<Unpacked>), Failure> {
-    let begun = under_way.begin_reading(&[path]);
-    let opened = open_source(path, TrustedKeys::default(), begun.work(), &mut |_| ());
+fn open(
+    path: &str,
+    range: Range,
+    bundles: &Bundles,
+    cancellation: &Cancellation,
+) -> std::result::Result<(Trace, Arc<Unpacked>), Failure> {
+    let _guard = bundles.begin_reading(&[path], cancellation);
+    let opened = open_source(path, TrustedKeys::default(), cancellation, &mut |_| ());
     let opened = opened.and_then(Opened::of_run).map_err(Failure::Bundle)?;
-    let trace = trace(&opened, range).map_err(|error| Failure::Run(explained(&opened.run_directory(), error)))?;
-    Ok((trace, under_way.keep(opened)))
+    let trace =
+        trace(&opened, range).map_err(|error| Failure::Run(explain_not_a_run(&opened.run_directory(), error)))?;
+    Ok((trace, bundles.keep(opened)))
 }
 
 fn append_event(json: &mut JsonText, event: &EventLine<'_>) {
@@ -156,7 +154,7 @@ fn append_event(json: &mut JsonText, event: &EventLine<'_>) {
         Some(parent) => append_inside(json, "parent", &event_id(parent)),
         None => json.syntax(",\"parent\":null"),
     }
-    append_key(json, "payload");
+    json.key("payload");
     json.raw(event.payload.as_bytes());
     for (key, hash) in [("payloadHash", event.payload_hash), ("stateHash", event.state_hash), ("hash", event.hash)] {
         append_inside(json, key, crate::hash::as_text(hash));
@@ -164,9 +162,9 @@ fn append_event(json: &mut JsonText, event: &EventLine<'_>) {
     json.syntax("}");
 }
 
-/// Appends a member, behind others, whose value is at hand as the inside of a JSON string.
+/// Appends a member whose value is at hand as the inside of a JSON string.
 fn append_inside(json: &mut JsonText, key: &str, inside: &str) {
-    append_key(json, key);
+    json.key(key);
     json.syntax("\"");
     json.raw(inside.as_bytes());
     json.syntax("\"");

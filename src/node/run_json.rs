@@ -1,51 +1,90 @@
-//! What is said of a run, as JSON text: errors, and what else all of a run's functions have in common.
+//! What was found of runs, as JSON.
 
-use super::json::JsonText;
-use crate::disk::os_error::OsError;
-use crate::run::error::RunError;
+use serde::Serialize;
 
-/// Appends what is wrong. What the system refused has the system's own code.
-pub fn append_error(json: &mut JsonText, error: &RunError) {
-    let code = error.system.as_ref().map_or(error.code.as_str(), |system| system.code);
-    json.syntax("{\"code\":");
-    json.string(code);
-    append_text(json, "message", Some(&error.message));
-    append_error_members(json, error);
-    if let Some(system) = &error.system {
-        append_system(json, system);
+use super::error_json::{CANT_BE_READ, ErrorJson};
+use crate::bundle::import::ImportError;
+use crate::run::check::{Aspect, Check};
+use crate::run::replay::Metrics;
+use crate::run::verify::Verification;
+
+/// What a replay took.
+#[derive(Serialize)]
+pub struct MetricsJson {
+    events: u64,
+    bytes: u64,
+    seconds: f64,
+}
+
+impl From<&Metrics> for MetricsJson {
+    fn from(metrics: &Metrics) -> Self {
+        MetricsJson { events: metrics.events, bytes: metrics.bytes, seconds: metrics.elapsed.as_secs_f64() }
     }
-    json.syntax("}");
 }
 
-/// Appends where it is, and what was expected and found.
-pub fn append_error_members(json: &mut JsonText, error: &RunError) {
-    if let Some(time) = error.time {
-        append_key(json, "time");
-        json.number(time as f64);
+/// What a verification found.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VerificationJson<'v> {
+    ok: bool,
+    dag_match: bool,
+    schedule_match: bool,
+    state_hashes_match: bool,
+    output_hashes_match: bool,
+    chain: CheckJson<'v>,
+    dag: CheckJson<'v>,
+    schedule: CheckJson<'v>,
+    state_hashes: CheckJson<'v>,
+    output_hashes: CheckJson<'v>,
+    snapshots: CheckJson<'v>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CheckJson<'v> {
+    checked: u64,
+    failed: u64,
+    unverifiable: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_failure: Option<ErrorJson<'v>>,
+}
+
+impl<'v> From<&'v Verification> for VerificationJson<'v> {
+    fn from(verification: &'v Verification) -> Self {
+        let check = |aspect| CheckJson::from(verification.check(aspect));
+        let holds = |aspect| verification.check(aspect).holds();
+        VerificationJson {
+            ok: verification.is_ok(),
+            dag_match: holds(Aspect::Dag),
+            schedule_match: holds(Aspect::Schedule),
+            state_hashes_match: holds(Aspect::StateHashes),
+            output_hashes_match: holds(Aspect::OutputHashes),
+            chain: check(Aspect::Chain),
+            dag: check(Aspect::Dag),
+            schedule: check(Aspect::Schedule),
+            state_hashes: check(Aspect::StateHashes),
+            output_hashes: check(Aspect::OutputHashes),
+            snapshots: check(Aspect::Snapshots),
+        }
     }
-    append_text(json, "eventId", error.event_id().as_deref());
-    append_text(json, "expected", error.expected.as_deref());
-    append_text(json, "found", error.found.as_deref());
 }
 
-/// Appends what the system said.
-pub fn append_system(json: &mut JsonText, system: &OsError) {
-    append_key(json, "errno");
-    json.number(system.errno.into());
-    append_text(json, "syscall", Some(system.syscall));
-    append_text(json, "path", system.path.as_ref().map(|path| path.display().to_string()).as_deref());
+impl<'v> VerificationJson<'v> {
+    /// That of a bundle that is refused: nothing is known of its log but that it fails. `nothing` is a verification of nothing.
+    pub fn refused(refusal: &'v ImportError, nothing: &'v Verification) -> Self {
+        let first_failure = Some(ErrorJson::refusal(refusal, CANT_BE_READ));
+        let chain = CheckJson { checked: 1, failed: 1, unverifiable: 0, first_failure };
+        VerificationJson { ok: false, chain, ..nothing.into() }
+    }
 }
 
-/// Appends a member, if there is one, behind others.
-pub fn append_text(json: &mut JsonText, key: &str, value: Option<&str>) {
-    let Some(value) = value else { return };
-    append_key(json, key);
-    json.string(value);
-}
-
-/// Appends the key of a member, behind others.
-pub fn append_key(json: &mut JsonText, key: &str) {
-    json.syntax(",\"");
-    json.syntax(key);
-    json.syntax("\":");
+impl<'v> From<&'v Check> for CheckJson<'v> {
+    fn from(check: &'v Check) -> Self {
+        CheckJson {
+            checked: check.checked,
+            failed: check.failed,
+            unverifiable: check.unverifiable,
+            first_failure: check.first_failure.as_ref().map(|failure| ErrorJson::from(&failure.error)),
+        }
+    }
 }

@@ -6,12 +6,11 @@ use napi::bindgen_prelude::{Either, Object, Result, Uint8Array, Utf16String};
 use napi::{Env, JsDeferred};
 use napi_derive::napi;
 
+use super::error_json::ErrorJson;
 use super::json::JsonText;
-use super::run_json::{append_error, append_key, append_text};
 use super::text::{JsText, Text as JsonString};
 use super::writing::{NativeWriting, RecorderGroup, deferred};
 use crate::disk::durability::Durability;
-use crate::disk::os_error::OsError;
 use crate::hash::as_text;
 use crate::jsonl::scan::Nesting;
 use crate::run::decoded_event::unknown_kind;
@@ -210,62 +209,22 @@ type Resolver = Box<dyn FnOnce(Env) -> Result<JsonString> + Send>;
 
 fn snapshot_json(written: &std::result::Result<WrittenSnapshot, RecordError>) -> JsonString {
     let mut json = JsonText::default();
+    json.open();
     match written {
         Ok(WrittenSnapshot { id, logical_time, state_hash, content_hash }) => {
-            json.syntax("{\"snapshotId\":");
-            json.string(id);
-            append_key(&mut json, "logicalTime");
-            json.number(*logical_time as f64);
-            append_text(&mut json, "stateHash", Some(as_text(state_hash)));
-            append_text(&mut json, "contentHash", Some(as_text(content_hash)));
+            json.member("snapshotId", id);
+            json.member("logicalTime", logical_time);
+            json.member("stateHash", as_text(state_hash));
+            json.member("contentHash", as_text(content_hash));
         }
-        Err(error) => {
-            json.syntax("{\"error\":");
-            append_record_error(&mut json, error);
-        }
+        Err(error) => json.member("error", &ErrorJson::from(error)),
     }
-    json.syntax("}");
+    json.close();
     json.finish()
 }
 
 fn error_json(error: &RecordError) -> JsonString {
     let mut json = JsonText::default();
-    append_record_error(&mut json, error);
+    json.value(&ErrorJson::from(error));
     json.finish()
-}
-
-fn append_record_error(json: &mut JsonText, error: &RecordError) {
-    if let RecordError::Refused(error) = error {
-        return append_error(json, error);
-    }
-    json.syntax("{\"code\":");
-    json.string(error.code());
-    append_text(json, "message", Some(&error.to_string()));
-    match error {
-        RecordError::System(system) => append_system(json, system),
-        RecordError::Write(failure) => {
-            if let crate::jsonl::writer::WriteError::System(system) = &failure.error {
-                append_system(json, system);
-            }
-        }
-        RecordError::OtherRun { expected, found, .. } => {
-            append_text(json, "expected", Some(expected));
-            append_text(json, "found", Some(found));
-        }
-        RecordError::Locked { owner, path } => {
-            append_text(json, "owner", Some(owner));
-            append_text(json, "path", Some(&path.to_string_lossy()));
-        }
-        RecordError::Sealed { manifest } => append_text(json, "path", Some(&manifest.to_string_lossy())),
-        _ => {}
-    }
-    json.syntax("}");
-}
-
-/// What Node's own errors have.
-fn append_system(json: &mut JsonText, error: &OsError) {
-    append_key(json, "errno");
-    json.number(error.errno.into());
-    append_text(json, "syscall", Some(error.syscall));
-    append_text(json, "path", error.path.as_ref().map(|path| path.to_string_lossy()).as_deref());
 }

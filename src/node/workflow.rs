@@ -2,8 +2,8 @@
 
 use napi_derive::napi;
 
+use super::error_json::ErrorJson;
 use super::json::JsonText;
-use super::run_json::{append_error, append_text};
 use super::text::Text;
 use crate::run::dag::compile;
 
@@ -11,17 +11,14 @@ use crate::run::dag::compile;
 #[napi(catch_unwind)]
 pub fn compile_workflow(workflow: String) -> Text {
     let mut json = JsonText::default();
+    json.open();
     match compile(&workflow) {
         Ok(dag) => {
-            json.syntax("{\"dag\":");
-            json.string(dag.text());
-            append_text(&mut json, "dagHash", Some(dag.hash()));
+            json.member("dag", dag.text());
+            json.member("dagHash", dag.hash());
         }
-        Err(error) => {
-            json.syntax("{\"error\":");
-            append_error(&mut json, &error);
-        }
+        Err(error) => json.member("error", &ErrorJson::from(&error)),
     }
-    json.syntax("}");
+    json.close();
     json.finish()
 }

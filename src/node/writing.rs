@@ -1,15 +1,20 @@
 //! What of a recorder goes on in the background: writing, flushing, failing, and the end of the environment. The same for
 //! sessions and runs.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use napi::bindgen_prelude::{Function, Object, Result};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi::{Env, JsDeferred, Status};
 use napi_derive::napi;
+use parking_lot::Mutex;
+use serde::Serialize;
 
-use crate::jsonl::writer::{Shared, WriteError, WriteFailure, Writer};
+use super::error_json::ErrorJson;
+use super::json::JsonText;
+use super::text::Text as JsonString;
+use crate::jsonl::writer::{Shared, WriteFailure, Writer};
 
 /// How long the end of an environment waits for its recorders (`docs/session-format.md` section 3, rule 9).
 const LAST_WRITES: Duration = Duration::from_secs(2);
@@ -30,7 +35,7 @@ struct Writers(Mutex<Vec<Weak<Shared>>>);
 
 impl Writers {
     fn add(&self, writer: &Arc<Shared>) {
-        let mut writers = self.lock();
+        let mut writers = self.0.lock();
         // Looks for the dead only when the list would grow, so that many recorders in turn cost little each.
         if writers.len() == writers.capacity() {
             writers.retain(|writer| writer.strong_count() > 0);
@@ -54,11 +59,7 @@ impl Writers {
     }
 
     fn living(&self) -> Vec<Arc<Shared>> {
-        self.lock().iter().filter_map(Weak::upgrade).collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Shared>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().iter().filter_map(Weak::upgrade).collect()
     }
 }
 
@@ -137,13 +138,13 @@ impl NativeWriting {
 
     /// The failure that ended the writing, as JSON text.
     #[napi(catch_unwind)]
-    pub fn failure(&self) -> Option<String> {
+    pub fn failure(&self) -> Option<JsonString> {
         self.failure.get().map(failure_json)
     }
 
     /// The same, to whoever asks first.
     #[napi(catch_unwind)]
-    pub fn take_failure(&mut self) -> Option<String> {
+    pub fn take_failure(&mut self) -> Option<JsonString> {
         let failure = self.failure().filter(|_| !self.told);
         self.told |= failure.is_some();
         failure
@@ -157,21 +158,19 @@ pub fn deferred(env: &Env) -> Result<(JsDeferred<(), Resolver>, Object<'_>)> {
     env.create_deferred()
 }
 
-fn failure_json(failure: &WriteFailure) -> String {
-    let (system, owner) = match &failure.error {
-        WriteError::System(error) => (Some(error), None),
-        WriteError::Locked { owner } => (None, Some(owner)),
-    };
-    let path = failure.path.as_ref().or(system.and_then(|error| error.path.as_ref()));
-    serde_json::json!({
-        "code": failure.error.code(),
-        "errno": system.map(|error| error.errno),
-        "syscall": system.map(|error| error.syscall),
-        "message": failure.error.to_string(),
-        "path": path.map(|path| path.to_string_lossy()),
-        "kept": failure.kept,
-        "isEnvironmental": failure.is_environmental(),
-        "owner": owner,
-    })
-    .to_string()
+/// A failure as JavaScript gets it: an error, and which flushes it concerns.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FailureJson<'f> {
+    #[serde(flatten)]
+    error: ErrorJson<'f>,
+    kept: u64,
+    is_environmental: bool,
+}
+
+fn failure_json(failure: &WriteFailure) -> JsonString {
+    let (error, kept) = (failure.into(), failure.kept);
+    let mut json = JsonText::default();
+    json.value(&FailureJson { error, kept, is_environmental: failure.is_environmental() });
+    json.finish()
 }

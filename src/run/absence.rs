@@ -17,10 +17,10 @@ const BEGINNING_BYTES: u64 = 64 << 10;
 
 const A_RUN_IS: &str = "A run is the directory that a RunRecorder recorded to, or a bundle of it.";
 
-/// What is to be said of a part of a run that the system would not open: where there is no run at all, that, and what is there
-/// instead. Any other error stays as it is.
+/// If a part of a run could not be opened because there is no run at all: an error that says so, and what is there instead. Any other
+/// error is returned as it is.
 #[must_use]
-pub fn explained(directory: &RunDirectory, error: RunError) -> RunError {
+pub fn explain_not_a_run(directory: &RunDirectory, error: RunError) -> RunError {
     let is_in_vain =
         |system: &OsError| matches!(system.syscall, "open" | "scandir") && matches!(system.code, "ENOENT" | "ENOTDIR");
     match &error.system {
@@ -85,7 +85,7 @@ mod tests {
 
     fn explain(root: &Path) -> RunError {
         let directory = RunDirectory::new(root);
-        explained(&directory, missing(&directory.dag()))
+        explain_not_a_run(&directory, missing(&directory.dag()))
     }
 
     #[test]
@@ -122,7 +122,7 @@ mod tests {
         let directory = RunDirectory::new(root.path());
         for part in [directory.log(), directory.dag(), directory.workflow()] {
             fs::write(&part, "").unwrap();
-            assert_eq!(explained(&directory, missing(&directory.dag())), missing(&directory.dag()));
+            assert_eq!(explain_not_a_run(&directory, missing(&directory.dag())), missing(&directory.dag()));
             fs::remove_file(part).unwrap();
         }
         for error in [
@@ -130,7 +130,7 @@ mod tests {
             OsError::new(&std::io::ErrorKind::NotFound.into(), "read", None).into(),
             OsError::new(&std::io::ErrorKind::PermissionDenied.into(), "open", None).into(),
         ] {
-            assert_eq!(explained(&directory, error.clone()), error);
+            assert_eq!(explain_not_a_run(&directory, error.clone()), error);
         }
     }
 }

@@ -88,7 +88,7 @@ pub(super) mod tests {
     use super::*;
     use crate::jsonl::lines::Lines;
     use crate::jsonl::scan::Nesting;
-    use crate::run::trace::check_time;
+    use crate::run::event_reader::check_time;
     use proptest::prelude::*;
 
     /// A chained log of events that mean nothing, `padding` bytes of payload each.

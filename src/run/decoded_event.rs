@@ -21,13 +21,17 @@ pub struct Event<'a> {
 }
 
 impl<'a> Event<'a> {
-    /// Decodes a line. This proves its payload to be one JSON object, so that [`EventLine::split`] is enough before.
+    /// Decodes a line. This proves its payload to be one JSON object, so that [`EventLine::split`] is enough before. Where it is not
+    /// JSON, the error says what is wrong with the whole line.
     #[inline]
     pub fn decode(line: &EventLine<'a>, nesting: &mut Nesting) -> Result<Self, RunError> {
         let Some(kind) = Kind::parse(line.kind) else {
             return Err(unknown_kind(line.kind).at(line.time));
         };
-        let payload = Payload::parse(kind, line.payload, nesting).map_err(|error| error.at(line.time))?;
+        let payload = Payload::parse(kind, line.payload, nesting).map_err(|error| match error.code {
+            ErrorCode::NotAJsonLine => line.fault(),
+            _ => error.at(line.time),
+        })?;
         Ok(Event { time: line.time, node: line.node.map(Text::from_json), parent: line.parent, payload })
     }
 

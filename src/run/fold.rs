@@ -1,5 +1,6 @@
 //! The fold of a log into a state, from wherever there is a state to begin with.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,28 +10,17 @@ use super::check::{Aspect, Check, Findings};
 use super::decoded_event::Event;
 use super::entry::NoSink;
 use super::error::{ErrorCode, RunError};
-use super::event::{EventLine, Seam};
+use super::event::Seam;
+use super::event_reader::EventDecoder;
 use super::log::{Chunk, LogReader};
 use super::outputs::Output;
 use super::payload::Payload;
 use super::redactions::Redactions;
+use super::replay_start::ReplayStart;
 use super::state::State;
 use super::state_hash::{StateHasher, state_hash};
-use super::trace::{check_time, understand};
 use super::verifier::{Batch, Notes, Spare, Verifier};
 use crate::hash::{HexHash, to_hex};
-use crate::jsonl::lines::Lines;
-use crate::jsonl::scan::Nesting;
-
-/// Where a fold begins.
-pub struct Origin {
-    /// The state before the first event.
-    pub state: State,
-    /// The stored hash of the line before.
-    pub previous: HexHash,
-    /// Where in the log the first event's line begins.
-    pub offset: u64,
-}
 
 /// Who wants to know how far a fold is, and may stop it.
 pub struct Watch<'w> {
@@ -94,17 +84,17 @@ impl Folded {
     }
 }
 
-/// Folds the log at `path` from `origin` on. A verifier looks at each event as well, and says when there is no use in going on.
+/// Folds the log at `path` from `start` on. A verifier looks at each event as well, and says when there is no use in going on.
 ///
 /// An error is not about any event: the log can't be read, or the caller asked to stop.
 pub fn fold(
     path: &Path,
-    origin: Origin,
+    start: ReplayStart,
     rules: Rules<'_>,
     verifier: Option<Verifier>,
     watch: &mut Watch<'_>,
 ) -> Result<Folded, Box<(RunError, State)>> {
-    let mut fold = Fold::new(origin, rules, verifier.as_ref());
+    let mut fold = Fold::new(start, rules, verifier.as_ref());
     let result = match &verifier {
         Some(verifier) => verifier.run(|| fold.run(path, watch)),
         None => fold.run(path, watch),
@@ -139,7 +129,7 @@ struct Fold<'f, 'r> {
     previous: HexHash,
     rules: Rules<'r>,
     verifier: Option<&'f Verifier>,
-    nesting: Nesting,
+    decoder: EventDecoder<'r>,
     offset: u64,
     torn: u64,
     /// The buffers of a chunk that is done with, if there is no verifier to keep them.
@@ -155,10 +145,10 @@ struct Draft {
 }
 
 impl<'f, 'r> Fold<'f, 'r> {
-    fn new(origin: Origin, rules: Rules<'r>, verifier: Option<&'f Verifier>) -> Self {
-        let Origin { state, previous, offset } = origin;
-        let (nesting, spare) = (Nesting::default(), Spare::default());
-        Fold { state, previous, rules, verifier, nesting, offset, torn: 0, spare }
+    fn new(start: ReplayStart, rules: Rules<'r>, verifier: Option<&'f Verifier>) -> Self {
+        let ReplayStart { state, previous, offset } = start;
+        let decoder = EventDecoder::new(Some(state.next_time()), Cow::Borrowed(rules.redactions));
+        Fold { state, previous, rules, verifier, decoder, offset, torn: 0, spare: Spare::default() }
     }
 
     /// Takes the events of the log at `path`, to the last one wanted, or until the verifier finds that there is no use in it.
@@ -214,29 +204,25 @@ impl<'f, 'r> Fold<'f, 'r> {
     }
 
     fn fold(&mut self, chunk: &Chunk, draft: &mut Draft, tape: &mut impl Tape) -> Result<(), RunError> {
-        let (text, fault) = chunk.text();
-        for (start, line) in Lines::new(text.as_bytes()) {
+        for line in chunk.lines() {
             if self.rules.until.is_some_and(|until| self.state.next_time() > until) {
                 return Ok(());
             }
-            // Lines end where characters do.
-            let line = text.get(start..start + line.len()).unwrap_or_default();
+            let (start, line) = line?;
             self.step(start, line, draft, tape)?;
         }
-        fault.map_or(Ok(()), Err)
+        Ok(())
     }
 
     #[inline]
     fn step(&mut self, start: usize, line: &str, draft: &mut Draft, tape: &mut impl Tape) -> Result<(), RunError> {
-        let line = EventLine::split(line)?;
+        let line = self.decoder.split(line)?;
         let time = line.time;
-        check_time(Some(self.state.next_time()), time)?;
         if self.verifier.is_some() {
             draft.notes.seams.push(Seam::of(&line, start));
             draft.last_hash = Some(*line.hash);
         }
-        self.rules.redactions.admit(&line)?;
-        let event = understand(&line, &mut self.nesting)?;
+        let event = self.decoder.decode(&line)?;
         let is_decision = self.rules.schedule && matches!(event.payload, Payload::TaskAssigned { .. });
         let decision = is_decision.then(|| check_assignment(&self.state, &event));
         self.state.apply_into(&event, tape)?;

@@ -36,7 +36,7 @@ impl Chunk {
     }
 
     /// The lines that are UTF-8, and the error of the line behind them if that isn't.
-    pub fn text(&self) -> (&str, Option<RunError>) {
+    fn text(&self) -> (&str, Option<RunError>) {
         let bytes = self.bytes();
         match std::str::from_utf8(bytes) {
             Ok(text) => (text, None),
@@ -49,10 +49,25 @@ impl Chunk {
         }
     }
 
+    /// The lines as text, without `\n`, each with where in the chunk it begins. A line that is not UTF-8 is an error, and the last.
+    #[inline]
+    pub fn lines(&self) -> impl Iterator<Item = Result<(usize, &str), RunError>> {
+        let (text, fault) = self.text();
+        // Lines end where characters do.
+        let line_at =
+            move |(start, line): (usize, &[u8])| (start, text.get(start..start + line.len()).unwrap_or_default());
+        Lines::new(text.as_bytes()).map(move |line| Ok(line_at(line))).chain(fault.map(Err))
+    }
+
     /// The buffer, for [`LogReader::next_chunk`] to use again.
     pub fn into_spare(self) -> Vec<u8> {
         self.buffer
     }
+}
+
+/// The error for a log without events.
+pub fn empty_log() -> RunError {
+    RunError::new(ErrorCode::EmptyLog, "The log holds no event: at least RunCreated must be there")
 }
 
 /// A log that is read from front to back.

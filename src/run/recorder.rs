@@ -1,5 +1,5 @@
 //! Recording a run: events are checked and get their lines on the caller's thread, the background writer that sessions use
-//! appends them (`RunRecorder` in `index.d.ts`).
+//! appends them (`RunRecorder` in `types/run.d.ts`).
 
 mod config;
 mod opening;

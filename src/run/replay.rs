@@ -3,17 +3,19 @@
 
 use std::time::{Duration, Instant};
 
-use super::absence::explained;
+use super::absence::explain_not_a_run;
 use super::blob::BlobStore;
 use super::check::Failure;
 use super::directory::RunDirectory;
 use super::error::RunError;
-use super::fold::{Folded, Origin, Rules, Watch, fold};
-use super::origin::{Search, empty_log};
+use super::fold::{Folded, Rules, Watch, fold};
+use super::log::empty_log;
 use super::outputs::OutputChecker;
 use super::redactions::Redactions;
+use super::replay_start::ReplayStart;
 use super::snapshot::snapshot_id;
 use super::start_from::StartFrom;
+use super::start_resolver::StartResolver;
 use super::state::State;
 use super::state_hash::StateHasher;
 use super::verifier::Verifier;
@@ -35,7 +37,7 @@ pub enum Verify {
 /// How a run is replayed.
 #[derive(Clone, Debug, Default)]
 pub struct ReplayOptions {
-    /// Where to begin.
+    /// Where to start.
     pub beginning: StartFrom,
     /// The last event taken. None: all there are.
     pub until: Option<u64>,
@@ -95,15 +97,15 @@ pub fn replay(
     let started = Instant::now();
     let mut warnings = Vec::new();
     let replay = Replay { directory, options };
-    let origin = match replay.origin(&mut warnings) {
-        Ok(origin) => origin,
+    let start = match replay.start(&mut warnings) {
+        Ok(start) => start,
         Err(error) => {
-            let error = explained(directory, error);
+            let error = explain_not_a_run(directory, error);
             return Err(Box::new(Failed { error, state: None, warnings }));
         }
     };
-    let (first, offset) = (origin.state.next_time(), origin.offset);
-    match replay.run(origin, watch) {
+    let (first, offset) = (start.state.next_time(), start.offset);
+    match replay.run(start, watch) {
         Ok((folded, state_hash)) => {
             if folded.torn_bytes > 0 {
                 let torn = folded.torn_bytes;
@@ -125,17 +127,17 @@ struct Replay<'r> {
 }
 
 impl Replay<'_> {
-    fn origin(&self, warnings: &mut Vec<String>) -> Result<Origin, RunError> {
+    fn start(&self, warnings: &mut Vec<String>) -> Result<ReplayStart, RunError> {
         let ReplayOptions { beginning, until, trusted, redactions, .. } = self.options;
-        let search = Search { directory: self.directory, trusted, redactions, until: *until };
-        search.origin(beginning, warnings)
+        let resolver = StartResolver { directory: self.directory, trusted, redactions, until: *until };
+        resolver.resolve(beginning, warnings)
     }
 
-    /// Folds from `origin` on; the state's hash comes too. What is wrong comes with the state before it.
-    fn run(&self, origin: Origin, watch: &mut Watch<'_>) -> Result<(Folded, HexHash), Box<Stopped>> {
-        let first = origin.state.next_time();
-        let (rules, verifier) = (self.rules(self.options.until), self.verifier(&origin.state));
-        let folded = fold(&self.directory.log(), origin, rules, verifier, watch).map_err(|stop| {
+    /// Folds from `start` on; the state's hash comes too. What is wrong comes with the state before it.
+    fn run(&self, start: ReplayStart, watch: &mut Watch<'_>) -> Result<(Folded, HexHash), Box<Stopped>> {
+        let first = start.state.next_time();
+        let (rules, verifier) = (self.rules(self.options.until), self.verifier(&start.state));
+        let folded = fold(&self.directory.log(), start, rules, verifier, watch).map_err(|stop| {
             let (error, state) = *stop;
             Stopped::new(error, Some(state))
         })?;
@@ -173,11 +175,11 @@ impl Replay<'_> {
 
     /// The state before the event at `place`, made again: the fold had gone on when something was found to be wrong there.
     fn state_before(&self, place: u64, first: u64, watch: &mut Watch<'_>) -> Option<State> {
-        let origin = self.origin(&mut Vec::new()).ok().filter(|origin| origin.state.next_time() == first)?;
-        let Some(last) = place.checked_sub(1).filter(|last| *last >= first) else { return Some(origin.state) };
+        let start = self.start(&mut Vec::new()).ok().filter(|start| start.state.next_time() == first)?;
+        let Some(last) = place.checked_sub(1).filter(|last| *last >= first) else { return Some(start.state) };
         let rules = Rules { schedule: false, ..self.rules(Some(last)) };
         let mut silent = Watch { cancelled: watch.cancelled, progress: &mut |_, _| {} };
-        let folded = fold(&self.directory.log(), origin, rules, None, &mut silent).ok()?;
+        let folded = fold(&self.directory.log(), start, rules, None, &mut silent).ok()?;
         (folded.state.next_time() == place).then_some(folded.state)
     }
 }

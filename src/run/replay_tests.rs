@@ -391,3 +391,20 @@ proptest! {
         prop_assert!(codes.len() <= 1, "{codes:?}");
     }
 }
+
+#[test]
+fn what_is_not_utf8_behind_the_last_event_wanted_does_not_matter() {
+    let recorded = sample(1, 60);
+    for last in [0, 30, recorded.last() - 1] {
+        let mut log = recorded.log();
+        let end = memchr::memchr_iter(b'\n', &log).nth(last as usize).unwrap() + 1;
+        log[end + 1] = 0xff;
+        fs::write(recorded.directory.log(), &log).unwrap();
+        for verify in MODES {
+            let replayed = run(&recorded, &ReplayOptions { until: Some(last), ..with(verify) }).unwrap();
+            assert_state(&recorded, &replayed.state, last);
+        }
+        log[end + 1] = b'"';
+        fs::write(recorded.directory.log(), &log).unwrap();
+    }
+}

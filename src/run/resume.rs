@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::causality::Causality;
-use super::chain::GENESIS;
 use super::dag::Dag;
 use super::decoded_event::Event;
 use super::error::RunError;
-use super::fold::{Folded, Origin, Rules, Watch, fold};
+use super::fold::{Folded, Rules, Watch, fold};
 use super::recording::Recording;
 use super::redactions::Redactions;
+use super::replay_start::ReplayStart;
 use super::state::State;
 use super::state_hash::StateHasher;
 use super::verifier::Verifier;
@@ -28,10 +28,10 @@ pub struct Resumed {
 
 /// Replays the log at `path` of a run of this graph, every hash verified. An error says what is wrong with it.
 pub fn resume(path: &Path, dag: Arc<Dag>) -> Result<Resumed, RunError> {
-    let state = State::new(dag);
-    let mut causality = Causality::new(&state);
+    let start = ReplayStart::first_event(dag);
+    let mut causality = Causality::new(&start.state);
     let mut observer = |state: &State, event: &Event<'_>| causality.observe(state, event);
-    let folded = verified(path, state, &mut observer)?;
+    let folded = verified(path, start, &mut observer)?;
     if let Some(failure) = folded.findings.first_failure() {
         return Err(failure.error.clone());
     }
@@ -42,11 +42,10 @@ pub fn resume(path: &Path, dag: Arc<Dag>) -> Result<Resumed, RunError> {
     Ok(Resumed { recording, whole_bytes: offset, torn_bytes })
 }
 
-fn verified(path: &Path, state: State, observer: &mut dyn FnMut(&State, &Event<'_>)) -> Result<Folded, RunError> {
-    let origin = Origin { state, previous: GENESIS, offset: 0 };
+fn verified(path: &Path, start: ReplayStart, observer: &mut dyn FnMut(&State, &Event<'_>)) -> Result<Folded, RunError> {
     let redactions = Redactions::default();
     let rules = Rules { until: None, redactions: &redactions, schedule: false, observer: Some(observer) };
     let verifier = Verifier::new(Some(StateHasher::default()), None, true);
     let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
-    fold(path, origin, rules, Some(verifier), &mut watch).map_err(|stop| stop.0)
+    fold(path, start, rules, Some(verifier), &mut watch).map_err(|stop| stop.0)
 }

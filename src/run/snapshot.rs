@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::canonical::{Object, write_integer, write_text};
 use super::error::{ErrorCode, RunError};
+use super::state::State;
 use crate::disk::atomic_file;
 use crate::disk::durability::Durability;
 use crate::disk::input_file::InputFile;
@@ -128,6 +129,18 @@ impl Snapshot {
 }
 
 impl Content {
+    /// The state, which must be of a run and of the snapshot's time.
+    pub fn decode_state(&self) -> Result<State, RunError> {
+        let state = State::from_canonical(std::str::from_utf8(&self.state).unwrap_or_default())?;
+        if state.run().is_none() {
+            return Err(invalid("its state has no run"));
+        }
+        if state.logical_time() != Some(self.logical_time) {
+            return Err(invalid("its state is of another time"));
+        }
+        Ok(state)
+    }
+
     /// The document, with hash and signature or without.
     fn print(&self, seal: Option<(&HexHash, Option<&Signature>)>) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.state.len() + 700);
@@ -150,7 +163,8 @@ impl Content {
     }
 }
 
-fn invalid(why: &str) -> RunError {
+/// The error for a snapshot behind which no replay can start.
+pub(crate) fn invalid(why: &str) -> RunError {
     RunError::new(ErrorCode::SnapshotInvalid, format!("The snapshot can't be used: {why}"))
 }
 

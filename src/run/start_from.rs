@@ -1,17 +1,19 @@
-//! Where a caller wants a replay to begin.
+//! Where a caller wants a replay to start.
 
 use std::path::PathBuf;
 
-/// Where a replay begins.
+/// Where a replay starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum StartFrom {
-    /// With the first event.
+    /// At the first event.
     #[default]
     Log,
-    /// With the newest snapshot that is good.
+    /// Behind the newest snapshot that is good.
     LatestSnapshot,
-    /// With the snapshot of this id, or the newest good one before it.
+    /// Behind the snapshot with this id, or the newest good one before it.
     Snapshot(String),
-    /// With the snapshot in this file, or the newest good one of the run before it. A name alone is that of a file of the run.
+    /// Behind the snapshot in this file, or the newest good one of the run before it. A name alone is that of a file of the run.
     SnapshotFile(PathBuf),
+    /// Behind the snapshot in this file, with which a partial bundle begins. The log has no earlier events to fall back on.
+    BundleSnapshot(PathBuf),
 }

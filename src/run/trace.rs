@@ -1,28 +1,29 @@
 //! The event trace: a log's events one by one, over a range of times, with no more of the log in memory than a chunk.
 
+use std::borrow::Cow;
+use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::decoded_event::Event;
-use super::error::{ErrorCode, RunError, event_id};
+use super::error::RunError;
 use super::event::EventLine;
+use super::event_reader::EventReader;
 use super::kind::Kind;
-use super::log::{Chunk, LogReader, Position, find};
+use super::log::Chunk;
 use super::redactions::Redactions;
-use crate::disk::input_file::InputFile;
-use crate::jsonl::scan::Nesting;
 
 /// The events of a log, in order.
 ///
-/// Each is proven to be a line of the one form, of a known kind with all its fields, at the logical time that its place
-/// demands; those that are not wanted too. Hashes are not looked at.
+/// Each is proven to be an event, as [`EventReader`] does it; those that are not wanted too.
 pub struct Trace {
-    reader: LogReader<InputFile>,
-    lines: ChunkLines,
-    nesting: Nesting,
-    /// The time that the next line must have. None before the first line of a log that may begin anywhere.
-    next: Option<u64>,
+    reader: EventReader<'static>,
     range: Range,
-    redactions: Redactions,
+    chunk: Option<Chunk>,
+    /// Where in the chunk the lines of the events are that are wanted.
+    wanted: Vec<(usize, usize)>,
+    /// How many of those were handed out.
+    taken: usize,
+    /// What is wrong with the line behind those.
+    fault: Option<RunError>,
     done: bool,
 }
 
@@ -46,135 +47,65 @@ impl Default for Range {
 }
 
 impl Range {
-    fn holds(&self, event: &EventLine<'_>, kind: Kind) -> bool {
-        event.time >= self.from && self.kinds.as_ref().is_none_or(|kinds| kinds.contains(&kind))
+    fn holds(&self, time: u64, kind: Kind) -> bool {
+        time >= self.from && self.kinds.as_ref().is_none_or(|kinds| kinds.contains(&kind))
     }
 }
 
 impl Trace {
     /// Opens the log at `path` at the first event of `range`, which is found without reading what comes before.
     pub fn open(path: &Path, range: Range, redactions: Redactions) -> Result<Self, RunError> {
-        let (mut next, mut offset, mut done) = (range.first, 0, range.from > range.to);
-        if range.from > range.first.unwrap_or(0) {
-            match find(&mut InputFile::open(path)?, range.from)? {
-                Position::At(found) => (offset, next) = (found, Some(range.from)),
-                Position::BehindEnd => done = true,
-                // Read from the beginning, the log says itself what is wrong with it.
-                Position::Unclear => {}
-            }
-        }
-        let reader = LogReader::open_at(path, offset)?;
-        let (lines, nesting) = (ChunkLines::default(), Nesting::default());
-        Ok(Trace { reader, lines, nesting, next, range, redactions, done })
+        let reader = EventReader::open(path, range.first, range.from, Cow::Owned(redactions))?;
+        let done = range.from.max(range.first.unwrap_or(0)) > range.to;
+        Ok(Trace { reader, range, chunk: None, wanted: Vec::new(), taken: 0, fault: None, done })
     }
 
     /// The next event, or `None` at the end of the range or of the log. After an error there is no next one.
     #[allow(clippy::should_implement_trait)] // An event borrows from the trace, which an Iterator can't say.
     pub fn next(&mut self) -> Option<Result<EventLine<'_>, RunError>> {
-        while !self.done {
-            match self.advance() {
-                Ok(Some((start, end, true))) => return Some(EventLine::split(self.lines.text(start, end))),
-                Ok(Some(_)) => {}
-                Ok(None) => self.done = true,
-                Err(error) => {
-                    self.done = true;
-                    return Some(Err(self.placed(error)));
-                }
-            }
-        }
-        None
-    }
-
-    /// A line whose own time can't be read stands where one with the next time should.
-    fn placed(&self, error: RunError) -> RunError {
-        match self.next {
-            Some(next) if error.system.is_none() => error.at_unless_known(next),
-            _ => error,
-        }
-    }
-
-    /// Moves over the next line: where in the chunk it is, and whether it is wanted.
-    fn advance(&mut self) -> Result<Option<(usize, usize, bool)>, RunError> {
-        let Some((start, end)) = self.lines.next(&mut self.reader)? else { return Ok(None) };
-        let event = EventLine::split(self.lines.text(start, end))?;
-        check_time(self.next, event.time)?;
-        if event.time > self.range.to {
-            return Ok(None);
-        }
-        self.redactions.admit(&event)?;
-        let kind = understand(&event, &mut self.nesting)?.kind();
-        let wanted = self.range.holds(&event, kind);
-        self.next = Some(event.time + 1);
-        self.done = event.time == self.range.to;
-        Ok(Some((start, end, wanted)))
-    }
-}
-
-/// Understands a line. Where its payload is not JSON, the error says what is wrong with the whole of it.
-#[inline]
-pub(crate) fn understand<'a>(line: &EventLine<'a>, nesting: &mut Nesting) -> Result<Event<'a>, RunError> {
-    Event::decode(line, nesting).map_err(|error| match error.code {
-        ErrorCode::NotAJsonLine => line.fault(),
-        _ => error,
-    })
-}
-
-/// Whether an event has the logical time that its place demands.
-pub(crate) fn check_time(expected: Option<u64>, found: u64) -> Result<(), RunError> {
-    let Some(expected) = expected.filter(|expected| *expected != found) else { return Ok(()) };
-    let message = format!(
-        "{} stands where {} should: an event was lost, inserted, repeated or moved",
-        event_id(found),
-        event_id(expected)
-    );
-    Err(RunError::new(ErrorCode::TimeGap, message).at(found).compared(expected.to_string(), found.to_string()))
-}
-
-/// The lines of one chunk after the other.
-#[derive(Default)]
-struct ChunkLines {
-    chunk: Option<Chunk>,
-    at: usize,
-    /// How many bytes of the chunk are whole lines of UTF-8.
-    valid: usize,
-    /// What is wrong with the line behind those.
-    fault: Option<RunError>,
-}
-
-impl ChunkLines {
-    /// Where in the chunk the next line is, without its `\n`.
-    fn next(&mut self, reader: &mut LogReader<InputFile>) -> Result<Option<(usize, usize)>, RunError> {
-        while self.at == self.valid {
+        while self.taken == self.wanted.len() {
             if let Some(fault) = self.fault.take() {
-                return Err(fault);
+                return Some(Err(fault));
             }
-            let spare = self.chunk.take().map(Chunk::into_spare).unwrap_or_default();
-            (self.at, self.valid) = (0, 0);
-            let Some(chunk) = reader.next_chunk(spare)? else { return Ok(None) };
-            let (text, fault) = chunk.text();
-            (self.valid, self.fault) = (text.len(), fault);
-            self.chunk = Some(chunk);
+            if self.done {
+                return None;
+            }
+            if let Err(fault) = self.read() {
+                (self.done, self.fault) = (true, Some(fault));
+            }
         }
-        let start = self.at;
-        let rest = &self.bytes()[start..self.valid];
-        let end = start + memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-        self.at = (end + 1).min(self.valid);
-        Ok(Some((start, end)))
+        let (start, end) = self.wanted[self.taken];
+        self.taken += 1;
+        let bytes = self.chunk.as_ref().map_or(&[][..], Chunk::bytes);
+        // Found valid before; to look again costs little beside taking the line apart.
+        Some(EventLine::split(std::str::from_utf8(&bytes[start..end]).unwrap_or_default()))
     }
 
-    fn bytes(&self) -> &[u8] {
-        self.chunk.as_ref().map_or(&[], Chunk::bytes)
-    }
-
-    fn text(&self, start: usize, end: usize) -> &str {
-        // Found valid before; to look again costs little beside the parse of a line.
-        std::str::from_utf8(&self.bytes()[start..end]).unwrap_or_default()
+    /// Reads the next chunk, and notes which of its events are wanted. An error is that of the line behind those.
+    fn read(&mut self) -> Result<(), RunError> {
+        let Trace { reader, range, chunk, wanted, done, .. } = self;
+        wanted.clear();
+        self.taken = 0;
+        let spare = chunk.take().map(Chunk::into_spare).unwrap_or_default();
+        let Some(read) = reader.next_chunk(spare)? else {
+            *done = true;
+            return Ok(());
+        };
+        reader.decode(chunk.insert(read), |event| {
+            let time = event.line.time;
+            if time <= range.to && range.holds(time, event.event.kind()) {
+                wanted.push((event.start, event.start + event.line.line.len()));
+            }
+            *done = time >= range.to;
+            if *done { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::chain::tests::log_of;
+    use super::super::error::ErrorCode;
     use super::*;
     use std::io::Write;
 

@@ -2,20 +2,23 @@
 
 use std::path::Path;
 
-use super::absence::explained;
+use super::absence::explain_not_a_run;
 use super::blob::BlobStore;
 use super::check::{Aspect, Check, Findings};
+use super::created::Created;
 use super::dag::{Dag, compile};
 use super::directory::RunDirectory;
+use super::documents::{read_dag, read_text};
 use super::error::{ErrorCode, RunError};
 use super::event::EventLine;
-use super::fold::{Folded, Origin, Rules, Watch, fold};
+use super::fold::{Folded, Rules, Watch, fold};
 use super::kind::Kind;
-use super::log::LogReader;
-use super::origin::{Created, Search, empty_log, log_begin, read_dag, read_text};
+use super::log::{LogReader, empty_log};
 use super::outputs::OutputChecker;
 use super::redactions::Redactions;
+use super::replay_start::ReplayStart;
 use super::snapshot::{self, snapshot_id};
+use super::start_resolver::StartResolver;
 use super::state_hash::StateHasher;
 use super::verifier::Verifier;
 use crate::jsonl::lines::Lines;
@@ -55,74 +58,79 @@ pub fn verify(
     if let Err(error) = &created
         && error.code == ErrorCode::SystemError
     {
-        return Err(explained(directory, error.clone()));
+        return Err(explain_not_a_run(directory, error.clone()));
     }
     let graphs = Graphs::read(directory);
     let mut findings = Findings::default();
     graphs.check(created.as_ref().ok(), redactions, findings.of_mut(Aspect::Dag));
-    let search = Search { directory, trusted, redactions, until: None };
-    check_snapshots(&search, findings.of_mut(Aspect::Snapshots), watch)?;
+    let resolver = StartResolver { directory, trusted, redactions, until: None };
+    check_snapshots(&resolver, findings.of_mut(Aspect::Snapshots), watch)?;
     let Some(dag) = graphs.of_run(created.as_ref().ok()) else {
         // Without its graph there is no state, and without a state nothing else.
         let error = graphs.dag.err().unwrap_or_else(empty_log);
-        findings.of_mut(Aspect::Chain).checked += 1;
-        findings.of_mut(Aspect::Chain).fail(0, error);
-        Rest::of(&directory.log(), 0)?.count(&mut findings);
-        return Ok(Verification { findings });
+        return without_state(directory, error, findings);
     };
-    let outputs = OutputChecker::new(BlobStore::new(directory.blobs()), redactions.clone());
-    let verifier = Verifier::new(Some(StateHasher::default()), Some(outputs), false);
-    let rules = Rules { until: None, redactions, schedule: true, observer: None };
-    let folded = fold(&directory.log(), log_begin(dag), rules, Some(verifier), watch).map_err(|stop| stop.0)?;
-    findings.merge(folded.findings.clone());
-    count_rest(&directory.log(), &folded, &mut findings)?;
-    Ok(Verification { findings })
+    verify_events(directory, ReplayStart::first_event(dag), redactions, findings, watch)
 }
 
-/// Verifies what comes of the run in `directory` after a snapshot, with whose state its log begins. What was before is not there: the
-/// chain's events before count as unverifiable, and so does the graph, which only the first of them names.
+/// Verifies the run of a partial bundle, whose log begins behind `snapshot`. The events before are not in it: they count as
+/// unverifiable, and so does the graph, which only the first of them names.
 ///
 /// An error is not about the run, as with [`verify`].
-pub fn verify_behind(
+pub fn verify_partial(
     directory: &RunDirectory,
-    snapshot: Result<Origin, RunError>,
+    snapshot: &Path,
+    trusted: &TrustedKeys,
     redactions: &Redactions,
     watch: &mut Watch<'_>,
 ) -> Result<Verification, RunError> {
+    let resolver = StartResolver { directory, trusted, redactions, until: None };
     let mut findings = Findings::default();
     findings.of_mut(Aspect::Snapshots).checked = 1;
-    let origin = match snapshot {
-        Ok(origin) => origin,
+    let start = match resolver.after_bundle_snapshot(snapshot) {
+        Ok(start) => start,
         Err(error) if matches!(error.code, ErrorCode::SystemError | ErrorCode::Cancelled) => return Err(error),
         Err(error) => {
             findings.of_mut(Aspect::Snapshots).fail(0, error.clone());
-            findings.of_mut(Aspect::Chain).checked += 1;
-            findings.of_mut(Aspect::Chain).fail(0, error);
             findings.of_mut(Aspect::Dag).unverifiable += 1;
-            Rest::of(&directory.log(), 0)?.count(&mut findings);
-            return Ok(Verification { findings });
+            return without_state(directory, error, findings);
         }
     };
-    Graphs::read(directory).check_with(origin.state.dag(), findings.of_mut(Aspect::Dag));
-    let first = origin.state.next_time();
-    findings.of_mut(Aspect::Chain).unverifiable += first;
+    Graphs::read(directory).check_with(start.state.dag(), findings.of_mut(Aspect::Dag));
+    findings.of_mut(Aspect::Chain).unverifiable += start.state.next_time();
+    verify_events(directory, start, redactions, findings, watch)
+}
+
+/// Verifies the events from `start` on, and adds what was found to `findings`.
+fn verify_events(
+    directory: &RunDirectory,
+    start: ReplayStart,
+    redactions: &Redactions,
+    mut findings: Findings,
+    watch: &mut Watch<'_>,
+) -> Result<Verification, RunError> {
+    let first = start.state.next_time();
+    let hasher = StateHasher::of(&start.state);
     let outputs = OutputChecker::new(BlobStore::new(directory.blobs()), redactions.clone());
-    let verifier = Verifier::new(Some(StateHasher::of(&origin.state)), Some(outputs), false);
+    let verifier = Verifier::new(Some(hasher), Some(outputs), false);
     let rules = Rules { until: None, redactions, schedule: true, observer: None };
-    let folded = fold(&directory.log(), origin, rules, Some(verifier), watch).map_err(|stop| stop.0)?;
+    let folded = fold(&directory.log(), start, rules, Some(verifier), watch).map_err(|stop| stop.0)?;
     findings.merge(folded.findings.clone());
-    if folded.refused {
-        let taken = folded.state.next_time() - first;
-        let chain = findings.of_mut(Aspect::Chain);
-        chain.checked = chain.checked.max(taken + 1);
-        Rest::of(&directory.log(), taken)?.count(&mut findings);
-    }
+    count_rest(&directory.log(), &folded, first, &mut findings)?;
+    Ok(Verification { findings })
+}
+
+/// The verification of a run for which there is no state to begin with: nothing but its lines can be counted.
+fn without_state(directory: &RunDirectory, error: RunError, mut findings: Findings) -> Result<Verification, RunError> {
+    findings.of_mut(Aspect::Chain).checked += 1;
+    findings.of_mut(Aspect::Chain).fail(0, error);
+    Rest::of(&directory.log(), 0)?.count(&mut findings);
     Ok(Verification { findings })
 }
 
 /// Whether each snapshot is one from which a replay could begin. They may be many and large: the caller may stop it.
-fn check_snapshots(search: &Search<'_>, check: &mut Check, watch: &Watch<'_>) -> Result<(), RunError> {
-    let times = snapshot::list(&search.directory.snapshots()).unwrap_or_else(|error| {
+fn check_snapshots(resolver: &StartResolver<'_>, check: &mut Check, watch: &Watch<'_>) -> Result<(), RunError> {
+    let times = snapshot::list(&resolver.directory.snapshots()).unwrap_or_else(|error| {
         check.checked += 1;
         check.fail(0, error);
         Vec::new()
@@ -130,7 +138,7 @@ fn check_snapshots(search: &Search<'_>, check: &mut Check, watch: &Watch<'_>) ->
     for time in times {
         watch.go_on()?;
         check.checked += 1;
-        if let Err(error) = search.check_snapshot(time) {
+        if let Err(error) = resolver.after_snapshot(time) {
             let message = format!("{}: {}", snapshot_id(time), error.message);
             check.fail(time, RunError { message, ..error.at_unless_known(time) });
         }
@@ -211,9 +219,9 @@ fn mismatch(message: &str, expected: &str, found: &str) -> RunError {
     RunError::new(ErrorCode::DagMismatch, message).compared(expected, found)
 }
 
-/// Counts what lies behind an event that could not be taken as unverifiable.
-fn count_rest(path: &Path, folded: &Folded, findings: &mut Findings) -> Result<(), RunError> {
-    let taken = folded.state.next_time();
+/// Counts what lies behind an event that could not be taken as unverifiable. The log's first event has the time `first`.
+fn count_rest(path: &Path, folded: &Folded, first: u64, findings: &mut Findings) -> Result<(), RunError> {
+    let taken = folded.state.next_time() - first;
     if folded.refused {
         let chain = findings.of_mut(Aspect::Chain);
         // The one that was refused is checked, whether its hashes were looked at or not.

@@ -1,7 +1,8 @@
-//! JSON values laid out flat: what `JSON.parse` would make of their texts, as codes, and their strings in a few pools.
+//! JSON values as a tape: what `JSON.parse` would make of their texts, as a flat list of codes, and their strings in a few pools.
 //!
-//! Whoever builds the values reads one code after the other and cuts strings off the pools; nothing has to be scanned, unescaped or
-//! decoded again. What a value means is the same as in the rest of this layer: JavaScript decides (`docs/session-format.md` section 2).
+//! The reader of a tape builds the values: it reads one code after the other and cuts strings off the pools. Nothing has to be scanned,
+//! unescaped or decoded again. What a value means is the same as in the rest of this layer: JavaScript decides
+//! (`docs/session-format.md` section 2).
 
 use super::scan::{Cursor, Nesting, NotJson, plain_prefix};
 use super::text::{decode_narrow_onto, decode_onto};
@@ -14,15 +15,15 @@ pub enum Code {
     Object = 0,
     /// An array of so many values follows.
     Array = 1,
-    /// A string of so many characters, the next of [`Flat::narrow`].
+    /// A string of so many characters, the next of [`Tape::narrow`].
     Narrow = 2,
-    /// A string of so many UTF-16 units, the next of [`Flat::wide`].
+    /// A string of so many UTF-16 units, the next of [`Tape::wide`].
     Wide = 3,
     /// A string: the name of this number.
     Name = 4,
-    /// A string: the text of this number in [`Flat::texts`].
+    /// A string: the text of this number in [`Tape::texts`].
     Text = 5,
-    /// A value whose JSON is the text of this number in [`Flat::texts`]: one that a JSON parser builds better.
+    /// A value whose JSON is the text of this number in [`Tape::texts`]: one that a JSON parser builds better.
     Json = 6,
     /// This number.
     Integer = 7,
@@ -53,9 +54,9 @@ pub enum OwnText {
     Json(Vec<u8>),
 }
 
-/// Values, laid out flat. They are complete: each stands for itself.
+/// Values on a tape. Each is complete.
 #[derive(Debug, Default)]
-pub struct Flat {
+pub struct Tape {
     /// How many values there are.
     pub count: usize,
     /// What to build.
@@ -71,7 +72,7 @@ pub struct Flat {
     name_ends: Vec<u32>,
 }
 
-impl Flat {
+impl Tape {
     /// The names, as they stand between the quotes of a JSON string: keys, and short strings, which often occur again.
     pub fn names(&self) -> impl Iterator<Item = &[u8]> {
         (0..self.name_ends.len()).map(|index| self.name(index))
@@ -110,9 +111,9 @@ const HUGE: usize = 1 << 20;
 /// Building a value recurses, and has the stack that its caller left it.
 const MAX_DEPTH: usize = 100;
 
-/// Lays values out.
-pub struct Flattener {
-    flat: Flat,
+/// Puts values on a tape.
+pub struct TapeBuilder {
+    tape: Tape,
     nesting: Nesting,
     /// Names that were met lately, and short strings that were met once, by their hashes.
     names: Box<[u32; SLOTS]>,
@@ -127,16 +128,16 @@ pub struct Flattener {
 
 const SLOTS: usize = 512;
 
-impl Flattener {
+impl TapeBuilder {
     /// Room for values of `bytes` of JSON.
     pub fn with_capacity(bytes: usize) -> Self {
-        let flat = Flat {
+        let tape = Tape {
             narrow: Vec::with_capacity(bytes.min(POOL_BYTES)),
             codes: Vec::with_capacity((bytes / 16).min(MAX_CODES)),
-            ..Flat::default()
+            ..Tape::default()
         };
-        Flattener {
-            flat,
+        TapeBuilder {
+            tape,
             nesting: Nesting::default(),
             names: Box::new([0; SLOTS]),
             once: Box::new([0; SLOTS]),
@@ -154,8 +155,8 @@ impl Flattener {
         pushed
     }
 
-    /// Lays out the value whose JSON is `json`. False, and nothing is changed, if there is no more room. What is not JSON, or nested too
-    /// deep, or too much for an empty layout, is left as it is, as [`Code::Json`].
+    /// Appends the value whose JSON is `json`. Returns false, and changes nothing, if there is no room for it. What is not JSON, is nested
+    /// too deep, or needs more room than an empty tape has, is appended as its text, as [`Code::Json`].
     pub fn push(&mut self, json: &[u8]) -> bool {
         let before = self.mark();
         self.is_full = false;
@@ -163,38 +164,38 @@ impl Flattener {
         let laid_out = self.value(&mut cursor, 0).and_then(|()| cursor.finish());
         if laid_out.is_err() {
             self.roll_back(before);
-            if self.is_full && self.flat.count > 0 || self.flat.codes.len() == MAX_CODES {
+            if self.is_full && self.tape.count > 0 || self.tape.codes.len() == MAX_CODES {
                 return false;
             }
             self.own_text(Code::Json, OwnText::Json(json.to_vec()));
         }
-        self.flat.count += 1;
+        self.tape.count += 1;
         true
     }
 
-    /// What was laid out.
-    pub fn finish(self) -> Flat {
-        self.flat
+    /// The tape.
+    pub fn finish(self) -> Tape {
+        self.tape
     }
 
     fn mark(&self) -> [usize; 5] {
-        let Flat { codes, narrow, wide, texts, name_ends, .. } = &self.flat;
+        let Tape { codes, narrow, wide, texts, name_ends, .. } = &self.tape;
         [codes.len(), narrow.len(), wide.len(), texts.len(), name_ends.len()]
     }
 
     fn roll_back(&mut self, [codes, narrow, wide, texts, names]: [usize; 5]) {
-        self.flat.codes.truncate(codes);
-        self.flat.narrow.truncate(narrow);
-        self.flat.wide.truncate(wide);
-        self.flat.texts.truncate(texts);
-        self.flat.name_ends.truncate(names);
-        self.flat.names.truncate(self.flat.name_ends.last().map_or(0, |end| *end as usize));
+        self.tape.codes.truncate(codes);
+        self.tape.narrow.truncate(narrow);
+        self.tape.wide.truncate(wide);
+        self.tape.texts.truncate(texts);
+        self.tape.name_ends.truncate(names);
+        self.tape.names.truncate(self.tape.name_ends.last().map_or(0, |end| *end as usize));
     }
 
     /// An error if the value is not JSON, or can't be laid out.
     fn value(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<(), NotJson> {
         // A number takes three.
-        if depth > MAX_DEPTH || self.flat.codes.len() + 3 > MAX_CODES {
+        if depth > MAX_DEPTH || self.tape.codes.len() + 3 > MAX_CODES {
             self.is_full = depth <= MAX_DEPTH;
             return Err(NotJson);
         }
@@ -223,8 +224,8 @@ impl Flattener {
     }
 
     fn members(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<(), NotJson> {
-        let (head, mut members) = (self.flat.codes.len(), 0);
-        self.flat.codes.push(0);
+        let (head, mut members) = (self.tape.codes.len(), 0);
+        self.tape.codes.push(0);
         cursor.object(|cursor, key| {
             members += 1;
             if members > MAX_MEMBERS || key.len() > MAX_KEY || is_index(key) {
@@ -232,23 +233,23 @@ impl Flattener {
                 return Err(NotJson);
             }
             let name = self.name(key);
-            self.flat.codes.push(name as i32);
+            self.tape.codes.push(name as i32);
             self.value(cursor, depth + 1)
         })?;
-        self.flat.codes[head] = Code::Object.with(members);
+        self.tape.codes[head] = Code::Object.with(members);
         Ok(())
     }
 
     fn array(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<(), NotJson> {
         let (before, start) = (self.mark(), cursor.rest());
-        let (head, mut values) = (self.flat.codes.len(), 0);
-        self.flat.codes.push(0);
+        let (head, mut values) = (self.tape.codes.len(), 0);
+        self.tape.codes.push(0);
         cursor.array(|cursor| {
             values += 1;
             self.value(cursor, depth + 1)
         })?;
-        self.flat.codes[head] = Code::Array.with(values);
-        if has_fractions_only(&self.flat.codes[head + 1..]) {
+        self.tape.codes[head] = Code::Array.with(values);
+        if has_fractions_only(&self.tape.codes[head + 1..]) {
             self.roll_back(before);
             let json = &start[..start.len() - cursor.rest().len()];
             self.own_text(Code::Json, OwnText::Json(json.to_vec()));
@@ -258,9 +259,9 @@ impl Flattener {
 
     fn scalar(&mut self, cursor: &mut Cursor<'_>) -> Result<(), NotJson> {
         match cursor.value_bytes(&mut self.nesting)? {
-            b"true" => self.flat.codes.push(Code::True.with(0)),
-            b"false" => self.flat.codes.push(Code::False.with(0)),
-            b"null" => self.flat.codes.push(Code::Null.with(0)),
+            b"true" => self.tape.codes.push(Code::True.with(0)),
+            b"false" => self.tape.codes.push(Code::False.with(0)),
+            b"null" => self.tape.codes.push(Code::Null.with(0)),
             number => self.number(number)?,
         }
         Ok(())
@@ -270,14 +271,14 @@ impl Flattener {
         if json.len() <= 7
             && let Some(value) = small_integer(json)
         {
-            self.flat.codes.push(value << 4 | Code::Integer as i32);
+            self.tape.codes.push(value << 4 | Code::Integer as i32);
             return Ok(());
         }
         // Rust and JavaScript read the same numbers in the same way: to the nearest double.
         let value: f64 = std::str::from_utf8(json).map_err(|_| NotJson)?.parse().map_err(|_| NotJson)?;
         let bits = value.to_ne_bytes();
         let half = |at: usize| i32::from_ne_bytes([bits[at], bits[at + 1], bits[at + 2], bits[at + 3]]);
-        self.flat.codes.extend([Code::Number.with(0), half(0), half(4)]);
+        self.tape.codes.extend([Code::Number.with(0), half(0), half(4)]);
         Ok(())
     }
 
@@ -294,14 +295,14 @@ impl Flattener {
         if rest.len() > HUGE {
             return self.long_string(cursor);
         }
-        let start = self.flat.narrow.len();
-        match decode_narrow_onto(&mut self.flat.narrow, &rest[1..]) {
+        let start = self.tape.narrow.len();
+        match decode_narrow_onto(&mut self.tape.narrow, &rest[1..]) {
             Some(length) => {
                 cursor.skip(length + 2);
                 self.narrow_string(start, &rest[1..=length]);
             }
             None => {
-                self.flat.narrow.truncate(start);
+                self.tape.narrow.truncate(start);
                 self.other_string(cursor)?;
             }
         }
@@ -334,8 +335,8 @@ impl Flattener {
     /// A string that has no escapes.
     fn short_string(&mut self, inside: &[u8]) {
         if inside.len() <= MAX_COPIED && inside.is_ascii() && self.is_met_first(inside) {
-            self.flat.codes.push(Code::Narrow.with(inside.len()));
-            self.flat.narrow.extend_from_slice(inside);
+            self.tape.codes.push(Code::Narrow.with(inside.len()));
+            self.tape.narrow.extend_from_slice(inside);
         } else {
             self.name_string(inside);
         }
@@ -343,15 +344,15 @@ impl Flattener {
 
     /// A string that was decoded onto the end of the pool, from `start` on. It may be better off elsewhere.
     fn narrow_string(&mut self, start: usize, inside: &[u8]) {
-        let length = self.flat.narrow.len() - start;
+        let length = self.tape.narrow.len() - start;
         if inside.len() > MAX_NAME && (length >= OWN_TEXT || self.shares_nothing()) {
-            let text = self.flat.narrow.split_off(start);
+            let text = self.tape.narrow.split_off(start);
             self.own_text(Code::Text, OwnText::Narrow(text));
         } else if inside.len() <= MAX_NAME {
-            self.flat.narrow.truncate(start);
+            self.tape.narrow.truncate(start);
             self.name_string(inside);
         } else {
-            self.flat.codes.push(Code::Narrow.with(length));
+            self.tape.codes.push(Code::Narrow.with(length));
         }
     }
 
@@ -360,9 +361,9 @@ impl Flattener {
         if inside.len() <= MAX_NAME {
             self.name_string(inside);
         } else if inside.len() < OWN_TEXT && !self.shares_nothing() {
-            let start = self.flat.wide.len();
-            decode_onto(&mut self.flat.wide, inside);
-            self.flat.codes.push(Code::Wide.with(self.flat.wide.len() - start));
+            let start = self.tape.wide.len();
+            decode_onto(&mut self.tape.wide, inside);
+            self.tape.codes.push(Code::Wide.with(self.tape.wide.len() - start));
         } else {
             let mut wide = Vec::new();
             decode_onto(&mut wide, inside);
@@ -371,12 +372,12 @@ impl Flattener {
     }
 
     fn shares_nothing(&self) -> bool {
-        self.is_apart || self.flat.narrow.len() + 2 * self.flat.wide.len() > POOL_BYTES
+        self.is_apart || self.tape.narrow.len() + 2 * self.tape.wide.len() > POOL_BYTES
     }
 
     fn name_string(&mut self, inside: &[u8]) {
         let name = self.name(inside);
-        self.flat.codes.push(Code::Name.with(name));
+        self.tape.codes.push(Code::Name.with(name));
     }
 
     /// Whether a short string is one to be met for the first time, as far as that is remembered.
@@ -390,7 +391,7 @@ impl Flattener {
 
     fn is_name(&self, hash: u32, inside: &[u8]) -> bool {
         let index = self.names[slot(hash)] as usize;
-        index < self.flat.name_ends.len() && self.flat.name(index) == inside
+        index < self.tape.name_ends.len() && self.tape.name(index) == inside
     }
 
     /// The number of a name. One that was met may get another number when it is met again, after many others.
@@ -400,16 +401,16 @@ impl Flattener {
         if self.is_name(hash, inside) {
             return self.names[slot] as usize;
         }
-        let index = self.flat.name_ends.len();
-        self.flat.names.extend_from_slice(inside);
-        self.flat.name_ends.push(self.flat.names.len() as u32);
+        let index = self.tape.name_ends.len();
+        self.tape.names.extend_from_slice(inside);
+        self.tape.name_ends.push(self.tape.names.len() as u32);
         self.names[slot] = index as u32;
         index
     }
 
     fn own_text(&mut self, code: Code, text: OwnText) {
-        self.flat.codes.push(code.with(self.flat.texts.len()));
-        self.flat.texts.push(text);
+        self.tape.codes.push(code.with(self.tape.texts.len()));
+        self.tape.texts.push(text);
     }
 }
 
@@ -470,7 +471,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A value as whoever reads the codes builds it: strings in UTF-16, members in their order.
+    /// A value as a reader of the tape builds it: strings in UTF-16, members in their order.
     #[derive(Clone, Debug, PartialEq)]
     enum Built {
         Object(Vec<(Vec<u16>, Built)>),
@@ -483,23 +484,23 @@ mod tests {
 
     /// A second reader of the codes, beside the one in JavaScript.
     struct Reader<'a> {
-        flat: &'a Flat,
+        tape: &'a Tape,
         codes: std::slice::Iter<'a, i32>,
         narrow: &'a [u8],
         wide: &'a [u16],
     }
 
     impl<'a> Reader<'a> {
-        fn all(flat: &'a Flat) -> Vec<Built> {
-            assert!(flat.codes.len() <= MAX_CODES);
-            let mut reader = Reader { flat, codes: flat.codes.iter(), narrow: &flat.narrow, wide: &flat.wide };
-            let values = (0..flat.count).map(|_| reader.value()).collect();
+        fn all(tape: &'a Tape) -> Vec<Built> {
+            assert!(tape.codes.len() <= MAX_CODES);
+            let mut reader = Reader { tape, codes: tape.codes.iter(), narrow: &tape.narrow, wide: &tape.wide };
+            let values = (0..tape.count).map(|_| reader.value()).collect();
             assert_eq!((reader.codes.len(), reader.narrow.len(), reader.wide.len()), (0, 0, 0), "something is left");
             values
         }
 
         fn name(&self, index: i32) -> Vec<u16> {
-            crate::jsonl::text::decode(self.flat.name(index as usize)).collect()
+            crate::jsonl::text::decode(self.tape.name(index as usize)).collect()
         }
 
         fn value(&mut self) -> Built {
@@ -522,7 +523,7 @@ mod tests {
             } else if is(Code::Name) {
                 Built::String(self.name(number))
             } else if is(Code::Text) || is(Code::Json) {
-                match &self.flat.texts[number as usize] {
+                match &self.tape.texts[number as usize] {
                     OwnText::Narrow(text) => Built::String(text.iter().map(|byte| u16::from(*byte)).collect()),
                     OwnText::Wide(text) => Built::String(text.clone()),
                     OwnText::Json(json) => Built::Json(json.clone()),
@@ -543,12 +544,12 @@ mod tests {
         }
     }
 
-    fn laid_out(values: &[&[u8]]) -> Flat {
-        let mut flattener = Flattener::with_capacity(100);
+    fn laid_out(values: &[&[u8]]) -> Tape {
+        let mut builder = TapeBuilder::with_capacity(100);
         for json in values {
-            assert!(flattener.push(json));
+            assert!(builder.push(json));
         }
-        flattener.finish()
+        builder.finish()
     }
 
     fn built(json: &str) -> Built {
@@ -704,9 +705,9 @@ mod tests {
 
     #[test]
     fn strings_that_come_again_are_names() {
-        let flat = laid_out(&[br#"["tool","tool","tool"]"#, br#"{"tool":"id-1"}"#]);
-        assert_eq!(flat.names().collect::<Vec<_>>(), [b"tool"]);
-        assert_eq!(flat.narrow, b"toolid-1");
+        let tape = laid_out(&[br#"["tool","tool","tool"]"#, br#"{"tool":"id-1"}"#]);
+        assert_eq!(tape.names().collect::<Vec<_>>(), [b"tool"]);
+        assert_eq!(tape.narrow, b"toolid-1");
     }
 
     #[test]
@@ -735,51 +736,51 @@ mod tests {
     #[test]
     fn no_pool_grows_without_end() {
         let strings = vec![format!("\"{}\"", "x".repeat(OWN_TEXT - 1)); 200].join(",");
-        let flat = laid_out(&[format!("[{strings}]").as_bytes()]);
-        assert!(flat.narrow.len() <= POOL_BYTES + OWN_TEXT);
-        assert_eq!(flat.narrow.len() / (OWN_TEXT - 1) + flat.texts.len(), 200);
+        let tape = laid_out(&[format!("[{strings}]").as_bytes()]);
+        assert!(tape.narrow.len() <= POOL_BYTES + OWN_TEXT);
+        assert_eq!(tape.narrow.len() / (OWN_TEXT - 1) + tape.texts.len(), 200);
     }
 
     #[test]
     fn what_is_apart_has_nothing_in_a_pool() {
         let hash = "0123456789abcdef".repeat(8);
-        let mut flattener = Flattener::with_capacity(0);
-        flattener.push(format!("\"{hash}\"").as_bytes());
-        assert!(flattener.push_apart(format!("[\"{hash}\",\"名{hash}\"]").as_bytes()));
-        flattener.push(format!("\"{hash}\"").as_bytes());
-        let flat = flattener.finish();
-        assert_eq!((flat.narrow.len(), flat.wide.len(), flat.texts.len()), (2 * hash.len(), 0, 2));
-        assert_eq!(Reader::all(&flat)[1], Built::Array(vec![string(&hash), string(&format!("名{hash}"))]));
+        let mut builder = TapeBuilder::with_capacity(0);
+        builder.push(format!("\"{hash}\"").as_bytes());
+        assert!(builder.push_apart(format!("[\"{hash}\",\"名{hash}\"]").as_bytes()));
+        builder.push(format!("\"{hash}\"").as_bytes());
+        let tape = builder.finish();
+        assert_eq!((tape.narrow.len(), tape.wide.len(), tape.texts.len()), (2 * hash.len(), 0, 2));
+        assert_eq!(Reader::all(&tape)[1], Built::Array(vec![string(&hash), string(&format!("名{hash}"))]));
     }
 
     #[test]
     fn what_may_be_huge_is_decoded_where_it_stays() {
         let huge = "é\\n".repeat(HUGE / 3);
         let json = format!(r#"{{"text":"{huge}","wide":"{huge}名","id":"a"}}"#);
-        let flat = laid_out(&[json.as_bytes()]);
-        assert_eq!((flat.narrow, flat.texts.len()), (b"a".to_vec(), 2));
-        assert!(flat.texts.iter().all(|text| !matches!(text, OwnText::Json(_))));
+        let tape = laid_out(&[json.as_bytes()]);
+        assert_eq!((tape.narrow, tape.texts.len()), (b"a".to_vec(), 2));
+        assert!(tape.texts.iter().all(|text| !matches!(text, OwnText::Json(_))));
     }
 
     #[test]
     fn what_is_long_shares_nothing() {
         let long = "x".repeat(OWN_TEXT);
-        let flat = laid_out(&[format!("[\"{long}\",\"{}\"]", "y".repeat(70)).as_bytes()]);
-        assert_eq!(flat.texts, [OwnText::Narrow(long.into_bytes())]);
-        assert_eq!(flat.narrow, "y".repeat(70).into_bytes());
+        let tape = laid_out(&[format!("[\"{long}\",\"{}\"]", "y".repeat(70)).as_bytes()]);
+        assert_eq!(tape.texts, [OwnText::Narrow(long.into_bytes())]);
+        assert_eq!(tape.narrow, "y".repeat(70).into_bytes());
     }
 
     #[test]
     fn what_has_no_room_is_told_and_changes_nothing() {
         let many = format!("[{}]", vec!["1"; MAX_CODES * 2 / 3].join(","));
-        let mut flattener = Flattener::with_capacity(0);
-        assert!(flattener.push(b"{\"a\":\"text\"}"));
-        assert!(flattener.push(many.as_bytes()));
-        let before = flattener.mark();
-        assert!(!flattener.push(format!("[\"b\",\"b\",{many}]").as_bytes()));
-        assert_eq!(flattener.mark(), before);
-        assert!(flattener.push(b"[\"b\",\"b\"]"));
-        let values = Reader::all(&flattener.finish());
+        let mut builder = TapeBuilder::with_capacity(0);
+        assert!(builder.push(b"{\"a\":\"text\"}"));
+        assert!(builder.push(many.as_bytes()));
+        let before = builder.mark();
+        assert!(!builder.push(format!("[\"b\",\"b\",{many}]").as_bytes()));
+        assert_eq!(builder.mark(), before);
+        assert!(builder.push(b"[\"b\",\"b\"]"));
+        let values = Reader::all(&builder.finish());
         assert_eq!((values.len(), &values[2]), (3, &Built::Array(vec![string("b"), string("b")])));
     }
 
@@ -799,11 +800,11 @@ mod tests {
     fn codes_are_never_more_than_there_is_room_for() {
         for spare in 0..6 {
             let filling = format!("[{}]", vec!["1"; MAX_CODES - 4 - spare].join(","));
-            let mut flattener = Flattener::with_capacity(0);
-            flattener.push(filling.as_bytes());
-            while flattener.push(b"{\"a\":0.5}") {}
-            while flattener.push(b"{}") {}
-            Reader::all(&flattener.finish());
+            let mut builder = TapeBuilder::with_capacity(0);
+            builder.push(filling.as_bytes());
+            while builder.push(b"{\"a\":0.5}") {}
+            while builder.push(b"{}") {}
+            Reader::all(&builder.finish());
         }
     }
 }

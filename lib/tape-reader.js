@@ -3,7 +3,7 @@
 const { parse, define, own, push, slice, substring } = require('./native.js')
 const { getOwnPropertyNames } = Object
 
-/** The kinds of codes, and how many there can be: as `src/jsonl/flat.rs` has them. */
+/** The kinds of codes, and how many there can be: as `src/jsonl/tape.rs` has them. */
 const OBJECT = 0
 const ARRAY = 1
 const NARROW = 2
@@ -18,8 +18,8 @@ const FALSE = 10
 const MAX_CODES = 32 << 10
 
 /**
- * The part that is being built. These are variables of the module, not properties: the function that reads them is what a replay
- * spends its time in. Nothing else runs between the first value of a part and its last.
+ * The batch that is being built. These are variables of the module, not properties: the function that reads them is what a replay
+ * spends its time in. Nothing else runs between the first value of a batch and its last.
  */
 let codes
 let at = 0
@@ -37,16 +37,16 @@ const halves = new Int32Array(2)
 const number = new Float64Array(halves.buffer)
 
 /**
- * Builds the values of a part that `delivery` holds: what `JSON.parse` makes of their texts. Appends as many of them to each array as
- * the part says.
+ * Builds the values on the tape of a batch, which `job` has: what `JSON.parse` makes of their texts. Appends as many of them to each array
+ * as the batch says.
  */
-function appendValues(delivery, part, items, events, results) {
-  begin(delivery, part)
+function appendValues(job, batch, items, events, results) {
+  begin(job, batch)
   const append = hasIndices(Array.prototype) || hasIndices(Object.prototype) ? appendDefined : appendPushed
   try {
-    append(items, part.items)
-    append(events, part.events)
-    append(results, part.results)
+    append(items, batch.items)
+    append(events, batch.events)
+    append(results, batch.results)
   } finally {
     // The pools live as long as strings that were cut off them, and no longer.
     names = texts = inherited = undefined
@@ -68,21 +68,21 @@ function hasIndices(prototype) {
   return /^\d/.test(getOwnPropertyNames(prototype)[0])
 }
 
-function begin(delivery, part) {
+function begin(job, batch) {
   codes ??= new Int32Array(MAX_CODES)
-  delivery.codes(codes)
+  job.codes(codes)
   at = 0
-  names = part.names
+  names = batch.names
   inherited = undefined
   for (let index = 0; index < names.length; index++) {
     // Setting a property of this name might do something else than to add it.
     if (names[index] in Object.prototype) define((inherited ??= []), index, own(true))
   }
-  narrow = delivery.narrow()
+  narrow = job.narrow()
   narrowAt = 0
-  wide = part.wide ? delivery.wide() : ''
+  wide = batch.wide ? job.wide() : ''
   wideAt = 0
-  texts = delivery
+  texts = job
 }
 
 function value() {

@@ -1,60 +1,60 @@
-//! A part that is being written: which values it has, and what they are.
+//! A batch that is being built: which values it has, and what they are.
 
+use super::job::{Batch, JobEnd, Progress};
 use super::json::{JsonText, number_json};
 use super::message_json::message_json;
-use super::parts::Part;
-use crate::jsonl::flat::{Flat, Flattener};
 use crate::jsonl::scan::Span;
 use crate::jsonl::source::{ReadError, Source};
+use crate::jsonl::tape::{Tape, TapeBuilder};
 use crate::session::fold::SessionEventRef;
 use crate::session::history::ItemRef;
 use crate::session::message::Message;
 use crate::session::replay::{CurrentMetadata, Outcome};
 
 /// About how much of the file is built in one turn of the event loop.
-const PART_BYTES: usize = 256 << 10;
+const BATCH_BYTES: usize = 256 << 10;
 
 /// Items that lie closer to each other are read from the file together.
 const READ_TOGETHER: u64 = 16 << 10;
 
-/// What a value is, in the order in which a part has them.
+/// What a value is, in the order in which a batch has them.
 #[derive(Clone, Copy, Debug)]
 pub enum Belonging {
     /// An item of history.
     Item,
     /// A session event.
     Event,
-    /// What the replay came to, then a warning each.
+    /// The metadata, or why there is none; then a warning each.
     Result,
 }
 
-/// A part that is being written. Whatever can be long goes with its values, which have no common limit.
-pub struct Draft {
+/// A batch that is being built. Whatever can be long goes on its tape, where values have no common limit.
+pub struct BatchBuilder {
     json: JsonText,
-    values: Option<Flattener>,
+    tape: Option<TapeBuilder>,
     /// How many values belong where, and how many bytes of JSON they were.
     counts: [usize; 3],
     bytes: usize,
 }
 
-impl Draft {
-    /// A part of what goes on behind `items` items of history.
+impl BatchBuilder {
+    /// A batch of what comes behind `items` items of history.
     pub fn new(items: usize) -> Self {
         let mut json = JsonText::default();
-        json.syntax("{\"keep\":");
-        json.number(items as f64);
-        Draft { json, values: None, counts: [0; 3], bytes: 0 }
+        json.open();
+        json.member("keep", &items);
+        BatchBuilder { json, tape: None, counts: [0; 3], bytes: 0 }
     }
 
-    /// Appends a value. False if the part is full.
+    /// Appends a value. Returns false if the batch is full.
     pub fn append(&mut self, belonging: Belonging, json: &[u8]) -> bool {
         let is_empty = self.counts == [0; 3];
-        if !is_empty && self.bytes + json.len() > PART_BYTES {
+        if !is_empty && self.bytes + json.len() > BATCH_BYTES {
             return false;
         }
-        let values = self.values.get_or_insert_with(|| Flattener::with_capacity(json.len()));
-        // Items are shown and let go of together; who keeps the metadata or a warning should not keep a page of items.
-        let pushed = if matches!(belonging, Belonging::Item) { values.push(json) } else { values.push_apart(json) };
+        let tape = self.tape.get_or_insert_with(|| TapeBuilder::with_capacity(json.len()));
+        // Items are shown and dropped together. Whoever keeps the metadata or a warning should not keep a page of items in memory.
+        let pushed = if matches!(belonging, Belonging::Item) { tape.push(json) } else { tape.push_apart(json) };
         if !pushed {
             return false;
         }
@@ -66,9 +66,9 @@ impl Draft {
     /// Appends items, as many as fit. Returns how many.
     pub fn append_items(&mut self, items: &[ItemRef], source: &Source) -> Result<usize, ReadError> {
         let mut scratch = Vec::new();
-        let (mut rest, mut appended) = (&items[..part_length(items)], 0);
-        if !rest.is_empty() && self.values.is_none() {
-            self.values = Some(Flattener::with_capacity(rest.iter().map(|item| item.length as usize).sum()));
+        let (mut rest, mut appended) = (&items[..batch_length(items)], 0);
+        if !rest.is_empty() && self.tape.is_none() {
+            self.tape = Some(TapeBuilder::with_capacity(rest.iter().map(|item| item.length as usize).sum()));
         }
         while !rest.is_empty() {
             let together = read_together(rest);
@@ -103,47 +103,63 @@ impl Draft {
         Ok(events.len())
     }
 
-    /// Tells how far the replay is.
-    pub fn tell_progress(&mut self, bytes: u64, total: u64) {
-        self.json.syntax(",\"bytes\":");
-        self.json.number(bytes as f64);
-        self.json.syntax(",\"total\":");
-        self.json.number(total.max(bytes) as f64);
+    /// Appends how far the replay is.
+    pub fn tell_progress(&mut self, progress: Progress) {
+        progress.append_to(&mut self.json);
     }
 
-    /// Tells what else a replay came to that left `items` items of history.
-    pub fn tell_outcome(&mut self, outcome: &Outcome<'_>, items: usize) {
-        self.json.syntax(if outcome.metadata.is_ok() { ",\"lastSeq\":" } else { ",\"failed\":true,\"lastSeq\":" });
-        self.json.number(outcome.last_seq);
-        self.json.syntax(",\"eventCount\":");
-        self.json.number(outcome.event_count as f64);
-        self.json.syntax(",\"historyLength\":");
-        self.json.number(items as f64);
+    /// The batch, more of which follow.
+    pub fn finish(self) -> Batch {
+        let (mut json, tape) = self.into_parts();
+        json.close();
+        Batch { text: json.finish(), tape }
     }
 
-    /// The part.
-    pub fn finish(mut self) -> Part {
-        let values = self.values.take().map(Flattener::finish);
-        if let Some(values) = &values {
-            self.tell_values(values);
+    /// The end of a job that reads items.
+    pub fn finish_items(self) -> JobEnd {
+        let (json, tape) = self.into_parts();
+        JobEnd::done_behind(json, tape, |json| json.syntax("{}"))
+    }
+
+    /// The end of a job whose replay came to `outcome` and left `items` items of history.
+    pub fn finish_outcome(self, outcome: &Outcome<'_>, items: usize) -> JobEnd {
+        if outcome.metadata.is_err() {
+            return self.finish_failed();
         }
-        self.json.syntax("}");
-        Part { text: self.json.finish(), values }
+        let (json, tape) = self.into_parts();
+        JobEnd::done_behind(json, tape, |json| {
+            json.open();
+            json.key("lastSeq");
+            json.number(outcome.last_seq);
+            json.member("eventCount", &outcome.event_count);
+            json.member("historyLength", &items);
+            json.close();
+        })
     }
 
-    /// The part, which is the last.
-    pub fn finish_last(mut self) -> Part {
-        self.json.syntax(",\"last\":true");
-        self.finish()
+    fn finish_failed(self) -> JobEnd {
+        let (json, tape) = self.into_parts();
+        JobEnd::done_behind(json, tape, |json| json.syntax("{\"failed\":true}"))
     }
 
-    fn tell_values(&mut self, values: &Flat) {
-        for (key, count) in [",\"items\":", ",\"events\":", ",\"results\":"].into_iter().zip(self.counts) {
-            self.json.syntax(key);
-            self.json.number(count as f64);
+    /// The open object of the batch, and its tape.
+    fn into_parts(mut self) -> (JsonText, Option<Tape>) {
+        let tape = self.tape.take().map(TapeBuilder::finish);
+        if let Some(tape) = &tape {
+            self.describe(tape);
         }
-        self.json.syntax(if values.wide.is_empty() { ",\"names\":" } else { ",\"wide\":true,\"names\":" });
-        self.json.array(values.names(), |json, name| {
+        (self.json, tape)
+    }
+
+    fn describe(&mut self, tape: &Tape) {
+        for (key, count) in ["items", "events", "results"].into_iter().zip(self.counts) {
+            self.json.member(key, &count);
+        }
+        if !tape.wide.is_empty() {
+            self.json.member("wide", &true);
+        }
+        self.json.key("names");
+        self.json.array(tape.names(), |json, name| {
             json.syntax("\"");
             json.raw(name);
             json.syntax("\"");
@@ -151,20 +167,19 @@ impl Draft {
     }
 }
 
-/// A part that says that there is no result, and why.
-pub fn failure(message: &Message<'_>) -> Part {
-    let mut draft = Draft::new(0);
-    draft.append(Belonging::Result, &message_json(message));
-    draft.json.syntax(",\"failed\":true");
-    draft.finish_last()
+/// The end of a job that has no result, for the reason in `message`.
+pub fn failure(message: &Message<'_>) -> JobEnd {
+    let mut batch = BatchBuilder::new(0);
+    batch.append(Belonging::Result, &message_json(message));
+    batch.finish_failed()
 }
 
-/// How many of the items make a part: as many as fit, at least one.
-pub fn part_length(items: &[ItemRef]) -> usize {
+/// How many of the items make a batch: as many as fit, at least one.
+pub fn batch_length(items: &[ItemRef]) -> usize {
     let mut bytes = 0;
     let full = items.iter().position(|item| {
         bytes += item.length as usize;
-        bytes > PART_BYTES
+        bytes > BATCH_BYTES
     });
     full.map_or(items.len(), |at| at.max(1))
 }

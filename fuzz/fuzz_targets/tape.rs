@@ -1,13 +1,13 @@
-//! Any bytes laid out flat: what is JSON to an independent parser comes out as that parser has it, and everything laid out is used.
+//! Any bytes on a tape: what is JSON to an independent parser reads back as that parser has it, and all of the tape is read.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value};
-use session_tape::jsonl::flat::{Flat, Flattener, MAX_CODES, OwnText};
+use session_tape::jsonl::tape::{MAX_CODES, OwnText, Tape, TapeBuilder};
 use session_tape::jsonl::text::decode;
 
 struct Reader<'a> {
-    flat: &'a Flat,
+    tape: &'a Tape,
     names: Vec<&'a [u8]>,
     codes: std::slice::Iter<'a, i32>,
     narrow: &'a [u8],
@@ -47,7 +47,7 @@ impl Reader<'_> {
                 text(taken.to_vec()).into()
             }
             4 => self.name(number).into(),
-            5 | 6 => match &self.flat.texts[number as usize] {
+            5 | 6 => match &self.tape.texts[number as usize] {
                 OwnText::Narrow(bytes) => text(bytes.iter().map(|byte| u16::from(*byte)).collect()).into(),
                 OwnText::Wide(units) => text(units.clone()).into(),
                 OwnText::Json(json) => serde_json::from_slice(json).unwrap_or_default(),
@@ -88,20 +88,20 @@ fn same(found: &Value, expected: &Value) -> bool {
 }
 
 fuzz_target!(|json: &[u8]| {
-    let mut flattener = Flattener::with_capacity(json.len());
-    assert!(flattener.push(json));
-    flattener.push(json);
-    let flat = flattener.finish();
-    assert!(flat.codes.len() <= MAX_CODES);
+    let mut builder = TapeBuilder::with_capacity(json.len());
+    assert!(builder.push(json));
+    builder.push(json);
+    let tape = builder.finish();
+    assert!(tape.codes.len() <= MAX_CODES);
     let mut reader = Reader {
-        flat: &flat,
-        names: flat.names().collect(),
-        codes: flat.codes.iter(),
-        narrow: &flat.narrow,
-        wide: &flat.wide,
+        tape: &tape,
+        names: tape.names().collect(),
+        codes: tape.codes.iter(),
+        narrow: &tape.narrow,
+        wide: &tape.wide,
     };
     let expected = serde_json::from_slice::<Value>(json).ok();
-    for _ in 0..flat.count {
+    for _ in 0..tape.count {
         let value = reader.value();
         if let Some(expected) = &expected {
             assert!(same(&value, expected), "{value} is not {expected}");

@@ -1,0 +1,128 @@
+//! Background jobs: the one way in which work on a background thread reaches JavaScript.
+//!
+//! A job is started with a callback. Its work runs on a background thread and sends batches, JSON texts that may come with a
+//! [tape](crate::jsonl::tape); a few wait at most. JavaScript takes them one by one ([`NativeJob::take`]); `on_ready` is called when a batch
+//! comes after it found none. The last batch is the [end](JobEnd): done, failed, panicked or cancelled.
+//!
+//! There are two ways to stop a job. [`cancel`](NativeJob::cancel) is for readers: no batch is taken any more, and nothing is held open,
+//! also where a read hangs. [`stop`](NativeJob::stop) is for writers: the job cleans up and then sends its end, which JavaScript waits for.
+
+mod end;
+mod pool;
+mod progress;
+mod queue;
+mod registry;
+mod reporter;
+mod sender;
+
+use std::mem::{replace, take};
+use std::sync::{Arc, Weak};
+
+use napi::Env;
+use napi::bindgen_prelude::{Error, Function, Int32ArraySlice, Result};
+use napi_derive::napi;
+
+pub use end::JobEnd;
+pub use pool::PoolJob;
+pub use progress::{Every, Progress};
+pub use queue::Batch;
+pub use registry::{JobGuard, JobRegistry};
+pub use reporter::ProgressReporter;
+pub use sender::{Closed, Sender};
+
+use super::json::JsonText;
+use super::text::Text;
+use crate::jsonl::tape::{OwnText, Tape};
+use queue::BatchQueue;
+use sender::OnReady;
+
+/// A job, as JavaScript has it.
+#[napi]
+pub struct NativeJob {
+    queue: Arc<BatchQueue>,
+    /// The tape of the batch that was taken last.
+    tape: Tape,
+    /// Dropped at the end of the work.
+    on_ready: Weak<OnReady>,
+}
+
+impl Drop for NativeJob {
+    /// The environment ends, or JavaScript has dropped the job: no further batch will be taken.
+    fn drop(&mut self) {
+        self.queue.close();
+    }
+}
+
+/// A job that has no work yet, and the sender of its batches. `on_ready` holds the process open until the job ends or is cancelled.
+pub fn new_job(on_ready: Function<'_, (), ()>) -> Result<(Sender, NativeJob)> {
+    let on_ready = Arc::new(on_ready.build_threadsafe_function::<()>().callee_handled::<false>().build()?);
+    let queue = Arc::new(BatchQueue::default());
+    let job = NativeJob { queue: queue.clone(), tape: Tape::default(), on_ready: Arc::downgrade(&on_ready) };
+    Ok((Sender::new(queue, on_ready), job))
+}
+
+#[napi]
+impl NativeJob {
+    /// The next batch. Null if there is none yet: `on_ready` is called as soon as there is.
+    #[napi(catch_unwind)]
+    pub fn take(&mut self) -> Option<Text> {
+        let Batch { text, tape } = self.queue.take()?;
+        self.tape = tape.unwrap_or_default();
+        Some(text)
+    }
+
+    /// Copies the codes of the batch's tape.
+    #[napi(catch_unwind)]
+    pub fn codes(&self, mut into: Int32ArraySlice<'_>) -> Result<()> {
+        let codes = &self.tape.codes;
+        // SAFETY: nothing else has a reference into the array while this call lasts: it is on the thread of the array's owner.
+        let room = unsafe { into.as_mut() }.get_mut(..codes.len());
+        room.ok_or_else(|| Error::from_reason("there is no room for the codes of a batch"))?.copy_from_slice(codes);
+        Ok(())
+    }
+
+    /// The pool of the tape's strings that have no character beyond U+00FF.
+    #[napi(catch_unwind)]
+    pub fn narrow(&mut self) -> Text {
+        Text::Latin1(take(&mut self.tape.narrow))
+    }
+
+    /// The pool of its other strings.
+    #[napi(catch_unwind)]
+    pub fn wide(&mut self) -> Text {
+        Text::Utf16(take(&mut self.tape.wide))
+    }
+
+    /// A text that is in no pool, once.
+    #[napi(catch_unwind)]
+    pub fn text(&mut self, index: u32) -> Option<Text> {
+        let text = self.tape.texts.get_mut(index as usize)?;
+        Some(match replace(text, OwnText::Wide(Vec::new())) {
+            OwnText::Narrow(bytes) => Text::Latin1(bytes),
+            OwnText::Wide(units) => Text::Utf16(units),
+            OwnText::Json(json) => {
+                let mut text = JsonText::with_capacity(json.len());
+                text.raw(&json);
+                text.finish()
+            }
+        })
+    }
+
+    /// Asks the job to stop. Its end still comes, after it has cleaned up.
+    #[napi(catch_unwind)]
+    pub fn stop(&self) {
+        self.queue.cancellation().cancel();
+    }
+
+    /// Stops the job and drops its batches: none comes any more. The job does not hold the process open any longer, even if the system
+    /// does not let its work end.
+    #[napi(catch_unwind)]
+    pub fn cancel(&self, env: Env) {
+        self.queue.close();
+        if let Some(on_ready) = self.on_ready.upgrade().filter(|on_ready| !on_ready.aborted()) {
+            // SAFETY: the function was not released, for it is held here, nor finalized, which would have marked it aborted: that
+            // happens on the environment's own thread, which this is.
+            unsafe { napi::sys::napi_unref_threadsafe_function(env.raw(), on_ready.raw()) };
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Batches that wait for JavaScript to take them: a few, so that it never waits for one, and no more, so that they need little memory.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::cancellation::Cancellation;
+use crate::jsonl::tape::Tape;
+use crate::node::text::Text;
+
+/// How many batches wait at most. The next one is begun when there is room for it.
+const WAITING: usize = 4;
+
+/// How often a sender that waits for room checks whether its environment has ended.
+const CHECK_EVERY: Duration = Duration::from_millis(100);
+
+/// What JavaScript takes at a time.
+pub struct Batch {
+    /// JSON text.
+    pub text: Text,
+    /// The values that belong to it.
+    pub tape: Option<Tape>,
+}
+
+impl From<Text> for Batch {
+    fn from(text: Text) -> Self {
+        Batch { text, tape: None }
+    }
+}
+
+/// Batches between the thread that makes them and the one that takes them.
+pub struct BatchQueue {
+    state: Mutex<State>,
+    taken: Condvar,
+    cancellation: Cancellation,
+}
+
+struct State {
+    waiting: VecDeque<Batch>,
+    /// The receiver has been woken, and has not found the queue empty since.
+    is_receiver_awake: bool,
+    is_closed: bool,
+    /// When a batch was last taken.
+    last_taken: Instant,
+}
+
+/// What became of a batch that was sent.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// It is in the queue.
+    Queued,
+    /// It is in the queue, and the sender has to wake the receiver.
+    Wake,
+    /// It was dropped: the queue is closed.
+    Closed,
+}
+
+impl Default for BatchQueue {
+    fn default() -> Self {
+        let waiting = VecDeque::new();
+        let state = State { waiting, is_receiver_awake: false, is_closed: false, last_taken: Instant::now() };
+        BatchQueue { state: Mutex::new(state), taken: Condvar::new(), cancellation: Cancellation::default() }
+    }
+}
+
+impl BatchQueue {
+    /// Takes the next batch. If there is none, the receiver has to be woken for the next; so it has for the very first.
+    pub fn take(&self) -> Option<Batch> {
+        let mut state = self.state.lock();
+        let batch = state.waiting.pop_front();
+        state.is_receiver_awake = batch.is_some();
+        if batch.is_some() {
+            state.last_taken = Instant::now();
+        }
+        drop(state);
+        self.taken.notify_one();
+        batch
+    }
+
+    /// Adds a batch as soon as there is room. `has_ended` is asked now and then whether the environment of the receiver has ended.
+    pub fn send(&self, batch: Batch, has_ended: impl Fn() -> bool) -> Sent {
+        let mut state = self.state.lock();
+        while !state.is_closed && state.waiting.len() >= WAITING {
+            self.taken.wait_for(&mut state, CHECK_EVERY);
+            if has_ended() {
+                return Sent::Closed;
+            }
+        }
+        if state.is_closed {
+            return Sent::Closed;
+        }
+        state.waiting.push_back(batch);
+        if std::mem::replace(&mut state.is_receiver_awake, true) { Sent::Queued } else { Sent::Wake }
+    }
+
+    /// Whether a batch could be added at once.
+    pub fn has_room(&self) -> bool {
+        self.state.lock().waiting.len() < WAITING
+    }
+
+    /// How long ago the receiver took the last batch, or the queue was made. None if batches wait.
+    pub fn idle_for(&self) -> Option<Duration> {
+        let state = self.state.lock();
+        state.waiting.is_empty().then(|| state.last_taken.elapsed())
+    }
+
+    /// Drops the batches that wait and all that are sent from now on, and cancels the work that sends them.
+    pub fn close(&self) {
+        let mut state = self.state.lock();
+        self.cancellation.cancel();
+        state.is_closed = true;
+        state.waiting.clear();
+        drop(state);
+        self.taken.notify_one();
+    }
+
+    /// The cancellation of the work that sends the batches.
+    pub fn cancellation(&self) -> &Cancellation {
+        &self.cancellation
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batch(byte: u8) -> Batch {
+        Text::Latin1(vec![byte]).into()
+    }
+
+    fn byte(batch: Option<Batch>) -> Option<u8> {
+        match batch?.text {
+            Text::Latin1(bytes) => bytes.first().copied(),
+            Text::Utf16(_) => None,
+        }
+    }
+
+    #[test]
+    fn a_receiver_that_found_nothing_is_woken_once() {
+        let queue = BatchQueue::default();
+        let send = |byte| queue.send(batch(byte), || false);
+        assert_eq!((send(1), send(2)), (Sent::Wake, Sent::Queued));
+        assert_eq!((byte(queue.take()), byte(queue.take())), (Some(1), Some(2)));
+        assert_eq!(send(3), Sent::Queued);
+        assert_eq!((byte(queue.take()), byte(queue.take())), (Some(3), None));
+        assert_eq!((send(4), send(5)), (Sent::Wake, Sent::Queued));
+    }
+
+    #[test]
+    fn no_more_batches_wait_than_there_is_room_for() {
+        let queue = BatchQueue::default();
+        std::thread::scope(|scope| {
+            scope.spawn(|| (0..100).for_each(|byte| assert_ne!(queue.send(batch(byte), || false), Sent::Closed)));
+            for expected in 0..100 {
+                let next = std::iter::repeat_with(|| byte(queue.take())).find_map(|byte| byte);
+                assert_eq!(next, Some(expected));
+                assert!(queue.state.lock().waiting.len() <= WAITING);
+            }
+        });
+        assert!(queue.has_room());
+    }
+
+    #[test]
+    fn a_sender_that_waits_for_room_stops_when_the_queue_is_closed_or_the_environment_has_ended() {
+        let queue = BatchQueue::default();
+        (0..WAITING).for_each(|_| assert_ne!(queue.send(batch(0), || false), Sent::Closed));
+        assert!(!queue.has_room());
+        assert_eq!(queue.send(batch(0), || true), Sent::Closed);
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| queue.send(batch(0), || false));
+            queue.close();
+            assert_eq!(waiting.join().unwrap(), Sent::Closed);
+        });
+        assert_eq!(queue.send(batch(0), || false), Sent::Closed);
+        assert!(queue.cancellation().is_cancelled());
+    }
+
+    #[test]
+    fn the_end_of_stopped_work_is_still_taken() {
+        let queue = BatchQueue::default();
+        queue.cancellation().cancel();
+        assert_eq!(queue.send(batch(7), || false), Sent::Wake);
+        assert_eq!(byte(queue.take()), Some(7));
+    }
+
+    #[test]
+    fn a_queue_is_idle_only_while_no_batch_waits() {
+        let queue = BatchQueue::default();
+        assert!(queue.idle_for().is_some());
+        queue.send(batch(0), || false);
+        assert_eq!(queue.idle_for(), None);
+        queue.take();
+        assert!(queue.idle_for().is_some());
+    }
+}

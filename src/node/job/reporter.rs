@@ -1,0 +1,79 @@
+//! Progress of a job on its way to JavaScript: now and then, and with the end.
+
+use super::end::JobEnd;
+use super::progress::{Every, Progress};
+use super::queue::Batch;
+use super::sender::Sender;
+use crate::cancellation::Cancellation;
+use crate::node::json::JsonText;
+
+/// Tells JavaScript how far a job is, as often as it wants to know.
+pub struct ProgressReporter<'s> {
+    sender: &'s Sender,
+    /// None: never.
+    every: Option<Every>,
+    /// How many bytes were told last.
+    told: u64,
+    last: Progress,
+}
+
+impl<'s> ProgressReporter<'s> {
+    /// A reporter that has told nothing yet.
+    pub fn new(sender: &'s Sender, every: Option<Every>) -> Self {
+        ProgressReporter { sender, every, told: 0, last: Progress::default() }
+    }
+
+    /// The cancellation of the work.
+    pub fn cancellation(&self) -> &'s Cancellation {
+        self.sender.cancellation()
+    }
+
+    /// Takes note of how far the job is, tells it if it is time to, and cancels the work if the environment has ended.
+    pub fn report(&mut self, progress: Progress) {
+        if !self.sender.is_cancelled() && self.is_due(progress.bytes) {
+            let Some(progress) = self.advance(progress) else { return };
+            let mut json = JsonText::default();
+            json.open();
+            progress.append_to(&mut json);
+            json.close();
+            // If the job is closed, its work is cancelled.
+            let _ = self.sender.send(Batch::from(json.finish()));
+        } else {
+            self.note(progress);
+        }
+    }
+
+    /// Whether it is time to tell that `bytes` are done.
+    pub fn is_due(&self, bytes: u64) -> bool {
+        match self.every {
+            None => false,
+            Some(Every::Bytes(step)) => bytes >= self.told + step && self.sender.has_room(),
+            Some(Every::Interval(interval)) => self.sender.queue().idle_for().is_some_and(|idle| idle >= interval),
+        }
+    }
+
+    /// Takes note of how far the job is. Returns what a batch that is sent now should tell: nothing that was told before, and nothing
+    /// that is left to the end.
+    pub fn advance(&mut self, progress: Progress) -> Option<Progress> {
+        self.note(progress);
+        let is_news = self.every.is_some() && progress.bytes > self.told && progress.bytes < progress.total;
+        is_news.then(|| {
+            self.told = progress.bytes;
+            progress
+        })
+    }
+
+    fn note(&mut self, progress: Progress) {
+        // What only asks whether to go on reports no bytes.
+        self.last = Progress { total: progress.total.max(self.last.total), ..progress };
+    }
+
+    /// The end, with the progress of the whole.
+    pub fn finish(self, end: JobEnd) -> JobEnd {
+        if self.every.is_none() {
+            return end;
+        }
+        let Progress { total, files, .. } = self.last;
+        end.with_progress(Progress { bytes: total, total, files })
+    }
+}

@@ -1,0 +1,91 @@
+//! Jobs that read recordings: what is at a path, a bundle opened and verified first.
+
+use std::path::Path;
+
+use napi::bindgen_prelude::{Function, Result};
+
+use super::bundles::NativeBundles;
+use super::job::{Every, JobEnd, NativeJob, Progress, ProgressReporter, new_job};
+use crate::bundle::import::ImportError;
+use crate::bundle::open::{Opened, open};
+use crate::bundle::verify::VerifyOptions;
+use crate::bundle::watch;
+use crate::cancellation::Cancellation;
+use crate::signature::TrustedKeys;
+
+/// How many more bytes have to be read before progress is told again.
+const PROGRESS_BYTES: u64 = 1 << 20;
+
+/// How often a job that reads tells its progress, if that is wanted.
+pub fn every(is_wanted: bool) -> Option<Every> {
+    is_wanted.then_some(Every::Bytes(PROGRESS_BYTES))
+}
+
+/// Starts a job whose `work` reads what is at `paths`. All that it has unpacked is removed before its end is sent.
+pub fn start_reading(
+    bundles: &NativeBundles,
+    on_ready: Function<'_, (), ()>,
+    paths: Vec<String>,
+    progress: bool,
+    work: impl FnOnce(&[String], &mut ProgressReporter<'_>) -> JobEnd + Send + 'static,
+) -> Result<NativeJob> {
+    let (sender, job) = new_job(on_ready)?;
+    let bundles = bundles.shared();
+    sender.run_in_background(move |sender| {
+        let _guard = bundles.begin_reading(&paths, sender.cancellation());
+        let mut reporter = ProgressReporter::new(sender, every(progress));
+        let end = work(&paths, &mut reporter);
+        reporter.finish(end)
+    });
+    Ok(job)
+}
+
+/// Opens what is at `path`. A bundle is verified; if `trusted` are any and the bundle is signed, one of them must have signed it.
+pub fn open_source(
+    path: &str,
+    trusted: TrustedKeys,
+    cancellation: &Cancellation,
+    progress: &mut dyn FnMut(watch::Progress),
+) -> std::result::Result<Opened, ImportError> {
+    let options = VerifyOptions { trusted, ..VerifyOptions::default() };
+    open(Path::new(path), &options, &mut watch::Watch { cancelled: cancellation.flag(), progress })
+}
+
+/// Progress in two phases: one half of a bundle's bytes is verifying it, the other half what it is read for. An original has the second
+/// phase only.
+#[derive(Default)]
+pub struct TwoPhaseProgress {
+    verified: Option<u64>,
+}
+
+impl TwoPhaseProgress {
+    /// The progress of both phases, given that of verifying.
+    pub fn verifying(&mut self, progress: watch::Progress) -> Progress {
+        self.verified = Some(progress.total);
+        Progress { bytes: progress.bytes / 2, total: progress.total, files: None }
+    }
+
+    /// The progress of both phases, given that of the second.
+    pub fn reading(&self, bytes: u64, total: u64) -> Progress {
+        let Some(whole) = self.verified else { return Progress { bytes, total, files: None } };
+        let half = whole / 2;
+        let share = u128::from(whole - half) * u128::from(bytes.min(total)) / u128::from(total.max(1));
+        Progress { bytes: half + share as u64, total: whole, files: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_phases_make_a_whole_that_only_grows() {
+        let of = |Progress { bytes, total, .. }| (bytes, total);
+        let mut progress = TwoPhaseProgress::default();
+        assert_eq!(of(progress.reading(3, 7)), (3, 7));
+        let verifying = [0, 50, 101].map(|bytes| progress.verifying(watch::Progress { bytes, total: 101, files: 0 }));
+        assert_eq!(verifying.map(of), [(0, 101), (25, 101), (50, 101)]);
+        let reading = [0, 500, 1000].map(|bytes| of(progress.reading(bytes, 1000)));
+        assert_eq!(reading, [(50, 101), (75, 101), (101, 101)]);
+    }
+}

@@ -1,0 +1,48 @@
+//! The first event of a log: what RunCreated says of the run as a whole.
+
+use std::path::Path;
+
+use super::decoded_event::Event;
+use super::error::{ErrorCode, RunError};
+use super::log::empty_log;
+use super::payload::Payload;
+use super::redactions::Redactions;
+use super::scheduler::Scheduler;
+use super::text::Text;
+use super::trace::{Range, Trace};
+use crate::jsonl::scan::Nesting;
+
+/// What RunCreated says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Created {
+    /// The run's id.
+    pub run_id: Text<'static>,
+    /// The hash of its graph.
+    pub dag_hash: String,
+    /// How tasks are assigned.
+    pub scheduler: Scheduler,
+    /// The capabilities that a run may use.
+    pub capabilities: Vec<Text<'static>>,
+}
+
+impl Created {
+    /// Reads the first event of the log at `path`.
+    pub fn read(path: &Path, redactions: &Redactions) -> Result<Self, RunError> {
+        let range = Range { to: 0, ..Range::default() };
+        let mut trace = Trace::open(path, range, redactions.clone())?;
+        let line = trace.next().unwrap_or_else(|| Err(empty_log()))?;
+        match Event::decode(&line, &mut Nesting::default())?.payload {
+            Payload::RunCreated { run_id, dag_hash, scheduler, capabilities, .. } => Ok(Created {
+                run_id: run_id.into_owned(),
+                dag_hash: dag_hash.as_json().to_owned(),
+                scheduler,
+                capabilities: capabilities.into_iter().map(Text::into_owned).collect(),
+            }),
+            other => {
+                let message = "A log begins with RunCreated";
+                let error = RunError::new(ErrorCode::IllegalTransition, message).at(0);
+                Err(error.compared("RunCreated", other.kind().as_str()))
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Reading the events of a log: the one place where a line becomes a decoded event, and where an error gets the time of the event
+//! that it is about.
+//!
+//! Each event is proven to be a line of the one form, of a known kind with all its fields, at the logical time that its place
+//! demands. Hashes are not looked at.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use super::decoded_event::Event;
+use super::error::{ErrorCode, RunError, event_id};
+use super::event::EventLine;
+use super::log::{Chunk, LogReader, Position, find};
+use super::redactions::Redactions;
+use crate::disk::input_file::InputFile;
+use crate::jsonl::scan::Nesting;
+
+/// Decodes the lines of a log in their order.
+pub struct EventDecoder<'r> {
+    /// The time that the next line must have. None before the first line of a log that may begin anywhere.
+    next: Option<u64>,
+    redactions: Cow<'r, Redactions>,
+    nesting: Nesting,
+}
+
+impl<'r> EventDecoder<'r> {
+    /// A decoder whose first line must have the time `next`. Events that `redactions` list may have no salt.
+    pub fn new(next: Option<u64>, redactions: Cow<'r, Redactions>) -> Self {
+        EventDecoder { next, redactions, nesting: Nesting::default() }
+    }
+
+    /// Takes the next line apart: it must be of the one form and have the next time. The decoder does not move on before
+    /// [`decode`](Self::decode).
+    #[inline]
+    pub fn split<'a>(&self, line: &'a str) -> Result<EventLine<'a>, RunError> {
+        let line = EventLine::split(line)?;
+        check_time(self.next, line.time)?;
+        Ok(line)
+    }
+
+    /// Decodes the line that was [split](Self::split).
+    #[inline]
+    pub fn decode<'a>(&mut self, line: &EventLine<'a>) -> Result<Event<'a>, RunError> {
+        self.redactions.admit(line)?;
+        let event = Event::decode(line, &mut self.nesting)?;
+        self.next = Some(line.time + 1);
+        Ok(event)
+    }
+
+    /// An error with its place: a line whose own time can't be read stands where the event with the next time should.
+    pub fn place(&self, error: RunError) -> RunError {
+        match self.next {
+            Some(next) if error.system.is_none() => error.at_unless_known(next),
+            _ => error,
+        }
+    }
+}
+
+/// An event of a chunk.
+pub struct ReadEvent<'a> {
+    /// Where in the chunk its line begins.
+    pub start: usize,
+    /// Its line.
+    pub line: EventLine<'a>,
+    /// What the line says.
+    pub event: Event<'a>,
+}
+
+/// Reads the events of a log, a chunk at a time.
+pub struct EventReader<'r> {
+    log: LogReader<InputFile>,
+    decoder: EventDecoder<'r>,
+    is_over: bool,
+}
+
+impl<'r> EventReader<'r> {
+    /// Opens the log at `path` at the event at `from`, which is found without reading the ones before. The log's first event must have
+    /// the time `first`, if that is known. What is not in order is read from the first event on, so that the error says where.
+    pub fn open(path: &Path, first: Option<u64>, from: u64, redactions: Cow<'r, Redactions>) -> Result<Self, RunError> {
+        let (mut next, mut offset, mut is_over) = (first, 0, false);
+        if from > first.unwrap_or(0) {
+            match find(&mut InputFile::open(path)?, from)? {
+                Position::At(found) => (offset, next) = (found, Some(from)),
+                Position::BehindEnd => is_over = true,
+                Position::Unclear => {}
+            }
+        }
+        let log = LogReader::open_at(path, offset)?;
+        Ok(EventReader { log, decoder: EventDecoder::new(next, redactions), is_over })
+    }
+
+    /// The next lines, or `None` at the end. `spare` is as for [`LogReader::next_chunk`].
+    pub fn next_chunk(&mut self, spare: Vec<u8>) -> Result<Option<Chunk>, RunError> {
+        if self.is_over {
+            return Ok(None);
+        }
+        self.log.next_chunk(spare).map_err(|error| self.decoder.place(error))
+    }
+
+    /// Decodes the events of a chunk, the one that was read last, until `take` breaks. The error is that of the first line that is no
+    /// event.
+    #[inline]
+    pub fn decode(
+        &mut self,
+        chunk: &Chunk,
+        mut take: impl FnMut(&ReadEvent<'_>) -> ControlFlow<()>,
+    ) -> Result<(), RunError> {
+        for line in chunk.lines() {
+            let event = line.and_then(|(start, line)| {
+                let line = self.decoder.split(line)?;
+                Ok(ReadEvent { start, event: self.decoder.decode(&line)?, line })
+            });
+            let event = event.map_err(|error| self.decoder.place(error))?;
+            if take(&event).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where in the log the lines end that were read.
+    pub fn offset(&self) -> u64 {
+        self.log.offset()
+    }
+
+    /// How many bytes the torn last line has. Known at the end.
+    pub fn torn_bytes(&self) -> u64 {
+        self.log.torn_bytes()
+    }
+}
+
+/// Whether an event has the logical time that its place demands.
+pub(super) fn check_time(expected: Option<u64>, found: u64) -> Result<(), RunError> {
+    let Some(expected) = expected.filter(|expected| *expected != found) else { return Ok(()) };
+    let message = format!(
+        "{} stands where {} should: an event was lost, inserted, repeated or moved",
+        event_id(found),
+        event_id(expected)
+    );
+    Err(RunError::new(ErrorCode::TimeGap, message).at(found).compared(expected.to_string(), found.to_string()))
+}

@@ -1,0 +1,301 @@
+// Bundles: exporting, verifying and importing.
+
+import type { Progress } from './common.js';
+// Only for links in the comments.
+import type { verifyRun } from './run.js';
+
+/**
+ * The codes of {@link BundleProblem} and {@link BundleError}: faults of a bundle, and requests that can't be met. Later releases may add codes.
+ *
+ * What each means and what to do about it: https://github.com/session-tape/session-tape/blob/main/docs/bundle-format.md
+ */
+export type BundleCode =
+  | 'AbsolutePath'
+  | 'ParentPath'
+  | 'DriveLetter'
+  | 'NulInPath'
+  | 'BackslashInPath'
+  | 'NotUtf8Path'
+  | 'ReservedName'
+  | 'InvalidPath'
+  | 'DuplicatePath'
+  | 'CaseCollision'
+  | 'Link'
+  | 'Device'
+  | 'UnsupportedEntry'
+  | 'NotABundle'
+  | 'ArchiveCorrupt'
+  | 'Truncated'
+  | 'TrailingBytes'
+  | 'WindowTooLarge'
+  | 'LineTooLong'
+  | 'BlobTooLarge'
+  | 'FileTooLarge'
+  | 'TooManyFiles'
+  | 'ExpansionTooLarge'
+  | 'TotalTooLarge'
+  | 'ManifestMissing'
+  | 'ManifestInvalid'
+  | 'UnsupportedVersion'
+  | 'BundleIdMismatch'
+  | 'NotInManifest'
+  | 'FileMissing'
+  | 'WrongSize'
+  | 'WrongHash'
+  | 'ChecksumsMismatch'
+  | 'BlobNameMismatch'
+  | 'BlobMissing'
+  | 'LogInvalid'
+  | 'WrongCount'
+  | 'WrongHead'
+  | 'RedactionMismatch'
+  | 'RedactionsInvalid'
+  | 'MetadataInvalid'
+  | 'SnapshotInvalid'
+  | 'SignatureMissing'
+  | 'SignatureMalformed'
+  | 'SignatureNotTrusted'
+  | 'TooManyProblems'
+  | 'SourceInvalid'
+  | 'SourceChanged'
+  | 'SnapshotNotFound'
+  | 'DestinationExists'
+  | 'RedactionConflict'
+  | 'InvalidRule'
+  | 'InvalidOption'
+  | 'SystemError'
+  | 'Cancelled';
+
+/** A redaction rule: what counts as a secret, and where. Give exactly one of `pattern` and `path`. */
+export interface RedactionRule {
+  /** The name of the rule. A match is replaced by `[redacted:<name>]`. */
+  name: string;
+  /**
+   * A regular expression in RE2 syntax: no look-around and no back-references, so that matching takes linear time. It is matched against each string
+   * with its escapes decoded, and against the bytes of blobs. If it has a group named `secret`, only that group is redacted.
+   */
+  pattern?: string | undefined;
+  /** A JSON pointer to the value to redact in payloads (`/headers/authorization`); `*` matches any key or index. */
+  path?: string | undefined;
+  /** Only events of these kinds, or lines of these types. Left out: all. */
+  kinds?: string[] | undefined;
+  /** Only calls of these tools and their results. Left out: all. */
+  tools?: string[] | undefined;
+}
+
+/** Options of {@link exportBundle}. */
+export interface ExportOptions {
+  /**
+   * Runs only: begin with a snapshot, the one with this id (`snap_<logical time>`) or the newest. The bundle then holds the snapshot, the events after
+   * it, and the blobs that these events name. If the snapshot can't be used, the export fails with `SnapshotNotFound`. Left out: the whole run.
+   */
+  fromSnapshot?: string | 'latest' | undefined;
+  /**
+   * What to redact in the bundle; the source is not changed.
+   *
+   * - `builtin` (default `true`): well-known kinds of secrets: private keys, tokens of cloud providers and code hosts, JWTs, bearer headers, passwords in
+   *   URLs.
+   * - `rules` (default none): your own rules in addition.
+   *
+   * `false`: nothing is redacted. Each match is replaced by `[redacted:<name of the rule>]`; after the export no file of the bundle contains the secret, however
+   * it is escaped. A match where nothing can be replaced (in an id, a hash, a name) fails the export with `RedactionConflict`. A rule that can't be used
+   * fails it with `InvalidRule`, before anything is read. Redacted parts count as unverifiable, not as failed; the hash chain still verifies.
+   */
+  redact?: { builtin?: boolean | undefined; rules?: RedactionRule[] | undefined } | false | undefined;
+  /**
+   * Sign the manifest: an Ed25519 private key in PEM (PKCS#8), as Node's `crypto` exports it: `key.export({ type: 'pkcs8', format: 'pem' })`.
+   */
+  signWith?: string | undefined;
+  /** Compression level of an archive, a zstd level from 1 to 22. Default 1. */
+  level?: number | undefined;
+  /** Called on the JavaScript thread at most ten times a second, and once at the end with the total. Throwing from it stops the export. */
+  onProgress?: ((progress: Progress) => void) | undefined;
+  /**
+   * Aborting it stops the export. The promise rejects with the signal's `reason` once all temporary files are removed; if the bundle is already at its
+   * destination, it resolves.
+   */
+  signal?: AbortSignal | undefined;
+}
+
+/** Summary of a bundle. */
+export interface BundleInfo {
+  /** SHA-256 of the manifest without this field, in hex. The same source, exported with the same options, has the same id on any machine. */
+  bundleId: string;
+  /** What the bundle contains. */
+  kind: 'run' | 'session';
+  /** Its path, as it was passed. */
+  path: string;
+  /** Number of files that its manifest lists. */
+  files: number;
+  /** Total size of these files in bytes, uncompressed. */
+  bytes: number;
+  /** Number of lines of its log. */
+  events: number;
+  /** Number of redacted events, blobs, lines and other files. */
+  redactions: number;
+  /** Whether it is a partial bundle, which begins with a snapshot. */
+  partial: boolean;
+}
+
+/** A fault of a bundle. */
+export interface BundleProblem {
+  /** A {@link BundleCode}. */
+  code: BundleCode | (string & {});
+  /** The file of the bundle concerned. Absent if the fault concerns no single file. */
+  path?: string;
+  /** A message in one line: what was found, where, and what to do. */
+  message: string;
+}
+
+/** What the functions for bundles reject with, except for an abort. `name` is `'BundleError'`. */
+export interface BundleError extends Error {
+  /** A {@link BundleCode}, or the system's own (`ENOSPC`, `EACCES` …: these have `errno` and `syscall`). */
+  code: BundleCode | (string & {});
+  /** The file concerned: its path in the bundle or, with a system code, its path in the file system. */
+  path?: string;
+  /** If a bundle was refused: all its problems. `code` and `path` are those of the first. */
+  problems?: BundleProblem[];
+  /** The system's number for its error, negative as in Node. */
+  errno?: number;
+  /** The system call that failed. */
+  syscall?: string;
+}
+
+/** Limits for reading a bundle. `Infinity` removes a limit. */
+export interface BundleLimits {
+  /** Bytes of the longest line of the log. Default 16 MiB, which is also the maximum for a run; the lines of a session may be as long as a replay reads, unless a lower limit is given. */
+  lineBytes: number;
+  /** Bytes of the largest blob. Default 256 MiB. */
+  blobBytes: number;
+  /** Number of files. Default 100 000. */
+  files: number;
+  /** How many times its own size an archive may expand to. Default 200, plus 1 MiB, which a higher limit also has. */
+  expansion: number;
+  /** Bytes of all files together. Default 64 GiB. */
+  totalBytes: number;
+}
+
+/** Options of {@link verifyBundle} and {@link importBundle}. */
+export interface VerifyBundleOptions {
+  /** The keys whose signature counts: Ed25519 public keys in PEM (SPKI), as Node's `crypto` exports them. Default: none. */
+  trustedKeys?: string[] | undefined;
+  /**
+   * The signature policy:
+   *
+   * - `'required'`: one of `trustedKeys` must have signed the bundle.
+   * - `'ifPresent'` (default): if the bundle is signed and there are `trustedKeys`, one of them must have signed it. Additional signatures by other keys are allowed.
+   * - `'ignore'`: the signature is not checked.
+   */
+  signature?: 'required' | 'ifPresent' | 'ignore' | undefined;
+  /** Limits that replace the defaults. They are checked while the bundle is read, before it can fill the disk or the memory. */
+  limits?: { [Limit in keyof BundleLimits]?: number | undefined } | undefined;
+  /** Called on the JavaScript thread at most ten times a second, and once at the end with the total. Throwing from it stops the work. */
+  onProgress?: ((progress: Progress) => void) | undefined;
+  /** As in {@link ExportOptions}. */
+  signal?: AbortSignal | undefined;
+}
+
+/** Result of {@link verifyBundle}. */
+export interface BundleVerification {
+  /** Whether there are no problems. */
+  ok: boolean;
+  /** What the manifest says, whether or not it verified; `null` if it can't be read. */
+  info: BundleInfo | null;
+  /** All problems; after the first thousand, one that says that there are more. Empty for a valid bundle. */
+  problems: BundleProblem[];
+}
+
+/**
+ * Exports a run or a session as a bundle: a set of files with a manifest that lists the size and hash of each.
+ *
+ * Another machine can verify a bundle, replay it, and read its events: all reading functions accept one as their path. Its content does not
+ * depend on the machine or the time of the export: the same source gives the same bytes, and so the same `bundleId`. `sha256sum -c manifest.sha256` and
+ * `tar --zstd -xf` work on it.
+ *
+ * The bundle is built next to its destination under a temporary name and renamed when it is complete and on stable storage. A failure or an
+ * abort leaves no files, and an existing file or directory is never replaced. Memory is bounded, whatever the size of the source. The source is read twice; if
+ * it was changed in between, the export fails with `SourceChanged`. Exporting a run that is being recorded takes the events that are complete when the export begins.
+ *
+ * @param source - A run's directory, whose log must verify; a session's file, which must replay; or a bundle of either, as a directory or an
+ * archive, under any name.
+ * @param destination - A path that does not exist yet. If the name ends in `.tar.zst`, the bundle is an archive (by convention
+ * `X.cath-bundle.tar.zst`), else a directory (`X.cath-bundle`).
+ * @returns A summary of the bundle. Rejects with a {@link BundleError}, with the reason of an aborted `options.signal`, with what `options.onProgress` throws, and
+ * for a bug in session-tape with an `Error` whose `code` is `EBUNDLEPANIC` and whose `cause` has what the addon said.
+ * @throws TypeError - At once, if an argument is of the wrong type, or `signWith` is not a private key.
+ *
+ * @example
+ * ```ts
+ * import { mkdtempSync } from 'node:fs';
+ * import { tmpdir } from 'node:os';
+ * import { join } from 'node:path';
+ * import { exportBundle, replaySession, SessionRecordingService } from 'session-tape';
+ *
+ * const directory = mkdtempSync(join(tmpdir(), 'chats-'));
+ * const recorder = new SessionRecordingService({
+ *   sessionId: 'a1b2c3d4-0001', projectHash: 'my-project', chatsDir: directory,
+ *   workspaceDirs: [], provider: 'acme', model: 'acme-large',
+ * });
+ * recorder.recordContent({ speaker: 'human', blocks: [{ type: 'text', text: 'Hello' }] });
+ * await recorder.dispose();
+ *
+ * const archive = join(directory, 'hello.cath-bundle.tar.zst');
+ * const { kind, events } = await exportBundle(recorder.getFilePath()!, archive);
+ * console.log(kind, 'of', events, 'lines'); // session of 2 lines
+ * const replay = await replaySession(archive, 'my-project');
+ * console.log(replay.ok && replay.history.length); // 1
+ * ```
+ */
+export declare function exportBundle(source: string, destination: string, options?: ExportOptions): Promise<BundleInfo>;
+
+/**
+ * Verifies a bundle: everything that can be checked without replaying it.
+ *
+ * No part of it is trusted. Every file is read once. Checked are each file's path, size and hash, the hash of every event and the chain that they form,
+ * that every blob that the log names is present, the manifest's id, its signature, and that there are no other files. To check that states, assignments and
+ * outputs are those that were recorded, use {@link verifyRun}, which accepts a bundle too.
+ *
+ * @param path - The bundle: a directory or an archive.
+ * @returns Resolves whatever the bundle contains. Rejects with a {@link BundleError} if it can't be read at all (`ENOENT`, `EACCES` …), and
+ * otherwise as {@link exportBundle} does.
+ * @throws TypeError - At once, if an argument is of the wrong type, or a trusted key is not a public key.
+ *
+ * @example
+ * ```ts
+ * import { mkdtempSync, writeFileSync } from 'node:fs';
+ * import { tmpdir } from 'node:os';
+ * import { join } from 'node:path';
+ * import { verifyBundle } from 'session-tape';
+ *
+ * const path = join(mkdtempSync(join(tmpdir(), 'bundles-')), 'x.cath-bundle.tar.zst');
+ * writeFileSync(path, 'not a bundle');
+ * const { ok, problems } = await verifyBundle(path);
+ * console.log(ok, problems[0]!.code); // false NotABundle
+ * ```
+ */
+export declare function verifyBundle(path: string, options?: VerifyBundleOptions): Promise<BundleVerification>;
+
+/**
+ * Unpacks a bundle into a directory, if {@link verifyBundle} finds nothing wrong with it.
+ *
+ * It is verified while it is unpacked, next to the directory under a temporary name, and read only once, so that the verified bytes are the ones that are kept.
+ * A failure or an abort leaves no files. The directory is again a bundle and can be read; a run in it can't be resumed.
+ *
+ * @param path - The bundle: a directory or an archive.
+ * @param directory - A path that does not exist yet.
+ * @returns A summary of the bundle. Rejects with a {@link BundleError} that has `problems` if it does not verify, and otherwise as
+ * {@link exportBundle} does.
+ * @throws TypeError - At once, if an argument is of the wrong type, or a trusted key is not a public key.
+ *
+ * @example
+ * ```ts
+ * import { importBundle } from 'session-tape';
+ *
+ * try {
+ *   await importBundle('no-such.cath-bundle.tar.zst', 'here', { signature: 'required', trustedKeys: [] });
+ * } catch (error) {
+ *   console.log((error as { code: string }).code); // ENOENT
+ * }
+ * ```
+ */
+export declare function importBundle(path: string, directory: string, options?: VerifyBundleOptions): Promise<BundleInfo>;

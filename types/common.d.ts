@@ -1,0 +1,74 @@
+// Types that several domains share: progress, and the warnings and errors of both recorders.
+
+// Only for links in the comments.
+import type { SessionRecordingService, SessionRecordingServiceConfig } from './session.js';
+
+/** Progress of a long operation. */
+export interface Progress {
+  /** Bytes processed so far. */
+  bytes: number;
+  /** Bytes in total. */
+  total: number;
+  /** Files processed so far, where there are several. */
+  files?: number;
+}
+
+/**
+ * The `code`s of {@link RecordingWarning} after which a CLI simply goes on without a recording (recording rule 6);
+ * a `flush()` that was called before the warning resolves.
+ *
+ * | code | means |
+ * |---|---|
+ * | `ENOSPC`, `EDQUOT` | the disk or the quota is full |
+ * | `EROFS` | the file system is read-only |
+ * | `EACCES`, `EPERM` | the file or its directory may not be written |
+ * | `ENOENT`, `ENOTDIR` | the file was deleted, or a parent of it is not a directory |
+ * | `ESESSIONLOCKED` | with `exclusive`: another live recorder holds the file |
+ */
+export type RecordingWarningCode =
+  | 'ENOSPC'
+  | 'EDQUOT'
+  | 'EROFS'
+  | 'EACCES'
+  | 'EPERM'
+  | 'ENOENT'
+  | 'ENOTDIR'
+  | 'ESESSIONLOCKED';
+
+/** Why recording ended before `dispose()`. */
+export interface RecordingWarning {
+  /** A {@link RecordingWarningCode}, or the system's code of any other write error (`EIO`, `EFBIG` …), for which a `flush()` that was called before the warning rejects. */
+  code: RecordingWarningCode | (string & {});
+  /** A message for people. */
+  message: string;
+  /** The session file; `null` if recording failed before the file was created. */
+  filePath: string | null;
+  /** Records that were enqueued until now and are not in the file, also those that came when writing had failed already. */
+  eventsDropped: number;
+  /** With the code `ESESSIONLOCKED`: the process that records to the file, if that can be read. */
+  owner?: RecordingOwner;
+}
+
+/** A process that holds the lock of a session file; see `exclusive` of {@link SessionRecordingServiceConfig}. */
+export interface RecordingOwner {
+  /** Process id, on `host`. */
+  pid: number;
+  /** When the process started: ISO-8601, UTC, milliseconds. */
+  startTime: string;
+  /** Host name. */
+  host: string;
+}
+
+/**
+ * What {@link SessionRecordingService.flush} rejects with: shaped as Node's own file system errors are.
+ */
+export interface RecordingError extends Error {
+  /** For instance `EIO`. */
+  code: string;
+  /** The system's number for it, negative as in Node. */
+  errno: number;
+  /** The call that failed: `open`, `write`, `fsync` … */
+  syscall: string;
+  /** The session file. */
+  path: string;
+}

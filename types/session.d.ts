@@ -1,0 +1,632 @@
+// Sessions: the lines of a session file, replaying and listing files, recording.
+
+import type { Progress, RecordingWarning } from './common.js';
+// Only for links in the comments.
+import type { BundleCode, verifyBundle } from './bundle.js';
+import type { RecordingError, RecordingWarningCode } from './common.js';
+
+// ---- The file: one envelope a line -------------------------------------------------------------
+
+/**
+ * The event types that replay knows. A file may hold others: they are kept, counted, and reported as
+ * `Line N: unknown event type 'T', skipping` (replay rule 11), so that newer files stay readable.
+ */
+export type SessionEventType =
+  | 'session_start'
+  | 'content'
+  | 'compressed'
+  | 'rewind'
+  | 'provider_switch'
+  | 'session_event'
+  | 'directories_changed';
+
+/**
+ * What the addon requires of a CLI's content item: replay checks only that `speaker` is a non-empty string. Everything
+ * else, fields unknown here included, comes back deep-equal and in the same key order.
+ *
+ * A CLI with a richer item passes its own type as the type parameter of {@link SessionRecordingService},
+ * {@link replaySession} and {@link openSession}; it need not extend this one.
+ */
+export interface IContent {
+  /** The speaker: the user, the model, or a tool. */
+  speaker: 'human' | 'ai' | 'tool';
+  /** The content, in order. */
+  blocks: ContentBlock[];
+  /** Anything the CLI keeps with the item: token counts, ids, times. */
+  metadata?: Record<string, unknown>;
+}
+
+/** A part of an {@link IContent}, discriminated by `type`. */
+export type ContentBlock =
+  | { type: 'text'; text: string }
+  | { type: 'tool_call'; id: string; name: string; parameters: unknown }
+  | { type: 'tool_response'; callId: string; toolName: string; result: unknown; error?: string }
+  | { type: 'media'; mimeType: string; data: string; encoding: 'url' | 'base64' }
+  | { type: 'thinking'; thought: string }
+  | { type: 'code'; code: string; language?: string };
+
+/** A line of the file, as `JSON.parse` returns it. The recorder writes the keys in this order. */
+export interface SessionRecordLine {
+  /** Schema version, 1. The file has no other version field. */
+  v: number;
+  /** 1 for the first record, one more for each record of the session, also across resumes. */
+  seq: number;
+  /** ISO-8601, UTC, milliseconds: `2026-02-11T16:00:00.000Z`. For people; nothing is ordered by it. */
+  ts: string;
+  /** A newer CLI's file may hold a type that is not in the union; replay skips it with a warning. */
+  type: SessionEventType;
+  /** One of the `…Payload` interfaces, by `type`. */
+  payload: unknown;
+}
+
+/** Payload of `session_start`: always physical line 1, `seq` 1. What {@link readSessionHeader} returns. */
+export interface SessionStartPayload {
+  /** Non-empty. Its first 8 characters are part of the file's name. */
+  sessionId: string;
+  /** Non-empty. Distinguishes the sessions of different projects; see `expectedProjectHash` of {@link replaySession}. */
+  projectHash: string;
+  /** Absolute directories the session works in. */
+  workspaceDirs: string[];
+  /** Name of the model provider. */
+  provider: string;
+  /** Name of the model. */
+  model: string;
+  /** ISO-8601, UTC, milliseconds: when the recorder was constructed. */
+  startTime: string;
+}
+
+/** Payload of `content`: the item is appended to the history. */
+export interface ContentPayload<C = IContent> {
+  content: C;
+}
+
+/** Payload of `compressed`: the history becomes `[summary]`. */
+export interface CompressedPayload<C = IContent> {
+  summary: C;
+  /** How many items the summary replaces; informative, replay does not use it. */
+  itemsCompressed: number;
+}
+
+/** Payload of `rewind`: the last items leave the history. */
+export interface RewindPayload {
+  /** ≥ 0. A fraction rounds up; as many as the history holds, or more, empties it. */
+  itemsRemoved: number;
+}
+
+/** Payload of `provider_switch`: from here on the metadata has this provider and model. */
+export interface ProviderSwitchPayload {
+  provider: string;
+  /** Empty: the model stays. */
+  model: string;
+}
+
+/** Payload of `session_event`: a note about the session. Collected in `sessionEvents`, never in the history. */
+export interface SessionEventPayload {
+  severity: 'info' | 'warning' | 'error';
+  message: string;
+  /** With `auditTrail` only: the envelope's `ts`, unchanged; absent if the file has none. */
+  timestamp?: string;
+  /** With `auditTrail` only: the envelope's `seq`, if it is a number. */
+  seq?: number;
+}
+
+/** Payload of `directories_changed`: from here on the metadata has these workspace directories. */
+export interface DirectoriesChangedPayload {
+  directories: string[];
+}
+
+// ---- Replay ------------------------------------------------------------------------------------
+
+/** The metadata of a session at the end of its file: `session_start`, as later events changed it. */
+export interface SessionMetadata {
+  sessionId: string;
+  projectHash: string;
+  /** `''` when the `session_start` had none (replay rule 9). */
+  provider: string;
+  /** `''` when the `session_start` had none. */
+  model: string;
+  /** `[]` when the `session_start` had none, or not an array of strings. */
+  workspaceDirs: string[];
+  /** `''` when the `session_start` had none. */
+  startTime: string;
+}
+
+/** A session that was replayed. */
+export interface ReplaySuccess<C = IContent> {
+  ok: true;
+  /** The items that remain after all compressions and rewinds, in order: what a CLI resumes from. */
+  history: C[];
+  metadata: SessionMetadata;
+  /**
+   * The `seq` of the last event that had a numeric one; 0 when none had. Hand it to
+   * {@link SessionRecordingService.initializeForResume}.
+   */
+  lastSeq: number;
+  /** Lines that parsed, unknown and malformed events included (replay rule 8). */
+  eventCount: number;
+  /** Warnings about single lines in file order, at most 100 and a count of the rest, then the summary lines (replay rule 14). Empty for an intact file. */
+  warnings: string[];
+  /** The payloads of the `session_event`s, in file order. */
+  sessionEvents: SessionEventPayload[];
+}
+
+/** A session that can't be replayed. */
+export interface ReplayFailure {
+  ok: false;
+  /**
+   * The reason, in one line:
+   *
+   * | `error` | means |
+   * |---|---|
+   * | `Empty file` | the file has no line (a byte order mark alone does not count as one) |
+   * | `Missing or corrupt session_start event` | line 1 is not a `session_start` |
+   * | `Invalid session_start: missing required fields` | `sessionId` or `projectHash` is not a non-empty string |
+   * | `Project hash mismatch: expected E got G` | the session belongs to another project |
+   * | `Failed to read file: …` | the system's message follows, as Node prints it: `ENOENT: no such file or directory, open '…'`. Devices, sockets and pipes are reported in the same form: `EINVAL: a device, not a regular file, open '…'` |
+   * | `Failed to read bundle: …` | the path is that of a bundle which does not verify or does not contain a session; a {@link BundleCode} in parentheses follows if the bundle does not verify |
+   */
+  error: string;
+  /** The warnings about single lines so far, with the same cap. */
+  warnings: string[];
+}
+
+/** The result of a replay, discriminated by `ok`: `if (result.ok) result.history`. */
+export type ReplayResult<C = IContent> = ReplaySuccess<C> | ReplayFailure;
+
+/** Options of {@link replaySession} and {@link openSession}. */
+export interface ReplayOptions {
+  /**
+   * Stop before the first event whose `seq` is larger: the session as it was at that point, for forking from it.
+   * Default: the whole file.
+   */
+  throughSeq?: number | undefined;
+  /** Add `timestamp` and `seq` to each entry of `sessionEvents`. Default `false`. */
+  auditTrail?: boolean | undefined;
+  /** Aborting it stops the work; the promise rejects with the signal's `reason`. */
+  signal?: AbortSignal | undefined;
+  /**
+   * Keep a snapshot of what was read next to the file (`<file>.snap`), and next time read only what was appended. Default `false`.
+   *
+   * The result is always that of a full replay, with one exception: a write through a shared memory map to a page that is already dirty
+   * changes neither mtime nor ctime of the file and can go unnoticed. A snapshot is used only if the part of the file that it covers is
+   * unchanged. A file that has not been written to since opens in less than a millisecond (200 MB, measured). For a file that has grown, the old
+   * part is read and its digests are compared, which is about ten times faster than a scan. A snapshot that is missing, stale, damaged, of another
+   * file or of another version of this library is ignored and replaced; failing to write one is not an error. It is replaced atomically and may
+   * be deleted at any time. It holds positions, counts, warnings and metadata, but no content of the conversation.
+   *
+   * Has no effect together with `throughSeq`, or for a bundle, which is never written to.
+   */
+  snapshot?: boolean | undefined;
+  /** Called on the JavaScript thread now and then while a large file is scanned, and once at the end with the total. */
+  onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+/**
+ * Replays a session file.
+ *
+ * Resolves to a {@link ReplayResult} whatever the file contains, torn, corrupt and foreign lines included; a file that
+ * can't be read is a failure with `error`, not a rejection. Reading happens off the JavaScript thread; memory is
+ * bounded by a buffer and the remaining items, which are passed in batches between turns of the event loop. Strings of an item
+ * that are shorter than 4 KiB may share memory with those of its neighbours: keeping one of them keeps up to 256 KiB (docs/replay.md).
+ *
+ * Lines appended while the file is read are not part of the result. A pipe can be replayed too (`/dev/stdin`, a named pipe): up to
+ * 1 GiB, which is held in memory. A pipe without a writer is a failure after 3 seconds. A socket or a device is a failure at once, except for
+ * `/dev/null`, which is an empty file. All other functions that read sessions, runs or bundles accept regular files only. An abort also ends
+ * reading a single line, however long, and waiting for a pipe.
+ *
+ * A bundle is verified first, as {@link verifyBundle} does it; an archive is unpacked to a temporary directory, which is removed before the promise
+ * settles. `onProgress` then reports reading the session's file, not verifying or unpacking.
+ *
+ * @typeParam C - The CLI's own content item. Not checked beyond a non-empty `speaker`.
+ * @param filePath - The session file, or a session's bundle.
+ * @param expectedProjectHash - Refuse a session of another project (`Project hash mismatch: …`). Left out or
+ * `undefined`: any project.
+ * @returns Rejects with the reason of an aborted `options.signal`, with what `options.onProgress` throws, and for a bug in
+ * session-tape with an `Error` whose `code` is `ESESSIONPANIC` and whose `cause` has what the addon said; for nothing else.
+ * @throws TypeError - At once, if an argument is of the wrong type.
+ *
+ * @example
+ * ```ts
+ * import { replaySession } from 'session-tape';
+ *
+ * const replay = await replaySession('no-such-session.jsonl');
+ * if (replay.ok) {
+ *   console.log(replay.history.length, 'items of', replay.metadata.sessionId);
+ * } else {
+ *   console.log(replay.error); // Failed to read file: ENOENT: no such file or directory, open 'no-such-session.jsonl'
+ * }
+ * ```
+ */
+export declare function replaySession<C = IContent>(
+  filePath: string,
+  expectedProjectHash?: string,
+  options?: ReplayOptions,
+): Promise<ReplayResult<C>>;
+
+/**
+ * Reads only the `session_start` of a session file, for a list of sessions to resume.
+ *
+ * Reads the first line only, at most 1 MiB. The payload is returned as it is in the file; its fields are not checked.
+ *
+ * The JavaScript thread never blocks: another thread reads. Only if the system can return the line without blocking
+ * (Linux 5.12 or newer; ext4, XFS or btrfs; the file cached and owned by the user; the line shorter than 4 KiB) is it read
+ * synchronously, about ten times as fast and without updating the file's access time. After 64 such files the call yields to the
+ * event loop.
+ *
+ * @param filePath - The session file, or the directory of a session's bundle, which is not verified. The header of an archive can't be read
+ * without unpacking it: use {@link openSession}.
+ * @returns `null` when there is no header: the file can't be read, is empty, its first line does not parse, is not a
+ * `session_start`, is longer than 1 MiB, or has a payload that is not an object (an array does not count as one). Never rejects.
+ * @throws TypeError - At once, if `filePath` is not a string.
+ *
+ * @example
+ * ```ts
+ * import { readSessionHeader } from 'session-tape';
+ *
+ * const header = await readSessionHeader('no-such-session.jsonl');
+ * console.log(header === null ? 'not a session' : header.startTime);
+ * ```
+ */
+export declare function readSessionHeader(filePath: string): Promise<SessionStartPayload | null>;
+
+/**
+ * {@link readSessionHeader} for many files at once, in parallel.
+ *
+ * @param filePaths - The session files.
+ * @returns One entry a path, in the order of the paths; `null` where there is no header. A bad file does not affect
+ * the others, and the promise never rejects.
+ * @throws TypeError - At once, if `filePaths` is neither an array of strings nor a string.
+ */
+export declare function readSessionHeaders(filePaths: string[]): Promise<(SessionStartPayload | null)[]>;
+
+/**
+ * {@link readSessionHeader} for every session file in a directory, in parallel.
+ *
+ * Reads the entries whose names end in `.jsonl`, links included, and does not descend into directories. A pipe or a directory with
+ * such a name has no header and does not block. {@link listSessions} returns more: size, time and what is wrong with a file.
+ *
+ * @param directory - The directory that the recorder was given as `chatsDir`.
+ * @returns One entry a file, sorted by file name (by UTF-16 code units, as `Array.sort` does); `header` is `null` where
+ * there is none. Rejects with Node's own error if the directory can't be read (`ENOENT`, `ENOTDIR`, `EACCES` …), never
+ * because of a file in it.
+ * @throws TypeError - At once, if the argument is neither a string nor an array of strings.
+ *
+ * @example
+ * ```ts
+ * import { mkdtempSync, writeFileSync } from 'node:fs';
+ * import { tmpdir } from 'node:os';
+ * import { join } from 'node:path';
+ * import { readSessionHeaders } from 'session-tape';
+ *
+ * const directory = mkdtempSync(join(tmpdir(), 'chats-'));
+ * writeFileSync(join(directory, 'not-a-session.jsonl'), 'hello');
+ *
+ * for (const { filePath, header } of await readSessionHeaders(directory)) {
+ *   console.log(header === null ? 'no session' : `${header.startTime} ${filePath}`); // no session
+ * }
+ * ```
+ */
+export declare function readSessionHeaders(directory: string): Promise<SessionFileHeader[]>;
+
+/** A file of a directory, as {@link readSessionHeaders} finds it. */
+export interface SessionFileHeader {
+  /** The directory as it was given, and the file's name: `path.join(directory, name)`. */
+  filePath: string;
+  /** As {@link readSessionHeader} gives it: `null` if the file has none. */
+  header: SessionStartPayload | null;
+}
+
+/**
+ * A session whose items are read on demand. Iterating it yields the whole history, in order, with one page in memory at a
+ * time.
+ */
+export interface SessionHandle<C = IContent> extends AsyncIterable<C> {
+  readonly metadata: SessionMetadata;
+  /** As in {@link ReplaySuccess}. */
+  readonly lastSeq: number;
+  /** As in {@link ReplaySuccess}. */
+  readonly eventCount: number;
+  /** As in {@link ReplaySuccess}. */
+  readonly warnings: string[];
+  /** As in {@link ReplaySuccess}. */
+  readonly sessionEvents: SessionEventPayload[];
+  /** Number of items in the history: the length of `history` that {@link replaySession} would return. */
+  readonly historyLength: number;
+  /**
+   * Items `from` up to, not including, `to`; negative numbers count from the end, as in `Array.slice`.
+   *
+   * @param from - Default 0.
+   * @param to - Default `historyLength`.
+   * @returns Rejects with an `Error` whose `code` is `ESESSIONCLOSED` after `close()`, or `ESESSIONREAD` when the file
+   * can't be read any more or no longer has an item at that place. An edit in place that still parses is not detected.
+   */
+  items(from?: number, to?: number): Promise<C[]>;
+  /** Releases the file and the memory, and removes the unpacked files of a bundle. Afterwards no items can be read; a second call does nothing. */
+  close(): void;
+}
+
+/**
+ * Opens a session without building its history: a CLI that shows the last items of a long session needs only those.
+ *
+ * The arguments, failures and rejections are those of {@link replaySession}. The unpacked files of an archive stay until `close()`,
+ * until the handle is garbage-collected, or until the process ends other than by a signal.
+ *
+ * @returns A handle to close, or the failure.
+ * @throws TypeError - At once, if an argument is of the wrong type.
+ *
+ * @example
+ * ```ts
+ * import { mkdtempSync } from 'node:fs';
+ * import { tmpdir } from 'node:os';
+ * import { join } from 'node:path';
+ * import { openSession, SessionRecordingService } from 'session-tape';
+ *
+ * const recorder = new SessionRecordingService({
+ *   sessionId: 'a1b2c3d4-0001', projectHash: 'my-project', chatsDir: mkdtempSync(join(tmpdir(), 'chats-')),
+ *   workspaceDirs: [process.cwd()], provider: 'acme', model: 'acme-large',
+ * });
+ * for (const text of ['one', 'two', 'three']) recorder.recordContent({ speaker: 'human', blocks: [{ type: 'text', text }] });
+ * await recorder.dispose();
+ *
+ * const opened = await openSession(recorder.getFilePath()!, 'my-project');
+ * if (!opened.ok) throw new Error(opened.error);
+ * const lastTwo = await opened.session.items(-2);
+ * console.log(lastTwo.length); // 2: of three
+ * opened.session.close();
+ * ```
+ */
+export declare function openSession<C = IContent>(
+  filePath: string,
+  expectedProjectHash?: string,
+  options?: ReplayOptions,
+): Promise<{ ok: true; session: SessionHandle<C> } | ReplayFailure>;
+
+/** A session in a directory, as {@link listSessions} finds it. Fields of a wrong type in the file are `''` and `[]`, as in {@link SessionMetadata}. */
+export interface SessionSummary extends SessionStartPayload {
+  filePath: string;
+  /** Bytes. */
+  fileSize: number;
+  lastModified: Date;
+}
+
+/**
+ * Lists the sessions of a directory, the newest first: by the time of modification, to the nanosecond if the file system has that precision,
+ * then by `startTime`, then by the number in the name (`-2`, `-3` …), the highest first, then by path.
+ *
+ * Of each file the first line is read, however long it is.
+ *
+ * @param chatsDir - The directory that the recorder was given as `chatsDir`. Its `.jsonl` files are read, those in
+ * subdirectories are not.
+ * @param options - `projectHash`: only the sessions of that project.
+ * @returns The sessions, and the files that are not sessions or could not be read, with the reason: the
+ * `error` of {@link replaySession}, or the system's message without `Failed to read file: `. A directory that can't be read is
+ * such an entry itself. Never rejects.
+ * @throws TypeError - At once, if an argument is of the wrong type.
+ *
+ * @example
+ * ```ts
+ * import { listSessions } from 'session-tape';
+ *
+ * const { sessions, unreadable } = await listSessions('no-such-directory');
+ * for (const { startTime, model, filePath } of sessions) console.log(startTime, model, filePath);
+ * console.log(unreadable[0]!.reason.slice(0, 6)); // ENOENT
+ * ```
+ */
+export declare function listSessions(
+  chatsDir: string,
+  options?: { projectHash?: string | undefined },
+): Promise<{
+  sessions: SessionSummary[];
+  unreadable: { filePath: string; reason: string }[];
+}>;
+
+// ---- Recording ---------------------------------------------------------------------------------
+
+/** Configuration of a {@link SessionRecordingService}. A wrong or missing field throws a `TypeError` that names it. */
+export interface SessionRecordingServiceConfig {
+  /** Non-empty; the first 8 characters become part of the file's name. */
+  sessionId: string;
+  /** Non-empty; see {@link SessionStartPayload}. */
+  projectHash: string;
+  /** The directory for session files. Created, with its parents, when the first content is recorded. */
+  chatsDir: string;
+  /** Absolute directories the session works in. */
+  workspaceDirs: string[];
+  /** Name of the model provider. */
+  provider: string;
+  /** Name of the model. */
+  model: string;
+  /**
+   * Called at most once, on the JavaScript thread, when recording has ended because of an error. Without it recording
+   * ends silently; see `isActive()`.
+   */
+  onWarning?: ((warning: RecordingWarning) => void) | undefined;
+  /**
+   * What a resolved `flush()` promises: `'os'` (default), the bytes are with the operating system and survive the
+   * death of the process; `'fsync'`, they are on stable storage and survive a power cut.
+   */
+  durability?: 'os' | 'fsync' | undefined;
+  /**
+   * One recorder per file, also across processes: a second exclusive recorder records nothing and calls `onWarning` with the
+   * code `ESESSIONLOCKED` and the `owner`. The lock is a system lock on a file next to the session file (`<file>.lock`). The system releases it
+   * when its owner ends, in whatever way. A lock file that is left over does not block. Symbolic links to the session file share its lock, hard
+   * links do not. Default `false`.
+   */
+  exclusive?: boolean | undefined;
+}
+
+/**
+ * Records one session to one append-only JSONL file.
+ *
+ * Recording is synchronous and cheap: the payload is serialised at once, exactly as `JSON.stringify` would, and
+ * written by a background thread in batches. Nothing touches the disk before the first `content`, so a session in
+ * which no content was recorded leaves no file. A write error never throws into the CLI: it ends recording and calls
+ * `onWarning` (recording rule 6).
+ *
+ * What was enqueued is written also when the process ends without `flush()` or `dispose()`. The recorder holds no
+ * handle open: the process exits by itself.
+ *
+ * @typeParam C - The CLI's own content item.
+ *
+ * @example
+ * ```ts
+ * import { mkdtempSync, readFileSync } from 'node:fs';
+ * import { tmpdir } from 'node:os';
+ * import { join } from 'node:path';
+ * import { SessionRecordingService } from 'session-tape';
+ *
+ * const recorder = new SessionRecordingService({
+ *   sessionId: 'a1b2c3d4-0001',
+ *   projectHash: 'my-project',
+ *   chatsDir: mkdtempSync(join(tmpdir(), 'chats-')),
+ *   workspaceDirs: [process.cwd()],
+ *   provider: 'acme',
+ *   model: 'acme-large',
+ *   onWarning: (warning) => console.error('not recording any more:', warning.message),
+ * });
+ * recorder.recordContent({ speaker: 'human', blocks: [{ type: 'text', text: 'Hello' }] });
+ * await recorder.flush();
+ * const lines = readFileSync(recorder.getFilePath()!, 'utf8').trimEnd().split('\n');
+ * console.log(lines.length); // 2: session_start and content
+ * await recorder.dispose();
+ * ```
+ */
+export declare class SessionRecordingService<C = IContent> {
+  /**
+   * Buffers `session_start`; touches no disk.
+   *
+   * @throws TypeError - If a field of `config` is missing or of the wrong type; the message names it.
+   */
+  constructor(config: SessionRecordingServiceConfig);
+
+  /**
+   * Records an event of any type, known to replay or not.
+   *
+   * The payload is serialised synchronously: changing the object afterwards has no effect. Does nothing when the
+   * recorder is not active.
+   *
+   * @param type - A non-empty string.
+   * @param payload - What `JSON.stringify` accepts.
+   * @throws TypeError - If `type` is not a non-empty string, or for what `JSON.stringify` refuses (a cycle, a
+   * BigInt), with its own error; no `seq` is used up then.
+   */
+  enqueue(type: SessionEventType | (string & {}), payload: unknown): void;
+
+  /**
+   * Records a `content`. The first one creates the file (recording rule 3).
+   *
+   * @throws TypeError - If `content` is not an object; and as {@link enqueue}.
+   */
+  recordContent(content: C): void;
+
+  /**
+   * Records that the history was replaced by a summary.
+   *
+   * @param itemsCompressed - How many items the summary replaces; a finite number.
+   * @throws TypeError - If an argument is of the wrong type; and as {@link enqueue}.
+   */
+  recordCompressed(summary: C, itemsCompressed: number): void;
+
+  /**
+   * Records that the last items were taken back.
+   *
+   * @param itemsRemoved - A finite number ≥ 0.
+   * @throws TypeError - If it is not.
+   */
+  recordRewind(itemsRemoved: number): void;
+
+  /**
+   * Records that another provider or model answers from here on.
+   *
+   * @param provider - Non-empty.
+   * @param model - Empty: the model stays.
+   * @throws TypeError - If an argument is not such a string.
+   */
+  recordProviderSwitch(provider: string, model: string): void;
+
+  /**
+   * Records a note about the session, which replay keeps out of the history.
+   *
+   * @throws TypeError - If an argument is of the wrong type.
+   */
+  recordSessionEvent(severity: 'info' | 'warning' | 'error', message: string): void;
+
+  /**
+   * Records that the workspace directories changed.
+   *
+   * @throws TypeError - If `directories` is not an array of strings.
+   */
+  recordDirectoriesChanged(directories: string[]): void;
+
+  /**
+   * Resolves when everything enqueued before the call is in the file, or, with `durability: 'fsync'`, on stable
+   * storage; concurrent flushes share one sync.
+   *
+   * @returns Resolves at once if nothing is pending, before the first `content` (buffered events stay buffered), and if the
+   * recorder is not active. Rejects with a {@link RecordingError} when writing failed for a reason that is not a
+   * {@link RecordingWarningCode} and records that were enqueued before the call are lost, whether the failure came before
+   * the call or after it; `onWarning` is called in either case. After that call it resolves at once.
+   */
+  flush(): Promise<void>;
+
+  /** `true` from construction until `dispose()` or a failure. */
+  isActive(): boolean;
+
+  /** The session file; `null` before the first `content`, or {@link initializeForResume}, has given it a name. */
+  getFilePath(): string | null;
+
+  /** The `sessionId` of the configuration. */
+  getSessionId(): string;
+
+  /**
+   * Goes on recording into an existing file: appends go there, the next `seq` is `lastSeq + 1`, and there is no
+   * second `session_start`. A torn last line stays as it is, with a new line after it (recording rule 7).
+   *
+   * Events that were buffered before the call, `session_start` aside, are kept and numbered after `lastSeq`. From
+   * here on events go to disk without waiting for a `content`.
+   *
+   * @param filePath - The session file, as replayed.
+   * @param lastSeq - `lastSeq` of the replay.
+   * @throws TypeError - If `filePath` is not a non-empty string or `lastSeq` not a finite number.
+   *
+   * @example
+   * ```ts
+   * import { mkdtempSync } from 'node:fs';
+   * import { tmpdir } from 'node:os';
+   * import { join } from 'node:path';
+   * import { replaySession, SessionRecordingService } from 'session-tape';
+   *
+   * const config = {
+   *   sessionId: 'a1b2c3d4-0001', projectHash: 'my-project', chatsDir: mkdtempSync(join(tmpdir(), 'chats-')),
+   *   workspaceDirs: [process.cwd()], provider: 'acme', model: 'acme-large',
+   * };
+   * const first = new SessionRecordingService(config);
+   * first.recordContent({ speaker: 'human', blocks: [{ type: 'text', text: 'Hello' }] });
+   * await first.dispose();
+   *
+   * const filePath = first.getFilePath()!;
+   * const replay = await replaySession(filePath, 'my-project');
+   * if (!replay.ok) throw new Error(replay.error);
+   * const second = new SessionRecordingService(config);
+   * second.initializeForResume(filePath, replay.lastSeq);
+   * second.recordContent({ speaker: 'ai', blocks: [{ type: 'text', text: 'Welcome back' }] });
+   * await second.dispose();
+   * ```
+   */
+  initializeForResume(filePath: string, lastSeq: number): void;
+
+  /**
+   * Ends recording: inactive at once, what was enqueued before is still written.
+   *
+   * A CLI that does not await it loses nothing. Without any `content` no file is left.
+   *
+   * @returns Resolves when the file is closed. A second call gives the same promise.
+   */
+  dispose(): Promise<void>;
+
+  /** Records enqueued, or buffered before the first `content`, and not yet in the file. */
+  getPendingRecordCount(): number;
+
+  /** Bytes of those records, as they will be in the file. */
+  getPendingByteCount(): number;
+}
