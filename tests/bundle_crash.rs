@@ -7,12 +7,15 @@
 // A harness that can't go on fails the test.
 #![allow(clippy::unwrap_used)]
 
+mod crashing;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use crashing::{Terms, child_command, kill_after, rounds, run_to_end, take_on_terms};
 use session_tape::bundle::error::BundleCode;
 use session_tape::bundle::export::{ExportOptions, export};
 use session_tape::bundle::import::import;
@@ -23,10 +26,6 @@ const SECRET: &str = "AKIAIOSFODNN7EXAMPLE";
 
 fn quietly<T>(work: impl FnOnce(&mut Watch<'_>) -> T) -> T {
     work(&mut Watch { cancelled: &AtomicBool::new(false), progress: &mut |_| {} })
-}
-
-fn rounds() -> u64 {
-    std::env::var("CRASH_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(4)
 }
 
 /// A session of some megabytes, with a secret in each line.
@@ -49,14 +48,7 @@ fn session(root: &Path) -> PathBuf {
 fn child() {
     let Ok(source) = std::env::var("BUNDLE_CRASH_SOURCE") else { return };
     let destination = PathBuf::from(std::env::var("BUNDLE_CRASH_DESTINATION").unwrap());
-    if let Some(kilobytes) = std::env::var("BUNDLE_CRASH_LIMIT").ok().and_then(|limit| limit.parse::<u64>().ok()) {
-        let limit = libc::rlimit { rlim_cur: kilobytes << 10, rlim_max: kilobytes << 10 };
-        // SAFETY: the limit is a whole one, and a signal that is ignored needs no handler.
-        unsafe {
-            libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
-            assert_eq!(libc::setrlimit(libc::RLIMIT_FSIZE, &limit), 0);
-        }
-    }
+    take_on_terms();
     let source = Path::new(&source);
     let code = match std::env::var("BUNDLE_CRASH_WORK").as_deref() {
         Ok("import") => quietly(|watch| import(source, &destination, &VerifyOptions::default(), watch))
@@ -72,9 +64,8 @@ fn child() {
     assert_eq!(code, None);
 }
 
-fn command(work: &str, source: &Path, destination: &Path) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "child", "--nocapture"]).stdout(Stdio::null()).stderr(Stdio::null());
+fn command(work: &str, source: &Path, destination: &Path, terms: Terms) -> Command {
+    let mut command = child_command(terms);
     command
         .env("BUNDLE_CRASH_WORK", work)
         .env("BUNDLE_CRASH_SOURCE", source)
@@ -93,12 +84,10 @@ fn holds(path: &Path, text: &str) -> bool {
 fn killed(work: &str, source: &Path, destination: &Path) -> (u64, u64) {
     let parent = destination.parent().unwrap();
     let (mut nothing, mut all) = (0, 0);
-    let steps = 4 * rounds();
+    let steps = 8 * rounds();
     for step in 0..steps {
-        let mut child = command(work, source, destination).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(10 + step * 300 / steps));
-        child.kill().unwrap();
-        child.wait().unwrap();
+        let delay = Duration::from_millis(10 + step * 300 / steps);
+        kill_after(delay, &mut command(work, source, destination, Terms::default()));
         for entry in fs::read_dir(parent).unwrap() {
             let path = entry.unwrap().path();
             if path == destination {
@@ -144,7 +133,7 @@ fn a_bundle_whose_making_is_killed_is_there_whole_or_not_at_all() {
         let (nothing, _) = killed(work, from, destination);
         assert!(nothing > 0, "nothing was killed in time");
         // What was left blocks nothing.
-        assert!(command(work, from, destination).status().unwrap().success());
+        assert!(run_to_end(&mut command(work, from, destination, Terms::default())).by_itself());
         let report = quietly(|watch| verify(destination, &VerifyOptions::default(), watch)).unwrap();
         assert_eq!(report.problems, []);
     });
@@ -155,8 +144,9 @@ fn a_disk_that_is_full_is_an_error_and_nothing_is_left() {
     for_each_work(|work, from, destination| {
         for kilobytes in [0, 1, 100] {
             // A small archive of much text fits into little.
-            let status = command(work, from, destination).env("BUNDLE_CRASH_LIMIT", kilobytes.to_string()).status();
-            assert_eq!(status.unwrap().code(), Some(7), "{work} {kilobytes}");
+            let terms = Terms { file_limit: Some(kilobytes << 10), ..Terms::default() };
+            let ended = run_to_end(&mut command(work, from, destination, terms));
+            assert_eq!(ended.code, Some(7), "{work} {kilobytes}");
             assert_eq!(fs::read_dir(destination.parent().unwrap()).unwrap().count(), 0, "{work} {kilobytes}");
         }
     });

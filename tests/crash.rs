@@ -10,11 +10,11 @@ mod crashing;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout};
+use std::process::Command;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use crashing::{Terms, child_command, last_acknowledged, number, random_numbers, rounds, say, take_on_terms};
+use crashing::{Terms, child_command, kill_after, number, random_numbers, rounds, run_to_end, say, take_on_terms};
 use session_tape::disk::durability::Durability;
 use session_tape::session::fold::FoldOptions;
 use session_tape::session::recorder::{Record, Recorder, RecorderConfig};
@@ -125,26 +125,18 @@ fn a_panic_of_the_writer_is_a_failed_write() {
 
 // ---- The harness --------------------------------------------------------------------------------
 
-fn spawn(orders: &Orders<'_>) -> Child {
+fn command(orders: &Orders<'_>) -> Command {
     let mut command = child_command(orders.terms);
     command.env("CRASH_DIRECTORY", orders.directory).env("CRASH_FIRST_ID", orders.first_id.to_string());
     if let Some((path, last_seq)) = orders.resume {
         command.env("CRASH_RESUME", path).env("CRASH_LAST_SEQ", last_seq.to_string());
     }
-    command.spawn().unwrap()
+    command
 }
 
-/// The id behind the last that the child was told is safe, or where it began.
-fn acknowledged(stdout: ChildStdout, first_id: u64) -> u64 {
-    last_acknowledged(stdout).unwrap_or(first_id)
-}
-
-/// Runs a child to its end.
+/// Runs a child to its end. The id behind the last that it acknowledged, or where it began.
 fn run(orders: &Orders<'_>) -> u64 {
-    let mut child = spawn(orders);
-    let acked = acknowledged(child.stdout.take().unwrap(), orders.first_id);
-    child.wait().unwrap();
-    acked
+    run_to_end(&mut command(orders)).acked.unwrap_or(orders.first_id)
 }
 
 fn session_file(directory: &Path) -> Option<PathBuf> {
@@ -226,13 +218,12 @@ fn a_process_that_ends_at_any_step_loses_nothing_acknowledged() {
             for round in 0..rounds() {
                 let visit = [1, 2, 7, 30][(round % 4) as usize] + round / 4;
                 three_lives(&format!("{point}, visit {visit}, fsync {fsync}"), fsync, |_, orders| {
-                    let mut child =
-                        spawn(&Orders { terms: Terms { point: Some((point, visit)), ..orders.terms }, ..*orders });
-                    let acked = acknowledged(child.stdout.take().unwrap(), orders.first_id);
-                    if !child.wait().unwrap().success() {
+                    let terms = Terms { point: Some((point, visit)), ..orders.terms };
+                    let ended = run_to_end(&mut command(&Orders { terms, ..*orders }));
+                    if !ended.by_itself() {
                         ended_at.insert(point);
                     }
-                    acked
+                    ended.acked.unwrap_or(orders.first_id)
                 });
             }
         }
@@ -257,14 +248,8 @@ fn a_process_that_is_killed_at_any_moment_loses_nothing_acknowledged() {
     for round in 0..rounds() * 4 {
         let context = format!("kill -9, round {round}");
         three_lives(&context, round % 4 == 3, |_, orders| {
-            let mut child = spawn(orders);
-            let stdout = child.stdout.take().unwrap();
-            let first_id = orders.first_id;
-            let reader = std::thread::spawn(move || acknowledged(stdout, first_id));
-            std::thread::sleep(Duration::from_micros(500 + next(25_000)));
-            child.kill().unwrap();
-            child.wait().unwrap();
-            let acked = reader.join().unwrap();
+            let delay = Duration::from_micros(500 + next(25_000));
+            let acked = kill_after(delay, &mut command(orders)).acked.unwrap_or(orders.first_id);
             cut_in_mid_write(orders.directory, orders.resume.map(|(path, _)| path), acked, next(2000));
             acked
         });

@@ -14,12 +14,12 @@ use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use crashing::{Terms, child_command, last_acknowledged, random_numbers, rounds, say, take_on_terms};
+use crashing::{Ended, Terms, child_command, kill_after, random_numbers, rounds, run_to_end, say, take_on_terms};
 use session_tape::disk::durability::Durability;
 use session_tape::hash::{as_text, sha256_hex};
 use session_tape::run::check::Aspect;
@@ -185,22 +185,19 @@ impl<'r> Recording<'r> {
 
 // ---- The harness --------------------------------------------------------------------------------
 
-fn spawn(orders: &Orders<'_>) -> Child {
-    child_command(orders.terms).env("RUN_CRASH_DIRECTORY", orders.run).spawn().unwrap()
+fn command(orders: &Orders<'_>) -> Command {
+    let mut command = child_command(orders.terms);
+    command.env("RUN_CRASH_DIRECTORY", orders.run);
+    command
 }
 
-/// How a child ended.
-struct Ended {
-    /// How many events it was told are safe.
-    acked: u64,
-    by_itself: bool,
-}
-
-/// Runs a child to its end.
 fn run(orders: &Orders<'_>) -> Ended {
-    let mut child = spawn(orders);
-    let acked = last_acknowledged(child.stdout.take().unwrap()).unwrap_or(0);
-    Ended { acked, by_itself: child.wait().unwrap().success() }
+    run_to_end(&mut command(orders))
+}
+
+/// How many events a child acknowledged.
+fn acked(ended: &Ended) -> u64 {
+    ended.acked.unwrap_or(0)
 }
 
 fn replayed(run: &RunDirectory, beginning: StartFrom, context: &str) -> Option<Replayed> {
@@ -265,8 +262,8 @@ fn three_lives(context: &str, fsync: bool, mut end: impl FnMut(u64, &Orders<'_>)
         assert!(events >= acked, "{context}: {acked} events were acknowledged");
     }
     let last = run(&orders);
-    assert!(last.by_itself && last.acked > events, "{context}: nobody can go on");
-    check(&run_path, last.acked, context);
+    assert!(last.by_itself() && acked(&last) > events, "{context}: no recorder can go on");
+    check(&run_path, acked(&last), context);
 }
 
 /// What a write leaves that a crash has interrupted.
@@ -288,10 +285,10 @@ fn a_recorder_that_ends_at_any_step_loses_nothing_acknowledged() {
                     tear(orders.run);
                 }
                 let ended = run(&Orders { terms: Terms { point: Some((point, visit)), ..orders.terms }, ..*orders });
-                if !ended.by_itself {
+                if !ended.by_itself() {
                     ended_at.insert(point);
                 }
-                ended.acked
+                acked(&ended)
             });
         }
     }
@@ -304,13 +301,8 @@ fn a_recorder_that_is_killed_at_any_moment_loses_nothing_acknowledged() {
     for round in 0..rounds() * 4 {
         let context = format!("kill -9, round {round}");
         three_lives(&context, round % 4 == 3, |events, orders| {
-            let mut child = spawn(orders);
-            let stdout = child.stdout.take().unwrap();
-            let reader = std::thread::spawn(move || last_acknowledged(stdout).unwrap_or(0));
-            std::thread::sleep(Duration::from_micros(500 + next(80_000)));
-            child.kill().unwrap();
-            child.wait().unwrap();
-            let acked = reader.join().unwrap();
+            let delay = Duration::from_micros(500 + next(80_000));
+            let acked = acked(&kill_after(delay, &mut command(orders)));
             cut_in_mid_write(orders.run, acked.max(events), next(3000));
             acked
         });
@@ -337,15 +329,15 @@ fn a_full_disk_leaves_whole_events() {
         let run_path = root.path().join("run");
         let file_limit = Some(25_000 + round % 40 * 557);
         let orders = Orders { run: &run_path, terms: Terms { file_limit, ..Terms::default() } };
-        let Ended { acked, .. } = run(&orders);
-        assert!(acked > 0, "{context}");
+        let safe = acked(&run(&orders));
+        assert!(safe > 0, "{context}");
         let log = fs::read(run_path.join("events.cath-log")).unwrap();
         assert!(log.ends_with(b"\n"), "{context}: the log ends at an event");
-        let events = check(&run_path, acked, &context);
+        let events = check(&run_path, safe, &context);
         // The disk has room again, and the run goes on.
         let last = run(&Orders { terms: Terms::default(), ..orders });
-        assert!(last.by_itself && last.acked > events, "{context}");
-        check(&run_path, last.acked, &context);
+        assert!(last.by_itself() && acked(&last) > events, "{context}");
+        check(&run_path, acked(&last), &context);
     }
 }
 
@@ -356,7 +348,7 @@ fn a_recorder_that_ends_while_it_cuts_back_a_torn_batch_loses_nothing_acknowledg
             three_lives(&format!("{point}, round {round}"), false, |events, orders| {
                 let size = fs::metadata(orders.run.join("events.cath-log")).map_or(0, |log| log.len());
                 let file_limit = Some((size + 9_000 + events * 13 + round % 40 * 311).max(20_000));
-                run(&Orders { terms: Terms { point: Some((point, 1)), file_limit, ..orders.terms }, ..*orders }).acked
+                acked(&run(&Orders { terms: Terms { point: Some((point, 1)), file_limit, ..orders.terms }, ..*orders }))
             });
         }
     }

@@ -137,7 +137,7 @@ describe('an entry that leads out of the bundle, or is no file', () => {
 
   test('directories say nothing, unless they lead out or hold something', async () => {
     const directory = (name: string, size = 0): [TarEntry, string] => [{ name, type: '5' }, 'x'.repeat(size)];
-    expect(await codesIn(writeArchive(zstdOf(tar(directory('../'), directory('blobs/'), directory('empty'))))) ).toEqual([]);
+    expect(await codesIn(writeArchive(zstdOf(tar(directory('./'), directory('blobs/'), directory('empty'))))) ).toEqual([]);
     await expectArchiveRefused(zstdOf(tar(directory('../outside/'))), 'ParentPath');
     await expectArchiveRefused(zstdOf(tar(directory('full', 3))), 'ArchiveCorrupt');
   });

@@ -1,4 +1,7 @@
-//! What crash harnesses have in common: a child process that says what is safe, and ends where it is told to.
+//! What the crash harnesses share: a child process that says what is safe, and ends at a given point, at a given moment or on a full disk.
+
+// Each harness uses a part of this.
+#![allow(dead_code)]
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{ChildStdout, Command, Stdio};
@@ -61,8 +64,40 @@ pub fn say(words: &str) {
     stdout.flush().unwrap();
 }
 
-/// What a child said is safe, the latest of it.
-pub fn last_acknowledged(stdout: ChildStdout) -> Option<u64> {
+/// How a child ended.
+pub struct Ended {
+    /// The last number that it acknowledged, if any.
+    pub acked: Option<u64>,
+    pub code: Option<i32>,
+}
+
+impl Ended {
+    /// Whether it came to its end, and all was well.
+    pub fn by_itself(&self) -> bool {
+        self.code == Some(0)
+    }
+}
+
+/// Runs a child to its end.
+pub fn run_to_end(command: &mut Command) -> Ended {
+    let mut child = command.spawn().unwrap();
+    let acked = last_acknowledged(child.stdout.take().unwrap());
+    Ended { acked, code: child.wait().unwrap().code() }
+}
+
+/// Starts a child and kills it after that time.
+pub fn kill_after(delay: Duration, command: &mut Command) -> Ended {
+    let mut child = command.spawn().unwrap();
+    let stdout = child.stdout.take().unwrap();
+    // Read all the while: a full pipe would hold the child up.
+    let reader = std::thread::spawn(move || last_acknowledged(stdout));
+    std::thread::sleep(delay);
+    child.kill().unwrap();
+    let code = child.wait().unwrap().code();
+    Ended { acked: reader.join().unwrap(), code }
+}
+
+fn last_acknowledged(stdout: ChildStdout) -> Option<u64> {
     let said = BufReader::new(stdout).lines().map_while(Result::ok);
     said.filter_map(|line| line.strip_prefix("# acked ")?.parse().ok()).last()
 }
