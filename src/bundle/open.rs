@@ -83,7 +83,7 @@ impl Opened {
 
 /// Whether what is at `path` has to be opened as a bundle: an archive, or a directory with a manifest.
 pub fn is_bundle(path: &Path) -> bool {
-    if path.is_dir() { path.join(MANIFEST).exists() } else { is_archive(path) }
+    (path.is_dir() && path.join(MANIFEST).exists()) || is_archive(path)
 }
 
 /// Whether what is at `path` has to be opened as an archive. A file's first bytes tell. Only of what is neither an archive nor a
