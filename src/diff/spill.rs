@@ -57,7 +57,7 @@ impl<T: Element> Spill<T> {
     }
 
     /// How many elements there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.start + self.recent.len()
     }
 
