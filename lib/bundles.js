@@ -17,7 +17,7 @@ function listen() {
   bundles.listens()
 }
 
-/** The bundles, for whoever writes something that is not to stay. */
+/** The bundles, for a call that writes something temporary: it is removed when the environment ends. */
 function bundlesToWrite() {
   listen()
   return bundles

@@ -111,7 +111,7 @@ mod unix {
     /// Waits until one of these events happens to the pipe, or its last writer closes it; what happened.
     fn wait_for(pipe: &File, events: i16, most: Duration) -> i16 {
         let mut poll = libc::pollfd { fd: pipe.as_raw_fd(), events, revents: 0 };
-        // SAFETY: the pointer is to one `pollfd`, as many as the call is told, and the call keeps nothing of it.
+        // SAFETY: the pointer is to one `pollfd` and the count is 1; the call keeps no pointer.
         unsafe { libc::poll(&raw mut poll, 1, most.as_millis() as i32) };
         poll.revents
     }

@@ -53,7 +53,7 @@ impl BatchBuilder {
             return false;
         }
         let tape = self.tape.get_or_insert_with(|| TapeBuilder::with_capacity(json.len()));
-        // Items are shown and dropped together. Whoever keeps the metadata or a warning should not keep a page of items in memory.
+        // Items are shown and dropped together. Metadata and warnings that a caller keeps must not keep a page of items in memory.
         let pushed = if matches!(belonging, Belonging::Item) { tape.push(json) } else { tape.push_apart(json) };
         if !pushed {
             return false;

@@ -13,7 +13,7 @@ use crate::bundle::watch;
 use crate::cancellation::Cancellation;
 use crate::signature::TrustedKeys;
 
-/// How many more bytes have to be read before progress is told again.
+/// How many more bytes have to be read before progress is reported again.
 const PROGRESS_BYTES: u64 = 1 << 20;
 
 /// How often a job that reads tells its progress, if that is wanted.

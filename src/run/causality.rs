@@ -1,4 +1,4 @@
-//! What caused an event, where nobody says (`docs/run-format.md` section 6, "Parents").
+//! What caused an event whose caller names no cause (`docs/run-format.md` section 6, "Parents").
 //!
 //! Only who records asks. So what is remembered here is no part of the state: a recorder feeds it every event from the
 //! first on.

@@ -26,7 +26,7 @@ impl Progress {
     }
 }
 
-/// How often progress is told.
+/// How often progress is reported.
 #[derive(Clone, Copy, Debug)]
 pub enum Every {
     /// Each time that so many more bytes are done, unless batches wait.
