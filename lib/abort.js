@@ -2,7 +2,7 @@
 
 /**
  * Calls `stop` when `signal` is aborted, if there is one. Returns the function that ends this. A signal that a caller made himself may
- * throw there; nobody could handle that.
+ * throw there, where no caller could handle it.
  */
 function onAbort(signal, stop) {
   // The options have no prototype: Node would also read `signal` and others from one.

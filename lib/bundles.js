@@ -9,7 +9,7 @@ let listens = false
 
 /**
  * `process.exit` ends an environment without a word to its addons. The addon asks for this before it unpacks an archive: which file is one its
- * bytes tell, and whoever reads other things gets no listener.
+ * bytes tell, and a process that reads other files gets no listener.
  */
 function listen() {
   if (!listens) process.on('exit', () => bundles.end())

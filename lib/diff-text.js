@@ -8,10 +8,10 @@ const { NO_OPTIONS, check } = require('./arguments.js')
 const RESET = '\u001b[0m'
 const COLORS = { title: '\u001b[1m', left: '\u001b[31m', right: '\u001b[32m', event: '\u001b[36m', dim: '\u001b[2m' }
 
-/** Members of a side that its heading tells, or nobody wants to read. */
+/** Members of a side that its heading shows, or that are not for reading. */
 const UNTOLD = new Set(['run_id', 'event_id', 'kind', 'node', 'tool'])
 
-/** Control characters, line separators, lone surrogates, marks of direction and others that nobody sees. */
+/** Control characters, line separators, lone surrogates, marks of direction and other invisible characters. */
 const UNSEEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu
 
 function diffToText(diff, options) {

@@ -64,7 +64,7 @@ class RunRecorder {
     check.optional(signWith, 'options.signWith', 'string')
     if (this.#closed) return Promise.reject(disposedError())
     const taken = this.#takeSnapshot(signWith)
-    // Whoever disposes waits for it, however it ends.
+    // dispose() waits for it, however it ends.
     const settled = taken.then(() => {}, () => {}).then(() => this.#snapshots.delete(settled))
     this.#snapshots.add(settled)
     return taken

@@ -7,7 +7,7 @@ const path = require('node:path')
 const process = require('node:process')
 const { native, parseRecord, plainJson, withFields, queueMicrotask } = require('./native.js')
 
-/** The writings of this thread that may still have to warn, by id. Weak: a recorder that nobody holds is let go. */
+/** The writings of this thread that may still have to warn, by id. Weak: a recorder without references is collected. */
 const writings = new Map()
 const forgotten = new FinalizationRegistry((id) => writings.delete(id))
 let lastId = 0
@@ -48,7 +48,7 @@ class Writing {
     forgotten.register(this, this.#id)
   }
 
-  /** Also a writer that has failed has something to tell whoever asks, until that was told: nobody could know before. */
+  /** Rejects for a writer that has failed as well, until its warning was given: before that the caller could not know. */
   async flush() {
     if (this.#told) return
     const queued = this.#native.unflushed()
@@ -69,10 +69,10 @@ class Writing {
     return this.#flushing
   }
 
-  /** Resolves when all is written and the file is let go of. */
+  /** Resolves when all is written and the file is closed and unlocked. */
   async dispose() {
     await this.recorder.dispose()
-    // What went wrong is told by onWarning and by flushes; who disposes wants to be done with it.
+    // Failures are reported by onWarning and by flushes; dispose resolves all the same.
     this.warn()
   }
 

@@ -501,7 +501,7 @@ fn an_archive_that_would_expand_to_more_than_the_caller_allows_is_not_made() {
     assert_eq!(names(root.path()), ["session-1.jsonl", "x.cath-bundle"]);
 }
 
-/// What is told of an export, in order.
+/// The progress of an export, in order.
 fn told(source: &Path, destination: &Path) -> Vec<Progress> {
     let mut told = Vec::new();
     let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |progress| told.push(progress) };

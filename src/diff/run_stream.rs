@@ -197,7 +197,7 @@ fn range_in(text: &str, part: &str) -> Option<Range> {
 pub fn first_time(source: &Source) -> Result<u64, RunError> {
     let chunk = LogReader::open(&source.log)?.next_chunk(Vec::new())?;
     let line = chunk.as_ref().and_then(|chunk| Lines::new(chunk.bytes()).next());
-    // What is not a line is told when it is read.
+    // A line that is none is reported when it is read.
     Ok(line.and_then(|(_, line)| peek_time(line)).unwrap_or(0))
 }
 

@@ -19,7 +19,7 @@ use crate::run::fold::Watch;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// A watch that nobody looks at.
+/// A watch without progress or cancellation.
 pub fn silent() -> Watch<'static> {
     Watch { cancelled: &NEVER, progress: Box::leak(Box::new(|_, _| {})) }
 }
@@ -221,7 +221,7 @@ mod runs {
             let sample = Sample::new(options);
             let events = events(&sample);
             prop_assume!(events.len() > 2);
-            // An event that nobody names as cause, told from all others; not before one that is left out, which would come of it.
+            // An event that is no cause of another, distinct from all others; not before one that is left out, which would come of it.
             let at = 1 + at.index(events.len() - 1);
             prop_assume!(!is_left_out(events[at].kind));
             let extra = json!({ "code": "X", "message": "", "recoverable": true });
@@ -371,7 +371,7 @@ mod runs {
         right[2].payload["priority"] = Value::Null;
         right[5].payload["version"] = Value::Null;
         assert!(found(&left, &right).is_none());
-        // A call is told by its place, not by its id.
+        // A call is identified by its place, not by its id.
         let two_calls = |order: [usize; 2]| {
             let mut events = answered("one", "x");
             events.truncate(6);

@@ -108,7 +108,7 @@ impl Recording {
             let source = Source::find(Path::new(path)).map_err(of_system).map_err(Fault::Recording)?;
             return Ok(Recording { source, _opened: None });
         }
-        // The bytes that are told are those of the comparison. Verifying only asks whether to go on.
+        // Progress is that of the comparison. Verifying only checks for cancellation.
         let cancellation = reporter.cancellation();
         let opened =
             open_source(path, TrustedKeys::default(), cancellation, &mut |_| reporter.report(Progress::default()));

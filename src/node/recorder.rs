@@ -20,7 +20,7 @@ pub struct NativeRecorderConfig {
     pub chats_dir: String,
     pub short_id: Utf16String,
     pub fsync: bool,
-    /// To have the file for itself: who others are told has it, as JSON text.
+    /// The owner that other recorders find in the lock file, as JSON text; `None` records without a lock.
     pub exclusive_owner: Option<String>,
     /// JSON text.
     pub start_payload: String,
@@ -64,7 +64,7 @@ impl NativeRecorder {
         NativeRecorder { recorder: Arc::new(recorder), writing }
     }
 
-    /// What goes on in the background, to whoever asks first.
+    /// The writing in the background; the first call takes it.
     #[napi(catch_unwind)]
     pub fn take_writing(&mut self) -> Option<NativeWriting> {
         self.writing.take()
@@ -91,7 +91,7 @@ impl NativeRecorder {
         self.recorder.resume(PathBuf::from(path), last_seq)
     }
 
-    /// Takes no more events. Resolves when all is written and the file is let go of.
+    /// Takes no more events. Resolves when all is written and the file is closed and unlocked.
     #[napi(catch_unwind, ts_return_type = "Promise<void>")]
     pub fn dispose<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
         let (deferred, promise) = deferred(env)?;

@@ -41,7 +41,7 @@ pub struct NativeRunRecorderConfig {
     pub capabilities: Option<String>,
     pub resume: bool,
     pub fsync: bool,
-    /// Who others are told has the log open, as JSON text.
+    /// The owner that other recorders find in the lock file, as JSON text.
     pub owner: String,
     pub now: f64,
 }
@@ -94,7 +94,7 @@ pub struct NativeRunRecorder {
 
 #[napi]
 impl NativeRunRecorder {
-    /// What goes on in the background, to whoever asks first.
+    /// The writing in the background; the first call takes it.
     #[napi(catch_unwind)]
     pub fn take_writing(&mut self) -> Option<NativeWriting> {
         self.writing.take()
@@ -172,7 +172,7 @@ impl NativeRunRecorder {
         json.finish()
     }
 
-    /// Takes no more events. Resolves when all is written and the log is let go of.
+    /// Takes no more events. Resolves when all is written and the log is closed and unlocked.
     #[napi(catch_unwind, ts_return_type = "Promise<void>")]
     pub fn dispose<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
         let (deferred, promise) = deferred(env)?;

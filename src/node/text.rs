@@ -70,7 +70,7 @@ impl ValidateNapiValue for JsText {}
 impl FromNapiValue for JsText {
     unsafe fn from_napi_value(env: sys::napi_env, value: sys::napi_value) -> napi::Result<Self> {
         let mut units = 0;
-        // SAFETY: the caller gives a live `env` and a value of it. Without a buffer only the length is told.
+        // SAFETY: the caller gives a live `env` and a value of it. Without a buffer the call gives only the length.
         let status = unsafe { sys::napi_get_value_string_utf16(env, value, ptr::null_mut(), 0, &mut units) };
         napi::check_status!(status, "expected a string")?;
         Ok(JsText { env, value, units })
@@ -83,7 +83,7 @@ impl JsText {
             return Ok(self.units * 3);
         }
         let mut bytes = 0;
-        // SAFETY: `env` and `value` are those of the running call. Without a buffer only the length is told.
+        // SAFETY: `env` and `value` are those of the running call. Without a buffer the call gives only the length.
         let status = unsafe { sys::napi_get_value_string_utf8(self.env, self.value, ptr::null_mut(), 0, &mut bytes) };
         napi::check_status!(status)?;
         Ok(bytes)

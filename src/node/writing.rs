@@ -50,7 +50,7 @@ impl Writers {
         }
     }
 
-    /// Nothing more will come: the files are let go of as well, before whoever waits for the end of a worker goes on.
+    /// Nothing more will be queued: the files are closed and unlocked as well, before `terminate()` of a worker resolves.
     fn end(&self) {
         let deadline = Instant::now() + LAST_WRITES;
         for writer in self.living() {
@@ -65,7 +65,7 @@ impl Writers {
 
 #[napi]
 impl RecorderGroup {
-    /// `on_failure` is told the id of a recorder that failed.
+    /// `on_failure` is called with the id of a recorder that failed.
     #[napi(constructor, catch_unwind)]
     pub fn new(env: Env, on_failure: Function<'_, u32, ()>) -> Result<Self> {
         let on_failure =
@@ -142,7 +142,7 @@ impl NativeWriting {
         self.failure.get().map(failure_json)
     }
 
-    /// The same, to whoever asks first.
+    /// The same, once: the first call takes it.
     #[napi(catch_unwind)]
     pub fn take_failure(&mut self) -> Option<JsonString> {
         let failure = self.failure().filter(|_| !self.told);

@@ -1,7 +1,7 @@
 //! Canonical JSON (`docs/run-format.md` section 2): keys sorted by UTF-8 bytes, no white space, integers only, strings escaped as
 //! `JSON.stringify` does.
 //!
-//! Two writers that know their keys: whoever writes an object names its members in order, which is checked in debug
+//! Two writers that know their keys: the caller names the members of an object in order, which is checked in debug
 //! builds. Nothing is collected, nothing is sorted here.
 
 use super::text::Text;

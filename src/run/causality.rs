@@ -79,7 +79,7 @@ impl Causality {
         }
     }
 
-    /// The cause that the next event of a state has if nobody names one. `node` is the envelope's.
+    /// The cause of the next event of a state if the caller names none. `node` is the envelope's.
     ///
     /// None for RunCreated, which has none. Where the event that should have caused it does not exist, it is the event before.
     pub fn parent_of(&self, state: &State, node: Option<u32>, payload: &Payload<'_>) -> Option<u64> {

@@ -8,7 +8,7 @@ use crate::run::sample::{Sample, any_options};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// A run that is told event by event, each with the cause that it is to have.
+/// A run, given event by event, each with the cause that it must have.
 struct Story {
     state: State,
     causality: Causality,

@@ -9,7 +9,7 @@ use super::state_hash::{Change, StateHasher};
 use super::text::Text;
 use crate::hash::{as_text, to_hex};
 
-/// A sink that is told where an event ends.
+/// A sink with a call at the end of each event.
 pub trait Tape: EntrySink {
     /// The changes of an event are complete; the run has this status now.
     fn end_event(&mut self, status: RunStatus);

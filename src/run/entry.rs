@@ -1,7 +1,7 @@
 //! The entries of a state: what its hash is built from (`docs/run-format.md` section 9).
 //!
-//! An entry is a function of the state and of a [`Slot`], its place there. So a change of the state is told by the slot
-//! alone, and whoever has no use for it pays nothing. Each entry is canonical JSON, an array that begins with its sort and key:
+//! An entry is a function of the state and of a [`Slot`], its place there. So a slot is enough to report a change of the state,
+//! and a sink without use for it pays nothing. Each entry is canonical JSON, an array that begins with its sort and key:
 //!
 //! | entry | there is one |
 //! |---|---|
@@ -56,7 +56,7 @@ pub struct Claim {
 
 /// Is told which entries an event changes. The state that comes along is the one after the change.
 pub trait EntrySink {
-    /// There is a new entry in this slot. One that was there before stays an entry of the state, and is told of no more.
+    /// There is a new entry in this slot. One that was there before stays an entry of the state, and is not reported again.
     fn add(&mut self, state: &State, slot: Slot);
 
     /// The entry in this slot is another now.

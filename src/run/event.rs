@@ -49,8 +49,8 @@ pub struct EventLine<'a> {
 }
 
 impl<'a> EventLine<'a> {
-    /// Takes a line apart without looking into its payload, which whoever reads the payload must prove to be a JSON object:
-    /// for one that nobody else reads there is [`parse`](Self::parse).
+    /// Takes a line apart without looking into its payload, which the reader of the payload must prove to be a JSON object:
+    /// for a payload without such a reader there is [`parse`](Self::parse).
     #[inline]
     pub fn split(line: &'a str) -> Result<Self, RunError> {
         if line.len() > MAX_LINE_BYTES {

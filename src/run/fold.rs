@@ -227,7 +227,7 @@ impl<'f, 'r> Fold<'f, 'r> {
         let decision = is_decision.then(|| check_assignment(&self.state, &event));
         self.state.apply_into(&event, tape)?;
         if let Some(decision) = decision {
-            // Nobody vouches for what a redacted payload says: for the worker, or for the scheduler of the run.
+            // A redacted payload proves nothing: neither the worker nor the scheduler of the run.
             let is_vouched_for = line.salt.is_some() && !self.rules.redactions.events.contains(&0);
             let count = if is_vouched_for { &mut draft.schedule.checked } else { &mut draft.schedule.unverifiable };
             *count += 1;

@@ -195,7 +195,7 @@ impl RunRecorder {
         json
     }
 
-    /// Takes no more events. What was recorded is still written; `done` is called when it is, and the log is let go of.
+    /// Takes no more events. What was recorded is still written; `done` is called when it is and the log is closed and unlocked.
     pub fn dispose(&self, done: impl FnOnce() + Send + 'static) {
         self.lock().target = None;
         self.writer.close(Box::new(done));
@@ -291,7 +291,7 @@ impl Draft {
     }
 }
 
-/// The result of `write`. Whoever waits for it must not wait for ever because it panicked.
+/// The result of `write`; a panic becomes an error, so that the promise settles.
 fn guarded<T>(write: impl FnOnce() -> Result<T, RecordError>) -> Result<T, RecordError> {
     let written = std::panic::catch_unwind(std::panic::AssertUnwindSafe(write));
     written.unwrap_or_else(|_| Err(RunError::new(ErrorCode::SystemError, "Writing the snapshot failed.").into()))

@@ -135,7 +135,7 @@ proptest! {
             written.extend(record(&mut recording, &recorded, time).unwrap());
         }
         prop_assert!(written == log);
-        // What nobody names comes out the same as well.
+        // Causes that are not named come out the same as well.
         let mut uncut = Recording::new(recorded.sample.dag.clone());
         let all = (0..recorded.records.len()).map(|time| record(&mut uncut, &recorded, time)).last();
         prop_assert!(all.unwrap().is_ok());

@@ -1,7 +1,7 @@
 //! Snapshots (`docs/run-format.md` section 10): the state after an event, in a file of its own.
 //!
 //! A snapshot is read in two steps. Here: it is a document of the one form, whose content has its hash and, where keys
-//! are trusted, the signature of one of them. Whether its state is that of the log is for whoever has the log.
+//! are trusted, the signature of one of them. Whether its state is that of the log is checked by the caller that has the log.
 
 use std::fs;
 use std::path::{Path, PathBuf};

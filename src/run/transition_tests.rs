@@ -7,7 +7,7 @@ use crate::run::dag::compile;
 use crate::run::kind::Kind;
 use serde_json::{Value, json};
 
-/// A run that is told event by event.
+/// A run, given event by event.
 struct Scene {
     state: State,
 }

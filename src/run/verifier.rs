@@ -1,7 +1,7 @@
 //! Verification beside the fold: hashes are computed by other threads, and by the folding one when those are behind.
 //!
 //! A batch is a chunk of lines that were folded. Its lines are checked against their hashes on any thread, for a line's own
-//! hash needs only the stored one before it. Its state hashes are summed up batch by batch, by whoever has the time. Memory is
+//! hash needs only the stored one before it. Its state hashes are summed up batch by batch, by whichever thread is free. Memory is
 //! bounded: a fold that is too far ahead helps until it isn't.
 
 use std::collections::VecDeque;

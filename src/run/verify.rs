@@ -162,9 +162,9 @@ impl Graphs {
     fn check(&self, created: Option<&Created>, redactions: &Redactions, check: &mut Check) {
         let fault = self.fault(created);
         match &self.compiled {
-            // Nobody vouches for what a redacted file or payload says.
+            // A redacted file or payload proves nothing.
             _ if fault.is_none() && (redactions.workflow || redactions.events.contains(&0)) => check.unverifiable += 1,
-            // Not part of what the run needs, so that it may have been left out; but then nobody can say.
+            // Not part of what the run needs, so it may have been left out; then it can't be verified.
             Err(error) if fault.is_none() && error.code == ErrorCode::SystemError => check.unverifiable += 1,
             _ if fault.is_none() && created.is_none() => check.unverifiable += 1,
             _ => check.checked += 1,
@@ -175,7 +175,7 @@ impl Graphs {
         }
     }
 
-    /// Whether workflow and graph are those of a state; without RunCreated nobody can say more.
+    /// Whether workflow and graph are those of a state; without RunCreated no more can be verified.
     fn check_with(&self, dag: &Dag, check: &mut Check) {
         let fault = self.fault(None);
         let other = self.dag.as_ref().ok().filter(|stored| stored.hash() != dag.hash());
@@ -251,7 +251,7 @@ impl Rest {
         loop {
             let chunk = match reader.next_chunk(spare) {
                 Ok(Some(chunk)) => chunk,
-                // Nobody knows what is in a line that is too long to be read.
+                // The content of a line that is too long to be read is unknown.
                 Err(error) if error.code == ErrorCode::TooLarge => {
                     rest.add(None);
                     return Ok(rest);

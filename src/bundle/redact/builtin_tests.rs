@@ -66,7 +66,7 @@ fn true_positives() -> Vec<(&'static str, Vec<String>)> {
                     random(32, "0123456789ABCDEF"),
                     alnum(64)
                 ),
-                // Cut off by whoever showed it.
+                // Cut off where it was shown.
                 format!("«-----BEGIN PRIVATE KEY-----\n{}\n{}»", alnum(64), random(64, ALNUM)),
             ],
         ),

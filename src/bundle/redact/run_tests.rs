@@ -214,7 +214,7 @@ fn a_redacted_run_keeps_its_chain_and_its_state() {
     assert_eq!(count, run.last() + 1);
 }
 
-/// Outputs that nobody could have verified before either: of an unknown normaliser.
+/// Outputs that could not be verified before either: of an unknown normaliser.
 fn before_unverifiable(run: &Recorded, hit: impl Fn(u64) -> bool, blob: u64) -> u64 {
     let known = ["none", "json", "text"];
     let is_unknown = |time: &u64| {

@@ -168,7 +168,7 @@ fn rules_of_users_apply_to_types_tools_and_pointers() {
 fn what_comes_into_a_source_after_it_was_looked_through_is_not_sealed() {
     let root = tempfile::tempdir().unwrap();
     let (source, destination) = (root.path().join("s.jsonl"), root.path().join("d"));
-    // So short that nobody looks for it elsewhere: each time only what was marked is looked at.
+    // Too short to be searched for elsewhere: only what was marked is looked at.
     let hit = content(r#"{"type":"text","text":"https://u:abc@h"}"#);
     let other = content(r#"{"type":"text","text":"--------------------"}"#);
     let lines = session(&[&hit, &other]);

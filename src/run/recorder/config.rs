@@ -23,6 +23,6 @@ pub struct RunRecorderConfig<'a> {
     pub resume: bool,
     /// What a flush promises.
     pub durability: Durability,
-    /// Who others are told has the log open.
+    /// The owner that other recorders find in the lock file.
     pub owner: String,
 }

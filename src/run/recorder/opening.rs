@@ -1,6 +1,6 @@
 //! A run's directory, made ready to be recorded in: made anew, or gone on with.
 //!
-//! The log is created first, exclusively: it says whose directory this is. Whoever has its lock may write it.
+//! The log is created first, exclusively: it says whose directory this is. The holder of its lock may write it.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -126,7 +126,7 @@ impl Opening<'_> {
         atomic_file::write(&self.directory.dag(), self.dag.text().as_bytes(), durability)
     }
 
-    /// A directory with a manifest is a bundle, also one without a log: whatever were recorded to it, nobody would read it. That
+    /// A directory with a manifest is a bundle, also one without a log: no reader would read what is recorded to it. That
     /// there is a log, where none may be, says more.
     fn check_is_unsealed(&self) -> Result<(), RecordError> {
         let manifest = self.directory.manifest();

@@ -77,7 +77,7 @@ impl RecordError {
     }
 }
 
-/// What the system refuses is its error, whoever passes it on.
+/// A system error, whichever layer passes it on.
 impl From<RunError> for RecordError {
     fn from(error: RunError) -> Self {
         match error.system {

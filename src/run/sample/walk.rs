@@ -1,4 +1,4 @@
-//! The walk through a run: what is legal is told by the state and by lists of who is where, what happens is chance.
+//! The walk through a run: what is legal follows from the state and from lists of tasks and workers, what happens is chance.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a refused event is told: what was expected, and what was found.
+//! The errors of refused events: what was expected, and what was found.
 
 use super::Case;
 use crate::run::decoded_event::Event;

@@ -167,7 +167,7 @@ impl Reader {
             })?;
             let [position, task] = parts[..] else { return Err(pair.wrong(EXPECTED)) };
             let (position, task) = (position.integer()?, self.task(task)?);
-            // Nothing joins at time 0, so that a task that is listed already is told by its position.
+            // Nothing joins at time 0, so the position shows whether a task is listed already.
             let Task { status, joined_at, .. } = *state.tasks.get(task);
             if status != TaskStatus::Pending || joined_at > 0 || joined >= Some(position) || position == 0 {
                 return Err(pair.wrong(EXPECTED));
