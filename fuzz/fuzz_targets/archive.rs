@@ -10,8 +10,15 @@ use session_tape::bundle::error::BundleError;
 use session_tape::bundle::limits::Limits;
 use session_tape::bundle::path::BundlePath;
 
-const LIMITS: Limits =
-    Limits { line_bytes: 1 << 10, blob_bytes: 1 << 16, files: 20, expansion: 20, total_bytes: 1 << 18 };
+const LIMITS: Limits = Limits {
+    line_bytes: 1 << 10,
+    blob_bytes: 1 << 16,
+    files: 20,
+    expansion: 20,
+    total_bytes: 1 << 18,
+    manifest_bytes: 1 << 16,
+    redactions_bytes: 1 << 16,
+};
 
 #[derive(Default)]
 struct Seen {

@@ -12,7 +12,8 @@ use session_tape::diff::error::DiffError;
 use session_tape::diff::source::Source;
 use session_tape::run::fold::Watch;
 
-const START: &[u8] = b"{\"v\":1,\"seq\":1,\"type\":\"session_start\",\"payload\":{\"sessionId\":\"s\",\"projectHash\":\"h\"}}\n";
+const START: &[u8] =
+    b"{\"v\":1,\"seq\":1,\"type\":\"session_start\",\"payload\":{\"sessionId\":\"s\",\"projectHash\":\"h\"}}\n";
 
 fn compared(left: &Path, right: &Path) -> Result<Option<Diff>, DiffError> {
     let (cancelled, options) = (AtomicBool::new(false), DiffOptions { full: true, ..DiffOptions::default() });
