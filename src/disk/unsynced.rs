@@ -1,6 +1,6 @@
 //! Files that were appended to and not synced since.
 //!
-//! A flush with [`Durability::Fsync`](super::writer::Durability) promises that every record enqueued before it is on stable
+//! A flush with [`Durability::Fsync`](super::durability::Durability) promises that every record enqueued before it is on stable
 //! storage, also those in a file that the recorder has left for another one. Such a file stays open until it is synced: opened
 //! again it could be a different file, and a failed write-back that the kernel has reported already would go unnoticed.
 

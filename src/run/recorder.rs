@@ -236,7 +236,6 @@ impl RunRecorder {
     }
 }
 
-/// Hands a line to the writer. False if that has failed.
 /// Queues a line. A writer that has failed counts it as missing.
 fn push(writer: &Writer, target: &Arc<Target>, line: &[u8]) {
     let write = |buffer: &mut Vec<u8>| {
