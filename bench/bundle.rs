@@ -16,7 +16,7 @@ use session_tape::bundle::export::{ExportOptions, export};
 use session_tape::bundle::import::import;
 use session_tape::bundle::redact::{RedactOptions, RedactionRule};
 use session_tape::bundle::verify::{VerifyOptions, verify};
-use session_tape::bundle::watch::Watch;
+use session_tape::bundle::watch::JobWatch;
 use session_tape::run::dag::compile;
 use session_tape::run::kind::Kind;
 use session_tape::run::recording::{EventInput, Recording};
@@ -160,9 +160,9 @@ fn cpu_seconds() -> f64 {
     (ticks(11) + ticks(12)) / 100.0
 }
 
-fn measured<T>(what: &str, bytes: u64, work: impl FnOnce(&mut Watch<'_>) -> T) -> T {
+fn measured<T>(what: &str, bytes: u64, work: impl FnOnce(&mut JobWatch<'_>) -> T) -> T {
     let (started, cpu) = (Instant::now(), cpu_seconds());
-    let result = work(&mut Watch { cancelled: &AtomicBool::new(false), progress: &mut |_| {} });
+    let result = work(&mut JobWatch { cancelled: &AtomicBool::new(false), progress: &mut |_| {} });
     let (seconds, cpu) = (started.elapsed().as_secs_f64(), cpu_seconds() - cpu);
     let megabytes = bytes as f64 / 1e6;
     println!("{what:<34} {:>7.0} MB/s  {:>7.0} MB/s per core's time", megabytes / seconds, megabytes / cpu.max(0.01));

@@ -158,7 +158,7 @@ pub use bundle::import::import as import_bundle;
 pub use bundle::import_error::ImportError;
 pub use bundle::info::BundleInfo;
 pub use bundle::verify::{Report as BundleReport, VerifyOptions, verify as verify_bundle};
-pub use bundle::watch::{Progress as BundleProgress, Watch as BundleWatch};
+pub use bundle::watch::{JobWatch as BundleWatch, Progress as BundleProgress};
 pub use diff::ancestry::trace_ancestors;
 pub use diff::compare::{Diff, DiffOptions, diff};
 pub use diff::source::Source as DiffSource;

@@ -20,12 +20,12 @@ use session_tape::bundle::error::BundleCode;
 use session_tape::bundle::export::{ExportOptions, export};
 use session_tape::bundle::import::import;
 use session_tape::bundle::verify::{VerifyOptions, verify};
-use session_tape::bundle::watch::Watch;
+use session_tape::bundle::watch::JobWatch;
 
 const SECRET: &str = "AKIAIOSFODNN7EXAMPLE";
 
-fn quietly<T>(work: impl FnOnce(&mut Watch<'_>) -> T) -> T {
-    work(&mut Watch { cancelled: &AtomicBool::new(false), progress: &mut |_| {} })
+fn quietly<T>(work: impl FnOnce(&mut JobWatch<'_>) -> T) -> T {
+    work(&mut JobWatch { cancelled: &AtomicBool::new(false), progress: &mut |_| {} })
 }
 
 /// A session of some megabytes, with a secret in each line.

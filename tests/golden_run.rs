@@ -100,9 +100,9 @@ fn it_replays_from_each_of_its_snapshots() {
     let snapshots = expected["snapshots"].as_array().unwrap().iter().map(|id| id.as_str().unwrap().to_owned());
     for snapshot in snapshots {
         for verify in LEVELS {
-            let beginning = StartFrom::Snapshot(snapshot.clone());
+            let start_from = StartFrom::Snapshot(snapshot.clone());
             let replayed =
-                replayed(&golden(), &ReplayOptions { beginning, verify, ..ReplayOptions::default() }).unwrap();
+                replayed(&golden(), &ReplayOptions { start_from, verify, ..ReplayOptions::default() }).unwrap();
             assert_eq!((replayed.from_snapshot, replayed.warnings), (Some(snapshot.clone()), vec![]));
             assert_eq!(as_text(&replayed.state_hash), last);
         }
@@ -113,7 +113,7 @@ fn it_replays_from_each_of_its_snapshots() {
 fn only_the_signed_snapshot_will_do_for_who_trusts_the_key() {
     let expected = expected();
     let trusted = TrustedKeys::from_pems(&[expected["trustedKey"].as_str().unwrap()]).unwrap();
-    let options = ReplayOptions { beginning: StartFrom::LatestSnapshot, trusted, ..ReplayOptions::default() };
+    let options = ReplayOptions { start_from: StartFrom::LatestSnapshot, trusted, ..ReplayOptions::default() };
     let replayed = replayed(&golden(), &options).unwrap();
     assert_eq!(json!([replayed.from_snapshot]), expected["signed"]);
     let passed_over = expected["snapshots"].as_array().unwrap().len() - 1;

@@ -200,8 +200,8 @@ fn acked(ended: &Ended) -> u64 {
     ended.acked.unwrap_or(0)
 }
 
-fn replayed(run: &RunDirectory, beginning: StartFrom, context: &str) -> Option<Replayed> {
-    let options = ReplayOptions { beginning, verify: Verify::Full, ..ReplayOptions::default() };
+fn replayed(run: &RunDirectory, start_from: StartFrom, context: &str) -> Option<Replayed> {
+    let options = ReplayOptions { start_from, verify: Verify::Full, ..ReplayOptions::default() };
     let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
     match replay(run, &options, &mut watch) {
         Ok(replayed) => Some(replayed),

@@ -8,7 +8,7 @@ use session_tape::bundle::error::BundleCode;
 use session_tape::bundle::redact::escapes::unescaped;
 use session_tape::bundle::redact::lines::redacted_line;
 use session_tape::bundle::redact::matcher::Matcher;
-use session_tape::bundle::redact::{RedactOptions, RedactionRule, Rules, blobs};
+use session_tape::bundle::redact::{RedactOptions, RedactionRule, RuleSet, blobs};
 
 const SECRET: &[u8] = b" AKIAIOSFODNN7EXAMPLE ";
 
@@ -42,7 +42,7 @@ fn check(matcher: &mut Matcher<'_>, text: &[u8]) {
 fuzz_target!(|bytes: &[u8]| {
     let pointer = RedactionRule { name: "p".into(), path: Some("/content/*".into()), ..RedactionRule::default() };
     for rules in [vec![], vec![pointer]] {
-        let Ok(rules) = Rules::new(&RedactOptions { builtin: true, rules }) else { return };
+        let Ok(rules) = RuleSet::new(&RedactOptions { builtin: true, rules }) else { return };
         let Ok(mut matcher) = Matcher::new(&rules, &BTreeSet::new()) else { return };
         let at = bytes.first().map_or(0, |first| usize::from(*first) % bytes.len());
         let (before, after) = bytes.split_at(at);

@@ -339,7 +339,7 @@ impl<R: Read> Container for ArchiveReader<R> {
                 let message = "The archive holds more bytes than the limit for all files together";
                 return Err(BundleError::new(BundleCode::TotalTooLarge, message));
             }
-            let mut content = Content { tar: &mut tar, left: size };
+            let mut content = EntryContent { tar: &mut tar, left: size };
             match entry(&header, &mut names) {
                 Ok(Some(path)) => visitor.file(&path, size, &mut content)?,
                 Ok(None) if size == 0 => {}
@@ -423,12 +423,12 @@ fn has_bytes_behind_nul(field: &[u8]) -> bool {
 }
 
 /// The content of one entry.
-struct Content<'c, R: Read> {
+struct EntryContent<'c, R: Read> {
     tar: &'c mut Tar<R>,
     left: u64,
 }
 
-impl<R: Read> Read for Content<'_, R> {
+impl<R: Read> Read for EntryContent<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let length = buffer.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
         if length == 0 {
@@ -443,7 +443,7 @@ impl<R: Read> Read for Content<'_, R> {
     }
 }
 
-impl<R: Read> Content<'_, R> {
+impl<R: Read> EntryContent<'_, R> {
     /// What the visitor did not read, and the zeros that fill the last block.
     fn pass_over(mut self) -> Result<(), BundleError> {
         // The size as it was; only its remainder counts, and what was read is gone from `left` alone.
@@ -483,5 +483,4 @@ fn end<R: Read>(mut tar: Tar<R>) -> Result<(), BundleError> {
 }
 
 #[cfg(test)]
-#[path = "archive_tests.rs"]
 mod tests;

@@ -11,18 +11,18 @@ use super::checksums;
 use super::container::{read_failed, read_up_to};
 use super::error::{BundleCode, BundleError};
 pub use super::info::BundleInfo;
-use super::item::{Item, Origin, changed};
 use super::limits::Limits;
 use super::manifest::Manifest;
 use super::path::{BundlePath, CHECKSUMS, MANIFEST, METADATA, REDACTIONS, SIGNATURE};
-use super::redact::proof::Proof;
-use super::redact::staged::Staging;
-use super::redact::{RedactOptions, Rules, redact};
-use super::seal::parent;
+use super::planned_file::{ByteSource, PlannedFile, changed};
+use super::redact::leak_check::LeakCheck;
+use super::redact::staging::Staging;
+use super::redact::{RedactOptions, RuleSet, redact};
 use super::signed;
 use super::sink::{Finished, Sink};
-use super::source::{ExportFrom, Source, Survey, survey};
-use super::watch::{Progress, Watch};
+use super::source::{ExportFrom, ExportPlan, ExportSource, plan};
+use super::staged::parent;
+use super::watch::{JobWatch, Progress};
 use crate::signature::SigningKey;
 
 /// zstd's level where the caller names none. Of a run's log most is hashes, of which a higher level makes nothing smaller but the
@@ -73,7 +73,7 @@ pub fn export(
     source: &Path,
     destination: &Path,
     options: &ExportOptions,
-    watch: &mut Watch<'_>,
+    watch: &mut JobWatch<'_>,
 ) -> Result<BundleInfo, BundleError> {
     let level = options.level.unwrap_or(DEFAULT_LEVEL);
     if !(1..=22).contains(&level) {
@@ -81,49 +81,49 @@ pub fn export(
         return Err(BundleError::new(BundleCode::InvalidOption, message));
     }
     // Before anything is read, so that a wrong option fails at once.
-    let rules = options.redact.as_ref().map(Rules::new).transpose()?;
+    let rules = options.redact.as_ref().map(RuleSet::new).transpose()?;
     let compression = Compression::new(level);
     drop(Sink::new(destination, compression, 0)?);
-    let source = Source::open(source, &options.limits, watch)?;
-    let marks = rules.as_ref().and_then(Rules::marks);
-    let mut survey = survey(&source, &options.from, marks, &options.limits, watch)?;
-    let mut proof = None;
+    let source = ExportSource::open(source, &options.limits, watch)?;
+    let prefilter = rules.as_ref().and_then(RuleSet::prefilter);
+    let mut plan = plan(&source, &options.from, prefilter, &options.limits, watch)?;
+    let mut leak_check = None;
     if let Some(rules) = &rules {
-        (survey, proof) = redact(survey, rules, parent(destination), &options.limits, watch)?;
+        (plan, leak_check) = redact(plan, rules, parent(destination), &options.limits, watch)?;
     }
-    let total = survey.source_bytes;
-    let sealed = Sealed::of(survey, options.key.as_ref())?;
-    sealed.check(&options.limits)?;
-    let tar_bytes = tar_bytes(sealed.items.values().map(|item| item.listed.size));
-    let mut writer = Writer { meter: Meter::new(total, sealed.bytes()), block: vec![0; BLOCK_BYTES], proof };
-    let mut written = writer.write_all(&sealed, Sink::new(destination, compression, tar_bytes)?, watch)?;
+    let total = plan.source_bytes;
+    let parts = HashedParts::of(plan, options.key.as_ref())?;
+    parts.check(&options.limits)?;
+    let tar_bytes = tar_bytes(parts.items.values().map(|item| item.listed.size));
+    let mut writer = Writer { meter: Meter::new(total, parts.bytes()), block: vec![0; BLOCK_BYTES], leak_check };
+    let mut written = writer.write_all(&parts, Sink::new(destination, compression, tar_bytes)?, watch)?;
     if written.expands_too_much(tar_bytes) {
         // It was written in no time, or it would not: once more, with more blocks.
         drop(written);
         let bounded = Compression { is_bounded: true, ..compression };
-        written = writer.write_all(&sealed, Sink::new(destination, bounded, tar_bytes)?, watch)?;
+        written = writer.write_all(&parts, Sink::new(destination, bounded, tar_bytes)?, watch)?;
     }
     watch.check()?;
-    written.seal(tar_bytes, &options.limits)?;
-    (watch.progress)(Progress { bytes: total, total, files: sealed.items.len() as u64 });
-    Ok(BundleInfo::new(destination, &sealed.manifest, sealed.redactions))
+    written.commit(tar_bytes, &options.limits)?;
+    (watch.progress)(Progress { bytes: total, total, files: parts.items.len() as u64 });
+    Ok(BundleInfo::new(destination, &parts.manifest, parts.redactions))
 }
 
 /// A bundle that is to be written.
-struct Sealed {
-    items: BTreeMap<BundlePath, Item>,
+struct HashedParts {
+    items: BTreeMap<BundlePath, PlannedFile>,
     manifest: Manifest,
     redactions: u64,
     /// Holds redacted items until they are written.
     _staging: Option<Staging>,
 }
 
-impl Sealed {
+impl HashedParts {
     /// Adds the files that only a bundle has.
-    fn of(survey: Survey, key: Option<&SigningKey>) -> Result<Self, BundleError> {
-        let Survey { kind, mut items, log, partial, metadata, redactions, staging, .. } = survey;
+    fn of(plan: ExportPlan, key: Option<&SigningKey>) -> Result<Self, BundleError> {
+        let ExportPlan { kind, mut items, log, partial, metadata, redactions, staging, .. } = plan;
         let add = |items: &mut BTreeMap<_, _>, path: &str, bytes: Vec<u8>| -> Result<(), BundleError> {
-            items.insert(BundlePath::parse(path.as_bytes())?, Item::of_bytes(bytes));
+            items.insert(BundlePath::parse(path.as_bytes())?, PlannedFile::of_bytes(bytes));
             Ok(())
         };
         add(&mut items, METADATA, metadata.print())?;
@@ -138,7 +138,7 @@ impl Sealed {
             add(&mut items, SIGNATURE, signed::sign(key, &document))?;
         }
         add(&mut items, MANIFEST, document)?;
-        Ok(Sealed { items, manifest, redactions: redactions.count(), _staging: staging })
+        Ok(HashedParts { items, manifest, redactions: redactions.count(), _staging: staging })
     }
 
     fn bytes(&self) -> u64 {
@@ -196,14 +196,19 @@ struct Writer {
     meter: Meter,
     block: Vec<u8>,
     /// That nothing is left of what was redacted.
-    proof: Option<Proof>,
+    leak_check: Option<LeakCheck>,
 }
 
 impl Writer {
     /// Writes all files of a bundle, from the first.
-    fn write_all(&mut self, sealed: &Sealed, mut sink: Sink, watch: &mut Watch<'_>) -> Result<Finished, BundleError> {
+    fn write_all(
+        &mut self,
+        parts: &HashedParts,
+        mut sink: Sink,
+        watch: &mut JobWatch<'_>,
+    ) -> Result<Finished, BundleError> {
         self.meter.restart();
-        for (number, (path, item)) in sealed.items.iter().enumerate() {
+        for (number, (path, item)) in parts.items.iter().enumerate() {
             sink.begin(path, item.listed.size)?;
             self.write(path, item, &mut sink, watch)?;
             sink.end()?;
@@ -217,15 +222,15 @@ impl Writer {
     fn write(
         &mut self,
         path: &BundlePath,
-        item: &Item,
+        item: &PlannedFile,
         sink: &mut Sink,
-        watch: &mut Watch<'_>,
+        watch: &mut JobWatch<'_>,
     ) -> Result<(), BundleError> {
         let mut input = item.open()?;
         let mut left = item.listed.size;
         let mut fingerprint = XxHash3_128::new();
-        if let Some(proof) = &mut self.proof {
-            proof.begin(path.as_str())?;
+        if let Some(leak_check) = &mut self.leak_check {
+            leak_check.begin(path.as_str())?;
         }
         while left > 0 {
             let wanted = self.block.len().min(usize::try_from(left).unwrap_or(usize::MAX));
@@ -235,19 +240,18 @@ impl Writer {
             }
             left -= count as u64;
             fingerprint.write(&self.block[..count]);
-            if let Some(proof) = &mut self.proof {
-                proof.look_on(&self.block[..count])?;
+            if let Some(leak_check) = &mut self.leak_check {
+                leak_check.update(&self.block[..count])?;
             }
             sink.write(&self.block[..count])?;
             watch.tell(self.meter.add(count as u64))?;
         }
         match &item.origin {
-            Origin::File(disk, _, known) if left > 0 || fingerprint.finish_128() != *known => Err(changed(disk)),
+            ByteSource::File(disk, _, known) if left > 0 || fingerprint.finish_128() != *known => Err(changed(disk)),
             _ => Ok(()),
         }
     }
 }
 
 #[cfg(test)]
-#[path = "export_tests.rs"]
 mod tests;

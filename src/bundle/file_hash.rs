@@ -1,5 +1,5 @@
 //! Hashing beside other work: a large file's bytes are hashed on a thread of their own, a small one's here and now. Who redacts has
-//! them looked at for marks as well.
+//! them looked at for prefilter as well.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, channel, sync_channel};
@@ -8,8 +8,8 @@ use std::thread;
 use sha2::{Digest as _, Sha256};
 
 use super::error::{BundleCode, BundleError};
-use super::redact::lookout::Lookout;
-use super::redact::marks::Marks;
+use super::redact::prefilter::Prefilter;
+use super::redact::stream_prefilter::StreamPrefilter;
 use crate::hash::Hash;
 
 /// How much is handed to the thread at a time.
@@ -28,30 +28,30 @@ enum Job {
 pub struct Hashed {
     /// Their hash.
     pub sha256: Hash,
-    /// Where marks are among them, in order; `None` if they were not looked for, or are too many.
+    /// Where prefilter are among them, in order; `None` if they were not looked for, or are too many.
     pub marked: Option<Vec<u64>>,
 }
 
 /// Goes through the bytes of one file after the other.
 struct Scan {
     sha256: Sha256,
-    lookout: Option<Lookout>,
+    stream_prefilter: Option<StreamPrefilter>,
 }
 
 impl Scan {
-    fn new(marks: Option<Arc<Marks>>) -> Self {
-        Scan { sha256: Sha256::new(), lookout: marks.map(Lookout::new) }
+    fn new(prefilter: Option<Arc<Prefilter>>) -> Self {
+        Scan { sha256: Sha256::new(), stream_prefilter: prefilter.map(StreamPrefilter::new) }
     }
 
     fn update(&mut self, bytes: &[u8]) {
         self.sha256.update(bytes);
-        if let Some(lookout) = &mut self.lookout {
-            lookout.look_at(bytes);
+        if let Some(stream_prefilter) = &mut self.stream_prefilter {
+            stream_prefilter.look_at(bytes);
         }
     }
 
     fn finish(&mut self) -> Hashed {
-        let marked = self.lookout.as_mut().and_then(Lookout::finish);
+        let marked = self.stream_prefilter.as_mut().and_then(StreamPrefilter::finish);
         Hashed { sha256: self.sha256.finalize_reset().into(), marked }
     }
 }
@@ -59,7 +59,7 @@ impl Scan {
 /// Hashes one file after the other.
 pub struct FileHasher {
     block: Vec<u8>,
-    marks: Option<Arc<Marks>>,
+    prefilter: Option<Arc<Prefilter>>,
     /// None until there is a large file, or where the system has no thread to give.
     thread: Option<HashThread>,
     inline: Scan,
@@ -79,10 +79,10 @@ impl Default for FileHasher {
 }
 
 impl FileHasher {
-    /// Looks for these marks as well.
-    pub fn new(marks: Option<Arc<Marks>>) -> Self {
-        let inline = Scan::new(marks.clone());
-        FileHasher { block: Vec::with_capacity(BLOCK_BYTES), marks, thread: None, inline, handed_over: false }
+    /// Looks for these prefilter as well.
+    pub fn new(prefilter: Option<Arc<Prefilter>>) -> Self {
+        let inline = Scan::new(prefilter.clone());
+        FileHasher { block: Vec::with_capacity(BLOCK_BYTES), prefilter, thread: None, inline, handed_over: false }
     }
 
     /// Adds bytes to the file.
@@ -114,7 +114,7 @@ impl FileHasher {
 
     fn hand_over(&mut self) -> Result<(), BundleError> {
         if self.thread.is_none() {
-            self.thread = HashThread::new(self.marks.clone());
+            self.thread = HashThread::new(self.prefilter.clone());
         }
         let Some(thread) = &self.thread else {
             self.inline.update(&self.block);
@@ -133,12 +133,12 @@ impl FileHasher {
 
 impl HashThread {
     /// It ends when it is dropped.
-    fn new(marks: Option<Arc<Marks>>) -> Option<Self> {
+    fn new(prefilter: Option<Arc<Prefilter>>) -> Option<Self> {
         let (jobs, work) = sync_channel::<Job>(WAITING);
         let (result, hashes) = channel();
         let (spare, spares) = channel();
         let run = move || {
-            let mut scan = Scan::new(marks);
+            let mut scan = Scan::new(prefilter);
             for job in work {
                 match job {
                     Job::Block(mut block) => {
@@ -166,7 +166,7 @@ fn gone() -> BundleError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bundle::redact::{RedactOptions, Rules};
+    use crate::bundle::redact::{RedactOptions, RuleSet};
     use crate::hash::sha256;
 
     #[test]
@@ -183,8 +183,8 @@ mod tests {
     }
     #[test]
     fn marks_are_found_in_small_files_and_in_large_ones() {
-        let marks = Rules::new(&RedactOptions::default()).unwrap().marks();
-        let mut hasher = FileHasher::new(marks);
+        let prefilter = RuleSet::new(&RedactOptions::default()).unwrap().prefilter();
+        let mut hasher = FileHasher::new(prefilter);
         for size in [100, 3 * BLOCK_BYTES, 200, BLOCK_BYTES + 2] {
             let mut bytes = vec![b'.'; size];
             let places = [0, 50, size - 4];

@@ -6,9 +6,9 @@ use super::error::{BundleCode, BundleError};
 pub use super::import_error::ImportError;
 use super::info::BundleInfo;
 use super::open_container::open_container;
-use super::seal::StagedDirectory;
+use super::staged::StagedDirectory;
 use super::verify::{Report, VerifyOptions, inspect, verify_with};
-use super::watch::Watch;
+use super::watch::JobWatch;
 
 /// Unpacks the bundle at `path` to `directory`, where there must be nothing. It is read once: what is verified is what is unpacked.
 ///
@@ -17,7 +17,7 @@ pub fn import(
     path: &Path,
     directory: &Path,
     options: &VerifyOptions,
-    watch: &mut Watch<'_>,
+    watch: &mut JobWatch<'_>,
 ) -> Result<BundleInfo, ImportError> {
     import_to(StagedDirectory::new(directory)?, path, directory, options, watch)
 }
@@ -27,7 +27,7 @@ pub fn import_for_reader(
     path: &Path,
     directory: &Path,
     options: &VerifyOptions,
-    watch: &mut Watch<'_>,
+    watch: &mut JobWatch<'_>,
 ) -> Result<BundleInfo, ImportError> {
     import_to(StagedDirectory::for_reader(directory)?, path, directory, options, watch)
 }
@@ -37,11 +37,11 @@ fn import_to(
     path: &Path,
     directory: &Path,
     options: &VerifyOptions,
-    watch: &mut Watch<'_>,
+    watch: &mut JobWatch<'_>,
 ) -> Result<BundleInfo, ImportError> {
     let report = unpack(path, &staged, options, watch)?;
     let info = report.info.ok_or_else(|| BundleError::new(BundleCode::ManifestMissing, "There is no manifest.json"))?;
-    staged.seal()?;
+    staged.commit()?;
     Ok(BundleInfo { path: directory.to_path_buf(), ..info })
 }
 
@@ -51,12 +51,12 @@ pub fn verify_onto(
     path: &Path,
     directory: &Path,
     options: &VerifyOptions,
-    watch: &mut Watch<'_>,
+    watch: &mut JobWatch<'_>,
 ) -> Result<Report, BundleError> {
     let staged = StagedDirectory::for_reader(directory)?;
     let report = verify_with(path, options, Some(&staged), watch)?;
     if report.is_ok() {
-        staged.seal()?;
+        staged.commit()?;
     }
     Ok(report)
 }
@@ -66,7 +66,7 @@ pub fn unpack(
     path: &Path,
     staged: &StagedDirectory,
     options: &VerifyOptions,
-    watch: &mut Watch<'_>,
+    watch: &mut JobWatch<'_>,
 ) -> Result<Report, ImportError> {
     let mut container = open_container(path, &options.limits)?;
     let report = inspect(path, container.as_mut(), options, Some(staged), watch)?;
@@ -74,5 +74,4 @@ pub fn unpack(
 }
 
 #[cfg(test)]
-#[path = "import_tests.rs"]
 mod tests;

@@ -5,7 +5,7 @@
 use super::error::{BundleCode, BundleError};
 use super::path::{self, BundlePath};
 use crate::jsonl::MAX_LINE_BYTES;
-use crate::jsonl::reader::is_hopeless;
+use crate::jsonl::reader::cannot_be_json;
 
 /// The largest `manifest.json` or `manifest.sha256`, in bytes, unless the caller says otherwise: some hundred thousand files.
 pub const MAX_MANIFEST_BYTES: u64 = 64 << 20;
@@ -54,7 +54,7 @@ impl Limits {
 
     /// Whether a replay passes over a line that begins with these bytes, however long it is: a crash may leave a gigabyte of zeros.
     pub fn passes_over(&self, beginning: &[u8]) -> bool {
-        self.line_bytes >= DEFAULT_LINE_BYTES && is_hopeless(beginning)
+        self.line_bytes >= DEFAULT_LINE_BYTES && cannot_be_json(beginning)
     }
 
     /// How large a file may be that is understood as a whole; None for others.

@@ -14,10 +14,10 @@ use super::manifest::{BundleKind, Manifest};
 use super::metadata;
 use super::path::{MANIFEST, METADATA, REDACTIONS, SIGNATURE};
 use super::redactions::RedactionList;
-use super::seal::StagedDirectory;
 use super::signed;
+use super::staged::StagedDirectory;
 use super::verify::{VerifyOptions, verify};
-use super::watch::Watch;
+use super::watch::JobWatch;
 use crate::disk::sniff;
 use crate::run::directory::RunDirectory;
 use crate::run::documents::read_text;
@@ -97,7 +97,7 @@ pub fn is_archive(path: &Path) -> bool {
 }
 
 /// Opens a bundle, a run's directory or a session's file. A bundle is verified, an unsealed original is not looked at.
-pub fn open(path: &Path, options: &VerifyOptions, watch: &mut Watch<'_>) -> Result<Opened, ImportError> {
+pub fn open(path: &Path, options: &VerifyOptions, watch: &mut JobWatch<'_>) -> Result<Opened, ImportError> {
     if !is_bundle(path) {
         let kind = if path.is_dir() { BundleKind::Run } else { BundleKind::Session };
         let redactions = RedactionList::default();
@@ -137,5 +137,4 @@ pub fn open_verified(directory: &Path, trusted: &TrustedKeys) -> Result<Opened, 
 }
 
 #[cfg(test)]
-#[path = "open_tests.rs"]
 mod tests;

@@ -18,11 +18,11 @@ pub fn replay(opened: &Opened, options: &ReplayOptions, watch: &mut Watch<'_>) -
         options.redactions = opened.redactions.of_run();
     }
     if opened.is_partial() {
-        options.beginning = StartFrom::BundleSnapshot(opened.root().join(SNAPSHOT));
+        options.start_from = StartFrom::BundleSnapshot(opened.root().join(SNAPSHOT));
     }
     // No manifest lists a snapshot that was brought from elsewhere.
     let is_from_elsewhere =
-        matches!(&options.beginning, StartFrom::SnapshotFile(path) if path.components().count() > 1);
+        matches!(&options.start_from, StartFrom::SnapshotFile(path) if path.components().count() > 1);
     if !is_from_elsewhere {
         options.trusted = opened.keys_for_snapshots(&options.trusted);
     }
@@ -48,5 +48,4 @@ pub fn trace(opened: &Opened, range: Range) -> Result<Trace, RunError> {
 }
 
 #[cfg(test)]
-#[path = "replay_tests.rs"]
 mod tests;

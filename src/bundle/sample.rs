@@ -12,7 +12,7 @@ use super::error::{BundleCode, BundleError};
 use super::export::{BundleInfo, ExportOptions, export};
 use super::import::{ImportError, import};
 use super::verify::{Report, VerifyOptions, verify};
-use super::watch::Watch;
+use super::watch::JobWatch;
 use crate::disk::durability::Durability;
 use crate::hash::as_text;
 use crate::run::blob::BlobStore;
@@ -65,8 +65,8 @@ pub fn session(root: &Path) -> PathBuf {
 }
 
 /// Without progress or cancellation.
-pub fn quietly<T>(work: impl FnOnce(&mut Watch<'_>) -> T) -> T {
-    work(&mut Watch { cancelled: &AtomicBool::new(false), progress: &mut |_| {} })
+pub fn quietly<T>(work: impl FnOnce(&mut JobWatch<'_>) -> T) -> T {
+    work(&mut JobWatch { cancelled: &AtomicBool::new(false), progress: &mut |_| {} })
 }
 
 pub fn exported(source: &Path, destination: &Path) -> BundleInfo {

@@ -8,7 +8,7 @@ use super::archive::{ArchiveWriter, Compression, expands_too_much};
 use super::error::{BundleCode, BundleError};
 use super::limits::Limits;
 use super::path::BundlePath;
-use super::seal::{StagedDirectory, StagedFile};
+use super::staged::{StagedDirectory, StagedFile};
 
 /// A bundle that is being written.
 pub enum Sink {
@@ -94,9 +94,9 @@ impl Finished {
 
     /// Puts it at its destination. An archive of `tar_bytes` of tar that expands to more than `limits` allow is an error: nobody
     /// who has them would take it.
-    pub fn seal(self, tar_bytes: u64, limits: &Limits) -> Result<(), BundleError> {
+    pub fn commit(self, tar_bytes: u64, limits: &Limits) -> Result<(), BundleError> {
         match self {
-            Finished::Directory(staged) => staged.seal(),
+            Finished::Directory(staged) => staged.commit(),
             Finished::Archive(_, size) if tar_bytes > limits.expanded(size) => {
                 let message = format!(
                     "The archive would expand to {tar_bytes} bytes, more than {} times its size, which is the limit; export to a directory instead",
@@ -104,7 +104,7 @@ impl Finished {
                 );
                 Err(BundleError::new(BundleCode::ExpansionTooLarge, message))
             }
-            Finished::Archive(staged, _) => staged.seal(),
+            Finished::Archive(staged, _) => staged.commit(),
         }
     }
 }

@@ -9,23 +9,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::checked_log::{CheckedLog, CheckedSession};
-use super::content::Content;
 use super::directory::open_file;
 use super::error::{BundleCode, BundleError, of_run};
 use super::file_hash::FileHasher;
+use super::hashing_reader::HashingReader;
 use super::import_error::ImportError;
-use super::item::{Item, Origin, changed};
 use super::limits::Limits;
 use super::manifest::{BundleKind, ListedFile, LogExtent, Partial};
 use super::metadata::{self, Metadata, RunSummary};
 use super::open::{Opened, is_bundle, open};
 use super::path::{self, BundlePath, EVENT_LOG, REDACTIONS, SESSION_LOG, blob_path};
-use super::redact::marks::Marks;
-use super::redact::staged::Staging;
+use super::planned_file::{ByteSource, PlannedFile, changed};
+use super::redact::prefilter::Prefilter;
+use super::redact::staging::Staging;
 use super::redactions::RedactionList;
 use super::signed::SignaturePolicy;
 use super::verify::VerifyOptions;
-use super::watch::{Progress, Watch};
+use super::watch::{JobWatch, Progress};
 use crate::disk::input_file::InputFile;
 use crate::hash::{Hash, HexHash, as_text, from_hex, to_hex};
 use crate::run::blob::BlobStore;
@@ -38,11 +38,11 @@ use crate::run::state::State;
 use crate::signature::TrustedKeys;
 
 /// A source that was looked through. To redact it is to replace items, and to say so in `redactions`.
-pub struct Survey {
+pub struct ExportPlan {
     /// What it is.
     pub kind: BundleKind,
     /// Its files, without those that only a bundle has.
-    pub items: BTreeMap<BundlePath, Item>,
+    pub items: BTreeMap<BundlePath, PlannedFile>,
     /// What the manifest says of the log.
     pub log: LogExtent,
     /// Where a partial bundle begins.
@@ -72,21 +72,21 @@ pub enum ExportFrom {
 }
 
 /// What is to be exported, where it can be read: a run directory, a session file, or a bundle of either.
-pub struct Source {
+pub struct ExportSource {
     path: PathBuf,
     /// A bundle, which was verified; of an archive it holds what was unpacked.
     bundle: Option<Opened>,
 }
 
-impl Source {
+impl ExportSource {
     /// Opens what is at `path`. A bundle is verified as far as its limits and hashes go: who signed it is of no concern.
-    pub fn open(path: &Path, limits: &Limits, watch: &Watch<'_>) -> Result<Self, BundleError> {
+    pub fn open(path: &Path, limits: &Limits, watch: &JobWatch<'_>) -> Result<Self, BundleError> {
         if !is_bundle(path) {
-            return Ok(Source { path: path.to_path_buf(), bundle: None });
+            return Ok(ExportSource { path: path.to_path_buf(), bundle: None });
         }
         let options = VerifyOptions { limits: *limits, signature: SignaturePolicy::Ignore, ..VerifyOptions::default() };
         // How far the export is begins behind this.
-        let mut silent = Watch { cancelled: watch.cancelled, progress: &mut |_| {} };
+        let mut silent = JobWatch { cancelled: watch.cancelled, progress: &mut |_| {} };
         let bundle = open(path, &options, &mut silent).map_err(|error| match error {
             ImportError::Failed(error) => error,
             ImportError::Refused { problems } => {
@@ -94,7 +94,7 @@ impl Source {
                 problems.into_iter().next().unwrap_or_else(invalid)
             }
         })?;
-        Ok(Source { path: bundle.root().to_path_buf(), bundle: Some(bundle) })
+        Ok(ExportSource { path: bundle.root().to_path_buf(), bundle: Some(bundle) })
     }
 
     /// What was redacted in it before.
@@ -115,38 +115,38 @@ impl Source {
     }
 }
 
-/// Looks through a source, for `marks` too.
-pub fn survey(
-    source: &Source,
+/// Looks through a source, for `prefilter` too.
+pub fn plan(
+    source: &ExportSource,
     from: &ExportFrom,
-    marks: Option<Arc<Marks>>,
+    prefilter: Option<Arc<Prefilter>>,
     limits: &Limits,
-    watch: &mut Watch<'_>,
-) -> Result<Survey, BundleError> {
+    watch: &mut JobWatch<'_>,
+) -> Result<ExportPlan, BundleError> {
     let path = source.path.as_path();
     let metadata = fs::metadata(path).map_err(|error| BundleError::system(&error, "open", Some(path)))?;
-    let mut surveyor = Surveyor { source, hasher: FileHasher::new(marks), limits, watch, done: Progress::default() };
+    let mut planner = Planner { source, hasher: FileHasher::new(prefilter), limits, watch, done: Progress::default() };
     if metadata.is_file() {
         // The path itself is the caller's and may be a link, as it may for a replay.
         let file = fs::canonicalize(path).map_err(|error| BundleError::system(&error, "open", Some(path)))?;
-        return surveyor.session(&file, from);
+        return planner.session(&file, from);
     }
     if metadata.is_dir() && path.join(SESSION_LOG).is_file() && !path.join(EVENT_LOG).exists() {
-        return surveyor.session(&path.join(SESSION_LOG), from);
+        return planner.session(&path.join(SESSION_LOG), from);
     }
     if !metadata.is_dir() || !path.join(EVENT_LOG).exists() {
         let message =
             format!("{} is neither a run's directory (it has no {EVENT_LOG}) nor a session's file", path.display());
         return Err(BundleError::new(BundleCode::NotABundle, message));
     }
-    surveyor.run(&RunDirectory::new(path), from)
+    planner.run(&RunDirectory::new(path), from)
 }
 
-struct Surveyor<'s, 'w> {
-    source: &'s Source,
+struct Planner<'s, 'w> {
+    source: &'s ExportSource,
     hasher: FileHasher,
     limits: &'s Limits,
-    watch: &'s mut Watch<'w>,
+    watch: &'s mut JobWatch<'w>,
     done: Progress,
 }
 
@@ -161,13 +161,14 @@ struct Start {
     summary: Option<RunSummary>,
 }
 
-impl Surveyor<'_, '_> {
-    fn session(&mut self, file: &Path, from: &ExportFrom) -> Result<Survey, BundleError> {
+impl Planner<'_, '_> {
+    fn session(&mut self, file: &Path, from: &ExportFrom) -> Result<ExportPlan, BundleError> {
         if *from != ExportFrom::Log {
             let message = "A session has no snapshots from which its bundle could begin";
             return Err(BundleError::new(BundleCode::InvalidOption, message));
         }
-        let redactions = self.source.redactions(super::seal::parent(file), file.ends_with(SESSION_LOG), self.limits)?;
+        let redactions =
+            self.source.redactions(super::staged::parent(file), file.ends_with(SESSION_LOG), self.limits)?;
         let mut session = CheckedSession::of_source();
         let (mut input, size) = open_file(file)?;
         self.done.total = size;
@@ -189,7 +190,7 @@ impl Surveyor<'_, '_> {
         };
         let log = LogExtent { count: session.lines, ..LogExtent::default() };
         let items = [(known(SESSION_LOG)?, item)].into();
-        Ok(Survey {
+        Ok(ExportPlan {
             kind: BundleKind::Session,
             items,
             log,
@@ -202,7 +203,7 @@ impl Surveyor<'_, '_> {
         })
     }
 
-    fn run(&mut self, run: &RunDirectory, from: &ExportFrom) -> Result<Survey, BundleError> {
+    fn run(&mut self, run: &RunDirectory, from: &ExportFrom) -> Result<ExportPlan, BundleError> {
         let mut redactions = self.source.redactions(run.root(), run.manifest().exists(), self.limits)?;
         let start = match (from, self.source.partial()) {
             (ExportFrom::Snapshot(id), Some(partial)) if *id != partial.snapshot => {
@@ -237,7 +238,7 @@ impl Surveyor<'_, '_> {
             None => Err(BundleError::new(BundleCode::LogInvalid, "it does not begin with the first event")),
         };
         whole.map_err(|error| damaged(error, EVENT_LOG))?;
-        let mut items: BTreeMap<BundlePath, Item> = [(known(EVENT_LOG)?, log_item)].into();
+        let mut items: BTreeMap<BundlePath, PlannedFile> = [(known(EVENT_LOG)?, log_item)].into();
         for (path, disk, size) in small {
             let item = self.file(&path, &disk, size)?;
             items.insert(path, item);
@@ -253,7 +254,7 @@ impl Surveyor<'_, '_> {
         let partial = start.map(|start| Partial { snapshot: snapshot_id(start.time), logical_time: start.time });
         let source_bytes = self.done.total;
         let kind = BundleKind::Run;
-        Ok(Survey { kind, items, log, partial, metadata, redactions, named, source_bytes, staging: None })
+        Ok(ExportPlan { kind, items, log, partial, metadata, redactions, named, source_bytes, staging: None })
     }
 
     /// The files of a run but its log and its blobs.
@@ -292,7 +293,7 @@ impl Surveyor<'_, '_> {
         log: &CheckedLog,
         redactions: &RedactionList,
         only_named: bool,
-        items: &mut BTreeMap<BundlePath, Item>,
+        items: &mut BTreeMap<BundlePath, PlannedFile>,
     ) -> Result<u64, BundleError> {
         let mut count = 0;
         let stored = |hash: &str| redactions.blobs.get(hash).map_or(hash.to_owned(), |blob| blob.redacted.clone());
@@ -323,7 +324,7 @@ impl Surveyor<'_, '_> {
     }
 
     /// A file that no more is known of. One that is too large for a bundle is not read.
-    fn file(&mut self, path: &BundlePath, disk: &Path, size: u64) -> Result<Item, BundleError> {
+    fn file(&mut self, path: &BundlePath, disk: &Path, size: u64) -> Result<PlannedFile, BundleError> {
         self.limits.check_file(path, size)?;
         let (mut input, _) = open_file(disk)?;
         let mut item = self.item(&mut input, disk, 0, size, |_| Ok(()))?;
@@ -342,8 +343,8 @@ impl Surveyor<'_, '_> {
         disk: &Path,
         offset: u64,
         size: u64,
-        read: impl FnOnce(&mut Content<'_>) -> Result<(), BundleError>,
-    ) -> Result<Item, BundleError> {
+        read: impl FnOnce(&mut HashingReader<'_>) -> Result<(), BundleError>,
+    ) -> Result<PlannedFile, BundleError> {
         let (watch, done) = (&mut *self.watch, &mut self.done);
         let mut tick = |bytes| {
             done.bytes += bytes;
@@ -351,7 +352,7 @@ impl Surveyor<'_, '_> {
             watch.tell(Progress { bytes: done.bytes / 2, total: done.total, files: 0 })
         };
         let mut limited = input.take(size);
-        let mut content = Content::new(&mut limited, &mut self.hasher, None, &mut tick).with_fingerprint();
+        let mut content = HashingReader::new(&mut limited, &mut self.hasher, None, &mut tick).with_fingerprint();
         if let Err(error) = read(&mut content) {
             return Err(content.fault().unwrap_or(error));
         }
@@ -360,8 +361,8 @@ impl Surveyor<'_, '_> {
             return Err(changed(disk));
         }
         let listed = ListedFile { sha256: passed.hashed.sha256, size };
-        let origin = Origin::File(disk.to_path_buf(), offset, passed.fingerprint);
-        Ok(Item { listed, origin, marked: passed.hashed.marked })
+        let origin = ByteSource::File(disk.to_path_buf(), offset, passed.fingerprint);
+        Ok(PlannedFile { listed, origin, marked: passed.hashed.marked })
     }
 }
 

@@ -7,9 +7,9 @@ use std::path::Path;
 use super::checked_log::{CheckedLog, CheckedSession};
 use super::checksums;
 use super::container::{Container, Visitor};
-use super::content::Content;
 use super::error::{BundleCode, BundleError, of_run};
 use super::file_hash::FileHasher;
+use super::hashing_reader::HashingReader;
 use super::info::BundleInfo;
 use super::limits::Limits;
 use super::manifest::{BundleKind, ListedFile, Manifest};
@@ -17,9 +17,9 @@ use super::metadata;
 use super::open_container::open_container;
 use super::path::{self, BundlePath};
 use super::redactions::RedactionList;
-use super::seal::StagedDirectory;
 use super::signed::{self, SignaturePolicy};
-use super::watch::{Progress, Watch};
+use super::staged::StagedDirectory;
+use super::watch::{JobWatch, Progress};
 use crate::hash::{Hash, as_text, from_hex, to_hex};
 use crate::run::snapshot::Snapshot;
 use crate::signature::TrustedKeys;
@@ -61,7 +61,7 @@ impl Report {
 }
 
 /// Verifies the bundle at `path`. An error is not about the bundle: something can't be read, or the caller asked to stop.
-pub fn verify(path: &Path, options: &VerifyOptions, watch: &mut Watch<'_>) -> Result<Report, BundleError> {
+pub fn verify(path: &Path, options: &VerifyOptions, watch: &mut JobWatch<'_>) -> Result<Report, BundleError> {
     verify_with(path, options, None, watch)
 }
 
@@ -70,7 +70,7 @@ pub fn verify_with(
     path: &Path,
     options: &VerifyOptions,
     copy_to: Option<&StagedDirectory>,
-    watch: &mut Watch<'_>,
+    watch: &mut JobWatch<'_>,
 ) -> Result<Report, BundleError> {
     let mut container = match open_container(path, &options.limits) {
         Ok(container) => container,
@@ -94,7 +94,7 @@ pub fn inspect(
     container: &mut dyn Container,
     options: &VerifyOptions,
     copy_to: Option<&StagedDirectory>,
-    watch: &mut Watch<'_>,
+    watch: &mut JobWatch<'_>,
 ) -> Result<Report, BundleError> {
     let (total, position) = (container.total(), container.position());
     let mut files = 0;
@@ -165,7 +165,7 @@ impl Visitor for Inspection<'_> {
         let limits = self.limits;
         let tick = &mut *self.tick;
         let mut count = |_| tick(0);
-        let mut content = Content::new(content, &mut self.hasher, copy, &mut count);
+        let mut content = HashingReader::new(content, &mut self.hasher, copy, &mut count);
         let read = match path.as_str() {
             path::EVENT_LOG => log.insert(CheckedLog::default()).read(&mut content, limits),
             path::SESSION_LOG => session.insert(CheckedSession::default()).read(&mut content, limits),
@@ -462,5 +462,4 @@ impl Inspection<'_> {
 }
 
 #[cfg(test)]
-#[path = "verify_tests.rs"]
 mod tests;

@@ -17,14 +17,14 @@ pub struct Progress {
 }
 
 /// Who looks on.
-pub struct Watch<'w> {
+pub struct JobWatch<'w> {
     /// Set to stop. Looked at with every block.
     pub cancelled: &'w AtomicBool,
     /// Told of every block; how often it passes that on is its own affair.
     pub progress: &'w mut dyn FnMut(Progress),
 }
 
-impl Watch<'_> {
+impl JobWatch<'_> {
     /// Tells how far it is; an error if it is to stop.
     pub fn tell(&mut self, progress: Progress) -> Result<(), BundleError> {
         self.check()?;

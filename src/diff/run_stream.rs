@@ -64,14 +64,14 @@ impl RunBatch {
 /// Reads a log.
 pub struct RunReader {
     reader: EventReader<'static>,
-    rules: Rules,
+    rules: ComparedEvents,
     calls: OpenCalls,
     is_over: bool,
 }
 
 /// Which events are compared.
 #[derive(Clone, Copy)]
-struct Rules {
+struct ComparedEvents {
     /// The first of them is the one at this time.
     start: u64,
     heartbeats: bool,
@@ -85,7 +85,7 @@ impl RunReader {
             None => first_time(source)?,
         };
         let reader = EventReader::open(&source.log, Some(first), start, Cow::Owned(source.redactions.clone()))?;
-        let (rules, calls) = (Rules { start, heartbeats }, OpenCalls::default());
+        let (rules, calls) = (ComparedEvents { start, heartbeats }, OpenCalls::default());
         Ok(RunReader { reader, rules, calls, is_over: false })
     }
 
@@ -121,7 +121,7 @@ fn row(read: &ReadEvent<'_>, calls: &mut OpenCalls) -> Row {
     }
 }
 
-impl Rules {
+impl ComparedEvents {
     fn compares(self, kind: Kind) -> bool {
         match kind {
             Kind::SnapshotCreated | Kind::SnapshotRestored | Kind::BlobStored => false,

@@ -11,7 +11,7 @@ use super::session_stream::{Record, SessionCursor, parts_of};
 use super::source::Source;
 use super::tree::Tree;
 use crate::jsonl::scan::Nesting;
-use crate::jsonl::source::{ReadError, Source as FileSource};
+use crate::jsonl::source::{LineSource, ReadError};
 
 /// The edit list of two sessions of which the first `skipped` records are the same.
 pub fn edit_sessions(
@@ -29,7 +29,7 @@ pub fn edit_sessions(
     let digest = |source| digest(source, skipped, compared, cancelled);
     let one = digest(left).map_err(&left_failed)?;
     let other = digest(right).map_err(&right_failed)?;
-    let open = |source: &Source| FileSource::open(&source.log).map_err(SessionFault::Read);
+    let open = |source: &Source| LineSource::open(&source.log).map_err(SessionFault::Read);
     let (left_file, right_file) = (open(left).map_err(&left_failed)?, open(right).map_err(&right_failed)?);
     let options = FieldOptions { redacted: left.is_redacted || right.is_redacted };
     edits(&one, &other, skipped, options, cancelled, &mut |side, index| match side {
@@ -57,7 +57,7 @@ fn digest(
 }
 
 fn read_again(
-    file: &FileSource,
+    file: &LineSource,
     list: &Digested,
     index: usize,
     compared: &Compared,

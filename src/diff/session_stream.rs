@@ -9,7 +9,7 @@ use super::source::Source;
 use crate::jsonl::lines::Lines;
 use crate::jsonl::reader::LineReader;
 use crate::jsonl::scan::{Cursor, Nesting, NotJson, Span};
-use crate::jsonl::source::{ReadError, Source as FileSource};
+use crate::jsonl::source::{LineSource, ReadError};
 use crate::jsonl::text::spells;
 use crate::session::event::{Body, Line, StartFields, read_line};
 
@@ -71,7 +71,7 @@ pub struct SessionBatch {
 
 /// Reads a session's file.
 pub struct SessionReader {
-    file: FileSource,
+    file: LineSource,
     reader: LineReader,
     nesting: Nesting,
     lines: u64,
@@ -80,7 +80,7 @@ pub struct SessionReader {
 
 impl SessionReader {
     fn open(source: &Source) -> Result<Self, SessionFault> {
-        let file = FileSource::open(&source.log)?;
+        let file = LineSource::open(&source.log)?;
         let mut reader = LineReader::default();
         // What is appended while it is read is not compared: it could go on for ever.
         reader.begin(0..file.size());

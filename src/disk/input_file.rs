@@ -88,11 +88,11 @@ pub fn open(path: &Path, links: Links) -> Result<(File, Metadata), OsError> {
 
 /// Opens `path` with options that are [not to wait](without_waiting).
 pub fn open_with(options: &OpenOptions, path: &Path) -> Result<File, OsError> {
-    let (cancellation, give_up) = (Cancellation::current(), Instant::now() + LEASE_PATIENCE);
+    let (cancellation, deadline) = (Cancellation::current(), Instant::now() + LEASE_PATIENCE);
     loop {
         match options.open(path) {
             // A lease that is being given back, which only a regular file can have.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < give_up => {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < deadline => {
                 cancellation.check().map_err(|error| OsError::new(&error, "open", Some(path)))?;
                 std::thread::sleep(Duration::from_millis(5));
             }

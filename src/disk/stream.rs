@@ -55,14 +55,14 @@ mod unix {
 
     /// Reads all that is written to a pipe, until its last writer has closed it.
     pub fn drain(mut pipe: File, path: &Path, cancellation: &Cancellation) -> Result<Vec<u8>, OsError> {
-        let give_up = Instant::now() + WRITER_PATIENCE;
+        let deadline = Instant::now() + WRITER_PATIENCE;
         let (mut content, mut block) = (Vec::new(), vec![0; BLOCK_BYTES]);
         // One without a name gets no further writers.
         let mut had_writer = has_no_name(&pipe);
         loop {
             match cancellation.check().and_then(|()| pipe.read(&mut block)) {
                 Ok(0) if had_writer || was_closed(&pipe) => return Ok(content),
-                Ok(0) if Instant::now() >= give_up => return Err(no_writer(path)),
+                Ok(0) if Instant::now() >= deadline => return Err(no_writer(path)),
                 Ok(0) => std::thread::sleep(LOOK_UP),
                 Ok(count) => {
                     had_writer = true;
@@ -141,82 +141,4 @@ mod others {
 
 #[cfg(test)]
 #[cfg(unix)]
-mod tests {
-    use super::unix::{BLOCK_BYTES, WRITER_PATIENCE};
-    use super::*;
-    use crate::cancellation::Cancellation;
-    use crate::jsonl::source::Source;
-    use std::fs::OpenOptions;
-    use std::io::Write;
-    use std::path::PathBuf;
-    use std::time::Duration;
-
-    fn pipe() -> (tempfile::TempDir, PathBuf) {
-        let root = tempfile::tempdir().unwrap();
-        let path = root.path().join("pipe");
-        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
-        (root, path)
-    }
-
-    /// What a reader finds while another thread writes these pieces to the pipe, one after the other.
-    fn drained(pieces: &[Vec<u8>]) -> Result<Vec<u8>, String> {
-        let (_root, path) = pipe();
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let mut writer = OpenOptions::new().write(true).open(&path).unwrap();
-                for piece in pieces {
-                    std::thread::sleep(Duration::from_millis(30));
-                    // The reader may have had enough.
-                    let _ = writer.write_all(piece);
-                }
-            });
-            let source = Source::open_or_drain(&path).map_err(|error| error.to_string())?;
-            let mut scratch = Vec::new();
-            Ok(source.bytes_at(0, source.size() as usize, &mut scratch).unwrap().to_vec())
-        })
-    }
-
-    #[test]
-    fn all_that_is_written_is_read_however_it_comes() {
-        let pieces = [b"one\n".to_vec(), vec![b'x'; 3 * BLOCK_BYTES], b"last".to_vec()];
-        assert_eq!(drained(&pieces), Ok(pieces.concat()));
-        assert_eq!(drained(&[]), Ok(vec![]), "a writer that writes nothing makes an empty file");
-    }
-
-    #[test]
-    fn more_than_can_be_kept_is_an_error() {
-        let error = drained(&vec![vec![b'x'; 1 << 20]; 6]).unwrap_err();
-        assert!(error.starts_with("EFBIG: more than 1 GiB"), "{error}");
-    }
-
-    #[test]
-    fn a_pipe_without_a_writer_is_given_up() {
-        let (_root, path) = pipe();
-        let error = Source::open_or_drain(&path).err().unwrap().to_string();
-        let expected = format!("EINVAL: a pipe without a writer, not a regular file, open '{}'", path.display());
-        assert_eq!(error, expected);
-        let refused = Source::open(&path).err().unwrap().to_string();
-        assert_eq!(refused, format!("EINVAL: a pipe, not a regular file, open '{}'", path.display()));
-    }
-
-    #[test]
-    fn cancelling_ends_the_wait_for_a_writer_that_says_nothing() {
-        let (_root, path) = pipe();
-        let cancellation = Cancellation::default();
-        std::thread::scope(|scope| {
-            let reader = scope.spawn(|| cancellation.during(|| Source::open_or_drain(&path).err().unwrap()));
-            let _silent = OpenOptions::new().write(true).open(&path).unwrap();
-            std::thread::sleep(WRITER_PATIENCE + Duration::from_millis(200));
-            assert!(!reader.is_finished(), "a writer that is there is waited for");
-            cancellation.cancel();
-            assert!(reader.join().unwrap().to_string().starts_with("ECANCELED: "));
-        });
-    }
-
-    #[test]
-    fn devices_are_refused_unless_they_have_nothing_to_give() {
-        assert_eq!(Source::open(Path::new("/dev/null")).ok().map(|source| source.size()), Some(0));
-        let error = Source::open_or_drain(Path::new("/dev/zero")).err().unwrap().to_string();
-        assert_eq!(error, "EINVAL: a device, not a regular file, open '/dev/zero'");
-    }
-}
+mod tests;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_128;
 
 use super::segments::{Segments, Worker};
-use super::source::Source;
+use super::source::LineSource;
 use crate::cancellation::Cancellation;
 
 /// How much is read at a time.
@@ -53,7 +53,7 @@ pub fn digest(bytes: &[u8]) -> u128 {
 }
 
 /// Whether the file's first blocks are these.
-pub fn begins_with(source: &Arc<Source>, blocks: &[Block]) -> bool {
+pub fn begins_with(source: &Arc<LineSource>, blocks: &[Block]) -> bool {
     let begins = std::iter::once(0).chain(blocks.iter().map(|block| block.end));
     let ranges: Vec<_> = begins.zip(blocks).map(|(begin, block)| begin..block.end).collect();
     if ranges.iter().any(|range| range.is_empty() || range.end > source.size()) {
@@ -74,7 +74,7 @@ impl Worker for Digester {
     /// `None` if the range can't be read, or the work is cancelled.
     type Output = Option<u128>;
 
-    fn work(&mut self, source: &Source, range: Range<u64>) -> Option<u128> {
+    fn work(&mut self, source: &LineSource, range: Range<u64>) -> Option<u128> {
         self.buffer.resize(READ_BYTES, 0);
         let mut digest = Digest::default();
         let mut at = range.start;
@@ -98,10 +98,10 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    fn source_of(content: &[u8]) -> Arc<Source> {
+    fn source_of(content: &[u8]) -> Arc<LineSource> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(content).unwrap();
-        Arc::new(Source::open(file.path()).unwrap())
+        Arc::new(LineSource::open(file.path()).unwrap())
     }
 
     fn blocks_of(content: &[u8], ends: &[usize]) -> Vec<Block> {

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 #[cfg(not(test))]
 use super::MAX_LINE_BYTES;
-use super::source::{ReadError, Source};
+use super::source::{LineSource, ReadError};
 use crate::cancellation::Cancellation;
 use crate::disk::os_error::OsError;
 
@@ -27,7 +27,7 @@ const OVERHANG_BYTES: u64 = 1 << 13;
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// A line that does not parse, handed out for one that was passed over.
-const STAND_IN: &[u8] = b"\0";
+const PLACEHOLDER: &[u8] = b"\0";
 
 /// Some whole lines of a file.
 pub struct Chunk<'a> {
@@ -42,7 +42,7 @@ pub struct Chunk<'a> {
 }
 
 /// Takes all bytes of the lines that are handed out or passed over, in order.
-pub type Witness<'a> = &'a mut dyn FnMut(&[u8]);
+pub type ByteObserver<'a> = &'a mut dyn FnMut(&[u8]);
 
 /// Reads the lines of one range after the other. The buffer is kept: fresh memory costs more than the reading.
 ///
@@ -91,7 +91,7 @@ impl LineReader {
     }
 
     /// Finds where the range's first line begins. `None` if no line begins in the range.
-    pub fn first_line(&mut self, source: &Source) -> Result<Option<u64>, ReadError> {
+    pub fn first_line(&mut self, source: &LineSource) -> Result<Option<u64>, ReadError> {
         while self.skipping {
             // Also when it is asked again: lines behind the range belong to the reader of the next one.
             if self.at_end || self.position() >= self.limit {
@@ -113,9 +113,9 @@ impl LineReader {
     /// The next whole lines, or `None` when there are no more in the range. `lines_before` is for the error that names a line.
     pub fn next_chunk(
         &mut self,
-        source: &Source,
+        source: &LineSource,
         lines_before: u64,
-        witness: Witness<'_>,
+        witness: ByteObserver<'_>,
     ) -> Result<Option<Chunk<'_>>, ReadError> {
         if self.first_line(source)?.is_none() {
             return Ok(None);
@@ -130,13 +130,13 @@ impl LineReader {
                 break self.filled;
             }
             searched = self.filled;
-            if self.filled >= CHUNK_BYTES && is_hopeless(&self.buffer[..self.filled]) {
-                return self.pass_over_line(source, witness, |_| Ok(()));
+            if self.filled >= CHUNK_BYTES && cannot_be_json(&self.buffer[..self.filled]) {
+                return self.skip_line(source, witness, |_| Ok(()));
             }
             if self.filled > MAX_LINE_BYTES {
                 let line = lines_before + 1;
                 let refuse = |torn| if torn { Ok(()) } else { Err(ReadError::LineTooLong { line }) };
-                return self.pass_over_line(source, witness, refuse);
+                return self.skip_line(source, witness, refuse);
             }
             self.fill(source)?;
         };
@@ -172,10 +172,10 @@ impl LineReader {
 
     /// Passes over a line without holding it, and hands out a stand-in. One that can't be JSON however it goes on: what some crashes
     /// leave behind is a file that ends in a gigabyte of zeros. Or one that is too long, if it is torn: `allow` decides, given whether it is torn.
-    fn pass_over_line(
+    fn skip_line(
         &mut self,
-        source: &Source,
-        witness: Witness<'_>,
+        source: &LineSource,
+        witness: ByteObserver<'_>,
         allow: impl FnOnce(bool) -> Result<(), ReadError>,
     ) -> Result<Option<Chunk<'_>>, ReadError> {
         let offset = self.base;
@@ -195,7 +195,7 @@ impl LineReader {
         witness(&self.buffer[..self.taken]);
         let unterminated = self.at_end && self.buffer[..self.taken].last() != Some(&b'\n');
         allow(unterminated)?;
-        Ok(Some(Chunk { bytes: STAND_IN, offset, at_start: offset == 0, unterminated }))
+        Ok(Some(Chunk { bytes: PLACEHOLDER, offset, at_start: offset == 0, unterminated }))
     }
 
     /// Moves what was not handed out to the front of the buffer.
@@ -209,7 +209,7 @@ impl LineReader {
     }
 
     /// Reads until the buffer is full, what is wanted is there or the file ends. A line that fills the buffer makes it grow.
-    fn fill(&mut self, source: &Source) -> Result<(), ReadError> {
+    fn fill(&mut self, source: &LineSource) -> Result<(), ReadError> {
         if self.filled == self.buffer.len() {
             self.grow(source);
         }
@@ -237,7 +237,7 @@ impl LineReader {
         usize::try_from(in_range.saturating_add(OVERHANG_BYTES)).unwrap_or(usize::MAX)
     }
 
-    fn grow(&mut self, source: &Source) {
+    fn grow(&mut self, source: &LineSource) {
         let wanted = if self.buffer.is_empty() {
             // One byte more than the file has: the read that finds its end needs no second buffer.
             let all = usize::try_from(source.size()).map_or(CHUNK_BYTES, |size| size.saturating_add(1));
@@ -261,7 +261,7 @@ impl LineReader {
 }
 
 /// Whether a line that begins so is neither JSON nor blank.
-pub fn is_hopeless(line: &[u8]) -> bool {
+pub fn cannot_be_json(line: &[u8]) -> bool {
     let line = line.strip_prefix(BOM).unwrap_or(line);
     let first = line.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | 0x0b | 0x0c));
     first.is_some_and(|byte| {
@@ -270,192 +270,4 @@ pub fn is_hopeless(line: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::io::Write;
-
-    fn source_of(content: &[u8]) -> (Source, tempfile::NamedTempFile) {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        file.write_all(content).unwrap();
-        (Source::open(file.path()).unwrap(), file)
-    }
-
-    #[test]
-    fn a_cancelled_reader_stops_in_the_middle_of_a_line() {
-        // Zeros that take no room, for longer than any test lasts.
-        let endless = |beginning: &[u8]| {
-            let (source, file) = source_of(beginning);
-            file.as_file().set_len(1 << 40).unwrap();
-            drop(source);
-            (Source::open(file.path()).unwrap(), file)
-        };
-        let (zeros, _one) = endless(b"");
-        let (text, _other) = endless(b"{\"");
-        for (source, range) in [(&zeros, 0..1 << 40), (&text, 0..1 << 40), (&text, 0..1), (&zeros, 7..1 << 40)] {
-            let cancellation = Cancellation::default();
-            let mut reader = cancellation.during(LineReader::default);
-            reader.begin(range);
-            std::thread::scope(|scope| {
-                scope.spawn(|| {
-                    std::thread::sleep(std::time::Duration::from_millis(20));
-                    cancellation.cancel();
-                });
-                match reader.next_chunk(source, 0, &mut |_| {}).err() {
-                    Some(ReadError::System(error)) => assert!(error.is_cancelled()),
-                    other => panic!("{other:?}"),
-                }
-            });
-            assert!(reader.first_line(source).is_err() || !reader.skipping);
-        }
-    }
-
-    /// Everything that is handed out of a range, checked for being whole lines and for its offsets.
-    fn read_range(reader: &mut LineReader, source: &Source, content: &[u8], range: Range<u64>) -> Vec<u8> {
-        let (mut seen, mut witnessed) = (Vec::new(), Vec::new());
-        reader.begin(range);
-        loop {
-            let mut witness = |bytes: &[u8]| witnessed.extend_from_slice(bytes);
-            let Some(chunk) = reader.next_chunk(source, 0, &mut witness).unwrap() else { break };
-            let at = chunk.offset as usize;
-            assert!(at == 0 || content[at - 1] == b'\n');
-            assert_eq!(chunk.at_start, at == 0);
-            assert_eq!(chunk.unterminated, !chunk.bytes.ends_with(b"\n"));
-            assert!(!chunk.unterminated || at + chunk.bytes.len() == content.len());
-            assert_eq!(&content[at..at + chunk.bytes.len()], chunk.bytes);
-            seen.extend_from_slice(chunk.bytes);
-        }
-        assert!(witnessed == seen);
-        let position = reader.position();
-        assert!(reader.next_chunk(source, 0, &mut |_| {}).unwrap().is_none());
-        assert_eq!(reader.position(), position, "what lies behind the range is not read");
-        seen
-    }
-
-    #[test]
-    fn every_byte_is_handed_out_once_in_whole_lines() {
-        let line = |length: usize| [vec![b'{'; length], vec![b'\n']].concat();
-        let many: Vec<u8> = (0..3000).flat_map(|n| line(n % 1500)).collect();
-        let c = CHUNK_BYTES;
-        let across: Vec<u8> = [line(c - 1), line(c), line(6 * c), line(5), b"tail".to_vec()].concat();
-        for content in
-            [b"".to_vec(), b"\n".to_vec(), b"a".to_vec(), many, across, line(CHUNK_BYTES - 2), line(CHUNK_BYTES - 1)]
-        {
-            let (source, _file) = source_of(&content);
-            let mut reader = LineReader::default();
-            assert!(read_range(&mut reader, &source, &content, 0..u64::MAX) == content, "{} bytes", content.len());
-            assert_eq!(reader.position(), content.len() as u64);
-            assert!(reader.is_at_end());
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn ranges_that_follow_each_other_have_each_line_once(
-            lines in proptest::collection::vec((0usize..40, any::<bool>()), 0..30),
-            ended in any::<bool>(),
-            mut cuts in proptest::collection::vec(0u64..700, 0..6),
-        ) {
-            let mut content: Vec<u8> = lines.iter().flat_map(|(length, _)| [vec![b'['; *length], vec![b'\n']].concat()).collect();
-            if !ended {
-                content.extend_from_slice(b"[1,2");
-            }
-            let (source, _file) = source_of(&content);
-            cuts.sort_unstable();
-            let ends = cuts.iter().copied().chain([u64::MAX]);
-            let (mut reader, mut start, mut seen) = (LineReader::default(), 0, Vec::new());
-            for end in ends {
-                reader.begin(start..end);
-                let first = reader.first_line(&source).unwrap();
-                prop_assert!(first.is_none_or(|first| (start..end).contains(&first)));
-                let read = read_range(&mut reader, &source, &content, start..end);
-                prop_assert_eq!(first.is_some_and(|first| first < content.len() as u64), !read.is_empty());
-                seen.extend(read);
-                start = end;
-            }
-            prop_assert_eq!(seen, content);
-        }
-    }
-
-    #[test]
-    fn ranges_across_long_lines_have_each_line_once() {
-        let c = CHUNK_BYTES;
-        let line = |length: usize| [vec![b'['; length], vec![b'\n']].concat();
-        let content = [line(10), line(5 * c + 3), line(1), line(c - 7), line(2 * c), b"[1".to_vec()].concat();
-        let (source, _file) = source_of(&content);
-        for step in [c / 2, c, c + 1, 3 * c] {
-            let (mut reader, mut seen, mut start) = (LineReader::default(), Vec::new(), 0);
-            while start < content.len() {
-                seen.extend(read_range(&mut reader, &source, &content, start as u64..(start + step) as u64));
-                start += step;
-            }
-            assert!(seen == content, "steps of {step}");
-        }
-    }
-
-    #[test]
-    fn a_line_that_is_no_json_is_passed_over_in_bounded_memory() {
-        let zeros = vec![0; 5 * CHUNK_BYTES + 17];
-        for (tail, lines) in [(&b""[..], 2), (b"\n", 2), (b"\nnext\nlast", 4)] {
-            let content = [b"first\n", &zeros[..], tail].concat();
-            let (source, _file) = source_of(&content);
-            let mut reader = LineReader::default();
-            reader.begin(0..u64::MAX);
-            let (mut seen, mut witnessed, mut count) = (Vec::new(), Vec::new(), 0);
-            let mut witness = |bytes: &[u8]| witnessed.extend_from_slice(bytes);
-            while let Some(chunk) = reader.next_chunk(&source, count, &mut witness).unwrap() {
-                let at = chunk.offset as usize;
-                if chunk.bytes != STAND_IN {
-                    assert_eq!(&content[at..at + chunk.bytes.len()], chunk.bytes);
-                }
-                assert_eq!(chunk.unterminated, count + 1 == lines && !content.ends_with(b"\n"));
-                count += super::super::lines::Lines::new(chunk.bytes).count() as u64;
-                seen.extend_from_slice(chunk.bytes);
-            }
-            assert_eq!(seen, [b"first\n", STAND_IN, tail.strip_prefix(b"\n").unwrap_or(tail)].concat());
-            assert_eq!((count, reader.position()), (lines, content.len() as u64));
-            assert!(witnessed == content);
-            assert!(reader.buffer.len() <= 2 * CHUNK_BYTES, "{}", reader.buffer.len());
-        }
-    }
-
-    #[test]
-    fn a_line_that_is_too_long_is_passed_over_if_it_is_torn() {
-        let long = |length: usize| [b"{\"a\":\"", &vec![b'x'; length][..]].concat();
-        for length in [MAX_LINE_BYTES - 6, MAX_LINE_BYTES - 5, MAX_LINE_BYTES, MAX_LINE_BYTES + (3 << 20)] {
-            for (tail, is_torn) in [(&b""[..], true), (b"\n", false), (b"\nnext", false)] {
-                let content = [b"{}\n", &long(length)[..], tail].concat();
-                let (source, _file) = source_of(&content);
-                let mut reader = LineReader::default();
-                reader.begin(0..u64::MAX);
-                assert_eq!(reader.next_chunk(&source, 0, &mut |_| {}).unwrap().unwrap().bytes, b"{}\n");
-                let mut witnessed = 0;
-                let mut witness = |bytes: &[u8]| witnessed += bytes.len();
-                let next = reader.next_chunk(&source, 1, &mut witness).map(|chunk| {
-                    let chunk = chunk.unwrap();
-                    (chunk.bytes.len(), chunk.offset, chunk.unterminated)
-                });
-                let fits = length + 6 <= MAX_LINE_BYTES;
-                match (fits, is_torn) {
-                    (false, false) => assert_eq!(next, Err(ReadError::LineTooLong { line: 2 })),
-                    (false, true) => assert_eq!(next, Ok((STAND_IN.len(), 3, true)), "{length}"),
-                    (true, true) => assert_eq!(next, Ok((length + 6, 3, true))),
-                    (true, false) => assert_eq!(next, Ok((length + 7, 3, false))),
-                }
-                if fits || is_torn {
-                    assert_eq!(witnessed as u64, reader.position() - 3);
-                    assert!(!is_torn || reader.is_at_end());
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_bom_is_dropped_at_the_start_only() {
-        let (source, _file) = source_of(b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n");
-        let mut reader = LineReader::default();
-        reader.begin(0..u64::MAX);
-        let chunk = reader.next_chunk(&source, 0, &mut |_| {}).unwrap().unwrap();
-        assert_eq!((chunk.bytes, chunk.offset), (&b"a\n\xef\xbb\xbfb\n"[..], 3));
-    }
-}
+mod tests;

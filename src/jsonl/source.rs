@@ -50,7 +50,7 @@ impl ReadError {
 }
 
 /// An open file of lines.
-pub struct Source {
+pub struct LineSource {
     content: Content,
     size: u64,
     metadata: Metadata,
@@ -70,7 +70,7 @@ enum Pipes {
     Refused,
 }
 
-impl Source {
+impl LineSource {
     /// Opens the file at `path` for reading. `/dev/null` is an empty one.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         Self::open_as(path, Pipes::Refused)
@@ -97,7 +97,7 @@ impl Source {
             Content::File(file) => file.metadata().map_err(|error| failed(&error, "fstat", None))?.len(),
             Content::Memory(content) => content.len() as u64,
         };
-        Ok(Source { content, size, metadata, opened })
+        Ok(LineSource { content, size, metadata, opened })
     }
 
     /// Bytes in the file when it was opened.
@@ -224,10 +224,10 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    fn source_of(content: &[u8]) -> (Source, tempfile::NamedTempFile) {
+    fn source_of(content: &[u8]) -> (LineSource, tempfile::NamedTempFile) {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(content).unwrap();
-        (Source::open(file.path()).unwrap(), file)
+        (LineSource::open(file.path()).unwrap(), file)
     }
 
     #[test]
@@ -257,7 +257,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn what_the_system_refuses_is_said_in_nodes_words() {
-        let message = |path: &str| Source::open(Path::new(path)).err().unwrap().to_string();
+        let message = |path: &str| LineSource::open(Path::new(path)).err().unwrap().to_string();
         assert_eq!(message("/no/such/file"), "ENOENT: no such file or directory, open '/no/such/file'");
         assert_eq!(message("/"), "EISDIR: illegal operation on a directory, read");
     }

@@ -4,7 +4,7 @@ use super::job::{Batch, JobEnd, Progress};
 use super::json::{JsonText, number_json};
 use super::message_json::message_json;
 use crate::jsonl::scan::Span;
-use crate::jsonl::source::{ReadError, Source};
+use crate::jsonl::source::{LineSource, ReadError};
 use crate::jsonl::tape::{Tape, TapeBuilder};
 use crate::session::fold::SessionEventRef;
 use crate::session::history::ItemRef;
@@ -64,7 +64,7 @@ impl BatchBuilder {
     }
 
     /// Appends items, as many as fit. Returns how many.
-    pub fn append_items(&mut self, items: &[ItemRef], source: &Source) -> Result<usize, ReadError> {
+    pub fn append_items(&mut self, items: &[ItemRef], source: &LineSource) -> Result<usize, ReadError> {
         let mut scratch = Vec::new();
         let (mut rest, mut appended) = (&items[..batch_length(items)], 0);
         if !rest.is_empty() && self.tape.is_none() {
@@ -92,7 +92,7 @@ impl BatchBuilder {
     pub fn append_events(
         &mut self,
         events: &[SessionEventRef],
-        source: &Source,
+        source: &LineSource,
         audit_trail: bool,
     ) -> Result<usize, ReadError> {
         for (index, event) in events.iter().enumerate() {
@@ -190,7 +190,7 @@ fn read_together(items: &[ItemRef]) -> usize {
     items.windows(2).position(|pair| gap(pair) > READ_TOGETHER).map_or(items.len(), |at| at + 1)
 }
 
-fn session_event_json(event: &SessionEventRef, source: &Source, audit_trail: bool) -> Result<Vec<u8>, ReadError> {
+fn session_event_json(event: &SessionEventRef, source: &LineSource, audit_trail: bool) -> Result<Vec<u8>, ReadError> {
     let mut scratch = Vec::new();
     let mut json = format!("{{\"severity\":\"{}\"", event.severity.as_str()).into_bytes();
     let mut append = |key: &str, span: Span| {

@@ -20,7 +20,7 @@ use crate::bundle::redact::{RedactOptions, RedactionRule};
 use crate::bundle::signed::SignaturePolicy;
 use crate::bundle::source::ExportFrom;
 use crate::bundle::verify::{VerifyOptions, verify};
-use crate::bundle::watch::{self, Watch};
+use crate::bundle::watch::{self, JobWatch};
 use crate::signature::SigningKey;
 
 /// `onProgress` is called ten times a second at most.
@@ -204,7 +204,7 @@ fn start(
     bundles: &NativeBundles,
     on_ready: Function<'_, (), ()>,
     progress: bool,
-    work: impl FnOnce(&mut Watch<'_>) -> JobEnd + Send + 'static,
+    work: impl FnOnce(&mut JobWatch<'_>) -> JobEnd + Send + 'static,
 ) -> Result<NativeJob> {
     let (sender, job) = new_job(on_ready)?;
     // Also an environment that ends before the work begins waits for it.
@@ -215,7 +215,7 @@ fn start(
         let mut report = |watch::Progress { bytes, total, files }| {
             reporter.report(Progress { bytes, total, files: Some(files) });
         };
-        let end = work(&mut Watch { cancelled: sender.cancellation().flag(), progress: &mut report });
+        let end = work(&mut JobWatch { cancelled: sender.cancellation().flag(), progress: &mut report });
         reporter.finish(end)
     });
     Ok(job)

@@ -7,7 +7,7 @@ use napi_derive::napi;
 
 use super::job::{JobEnd, PoolJob};
 use super::json::JsonText;
-use super::text::Text;
+use super::text::OutputText;
 use crate::bundle::path::SESSION_LOG;
 use crate::jsonl::MAX_LINE_BYTES;
 use crate::session::header::{HeaderError, Summary, read_header_at_once, read_header_summary, read_summary};
@@ -55,7 +55,7 @@ fn read_header_of(path: &Path) -> Found {
 
 /// The JSON text of the header of a path, `null` if there is none; here and now, or nothing if that could take waiting.
 #[napi(catch_unwind, ts_return_type = "string | null")]
-pub fn read_header_now(path: String) -> Option<Text> {
+pub fn read_header_now(path: String) -> Option<OutputText> {
     let header = read_header_at_once(Path::new(&path))?;
     let mut json = JsonText::default();
     json.raw(header.as_deref().unwrap_or(b"null"));

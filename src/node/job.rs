@@ -33,7 +33,7 @@ pub use reporter::ProgressReporter;
 pub use sender::{Closed, Sender};
 
 use super::json::JsonText;
-use super::text::Text;
+use super::text::OutputText;
 use crate::jsonl::tape::{OwnText, Tape};
 use queue::BatchQueue;
 use sender::OnReady;
@@ -67,7 +67,7 @@ pub fn new_job(on_ready: Function<'_, (), ()>) -> Result<(Sender, NativeJob)> {
 impl NativeJob {
     /// The next batch. Null if there is none yet: `on_ready` is called as soon as there is.
     #[napi(catch_unwind)]
-    pub fn take(&mut self) -> Option<Text> {
+    pub fn take(&mut self) -> Option<OutputText> {
         let Batch { text, tape } = self.queue.take()?;
         self.tape = tape.unwrap_or_default();
         Some(text)
@@ -85,23 +85,23 @@ impl NativeJob {
 
     /// The pool of the tape's strings that have no character beyond U+00FF.
     #[napi(catch_unwind)]
-    pub fn narrow(&mut self) -> Text {
-        Text::Latin1(take(&mut self.tape.narrow))
+    pub fn narrow(&mut self) -> OutputText {
+        OutputText::Latin1(take(&mut self.tape.narrow))
     }
 
     /// The pool of its other strings.
     #[napi(catch_unwind)]
-    pub fn wide(&mut self) -> Text {
-        Text::Utf16(take(&mut self.tape.wide))
+    pub fn wide(&mut self) -> OutputText {
+        OutputText::Utf16(take(&mut self.tape.wide))
     }
 
     /// A text that is in no pool, once.
     #[napi(catch_unwind)]
-    pub fn text(&mut self, index: u32) -> Option<Text> {
+    pub fn text(&mut self, index: u32) -> Option<OutputText> {
         let text = self.tape.texts.get_mut(index as usize)?;
         Some(match replace(text, OwnText::Wide(Vec::new())) {
-            OwnText::Narrow(bytes) => Text::Latin1(bytes),
-            OwnText::Wide(units) => Text::Utf16(units),
+            OwnText::Narrow(bytes) => OutputText::Latin1(bytes),
+            OwnText::Wide(units) => OutputText::Utf16(units),
             OwnText::Json(json) => {
                 let mut text = JsonText::with_capacity(json.len());
                 text.raw(&json);

@@ -1,23 +1,23 @@
 //! Messages for JavaScript to show: it has the last word on what a value that a message quotes looks like.
 
 use super::json::string_end;
-use crate::session::message::{Message, Part};
+use crate::session::message::{Message, MessagePart};
 
 /// A message as JSON: a string, or an array of parts to be joined if it quotes a file. Strings among them are shown as they are, other
 /// values as JSON.
 pub fn message_json(message: &Message<'_>) -> Vec<u8> {
-    if let [Part::Text(text)] = &message.0[..] {
+    if let [MessagePart::Text(text)] = &message.0[..] {
         return string_json(text);
     }
     let parts: Vec<_> = message.0.iter().map(part_json).collect();
     [b"[", &parts.join(&b","[..])[..], b"]"].concat()
 }
 
-fn part_json(part: &Part<'_>) -> Vec<u8> {
+fn part_json(part: &MessagePart<'_>) -> Vec<u8> {
     match part {
-        Part::Text(text) => string_json(text),
-        Part::Json(value) => shown_json(value),
-        Part::Utf16(units) => utf16_json(units),
+        MessagePart::Text(text) => string_json(text),
+        MessagePart::Json(value) => shown_json(value),
+        MessagePart::Utf16(units) => utf16_json(units),
     }
 }
 
@@ -70,7 +70,11 @@ mod tests {
     #[test]
     fn what_quotes_nothing_is_a_string() {
         assert_eq!(message_json(&Message::text("say \"é\"")), "\"say \\\"é\\\"\"".as_bytes());
-        let quoting = Message(vec![Part::Text("got ".into()), Part::Json(b"{ }"), Part::Utf16(&[0xd800, 0x61])]);
+        let quoting = Message(vec![
+            MessagePart::Text("got ".into()),
+            MessagePart::Json(b"{ }"),
+            MessagePart::Utf16(&[0xd800, 0x61]),
+        ]);
         assert_eq!(message_json(&quoting), br#"["got ",{ },"\ud800\u0061"]"#);
     }
 

@@ -48,7 +48,7 @@ pub fn open_source(
     progress: &mut dyn FnMut(watch::Progress),
 ) -> std::result::Result<Opened, ImportError> {
     let options = VerifyOptions { trusted, ..VerifyOptions::default() };
-    open(Path::new(path), &options, &mut watch::Watch { cancelled: cancellation.flag(), progress })
+    open(Path::new(path), &options, &mut watch::JobWatch { cancelled: cancellation.flag(), progress })
 }
 
 /// Progress in two phases: one half of a bundle's bytes is verifying it, the other half what it is read for. An original has the second

@@ -8,7 +8,7 @@ use napi_derive::napi;
 
 use super::error_json::ErrorJson;
 use super::json::JsonText;
-use super::text::{JsText, Text as JsonString};
+use super::text::{JsText, OutputText as JsonString};
 use super::writing::{NativeWriting, RecorderGroup, deferred};
 use crate::disk::durability::Durability;
 use crate::hash::as_text;

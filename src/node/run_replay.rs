@@ -43,7 +43,7 @@ pub struct NativeRunReplayOptions {
 
 impl NativeRunReplayOptions {
     fn read(self) -> (ReplayOptions, bool) {
-        let beginning = match self.from_snapshot {
+        let start_from = match self.from_snapshot {
             None => StartFrom::Log,
             Some(latest) if latest == "latest" => StartFrom::LatestSnapshot,
             Some(path) if is_path(&path) => StartFrom::SnapshotFile(path.into()),
@@ -56,7 +56,7 @@ impl NativeRunReplayOptions {
         };
         let until = self.until.filter(|until| until.is_finite()).map(|until| until as u64);
         let (trusted, redactions) = (trusted_keys(&self.trusted_keys), Redactions::default());
-        (ReplayOptions { beginning, until, verify, trusted, redactions }, self.progress)
+        (ReplayOptions { start_from, until, verify, trusted, redactions }, self.progress)
     }
 }
 

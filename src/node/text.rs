@@ -8,14 +8,14 @@ use napi::{Status, ValueType, sys};
 use crate::jsonl::payload::Payload;
 
 /// Text for V8, in the encoding that costs V8 least.
-pub enum Text {
+pub enum OutputText {
     /// One byte a character: what V8 parses fastest.
     Latin1(Vec<u8>),
     /// For text that would be longer than a string can be if its characters beyond Latin-1 were escaped.
     Utf16(Vec<u16>),
 }
 
-impl TypeName for Text {
+impl TypeName for OutputText {
     fn type_name() -> &'static str {
         "String"
     }
@@ -25,18 +25,18 @@ impl TypeName for Text {
     }
 }
 
-impl ToNapiValue for Text {
+impl ToNapiValue for OutputText {
     unsafe fn to_napi_value(env: sys::napi_env, text: Self) -> napi::Result<sys::napi_value> {
         let mut value = ptr::null_mut();
         let status = match &text {
             // SAFETY: the caller gives a live `env` on its own thread; pointer and length are those of a vector that lives
             // until the call returns, and V8 copies. (Strings that V8 reads in place were tried: it is slow to collect them, and
             // the event loop stopped twice as long.)
-            Text::Latin1(bytes) => unsafe {
+            OutputText::Latin1(bytes) => unsafe {
                 sys::napi_create_string_latin1(env, bytes.as_ptr().cast(), bytes.len() as isize, &mut value)
             },
             // SAFETY: as above.
-            Text::Utf16(units) => unsafe {
+            OutputText::Utf16(units) => unsafe {
                 sys::napi_create_string_utf16(env, units.as_ptr(), units.len() as isize, &mut value)
             },
         };

@@ -4,12 +4,12 @@ use napi_derive::napi;
 
 use super::error_json::ErrorJson;
 use super::json::JsonText;
-use super::text::Text;
+use super::text::OutputText;
 use crate::run::dag::compile;
 
 /// The graph of a workflow, given as JSON text: `{"dag","dagHash"}`, or `{"error"}`.
 #[napi(catch_unwind)]
-pub fn compile_workflow(workflow: String) -> Text {
+pub fn compile_workflow(workflow: String) -> OutputText {
     let mut json = JsonText::default();
     json.open();
     match compile(&workflow) {

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::error_json::ErrorJson;
 use super::json::JsonText;
-use super::text::Text as JsonString;
+use super::text::OutputText as JsonString;
 use crate::jsonl::writer::{Shared, WriteFailure, Writer};
 
 /// How long the end of an environment waits for its recorders (`docs/session-format.md` section 3, rule 9).

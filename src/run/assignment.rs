@@ -101,5 +101,4 @@ fn mismatch(event: &Event<'_>, scheduler: Scheduler, expected: &str, found: &str
 }
 
 #[cfg(test)]
-#[path = "assignment_tests.rs"]
 mod tests;

@@ -131,5 +131,4 @@ fn find_call(state: &State, node: u32, call: &Text<'_>) -> Option<u32> {
 }
 
 #[cfg(test)]
-#[path = "causality_tests.rs"]
 mod tests;

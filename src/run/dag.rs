@@ -45,12 +45,12 @@ pub struct Workflow {
     pub name: Text<'static>,
     /// Its version.
     pub version: Text<'static>,
-    nodes: Vec<Draft>,
+    nodes: Vec<NodeSpec>,
 }
 
 /// A node whose dependencies are still ids.
 #[derive(Clone, Debug)]
-struct Draft {
+struct NodeSpec {
     id: Text<'static>,
     kind: Text<'static>,
     tool: Option<Text<'static>>,
@@ -76,7 +76,7 @@ impl Workflow {
         let nodes = drafts(list, nesting, |json, nesting| {
             let names = ["id", "kind", "tool", "dependsOn", "capabilities"];
             let [id, kind, tool, depends_on, capabilities] = fields::read(json, names, nesting)?;
-            Ok(Draft {
+            Ok(NodeSpec {
                 depends_on: owned(depends_on.optional(|field| field.ids(nesting))?),
                 ..draft(id, kind, tool, owned(capabilities.optional(|field| field.id_set(nesting))?))?
             })
@@ -103,7 +103,7 @@ impl Dag {
         Ok(dag)
     }
 
-    fn read(text: &str) -> Result<Vec<Draft>, FieldError> {
+    fn read(text: &str) -> Result<Vec<NodeSpec>, FieldError> {
         let nesting = &mut Nesting::default();
         let [edges, list] = fields::read(text, ["edges", "nodes"], nesting)?;
         let mut nodes = drafts(list, nesting, |json, nesting| {
@@ -133,7 +133,7 @@ impl Dag {
         }
     }
 
-    fn build(mut drafts: Vec<Draft>) -> Result<Self, RunError> {
+    fn build(mut drafts: Vec<NodeSpec>) -> Result<Self, RunError> {
         drafts.sort_by(|left, right| left.id.cmp(&right.id));
         let mut lookup = Lookup::default();
         for (index, draft) in drafts.iter().enumerate() {
@@ -144,8 +144,8 @@ impl Dag {
         }
         let dependencies =
             drafts.iter().map(|draft| resolve(draft, &drafts, &lookup)).collect::<Result<Vec<_>, _>>()?;
-        let node = |(draft, dependencies): (Draft, _)| {
-            let Draft { id, kind, tool, capabilities, depends_on: _ } = draft;
+        let node = |(draft, dependencies): (NodeSpec, _)| {
+            let NodeSpec { id, kind, tool, capabilities, depends_on: _ } = draft;
             DagNode { id, kind, tool, capabilities, dependencies }
         };
         let nodes: Vec<DagNode> = drafts.into_iter().zip(dependencies).map(node).collect();
@@ -202,8 +202,8 @@ fn draft(
     kind: Field<'_>,
     tool: Field<'_>,
     capabilities: Vec<Text<'static>>,
-) -> Result<Draft, FieldError> {
-    Ok(Draft {
+) -> Result<NodeSpec, FieldError> {
+    Ok(NodeSpec {
         id: id.id()?.into_owned(),
         kind: kind.text()?.into_owned(),
         tool: tool.optional(Field::text)?.map(Text::into_owned),
@@ -216,8 +216,8 @@ fn draft(
 fn drafts(
     list: Field<'_>,
     nesting: &mut Nesting,
-    mut read: impl FnMut(&str, &mut Nesting) -> Result<Draft, FieldError>,
-) -> Result<Vec<Draft>, FieldError> {
+    mut read: impl FnMut(&str, &mut Nesting) -> Result<NodeSpec, FieldError>,
+) -> Result<Vec<NodeSpec>, FieldError> {
     let (mut nodes, inner) = (Vec::new(), &mut Nesting::default());
     list.each(nesting, |element| {
         let node = read(element.required("an object")?, inner);
@@ -227,7 +227,7 @@ fn drafts(
     Ok(nodes)
 }
 
-fn resolve(draft: &Draft, drafts: &[Draft], lookup: &Lookup) -> Result<Vec<u32>, RunError> {
+fn resolve(draft: &NodeSpec, drafts: &[NodeSpec], lookup: &Lookup) -> Result<Vec<u32>, RunError> {
     let find = |id: &Text<'_>| lookup.find(id.as_json(), |index| drafts[index as usize].id == *id);
     let mut found = Vec::with_capacity(draft.depends_on.len());
     for id in &draft.depends_on {
@@ -320,5 +320,4 @@ fn print_node(out: &mut Vec<u8>, node: &DagNode) {
 }
 
 #[cfg(test)]
-#[path = "dag_tests.rs"]
 mod tests;

@@ -41,7 +41,7 @@ impl Watch<'_> {
 }
 
 /// What a fold takes, and by what rules.
-pub struct Rules<'r> {
+pub struct FoldRules<'r> {
     /// The last event taken. None: all there are.
     pub until: Option<u64>,
     /// What may be missing from the log.
@@ -90,7 +90,7 @@ impl Folded {
 pub fn fold(
     path: &Path,
     start: ReplayStart,
-    rules: Rules<'_>,
+    rules: FoldRules<'_>,
     verifier: Option<Verifier>,
     watch: &mut Watch<'_>,
 ) -> Result<Folded, Box<(RunError, State)>> {
@@ -127,7 +127,7 @@ enum Stop {
 struct Fold<'f, 'r> {
     state: State,
     previous: HexHash,
-    rules: Rules<'r>,
+    rules: FoldRules<'r>,
     verifier: Option<&'f Verifier>,
     decoder: EventDecoder<'r>,
     offset: u64,
@@ -138,14 +138,14 @@ struct Fold<'f, 'r> {
 
 /// What the folding of a chunk finds beside the state.
 #[derive(Default)]
-struct Draft {
+struct ChunkResult {
     notes: Notes,
     schedule: Check,
     last_hash: Option<HexHash>,
 }
 
 impl<'f, 'r> Fold<'f, 'r> {
-    fn new(start: ReplayStart, rules: Rules<'r>, verifier: Option<&'f Verifier>) -> Self {
+    fn new(start: ReplayStart, rules: FoldRules<'r>, verifier: Option<&'f Verifier>) -> Self {
         let ReplayStart { state, previous, offset } = start;
         let decoder = EventDecoder::new(Some(state.next_time()), Cow::Borrowed(rules.redactions));
         Fold { state, previous, rules, verifier, decoder, offset, torn: 0, spare: Spare::default() }
@@ -177,7 +177,7 @@ impl<'f, 'r> Fold<'f, 'r> {
 
     fn take(&mut self, chunk: Chunk, notes: Notes) -> Result<(), Stop> {
         let (first, previous) = (self.state.next_time(), self.previous);
-        let mut draft = Draft { notes, ..Draft::default() };
+        let mut draft = ChunkResult { notes, ..ChunkResult::default() };
         let result = match self.verifier {
             Some(verifier) if verifier.hashes_states() => {
                 let mut changes = std::mem::take(&mut draft.notes.changes);
@@ -190,7 +190,7 @@ impl<'f, 'r> Fold<'f, 'r> {
         if let Some(hash) = draft.last_hash {
             self.previous = hash;
         }
-        let Draft { notes, schedule, .. } = draft;
+        let ChunkResult { notes, schedule, .. } = draft;
         match self.verifier {
             Some(verifier) => {
                 let mut findings = Findings::default();
@@ -203,7 +203,7 @@ impl<'f, 'r> Fold<'f, 'r> {
         result.map_err(Stop::Refused)
     }
 
-    fn fold(&mut self, chunk: &Chunk, draft: &mut Draft, tape: &mut impl Tape) -> Result<(), RunError> {
+    fn fold(&mut self, chunk: &Chunk, draft: &mut ChunkResult, tape: &mut impl Tape) -> Result<(), RunError> {
         for line in chunk.lines() {
             if self.rules.until.is_some_and(|until| self.state.next_time() > until) {
                 return Ok(());
@@ -215,7 +215,13 @@ impl<'f, 'r> Fold<'f, 'r> {
     }
 
     #[inline]
-    fn step(&mut self, start: usize, line: &str, draft: &mut Draft, tape: &mut impl Tape) -> Result<(), RunError> {
+    fn step(
+        &mut self,
+        start: usize,
+        line: &str,
+        draft: &mut ChunkResult,
+        tape: &mut impl Tape,
+    ) -> Result<(), RunError> {
         let line = self.decoder.split(line)?;
         let time = line.time;
         if self.verifier.is_some() {

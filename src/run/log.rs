@@ -141,7 +141,7 @@ impl<R: Read> LogReader<R> {
                 return Ok(Some(chunk));
             }
             if filled > MAX_LINE_BYTES {
-                return self.pass_over_line(&buffer[..filled]);
+                return self.skip_line(&buffer[..filled]);
             }
             if self.at_end {
                 self.torn += filled as u64;
@@ -181,7 +181,7 @@ impl<R: Read> LogReader<R> {
     }
 
     /// A line over the limit is an error if it is complete, and torn like any other if it isn't. Nothing of it is kept.
-    fn pass_over_line(&mut self, beginning: &[u8]) -> Result<Option<Chunk>, RunError> {
+    fn skip_line(&mut self, beginning: &[u8]) -> Result<Option<Chunk>, RunError> {
         let mut block = vec![0; CHUNK_BYTES];
         let mut length = beginning.len() as u64;
         while !self.at_end {
@@ -280,128 +280,4 @@ fn scan_for(mut reader: LogReader<impl Read>, time: u64) -> Result<Position, Run
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::chain::tests::log_of;
-    use super::*;
-    use std::io::Cursor;
-
-    /// All whole lines of a log, how long its torn end is, and the largest buffer.
-    fn read_through(log: &[u8]) -> Result<(Vec<u8>, u64, usize), RunError> {
-        let mut reader = LogReader::new(log, 0);
-        let (mut seen, mut largest, mut spare) = (Vec::new(), 0, Vec::new());
-        while let Some(chunk) = reader.next_chunk(spare)? {
-            assert!(chunk.bytes().ends_with(b"\n"));
-            assert_eq!(chunk.offset, seen.len() as u64);
-            seen.extend_from_slice(chunk.bytes());
-            spare = chunk.into_spare();
-            largest = largest.max(spare.len());
-        }
-        assert_eq!(reader.offset(), seen.len() as u64);
-        assert!(reader.next_chunk(Vec::new())?.is_none());
-        Ok((seen, reader.torn_bytes(), largest))
-    }
-
-    #[test]
-    fn every_whole_line_is_handed_out_once() {
-        let line = |length: usize| [vec![b'x'; length], vec![b'\n']].concat();
-        let c = CHUNK_BYTES;
-        let mixed: Vec<u8> = (0..2000).flat_map(|n| line(n * 7919 % 1500)).collect();
-        let long = [line(c - 1), line(c), line(6 * c + 3), line(5), line(c - 2)].concat();
-        for log in [Vec::new(), b"\n".to_vec(), mixed, long] {
-            for torn in [0, 1, 2 * c] {
-                let whole = [log.clone(), vec![b'y'; torn]].concat();
-                let (seen, found, _) = read_through(&whole).unwrap();
-                assert!(seen == log, "{} bytes and {torn}", log.len());
-                assert_eq!(found, torn as u64);
-            }
-        }
-    }
-
-    #[test]
-    fn a_buffer_that_grew_for_one_line_shrinks_again() {
-        let log = [vec![b'x'; 4 << 20], b"\n".to_vec(), b"short\n".repeat(1 << 20)].concat();
-        let mut reader = LogReader::new(&log[..], 0);
-        let mut spare = Vec::new();
-        let mut sizes = Vec::new();
-        while let Some(chunk) = reader.next_chunk(spare).unwrap() {
-            spare = chunk.into_spare();
-            sizes.push(spare.capacity());
-        }
-        assert!(sizes[0] > 4 << 20);
-        assert!(sizes.last().unwrap() <= &(2 * CHUNK_BYTES), "{sizes:?}");
-    }
-
-    #[test]
-    fn a_line_over_the_limit_is_an_error_or_torn_and_never_held() {
-        let limit = |extra: usize| vec![b'x'; MAX_LINE_BYTES + extra];
-        let (seen, ..) = read_through(&[limit(0), b"\n".to_vec()].concat()).unwrap();
-        assert_eq!(seen.len(), MAX_LINE_BYTES + 1);
-        let huge = [b"a\n".to_vec(), limit(40 << 20)].concat();
-        let (seen, torn, largest) = read_through(&huge).unwrap();
-        assert_eq!((&seen[..], torn), (&b"a\n"[..], (MAX_LINE_BYTES + (40 << 20)) as u64));
-        assert!(largest <= MAX_LINE_BYTES + CHUNK_BYTES);
-        let complete = [huge, b"\nmore\n".to_vec()].concat();
-        assert_eq!(read_through(&complete).unwrap_err().code, ErrorCode::TooLarge);
-    }
-
-    #[test]
-    fn text_ends_at_the_line_that_is_not_utf8() {
-        let log = b"good\n{\"v\":1,\"time\":7,\"ts\":\"\xff\"}\nmore\n";
-        let chunk = LogReader::new(&log[..], 0).next_chunk(Vec::new()).unwrap().unwrap();
-        let (text, fault) = chunk.text();
-        let fault = fault.unwrap();
-        assert_eq!((text, fault.code, fault.time), ("good\n", ErrorCode::NotAJsonLine, Some(7)));
-    }
-
-    #[test]
-    fn what_is_appended_meanwhile_is_left_to_the_next_reader() {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        io::Write::write_all(&mut file, b"one\ntwo").unwrap();
-        let mut reader = LogReader::open(file.path()).unwrap();
-        let large = vec![b'x'; 2 * CHUNK_BYTES];
-        io::Write::write_all(&mut file, &[b" is whole\n", &large[..], b"\nmore\n"].concat()).unwrap();
-        let seen = reader.next_chunk(Vec::new()).unwrap().unwrap();
-        assert_eq!(seen.bytes(), b"one\ntwo is whole\n");
-        assert!(reader.next_chunk(Vec::new()).unwrap().is_none());
-        assert_eq!(reader.torn_bytes(), 0);
-    }
-
-    #[test]
-    fn every_event_is_found_where_it_is() {
-        for (count, padding) in [(0, 0), (1, 0), (40, 0), (3000, 5), (40, 100_000), (600, 2000)] {
-            let log = log_of(count, padding);
-            let starts: Vec<usize> = [0].into_iter().chain(memchr::memchr_iter(b'\n', &log).map(|at| at + 1)).collect();
-            for torn in [&b""[..], b"{\"v\":1,\"time\":99999999,\"ts", &vec![0; 1 << 20]] {
-                let mut log = Cursor::new([&log, torn].concat());
-                for time in (0..count).step_by(1 + count as usize / 97) {
-                    let found = find(&mut log, time).unwrap();
-                    assert_eq!(found, Position::At(starts[time as usize] as u64), "{time} of {count}");
-                }
-                for time in [count, count + 1, u64::MAX] {
-                    assert_eq!(find(&mut log, time).unwrap(), Position::BehindEnd, "{time} of {count}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_search_in_a_damaged_log_finds_the_event_or_says_that_it_cannot() {
-        let log = log_of(1000, 50);
-        let middle = memchr::memchr_iter(b'\n', &log).nth(500).unwrap() + 1;
-        let without = [&log[..middle], &log[middle + 400..]].concat();
-        for damaged in [without, [&log[..middle], b"garbage\n", &log[middle..]].concat()] {
-            for time in 0..1000 {
-                if let Position::At(offset) = find(&mut Cursor::new(&damaged), time).unwrap() {
-                    assert_eq!(peek_time(&damaged[offset as usize..]), Some(time));
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn what_the_system_refuses_is_said_in_nodes_words() {
-        let error = LogReader::open(Path::new("/no/such/log")).err().unwrap();
-        assert_eq!(error.code, ErrorCode::SystemError);
-        assert_eq!(error.message, "ENOENT: no such file or directory, open '/no/such/log'");
-    }
-}
+mod tests;

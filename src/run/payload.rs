@@ -331,5 +331,4 @@ fn refused(kind: Kind, error: FieldError) -> RunError {
 }
 
 #[cfg(test)]
-#[path = "payload_tests.rs"]
 mod tests;

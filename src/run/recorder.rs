@@ -180,11 +180,11 @@ impl RunRecorder {
         self.writer.flush(Box::new(move |_| background::spawn(move || done(guarded(write)))));
     }
 
-    fn draft(&self) -> Draft {
+    fn draft(&self) -> SnapshotRequest {
         let inner = self.lock();
         let recording = &inner.recording;
         let (event_hash, state_hash) = (*recording.last_hash(), recording.state_hash());
-        Draft { state: recording.state().clone(), event_hash, state_hash }
+        SnapshotRequest { state: recording.state().clone(), event_hash, state_hash }
     }
 
     /// The state as the API shows it, JSON.
@@ -251,13 +251,13 @@ fn not_utf8(time: u64) -> RunError {
 }
 
 /// What a snapshot is made of, on its way to another thread.
-struct Draft {
+struct SnapshotRequest {
     state: State,
     event_hash: HexHash,
     state_hash: HexHash,
 }
 
-impl Draft {
+impl SnapshotRequest {
     fn write(
         self,
         directory: &Path,
@@ -273,7 +273,7 @@ impl Draft {
     }
 
     fn content(self) -> Result<Content, RunError> {
-        let Draft { state, event_hash, state_hash } = self;
+        let SnapshotRequest { state, event_hash, state_hash } = self;
         let (Some(run), Some(logical_time), Some(text)) = (state.run(), state.logical_time(), state.to_canonical())
         else {
             return Err(RunError::new(
@@ -297,5 +297,4 @@ fn guarded<T>(write: impl FnOnce() -> Result<T, RecordError>) -> Result<T, Recor
 }
 
 #[cfg(test)]
-#[path = "recorder_tests.rs"]
 mod tests;

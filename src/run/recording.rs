@@ -155,5 +155,4 @@ fn set_state_hash(covered: &mut [u8], hash: &HexHash) {
 }
 
 #[cfg(test)]
-#[path = "recording_tests.rs"]
 mod tests;

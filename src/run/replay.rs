@@ -8,7 +8,7 @@ use super::blob::BlobStore;
 use super::check::Failure;
 use super::directory::RunDirectory;
 use super::error::RunError;
-use super::fold::{Folded, Rules, Watch, fold};
+use super::fold::{FoldRules, Folded, Watch, fold};
 use super::log::empty_log;
 use super::outputs::OutputChecker;
 use super::redactions::Redactions;
@@ -38,7 +38,7 @@ pub enum Verify {
 #[derive(Clone, Debug, Default)]
 pub struct ReplayOptions {
     /// Where to start.
-    pub beginning: StartFrom,
+    pub start_from: StartFrom,
     /// The last event taken. None: all there are.
     pub until: Option<u64>,
     /// What to verify.
@@ -128,9 +128,9 @@ struct Replay<'r> {
 
 impl Replay<'_> {
     fn start(&self, warnings: &mut Vec<String>) -> Result<ReplayStart, RunError> {
-        let ReplayOptions { beginning, until, trusted, redactions, .. } = self.options;
+        let ReplayOptions { start_from, until, trusted, redactions, .. } = self.options;
         let resolver = StartResolver { directory: self.directory, trusted, redactions, until: *until };
-        resolver.resolve(beginning, warnings)
+        resolver.resolve(start_from, warnings)
     }
 
     /// Folds from `start` on; the state's hash comes too. What is wrong comes with the state before it.
@@ -152,8 +152,8 @@ impl Replay<'_> {
         }
     }
 
-    fn rules(&self, until: Option<u64>) -> Rules<'_> {
-        Rules {
+    fn rules(&self, until: Option<u64>) -> FoldRules<'_> {
+        FoldRules {
             until,
             redactions: &self.options.redactions,
             schedule: self.options.verify == Verify::Full,
@@ -177,7 +177,7 @@ impl Replay<'_> {
     fn state_before(&self, place: u64, first: u64, watch: &mut Watch<'_>) -> Option<State> {
         let start = self.start(&mut Vec::new()).ok().filter(|start| start.state.next_time() == first)?;
         let Some(last) = place.checked_sub(1).filter(|last| *last >= first) else { return Some(start.state) };
-        let rules = Rules { schedule: false, ..self.rules(Some(last)) };
+        let rules = FoldRules { schedule: false, ..self.rules(Some(last)) };
         let mut silent = Watch { cancelled: watch.cancelled, progress: &mut |_, _| {} };
         let folded = fold(&self.directory.log(), start, rules, None, &mut silent).ok()?;
         (folded.state.next_time() == place).then_some(folded.state)
@@ -197,5 +197,4 @@ impl Stopped {
 }
 
 #[cfg(test)]
-#[path = "replay_tests.rs"]
 mod tests;

@@ -8,7 +8,7 @@ use super::causality::Causality;
 use super::dag::Dag;
 use super::decoded_event::Event;
 use super::error::RunError;
-use super::fold::{Folded, Rules, Watch, fold};
+use super::fold::{FoldRules, Folded, Watch, fold};
 use super::recording::Recording;
 use super::redactions::Redactions;
 use super::replay_start::ReplayStart;
@@ -44,7 +44,7 @@ pub fn resume(path: &Path, dag: Arc<Dag>) -> Result<Resumed, RunError> {
 
 fn verified(path: &Path, start: ReplayStart, observer: &mut dyn FnMut(&State, &Event<'_>)) -> Result<Folded, RunError> {
     let redactions = Redactions::default();
-    let rules = Rules { until: None, redactions: &redactions, schedule: false, observer: Some(observer) };
+    let rules = FoldRules { until: None, redactions: &redactions, schedule: false, observer: Some(observer) };
     let verifier = Verifier::new(Some(StateHasher::default()), None, true);
     let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
     fold(path, start, rules, Some(verifier), &mut watch).map_err(|stop| stop.0)

@@ -84,7 +84,7 @@ pub struct Run {
 
 /// Why an attempt of a node failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct TaskFailure {
     /// The code that NodeFailed gave.
     pub code: Text<'static>,
     /// The message that NodeFailed gave.
@@ -103,7 +103,7 @@ pub struct Node {
     /// What it resulted in, once it is completed.
     pub result: Option<StoredHash>,
     /// Why the last attempt that ended did not end well.
-    pub error: Option<Box<Failure>>,
+    pub error: Option<Box<TaskFailure>>,
 }
 
 /// The last snapshot that was created.
@@ -253,5 +253,4 @@ impl RunStatus {
 }
 
 #[cfg(test)]
-#[path = "state/tests.rs"]
 mod tests;

@@ -215,5 +215,4 @@ fn place(hashes: &mut Vec<Hash>, at: u32) -> &mut Hash {
 }
 
 #[cfg(test)]
-#[path = "state_hash_tests.rs"]
 mod tests;

@@ -9,7 +9,7 @@ use super::decoded_event::Event;
 use super::entry::{Claim, EntrySink};
 use super::error::{ErrorCode, RunError};
 use super::payload::{Payload, WorkerDeclaration};
-use super::state::{CallStatus, Counter, Failure, NodeStatus, Run, RunStatus, State, Task, TaskStatus};
+use super::state::{CallStatus, Counter, NodeStatus, Run, RunStatus, State, Task, TaskFailure, TaskStatus};
 use super::text::Text;
 
 /// A change of the state that is known to be legal. Nodes, tasks, workers and calls are places in the state.
@@ -37,7 +37,7 @@ pub enum Step<'e> {
     /// A task ends well.
     Complete { task: u32, output_hash: &'e Text<'e> },
     /// A task ends badly; its node gets this status.
-    Fail { task: u32, failure: Failure, status: NodeStatus },
+    Fail { task: u32, failure: TaskFailure, status: NodeStatus },
     /// A node will not be run.
     Skip { node: u32 },
     /// A task makes a call.
@@ -244,7 +244,7 @@ impl<'e> Case<'_, 'e> {
             }
             Payload::NodeFailed { task, code, message, will_retry } => {
                 let task = self.task_in(node, task, TaskStatus::Running)?;
-                let failure = Failure { code: code.clone().into_owned(), message: message.clone().into_owned() };
+                let failure = TaskFailure { code: code.clone().into_owned(), message: message.clone().into_owned() };
                 let status = if *will_retry { NodeStatus::Pending } else { NodeStatus::Failed };
                 Ok(Step::Fail { task, failure, status })
             }
@@ -402,5 +402,4 @@ fn has_result(status: NodeStatus) -> bool {
 }
 
 #[cfg(test)]
-#[path = "transition_tests.rs"]
 mod tests;

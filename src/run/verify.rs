@@ -11,7 +11,7 @@ use super::directory::RunDirectory;
 use super::documents::{read_dag, read_text};
 use super::error::{ErrorCode, RunError};
 use super::event::EventLine;
-use super::fold::{Folded, Rules, Watch, fold};
+use super::fold::{FoldRules, Folded, Watch, fold};
 use super::kind::Kind;
 use super::log::{LogReader, empty_log};
 use super::outputs::OutputChecker;
@@ -113,7 +113,7 @@ fn verify_events(
     let hasher = StateHasher::of(&start.state);
     let outputs = OutputChecker::new(BlobStore::new(directory.blobs()), redactions.clone());
     let verifier = Verifier::new(Some(hasher), Some(outputs), false);
-    let rules = Rules { until: None, redactions, schedule: true, observer: None };
+    let rules = FoldRules { until: None, redactions, schedule: true, observer: None };
     let folded = fold(&directory.log(), start, rules, Some(verifier), watch).map_err(|stop| stop.0)?;
     findings.merge(folded.findings.clone());
     count_rest(&directory.log(), &folded, first, &mut findings)?;
@@ -287,5 +287,4 @@ impl Rest {
 }
 
 #[cfg(test)]
-#[path = "verify_tests.rs"]
 mod tests;

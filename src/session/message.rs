@@ -8,7 +8,7 @@ use crate::jsonl::text::decode;
 
 /// A piece of a message.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Part<'a> {
+pub enum MessagePart<'a> {
     /// Our own words.
     Text(Cow<'a, str>),
     /// A JSON value from the file: a string shows as its text, anything else as JSON.
@@ -19,12 +19,12 @@ pub enum Part<'a> {
 
 /// A message in parts, printed one after the other.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Message<'a>(pub Vec<Part<'a>>);
+pub struct Message<'a>(pub Vec<MessagePart<'a>>);
 
 impl<'a> Message<'a> {
     /// A message that quotes nothing.
     pub fn text(words: impl Into<Cow<'a, str>>) -> Self {
-        Message(vec![Part::Text(words.into())])
+        Message(vec![MessagePart::Text(words.into())])
     }
 }
 
@@ -32,9 +32,9 @@ impl fmt::Display for Message<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for part in &self.0 {
             match part {
-                Part::Text(text) => f.write_str(text)?,
-                Part::Utf16(units) => f.write_str(&String::from_utf16_lossy(units))?,
-                Part::Json(token) => f.write_str(&shown(token))?,
+                MessagePart::Text(text) => f.write_str(text)?,
+                MessagePart::Utf16(units) => f.write_str(&String::from_utf16_lossy(units))?,
+                MessagePart::Json(token) => f.write_str(&shown(token))?,
             }
         }
         Ok(())
@@ -113,8 +113,12 @@ mod tests {
 
     #[test]
     fn quoted_json_shows_as_its_text() {
-        let message = Message(vec![Part::Text("got '".into()), Part::Json(br#""a\u00e9""#), Part::Text("'".into())]);
+        let message = Message(vec![
+            MessagePart::Text("got '".into()),
+            MessagePart::Json(br#""a\u00e9""#),
+            MessagePart::Text("'".into()),
+        ]);
         assert_eq!(message.to_string(), "got 'aé'");
-        assert_eq!(Message(vec![Part::Json(b"[1]")]).to_string(), "[1]");
+        assert_eq!(Message(vec![MessagePart::Json(b"[1]")]).to_string(), "[1]");
     }
 }

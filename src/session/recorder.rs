@@ -108,7 +108,7 @@ impl Recorder {
         }
         match (&state.target, record.is_content) {
             (Some(_), _) => self.push(&mut state, record),
-            (None, true) => self.materialise(&mut state, record),
+            (None, true) => self.create_file(&mut state, record),
             (None, false) => self.buffer(&mut state, record, false).map(|()| true),
         }
     }
@@ -138,10 +138,10 @@ impl Recorder {
     }
 
     /// Makes the file and writes there what was buffered and then `record`. The one moment of I/O on the caller's thread.
-    fn materialise<P: Payload>(&self, state: &mut State, record: Record<'_, P>) -> Result<bool, P::Error> {
+    fn create_file<P: Payload>(&self, state: &mut State, record: Record<'_, P>) -> Result<bool, P::Error> {
         match create_session_file(&self.config, state.clock.print(record.milliseconds)) {
             Ok(target) => self.start_writing(state, target, Some(record)),
-            Err((error, path)) => Ok(self.give_up(state, error.into(), path, 1)),
+            Err((error, path)) => Ok(self.fail(state, error.into(), path, 1)),
         }
     }
 
@@ -155,7 +155,7 @@ impl Recorder {
         let path = target.path().to_path_buf();
         let target = match self.locked(state, target) {
             Ok(target) => Arc::new(target),
-            Err(error) => return Ok(self.give_up(state, error, path, u64::from(record.is_some()))),
+            Err(error) => return Ok(self.fail(state, error, path, u64::from(record.is_some()))),
         };
         (state.target, state.path) = (Some(target.clone()), Some(path));
         let buffered = std::mem::take(&mut state.buffered);
@@ -218,7 +218,7 @@ impl Recorder {
 
     /// Ends recording because there is nothing to write to. The buffered records and `unbuffered` others are lost; those that
     /// were queued for an earlier file are still written.
-    fn give_up(&self, state: &mut State, error: WriteError, path: PathBuf, unbuffered: u64) -> bool {
+    fn fail(&self, state: &mut State, error: WriteError, path: PathBuf, unbuffered: u64) -> bool {
         let buffered = std::mem::take(&mut state.buffered).len() as u64;
         state.target = None;
         self.writer.fail(error, Some(path), buffered + unbuffered);
@@ -341,171 +341,4 @@ fn portable(c: char) -> char {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::mpsc;
-    use std::time::{Duration, Instant};
-
-    const NOON: f64 = 1_770_811_200_000.0;
-
-    fn recorder(chats_dir: PathBuf) -> (Recorder, mpsc::Receiver<WriteFailure>) {
-        let (sender, receiver) = mpsc::channel();
-        let config = RecorderConfig {
-            chats_dir,
-            short_id: "abc/efgh".encode_utf16().collect(),
-            durability: Durability::Os,
-            exclusive_owner: None,
-        };
-        let recorder = Recorder::new(config, b"{}", NOON, move |failure| sender.send(failure.clone()).unwrap());
-        (recorder, receiver)
-    }
-
-    fn record(recorder: &Recorder, event_type: &str, payload: &str) -> bool {
-        let type_json = format!("\"{event_type}\"");
-        let is_content = event_type == "content";
-        let record = Record {
-            type_json: type_json.as_bytes(),
-            milliseconds: NOON,
-            is_content,
-            payload: Some(payload.as_bytes()),
-        };
-        let Ok(recorded) = recorder.record(record);
-        recorded
-    }
-
-    fn drain(recorder: &Recorder) {
-        assert!(recorder.writer().shared().drain(Instant::now() + Duration::from_secs(20)));
-    }
-
-    #[test]
-    fn nothing_touches_the_disk_before_the_first_content() {
-        let directory = tempfile::tempdir().unwrap();
-        let chats = directory.path().join("a/b");
-        let (recorder, _failures) = recorder(chats.clone());
-        assert!(record(&recorder, "provider_switch", "{\"x\":\"\u{2028}\"}"));
-        assert_eq!(recorder.pending().0, 2);
-        assert!(!chats.exists());
-        assert_eq!(recorder.path(), None);
-        assert!(record(&recorder, "content", "1"));
-        let path = recorder.path().unwrap();
-        assert_eq!(path, chats.join("session-2026-02-11T12-00-abc_efgh.jsonl"));
-        drain(&recorder);
-        let ts = "2026-02-11T12:00:00.000Z";
-        let expected = format!(
-            "{{\"v\":1,\"seq\":1,\"ts\":\"{ts}\",\"type\":\"session_start\",\"payload\":{{}}}}\n\
-             {{\"v\":1,\"seq\":2,\"ts\":\"{ts}\",\"type\":\"provider_switch\",\"payload\":{{\"x\":\"\\u2028\"}}}}\n\
-             {{\"v\":1,\"seq\":3,\"ts\":\"{ts}\",\"type\":\"content\",\"payload\":1}}\n"
-        );
-        assert_eq!(std::fs::read_to_string(path).unwrap(), expected);
-    }
-
-    #[test]
-    fn two_sessions_never_share_a_file() {
-        let directory = tempfile::tempdir().unwrap();
-        let names: Vec<String> = (0..3)
-            .map(|_| {
-                let (recorder, _failures) = recorder(directory.path().to_path_buf());
-                record(&recorder, "content", "1");
-                recorder.path().unwrap().file_name().unwrap().to_str().unwrap().to_owned()
-            })
-            .collect();
-        let stem = "session-2026-02-11T12-00-abc_efgh";
-        assert_eq!(names, [format!("{stem}.jsonl"), format!("{stem}-2.jsonl"), format!("{stem}-3.jsonl")]);
-    }
-
-    #[test]
-    fn a_directory_that_cannot_be_made_ends_the_recording() {
-        let directory = tempfile::tempdir().unwrap();
-        std::fs::write(directory.path().join("file"), "").unwrap();
-        let (recorder, failures) = recorder(directory.path().join("file/chats"));
-        record(&recorder, "info", "1");
-        assert!(!record(&recorder, "content", "1"));
-        let failure = failures.recv().unwrap();
-        assert_eq!((failure.error.code(), failure.dropped), ("ENOTDIR", 3));
-        assert!(!recorder.is_active());
-        assert_eq!(recorder.missing(), 3);
-        assert!(!record(&recorder, "content", "1"));
-        assert_eq!(recorder.missing(), 4);
-        assert_eq!(recorder.pending(), (0, 0));
-    }
-
-    #[test]
-    fn an_exclusive_recorder_has_its_file_for_itself() {
-        let directory = tempfile::tempdir().unwrap();
-        let exclusive = |owner: &str| {
-            let (sender, failures) = mpsc::channel();
-            let config = RecorderConfig {
-                chats_dir: directory.path().to_path_buf(),
-                short_id: "id".encode_utf16().collect(),
-                durability: Durability::Fsync,
-                exclusive_owner: Some(owner.to_owned()),
-            };
-            let tell = move |failure: &WriteFailure| sender.send(failure.clone()).unwrap();
-            (Recorder::new(config, b"{}", NOON, tell), failures)
-        };
-        let (first, _none) = exclusive("first");
-        record(&first, "content", "1");
-        let path = first.path().unwrap();
-        let (second, failures) = exclusive("second");
-        assert!(!second.resume(path.clone(), 2.0));
-        let failure = failures.recv().unwrap();
-        assert_eq!(failure.error, WriteError::Locked { owner: "first".to_owned() });
-        assert_eq!((failure.error.code(), second.is_active()), ("ESESSIONLOCKED", false));
-        assert!(!record(&second, "content", "2"));
-
-        let (sender, disposed) = mpsc::channel();
-        first.dispose(move || sender.send(()).unwrap());
-        disposed.recv().unwrap();
-        let (third, _none) = exclusive("third");
-        assert!(third.resume(path.clone(), 2.0));
-        assert!(record(&third, "content", "3"));
-        drain(&third);
-        assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 3);
-        drop((first, second, third));
-    }
-
-    /// The lock once outlived `dispose` for as long as the writer had the batch in hand.
-    #[test]
-    fn a_disposed_recorder_has_let_go_of_its_file() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("s.jsonl");
-        std::fs::write(&path, "").unwrap();
-        for round in 0..200 {
-            let config = RecorderConfig {
-                chats_dir: directory.path().to_path_buf(),
-                short_id: Vec::new(),
-                durability: if round % 10 == 0 { Durability::Fsync } else { Durability::Os },
-                exclusive_owner: Some(round.to_string()),
-            };
-            let recorder = Recorder::new(config, b"{}", NOON, |_| {});
-            assert!(recorder.resume(path.clone(), 1.0), "round {round}");
-            assert!(recorder.resume(path.clone(), 1.0), "a recorder is not kept out by itself");
-            (0..round % 7).for_each(|_| assert!(record(&recorder, "content", "1")));
-            let (sender, disposed) = mpsc::channel();
-            recorder.dispose(move || sender.send(()).unwrap());
-            disposed.recv().unwrap();
-            assert!(!FileLock::path_for(&path).exists(), "round {round}");
-        }
-    }
-
-    #[test]
-    fn a_resumed_session_goes_on_counting() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("old.jsonl");
-        std::fs::write(&path, "{\"v\":1,\"seq\":41}\n{\"v\":1,\"se").unwrap();
-        let (recorder, _failures) = recorder(directory.path().join("never made"));
-        record(&recorder, "early", "1");
-        recorder.resume(path.clone(), 41.0);
-        record(&recorder, "late", "2");
-        recorder.dispose(|| {});
-        assert!(!record(&recorder, "content", "3"));
-        drain(&recorder);
-        let content = std::fs::read_to_string(path).unwrap();
-        let lines: Vec<_> = content.lines().collect();
-        assert_eq!(lines.len(), 4);
-        assert_eq!(lines[1], "{\"v\":1,\"se");
-        assert!(lines[2].starts_with("{\"v\":1,\"seq\":42,") && lines[2].contains("\"early\""));
-        assert!(lines[3].starts_with("{\"v\":1,\"seq\":43,") && lines[3].contains("\"late\""));
-        assert!(!directory.path().join("never made").exists());
-    }
-}
+mod tests;

@@ -6,7 +6,7 @@ use super::fold::{Effect, Fold, FoldOptions};
 use crate::jsonl::digest::{Block, Digest};
 use crate::jsonl::reader::LineReader;
 use crate::jsonl::segments::Worker;
-use crate::jsonl::source::{ReadError, Source};
+use crate::jsonl::source::{LineSource, ReadError};
 
 /// What the lines of a segment came to.
 pub struct Scanned {
@@ -39,7 +39,7 @@ impl Scanner {
         Scanner { reader: LineReader::default(), fold: Fold::new(options), digests }
     }
 
-    fn scan(&mut self, source: &Source, scanned: &mut Scanned) -> Result<(), ReadError> {
+    fn scan(&mut self, source: &LineSource, scanned: &mut Scanned) -> Result<(), ReadError> {
         scanned.begin = self.reader.first_line(source)?;
         let mut digest = self.digests.then(Digest::default);
         while !scanned.effect.stopped {
@@ -63,7 +63,7 @@ impl Scanner {
 impl Worker for Scanner {
     type Output = Scanned;
 
-    fn work(&mut self, source: &Source, segment: Range<u64>) -> Scanned {
+    fn work(&mut self, source: &LineSource, segment: Range<u64>) -> Scanned {
         let mut scanned = Scanned {
             begin: None,
             end: segment.start,

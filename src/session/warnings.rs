@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::event::EventType;
-use super::message::{Message, Part, js_number, one_decimal};
+use super::message::{Message, MessagePart, js_number, one_decimal};
 
 /// How many line warnings are kept. The others are counted.
 pub const SHOWN_WARNINGS: usize = 100;
@@ -64,9 +64,9 @@ impl Warning {
                 Message::text(format!("Line {line}: malformed {} event, skipping", event_type.as_str()))
             }
             Problem::UnknownType(name) => Message(vec![
-                Part::Text(format!("Line {line}: unknown event type '").into()),
-                name.as_deref().map_or(Part::Text("undefined".into()), Part::Json),
-                Part::Text("', skipping".into()),
+                MessagePart::Text(format!("Line {line}: unknown event type '").into()),
+                name.as_deref().map_or(MessagePart::Text("undefined".into()), MessagePart::Json),
+                MessagePart::Text("', skipping".into()),
             ]),
         }
     }

@@ -8,8 +8,8 @@ use std::io::{Read, Write};
 
 use super::document::string_hits;
 use super::json::is_json;
-use super::matcher::{Form, Hit, Look, Matcher, apart};
-use super::rule::Sought;
+use super::matcher::{Form, Hit, MatchContext, Matcher, apart};
+use super::rule::RuleMatcher;
 use crate::bundle::container::{read_failed, read_up_to};
 use crate::bundle::error::{BundleCode, BundleError};
 
@@ -71,7 +71,7 @@ fn fill(input: &mut dyn Read, window: &mut Vec<u8>, wanted: usize) -> Result<(),
 
 fn follows_pointers(matcher: &Matcher<'_>, allowed: Option<&[bool]>) -> bool {
     let mut rules = matcher.rules().iter().enumerate();
-    rules.any(|(number, rule)| matches!(rule.sought, Sought::Path(_)) && matcher.applies(number, allowed))
+    rules.any(|(number, rule)| matches!(rule.sought, RuleMatcher::Path(_)) && matcher.applies(number, allowed))
 }
 
 fn begins_as_json(bytes: &[u8]) -> bool {
@@ -110,7 +110,7 @@ pub fn hits(
     allowed: Option<&[bool]>,
     rules: &mut BTreeSet<usize>,
 ) -> Result<Vec<Hit>, BundleError> {
-    let mut hits = matcher.hits(bytes, Look { allowed, ..Look::at(Form::Bytes) }, rules)?;
+    let mut hits = matcher.hits(bytes, MatchContext { allowed, ..MatchContext::at(Form::Bytes) }, rules)?;
     if is_json(bytes) {
         hits.extend(string_hits(matcher, bytes, allowed, rules)?);
     }
@@ -174,7 +174,7 @@ impl Windows<'_, '_, '_> {
         if !self.matcher.suspects(window) {
             return Ok((None, decided));
         }
-        let look = Look { allowed: self.allowed, ..Look::at(Form::Bytes) };
+        let look = MatchContext { allowed: self.allowed, ..MatchContext::at(Form::Bytes) };
         let mut hit_by = BTreeSet::new();
         let mut hits = self.matcher.hits(window, look, &mut hit_by)?;
         hits.retain(|hit| hit.start >= seen && hit.start < decided);
@@ -198,5 +198,4 @@ impl Windows<'_, '_, '_> {
 }
 
 #[cfg(test)]
-#[path = "blobs_tests.rs"]
 mod tests;

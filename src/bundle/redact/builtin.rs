@@ -218,5 +218,4 @@ fn is_password(secret: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-#[path = "builtin_tests.rs"]
 mod tests;

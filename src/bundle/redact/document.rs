@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::escapes::unescaped;
-use super::json::{Part, Place, Step, parts};
-use super::matcher::{Form, Hit, Look, Matcher};
+use super::json::{JsonPart, Place, Step, parts};
+use super::matcher::{Form, Hit, MatchContext, Matcher};
 use super::pointer::{Pointer, Reach};
-use super::rule::Sought;
+use super::rule::RuleMatcher;
 use crate::bundle::error::{BundleCode, BundleError};
 
 /// What is known of a document.
@@ -42,7 +42,12 @@ fn conflict(matcher: &Matcher<'_>, rule: usize, what: &str) -> BundleError {
 }
 
 /// An error if anything hits a text that must stay what it is.
-pub fn check_fixed(matcher: &mut Matcher<'_>, text: &[u8], look: Look<'_>, what: &str) -> Result<(), BundleError> {
+pub fn check_fixed(
+    matcher: &mut Matcher<'_>,
+    text: &[u8],
+    look: MatchContext<'_>,
+    what: &str,
+) -> Result<(), BundleError> {
     let hits = matcher.hits(text, look, &mut BTreeSet::new())?;
     match hits.first() {
         Some(hit) => Err(conflict(matcher, hit.rule, what)),
@@ -82,13 +87,13 @@ fn redacted_part(
     matcher: &mut Matcher<'_>,
     pointers: &[(usize, Pointer)],
     document: &Document<'_>,
-    part: Part,
+    part: JsonPart,
     place: Place<'_, '_>,
     text: &[u8],
     rules: &mut BTreeSet<usize>,
 ) -> Result<Option<Vec<u8>>, BundleError> {
     let allowed = (document.allowed)(place.path);
-    if part == Part::Number {
+    if part == JsonPart::Number {
         return match pointed(matcher, pointers, document.root, place.path, allowed)
             .find(|(_, reach)| *reach == Reach::Exactly)
         {
@@ -96,8 +101,8 @@ fn redacted_part(
             None => Ok(None),
         };
     }
-    if part == Part::Key {
-        let look = Look { allowed, ..Look::at(Form::Inside) };
+    if part == JsonPart::Key {
+        let look = MatchContext { allowed, ..MatchContext::at(Form::Inside) };
         return check_fixed(matcher, text, look, "a key of an object").map(|()| None);
     }
     let fixed = (document.fixed)(place.path);
@@ -106,7 +111,7 @@ fn redacted_part(
     let is_meant = |reach: Reach| fixed.is_none() || reach == Reach::Exactly;
     let pointed: Vec<_> = reached.into_iter().filter(|(_, reach)| is_meant(*reach)).collect();
     let key = place.key().map(unescaped);
-    let look = Look { form: Form::Inside, allowed, pointed: &pointed, key: key.as_deref() };
+    let look = MatchContext { form: Form::Inside, allowed, pointed: &pointed, key: key.as_deref() };
     match fixed {
         Some(field) => check_fixed(matcher, text, look, field).map(|()| None),
         None => matcher.redacted(text, look, rules),
@@ -117,7 +122,7 @@ fn redacted_part(
 fn pointers(matcher: &Matcher<'_>, root: Root) -> Vec<(usize, Pointer)> {
     let mut pointers = Vec::new();
     for (number, rule) in matcher.rules().iter().enumerate() {
-        if let (Sought::Path(pointer), true) = (&rule.sought, root != Root::Nowhere) {
+        if let (RuleMatcher::Path(pointer), true) = (&rule.sought, root != Root::Nowhere) {
             pointers.push((number, pointer.clone()));
             if root != Root::Here {
                 pointers.extend(pointer.within_payload().map(|inner| (number, inner)));
@@ -159,15 +164,15 @@ pub fn string_hits(
     parts(json, |part, place, range| {
         let reached: Vec<_> = pointed(matcher, &pointers, Root::Here, place.path, allowed).collect();
         let pointed = match part {
-            Part::Text => reached,
-            Part::Number if reached.iter().any(|(_, reach)| *reach == Reach::Exactly) => {
+            JsonPart::Text => reached,
+            JsonPart::Number if reached.iter().any(|(_, reach)| *reach == Reach::Exactly) => {
                 return Err(conflict(matcher, reached[0].0, "a number"));
             }
-            Part::Number => return Ok(()),
-            Part::Key => Vec::new(),
+            JsonPart::Number => return Ok(()),
+            JsonPart::Key => Vec::new(),
         };
-        let key = place.key().filter(|_| part == Part::Text).map(unescaped);
-        let look = Look { form: Form::Inside, allowed, pointed: &pointed, key: key.as_deref() };
+        let key = place.key().filter(|_| part == JsonPart::Text).map(unescaped);
+        let look = MatchContext { form: Form::Inside, allowed, pointed: &pointed, key: key.as_deref() };
         let found = matcher.hits(&json[range.clone()], look, rules)?;
         hits.extend(found.into_iter().map(|hit| Hit {
             start: hit.start + range.start,

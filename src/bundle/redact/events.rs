@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::document::{Document, Root, check_fixed, redacted};
 use super::json::Step;
-use super::matcher::{Form, Look, Matcher};
+use super::matcher::{Form, MatchContext, Matcher};
 use super::rule::Rule;
 use crate::bundle::error::BundleError;
 use crate::jsonl::scan::Nesting;
@@ -62,7 +62,7 @@ pub fn redacted_event(
     rules: &mut BTreeSet<usize>,
 ) -> Result<Option<Vec<u8>>, BundleError> {
     let allowed = allowed(matcher, kind, event.payload);
-    let look = Look { allowed: allowed.as_deref(), ..Look::at(Form::Inside) };
+    let look = MatchContext { allowed: allowed.as_deref(), ..MatchContext::at(Form::Inside) };
     // Salt and hashes of the envelope are the chain's own: random digits that no rule means.
     let envelope =
         [("its time, 'ts'", event.ts), ("its 'kind'", event.kind), ("its 'node'", event.node.unwrap_or_default())];

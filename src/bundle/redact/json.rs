@@ -18,7 +18,7 @@ pub enum Step<'a> {
 
 /// What was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum JsonPart {
     /// A key of an object, whose path this is.
     Key,
     /// A string that is a value.
@@ -61,13 +61,13 @@ pub fn is_json(text: &[u8]) -> bool {
 /// The text must be one JSON value; what is not is read as far as it goes.
 pub fn parts<'a, E>(
     text: &'a [u8],
-    mut visit: impl FnMut(Part, Place<'_, 'a>, Range<usize>) -> Result<(), E>,
+    mut visit: impl FnMut(JsonPart, Place<'_, 'a>, Range<usize>) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut walk = Walk { text, at: 0, levels: Vec::new(), path: Vec::new() };
     while let Some((part, range)) = walk.next() {
         let is_deep = walk.levels.len() > MAX_STEPS;
         // The path of a key is that of the object it is in.
-        let known = walk.path.len() - usize::from(part == Part::Key && !is_deep && !walk.path.is_empty());
+        let known = walk.path.len() - usize::from(part == JsonPart::Key && !is_deep && !walk.path.is_empty());
         visit(part, Place { path: &walk.path[..known], is_deep }, range)?;
     }
     Ok(())
@@ -83,7 +83,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn next(&mut self) -> Option<(Part, Range<usize>)> {
+    fn next(&mut self) -> Option<(JsonPart, Range<usize>)> {
         loop {
             let byte = *self.text.get(self.at)?;
             match byte {
@@ -91,9 +91,9 @@ impl<'a> Walk<'a> {
                     let range = self.string().ok()?;
                     if self.levels.last() == Some(&b'{') && self.is_before_colon() {
                         self.set(Step::Key(&self.text[range.clone()]));
-                        return Some((Part::Key, range));
+                        return Some((JsonPart::Key, range));
                     }
-                    return Some((Part::Text, range));
+                    return Some((JsonPart::Text, range));
                 }
                 b'{' | b'[' => {
                     self.levels.push(byte);
@@ -121,7 +121,7 @@ impl<'a> Walk<'a> {
                     let start = self.at;
                     let is_part = |byte: &u8| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
                     self.at += self.text[start..].iter().take_while(|byte| is_part(byte)).count();
-                    return Some((Part::Number, start..self.at));
+                    return Some((JsonPart::Number, start..self.at));
                 }
                 _ => self.at += 1,
             }
@@ -150,67 +150,4 @@ impl<'a> Walk<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn found(text: &str) -> Vec<String> {
-        let mut found = Vec::new();
-        let step = |step: &Step<'_>| match step {
-            Step::Key(key) => String::from_utf8_lossy(key).into_owned(),
-            Step::Index(index) => index.to_string(),
-        };
-        let visited: Result<(), ()> = parts(text.as_bytes(), |part, place, range| {
-            let path: Vec<_> = place.path.iter().map(step).collect();
-            found.push(format!("{part:?} /{} {}", path.join("/"), &text[range]));
-            Ok(())
-        });
-        visited.unwrap();
-        found
-    }
-
-    #[test]
-    fn every_string_comes_with_its_path() {
-        let text = r#" {"a" : "x", "b":[1,"y",{"c":null,"d\"":"z"},[],"w"], "e":{} ,"f":-1.5e+3,"g":"" } "#;
-        let expected = [
-            "Key / a",
-            "Text /a x",
-            "Key / b",
-            "Number /b/0 1",
-            "Text /b/1 y",
-            "Key /b/2 c",
-            "Key /b/2 d\\\"",
-            "Text /b/2/d\\\" z",
-            "Text /b/4 w",
-            "Key / e",
-            "Key / f",
-            "Number /f -1.5e+3",
-            "Key / g",
-            "Text /g ",
-        ];
-        assert_eq!(found(text), expected);
-        assert_eq!(found("\"x\""), ["Text / x"]);
-        assert_eq!(found("[\"a\",\"b\"]"), ["Text /0 a", "Text /1 b"]);
-    }
-
-    #[test]
-    fn depth_costs_no_stack_and_ends_the_path() {
-        let text = format!("{}\"x\"{}", "[".repeat(200_000), "]".repeat(200_000));
-        let mut seen = Vec::new();
-        let visited: Result<(), ()> = parts(text.as_bytes(), |_, place, _| {
-            seen.push((place.path.len(), place.is_deep));
-            Ok(())
-        });
-        assert_eq!((visited, seen), (Ok(()), vec![(MAX_STEPS, true)]));
-        let text = format!("{}[],\"x\",\"y\"{}", "[".repeat(MAX_STEPS), "]".repeat(MAX_STEPS));
-        assert!(found(&text)[1].ends_with("/2 y"));
-    }
-
-    #[test]
-    fn what_is_no_json_ends_somewhere() {
-        for text in ["\"", "{\"a", "]]", "{,:", "", "tru", "{\"a\"}"] {
-            found(text);
-            assert!(!is_json(text.as_bytes()), "{text}");
-        }
-        assert!(is_json(b" [1] "));
-    }
-}
+mod tests;

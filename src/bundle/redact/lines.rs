@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use super::document::{Document, Root, redacted};
 use super::escapes::unescaped;
-use super::json::{Part, Step, is_json, parts};
-use super::matcher::{Form, Look, Matcher, placeholder};
+use super::json::{JsonPart, Step, is_json, parts};
+use super::matcher::{Form, MatchContext, Matcher, placeholder};
 use super::rule::Rule;
 use crate::bundle::error::BundleError;
 use crate::jsonl::text::spells;
@@ -48,7 +48,7 @@ fn redacted_bytes(
 ) -> Result<Option<Vec<u8>>, BundleError> {
     // The kind of a line that does not parse is unknown, so rules apply to it whatever they are restricted to.
     let all = vec![true; matcher.rules().len()];
-    let look = Look { allowed: Some(&all), ..Look::at(Form::Bytes) };
+    let look = MatchContext { allowed: Some(&all), ..MatchContext::at(Form::Bytes) };
     let redacted = matcher.redacted(line, look, rules)?;
     Ok(redacted.map(|redacted| match is_json(&redacted) {
         true => placeholder(rules.first().map_or("", |rule| matcher.name(*rule))),
@@ -70,7 +70,7 @@ impl Facts {
         let (mut kind, mut tools) = (None, Vec::new());
         let with_tools = matcher.rules().iter().any(Rule::names_tools);
         let visited: Result<(), std::convert::Infallible> = parts(line, |part, place, range| {
-            if part != Part::Text || place.is_deep {
+            if part != JsonPart::Text || place.is_deep {
                 return Ok(());
             }
             let text = || String::from_utf8_lossy(&unescaped(&line[range.clone()])).into_owned();

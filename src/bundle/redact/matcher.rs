@@ -7,9 +7,9 @@ use std::sync::Arc;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::escapes::{unescaped, written};
-use super::marks::Marks;
 use super::pointer::Reach;
-use super::rule::{Rule, Rules, Sought};
+use super::prefilter::Prefilter;
+use super::rule::{Rule, RuleMatcher, RuleSet};
 use super::secrets::{MIN_BYTES_ASKED_FOR, Secrets, is_plain};
 use crate::bundle::error::{BundleCode, BundleError};
 
@@ -41,7 +41,7 @@ pub struct Hit {
 
 /// How a text is looked at.
 #[derive(Clone, Copy)]
-pub struct Look<'l> {
+pub struct MatchContext<'l> {
     /// What it is.
     pub form: Form,
     /// Which rules apply, by number. None: those that apply to everything.
@@ -52,10 +52,10 @@ pub struct Look<'l> {
     pub key: Option<&'l [u8]>,
 }
 
-impl Look<'_> {
+impl MatchContext<'_> {
     /// At a text by itself.
     pub fn at(form: Form) -> Self {
-        Look { form, allowed: None, pointed: &[], key: None }
+        MatchContext { form, allowed: None, pointed: &[], key: None }
     }
 }
 
@@ -69,7 +69,7 @@ pub struct Matcher<'r> {
     /// The rule of each of them.
     literal_rules: Vec<usize>,
     /// Finds the same, and what could hide it, in lines as they stand.
-    marks: Option<Arc<Marks>>,
+    marks: Option<Arc<Prefilter>>,
     /// The rules of which nothing is known before they are tried.
     blind: Vec<usize>,
     /// Whether there are rules of which nothing is known before they are tried.
@@ -80,14 +80,14 @@ pub struct Matcher<'r> {
 
 impl<'r> Matcher<'r> {
     /// A matcher by `rules`. `earlier` are names of rules by which the source was redacted before.
-    pub fn new(rules: &'r Rules, earlier: &BTreeSet<String>) -> Result<Self, BundleError> {
-        let (marks, rules) = (rules.marks(), rules.all());
+    pub fn new(rules: &'r RuleSet, earlier: &BTreeSet<String>) -> Result<Self, BundleError> {
+        let (marks, rules) = (rules.prefilter(), rules.all());
         let names = rules.iter().map(|rule| &rule.name).chain(earlier);
         let placeholders = names.map(|name| placeholder(name)).collect();
         let (mut literals, mut literal_rules, mut blind) = (Vec::new(), Vec::new(), Vec::new());
         for (number, rule) in rules.iter().enumerate() {
             match &rule.sought {
-                Sought::Pattern { builtin: Some(builtin), .. } => {
+                RuleMatcher::Pattern { builtin: Some(builtin), .. } => {
                     literals.extend(builtin.literals.iter().map(|literal| literal.as_bytes().to_vec()));
                     literal_rules.resize(literals.len(), number);
                 }
@@ -157,7 +157,12 @@ impl<'r> Matcher<'r> {
     }
 
     /// The parts of a text that are to be replaced, in order and apart. What they are is noted.
-    pub fn hits(&mut self, text: &[u8], look: Look<'_>, rules: &mut BTreeSet<usize>) -> Result<Vec<Hit>, BundleError> {
+    pub fn hits(
+        &mut self,
+        text: &[u8],
+        look: MatchContext<'_>,
+        rules: &mut BTreeSet<usize>,
+    ) -> Result<Vec<Hit>, BundleError> {
         let is_suspect = || self.suspects(text) || look.key.is_some_and(|key| self.suspects(key));
         if look.pointed.is_empty() && !is_suspect() {
             return Ok(Vec::new());
@@ -203,14 +208,14 @@ impl<'r> Matcher<'r> {
     }
 
     /// Where a text that says what it means is hit.
-    fn hits_as_read(&mut self, text: &[u8], look: Look<'_>, is_first: bool) -> Result<Vec<Hit>, BundleError> {
+    fn hits_as_read(&mut self, text: &[u8], look: MatchContext<'_>, is_first: bool) -> Result<Vec<Hit>, BundleError> {
         let kept = self.placeholders_in(text);
         let mut hits = Vec::new();
         let candidates = self.candidates(text);
         let by_literal = (0..128).filter(|number| candidates >> number & 1 == 1);
         for number in by_literal.chain(self.blind.iter().copied()) {
             let Some(rule) = self.rules.get(number).filter(|_| self.applies(number, look.allowed)) else { continue };
-            let Sought::Pattern { regex, group, builtin } = &rule.sought else { continue };
+            let RuleMatcher::Pattern { regex, group, builtin } = &rule.sought else { continue };
             let accepts = |secret: &[u8]| builtin.is_none_or(|builtin| (builtin.accepts)(secret));
             match_all(regex, *group, text, |start, end| {
                 if accepts(&text[start..end]) {
@@ -259,13 +264,13 @@ impl<'r> Matcher<'r> {
     }
 
     /// Where a value is hit because of the key before it.
-    fn hits_under_key(&self, key: &[u8], text: &[u8], look: Look<'_>, hits: &mut Vec<Hit>) {
+    fn hits_under_key(&self, key: &[u8], text: &[u8], look: MatchContext<'_>, hits: &mut Vec<Hit>) {
         if key.len() > 100 || !key.is_ascii() {
             return;
         }
         let lower = key.to_ascii_lowercase();
         for (number, rule) in self.rules.iter().enumerate() {
-            let Sought::Pattern { regex, group, builtin: Some(builtin) } = &rule.sought else { continue };
+            let RuleMatcher::Pattern { regex, group, builtin: Some(builtin) } = &rule.sought else { continue };
             let is_key = builtin.keys.iter().any(|key| memchr::memmem::find(&lower, key.as_bytes()).is_some());
             if !is_key || !self.applies(number, look.allowed) {
                 continue;
@@ -300,7 +305,7 @@ impl<'r> Matcher<'r> {
     pub fn redacted(
         &mut self,
         text: &[u8],
-        look: Look<'_>,
+        look: MatchContext<'_>,
         rules: &mut BTreeSet<usize>,
     ) -> Result<Option<Vec<u8>>, BundleError> {
         let mut current = Cow::Borrowed(text);
@@ -405,5 +410,4 @@ pub fn apart(mut hits: Vec<Hit>) -> Vec<Hit> {
 }
 
 #[cfg(test)]
-#[path = "matcher_tests.rs"]
 mod tests;

@@ -2,7 +2,7 @@
 //!
 //! It happens on export, never in place, and in rounds. The first looks for what the rules hit. Those that follow replace it by
 //! `[redacted:<rule>]`, and remove each secret that was found from wherever else it occurs; when a round finds nothing new, what
-//! it wrote is what is sealed. While that is done, a [`proof::Proof`] looks at every byte once more.
+//! it wrote is what is sealed. While that is done, a [`leak_check::LeakCheck`] looks at every byte once more.
 //!
 //! - *Decoded*: strings are looked at without their escapes, and once more without the escapes of what is in them, four times at most.
 //! - *Again*: what was replaced is never hit again, so that a second redaction by the same rules changes nothing.
@@ -15,19 +15,19 @@ pub mod document;
 pub mod escapes;
 pub mod events;
 pub mod json;
+pub mod leak_check;
 pub mod lines;
-pub mod lookout;
-pub mod marks;
 pub mod matcher;
 pub mod pass;
 pub mod pointer;
-pub mod proof;
+pub mod prefilter;
 pub mod rule;
 pub mod secrets;
-pub mod staged;
+pub mod staging;
+pub mod stream_prefilter;
 
 pub use pass::redact;
-pub use rule::{RedactOptions, RedactionRule, Rules};
+pub use rule::{RedactOptions, RedactionRule, RuleSet};
 
 #[cfg(test)]
 mod run_tests;

@@ -10,21 +10,21 @@ use super::blobs;
 use super::document::{Document, Root, check_fixed, redacted};
 use super::events::{redacted_event, redacted_payload, tool};
 use super::json::{Step, is_json};
+use super::leak_check::LeakCheck;
 use super::lines::redacted_line;
-use super::matcher::{Form, Look, Matcher};
-use super::proof::Proof;
-use super::rule::{Rule, Rules};
-use super::staged::{StagedItem, Staging};
+use super::matcher::{Form, MatchContext, Matcher};
+use super::rule::{Rule, RuleSet};
+use super::staging::{StagedItem, Staging};
 use crate::bundle::checked_log::CheckedSession;
 use crate::bundle::container::{read_failed, read_up_to};
 use crate::bundle::error::{BundleCode, BundleError, of_run};
-use crate::bundle::item::{Item, Origin, changed};
 use crate::bundle::limits::Limits;
 use crate::bundle::manifest::BundleKind;
 use crate::bundle::path::{self, BundlePath, REDACTIONS, blob_path};
+use crate::bundle::planned_file::{ByteSource, PlannedFile, changed};
 use crate::bundle::redactions::{RedactedBlob, RedactedEvent, RedactionList};
-use crate::bundle::source::Survey;
-use crate::bundle::watch::{Progress, Watch};
+use crate::bundle::source::ExportPlan;
+use crate::bundle::watch::{JobWatch, Progress};
 use crate::hash::{Hash, as_text, from_hex, to_hex};
 use crate::jsonl::scan::Nesting;
 use crate::jsonl::text::spells;
@@ -40,24 +40,24 @@ const MAX_ROUNDS: usize = 8;
 /// How much of a log is read at a time.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// Redacts a source by `rules`: its items are replaced by redacted ones, which lie in a directory in `beside` as long as the survey lives.
+/// Redacts a source by `rules`: its items are replaced by redacted ones, which lie in a directory in `beside` as long as the plan lives.
 /// What was found comes as the proof that it is gone; None if there is nothing to be proven.
 pub fn redact(
-    mut survey: Survey,
-    rules: &Rules,
+    mut plan: ExportPlan,
+    rules: &RuleSet,
     beside: &Path,
     limits: &Limits,
-    watch: &mut Watch<'_>,
-) -> Result<(Survey, Option<Proof>), BundleError> {
-    let earlier = survey.redactions.rules();
+    watch: &mut JobWatch<'_>,
+) -> Result<(ExportPlan, Option<LeakCheck>), BundleError> {
+    let earlier = plan.redactions.rules();
     let mut matcher = Matcher::new(rules, &earlier)?;
     for name in &earlier {
         let what = "the name of a rule by which the source was redacted before";
-        check_fixed(&mut matcher, name.as_bytes(), Look::at(Form::Inside), what)
+        check_fixed(&mut matcher, name.as_bytes(), MatchContext::at(Form::Inside), what)
             .map_err(|error| error.of_file(REDACTIONS))?;
     }
     let mut pass = Pass {
-        survey: &survey,
+        plan: &plan,
         limits,
         watch,
         matcher,
@@ -74,16 +74,16 @@ pub fn redact(
         }
     }
     let Pass { matcher, staging, round, .. } = pass;
-    round.apply(&mut survey, limits)?;
-    survey.staging = staging;
-    Ok((survey, Proof::new(matcher)))
+    round.apply(&mut plan, limits)?;
+    plan.staging = staging;
+    Ok((plan, LeakCheck::new(matcher)))
 }
 
 /// The rounds under way.
 struct Pass<'p, 'r, 'w> {
-    survey: &'p Survey,
+    plan: &'p ExportPlan,
     limits: &'p Limits,
-    watch: &'p mut Watch<'w>,
+    watch: &'p mut JobWatch<'w>,
     matcher: Matcher<'r>,
     staging: Option<Staging>,
     beside: &'p Path,
@@ -96,7 +96,7 @@ struct Pass<'p, 'r, 'w> {
 #[derive(Default)]
 struct Round {
     /// Redacted files, by the path of the original.
-    items: BTreeMap<BundlePath, Item>,
+    items: BTreeMap<BundlePath, PlannedFile>,
     /// The rules that hit a file, by its path.
     files: BTreeMap<BundlePath, Vec<String>>,
     events: BTreeMap<u64, RedactedEvent>,
@@ -111,7 +111,7 @@ impl Pass<'_, '_, '_> {
     /// Goes through the source once. Whether all that is hit was written, and nothing was found that was not looked for.
     fn is_settled(&mut self) -> Result<bool, BundleError> {
         self.round = Round::default();
-        let mut order: Vec<_> = self.survey.items.iter().collect();
+        let mut order: Vec<_> = self.plan.items.iter().collect();
         // The log first: it says of what tool a blob is.
         order.sort_by_key(|(path, _)| ![path::EVENT_LOG, path::SESSION_LOG].contains(&path.as_str()));
         let mut is_settled = true;
@@ -146,9 +146,9 @@ impl Pass<'_, '_, '_> {
     fn item(
         &mut self,
         path: &BundlePath,
-        item: &Item,
+        item: &PlannedFile,
         out: Option<StagedItem>,
-    ) -> Result<(bool, Option<Item>), BundleError> {
+    ) -> Result<(bool, Option<PlannedFile>), BundleError> {
         if out.is_none() && self.matcher.goes_by_marks() && item.marked.as_ref().is_some_and(Vec::is_empty) {
             // It was looked through when it was hashed.
             self.tick(0)?;
@@ -174,10 +174,10 @@ impl Pass<'_, '_, '_> {
     }
 
     /// The lines of a log.
-    fn log(&mut self, item: &Item, out: &mut dyn Write) -> Result<bool, BundleError> {
+    fn log(&mut self, item: &PlannedFile, out: &mut dyn Write) -> Result<bool, BundleError> {
         let mut input = item.open()?;
         let marked = item.marked.as_deref().filter(|_| self.matcher.goes_by_marks());
-        let is_run = self.survey.kind == BundleKind::Run;
+        let is_run = self.plan.kind == BundleKind::Run;
         let mut lines = LogLines { is_run, marked, offset: 0, number: 0, is_hit: false };
         let mut fingerprint = XxHash3_128::new();
         let (mut buffer, mut filled) = (vec![0; BLOCK_BYTES], 0);
@@ -200,7 +200,7 @@ impl Pass<'_, '_, '_> {
             if is_last {
                 return match &item.origin {
                     // Where the marks are was found in what it was then.
-                    Origin::File(disk, _, known) if marked.is_some() && fingerprint.finish_128() != *known => {
+                    ByteSource::File(disk, _, known) if marked.is_some() && fingerprint.finish_128() != *known => {
                         Err(changed(disk))
                     }
                     _ => Ok(lines.is_hit),
@@ -252,7 +252,7 @@ impl Pass<'_, '_, '_> {
         let tool = tool(kind, event.payload);
         let Some(allowed) = self.matcher.allowed(Some(kind.as_str()), tool.as_deref()) else { return };
         let hash = blob.as_json().to_owned();
-        let stored = self.survey.redactions.blobs.get(&hash).map_or(hash, |blob| blob.redacted.clone());
+        let stored = self.plan.redactions.blobs.get(&hash).map_or(hash, |blob| blob.redacted.clone());
         match self.round.named.get_mut(&stored) {
             Some(known) => known.iter_mut().zip(allowed).for_each(|(known, new)| *known |= new),
             None => drop(self.round.named.insert(stored, allowed)),
@@ -278,7 +278,13 @@ impl Pass<'_, '_, '_> {
         Ok(redacted)
     }
 
-    fn blob(&mut self, path: &BundlePath, name: &str, item: &Item, out: &mut dyn Write) -> Result<bool, BundleError> {
+    fn blob(
+        &mut self,
+        path: &BundlePath,
+        name: &str,
+        item: &PlannedFile,
+        out: &mut dyn Write,
+    ) -> Result<bool, BundleError> {
         let hash = name.rsplit('/').next().unwrap_or_default();
         let mut allowed = self.matcher.allowed(None, None);
         if let Some((allowed, named)) = allowed.as_mut().zip(self.round.named.get(hash)) {
@@ -290,12 +296,12 @@ impl Pass<'_, '_, '_> {
     fn bytes(
         &mut self,
         path: &BundlePath,
-        item: &Item,
+        item: &PlannedFile,
         allowed: Option<&[bool]>,
         out: &mut dyn Write,
     ) -> Result<bool, BundleError> {
         let (mut rules, mut input) = (BTreeSet::new(), item.open()?);
-        let (watch, half) = (&mut *self.watch, half(self.survey));
+        let (watch, half) = (&mut *self.watch, half(self.plan));
         let mut tick = |_| watch.tell(half);
         let is_hit =
             blobs::redact(&mut self.matcher, &mut *input, item.listed.size, allowed, &mut rules, out, &mut tick)?;
@@ -311,7 +317,7 @@ impl Pass<'_, '_, '_> {
     }
 
     /// What the graph was compiled from. What the graph has of it must stay.
-    fn workflow(&mut self, path: &BundlePath, item: &Item, out: &mut dyn Write) -> Result<bool, BundleError> {
+    fn workflow(&mut self, path: &BundlePath, item: &PlannedFile, out: &mut dyn Write) -> Result<bool, BundleError> {
         if item.listed.size > blobs::MAX_JSON_BYTES as u64 {
             return self.fixed(item);
         }
@@ -334,9 +340,9 @@ impl Pass<'_, '_, '_> {
     }
 
     /// What is all state: nothing in it can be redacted.
-    fn fixed(&mut self, item: &Item) -> Result<bool, BundleError> {
+    fn fixed(&mut self, item: &PlannedFile) -> Result<bool, BundleError> {
         let (mut rules, mut input) = (BTreeSet::new(), item.open()?);
-        let (watch, half) = (&mut *self.watch, half(self.survey));
+        let (watch, half) = (&mut *self.watch, half(self.plan));
         let mut tick = |_| watch.tell(half);
         // Pointers lead to nothing in it.
         let rule_count = self.matcher.rules().len();
@@ -365,11 +371,11 @@ impl Pass<'_, '_, '_> {
 
     /// What the metadata says of a run is what its first event says, redacted by the same rules.
     fn metadata(&mut self) -> Result<(), BundleError> {
-        let metadata = &self.survey.metadata;
+        let metadata = &self.plan.metadata;
         for time in [&metadata.started_at, &metadata.completed_at].into_iter().flatten() {
             // A session's are read again from what was redacted.
-            if self.survey.kind == BundleKind::Run {
-                check_fixed(&mut self.matcher, time.as_bytes(), Look::at(Form::Inside), "a time of the run")
+            if self.plan.kind == BundleKind::Run {
+                check_fixed(&mut self.matcher, time.as_bytes(), MatchContext::at(Form::Inside), "a time of the run")
                     .map_err(|error| error.of_file(path::METADATA))?;
             }
         }
@@ -388,13 +394,13 @@ impl Pass<'_, '_, '_> {
     }
 
     fn tick(&mut self, _: u64) -> Result<(), BundleError> {
-        self.watch.tell(half(self.survey))
+        self.watch.tell(half(self.plan))
     }
 }
 
 /// To look for secrets is between the two halves of the work.
-fn half(survey: &Survey) -> Progress {
-    Progress { bytes: survey.source_bytes / 2, total: survey.source_bytes, files: 0 }
+fn half(plan: &ExportPlan) -> Progress {
+    Progress { bytes: plan.source_bytes / 2, total: plan.source_bytes, files: 0 }
 }
 
 /// The payload of a RunCreated as far as metadata has it.
@@ -476,8 +482,8 @@ fn newlines(text: &[u8]) -> u64 {
 
 impl Round {
     /// Puts what was redacted in the place of the original.
-    fn apply(self, survey: &mut Survey, limits: &Limits) -> Result<(), BundleError> {
-        let list = &mut survey.redactions;
+    fn apply(self, plan: &mut ExportPlan, limits: &Limits) -> Result<(), BundleError> {
+        let list = &mut plan.redactions;
         let mut stored = HashMap::<String, Vec<String>>::new();
         for (blob, redacted) in &list.blobs {
             stored.entry(redacted.redacted.clone()).or_default().push(blob.clone());
@@ -490,7 +496,7 @@ impl Round {
             merge(list.lines.entry(line).or_default(), rules);
         }
         for (path, item) in self.items {
-            survey.items.remove(&path);
+            plan.items.remove(&path);
             let rules = self.files.get(&path).cloned().unwrap_or_default();
             let stored_at = match path.blob() {
                 Some(_) => {
@@ -499,7 +505,7 @@ impl Round {
                             format!("redacted it is larger than {} bytes, the limit for blobs", limits.blob_bytes);
                         return Err(BundleError::about(BundleCode::BlobTooLarge, path.as_str(), message));
                     }
-                    map_blob(list, &stored, &survey.named, &path, &item, rules)?
+                    map_blob(list, &stored, &plan.named, &path, &item, rules)?
                 }
                 None => {
                     if path.as_str() == path::WORKFLOW {
@@ -511,14 +517,14 @@ impl Round {
             if stored_at.as_str() == path::SESSION_LOG {
                 let mut session = CheckedSession::of_source();
                 session.read(&mut *item.open()?, limits)?;
-                survey.metadata.started_at = session.started_at;
-                survey.metadata.completed_at = session.completed_at;
+                plan.metadata.started_at = session.started_at;
+                plan.metadata.completed_at = session.completed_at;
             }
-            survey.items.insert(stored_at, item);
+            plan.items.insert(stored_at, item);
         }
-        survey.metadata.blobs = survey.items.keys().filter(|path| path.blob().is_some()).count() as u64;
+        plan.metadata.blobs = plan.items.keys().filter(|path| path.blob().is_some()).count() as u64;
         if let Some(workflow) = self.workflow {
-            survey.metadata.workflow = Some(workflow);
+            plan.metadata.workflow = Some(workflow);
         }
         Ok(())
     }
@@ -530,7 +536,7 @@ fn map_blob(
     stored: &HashMap<String, Vec<String>>,
     named: &HashSet<Hash>,
     path: &BundlePath,
-    item: &Item,
+    item: &PlannedFile,
     rules: Vec<String>,
 ) -> Result<BundlePath, BundleError> {
     let before = path.as_str().rsplit('/').next().unwrap_or_default();

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use regex::bytes::Regex;
 
 use super::builtin::{self, Builtin};
-use super::marks::Marks;
 use super::pointer::Pointer;
+use super::prefilter::Prefilter;
 use crate::bundle::error::{BundleCode, BundleError};
 use crate::run::error::quoted;
 
@@ -52,7 +52,7 @@ impl Default for RedactOptions {
 
 /// What a rule looks for.
 #[derive(Debug)]
-pub enum Sought {
+pub enum RuleMatcher {
     /// What a pattern matches, or its group `secret`.
     Pattern {
         /// The pattern.
@@ -72,7 +72,7 @@ pub struct Rule {
     /// Its name.
     pub name: String,
     /// What it looks for.
-    pub sought: Sought,
+    pub sought: RuleMatcher,
     kinds: Option<Vec<String>>,
     tools: Option<Vec<String>>,
 }
@@ -80,7 +80,7 @@ pub struct Rule {
 impl Rule {
     fn builtin(builtin: &'static Builtin) -> Result<Self, BundleError> {
         let regex = Regex::new(builtin.pattern).map_err(|error| invalid(builtin.name, &error.to_string()))?;
-        let sought = Sought::Pattern { group: group(&regex), regex, builtin: Some(builtin) };
+        let sought = RuleMatcher::Pattern { group: group(&regex), regex, builtin: Some(builtin) };
         Ok(Rule { name: builtin.name.to_owned(), sought, kinds: None, tools: None })
     }
 
@@ -93,9 +93,9 @@ impl Rule {
                 // As a pattern of text, not only of bytes: no match may begin or end in the middle of a character.
                 regex::Regex::new(pattern).map_err(wrong)?;
                 let regex = Regex::new(pattern).map_err(wrong)?;
-                Sought::Pattern { group: group(&regex), regex, builtin: None }
+                RuleMatcher::Pattern { group: group(&regex), regex, builtin: None }
             }
-            (None, Some(path)) => Sought::Path(Pointer::parse(path).map_err(|why| invalid(name, why))?),
+            (None, Some(path)) => RuleMatcher::Path(Pointer::parse(path).map_err(|why| invalid(name, why))?),
             (Some(_), Some(_)) => return Err(invalid(name, "it has both a pattern and a path, and one is meant")),
             (None, None) => return Err(invalid(name, "it has neither a pattern nor a path")),
         };
@@ -120,12 +120,12 @@ impl Rule {
 
     /// Whether it is a pointer.
     pub fn is_pointer(&self) -> bool {
-        matches!(self.sought, Sought::Path(_))
+        matches!(self.sought, RuleMatcher::Path(_))
     }
 
     /// Whether it is one of those that come with us, and not somebody's own.
     pub fn is_builtin(&self) -> bool {
-        matches!(self.sought, Sought::Pattern { builtin: Some(_), .. })
+        matches!(self.sought, RuleMatcher::Pattern { builtin: Some(_), .. })
     }
 
     /// Whether it is about tools.
@@ -136,12 +136,12 @@ impl Rule {
 
 /// The rules of an export.
 #[derive(Debug)]
-pub struct Rules {
+pub struct RuleSet {
     rules: Vec<Rule>,
-    marks: Option<Arc<Marks>>,
+    prefilter: Option<Arc<Prefilter>>,
 }
 
-impl Rules {
+impl RuleSet {
     /// Makes rules ready; an error is [`BundleCode::InvalidRule`].
     pub fn new(options: &RedactOptions) -> Result<Self, BundleError> {
         let mut rules = Vec::new();
@@ -156,7 +156,7 @@ impl Rules {
         let mut names = HashSet::new();
         match rules.iter().find(|rule| !names.insert(&rule.name)) {
             Some(rule) => Err(invalid(&rule.name, "another rule, perhaps a built-in one, has the same name")),
-            None => Ok(Rules { marks: marks(&rules)?, rules }),
+            None => Ok(RuleSet { prefilter: prefilter(&rules)?, rules }),
         }
     }
 
@@ -166,20 +166,20 @@ impl Rules {
     }
 
     /// What is where any of them hits. None if that can't be told: a rule is somebody's own; or if there is no rule.
-    pub fn marks(&self) -> Option<Arc<Marks>> {
-        self.marks.clone()
+    pub fn prefilter(&self) -> Option<Arc<Prefilter>> {
+        self.prefilter.clone()
     }
 }
 
-fn marks(rules: &[Rule]) -> Result<Option<Arc<Marks>>, BundleError> {
+fn prefilter(rules: &[Rule]) -> Result<Option<Arc<Prefilter>>, BundleError> {
     let mut literals = Vec::new();
     for rule in rules {
-        let Sought::Pattern { builtin: Some(builtin), .. } = rule.sought else { return Ok(None) };
+        let RuleMatcher::Pattern { builtin: Some(builtin), .. } = rule.sought else { return Ok(None) };
         literals.extend(builtin.literals.iter().map(|literal| literal.as_bytes().to_vec()));
     }
-    let marks = Marks::new(&literals);
-    let marks = marks.map_err(|error| BundleError::new(BundleCode::InvalidRule, error.to_string()))?;
-    Ok(marks.map(Arc::new))
+    let prefilter = Prefilter::new(&literals);
+    let prefilter = prefilter.map_err(|error| BundleError::new(BundleCode::InvalidRule, error.to_string()))?;
+    Ok(prefilter.map(Arc::new))
 }
 
 fn group(regex: &Regex) -> Option<usize> {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     fn refused(rules: Vec<RedactionRule>) -> bool {
-        let result = Rules::new(&RedactOptions { builtin: true, rules });
+        let result = RuleSet::new(&RedactOptions { builtin: true, rules });
         result.is_err_and(|error| error.code == BundleCode::InvalidRule)
     }
 

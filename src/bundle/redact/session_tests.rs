@@ -9,7 +9,7 @@ use super::*;
 use crate::bundle::error::{BundleCode, BundleError};
 use crate::bundle::export::{self as sealing, BundleInfo, ExportOptions};
 use crate::bundle::sample::*;
-use crate::bundle::watch::{Progress, Watch};
+use crate::bundle::watch::{JobWatch, Progress};
 use crate::session::fold::FoldOptions;
 use crate::session::replay::Replay;
 
@@ -178,7 +178,7 @@ fn what_comes_into_a_source_after_it_was_looked_through_is_not_sealed() {
             fs::write(&source, String::from_utf8_lossy(&lines).replace(&"-".repeat(20), AWS)).unwrap();
         }
     };
-    let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut change };
+    let mut watch = JobWatch { cancelled: &AtomicBool::new(false), progress: &mut change };
     let error = sealing::export(&source, &destination, &ExportOptions::default(), &mut watch).unwrap_err();
     assert_eq!((error.code, names(root.path())), (BundleCode::SourceChanged, vec!["s.jsonl".to_owned()]));
 }
@@ -195,7 +195,7 @@ fn recordings_of_real_sessions_have_no_secrets() {
                 waiting.push(path);
             } else if path.extension().is_some_and(|extension| extension == "jsonl") {
                 let mut matcher_rules = std::collections::BTreeSet::new();
-                let rules = Rules::new(&RedactOptions::default()).unwrap();
+                let rules = RuleSet::new(&RedactOptions::default()).unwrap();
                 let mut matcher = matcher::Matcher::new(&rules, &Default::default()).unwrap();
                 for line in fs::read(&path).unwrap().split(|byte| *byte == b'\n') {
                     let redacted = lines::redacted_line(&mut matcher, line, &mut matcher_rules).unwrap();

@@ -7,7 +7,7 @@ use super::queue::Batch;
 use crate::jsonl::tape::Tape;
 use crate::node::error_json::ErrorJson;
 use crate::node::json::JsonText;
-use crate::node::text::Text;
+use crate::node::text::OutputText;
 
 /// The last batch of a job: a JSON object with `done`, `error`, `cancelled` or `panicked`.
 pub struct JobEnd {
@@ -74,7 +74,7 @@ impl JobEnd {
     }
 
     /// The text of the batch, for jobs that have no tape.
-    pub fn into_text(self) -> Text {
+    pub fn into_text(self) -> OutputText {
         self.into_batch().text
     }
 }
@@ -94,8 +94,8 @@ mod tests {
 
     fn text(end: JobEnd) -> String {
         match end.into_text() {
-            Text::Latin1(bytes) => String::from_utf8(bytes).unwrap(),
-            Text::Utf16(units) => String::from_utf16(&units).unwrap(),
+            OutputText::Latin1(bytes) => String::from_utf8(bytes).unwrap(),
+            OutputText::Utf16(units) => String::from_utf16(&units).unwrap(),
         }
     }
 

@@ -6,7 +6,7 @@ use napi::bindgen_prelude::{AsyncTask, Result};
 use napi::{Env, Task};
 
 use super::end::JobEnd;
-use crate::node::text::Text;
+use crate::node::text::OutputText;
 
 /// A job whose promise resolves to the text of its end. For short reads that come in thousands, since Node's pool has few threads, and
 /// that nothing cancels.
@@ -22,17 +22,17 @@ impl PoolJob {
 }
 
 impl Task for PoolJob {
-    type Output = Text;
-    type JsValue = Text;
+    type Output = OutputText;
+    type JsValue = OutputText;
 
-    fn compute(&mut self) -> Result<Text> {
+    fn compute(&mut self) -> Result<OutputText> {
         let work = self.0.take();
         // A panic on this thread would end the process.
         let end = catch_unwind(AssertUnwindSafe(|| work.map_or_else(JobEnd::closed, |work| work())));
         Ok(end.unwrap_or_else(|panic| JobEnd::panicked(&*panic)).into_text())
     }
 
-    fn resolve(&mut self, _: Env, text: Text) -> Result<Text> {
+    fn resolve(&mut self, _: Env, text: OutputText) -> Result<OutputText> {
         Ok(text)
     }
 }

@@ -7,7 +7,7 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::cancellation::Cancellation;
 use crate::jsonl::tape::Tape;
-use crate::node::text::Text;
+use crate::node::text::OutputText;
 
 /// How many batches wait at most. The next one is begun when there is room for it.
 const WAITING: usize = 4;
@@ -18,13 +18,13 @@ const CHECK_EVERY: Duration = Duration::from_millis(100);
 /// What JavaScript takes at a time.
 pub struct Batch {
     /// JSON text.
-    pub text: Text,
+    pub text: OutputText,
     /// The values that belong to it.
     pub tape: Option<Tape>,
 }
 
-impl From<Text> for Batch {
-    fn from(text: Text) -> Self {
+impl From<OutputText> for Batch {
+    fn from(text: OutputText) -> Self {
         Batch { text, tape: None }
     }
 }
@@ -122,75 +122,4 @@ impl BatchQueue {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn batch(byte: u8) -> Batch {
-        Text::Latin1(vec![byte]).into()
-    }
-
-    fn byte(batch: Option<Batch>) -> Option<u8> {
-        match batch?.text {
-            Text::Latin1(bytes) => bytes.first().copied(),
-            Text::Utf16(_) => None,
-        }
-    }
-
-    #[test]
-    fn a_receiver_that_found_nothing_is_woken_once() {
-        let queue = BatchQueue::default();
-        let send = |byte| queue.send(batch(byte), || false);
-        assert_eq!((send(1), send(2)), (Sent::Wake, Sent::Queued));
-        assert_eq!((byte(queue.take()), byte(queue.take())), (Some(1), Some(2)));
-        assert_eq!(send(3), Sent::Queued);
-        assert_eq!((byte(queue.take()), byte(queue.take())), (Some(3), None));
-        assert_eq!((send(4), send(5)), (Sent::Wake, Sent::Queued));
-    }
-
-    #[test]
-    fn no_more_batches_wait_than_there_is_room_for() {
-        let queue = BatchQueue::default();
-        std::thread::scope(|scope| {
-            scope.spawn(|| (0..100).for_each(|byte| assert_ne!(queue.send(batch(byte), || false), Sent::Closed)));
-            for expected in 0..100 {
-                let next = std::iter::repeat_with(|| byte(queue.take())).find_map(|byte| byte);
-                assert_eq!(next, Some(expected));
-                assert!(queue.state.lock().waiting.len() <= WAITING);
-            }
-        });
-        assert!(queue.has_room());
-    }
-
-    #[test]
-    fn a_sender_that_waits_for_room_stops_when_the_queue_is_closed_or_the_environment_has_ended() {
-        let queue = BatchQueue::default();
-        (0..WAITING).for_each(|_| assert_ne!(queue.send(batch(0), || false), Sent::Closed));
-        assert!(!queue.has_room());
-        assert_eq!(queue.send(batch(0), || true), Sent::Closed);
-        std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| queue.send(batch(0), || false));
-            queue.close();
-            assert_eq!(waiting.join().unwrap(), Sent::Closed);
-        });
-        assert_eq!(queue.send(batch(0), || false), Sent::Closed);
-        assert!(queue.cancellation().is_cancelled());
-    }
-
-    #[test]
-    fn the_end_of_stopped_work_is_still_taken() {
-        let queue = BatchQueue::default();
-        queue.cancellation().cancel();
-        assert_eq!(queue.send(batch(7), || false), Sent::Wake);
-        assert_eq!(byte(queue.take()), Some(7));
-    }
-
-    #[test]
-    fn a_queue_is_idle_only_while_no_batch_waits() {
-        let queue = BatchQueue::default();
-        assert!(queue.idle_for().is_some());
-        queue.send(batch(0), || false);
-        assert_eq!(queue.idle_for(), None);
-        queue.take();
-        assert!(queue.idle_for().is_some());
-    }
-}
+mod tests;

@@ -200,5 +200,4 @@ fn write_last_snapshot(out: &mut Vec<u8>, mark: &SnapshotMark) {
 }
 
 #[cfg(test)]
-#[path = "document_tests.rs"]
 mod tests;

@@ -1,6 +1,6 @@
 //! What a legal event does to the state: one small change of the lists, told to the sink entry by entry.
 
-use super::{Failure, NodeStatus, Run, RunStatus, SnapshotMark, State, StoredHash, Task, TaskStatus};
+use super::{NodeStatus, Run, RunStatus, SnapshotMark, State, StoredHash, Task, TaskFailure, TaskStatus};
 use crate::run::entry::{EntrySink, Slot};
 use crate::run::payload::WorkerDeclaration;
 use crate::run::state::Counter;
@@ -144,7 +144,7 @@ impl State {
         sink.replace(self, Slot::Node(node));
     }
 
-    fn fail(&mut self, time: u64, task: u32, failure: Failure, status: NodeStatus, sink: &mut impl EntrySink) {
+    fn fail(&mut self, time: u64, task: u32, failure: TaskFailure, status: NodeStatus, sink: &mut impl EntrySink) {
         let node = self.end_task(time, task, TaskStatus::Failed, sink);
         let state = &mut self.nodes[node as usize];
         state.status = status;

@@ -9,7 +9,8 @@ use crate::run::fields::{Field, FieldError, read};
 use crate::run::lookup::Lookup;
 use crate::run::scheduler::Scheduler;
 use crate::run::state::{
-    CallStatus, Counter, Failure, Node, NodeStatus, Run, RunStatus, SnapshotMark, State, StoredHash, Task, TaskStatus,
+    CallStatus, Counter, Node, NodeStatus, Run, RunStatus, SnapshotMark, State, StoredHash, Task, TaskFailure,
+    TaskStatus,
 };
 use crate::run::text::Text;
 
@@ -149,9 +150,9 @@ impl Reader {
         Ok(())
     }
 
-    fn failure(&mut self, error: Field<'_>) -> Result<Box<Failure>, FieldError> {
+    fn failure(&mut self, error: Field<'_>) -> Result<Box<TaskFailure>, FieldError> {
         let [code, message] = self.read("error", error.required("an object")?, ["code", "message"])?;
-        Ok(Box::new(Failure { code: code.text()?.into_owned(), message: message.text()?.into_owned() }))
+        Ok(Box::new(TaskFailure { code: code.text()?.into_owned(), message: message.text()?.into_owned() }))
     }
 
     fn pending(&mut self, state: &mut State, pending: Field<'_>) -> Result<(), FieldError> {

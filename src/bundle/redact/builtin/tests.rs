@@ -1,0 +1,311 @@
+use std::collections::BTreeSet;
+
+use super::super::matcher::{Form, MatchContext, Matcher};
+use super::super::rule::{RedactOptions, RuleSet};
+use super::*;
+
+/// What is left of a text, as a string of JSON under a key.
+fn left(key: Option<&str>, text: &str) -> String {
+    let rules = RuleSet::new(&RedactOptions::default()).unwrap();
+    let mut matcher = Matcher::new(&rules, &BTreeSet::new()).unwrap();
+    let inside = serde_json::to_string(text).unwrap();
+    let inside = &inside[1..inside.len() - 1];
+    let look = MatchContext { key: key.map(str::as_bytes), ..MatchContext::at(Form::Inside) };
+    let redacted = matcher.redacted(inside.as_bytes(), look, &mut BTreeSet::new()).unwrap();
+    let line = format!("{{\"{}\":\"{inside}\"}}", key.unwrap_or("text"));
+    assert!(redacted.is_none() || matcher.suspects(line.as_bytes()), "{text} is hit and would be passed over");
+    redacted.map_or(text.to_owned(), |redacted| {
+        serde_json::from_str(&format!("\"{}\"", String::from_utf8(redacted).unwrap())).unwrap()
+    })
+}
+
+/// Characters that look as random ones do.
+fn random(length: usize, alphabet: &str) -> String {
+    let alphabet: Vec<char> = alphabet.chars().collect();
+    let mut state = 88_172_645_463_325_252u64;
+    let next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        alphabet[(state % alphabet.len() as u64) as usize]
+    };
+    std::iter::repeat_with(next).take(length).collect()
+}
+
+const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
+fn alnum(length: usize) -> String {
+    random(length, ALNUM)
+}
+
+fn pem(label: &str) -> String {
+    let lines = (0..5).map(|_| random(64, ALNUM)).collect::<Vec<_>>().join("\n");
+    format!("-----BEGIN {label}-----\n{lines}\n-----END {label}-----\n")
+}
+
+/// For each rule texts with one secret between `«` and `»`.
+fn true_positives() -> Vec<(&'static str, Vec<String>)> {
+    let marked = |before: &str, secret: &str| format!("{before}«{secret}»");
+    let pem_of = |label: &str| format!("«{}»\n", pem(label).trim_end());
+    vec![
+        (
+            "private-key",
+            vec![
+                pem_of("PRIVATE KEY"),
+                "«-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----»".to_owned(),
+                "k: «-----BEGIN EC PRIVATE KEY-----\\nfake\\n-----END EC PRIVATE KEY-----»".to_owned(),
+                "«-----BEGIN RSA PRIVATE KEY-----fake-----END RSA PRIVATE KEY-----» x".to_owned(),
+                pem_of("RSA PRIVATE KEY"),
+                pem_of("ENCRYPTED PRIVATE KEY"),
+                pem_of("OPENSSH PRIVATE KEY"),
+                pem_of("PGP PRIVATE KEY BLOCK"),
+                format!("const key = \"{}\";", pem_of("EC PRIVATE KEY").trim_end().replace('\n', "\\n")),
+                format!(
+                    "«-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,{}\n\n{}\n-----END RSA PRIVATE KEY-----»",
+                    random(32, "0123456789ABCDEF"),
+                    alnum(64)
+                ),
+                // Cut off where it was shown.
+                format!("«-----BEGIN PRIVATE KEY-----\n{}\n{}»", alnum(64), random(64, ALNUM)),
+            ],
+        ),
+        (
+            "age-secret-key",
+            vec![marked("", &format!("AGE-SECRET-KEY-1{}", random(58, "ACDEFGHJKLMNPQRSTUVWXYZ0234567")))],
+        ),
+        (
+            "aws-access-key-id",
+            vec![
+                marked("id ", "AKIAIOSFODNN7EXAMPLE"),
+                marked("token_", "AKIAIOSFODNN7EXAMPLE") + "_b",
+                marked("aws_access_key_id=", &format!("ASIA{}", random(16, UPPER))),
+                marked("export A=1\\nexport B=", &format!("AKIA{}", random(16, UPPER))),
+            ],
+        ),
+        (
+            "aws-secret-access-key",
+            vec![
+                marked("aws_secret_access_key = ", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
+                marked("AWS_SECRET_ACCESS_KEY=", &alnum(40)),
+                format!("{{\"SecretAccessKey\": \"«{}»\", \"x\": 1}}", alnum(40)),
+                format!("{{\\\"secretAccessKey\\\":\\\"«{}»\\\"}}", alnum(40)),
+            ],
+        ),
+        (
+            "google-api-key",
+            vec![marked("?key=", &format!("AIza{}", alnum(35))), marked("", &format!("AIzaSy{}", alnum(33)))],
+        ),
+        ("google-oauth-token", vec![marked("", &format!("ya29.{}", alnum(60)))]),
+        ("google-oauth-secret", vec![marked("", &format!("GOCSPX-{}", alnum(28)))]),
+        ("google-refresh-token", vec![marked("refresh_token=", &format!("1//0{}", alnum(60)))]),
+        (
+            "azure-storage-key",
+            vec![format!("DefaultEndpointsProtocol=https;AccountName=x;AccountKey=«{}==»;EndpointSuffix=y", alnum(86))],
+        ),
+        (
+            "azure-shared-access-key",
+            vec![format!("Endpoint=sb://x/;SharedAccessKeyName=a;SharedAccessKey=«{}=»", alnum(43))],
+        ),
+        (
+            "azure-sas-signature",
+            vec![format!(
+                "https://x.blob.core.windows.net/c/b?sv=2022-11-02&se=x&sig=«{}%2B{}%3D»",
+                alnum(20),
+                alnum(22)
+            )],
+        ),
+        ("azure-client-secret", vec![format!("secret: «{}8Q~{}»", alnum(3), alnum(34))]),
+        (
+            "github-token",
+            vec![
+                marked("", &format!("ghp_{}", alnum(36))),
+                marked("token_", &format!("ghp_{}", alnum(36))),
+                marked("x", &format!("ghp_{}", alnum(36))),
+                marked("token ", &format!("ghs_{}", alnum(36))),
+                marked("", &format!("github_pat_{}_{}", alnum(22), alnum(59))),
+            ],
+        ),
+        ("gitlab-token", vec![marked("", &format!("glpat-{}", alnum(20))), marked("", &format!("glrt-{}", alnum(20)))]),
+        ("bitbucket-token", vec![marked("BITBUCKET=", &format!("ATBB{}", alnum(32)))]),
+        ("npm-token", vec![marked("NPM=", &format!("npm_{}", alnum(36)))]),
+        ("npm-auth-token", vec![marked("//registry.example.com/:_authToken=", &random(36, "0123456789abcdef-"))]),
+        ("pypi-token", vec![marked("", &format!("pypi-AgEIcHlwaS5vcmc{}", alnum(120)))]),
+        (
+            "slack-token",
+            vec![
+                marked("", &format!("xoxb-{}-{}-{}", random(12, "0123456789"), random(12, "0123456789"), alnum(24))),
+                marked("", &format!("xapp-1-A{}", alnum(30))),
+            ],
+        ),
+        (
+            "slack-webhook",
+            vec![format!("https://hooks.slack.com/services/«T{}/B{}/{}»", alnum(8), alnum(8), alnum(24))],
+        ),
+        (
+            "stripe-key",
+            vec![
+                marked("", &format!("sk_live_{}", alnum(24))),
+                marked("", &format!("rk_test_{}", alnum(24))),
+                marked("", &format!("whsec_{}", alnum(32))),
+            ],
+        ),
+        (
+            "openai-key",
+            vec![
+                marked("", &format!("sk-{}", alnum(48))),
+                marked("OPENAI_API_KEY=", &format!("sk-proj-{}", alnum(74))),
+                marked("", &format!("sk-or-v1-{}", random(64, "0123456789abcdef"))),
+            ],
+        ),
+        ("anthropic-key", vec![marked("x-api-key: ", &format!("sk-ant-api03-{}AA", alnum(93)))]),
+        ("digitalocean-token", vec![marked("", &format!("dop_v1_{}", random(64, "0123456789abcdef")))]),
+        ("databricks-token", vec![marked("t=", &format!("dapi{}", random(32, "0123456789abcdef")))]),
+        ("huggingface-token", vec![marked("", &format!("hf_{}", alnum(34)))]),
+        ("sendgrid-key", vec![marked("", &format!("SG.{}.{}", alnum(22), alnum(43)))]),
+        ("twilio-key", vec![marked("TWILIO_API_KEY=", &format!("SK{}", random(32, "0123456789abcdef")))]),
+        (
+            "jwt",
+            vec![
+                marked("", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc"),
+                marked("x ", "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0."),
+                marked(
+                    "token=",
+                    "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0IjoxNTE2MjM5MDIyfQ.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
+                ),
+            ],
+        ),
+        (
+            "authorization-header",
+            vec![
+                marked("Authorization: Bearer ", "abcdefgh"),
+                marked("Authorization: Bearer ", "mytoken"),
+                marked("Authorization: Bearer ", "abc"),
+                marked("curl -H 'authorization: token ", "0a1b2c3d4e5f") + "' x",
+                marked("{\"Authorization\": \"Bearer ", "my-secret-token") + "\"}",
+            ],
+        ),
+        (
+            "bearer-token",
+            vec![
+                marked("with Bearer ", &format!("{}7", alnum(30))),
+                marked("Bearer ", "abcdefgh1234"),
+                marked("Bearer ", "abcdefghijklmnopqrstuvwxyz"),
+            ],
+        ),
+        (
+            "basic-credentials",
+            vec![marked("sends Basic ", "dXNlcjpwYXNz"), marked("basic ", "QWxhZGRpbjpvcGVuIHNlc2FtZQ==")],
+        ),
+        (
+            "url-password",
+            vec![
+                "https://alice:«hunter2»@example.com/x".to_owned(),
+                "https://user:«p@ssw0rd»@host/x".to_owned(),
+                "https://user:«p4ss»@host?mail=a@b".to_owned(),
+                "postgres://app:«s3cr3t!»@db.internal:5432/app".to_owned(),
+                "redis://:«p4ssw0rd»@localhost:6379".to_owned(),
+                "git clone https://x-access-token:«abc.def»@git.example.com/a/b.git".to_owned(),
+                "mongodb+srv://u:«p%40ss»@cluster0.x.mongodb.net".to_owned(),
+            ],
+        ),
+    ]
+}
+
+#[test]
+fn each_rule_hits_what_it_is_for_and_nothing_around_it() {
+    for (rule, texts) in true_positives() {
+        for text in texts {
+            let (before, rest) = text.split_once('«').unwrap();
+            let (secret, after) = rest.split_once('»').unwrap();
+            let found = left(None, &format!("{before}{secret}{after}"));
+            assert_eq!(found, format!("{before}[redacted:{rule}]{after}"), "{text}");
+            let inner = format!("say: {before}{secret}{after}");
+            assert!(!left(None, &serde_json::to_string(&inner).unwrap()).contains(secret), "in JSON in JSON: {text}");
+        }
+    }
+    let tested: BTreeSet<_> = true_positives().into_iter().map(|(rule, _)| rule).collect();
+    assert_eq!(tested, ALL.iter().map(|builtin| builtin.name).collect());
+}
+
+#[test]
+fn a_key_tells_what_a_value_is() {
+    let secret = alnum(40);
+    assert_eq!(left(Some("SecretAccessKey"), &secret), "[redacted:aws-secret-access-key]");
+    assert_eq!(left(Some("aws_secret_access_key"), &secret), "[redacted:aws-secret-access-key]");
+    assert_eq!(left(Some("Authorization"), "Bearer abcdefgh"), "Bearer [redacted:authorization-header]");
+    assert_eq!(left(Some("Authorization"), "Basic abcdefgh"), "Basic [redacted:authorization-header]");
+    assert_eq!(left(Some("id"), &secret), secret);
+    assert_eq!(left(Some("SecretAccessKey"), &secret[1..]), secret[1..]);
+}
+
+#[test]
+fn a_plain_password_is_removed_from_its_text() {
+    let text = "https://bob:secret@host/ and secret again, secretly";
+    let hidden = "[redacted:url-password]";
+    assert_eq!(left(None, text), format!("https://bob:{hidden}@host/ and {hidden} again, secretly"));
+    let text = "postgres://postgres:postgres@host/postgres";
+    assert_eq!(left(None, text), format!("postgres://{hidden}:{hidden}@host/{hidden}"));
+}
+
+#[test]
+fn what_a_person_would_not_call_a_secret_is_left_alone() {
+    let sha = random(40, "0123456789abcdef");
+    let image = format!("data:image/png;base64,iVBORw0KGgo{}==", random(2000, &format!("{ALNUM}+/")));
+    let certificate = pem("CERTIFICATE");
+    let public = pem("PUBLIC KEY");
+    for text in [
+        "",
+        &sha,
+        &random(64, "0123456789abcdef"),
+        "123e4567-e89b-12d3-a456-426614174000",
+        &image,
+        &certificate,
+        &public,
+        "the file begins with -----BEGIN PRIVATE KEY----- as PEM does",
+        "if text.startswith(\"-----BEGIN RSA PRIVATE KEY-----\"): return parse(text)",
+        "AKIA",
+        "AKIAIOSFODNN7EXAMPLES1",
+        "xAKIAIOSFODNN7EXAMPLE",
+        "secret_access_key = os.environ['AWS_SECRET_ACCESS_KEY']",
+        "AWS_SECRET_ACCESS_KEY is not set",
+        "AIza is how Google's keys begin",
+        "ghp_ and github_pat_ are prefixes",
+        "git log --format=%H ghp_short",
+        "glpat-short",
+        "npm_config_registry=https://registry.npmjs.org npm_package_name npm_lifecycle_event",
+        "_authToken=${NPM_TOKEN}",
+        "pypi-AgE",
+        "xoxo, love",
+        "https://hooks.slack.com/services/",
+        "sk-learn and task-force and disk-usage-of-the-whole-machine-in-bytes",
+        "class=\"sk-toggleable__content fitted sk-estimator-doc-link\"",
+        "sk_test_ is for tests",
+        "eyJ is how {\" begins in base64",
+        "eyJhbGciOiJIUzI1NiJ9",
+        "a.b.c and eyJ.eyJ.x",
+        "Authorization: Bearer <token>",
+        "Authorization: Bearer $TOKEN",
+        "Authorization: Bearer ${TOKEN}",
+        "Authorization: Bearer ...",
+        "Bearer authentication tokens",
+        "SK0123456789abcdef0123456789abcdef is a hash",
+        "Bearer authentication-is-described-below",
+        "bearer responsibilities and Basic authentication and basic understanding",
+        "Basic AAAAAAAA",
+        "https://example.com:8080/a@b",
+        "https://example.com/?q=a:b@c",
+        "https://user@example.com and user:pass without a host",
+        "https://${USER}:${PASSWORD}@example.com",
+        "https://user:$PASSWORD@example.com",
+        "https://user:***@example.com https://u:xxx@h",
+        "http://[::1]:80/x@y",
+        "see http://a.b/ c: d@e.f",
+        "https://user:PASSWORD_HERE@example.com",
+        "?design=abc&sig=short",
+        "aQ~b",
+        "[redacted:jwt]",
+    ] {
+        assert_eq!(left(None, text), text);
+    }
+}

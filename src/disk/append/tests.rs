@@ -1,0 +1,68 @@
+use super::*;
+
+fn file_of(content: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log.jsonl");
+    std::fs::write(&path, content).unwrap();
+    (directory, path)
+}
+
+fn append_to(content: &[u8], lines: &[u8]) -> Vec<u8> {
+    let (_directory, path) = file_of(content);
+    Appender::open(&path).unwrap().append(lines).unwrap();
+    std::fs::read(path).unwrap()
+}
+
+#[test]
+fn a_torn_tail_is_never_fused_onto() {
+    assert_eq!(append_to(b"", b"a\n"), b"a\n");
+    assert_eq!(append_to(b"x\n", b"a\nb\n"), b"x\na\nb\n");
+    assert_eq!(append_to(b"x\n{\"to", b"a\n"), b"x\n{\"to\na\n");
+}
+
+#[test]
+fn a_file_is_never_created() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("gone.jsonl");
+    assert_eq!(Appender::open(&path).err().unwrap().code, "ENOENT");
+    assert!(!path.exists());
+}
+
+#[test]
+fn whole_lines_are_counted_in_what_was_written() {
+    let batch = |newline: &'static [u8], written| Batch { newline, lines: b"aa\nbb\n", written };
+    assert_eq!(batch(b"", 0).whole_lines(), 0);
+    assert_eq!(batch(b"", 2).whole_lines(), 0);
+    assert_eq!(batch(b"", 3).whole_lines(), 3);
+    assert_eq!(batch(b"", 5).whole_lines(), 3);
+    assert_eq!(batch(b"\n", 1).whole_lines(), 0);
+    assert_eq!(batch(b"\n", 4).whole_lines(), 3);
+    assert_eq!(batch(b"\n", 7).whole_lines(), 6);
+}
+
+#[test]
+fn cutting_back_leaves_whole_lines_and_what_others_wrote() {
+    let (_directory, path) = file_of(b"x\n");
+    let mut appender = Appender::open(&path).unwrap();
+    let error = || io::Error::from_raw_os_error(libc::ENOSPC);
+    let partial = |written| Batch { newline: b"", lines: b"aaa\nbbb\n", written };
+
+    appender.file.write_all(b"aaa\nbb").unwrap();
+    let torn = appender.cut_back(&partial(6), error());
+    assert_eq!((torn.lines, torn.error.code), (1, "ENOSPC"));
+    assert_eq!(std::fs::read(&path).unwrap(), b"x\naaa\n");
+
+    appender.file.write_all(b"aa").unwrap();
+    OpenOptions::new().append(true).open(&path).unwrap().write_all(b"\nother\n").unwrap();
+    assert_eq!(appender.cut_back(&partial(2), error()).lines, 0);
+    assert_eq!(std::fs::read(&path).unwrap(), b"x\naaa\naa\nother\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_suspended_writer_stops_nobody_for_good() {
+    let (_directory, path) = file_of(b"");
+    let _holds_the_lock = Appender::open(&path).unwrap();
+    Appender::open(&path).unwrap().append(b"a\n").unwrap();
+    assert_eq!(std::fs::read(path).unwrap(), b"a\n");
+}

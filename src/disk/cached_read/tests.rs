@@ -1,0 +1,110 @@
+use super::*;
+use rustix::fs::{Advice, CWD, FileType, Mode, fadvise, inotify, mknodat};
+use std::fs::{self, File, OpenOptions};
+use std::mem::MaybeUninit;
+use std::os::unix::fs::{OpenOptionsExt, symlink};
+use tempfile::TempDir;
+
+/// The kernel may drop names and pages at any time, and looking up a name is given up when another is being changed: what is possible
+/// is possible in one of many attempts.
+fn eventually(path: &Path) -> Option<Vec<u8>> {
+    let mut buffer = [0; 64];
+    (0..1000).find_map(|_| read_cached(path, &mut buffer).map(<[u8]>::to_vec))
+}
+
+/// A directory on a file system on which cached files can be read, if the system has that; tests need not bring one.
+fn directory() -> Option<TempDir> {
+    let directory = tempfile::tempdir().unwrap();
+    let type_of = std::process::Command::new("stat").args(["-f", "-c", "%T"]).arg(directory.path()).output().unwrap();
+    let known = ["ext2/ext3", "xfs", "btrfs"].contains(&String::from_utf8_lossy(&type_of.stdout).trim());
+    (known && has_openat2()).then_some(directory)
+}
+
+fn has_openat2() -> bool {
+    let flags = rustix::fs::OFlags::PATH;
+    rustix::fs::openat2(CWD, "/", flags, Mode::empty(), rustix::fs::ResolveFlags::CACHED).is_ok()
+}
+
+#[test]
+fn a_file_that_was_just_written_is_read() {
+    let Some(directory) = directory() else { return };
+    let (path, link) = (directory.path().join("file"), directory.path().join("link"));
+    fs::write(&path, "a\nb").unwrap();
+    symlink("file", &link).unwrap();
+    assert_eq!(eventually(&path).as_deref(), Some(&b"a\nb"[..]));
+    // Where a link leads to ext4 has in memory; others may have to look.
+    let through_link = eventually(&link);
+    assert!(through_link.as_deref().is_none_or(|bytes| bytes == b"a\nb"), "{through_link:?}");
+    fs::write(&path, "").unwrap();
+    assert_eq!(eventually(&path).as_deref(), Some(&b""[..]));
+    fs::write(&path, [b'x'; 5000]).unwrap();
+    assert_eq!(eventually(&path).unwrap(), [b'x'; 64]);
+}
+
+#[test]
+fn a_file_that_is_not_in_memory_is_left_alone() {
+    let Some(directory) = directory() else { return };
+    let path = directory.path().join("file");
+    // btrfs keeps what is small beside the name, and that in memory.
+    let bytes = [b'x'; 1 << 16];
+    fs::write(&path, bytes).unwrap();
+    let file = File::open(&path).unwrap();
+    file.sync_all().unwrap();
+    // The system may keep a page for a while all the same.
+    let is_gone = || {
+        fadvise(&file, 0, None, Advice::DontNeed).unwrap();
+        read_cached(&path, &mut [0; 64]).is_none()
+    };
+    assert!((0..100).any(|_| is_gone()));
+    assert_eq!(fs::read(&path).unwrap(), bytes);
+    assert_eq!(eventually(&path).as_deref(), Some(&bytes[..64]));
+}
+
+#[test]
+fn reading_leaves_the_time_of_access() {
+    let Some(directory) = directory() else { return };
+    let path = directory.path().join("file");
+    fs::write(&path, "a\n").unwrap();
+    // Older than the time of change: the next access that is not told otherwise marks it.
+    let old = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    File::options().write(true).open(&path).unwrap().set_times(fs::FileTimes::new().set_accessed(old)).unwrap();
+    assert!(eventually(&path).is_some());
+    assert_eq!(fs::metadata(&path).unwrap().accessed().unwrap(), old);
+}
+
+#[test]
+fn what_is_no_file_is_not_opened() {
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("pipe");
+    mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
+    let watch = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
+    inotify::add_watch(&watch, &pipe, inotify::WatchFlags::OPEN).unwrap();
+    let mut room = [MaybeUninit::uninit(); 512];
+    let mut was_opened = || inotify::Reader::new(&watch, &mut room).next().is_ok();
+    for _ in 0..10 {
+        assert_eq!(read_cached(&pipe, &mut [0; 64]), None);
+    }
+    assert!(!was_opened());
+    OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(&pipe).unwrap();
+    assert!(was_opened());
+    for path in [directory.path(), Path::new("/dev/zero"), Path::new("/proc/self/cmdline"), Path::new("")] {
+        assert_eq!(read_cached(path, &mut [0; 64]), None, "{}", path.display());
+    }
+}
+
+#[test]
+fn a_file_on_another_file_system_is_not_opened() {
+    let Ok(directory) = tempfile::tempdir_in("/dev/shm") else { return };
+    let path = directory.path().join("file");
+    fs::write(&path, "a\n").unwrap();
+    let watch = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
+    inotify::add_watch(&watch, &path, inotify::WatchFlags::OPEN).unwrap();
+    let mut room = [MaybeUninit::uninit(); 512];
+    let mut was_opened = || inotify::Reader::new(&watch, &mut room).next().is_ok();
+    for _ in 0..10 {
+        assert_eq!(read_cached(&path, &mut [0; 64]), None);
+    }
+    assert!(!was_opened());
+    assert_eq!(fs::read(&path).unwrap(), b"a\n");
+    assert!(was_opened());
+}

@@ -1,0 +1,105 @@
+use super::super::reader::LineReader;
+use super::*;
+use std::io::Write;
+use std::time::Duration;
+
+fn source(bytes: u64) -> Arc<LineSource> {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    let mut line = 0u64;
+    let mut content = Vec::new();
+    while (content.len() as u64) < bytes {
+        content.extend_from_slice(format!("{line:>width$}\n", width = (line * 37 % 5000) as usize).as_bytes());
+        line += 1;
+    }
+    file.write_all(&content).unwrap();
+    Arc::new(LineSource::open(file.path()).unwrap())
+}
+
+/// Collects the numbers in the lines.
+struct Numbers(LineReader, fn(u64));
+
+impl Worker for Numbers {
+    type Output = Vec<u64>;
+
+    fn work(&mut self, source: &LineSource, segment: Range<u64>) -> Vec<u64> {
+        (self.1)(segment.start);
+        let mut numbers = Vec::new();
+        self.0.begin(segment);
+        while let Some(chunk) = self.0.next_chunk(source, 0, &mut |_| {}).unwrap() {
+            let text = std::str::from_utf8(chunk.bytes).unwrap();
+            numbers.extend(text.lines().map(|line| line.trim().parse::<u64>().unwrap()));
+        }
+        numbers
+    }
+}
+
+fn in_order(source: &Arc<LineSource>, pause: fn(u64), spare: usize) -> Vec<u64> {
+    let mut segments =
+        Segments::new(source.clone(), equal_segments(source, 0), || Numbers(LineReader::default(), pause));
+    segments.spare(spare);
+    let mut all = Vec::new();
+    while let Some(numbers) = segments.next_output() {
+        all.extend(numbers);
+    }
+    assert!(segments.next_output().is_none());
+    all
+}
+
+#[test]
+fn results_come_in_the_files_order_whoever_is_faster() {
+    let source = source(9 << 20);
+    let alone = in_order(&source, |_| {}, usize::MAX);
+    assert!(alone.len() > 3000 && alone.iter().enumerate().all(|(index, number)| index as u64 == *number));
+    let pauses: [fn(u64); 3] = [
+        |_| {},
+        |start| std::thread::sleep(Duration::from_millis(start / SEGMENT_BYTES % 3)),
+        |start| std::thread::sleep(Duration::from_millis(9 - start / SEGMENT_BYTES)),
+    ];
+    for pause in pauses {
+        assert!(in_order(&source, pause, 0) == alone);
+    }
+}
+
+#[test]
+fn a_small_file_is_one_segment() {
+    assert_eq!(in_order(&source(10), |_| {}, 0), [0, 1, 2, 3, 4][..in_order(&source(10), |_| {}, 0).len()]);
+    assert_eq!(in_order(&source(0), |_| {}, 0), [] as [u64; 0]);
+}
+
+#[test]
+fn what_is_appended_meanwhile_is_left_to_the_next_reader() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(&b"0\n".repeat(1 << 20)).unwrap();
+    file.write_all(b"1").unwrap();
+    let source = Arc::new(LineSource::open(file.path()).unwrap());
+    file.write_all(b"23\n").unwrap();
+    file.write_all(&b"4\n".repeat(1 << 20)).unwrap();
+    let found = in_order(&source, |_| {}, 0);
+    let (last, rest) = found.split_last().unwrap();
+    assert_eq!((*last, rest.len()), (123, 1 << 20), "a line that was under way is whole");
+    assert!(rest.iter().all(|number| *number == 0));
+}
+
+#[test]
+fn work_that_is_dropped_ends() {
+    let source = source(9 << 20);
+    let mut segments =
+        Segments::new(source.clone(), equal_segments(&source, 0), || Numbers(LineReader::default(), |_| {}));
+    assert!(segments.next_output().is_some());
+    drop(segments);
+    // Helpers hold the source as long as they work.
+    let ended = (0..1000).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        Arc::strong_count(&source) == 1
+    });
+    assert!(ended);
+}
+
+#[test]
+fn a_panic_of_any_worker_reaches_whoever_asks() {
+    let source = source(9 << 20);
+    let panics = |start: u64| assert!(start < 5 << 20, "a worker that panics");
+    let result = catch_unwind(|| in_order(&source, panics, 0));
+    assert!(result.is_err());
+    assert!(!in_order(&source, |_| {}, 0).is_empty());
+}

@@ -1,0 +1,338 @@
+use super::*;
+use proptest::prelude::*;
+
+/// A value as a reader of the tape builds it: strings in UTF-16, members in their order.
+#[derive(Clone, Debug, PartialEq)]
+enum Built {
+    Object(Vec<(Vec<u16>, Built)>),
+    Array(Vec<Built>),
+    String(Vec<u16>),
+    Number(u64),
+    Word(&'static str),
+    Json(Vec<u8>),
+}
+
+/// A second reader of the codes, beside the one in JavaScript.
+struct Reader<'a> {
+    tape: &'a Tape,
+    codes: std::slice::Iter<'a, i32>,
+    narrow: &'a [u8],
+    wide: &'a [u16],
+}
+
+impl<'a> Reader<'a> {
+    fn all(tape: &'a Tape) -> Vec<Built> {
+        assert!(tape.codes.len() <= MAX_CODES);
+        let mut reader = Reader { tape, codes: tape.codes.iter(), narrow: &tape.narrow, wide: &tape.wide };
+        let values = (0..tape.count).map(|_| reader.value()).collect();
+        assert_eq!((reader.codes.len(), reader.narrow.len(), reader.wide.len()), (0, 0, 0), "something is left");
+        values
+    }
+
+    fn name(&self, index: i32) -> Vec<u16> {
+        crate::jsonl::text::decode(self.tape.name(index as usize)).collect()
+    }
+
+    fn value(&mut self) -> Built {
+        let code = *self.codes.next().unwrap();
+        let (kind, number) = (code & 15, code >> 4);
+        let is = |kind_of: Code| kind == kind_of as i32;
+        if is(Code::Object) {
+            let member = |_| (self.member_name(), self.value());
+            Built::Object((0..number).map(member).collect())
+        } else if is(Code::Array) {
+            Built::Array((0..number).map(|_| self.value()).collect())
+        } else if is(Code::Narrow) {
+            let (text, rest) = self.narrow.split_at(number as usize);
+            self.narrow = rest;
+            Built::String(text.iter().map(|byte| u16::from(*byte)).collect())
+        } else if is(Code::Wide) {
+            let (text, rest) = self.wide.split_at(number as usize);
+            self.wide = rest;
+            Built::String(text.to_vec())
+        } else if is(Code::Name) {
+            Built::String(self.name(number))
+        } else if is(Code::Text) || is(Code::Json) {
+            match &self.tape.texts[number as usize] {
+                OwnText::Narrow(text) => Built::String(text.iter().map(|byte| u16::from(*byte)).collect()),
+                OwnText::Wide(text) => Built::String(text.clone()),
+                OwnText::Json(json) => Built::Json(json.clone()),
+            }
+        } else if is(Code::Integer) {
+            Built::Number(f64::from(number).to_bits())
+        } else if is(Code::Number) {
+            let halves = [*self.codes.next().unwrap(), *self.codes.next().unwrap()].map(i32::to_ne_bytes);
+            Built::Number(f64::from_ne_bytes(halves.concat().try_into().unwrap()).to_bits())
+        } else {
+            Built::Word(["true", "false", "null"][(kind - Code::True as i32) as usize])
+        }
+    }
+
+    fn member_name(&mut self) -> Vec<u16> {
+        let index = *self.codes.next().unwrap();
+        self.name(index)
+    }
+}
+
+fn laid_out(values: &[&[u8]]) -> Tape {
+    let mut builder = TapeBuilder::with_capacity(100);
+    for json in values {
+        assert!(builder.push(json));
+    }
+    builder.finish()
+}
+
+fn built(json: &str) -> Built {
+    Reader::all(&laid_out(&[json.as_bytes()])).remove(0)
+}
+
+/// As `value`, where an array of numbers may have been left as it is.
+fn same(found: &Built, expected: &Built) -> bool {
+    match (found, expected) {
+        (Built::Json(json), Built::Array(expected)) => {
+            let found: Vec<f64> = serde_json::from_slice(json).unwrap();
+            let near = |(found, expected): (&f64, &Built)| {
+                let Built::Number(bits) = expected else { return false };
+                (found - f64::from_bits(*bits)).abs() <= found.abs() * 1e-15
+            };
+            found.len() == expected.len() && found.iter().zip(expected).all(near)
+        }
+        (Built::Array(found), Built::Array(expected)) => {
+            found.len() == expected.len() && found.iter().zip(expected).all(|(found, expected)| same(found, expected))
+        }
+        (Built::Object(found), Built::Object(expected)) => {
+            let members = found.iter().zip(expected);
+            found.len() == expected.len()
+                && members.clone().all(|((key, _), (expected, _))| key == expected)
+                && members.clone().all(|((_, found), (_, expected))| same(found, expected))
+        }
+        _ => found == expected,
+    }
+}
+
+fn string(text: &str) -> Built {
+    Built::String(text.encode_utf16().collect())
+}
+
+/// A value, and how a file might spell it.
+fn spelled() -> impl Strategy<Value = (Built, String)> {
+    let scalar = prop_oneof![
+        any::<i32>().prop_map(|n| (Built::Number(f64::from(n).to_bits()), n.to_string())),
+        (-1000..1000_i32).prop_map(|n| (Built::Number(f64::from(n).to_bits()), n.to_string())),
+        any::<f64>()
+            .prop_filter("JSON has no others", |n| n.is_finite())
+            .prop_map(|n| (Built::Number(n.to_bits()), format!("{n:e}"))),
+        prop::sample::select(vec!["true", "false", "null"]).prop_map(|word| (Built::Word(word), word.to_owned())),
+        text().prop_map(|(units, json)| (Built::String(units), json)),
+    ];
+    scalar.prop_recursive(6, 60, 6, |value| {
+        let key = text().prop_filter("such objects are left as they are", |(_, json)| {
+            json.len() < 400 && !matches!(json.as_bytes(), [b'"', b'0'..=b'9' | b'\\', ..])
+        });
+        let members = prop::collection::vec((key, value.clone()), 0..6);
+        prop_oneof![prop::collection::vec(value, 0..6).prop_map(array_of), members.prop_map(object_of)]
+    })
+}
+
+fn array_of(values: Vec<(Built, String)>) -> (Built, String) {
+    let (values, texts): (Vec<_>, Vec<_>) = values.into_iter().unzip();
+    (Built::Array(values), format!("[ {} ]", texts.join("\t,")))
+}
+
+type Spelled<T> = (T, String);
+
+fn object_of(members: Vec<(Spelled<Vec<u16>>, Spelled<Built>)>) -> Spelled<Built> {
+    let texts: Vec<_> = members.iter().map(|((_, key), (_, value))| format!("{key} :\r{value}")).collect();
+    let members = members.into_iter().map(|((key, _), (value, _))| (key, value)).collect();
+    (Built::Object(members), format!("{{ {}}}", texts.join(" ,")))
+}
+
+/// A string of any kind of characters and length, some of them escaped.
+fn text() -> impl Strategy<Value = (Vec<u16>, String)> {
+    let character = prop_oneof![
+        8 => prop::char::range(' ', '~'),
+        1 => prop::char::range('\0', '\u{ff}'),
+        1 => any::<char>(),
+    ];
+    let unit = prop_oneof![6 => (character, prop::bool::weighted(0.1)).prop_map(spelled_character), 1 => Just((vec![0xd800], "\\ud800".to_owned()))];
+    let units = prop_oneof![
+        4 => prop::collection::vec(unit.clone(), 0..14),
+        2 => prop::collection::vec(unit.clone(), 40..90),
+        // Repeated until it has a text of its own.
+        1 => prop::collection::vec(unit, 60..70).prop_map(|units| vec![units; 100].concat()),
+    ];
+    units.prop_map(|units| {
+        let (units, texts): (Vec<_>, Vec<_>) = units.into_iter().unzip();
+        (units.concat(), format!("\"{}\"", texts.concat()))
+    })
+}
+
+fn spelled_character((c, escaped): (char, bool)) -> (Vec<u16>, String) {
+    let units = c.encode_utf16(&mut [0; 2]).to_vec();
+    let escape = || units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
+    let text = match c {
+        '"' => "\\\"".to_owned(),
+        '\\' => "\\\\".to_owned(),
+        '\n' => "\\n".to_owned(),
+        c if escaped || c < ' ' => escape(),
+        c => c.to_string(),
+    };
+    (units, text)
+}
+
+proptest! {
+    #[test]
+    fn values_are_what_they_were(values in prop::collection::vec(spelled(), 0..5)) {
+        let (expected, texts): (Vec<_>, Vec<_>) = values.into_iter().unzip();
+        let texts: Vec<_> = texts.iter().map(String::as_bytes).collect();
+        let found = Reader::all(&laid_out(&texts));
+        prop_assert!(same(&Built::Array(found), &Built::Array(expected)));
+    }
+
+    #[test]
+    fn what_is_not_json_is_left_as_it_is(mut json in spelled().prop_map(|(_, json)| json.into_bytes()), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let at = at.index(json.len());
+        json[at] = byte;
+        let left = Reader::all(&laid_out(&[&json, b"1"]));
+        let parses = {
+            let mut cursor = Cursor::new(&json);
+            cursor.white_space();
+            cursor.value(&mut Nesting::default()).and_then(|_| cursor.finish()).is_ok()
+        };
+        prop_assert!(parses || left[0] == Built::Json(json));
+        prop_assert_eq!(&left[1], &Built::Number(1_f64.to_bits()));
+    }
+}
+
+#[test]
+fn numbers_are_read_as_javascript_reads_them() {
+    for (json, value) in [
+        ("-0", -0.0),
+        ("0", 0.0),
+        ("1e999", f64::INFINITY),
+        ("-1e999", f64::NEG_INFINITY),
+        ("9999999", 9_999_999.0),
+        ("-999999", -999_999.0),
+        ("134217728", 134_217_728.0),
+        ("9007199254740993", 9_007_199_254_740_992.0),
+        ("1e-400", 0.0),
+        ("5e-324", 5e-324),
+        ("1.5", 1.5),
+    ] {
+        assert_eq!(built(json), Built::Number(value.to_bits()), "{json}");
+    }
+}
+
+#[test]
+fn what_is_not_utf8_becomes_replacement_characters() {
+    let short = Reader::all(&laid_out(&[b"\"a\xff\"", b"{\"\xe2\x82\":1}"]));
+    let key: Vec<u16> = vec![0xfffd];
+    assert_eq!(short, [string("a\u{fffd}"), Built::Object(vec![(key, Built::Number(1_f64.to_bits()))])]);
+    let long = [b"\"", &b"x".repeat(50)[..], b"\xc3\""].concat();
+    assert_eq!(Reader::all(&laid_out(&[&long])), [string(&format!("{}\u{fffd}", "x".repeat(50)))]);
+}
+
+#[test]
+fn strings_that_come_again_are_names() {
+    let tape = laid_out(&[br#"["tool","tool","tool"]"#, br#"{"tool":"id-1"}"#]);
+    assert_eq!(tape.names().collect::<Vec<_>>(), [b"tool"]);
+    assert_eq!(tape.narrow, b"toolid-1");
+}
+
+#[test]
+fn objects_that_are_built_better_by_a_parser_are_left_to_it() {
+    let members = |count| (0..count).map(|n| format!("\"k{n}\":1")).collect::<Vec<_>>().join(",");
+    let long_key = "k".repeat(MAX_KEY + 1);
+    for object in [
+        r#"{"a":{"b":"c"},"7":1}"#.to_owned(),
+        r#"{"\u0037":"c"}"#.to_owned(),
+        r#"{"1\u0030":"c"}"#.to_owned(),
+        format!("{{{}}}", members(MAX_MEMBERS + 1)),
+        format!("{{\"{long_key}\":1}}"),
+    ] {
+        let json = format!(r#"["before",{object},"{}"]"#, "behind".repeat(20));
+        let Built::Array(values) = built(&json) else { panic!("{json}") };
+        assert_eq!(values, [string("before"), Built::Json(object.into_bytes()), string(&"behind".repeat(20))]);
+    }
+    assert_eq!(built("[1,[2,0.5]]"), Built::Array(vec![built("1"), Built::Json(b"[2,0.5]".to_vec())]));
+    assert!(matches!(built(r#"[1,0.5,"a"]"#), Built::Array(_)) && matches!(built("[1,2]"), Built::Array(_)));
+    for object in [r#"{"7a":1}"#.to_owned(), format!("{{{}}}", members(MAX_MEMBERS))] {
+        assert!(matches!(built(&object), Built::Object(_)), "{object}");
+    }
+    assert_eq!(Reader::all(&laid_out(&[br#"{"7":1,}"#])), [Built::Json(br#"{"7":1,}"#.to_vec())]);
+}
+
+#[test]
+fn no_pool_grows_without_end() {
+    let strings = vec![format!("\"{}\"", "x".repeat(OWN_TEXT - 1)); 200].join(",");
+    let tape = laid_out(&[format!("[{strings}]").as_bytes()]);
+    assert!(tape.narrow.len() <= POOL_BYTES + OWN_TEXT);
+    assert_eq!(tape.narrow.len() / (OWN_TEXT - 1) + tape.texts.len(), 200);
+}
+
+#[test]
+fn what_is_apart_has_nothing_in_a_pool() {
+    let hash = "0123456789abcdef".repeat(8);
+    let mut builder = TapeBuilder::with_capacity(0);
+    builder.push(format!("\"{hash}\"").as_bytes());
+    assert!(builder.push_apart(format!("[\"{hash}\",\"名{hash}\"]").as_bytes()));
+    builder.push(format!("\"{hash}\"").as_bytes());
+    let tape = builder.finish();
+    assert_eq!((tape.narrow.len(), tape.wide.len(), tape.texts.len()), (2 * hash.len(), 0, 2));
+    assert_eq!(Reader::all(&tape)[1], Built::Array(vec![string(&hash), string(&format!("名{hash}"))]));
+}
+
+#[test]
+fn what_may_be_huge_is_decoded_where_it_stays() {
+    let huge = "é\\n".repeat(HUGE / 3);
+    let json = format!(r#"{{"text":"{huge}","wide":"{huge}名","id":"a"}}"#);
+    let tape = laid_out(&[json.as_bytes()]);
+    assert_eq!((tape.narrow, tape.texts.len()), (b"a".to_vec(), 2));
+    assert!(tape.texts.iter().all(|text| !matches!(text, OwnText::Json(_))));
+}
+
+#[test]
+fn what_is_long_shares_nothing() {
+    let long = "x".repeat(OWN_TEXT);
+    let tape = laid_out(&[format!("[\"{long}\",\"{}\"]", "y".repeat(70)).as_bytes()]);
+    assert_eq!(tape.texts, [OwnText::Narrow(long.into_bytes())]);
+    assert_eq!(tape.narrow, "y".repeat(70).into_bytes());
+}
+
+#[test]
+fn what_has_no_room_is_told_and_changes_nothing() {
+    let many = format!("[{}]", vec!["1"; MAX_CODES * 2 / 3].join(","));
+    let mut builder = TapeBuilder::with_capacity(0);
+    assert!(builder.push(b"{\"a\":\"text\"}"));
+    assert!(builder.push(many.as_bytes()));
+    let before = builder.mark();
+    assert!(!builder.push(format!("[\"b\",\"b\",{many}]").as_bytes()));
+    assert_eq!(builder.mark(), before);
+    assert!(builder.push(b"[\"b\",\"b\"]"));
+    let values = Reader::all(&builder.finish());
+    assert_eq!((values.len(), &values[2]), (3, &Built::Array(vec![string("b"), string("b")])));
+}
+
+#[test]
+fn what_never_has_room_or_is_too_deep_is_left_as_it_is() {
+    let many = format!("[{}]", vec!["1"; MAX_CODES].join(","));
+    let deep = format!("{}1{}", "[".repeat(MAX_DEPTH + 1), "]".repeat(MAX_DEPTH + 1));
+    for json in [many, deep] {
+        assert_eq!(built(&json), Built::Json(json.into_bytes()));
+    }
+    let deepest = format!("{}1{}", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
+    assert!(matches!(built(&deepest), Built::Array(_)));
+    assert_eq!(built(" 1 "), Built::Number(1_f64.to_bits()));
+}
+
+#[test]
+fn codes_are_never_more_than_there_is_room_for() {
+    for spare in 0..6 {
+        let filling = format!("[{}]", vec!["1"; MAX_CODES - 4 - spare].join(","));
+        let mut builder = TapeBuilder::with_capacity(0);
+        builder.push(filling.as_bytes());
+        while builder.push(b"{\"a\":0.5}") {}
+        while builder.push(b"{}") {}
+        Reader::all(&builder.finish());
+    }
+}

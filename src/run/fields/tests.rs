@@ -1,0 +1,89 @@
+use super::*;
+
+fn one(json: &'static str) -> Field<'static> {
+    let [field] = read(json, ["f"], &mut Nesting::default()).unwrap();
+    field
+}
+
+#[test]
+fn the_last_of_equal_keys_counts_however_it_is_spelt() {
+    assert_eq!(one(r#"{"f":1,"f":2}"#).integer(), Ok(2));
+    assert_eq!(one(r#"{"f":1,"\u0066":2}"#).integer(), Ok(2));
+    assert_eq!(one(r#"{"\u0066":2,"f":1,"g":{"f":3}}"#).integer(), Ok(1));
+    let members = one(r#"{"f":{"b":1,"a":2,"\u0062":3}}"#).members(&mut Nesting::default()).unwrap();
+    let expected = [(Text::from_plain("a"), "2"), (Text::from_plain("b"), "3")];
+    assert_eq!(members.into_iter().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn only_one_whole_object_is_an_object() {
+    for text in ["", "null", "[]", "\"{}\"", "{", "{}x", " {}", "{} ", "{}{}", "{\"f\":1,}", "{\"f\":01}"] {
+        assert_eq!(read(text, ["f"], &mut Nesting::default()).unwrap_err(), FieldError::NotAnObject, "{text:?}");
+    }
+}
+
+#[test]
+fn integers_are_what_javascript_takes_as_such() {
+    for (json, value) in [
+        ("0", Some(0)),
+        ("-0", Some(0)),
+        ("17", Some(17)),
+        ("1.0", Some(1)),
+        ("1e3", Some(1000)),
+        ("9007199254740991", Some(MAX_INTEGER)),
+        ("9007199254740992", None),
+        ("123456789012345678901234567890", None),
+        ("-1", None),
+        ("1.5", None),
+        ("1e999", None),
+        ("\"1\"", None),
+        ("null", None),
+        ("[1]", None),
+    ] {
+        assert_eq!(integer(json), value, "{json}");
+    }
+}
+
+#[test]
+fn values_have_the_type_that_is_asked_for() {
+    assert_eq!(one(r#"{"f":"a\u0062"}"#).id().unwrap().as_json(), "ab");
+    assert_eq!(one(r#"{"f":""}"#).text().unwrap().as_json(), "");
+    assert_eq!(one(r#"{"f":true}"#).boolean(), Ok(true));
+    assert_eq!(one(r#"{"f":false}"#).boolean(), Ok(false));
+    assert_eq!(one(r#"{"f":-1.5}"#).number(), Ok(-1.5));
+    assert_eq!(one(r#"{"f":1.5}"#).amount(), Ok(1.5));
+    assert!(one(r#"{"f":""}"#).id().is_err());
+    assert!(one(r#"{"f":1}"#).text().is_err());
+    assert!(one(r#"{"f":"true"}"#).boolean().is_err());
+    assert!(one(r#"{"f":"1"}"#).number().is_err());
+    assert!(one(r#"{"f":-1}"#).amount().is_err());
+    assert!(one(r#"{"f":1e999}"#).amount().is_err());
+}
+
+#[test]
+fn optional_fields_may_be_absent_or_null_but_not_of_another_type() {
+    assert_eq!(one("{}").optional(Field::integer), Ok(None));
+    assert_eq!(one(r#"{"f":null}"#).optional(Field::integer), Ok(None));
+    assert_eq!(one(r#"{"f":1}"#).optional(Field::integer), Ok(Some(1)));
+    assert!(one(r#"{"f":"1"}"#).optional(Field::integer).is_err());
+    assert!(one(r#"{"f":null}"#).integer().is_err());
+}
+
+#[test]
+fn arrays_are_read_element_by_element() {
+    let mut nesting = Nesting::default();
+    let set = one(r#"{"f":["b","a","\u0062"]}"#).id_set(&mut nesting).unwrap();
+    assert_eq!(set, [Text::from_plain("a"), Text::from_plain("b")]);
+    assert_eq!(one(r#"{"f":[ ]}"#).ids(&mut nesting).unwrap(), []);
+    for json in [r#"{"f":[""]}"#, r#"{"f":[1]}"#, r#"{"f":{}}"#, r#"{"f":"a"}"#, r#"{"f":null}"#, "{}"] {
+        assert!(one(json).ids(&mut nesting).is_err(), "{json}");
+    }
+}
+
+#[test]
+fn errors_name_the_path() {
+    let error = one("{}").text().unwrap_err().within("workers[2]");
+    assert_eq!(error.to_string(), "'workers[2].f' is missing");
+    assert_eq!(one(r#"{"f":7}"#).id().unwrap_err().to_string(), "'f' must be a non-empty string");
+    assert_eq!(FieldError::NotAnObject.within("workflow").to_string(), "'workflow' must be an object");
+}

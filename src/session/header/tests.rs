@@ -1,0 +1,107 @@
+use super::*;
+use proptest::prelude::*;
+use std::io::Write;
+
+fn read_header(path: &Path) -> Result<Vec<u8>, HeaderError> {
+    read_header_summary(path).map(|summary| summary.payload)
+}
+
+fn header(content: &[u8]) -> Option<String> {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(content).unwrap();
+    read_header(file.path()).ok().map(|payload| String::from_utf8(payload).unwrap())
+}
+
+/// A header line of exactly `length` bytes, its ending not counted.
+fn line_of(length: usize) -> Vec<u8> {
+    let (front, back) = (br#"{"type":"session_start","payload":{"x":""#, br#""}}"#);
+    [&front[..], &vec![b'a'; length - front.len() - back.len()], back].concat()
+}
+
+#[test]
+fn the_payload_is_given_as_it_stands() {
+    let good = br#"{"v":1,"type":"session_start","payload":{ "x" : [1] }}"#;
+    assert_eq!(header(good).as_deref(), Some(r#"{ "x" : [1] }"#));
+    assert_eq!(header(&[&b"\xef\xbb\xbf"[..], good, b"\r\nrubbish"].concat()).as_deref(), Some(r#"{ "x" : [1] }"#));
+    for bad in
+        [&b""[..], b"\n", b"\xff", &good[..20], br#"{"type":"content","payload":{}}"#, &[b"\n", &good[..]].concat()]
+    {
+        assert_eq!(header(bad), None);
+    }
+}
+
+#[test]
+fn a_file_without_a_header_says_why() {
+    let reason = |content: &[u8]| {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(content).unwrap();
+        read_header(file.path()).unwrap_err()
+    };
+    assert_eq!(reason(b""), HeaderError::Empty);
+    assert_eq!(reason(b"\n"), HeaderError::Missing);
+    assert_eq!(reason(&line_of(HEADER_BYTES + 1)), HeaderError::TooLong);
+    assert_eq!(reason(BOM), HeaderError::Empty);
+    assert_eq!(reason(&[BOM, b"\n"].concat()), HeaderError::Missing);
+    assert_eq!(reason(&[BOM, BOM].concat()), HeaderError::Missing);
+    assert_eq!(reason(br#"{"type":"session_start"}"#), HeaderError::Invalid);
+    assert_eq!(reason(br#"{"type":"session_start","payload":[]}"#), HeaderError::Invalid);
+    assert_eq!(read_summary(Path::new("/")).unwrap_err(), HeaderError::Directory);
+    let missing = read_header(Path::new("/no/such")).unwrap_err().to_string();
+    assert_eq!(missing, "ENOENT: no such file or directory, open '/no/such'");
+}
+
+#[test]
+fn a_line_may_fill_what_is_read_and_no_more() {
+    for length in [FIRST_READ_BYTES - 1, FIRST_READ_BYTES, FIRST_READ_BYTES + 1, HEADER_BYTES - 1] {
+        assert!(header(&[&line_of(length)[..], b"\nnext"].concat()).is_some(), "{length}");
+    }
+    assert!(header(&line_of(HEADER_BYTES)).is_some());
+    assert!(header(&[&line_of(HEADER_BYTES)[..], b"\n"].concat()).is_none());
+    assert!(header(&line_of(HEADER_BYTES + 1)).is_none());
+}
+
+#[test]
+fn a_summary_has_a_first_line_of_any_length() {
+    let length_of = |content: &[u8]| {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(content).unwrap();
+        read_summary(file.path()).map(|summary| summary.payload.len())
+    };
+    for length in [HEADER_BYTES, HEADER_BYTES + 1, 2 * HEADER_BYTES] {
+        let payload = length - br#"{"type":"session_start","payload":}"#.len();
+        for (before, after) in [(&b""[..], &b""[..]), (b"", b"\n"), (b"", b"\r\nnext\n"), (BOM, b"\nnext")] {
+            assert_eq!(length_of(&[before, &line_of(length), after].concat()), Ok(payload), "{length}");
+        }
+    }
+    let long = line_of(2 * HEADER_BYTES);
+    for bad in [&long[..long.len() - 1], &[b"x", &long[..]].concat(), &[BOM, BOM, &long].concat()] {
+        assert_eq!(length_of(bad), Err(HeaderError::Missing));
+    }
+}
+
+/// First lines of all kinds, most of them about as long as what is read at once, and what may follow them.
+fn content() -> impl Strategy<Value = Vec<u8>> {
+    let line = prop_oneof![
+        (FIRST_READ_BYTES - 60..FIRST_READ_BYTES + 60).prop_map(line_of),
+        (60..200_usize).prop_map(line_of),
+        Just(br#"{"type":"session_start","payload":{"a":"\u0061\xff"}}"#.to_vec()),
+        Just(br#"{"type":"session_start","payload":[]}"#.to_vec()),
+        Just(br#"{"type":"content","payload":{}}"#.to_vec()),
+        proptest::collection::vec(any::<u8>(), 0..60),
+    ];
+    let bom = prop_oneof![4 => Just(&b""[..]), 1 => Just(&b"\xef\xbb\xbf"[..])];
+    let after = proptest::sample::select(vec![&b""[..], b"\n", b"\r\n", b"\nmore", b"more", b"\n\n"]);
+    (bom, line, after).prop_map(|(bom, line, after)| [bom, &line, after].concat())
+}
+
+proptest! {
+    #[test]
+    fn at_once_or_not_the_header_is_the_same(content in content()) {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&content).unwrap();
+        if let Some(found) = read_header_at_once(file.path()) {
+            prop_assert!(content[..content.len().min(FIRST_READ_BYTES)].contains(&b'\n'));
+            prop_assert_eq!(found, read_header(file.path()));
+        }
+    }
+}

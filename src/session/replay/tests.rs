@@ -1,0 +1,104 @@
+use super::*;
+use std::io::Write;
+
+const START: &str = r#"{"v":1,"seq":1,"ts":"t","type":"session_start","payload":{"sessionId":"s","projectHash":"h","provider":"p","model":"m"}}"#;
+
+struct Seen {
+    items: Vec<String>,
+    result: Result<String, String>,
+    warnings: Vec<String>,
+    last_seq: f64,
+    event_count: u64,
+}
+
+fn replay_with(text: &str, options: FoldOptions) -> Seen {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    let mut replay = Replay::open(file.path(), options).unwrap();
+    while replay.scan_on().unwrap().is_some() {}
+    let mut scratch = Vec::new();
+    let items = replay.items().to_vec();
+    let items = items
+        .iter()
+        .map(|item| replay.source().bytes_at(item.offset, item.length as usize, &mut scratch).unwrap().to_vec())
+        .map(|bytes| String::from_utf8(bytes).unwrap())
+        .collect();
+    replay.settle();
+    let outcome = replay.outcome(None);
+    Seen {
+        items,
+        result: outcome
+            .metadata
+            .map(|metadata| String::from_utf8(metadata.provider.to_vec()).unwrap())
+            .map_err(|error| error.message().to_string()),
+        warnings: outcome.warnings.iter().map(Message::to_string).collect(),
+        last_seq: outcome.last_seq,
+        event_count: outcome.event_count,
+    }
+}
+
+fn replay(text: &str) -> Seen {
+    replay_with(text, FoldOptions::default())
+}
+
+fn content(seq: u32) -> String {
+    format!(r#"{{"v":1,"seq":{seq},"ts":"t","type":"content","payload":{{"content":{{"speaker":"ai","n":{seq}}}}}}}"#)
+}
+
+#[test]
+fn items_come_out_as_they_stand() {
+    let seen = replay(&format!("{START}\n{}\n{}\n", content(2), content(3)));
+    assert_eq!(seen.items, [r#"{"speaker":"ai","n":2}"#, r#"{"speaker":"ai","n":3}"#]);
+    assert_eq!(seen.result.as_deref(), Ok("\"p\""));
+    assert_eq!((seen.last_seq, seen.event_count, seen.warnings.len()), (3.0, 3, 0));
+}
+
+#[test]
+fn history_of_a_large_file_is_read_back_from_it() {
+    let count = 40_000;
+    let body: String = (2..count + 2).map(|seq| content(seq) + "\n").collect();
+    assert!(body.len() > 3 << 20);
+    let seen = replay(&format!("{START}\n{body}"));
+    assert_eq!(seen.items.len(), count as usize);
+    assert_eq!(seen.items[count as usize - 1], format!(r#"{{"speaker":"ai","n":{}}}"#, count + 1));
+}
+
+#[test]
+fn a_torn_last_line_is_what_a_crash_leaves() {
+    let torn = replay(&format!("{START}\n{}\n{{\"v\":1,\"seq\":3,\"ty", content(2)));
+    assert_eq!((torn.warnings.len(), torn.event_count), (0, 2));
+    let inside = replay(&format!("{START}\n{{\"v\":1,\"seq\":3,\"ty\n{}", content(2)));
+    assert_eq!(inside.warnings, ["Line 2: failed to parse JSON", "WARNING: >33.3% of lines are unparseable (1/3)"]);
+    let blank_behind = replay(&format!("{START}\n{{\"v\":1,\"seq\":3,\"ty\n\n"));
+    assert_eq!(blank_behind.warnings[0], "Line 2: failed to parse JSON");
+}
+
+#[test]
+fn sessions_without_a_start_fail_and_say_why() {
+    assert_eq!(replay("").result.unwrap_err(), "Empty file");
+    assert_eq!(replay("\u{feff}").result.unwrap_err(), "Empty file");
+    assert_eq!(replay("\n").result.unwrap_err(), "Missing or corrupt session_start event");
+    let late = replay(&format!("\n{START}\n"));
+    assert_eq!(late.result.unwrap_err(), "Missing or corrupt session_start event");
+    assert_eq!(late.warnings, ["session_start at line 2 (expected line 1)"]);
+    let invalid = r#"{"type":"session_start","payload":{"sessionId":"s"}}"#;
+    assert_eq!(replay(invalid).result.unwrap_err(), "Invalid session_start: missing required fields");
+}
+
+#[test]
+fn another_projects_session_is_refused() {
+    let options = |hash: &str| FoldOptions { project_hash: Some(hash.encode_utf16().collect()), through_seq: None };
+    assert!(replay_with(START, options("h")).result.is_ok());
+    let seen = replay_with(&format!("{START}\nx\ny\n"), options("other"));
+    assert_eq!(seen.result.unwrap_err(), "Project hash mismatch: expected other got h");
+    assert!(seen.warnings.is_empty());
+}
+
+#[test]
+fn seq_is_checked_against_zero_at_the_beginning() {
+    let seen = replay(&format!("{}\n{}", START.replace("\"seq\":1,", ""), content(0)));
+    assert_eq!(seen.warnings, ["Line 2: non-monotonic seq 0 (expected > 0)"]);
+    let first = replay(&START.replace("\"seq\":1,", "\"seq\":-4,"));
+    assert!(first.warnings.is_empty());
+    assert_eq!(first.last_seq, -4.0);
+}
