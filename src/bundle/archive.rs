@@ -1,7 +1,7 @@
-//! Bundles as one file: plain tar inside plain zstd. `tar --zstd -xf` opens it.
+//! The archive container: a ustar archive compressed with zstd, which `tar --zstd -xf` unpacks.
 //!
-//! What is written is a function of paths and contents: no times, no owners, one mode. What is read may be repacked by
-//! other tools, as long as each entry is a plain file under a short path; a directory entry says nothing and is passed over.
+//! The writer's output depends only on paths and contents: it sets no times and no owners, and one mode for all files. The reader
+//! also accepts archives that other tools repacked, if every entry is a regular file with a short path; directory entries are skipped.
 
 use std::cell::Cell;
 use std::io::{self, BufReader, Chain, Cursor, Read, Write};
@@ -12,81 +12,82 @@ use tar::{EntryType, Header};
 use super::container::{Container, Visitor, from_io_error, into_io_error, read_up_to};
 use super::error::{BundleCode, BundleError};
 use super::limits::{DEFAULT_EXPANSION, Limits};
-use super::path::{BundlePath, Names};
+use super::path::{BundlePath, PathSet};
 use crate::disk::input_file::InputFile;
 use crate::disk::sniff::ZSTD_MAGIC as MAGIC;
 
-/// The unit of tar.
+/// The block size of tar.
 const BLOCK_BYTES: usize = 512;
 
-/// The unit in which other tools write tar: they fill it up with zeros.
+/// The record size of tar. Other tools pad archives with zeros to a multiple of it.
 const RECORD_BYTES: u64 = 10_240;
 
-/// The largest window of zstd that is written and read, as a power of two: 8 MiB, what every decoder supports.
+/// The base-2 logarithm of the largest zstd window that is written or accepted: 8 MiB, which every decoder supports.
 const MAX_WINDOW_LOG: u32 = 23;
 
-/// The longest header of a zstd frame.
+/// The maximum size of a zstd frame header.
 const FRAME_HEADER_BYTES: usize = 18;
 
-/// The largest block of zstd. A bounded archive is compressed in pieces of this size, so that zstd makes of them what it would anyway.
+/// The maximum size of a zstd block. A bounded archive is compressed in pieces of this size, which costs no compression.
 const PIECE_BYTES: usize = 128 << 10;
 
-/// The pieces in which it is compressed while it expands too much. Each costs a block, of at least 4 bytes.
+/// The size of pieces while a bounded archive expands too much. Each becomes a block of at least 4 bytes, which limits the ratio.
 const SMALL_PIECE_BYTES: usize = 256;
 
-/// How many times its own size an archive expands to before there are small pieces: what readers allow by default, with room to spare.
-const MOST_EXPANSION: u64 = DEFAULT_EXPANSION * 4 / 5;
+/// The expansion ratio above which the writer changes to small pieces: below the readers' default limit, with some margin.
+const MAX_EXPANSION: u64 = DEFAULT_EXPANSION * 4 / 5;
 
-/// The highest level at which several threads compress. Each has a context of its own, which takes more memory at higher ones.
+/// The highest level at which several threads compress. Each thread has its own context, which takes more memory at higher levels.
 const MAX_THREADED_LEVEL: i32 = 12;
 
-/// The most threads that compress: more would wait for the disk, and each has its buffers.
+/// The maximum number of compressing threads. More would wait for the disk, and each has its own buffers.
 const MAX_THREADS: usize = 4;
 
-/// How an archive is compressed.
+/// Compression parameters of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compression {
-    /// zstd's level.
+    /// The zstd level.
     pub level: i32,
-    /// How many threads compress, at least 1. The archive is the same whatever their number.
+    /// The number of compressing threads, at least 1. It does not change the archive's bytes.
     pub threads: u32,
-    /// Whether the archive expands to no more than what readers allow by default. That it nearly always does by itself, and to
-    /// see to it takes time: each block has to be compressed before the next one is begun.
+    /// Whether to keep the expansion ratio below the readers' default limit. Nearly all archives are below it anyway, and enforcing
+    /// it is slower, because each block must be compressed before the next one begins.
     pub is_bounded: bool,
 }
 
 impl Compression {
-    /// At this level, by as many threads as this machine runs at once, not bounded.
+    /// Unbounded compression at `level`, with up to [`MAX_THREADS`] of the machine's hardware threads.
     pub fn new(level: i32) -> Self {
         let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get().min(MAX_THREADS));
         Compression { level, threads: threads as u32, is_bounded: false }
     }
 }
 
-/// Whether an archive of `size` bytes expands to more than a bounded one would.
+/// Whether an archive of `size` bytes that holds `tar_bytes` exceeds the expansion ratio of a bounded archive.
 pub fn expands_too_much(size: u64, tar_bytes: u64) -> bool {
-    tar_bytes > size.saturating_mul(MOST_EXPANSION).saturating_add(PIECE_BYTES as u64)
+    tar_bytes > size.saturating_mul(MAX_EXPANSION).saturating_add(PIECE_BYTES as u64)
 }
 
-/// Writes an archive. Its bytes depend neither on how many are written at a time nor on the number of threads.
+/// Writes an archive. Its bytes depend neither on the sizes of single writes nor on the number of threads.
 pub struct ArchiveWriter<W: Write> {
-    encoder: zstd::Encoder<'static, Written<W>>,
+    encoder: zstd::Encoder<'static, CountingWriter<W>>,
     is_bounded: bool,
-    /// What of a bounded archive was not compressed yet, less than a piece.
+    /// Bytes of a bounded archive that wait for a full piece.
     piece: Vec<u8>,
-    /// How many bytes were compressed.
+    /// The number of input bytes compressed so far.
     compressed: u64,
-    left: u64,
+    /// The number of bytes of the current file still to be written.
+    remaining: u64,
     padding: usize,
 }
 
-/// Counts the bytes of an archive that is written. It passes on no flush, which is but the end of a block.
-struct Written<W> {
+/// Counts the bytes of the archive. Ignores `flush`, which the encoder calls at the end of every block.
+struct CountingWriter<W> {
     out: W,
     count: u64,
 }
 
-impl<W: Write> Write for Written<W> {
+impl<W: Write> Write for CountingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.out.write(bytes)?;
         self.count += count as u64;
@@ -98,17 +99,17 @@ impl<W: Write> Write for Written<W> {
     }
 }
 
-/// How many bytes the tar of files of these sizes has.
+/// The size of the tar archive of files with these sizes, in bytes.
 pub fn tar_bytes(sizes: impl IntoIterator<Item = u64>) -> u64 {
     let block = BLOCK_BYTES as u64;
     sizes.into_iter().fold(2 * block, |sum, size| sum + block + size.div_ceil(block) * block)
 }
 
 impl<W: Write> ArchiveWriter<W> {
-    /// An archive of `total` bytes of tar.
+    /// Begins an archive whose tar has exactly `total` bytes, as [`tar_bytes`] computes it.
     pub fn new(out: W, compression: Compression, total: u64) -> io::Result<Self> {
         let Compression { level, threads, is_bounded } = compression;
-        let mut encoder = zstd::Encoder::new(Written { out, count: 0 }, level)?;
+        let mut encoder = zstd::Encoder::new(CountingWriter { out, count: 0 }, level)?;
         encoder.include_checksum(true)?;
         encoder.include_contentsize(true)?;
         encoder.set_pledged_src_size(Some(total))?;
@@ -116,13 +117,13 @@ impl<W: Write> ArchiveWriter<W> {
             encoder.window_log(MAX_WINDOW_LOG)?;
         }
         if level <= MAX_THREADED_LEVEL && !is_bounded {
-            // Also where there is one: what several make of it is another archive than that of none.
+            // Also with one thread: the output of zstd's multithreaded mode differs from its single-threaded output.
             encoder.multithread(threads.max(1))?;
         }
-        Ok(ArchiveWriter { encoder, is_bounded, piece: Vec::new(), compressed: 0, left: 0, padding: 0 })
+        Ok(ArchiveWriter { encoder, is_bounded, piece: Vec::new(), compressed: 0, remaining: 0, padding: 0 })
     }
 
-    /// Begins a file, whose bytes come next.
+    /// Begins a file of `size` bytes. Calls of [`write`](Self::write) follow, then [`end`](Self::end).
     pub fn begin(&mut self, path: &str, size: u64) -> io::Result<()> {
         let mut header = Header::new_ustar();
         header.set_path(path)?;
@@ -133,27 +134,27 @@ impl<W: Write> ArchiveWriter<W> {
         header.set_mtime(0);
         header.set_entry_type(EntryType::Regular);
         header.set_cksum();
-        self.left = size;
+        self.remaining = size;
         self.padding = padding(size);
         self.add(header.as_bytes())
     }
 
-    /// Writes bytes of the file. More than it was said to have are an error.
+    /// Writes bytes of the current file. More bytes than its size are an error.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let left = self.left.checked_sub(bytes.len() as u64);
-        self.left = left.ok_or_else(|| io::Error::other("more bytes than were announced"))?;
+        let remaining = self.remaining.checked_sub(bytes.len() as u64);
+        self.remaining = remaining.ok_or_else(|| io::Error::other("more bytes than were announced"))?;
         self.add(bytes)
     }
 
-    /// Ends the file. Fewer bytes than it was said to have are an error.
+    /// Ends the current file. Fewer bytes than its size are an error.
     pub fn end(&mut self) -> io::Result<()> {
-        if self.left > 0 {
+        if self.remaining > 0 {
             return Err(io::Error::other("fewer bytes than were announced"));
         }
         self.add(&[0; BLOCK_BYTES][..self.padding])
     }
 
-    /// Ends the archive.
+    /// Writes the end of the archive and returns the writer below it.
     pub fn finish(mut self) -> io::Result<W> {
         self.add(&[0; 2 * BLOCK_BYTES])?;
         if self.is_bounded {
@@ -177,10 +178,10 @@ impl<W: Write> ArchiveWriter<W> {
         Ok(())
     }
 
-    /// Compresses a piece, whose last block is ended by what comes then.
+    /// Compresses the waiting piece. Its last block stays open until the next flush.
     fn compress(&mut self) -> io::Result<()> {
         self.encoder.flush()?;
-        let expands = self.compressed > self.encoder.get_ref().count.saturating_mul(MOST_EXPANSION);
+        let expands = self.compressed > self.encoder.get_ref().count.saturating_mul(MAX_EXPANSION);
         for piece in self.piece.chunks(if expands { SMALL_PIECE_BYTES } else { PIECE_BYTES }) {
             self.encoder.flush()?;
             self.encoder.write_all(piece)?;
@@ -195,13 +196,13 @@ fn padding(size: u64) -> usize {
     (size.next_multiple_of(BLOCK_BYTES as u64) - size) as usize
 }
 
-/// Counts what is read of the archive itself.
-pub struct Counted<R> {
+/// Counts the bytes read from the archive file.
+pub struct CountingReader<R> {
     input: R,
     position: Rc<Cell<u64>>,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.input.read(buffer)?;
         self.position.set(self.position.get() + count as u64);
@@ -209,9 +210,9 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-type Compressed<R> = BufReader<Chain<Cursor<Vec<u8>>, Counted<R>>>;
+type Compressed<R> = BufReader<Chain<Cursor<Vec<u8>>, CountingReader<R>>>;
 
-/// Reads an archive, once.
+/// Reads the entries of an archive, once.
 pub struct ArchiveReader<R: Read> {
     tar: Option<Tar<R>>,
     total: u64,
@@ -220,7 +221,7 @@ pub struct ArchiveReader<R: Read> {
 }
 
 impl ArchiveReader<InputFile> {
-    /// The archive in a file.
+    /// Opens the archive in `file`, which must be positioned at its beginning.
     pub fn open(file: InputFile, limits: &Limits) -> Result<Self, BundleError> {
         let size = file.metadata()?.len();
         Self::new(file, size, limits)
@@ -228,10 +229,10 @@ impl ArchiveReader<InputFile> {
 }
 
 impl<R: Read> ArchiveReader<R> {
-    /// The archive in the next `size` bytes of `input`. What begins otherwise than one is [`BundleCode::NotABundle`].
+    /// Opens the archive in the next `size` bytes of `input`. An input without zstd's magic number is [`BundleCode::NotABundle`].
     pub fn new(input: R, size: u64, limits: &Limits) -> Result<Self, BundleError> {
         let position = Rc::new(Cell::new(0));
-        let mut input = Counted { input, position: position.clone() };
+        let mut input = CountingReader { input, position: position.clone() };
         let mut head = vec![0; FRAME_HEADER_BYTES];
         let count = read_up_to(&mut input, &mut head).map_err(|error| BundleError::system(&error, "read", None))?;
         head.truncate(count);
@@ -240,12 +241,12 @@ impl<R: Read> ArchiveReader<R> {
         let failed = |error: io::Error| BundleError::new(BundleCode::ArchiveCorrupt, error.to_string());
         let mut decoder = zstd::Decoder::with_buffer(compressed).map_err(failed)?.single_frame();
         decoder.window_log_max(MAX_WINDOW_LOG).map_err(failed)?;
-        let tar = Tar { decoder, read: 0, expanded: limits.expanded(size) };
+        let tar = Tar { decoder, read: 0, max_bytes: limits.max_tar_bytes(size) };
         Ok(ArchiveReader { tar: Some(tar), total: size, position, limits: *limits })
     }
 }
 
-/// Looks at the header of the frame before anything is set up for it.
+/// Checks the frame header, so that the decoder allocates no more than the largest allowed window.
 fn check_frame(head: &[u8]) -> Result<(), BundleError> {
     if !head.starts_with(&MAGIC) {
         let message = "This is neither a directory nor a zstd archive (a skippable frame is none of a bundle's)";
@@ -279,31 +280,32 @@ fn check_frame(head: &[u8]) -> Result<(), BundleError> {
     Ok(())
 }
 
-/// The tar inside, as far as it may expand.
+/// The decompressed tar, limited in size.
 struct Tar<R: Read> {
     decoder: zstd::Decoder<'static, Compressed<R>>,
     read: u64,
-    expanded: u64,
+    /// The limit for `read`.
+    max_bytes: u64,
 }
 
 impl<R: Read> Read for Tar<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // One byte more than is allowed tells that there is more.
-        let allowed = self.expanded.saturating_sub(self.read).saturating_add(1);
+        // Reading one byte past the limit shows that there is more.
+        let allowed = self.max_bytes.saturating_sub(self.read).saturating_add(1);
         let length = buffer.len().min(usize::try_from(allowed).unwrap_or(usize::MAX));
-        let count = self.decoder.read(&mut buffer[..length]).map_err(damage)?;
+        let count = self.decoder.read(&mut buffer[..length]).map_err(decoder_error)?;
         self.read += count as u64;
-        if self.read > self.expanded {
+        if self.read > self.max_bytes {
             let message =
-                format!("The archive expands to more than {} bytes, more than the limit for its size", self.expanded);
+                format!("The archive expands to more than {} bytes, more than the limit for its size", self.max_bytes);
             return Err(into_io_error(BundleError::new(BundleCode::ExpansionTooLarge, message)));
         }
         Ok(count)
     }
 }
 
-/// What the decoder says of the archive, unless it is the system that says it.
-fn damage(error: io::Error) -> io::Error {
+/// Converts an error of the decoder to one about the archive; system errors stay what they are.
+fn decoder_error(error: io::Error) -> io::Error {
     if error.raw_os_error().is_some() || error.kind() == io::ErrorKind::Interrupted {
         return error;
     }
@@ -317,18 +319,18 @@ fn truncated(place: &str) -> BundleError {
     BundleError::new(BundleCode::Truncated, format!("The archive ends too early, {place}"))
 }
 
-fn failed(error: io::Error) -> BundleError {
+fn read_error(error: io::Error) -> BundleError {
     from_io_error(error, |error| BundleError::system(error, "read", None))
 }
 
 impl<R: Read> Container for ArchiveReader<R> {
     fn visit(&mut self, visitor: &mut dyn Visitor) -> Result<(), BundleError> {
         let Some(mut tar) = self.tar.take() else { return Ok(()) };
-        let (mut names, mut entries, mut total) = (Names::default(), 0, 0u64);
+        let (mut names, mut entries, mut total) = (PathSet::default(), 0, 0u64);
         let Limits { files, total_bytes, .. } = self.limits;
         while let Some(header) = next_header(&mut tar)? {
             entries += 1;
-            // Directories are entries too, and each costs its name in memory.
+            // Directory entries count as well, because each name is held in memory.
             if entries > files.saturating_mul(2).saturating_add(16) {
                 let message = format!("The archive has more than {entries} entries, too many for {files} files");
                 return Err(BundleError::new(BundleCode::TooManyFiles, message));
@@ -339,16 +341,16 @@ impl<R: Read> Container for ArchiveReader<R> {
                 let message = "The archive holds more bytes than the limit for all files together";
                 return Err(BundleError::new(BundleCode::TotalTooLarge, message));
             }
-            let mut content = EntryContent { tar: &mut tar, left: size };
-            match entry(&header, &mut names) {
+            let mut content = EntryContent { tar: &mut tar, remaining: size };
+            match entry_path(&header, &mut names) {
                 Ok(Some(path)) => visitor.file(&path, size, &mut content)?,
                 Ok(None) if size == 0 => {}
                 Ok(None) => return Err(corrupt("a directory in it has content")),
                 Err(error) => visitor.problem(error)?,
             }
-            content.pass_over()?;
+            content.skip_rest()?;
         }
-        end(tar)
+        expect_end(tar)
     }
 
     fn total(&self) -> u64 {
@@ -360,10 +362,10 @@ impl<R: Read> Container for ArchiveReader<R> {
     }
 }
 
-/// The header of the next entry; None where the end begins.
+/// Reads the header of the next entry; `None` at the first of the zero blocks that end the archive.
 fn next_header(tar: &mut impl Read) -> Result<Option<Header>, BundleError> {
     let mut header = Header::new_old();
-    match read_up_to(tar, header.as_mut_bytes()).map_err(failed)? {
+    match read_up_to(tar, header.as_mut_bytes()).map_err(read_error)? {
         BLOCK_BYTES if header.as_bytes() == &[0; BLOCK_BYTES] => Ok(None),
         BLOCK_BYTES => {
             let found = header.as_bytes();
@@ -382,8 +384,8 @@ fn corrupt(why: &str) -> BundleError {
     BundleError::new(BundleCode::ArchiveCorrupt, format!("The archive is damaged: {why}"))
 }
 
-/// The path of a file that is believed so far; None for a directory.
-fn entry(header: &Header, names: &mut Names) -> Result<Option<BundlePath>, BundleError> {
+/// Checks an entry's type and path, and returns the path of a file; `None` for a directory.
+fn entry_path(header: &Header, names: &mut PathSet) -> Result<Option<BundlePath>, BundleError> {
     let bytes = header.path_bytes();
     let shown = || String::from_utf8_lossy(&bytes).escape_debug().to_string();
     let refused = |code, why: &str| Err(BundleError::about(code, &shown(), why));
@@ -402,12 +404,12 @@ fn entry(header: &Header, names: &mut Names) -> Result<Option<BundlePath>, Bundl
             return refused(BundleCode::UnsupportedEntry, why);
         }
     }
-    // Other readers take what stands behind a NUL for part of the path, or not: nothing may.
+    // Readers disagree on whether bytes after a NUL belong to the path, so such bytes are refused.
     let prefix = header.as_ustar().map_or(&[][..], |header| &header.prefix);
     if [&header.as_old().name, prefix].into_iter().any(has_bytes_behind_nul) {
         return refused(BundleCode::NulInPath, "there are bytes behind the NUL that ends its path");
     }
-    // What `tar -C directory .` writes.
+    // `tar -C directory .` writes this prefix.
     let mut plain = bytes.strip_prefix(b"./").unwrap_or(&bytes);
     if kind == EntryType::Directory {
         plain = plain.strip_suffix(b"/").unwrap_or(plain);
@@ -425,12 +427,12 @@ fn has_bytes_behind_nul(field: &[u8]) -> bool {
 /// The content of one entry.
 struct EntryContent<'c, R: Read> {
     tar: &'c mut Tar<R>,
-    left: u64,
+    remaining: u64,
 }
 
 impl<R: Read> Read for EntryContent<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let length = buffer.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        let length = buffer.len().min(usize::try_from(self.remaining).unwrap_or(usize::MAX));
         if length == 0 {
             return Ok(0);
         }
@@ -438,19 +440,18 @@ impl<R: Read> Read for EntryContent<'_, R> {
         if count == 0 {
             return Err(into_io_error(truncated("in the middle of a file")));
         }
-        self.left -= count as u64;
+        self.remaining -= count as u64;
         Ok(count)
     }
 }
 
 impl<R: Read> EntryContent<'_, R> {
-    /// What the visitor did not read, and the zeros that fill the last block.
-    fn pass_over(mut self) -> Result<(), BundleError> {
-        // The size as it was; only its remainder counts, and what was read is gone from `left` alone.
-        io::copy(&mut self, &mut io::sink()).map_err(failed)?;
+    /// Skips what the visitor did not read, and checks the zero padding of the last block.
+    fn skip_rest(mut self) -> Result<(), BundleError> {
+        io::copy(&mut self, &mut io::sink()).map_err(read_error)?;
         let mut fill = [0; BLOCK_BYTES];
         let padding = padding(self.tar.read);
-        if read_up_to(self.tar, &mut fill[..padding]).map_err(failed)? < padding {
+        if read_up_to(self.tar, &mut fill[..padding]).map_err(read_error)? < padding {
             return Err(truncated("in the middle of a block"));
         }
         if fill.iter().any(|byte| *byte != 0) {
@@ -460,11 +461,11 @@ impl<R: Read> EntryContent<'_, R> {
     }
 }
 
-/// The end: zeros to the end of the block or of the record, the end of the frame, the end of the file.
-fn end<R: Read>(mut tar: Tar<R>) -> Result<(), BundleError> {
+/// Checks that only zeros follow in the tar, up to the end of the block or of the record, and nothing after it in the frame or the file.
+fn expect_end<R: Read>(mut tar: Tar<R>) -> Result<(), BundleError> {
     let begin = tar.read - BLOCK_BYTES as u64;
     let mut rest = vec![0; (RECORD_BYTES as usize) * 2];
-    let count = read_up_to(&mut tar, &mut rest).map_err(failed)?;
+    let count = read_up_to(&mut tar, &mut rest).map_err(read_error)?;
     let minimum = begin + 2 * BLOCK_BYTES as u64;
     if tar.read < minimum {
         return Err(truncated("without the blocks of zeros that end it"));
@@ -474,7 +475,7 @@ fn end<R: Read>(mut tar: Tar<R>) -> Result<(), BundleError> {
     }
     let mut compressed = tar.decoder.finish();
     let mut byte = [0];
-    match read_up_to(&mut compressed, &mut byte).map_err(failed)? {
+    match read_up_to(&mut compressed, &mut byte).map_err(read_error)? {
         0 => Ok(()),
         _ => {
             Err(BundleError::new(BundleCode::TrailingBytes, "There are bytes after the end of the compressed archive"))

@@ -1,7 +1,5 @@
-//! A log, read once from front to back: what the manifest and the metadata say of it, and whether its chain is whole.
-//!
-//! Whether the state allows its events is a replay's affair. Here every line is proven to be one that was recorded at its
-//! place, and the blobs that it names are noted.
+//! Reads a log once, front to back, for export and verification: checks the hash chain, and collects what manifest and metadata
+//! contain about it and which blobs it names. Whether the state allows the events is checked by a replay, not here.
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -20,50 +18,50 @@ use crate::run::payload::Payload;
 use crate::run::text::Text;
 use crate::session::event::{read_session_id, read_time};
 
-/// How many events without a salt are noted. There are no more in a list of redactions that is read.
+/// The maximum number of events without a salt. No `redactions.json` within the limits lists more.
 const MAX_UNSALTED: usize = 1 << 20;
 
-/// The longest line of a session in which a time is looked for, but for the first.
+/// The longest line of a session that is searched for `ts`, except for the first line of a source.
 const MAX_TIMED_LINE_BYTES: u64 = 1 << 20;
 
-/// The byte order mark with which a file may begin.
+/// The byte order mark of UTF-8, with which a file may begin.
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// The log of a run.
+/// A checked log of a run.
 #[derive(Default)]
 pub struct CheckedLog {
-    /// What the manifest says of it.
+    /// The entry of the manifest for this log.
     pub extent: LogExtent,
-    /// The blobs that it names.
+    /// The blobs that the log names.
     pub blobs: HashSet<Hash>,
-    /// What stands where the name of a blob should, and is none.
-    pub no_blob: Option<String>,
-    /// The times of events without a salt, in order.
+    /// The first blob name in the log that is not a hash.
+    pub invalid_blob: Option<String>,
+    /// The logical times of events without a salt, ascending.
     pub unsalted: Vec<u64>,
-    /// The run's id, and its workflow's name and version; None if the log does not begin with RunCreated.
+    /// The run's id, and its workflow's name and version; `None` if the log does not begin with RunCreated.
     pub created: Option<[Text<'static>; 3]>,
-    /// How the run stands at the end.
+    /// The status of the run after the last event.
     pub status: Option<&'static str>,
-    /// `ts` of the first event, as it stands in the line.
+    /// `ts` of the first event, as written in the line.
     pub started_at: Option<String>,
     /// `ts` of the event that ended the run.
     pub completed_at: Option<String>,
-    /// The first line, if it is not the first event: what it is chained to stands in a snapshot.
+    /// The first line of a log that does not begin at time 0. A snapshot has the hash that it is chained to.
     pub first_line: Option<String>,
-    /// How many bytes stand behind the last whole line.
+    /// The number of bytes after the last complete line.
     pub torn_bytes: u64,
     nesting: Nesting,
 }
 
 impl CheckedLog {
-    /// Reads a log. An error says what is wrong with it; what was noted until then stays.
+    /// Reads and checks a log. After an error the fields describe the lines before it.
     pub fn read(&mut self, input: &mut dyn Read, limits: &Limits) -> Result<(), BundleError> {
         let mut reader = LogReader::new(input, 0);
         let mut spare = Vec::new();
         while let Some(chunk) = reader.next_chunk(spare).map_err(invalid)? {
             for line in chunk.lines() {
                 let checked = line.and_then(|(_, line)| self.line(line, limits));
-                checked.map_err(|error| self.placed(error))?;
+                checked.map_err(|error| self.with_event_id(error))?;
                 if self.blobs.len() as u64 > limits.files || self.unsalted.len() > MAX_UNSALTED {
                     let message =
                         "It names more blobs, or has more events without a salt, than a bundle can have files";
@@ -76,7 +74,7 @@ impl CheckedLog {
         Ok(())
     }
 
-    fn placed(&self, error: RunError) -> BundleError {
+    fn with_event_id(&self, error: RunError) -> BundleError {
         let place = event_id(self.extent.last_time.map_or(0, |last| last + 1));
         let error = invalid(error);
         BundleError { message: format!("at {place}: {}", error.message), ..error }
@@ -100,7 +98,7 @@ impl CheckedLog {
                 format!("There is no kind '{}' of events", quoted(event.kind)),
             ));
         };
-        self.note(kind, &event)?;
+        self.collect(kind, &event)?;
         let extent = &mut self.extent;
         extent.count += 1;
         extent.first_time = extent.first_time.or(Some(event.time));
@@ -126,7 +124,7 @@ impl CheckedLog {
         chain::check(&previous, &event.hashed_parts()).map(drop)
     }
 
-    /// Checks the first line of a log that begins behind a snapshot, which has the hash of the line before.
+    /// Checks the hash of the first line of a log that begins after a snapshot; `previous` is the line hash from the snapshot.
     pub fn check_first_line(&self, previous: &HexHash) -> Result<(), BundleError> {
         let Some(line) = &self.first_line else { return Ok(()) };
         EventLine::split(line)
@@ -135,7 +133,7 @@ impl CheckedLog {
             .map_err(invalid)
     }
 
-    fn note(&mut self, kind: Kind, event: &EventLine<'_>) -> Result<(), RunError> {
+    fn collect(&mut self, kind: Kind, event: &EventLine<'_>) -> Result<(), RunError> {
         if self.extent.count == 0 {
             self.started_at = Some(event.ts.to_owned());
         }
@@ -156,7 +154,7 @@ impl CheckedLog {
             Payload::BlobStored { blob: name, .. } | Payload::ToolCompleted { raw_hash: name, .. } => {
                 match from_hex(name.as_json().as_bytes()) {
                     Some(hash) => drop(self.blobs.insert(hash)),
-                    None => self.no_blob = self.no_blob.take().or_else(|| Some(quoted(name.as_json()))),
+                    None => self.invalid_blob = self.invalid_blob.take().or_else(|| Some(quoted(name.as_json()))),
                 }
             }
             _ => {}
@@ -174,31 +172,31 @@ fn invalid(error: RunError) -> BundleError {
     of_run(code, error)
 }
 
-/// The lines of a session. What they say is the replay's affair: it takes whatever a crash has left.
+/// The checked lines of a session. Their content is not checked, because a replay accepts any damage that a crash can leave.
 #[derive(Default)]
 pub struct CheckedSession {
-    /// How many lines there are, a last one without `\n` included.
+    /// The number of lines, including a last one without `\n`.
     pub lines: u64,
-    /// `ts` of the first line, if it is a string: the inside of one.
+    /// `ts` of the first line if it is a string, without the quotes and with its escapes.
     pub started_at: Option<String>,
     /// `ts` of the last line that has one.
     pub completed_at: Option<String>,
-    /// The session's id; None if the first line is no `session_start` that has one, or too long to be kept.
+    /// The session's id; `None` if the first line is not a `session_start` with an id, or too long to be buffered.
     pub session_id: Option<Text<'static>>,
-    /// Whether the first line is kept, however long it is.
-    keeps_first: bool,
+    /// Whether the first line is buffered whatever its length.
+    buffers_first_line: bool,
 }
 
 impl CheckedSession {
-    /// Of a session that is to be exported: whatever its first line is to a replay, it is here. Takes as much memory as that line.
-    pub fn of_source() -> Self {
-        CheckedSession { keeps_first: true, ..CheckedSession::default() }
+    /// For a session that is exported: reads the first line whatever its length, as a replay does, and takes as much memory.
+    pub fn for_export() -> Self {
+        CheckedSession { buffers_first_line: true, ..CheckedSession::default() }
     }
 
-    /// Reads a session. A line over the limit is an error.
+    /// Reads a session. A line longer than the limit is an error.
     pub fn read(&mut self, input: &mut dyn Read, limits: &Limits) -> Result<(), BundleError> {
         let mut block = vec![0; 256 << 10];
-        // The line under way, as much of it as a time is looked for in.
+        // The current line and the last one with a time, both only up to the length that is searched for `ts`.
         let (mut line, mut last, mut length) = (Vec::new(), Vec::new(), 0u64);
         loop {
             let count = super::container::read_up_to(input, &mut block).map_err(super::container::read_failed)?;
@@ -207,10 +205,10 @@ impl CheckedSession {
                 let newline = memchr::memchr(b'\n', rest);
                 let piece = &rest[..newline.unwrap_or(rest.len())];
                 length += piece.len() as u64;
-                if length <= self.kept_bytes() {
+                if length <= self.max_buffered_bytes() {
                     line.extend_from_slice(piece);
                 }
-                if length > limits.session_line_bytes() && !limits.passes_over(&line) {
+                if length > limits.session_line_bytes() && !limits.skips_line(&line) {
                     let limit = limits.session_line_bytes();
                     let message = format!("Line {} is longer than {limit} bytes", self.lines + 1);
                     return Err(BundleError::new(BundleCode::LineTooLong, message));
@@ -232,13 +230,12 @@ impl CheckedSession {
         Ok(())
     }
 
-    /// How much of the line under way is kept.
-    fn kept_bytes(&self) -> u64 {
-        if self.lines == 0 && self.keeps_first { u64::MAX } else { MAX_TIMED_LINE_BYTES }
+    fn max_buffered_bytes(&self) -> u64 {
+        if self.lines == 0 && self.buffers_first_line { u64::MAX } else { MAX_TIMED_LINE_BYTES }
     }
 
     fn end_line(&mut self, line: &mut Vec<u8>, last: &mut Vec<u8>, length: u64) {
-        let is_whole = length <= self.kept_bytes();
+        let is_whole = length <= self.max_buffered_bytes();
         self.lines += 1;
         if self.lines == 1 {
             let mark = if line.starts_with(BOM) { BOM.len() } else { 0 };
@@ -256,12 +253,12 @@ impl CheckedSession {
     }
 }
 
-/// The time of a line, if it has one: the inside of a JSON string.
+/// The `ts` of a line if it has one, without the quotes and with its escapes.
 fn time_of(line: &[u8]) -> Option<String> {
     read_time(line).map(|time| text_of(time.of(line)).as_json().to_owned())
 }
 
-/// The text of a JSON string as a replay reads it: what is not UTF-8 in it is U+FFFD.
+/// The text of a JSON string, given without its quotes. Invalid UTF-8 becomes U+FFFD, as in a replay.
 fn text_of(inside: &[u8]) -> Text<'static> {
     Text::from_json(&String::from_utf8_lossy(inside)).into_owned()
 }

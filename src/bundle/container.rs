@@ -1,4 +1,4 @@
-//! The files of a bundle one after the other, wherever they lie: one view of directories and archives.
+//! The interface through which readers visit the files of a bundle, in a directory or in an archive.
 
 use std::cell::Cell;
 use std::io::{self, Read};
@@ -7,33 +7,33 @@ use std::rc::Rc;
 use super::error::{BundleCode, BundleError};
 use super::path::BundlePath;
 
-/// Who is shown the files.
+/// Receives the files of a container.
 pub trait Visitor {
-    /// A file of `size` bytes whose path is sound and new. What is not read of its content is passed over. An error ends the visit.
+    /// Called for each file with a valid and unique path. Unread content is skipped. An error ends the visit.
     fn file(&mut self, path: &BundlePath, size: u64, content: &mut dyn Read) -> Result<(), BundleError>;
 
-    /// Something is wrong that does not end the visit, unless the visitor says so.
+    /// Called for each problem that does not prevent further reading. An error ends the visit.
     fn problem(&mut self, problem: BundleError) -> Result<(), BundleError>;
 }
 
-/// What holds the files of a bundle.
+/// A bundle's files, in either form.
 pub trait Container {
-    /// Shows every file, in the container's order. An error means that there may be more files, which can't be reached.
+    /// Visits every file, in the container's order. After an error there may be further files that can't be reached.
     fn visit(&mut self, visitor: &mut dyn Visitor) -> Result<(), BundleError>;
 
-    /// How many bytes there are to read.
+    /// The number of bytes to read.
     fn total(&self) -> u64;
 
-    /// How many of them have been read. Moves on during a visit.
+    /// The number of bytes read so far, updated during a visit.
     fn position(&self) -> Rc<Cell<u64>>;
 }
 
-/// An error of this crate on its way through a reader.
+/// Wraps an error so that it can be returned by a [`Read`] implementation.
 pub fn into_io_error(error: BundleError) -> io::Error {
     io::Error::other(error)
 }
 
-/// What a reader's error is: one that was carried through it, or the system's.
+/// Unwraps an error made by [`into_io_error`], or converts a system error with `otherwise`.
 pub fn from_io_error(error: io::Error, otherwise: impl FnOnce(&io::Error) -> BundleError) -> BundleError {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<BundleError>()) {
         Some(carried) => carried.clone(),
@@ -41,7 +41,7 @@ pub fn from_io_error(error: io::Error, otherwise: impl FnOnce(&io::Error) -> Bun
     }
 }
 
-/// What a failed read of an entry's content is.
+/// Converts an error of reading an entry's content.
 pub fn read_failed(error: io::Error) -> BundleError {
     from_io_error(error, |error| match error.kind() {
         io::ErrorKind::UnexpectedEof => BundleError::new(BundleCode::Truncated, "It ends too early"),
@@ -49,7 +49,7 @@ pub fn read_failed(error: io::Error) -> BundleError {
     })
 }
 
-/// Reads as much as there is, up to the buffer's length.
+/// Fills the buffer, or as much of it as there is input, and returns the number of bytes read.
 pub fn read_up_to(input: &mut (impl Read + ?Sized), buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {

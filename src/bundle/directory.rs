@@ -1,4 +1,4 @@
-//! Bundles as a directory. Every file below it is one of the bundle; links and devices are never followed or opened.
+//! The directory container. Every file below the directory belongs to the bundle; links are never followed, devices never opened.
 
 use std::cell::Cell;
 use std::fs;
@@ -9,11 +9,11 @@ use std::rc::Rc;
 use super::container::{Container, Visitor};
 use super::error::{BundleCode, BundleError};
 use super::limits::Limits;
-use super::path::{BundlePath, Names};
+use super::path::{BundlePath, PathSet};
 use crate::cancellation::Cancellation;
 use crate::disk::input_file::{self, InputFile, Links};
 
-/// Opens a file for reading, but no link, and waits for no pipe.
+/// Opens a regular file for reading and returns its size. Links are refused, and a pipe does not block.
 pub fn open_file(path: &Path) -> Result<(InputFile, u64), BundleError> {
     let (file, metadata) = input_file::open(path, Links::Refused)?;
     if !metadata.is_file() {
@@ -22,7 +22,7 @@ pub fn open_file(path: &Path) -> Result<(InputFile, u64), BundleError> {
     Ok((InputFile::of(file), metadata.len()))
 }
 
-/// Reads the files of a directory.
+/// Reads the files of a bundle directory.
 pub struct DirectoryReader {
     root: PathBuf,
     files: Vec<(BundlePath, u64)>,
@@ -32,14 +32,14 @@ pub struct DirectoryReader {
 }
 
 impl DirectoryReader {
-    /// Lists the directory `root`, without reading a file.
+    /// Lists the files below `root` without reading them.
     pub fn open(root: &Path, limits: &Limits) -> Result<Self, BundleError> {
         let mut listing =
             Listing { max_entries: limits.files.saturating_mul(2).saturating_add(16), ..Listing::default() };
         listing.walk(root)?;
         let Listing { mut files, mut problems, .. } = listing;
         files.sort();
-        let mut names = Names::default();
+        let mut names = PathSet::default();
         files.retain(|(path, _)| names.add(path).map_err(|error| problems.push(error)).is_ok());
         let total = files.iter().fold(0u64, |sum, (_, size)| sum.saturating_add(*size));
         if total > limits.total_bytes {
@@ -59,7 +59,7 @@ struct Listing {
 }
 
 impl Listing {
-    /// One directory after the other: how deep they lie costs no stack.
+    /// Lists all files below `root`, without recursion.
     fn walk(&mut self, root: &Path) -> Result<(), BundleError> {
         let cancellation = Cancellation::current();
         let mut waiting = vec![(root.to_path_buf(), String::new())];
@@ -80,7 +80,7 @@ impl Listing {
         Ok(())
     }
 
-    /// Adds what an entry is; a directory is returned, to be walked.
+    /// Adds a file or a problem. Returns a directory, with the prefix of the paths below it.
     fn add(&mut self, entry: &fs::DirEntry, prefix: &str) -> Result<Option<(PathBuf, String)>, BundleError> {
         let name = [prefix.as_bytes(), entry.file_name().as_encoded_bytes()].concat();
         let path = match BundlePath::parse(&name) {
@@ -114,7 +114,7 @@ impl Container for DirectoryReader {
         }
         for (path, _) in &self.files {
             match open_file(&path.below(&self.root)) {
-                // As large as it is now; one that grows while it is read is read no further.
+                // A file that grows meanwhile is read up to the size that it has now.
                 Ok((file, size)) => {
                     let mut content = Counted { input: file.take(size), position: &self.position };
                     visitor.file(path, size, &mut content)?;
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_without_end_is_given_up() {
+    fn a_directory_with_too_many_entries_is_refused() {
         let root = tempfile::tempdir().unwrap();
         for n in 0..40 {
             fs::write(root.path().join(n.to_string()), "").unwrap();
@@ -199,7 +199,6 @@ mod tests {
         assert_eq!(error.code, BundleCode::TooManyFiles);
     }
 
-    /// A directory of a hundred thousand files was once listed to its end before a cancellation counted.
     #[test]
     fn a_listing_stops_when_it_is_cancelled() {
         let root = tempfile::tempdir().unwrap();

@@ -1,6 +1,4 @@
-//! What can be wrong with a bundle: one code for each refusal, and the error that carries it.
-//!
-//! Codes are part of the format's documentation: they are added, never renamed.
+//! Errors and problems of bundles. Codes are documented for users: new ones are added, none is renamed.
 
 use std::fmt;
 use std::path::Path;
@@ -10,7 +8,7 @@ use crate::run::error::{ErrorCode, RunError, quoted};
 
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $code:ident,)+) => {
-        /// What is wrong. [`as_str`](BundleCode::as_str) is the text that users compare with.
+        /// The kind of an error or problem. [`as_str`](BundleCode::as_str) is its stable name.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum BundleCode {
@@ -21,7 +19,7 @@ macro_rules! codes {
             /// Every code, in the order of the documentation.
             pub const ALL: &'static [BundleCode] = &[$(BundleCode::$code,)+];
 
-            /// The stable name.
+            /// The stable name, which users compare with.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(BundleCode::$code => stringify!($code),)+
@@ -34,19 +32,19 @@ macro_rules! codes {
 codes! {
     /// A path begins with `/`.
     AbsolutePath,
-    /// A path has a part `..`.
+    /// A path has a component `..`.
     ParentPath,
     /// A path begins with a drive letter and `:`.
     DriveLetter,
-    /// A path holds a NUL.
+    /// A path contains a NUL.
     NulInPath,
-    /// A path holds a backslash, which separates directories elsewhere.
+    /// A path contains a backslash, which separates directories on Windows.
     BackslashInPath,
     /// A path is not UTF-8.
     NotUtf8Path,
-    /// A part of a path is the name of a device on Windows, like `con` or `nul.txt`.
+    /// A component of a path is the name of a device on Windows, such as `con` or `nul.txt`.
     ReservedName,
-    /// A path is empty, too long, or has a part or a character that some system would change.
+    /// A path is empty, too long, or has a component or a character that some systems do not preserve.
     InvalidPath,
     /// Two entries have the same path, or one is the directory of another.
     DuplicatePath,
@@ -54,25 +52,25 @@ codes! {
     CaseCollision,
     /// A symbolic or hard link.
     Link,
-    /// A device, a pipe, a socket.
+    /// A device, a pipe or a socket.
     Device,
-    /// An entry of a kind that no bundle has: extended headers, long names, sparse files.
+    /// An entry of an unsupported type: an extended header, a long name, a sparse file.
     UnsupportedEntry,
-    /// What is there is neither a run, nor a session, nor a bundle.
+    /// The path leads to neither a run, nor a session, nor a bundle.
     NotABundle,
-    /// The archive is damaged: a frame, a block or a header of it is not what it should be.
+    /// The archive is damaged: a frame, a block or a header is invalid.
     ArchiveCorrupt,
     /// The archive ends too early.
     Truncated,
     /// There are bytes after the end of the archive.
     TrailingBytes,
-    /// To decompress the archive would take more memory than is given to it.
+    /// Decompressing the archive would take more memory than the limit.
     WindowTooLarge,
     /// A line is longer than the limit.
     LineTooLong,
     /// A blob is larger than the limit.
     BlobTooLarge,
-    /// A file that must be in memory as a whole is larger than what is read of such a file.
+    /// A file that is read into memory as a whole is larger than the limit.
     FileTooLarge,
     /// There are more files than the limit.
     TooManyFiles,
@@ -82,9 +80,9 @@ codes! {
     TotalTooLarge,
     /// There is no `manifest.json`.
     ManifestMissing,
-    /// `manifest.json` is not written as the format has it.
+    /// `manifest.json` does not have the form of the format.
     ManifestInvalid,
-    /// A file of a format version that this release does not know.
+    /// A file has a format version that this release does not know.
     UnsupportedVersion,
     /// The manifest's `bundleId` is not the hash of the manifest without it.
     BundleIdMismatch,
@@ -92,55 +90,55 @@ codes! {
     NotInManifest,
     /// A file that the manifest lists is missing.
     FileMissing,
-    /// A file has not the size that the manifest lists.
+    /// A file's size differs from the one in the manifest.
     WrongSize,
-    /// A file has not the hash that the manifest lists.
+    /// A file's hash differs from the one in the manifest.
     WrongHash,
     /// `manifest.sha256` is not the list of the manifest's hashes.
     ChecksumsMismatch,
-    /// A blob's name is not its hash.
+    /// A blob's name is not the hash of its bytes.
     BlobNameMismatch,
     /// A blob that the log names is missing.
     BlobMissing,
-    /// The log is not whole: a line is no event, or a hash of it is not the right one.
+    /// The log is damaged: a line is not an event, or one of its hashes is wrong.
     LogInvalid,
-    /// The log has not as many lines as the manifest says.
+    /// The log's number of lines differs from the one in the manifest.
     WrongCount,
-    /// The log does not begin or end where the manifest says.
+    /// The log's first or last event differs from the one in the manifest.
     WrongHead,
-    /// An event has no salt, and `redactions.json` does not list it; or it is listed and has one.
+    /// An event without a salt is not listed in `redactions.json`, or an event with a salt is.
     RedactionMismatch,
-    /// `redactions.json` is not written as the format has it.
+    /// `redactions.json` does not have the form of the format.
     RedactionsInvalid,
-    /// `metadata.json` is not written as the format has it, or contradicts the manifest.
+    /// `metadata.json` does not have the form of the format, or contradicts the manifest.
     MetadataInvalid,
-    /// The snapshot with which a partial bundle begins can't be used.
+    /// The snapshot with which a partial bundle begins is missing or invalid.
     SnapshotInvalid,
     /// A signature is required and there is none.
     SignatureMissing,
-    /// What stands in `manifest.sig` is no signature.
+    /// `manifest.sig` does not have the form of a signature.
     SignatureMalformed,
     /// No trusted key signed the manifest.
     SignatureNotTrusted,
-    /// There are more problems than are listed.
+    /// There are more problems than the report lists.
     TooManyProblems,
-    /// The source is damaged, so its bundle could not be verified.
+    /// The source is damaged, so that its bundle would not verify.
     SourceInvalid,
-    /// What is exported was changed meanwhile.
+    /// The source was changed during the export.
     SourceChanged,
-    /// The snapshot with which a partial bundle is to begin is not there, or can't be used.
+    /// The requested snapshot of a partial export does not exist, or is invalid.
     SnapshotNotFound,
-    /// There is something at the destination already.
+    /// The destination exists already.
     DestinationExists,
-    /// A secret stands where it can't be redacted: in an id, a hash, a name.
+    /// A redaction rule matches where nothing can be redacted, such as in an id, a hash or a name.
     RedactionConflict,
-    /// A redaction rule can't be used.
+    /// A redaction rule is invalid.
     InvalidRule,
-    /// An option has a value that it can't have.
+    /// An option has an invalid value.
     InvalidOption,
-    /// The system did not let a file be read or written.
+    /// A system call failed.
     SystemError,
-    /// The caller asked to stop.
+    /// The caller cancelled the operation.
     Cancelled,
 }
 
@@ -150,33 +148,33 @@ impl fmt::Display for BundleCode {
     }
 }
 
-/// What is wrong with a bundle, and where: an error, or one of the problems that a verification lists.
+/// An error of an operation on a bundle, or one of the problems that a verification reports.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct BundleError {
-    /// What is wrong.
+    /// The kind of the error.
     pub code: BundleCode,
-    /// The same for people: what was found, where, and what to do.
+    /// A readable description: what was found, where, and what to do.
     pub message: String,
-    /// The file concerned, as the bundle names it. None where it is about no file of the bundle.
+    /// The path of the file concerned, inside the bundle. `None` if the error is not about one file.
     pub path: Option<String>,
-    /// What the system said, where that is what is wrong.
+    /// The system error, for [`BundleCode::SystemError`] if there is one.
     pub system: Option<Box<OsError>>,
 }
 
 impl BundleError {
-    /// An error that is about no file yet.
+    /// An error without a path.
     pub fn new(code: BundleCode, message: impl Into<String>) -> Self {
         BundleError { code, message: message.into(), path: None, system: None }
     }
 
-    /// An error about the file `path` of the bundle, whose name the message begins with.
+    /// An error about the file `path` of the bundle. The path is put before the message.
     pub fn about(code: BundleCode, path: &str, message: impl fmt::Display) -> Self {
         let path = quoted(path);
         BundleError { path: Some(path.clone()), ..Self::new(code, format!("{path}: {message}")) }
     }
 
-    /// The same, about a file unless it is about one already.
+    /// Adds the path of a file, unless the error has one or is operational.
     #[must_use]
     pub fn of_file(self, path: &str) -> Self {
         if self.path.is_some() || matches!(self.code, BundleCode::SystemError | BundleCode::Cancelled) {
@@ -185,18 +183,18 @@ impl BundleError {
         Self::about(self.code, path, self.message)
     }
 
-    /// What the system refused.
+    /// A failed system call.
     pub fn system(error: &std::io::Error, syscall: &'static str, path: Option<&Path>) -> Self {
         OsError::new(error, syscall, path).into()
     }
 
-    /// The caller asked to stop.
+    /// The error of a cancelled operation.
     pub fn cancelled() -> Self {
         Self::new(BundleCode::Cancelled, "The caller asked to stop")
     }
 
-    /// Whether it says nothing of the bundle: the system refused, or the caller asked to stop.
-    pub fn is_outside(&self) -> bool {
+    /// Whether the cause is not the bundle: a system call failed, or the caller cancelled.
+    pub fn is_operational(&self) -> bool {
         matches!(self.code, BundleCode::SystemError | BundleCode::Cancelled)
     }
 }
@@ -211,7 +209,7 @@ impl From<OsError> for BundleError {
     }
 }
 
-/// What is wrong with a run, as a bundle's problem of the kind `code`.
+/// Converts an error of a run to an error of a bundle: one with `code`, unless it is operational.
 pub fn of_run(code: BundleCode, error: RunError) -> BundleError {
     match error.system {
         Some(system) => (*system).into(),

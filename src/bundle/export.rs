@@ -1,4 +1,4 @@
-//! Export: a run or a session becomes a bundle, whole or not at all.
+//! Exports a run or a session as a bundle. The destination gets the complete bundle or nothing.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,7 @@ pub use super::info::BundleInfo;
 use super::limits::Limits;
 use super::manifest::Manifest;
 use super::path::{BundlePath, CHECKSUMS, MANIFEST, METADATA, REDACTIONS, SIGNATURE};
-use super::planned_file::{ByteSource, PlannedFile, changed};
+use super::planned_file::{ByteSource, PlannedFile, source_changed};
 use super::redact::leak_check::LeakCheck;
 use super::redact::staging::Staging;
 use super::redact::{RedactOptions, RuleSet, redact};
@@ -25,24 +25,23 @@ use super::staged::parent;
 use super::watch::{JobWatch, Progress};
 use crate::signature::SigningKey;
 
-/// zstd's level where the caller names none. Of a run's log most is hashes, of which a higher level makes nothing smaller but the
-/// throughput; of a session it takes a twentieth off.
+/// The default zstd level. Higher levels do not shrink a run's log, which is mostly hashes, and shrink a session by some 5 %, but
+/// cost throughput.
 pub const DEFAULT_LEVEL: i32 = 1;
 
-/// How much is written at a time.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// How a source is exported.
+/// Options of an export.
 pub struct ExportOptions {
-    /// Where the bundle begins.
+    /// Where the bundle's log begins.
     pub from: ExportFrom,
-    /// The key that signs the manifest. `None`: it is not signed.
+    /// The key that signs the manifest; `None` for an unsigned bundle.
     pub key: Option<SigningKey>,
-    /// zstd's level for an archive, 1 to 22. None: [`DEFAULT_LEVEL`].
+    /// The zstd level of an archive, 1 to 22; `None` for [`DEFAULT_LEVEL`].
     pub level: Option<i32>,
-    /// What no bundle may exceed. A source that would is not exported, since no reader would take the bundle.
+    /// The limits of the bundle's readers. The export of a source that exceeds them fails.
     pub limits: Limits,
-    /// What is redacted. None: nothing. Unless told otherwise, what the built-in rules hit.
+    /// The redaction rules; `None` to redact nothing. By default the built-in rules.
     pub redact: Option<RedactOptions>,
 }
 
@@ -65,10 +64,10 @@ impl fmt::Debug for ExportOptions {
     }
 }
 
-/// Exports `source` to `destination`: an archive if that ends in `.tar.zst`, else a directory.
+/// Exports `source` to `destination`: an archive if the name ends in `.tar.zst`, otherwise a directory.
 ///
-/// The bundle is a function of the source, the options and this release. On an error or a cancellation there is nothing at the
-/// destination that was not there before, nor beside it.
+/// The same source, options and release give the same bytes. An export that fails or is cancelled leaves nothing at the
+/// destination, nor beside it.
 pub fn export(
     source: &Path,
     destination: &Path,
@@ -80,7 +79,7 @@ pub fn export(
         let message = format!("The level of compression must be from 1 to 22, and is {level}");
         return Err(BundleError::new(BundleCode::InvalidOption, message));
     }
-    // Before anything is read, so that a wrong option fails at once.
+    // Options and destination are checked before the source is read, so that a mistake fails at once.
     let rules = options.redact.as_ref().map(RuleSet::new).transpose()?;
     let compression = Compression::new(level);
     drop(Sink::new(destination, compression, 0)?);
@@ -92,66 +91,67 @@ pub fn export(
         (plan, leak_check) = redact(plan, rules, parent(destination), &options.limits, watch)?;
     }
     let total = plan.source_bytes;
-    let parts = HashedParts::of(plan, options.key.as_ref())?;
-    parts.check(&options.limits)?;
-    let tar_bytes = tar_bytes(parts.items.values().map(|item| item.listed.size));
-    let mut writer = Writer { meter: Meter::new(total, parts.bytes()), block: vec![0; BLOCK_BYTES], leak_check };
-    let mut written = writer.write_all(&parts, Sink::new(destination, compression, tar_bytes)?, watch)?;
+    let contents = BundleFiles::new(plan, options.key.as_ref())?;
+    contents.check(&options.limits)?;
+    let tar_bytes = tar_bytes(contents.files.values().map(|file| file.listed.size));
+    let mut writer =
+        Writer { progress: WriteProgress::new(total, contents.bytes()), block: vec![0; BLOCK_BYTES], leak_check };
+    let mut written = writer.write_all(&contents, Sink::new(destination, compression, tar_bytes)?, watch)?;
     if written.expands_too_much(tar_bytes) {
-        // It was written in no time, or it would not: once more, with more blocks.
+        // Readers would refuse the archive: write it again with a bounded ratio. Such repetitive content compresses quickly.
         drop(written);
         let bounded = Compression { is_bounded: true, ..compression };
-        written = writer.write_all(&parts, Sink::new(destination, bounded, tar_bytes)?, watch)?;
+        written = writer.write_all(&contents, Sink::new(destination, bounded, tar_bytes)?, watch)?;
     }
     watch.check()?;
     written.commit(tar_bytes, &options.limits)?;
-    (watch.progress)(Progress { bytes: total, total, files: parts.items.len() as u64 });
-    Ok(BundleInfo::new(destination, &parts.manifest, parts.redactions))
+    (watch.progress)(Progress { bytes: total, total, files: contents.files.len() as u64 });
+    Ok(BundleInfo::new(destination, &contents.manifest, contents.redactions))
 }
 
-/// A bundle that is to be written.
-struct HashedParts {
-    items: BTreeMap<BundlePath, PlannedFile>,
+/// Every file of a bundle, ready to be written.
+struct BundleFiles {
+    files: BTreeMap<BundlePath, PlannedFile>,
     manifest: Manifest,
     redactions: u64,
-    /// Holds redacted items until they are written.
+    /// Holds the redacted files until they are written.
     _staging: Option<Staging>,
 }
 
-impl HashedParts {
-    /// Adds the files that only a bundle has.
-    fn of(plan: ExportPlan, key: Option<&SigningKey>) -> Result<Self, BundleError> {
-        let ExportPlan { kind, mut items, log, partial, metadata, redactions, staging, .. } = plan;
-        let add = |items: &mut BTreeMap<_, _>, path: &str, bytes: Vec<u8>| -> Result<(), BundleError> {
-            items.insert(BundlePath::parse(path.as_bytes())?, PlannedFile::of_bytes(bytes));
+impl BundleFiles {
+    /// Adds metadata, redactions, manifest, checksums and signature to the planned files.
+    fn new(plan: ExportPlan, key: Option<&SigningKey>) -> Result<Self, BundleError> {
+        let ExportPlan { kind, mut files, log, partial, metadata, redactions, staging, .. } = plan;
+        let add = |files: &mut BTreeMap<_, _>, path: &str, bytes: Vec<u8>| -> Result<(), BundleError> {
+            files.insert(BundlePath::parse(path.as_bytes())?, PlannedFile::of_bytes(bytes));
             Ok(())
         };
-        add(&mut items, METADATA, metadata.print())?;
+        add(&mut files, METADATA, metadata.print())?;
         if redactions.count() > 0 {
-            add(&mut items, REDACTIONS, redactions.print())?;
+            add(&mut files, REDACTIONS, redactions.print())?;
         }
-        let files = items.iter().map(|(path, item)| (path.as_str().to_owned(), item.listed)).collect();
-        let manifest = Manifest { kind, files, log, partial };
+        let listed = files.iter().map(|(path, file)| (path.as_str().to_owned(), file.listed)).collect();
+        let manifest = Manifest { kind, files: listed, log, partial };
         let document = manifest.print();
-        add(&mut items, CHECKSUMS, checksums::print(&manifest, &document))?;
+        add(&mut files, CHECKSUMS, checksums::print(&manifest, &document))?;
         if let Some(key) = key {
-            add(&mut items, SIGNATURE, signed::sign(key, &document))?;
+            add(&mut files, SIGNATURE, signed::sign(key, &document))?;
         }
-        add(&mut items, MANIFEST, document)?;
-        Ok(HashedParts { items, manifest, redactions: redactions.count(), _staging: staging })
+        add(&mut files, MANIFEST, document)?;
+        Ok(BundleFiles { files, manifest, redactions: redactions.count(), _staging: staging })
     }
 
     fn bytes(&self) -> u64 {
-        self.items.values().map(|item| item.listed.size).sum()
+        self.files.values().map(|file| file.listed.size).sum()
     }
 
-    /// Whether a reader with these limits takes it.
+    /// Checks that a reader with these limits accepts the bundle.
     fn check(&self, limits: &Limits) -> Result<(), BundleError> {
-        for (path, item) in &self.items {
-            limits.check_file(path, item.listed.size)?;
+        for (path, file) in &self.files {
+            limits.check_file(path, file.listed.size)?;
         }
-        if self.items.len() as u64 > limits.files {
-            let message = format!("The bundle would have {} files, more than {}", self.items.len(), limits.files);
+        if self.files.len() as u64 > limits.files {
+            let message = format!("The bundle would have {} files, more than {}", self.files.len(), limits.files);
             return Err(BundleError::new(BundleCode::TooManyFiles, message));
         }
         let bytes = self.bytes();
@@ -163,22 +163,21 @@ impl HashedParts {
     }
 }
 
-/// How far the second half of an export is.
-struct Meter {
-    /// How many bytes the source has.
+/// Progress of the second half of an export: bytes written, scaled to half of the source's bytes.
+struct WriteProgress {
+    /// The size of the source.
     total: u64,
-    /// How many bytes there are to write, and how many were written.
     to_write: u64,
     written: u64,
-    told: Progress,
+    reported: Progress,
 }
 
-impl Meter {
+impl WriteProgress {
     fn new(total: u64, to_write: u64) -> Self {
-        Meter { total, to_write, written: 0, told: Progress { bytes: total / 2, total, files: 0 } }
+        WriteProgress { total, to_write, written: 0, reported: Progress { bytes: total / 2, total, files: 0 } }
     }
 
-    /// Begins once more. What was told stays, until there is more.
+    /// Starts again at the first byte. Reported progress does not go back.
     fn restart(&mut self) {
         self.written = 0;
     }
@@ -187,47 +186,46 @@ impl Meter {
         self.written = (self.written + bytes).min(self.to_write);
         let second_half = self.total - self.total / 2;
         let part = u128::from(second_half) * u128::from(self.written) / u128::from(self.to_write.max(1));
-        self.told.bytes = self.told.bytes.max(self.total / 2 + part as u64);
-        self.told
+        self.reported.bytes = self.reported.bytes.max(self.total / 2 + part as u64);
+        self.reported
     }
 }
 
 struct Writer {
-    meter: Meter,
+    progress: WriteProgress,
     block: Vec<u8>,
-    /// That nothing is left of what was redacted.
     leak_check: Option<LeakCheck>,
 }
 
 impl Writer {
-    /// Writes all files of a bundle, from the first.
+    /// Writes all files of a bundle.
     fn write_all(
         &mut self,
-        parts: &HashedParts,
+        contents: &BundleFiles,
         mut sink: Sink,
         watch: &mut JobWatch<'_>,
     ) -> Result<Finished, BundleError> {
-        self.meter.restart();
-        for (number, (path, item)) in parts.items.iter().enumerate() {
-            sink.begin(path, item.listed.size)?;
-            self.write(path, item, &mut sink, watch)?;
+        self.progress.restart();
+        for (number, (path, file)) in contents.files.iter().enumerate() {
+            sink.begin(path, file.listed.size)?;
+            self.write(path, file, &mut sink, watch)?;
             sink.end()?;
-            self.meter.told.files = self.meter.told.files.max(number as u64 + 1);
+            self.progress.reported.files = self.progress.reported.files.max(number as u64 + 1);
         }
         sink.finish()
     }
 
-    /// Writes a file, whose bytes must still be those that were hashed. Who changes a source so that its fingerprint stays the same
-    /// makes a bundle that does not verify, and nothing else.
+    /// Writes a file, and fails if its bytes are no longer those that were hashed. The check compares a fast fingerprint: a change
+    /// made to keep the fingerprint the same only produces a bundle that does not verify.
     fn write(
         &mut self,
         path: &BundlePath,
-        item: &PlannedFile,
+        file: &PlannedFile,
         sink: &mut Sink,
         watch: &mut JobWatch<'_>,
     ) -> Result<(), BundleError> {
-        let mut input = item.open()?;
-        let mut left = item.listed.size;
+        let mut input = file.open()?;
+        let mut left = file.listed.size;
         let mut fingerprint = XxHash3_128::new();
         if let Some(leak_check) = &mut self.leak_check {
             leak_check.begin(path.as_str())?;
@@ -244,10 +242,12 @@ impl Writer {
                 leak_check.update(&self.block[..count])?;
             }
             sink.write(&self.block[..count])?;
-            watch.tell(self.meter.add(count as u64))?;
+            watch.report(self.progress.add(count as u64))?;
         }
-        match &item.origin {
-            ByteSource::File(disk, _, known) if left > 0 || fingerprint.finish_128() != *known => Err(changed(disk)),
+        match &file.origin {
+            ByteSource::File(disk, _, known) if left > 0 || fingerprint.finish_128() != *known => {
+                Err(source_changed(disk))
+            }
             _ => Ok(()),
         }
     }

@@ -1,5 +1,5 @@
-//! Hashing beside other work: a large file's bytes are hashed on a thread of their own, a small one's here and now. Who redacts has
-//! them looked at for prefilter as well.
+//! SHA-256 of files: large files are hashed on a separate thread while the caller reads on, small ones inline. For an export with
+//! redaction the same pass runs the prefilter.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, channel, sync_channel};
@@ -12,27 +12,27 @@ use super::redact::prefilter::Prefilter;
 use super::redact::stream_prefilter::StreamPrefilter;
 use crate::hash::Hash;
 
-/// How much is handed to the thread at a time.
+/// The unit in which bytes are sent to the thread. Smaller files are hashed inline.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// How many blocks may wait: memory is bounded.
-const WAITING: usize = 8;
+/// The capacity of the queue to the thread, in blocks.
+const MAX_QUEUED_BLOCKS: usize = 8;
 
 enum Job {
     Block(Vec<u8>),
     End,
 }
 
-/// What the bytes of a file tell.
+/// The result for one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hashed {
-    /// Their hash.
+    /// The hash of the file.
     pub sha256: Hash,
-    /// Where prefilter are among them, in order; `None` if they were not looked for, or are too many.
-    pub marked: Option<Vec<u64>>,
+    /// The offsets of the prefilter's candidates, ascending; `None` without a prefilter, or if there are too many.
+    pub candidates: Option<Vec<u64>>,
 }
 
-/// Goes through the bytes of one file after the other.
+/// The state of hash and prefilter within a file, reusable for the next file.
 struct Scan {
     sha256: Sha256,
     stream_prefilter: Option<StreamPrefilter>,
@@ -46,23 +46,24 @@ impl Scan {
     fn update(&mut self, bytes: &[u8]) {
         self.sha256.update(bytes);
         if let Some(stream_prefilter) = &mut self.stream_prefilter {
-            stream_prefilter.look_at(bytes);
+            stream_prefilter.update(bytes);
         }
     }
 
     fn finish(&mut self) -> Hashed {
-        let marked = self.stream_prefilter.as_mut().and_then(StreamPrefilter::finish);
-        Hashed { sha256: self.sha256.finalize_reset().into(), marked }
+        let candidates = self.stream_prefilter.as_mut().and_then(StreamPrefilter::finish);
+        Hashed { sha256: self.sha256.finalize_reset().into(), candidates }
     }
 }
 
-/// Hashes one file after the other.
+/// Hashes files, one after the other.
 pub struct FileHasher {
     block: Vec<u8>,
     prefilter: Option<Arc<Prefilter>>,
-    /// None until there is a large file, or where the system has no thread to give.
+    /// `None` before the first large file, and if the thread can't be started: then large files are hashed inline too.
     thread: Option<HashThread>,
     inline: Scan,
+    /// Whether the thread has received the beginning of the current file.
     handed_over: bool,
 }
 
@@ -79,13 +80,13 @@ impl Default for FileHasher {
 }
 
 impl FileHasher {
-    /// Looks for these prefilter as well.
+    /// A hasher that also runs `prefilter` over every file.
     pub fn new(prefilter: Option<Arc<Prefilter>>) -> Self {
         let inline = Scan::new(prefilter.clone());
         FileHasher { block: Vec::with_capacity(BLOCK_BYTES), prefilter, thread: None, inline, handed_over: false }
     }
 
-    /// Adds bytes to the file.
+    /// Adds bytes to the current file.
     pub fn update(&mut self, mut bytes: &[u8]) -> Result<(), BundleError> {
         while !bytes.is_empty() {
             let (now, later) = bytes.split_at(bytes.len().min(BLOCK_BYTES - self.block.len()));
@@ -98,7 +99,7 @@ impl FileHasher {
         Ok(())
     }
 
-    /// The hash of the file, and what was seen; what is added next is another one.
+    /// Ends the current file and returns its result. The next bytes belong to another file.
     pub fn finish(&mut self) -> Result<Hashed, BundleError> {
         if !std::mem::take(&mut self.handed_over) {
             self.inline.update(&self.block);
@@ -107,9 +108,9 @@ impl FileHasher {
         }
         self.hand_over()?;
         self.handed_over = false;
-        let thread = self.thread.as_ref().ok_or_else(gone)?;
-        thread.jobs.send(Job::End).map_err(|_| gone())?;
-        thread.hashes.recv().map_err(|_| gone())
+        let thread = self.thread.as_ref().ok_or_else(thread_ended)?;
+        thread.jobs.send(Job::End).map_err(|_| thread_ended())?;
+        thread.hashes.recv().map_err(|_| thread_ended())
     }
 
     fn hand_over(&mut self) -> Result<(), BundleError> {
@@ -127,14 +128,14 @@ impl FileHasher {
         };
         let block = std::mem::replace(&mut self.block, spare);
         self.handed_over = true;
-        thread.jobs.send(Job::Block(block)).map_err(|_| gone())
+        thread.jobs.send(Job::Block(block)).map_err(|_| thread_ended())
     }
 }
 
 impl HashThread {
-    /// It ends when it is dropped.
+    /// Starts the thread, which ends when this is dropped. `None` if the system can't start one.
     fn new(prefilter: Option<Arc<Prefilter>>) -> Option<Self> {
-        let (jobs, work) = sync_channel::<Job>(WAITING);
+        let (jobs, work) = sync_channel::<Job>(MAX_QUEUED_BLOCKS);
         let (result, hashes) = channel();
         let (spare, spares) = channel();
         let run = move || {
@@ -144,7 +145,7 @@ impl HashThread {
                     Job::Block(mut block) => {
                         scan.update(&block);
                         block.clear();
-                        // A receiver that no longer waits is no reason to stop.
+                        // The receiver may be gone; that is no error.
                         let _ = spare.send(block);
                     }
                     Job::End => {
@@ -159,7 +160,7 @@ impl HashThread {
 }
 
 #[cold]
-fn gone() -> BundleError {
+fn thread_ended() -> BundleError {
     BundleError::new(BundleCode::SystemError, "The thread that hashes files ended unexpectedly")
 }
 
@@ -178,11 +179,11 @@ mod tests {
                 hasher.update(piece).unwrap();
             }
             let hashed = hasher.finish().unwrap();
-            assert_eq!((hashed.sha256, hashed.marked), (sha256([&bytes[..size]]), None), "{size}");
+            assert_eq!((hashed.sha256, hashed.candidates), (sha256([&bytes[..size]]), None), "{size}");
         }
     }
     #[test]
-    fn marks_are_found_in_small_files_and_in_large_ones() {
+    fn candidates_are_found_in_small_and_large_files() {
         let prefilter = RuleSet::new(&RedactOptions::default()).unwrap().prefilter();
         let mut hasher = FileHasher::new(prefilter);
         for size in [100, 3 * BLOCK_BYTES, 200, BLOCK_BYTES + 2] {
@@ -191,7 +192,7 @@ mod tests {
             places.iter().for_each(|at| bytes[*at..*at + 4].copy_from_slice(b"AKIA"));
             hasher.update(&bytes).unwrap();
             let hashed = hasher.finish().unwrap();
-            assert_eq!(hashed.marked, Some(places.map(|at| at as u64).to_vec()), "{size}");
+            assert_eq!(hashed.candidates, Some(places.map(|at| at as u64).to_vec()), "{size}");
             assert_eq!(hashed.sha256, sha256([&bytes]));
         }
     }

@@ -1,4 +1,4 @@
-//! The bytes of one file on their way: hashed, counted, perhaps kept, while somebody reads them.
+//! A reader that hashes and counts the bytes of a file while they are read, and copies them if asked to.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -9,62 +9,61 @@ use super::container::{into_io_error, read_failed};
 use super::error::BundleError;
 use super::file_hash::{FileHasher, Hashed};
 
-/// How much is passed on at a time.
 const BLOCK_BYTES: usize = 128 << 10;
 
-/// Told of every block how many bytes it has; an error ends the reading.
+/// Called after every block with its number of bytes. An error ends the reading.
 pub type Tick<'t> = &'t mut dyn FnMut(u64) -> Result<(), BundleError>;
 
-/// A file that is read.
+/// Wraps the reader of one file.
 pub struct HashingReader<'c> {
     input: &'c mut dyn Read,
     hasher: &'c mut FileHasher,
-    /// Where a copy of it goes.
+    /// The file that receives a copy.
     copy: Option<File>,
     tick: Tick<'c>,
-    print: Option<XxHash3_128>,
+    fingerprint: Option<XxHash3_128>,
     size: u64,
     fault: Option<BundleError>,
 }
 
-/// A file that was read to its end.
+/// The result of reading a file to its end.
 pub struct HashedFile {
-    /// The hash of its bytes, and what was seen among them.
+    /// Hash and prefilter candidates.
     pub hashed: Hashed,
-    /// A fingerprint of them, much quicker to make again than the hash. No proof of anything: see [`XxHash3_128`]. 0 unless it
-    /// was asked for.
+    /// An [`XxHash3_128`] of the bytes, much faster than the hash and not collision resistant. 0 without
+    /// [`with_fingerprint`](HashingReader::with_fingerprint).
     pub fingerprint: u128,
-    /// How many there were.
+    /// The number of bytes read.
     pub size: u64,
-    /// The copy.
+    /// The written copy.
     pub copy: Option<File>,
 }
 
 impl<'c> HashingReader<'c> {
-    /// Reads `input`.
+    /// A reader of `input` that copies to `copy`.
     pub fn new(input: &'c mut dyn Read, hasher: &'c mut FileHasher, copy: Option<File>, tick: Tick<'c>) -> Self {
-        HashingReader { input, hasher, copy, tick, print: None, size: 0, fault: None }
+        HashingReader { input, hasher, copy, tick, fingerprint: None, size: 0, fault: None }
     }
 
-    /// The same, and takes a fingerprint.
+    /// Computes a fingerprint too.
     pub fn with_fingerprint(self) -> Self {
-        HashingReader { print: Some(XxHash3_128::new()), ..self }
+        HashingReader { fingerprint: Some(XxHash3_128::new()), ..self }
     }
 
-    /// Why a read failed, if that was not the reader's fault.
-    pub fn fault(&mut self) -> Option<BundleError> {
+    /// Takes the error of a failed read, which the consumer may have replaced by one of its own.
+    pub fn take_error(&mut self) -> Option<BundleError> {
         self.fault.take()
     }
 
-    /// Reads what is left, to the end.
+    /// Reads the rest of the input.
     pub fn finish(mut self) -> Result<HashedFile, BundleError> {
         let mut block = vec![0; BLOCK_BYTES];
         while self.advance(&mut block)? > 0 {}
-        let fingerprint = self.print.map_or(0, |print| print.finish_128());
+        let fingerprint = self.fingerprint.map_or(0, |fingerprint| fingerprint.finish_128());
         Ok(HashedFile { hashed: self.hasher.finish()?, fingerprint, size: self.size, copy: self.copy })
     }
 
-    /// Gives the file up, so that the hasher is ready for another one.
+    /// Stops before the end, and resets the hasher for the next file.
     pub fn abandon(self) -> Result<(), BundleError> {
         self.hasher.finish().map(drop)
     }
@@ -77,8 +76,8 @@ impl<'c> HashingReader<'c> {
             }
         };
         self.hasher.update(&buffer[..count])?;
-        if let Some(print) = &mut self.print {
-            print.write(&buffer[..count]);
+        if let Some(fingerprint) = &mut self.fingerprint {
+            fingerprint.write(&buffer[..count]);
         }
         if let Some(copy) = &mut self.copy {
             copy.write_all(&buffer[..count]).map_err(|error| BundleError::system(&error, "write", None))?;

@@ -1,4 +1,4 @@
-//! Import: a bundle is unpacked into a directory, if nothing is wrong with it.
+//! Imports a bundle: verifies it and unpacks it into a directory.
 
 use std::path::Path;
 
@@ -10,9 +10,10 @@ use super::staged::StagedDirectory;
 use super::verify::{Report, VerifyOptions, inspect, verify_with};
 use super::watch::JobWatch;
 
-/// Unpacks the bundle at `path` to `directory`, where there must be nothing. It is read once: what is verified is what is unpacked.
+/// Verifies the bundle at `path` and unpacks it to `directory`, which must not exist. The bundle is read only once, so the unpacked
+/// bytes are the verified ones.
 ///
-/// On an error or a cancellation there is nothing at the directory, nor beside it.
+/// An import that fails or is cancelled leaves nothing at the directory, nor beside it.
 pub fn import(
     path: &Path,
     directory: &Path,
@@ -22,7 +23,7 @@ pub fn import(
     import_to(StagedDirectory::new(directory)?, path, directory, options, watch)
 }
 
-/// The same for a reader, who removes the directory when it was read: nothing waits for the disk.
+/// Like [`import`], for a reader that removes the directory afterwards: without syncing files to disk.
 pub fn import_for_reader(
     path: &Path,
     directory: &Path,
@@ -45,8 +46,8 @@ fn import_to(
     Ok(BundleInfo { path: directory.to_path_buf(), ..info })
 }
 
-/// Verifies the bundle at `path` as [`verify`](super::verify::verify) does. If nothing is wrong, what it holds is in `directory`
-/// then, for a reader.
+/// Verifies the bundle at `path` like [`verify`](super::verify::verify), and unpacks it to `directory` if it has no problems. The
+/// files are not synced to disk.
 pub fn verify_onto(
     path: &Path,
     directory: &Path,
@@ -61,7 +62,7 @@ pub fn verify_onto(
     Ok(report)
 }
 
-/// Unpacks a bundle into a staged directory, which no other process reads yet.
+/// Verifies and unpacks a bundle into a staged directory, without committing it.
 pub fn unpack(
     path: &Path,
     staged: &StagedDirectory,

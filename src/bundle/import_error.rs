@@ -1,24 +1,24 @@
-//! Why a bundle can't be read or imported.
+//! The error of opening or importing a bundle.
 
 use super::error::{BundleCode, BundleError};
 
-/// Why a bundle was not imported.
+/// Why a bundle was not opened or imported.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// It did not verify: every problem. There is at least one.
+    /// The bundle did not verify.
     #[error("The bundle was not imported: {}", first(problems))]
     Refused {
-        /// What is wrong with it.
+        /// All problems, at least one.
         problems: Vec<BundleError>,
     },
-    /// Something else is wrong than the bundle.
+    /// The cause is not the bundle.
     #[error("{0}")]
     Failed(BundleError),
 }
 
 impl ImportError {
-    /// The stable name of what is wrong, of the first problem if there are several.
+    /// The code of the error, or of the first problem.
     pub fn code(&self) -> BundleCode {
         match self {
             ImportError::Refused { problems } => {
@@ -37,7 +37,7 @@ fn first(problems: &[BundleError]) -> String {
 
 impl From<BundleError> for ImportError {
     fn from(error: BundleError) -> Self {
-        if error.is_outside() || error.code == BundleCode::DestinationExists {
+        if error.is_operational() || error.code == BundleCode::DestinationExists {
             ImportError::Failed(error)
         } else {
             ImportError::Refused { problems: vec![error] }

@@ -1,4 +1,4 @@
-//! A bundle in short.
+//! The summary of a bundle.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,29 +6,29 @@ use std::path::{Path, PathBuf};
 use super::manifest::{BundleKind, Manifest};
 use crate::hash::{HexHash, as_text};
 
-/// What a bundle is, in short.
+/// The summary of a bundle, mostly from its manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BundleInfo {
-    /// The hash of the manifest without its id.
+    /// The bundle's id: the hash of the manifest without `bundleId`.
     pub bundle_id: HexHash,
-    /// What it is of.
+    /// Whether it is the bundle of a run or of a session.
     pub kind: BundleKind,
-    /// Where it is.
+    /// The path of its directory or archive.
     pub path: PathBuf,
-    /// How many files the manifest lists.
+    /// The number of files that the manifest lists.
     pub files: u64,
-    /// How many bytes these have together, before any compression.
+    /// The total size of these files, uncompressed.
     pub bytes: u64,
-    /// How many lines the log has.
+    /// The number of lines in the log.
     pub events: u64,
-    /// How many events, blobs and lines were redacted.
+    /// The number of redacted events, blobs, files and lines.
     pub redactions: u64,
-    /// Whether it begins with a snapshot.
+    /// Whether the log begins after a snapshot.
     pub partial: bool,
 }
 
 impl BundleInfo {
-    /// Of the bundle at `path`.
+    /// The summary of the bundle at `path`.
     pub fn new(path: &Path, manifest: &Manifest, redactions: u64) -> Self {
         BundleInfo {
             bundle_id: manifest.bundle_id(),

@@ -1,63 +1,63 @@
-//! How much a bundle may be. A bundle from a stranger must not fill the disk or the memory of its reader.
-//!
-//! Reader and writer ask the same functions, so that no bundle is written that its own reader refuses.
+//! Limits for bundles, so that an untrusted bundle can't exhaust its reader's disk or memory. The writer enforces the same limits, so
+//! that it produces no bundle that a reader with these limits refuses.
 
 use super::error::{BundleCode, BundleError};
 use super::path::{self, BundlePath};
 use crate::jsonl::MAX_LINE_BYTES;
 use crate::jsonl::reader::cannot_be_json;
 
-/// The largest `manifest.json` or `manifest.sha256`, in bytes, unless the caller says otherwise: some hundred thousand files.
+/// The default for the largest `manifest.json` or `manifest.sha256`, in bytes: enough for some hundred thousand files.
 pub const MAX_MANIFEST_BYTES: u64 = 64 << 20;
 
 /// The largest `metadata.json` or `manifest.sig`, in bytes.
 pub const MAX_SMALL_FILE_BYTES: u64 = 1 << 20;
 
-/// The largest `redactions.json`, in bytes, unless the caller says otherwise.
+/// The default for the largest `redactions.json`, in bytes.
 pub const MAX_REDACTIONS_BYTES: u64 = 64 << 20;
 
-/// The longest line, in bytes, unless the caller says otherwise.
+/// The default for the longest line, in bytes.
 const DEFAULT_LINE_BYTES: u64 = 16 << 20;
 
-/// How much an archive may expand beyond what its size allows, in bytes: a small one is all headers, which are all zeros.
+/// The size to which every archive may expand beyond its ratio, in bytes: small archives are mostly tar headers, which are mostly zeros.
 const FREE_EXPANSION_BYTES: u64 = 1 << 20;
 
-/// How many times its own size an archive may expand to, unless somebody says otherwise.
+/// The default for the largest expansion ratio of an archive.
 pub const DEFAULT_EXPANSION: u64 = 200;
 
 /// The limits of a verification (`docs/bundle-format.md` section 9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest line of a log, in bytes, without its `\n`. More than 16 MiB is never read of a run's; for a session's see
-    /// [`session_line_bytes`](Limits::session_line_bytes).
+    /// The longest line of a log, in bytes, without its `\n`. Lines of a run are limited to 16 MiB in any case; for those of a
+    /// session see [`session_line_bytes`](Limits::session_line_bytes).
     pub line_bytes: u64,
     /// The largest blob, in bytes.
     pub blob_bytes: u64,
-    /// How many files there may be.
+    /// The maximum number of files.
     pub files: u64,
-    /// How many times its own size an archive may expand to.
+    /// The largest ratio between the size of an archive's tar and that of the archive.
     pub expansion: u64,
-    /// How many bytes all files may have together.
+    /// The largest total size of all files, in bytes.
     pub total_bytes: u64,
-    /// The largest `manifest.json` or `manifest.sha256`, in bytes: it is in memory as a whole.
+    /// The largest `manifest.json` or `manifest.sha256`, in bytes. They are read into memory.
     pub manifest_bytes: u64,
-    /// The same of `redactions.json`.
+    /// The largest `redactions.json`, in bytes. It is read into memory.
     pub redactions_bytes: u64,
 }
 
 impl Limits {
-    /// The longest line of a session, in bytes. Unless the caller gives less than the default it is what a replay reads: a session
-    /// that replays can be sealed, and a check of its lines holds no more than the beginning of each.
+    /// The longest line of a session, in bytes: at least the longest line that a replay reads, so that every session that replays can
+    /// be exported, unless the caller's limit is below the default. Checking lines takes no more memory for it.
     pub fn session_line_bytes(&self) -> u64 {
         if self.line_bytes < DEFAULT_LINE_BYTES { self.line_bytes } else { self.line_bytes.max(MAX_LINE_BYTES as u64) }
     }
 
-    /// Whether a replay passes over a line that begins with these bytes, however long it is: a crash may leave a gigabyte of zeros.
-    pub fn passes_over(&self, beginning: &[u8]) -> bool {
+    /// Whether a session line that begins like this is exempt from the limit because a replay skips it: a crash may leave a gigabyte of
+    /// zeros.
+    pub fn skips_line(&self, beginning: &[u8]) -> bool {
         self.line_bytes >= DEFAULT_LINE_BYTES && cannot_be_json(beginning)
     }
 
-    /// How large a file may be that is understood as a whole; None for others.
+    /// The limit for a file that is read into memory; `None` for other files.
     pub fn document_bytes(&self, path: &str) -> Option<u64> {
         match path {
             path::MANIFEST | path::CHECKSUMS => Some(self.manifest_bytes),
@@ -68,7 +68,7 @@ impl Limits {
         }
     }
 
-    /// Whether a file may have `size` bytes.
+    /// Fails if a file of `size` bytes is larger than its limit.
     pub fn check_file(&self, path: &BundlePath, size: u64) -> Result<(), BundleError> {
         let (code, limit) = match self.document_bytes(path.as_str()) {
             Some(limit) => (BundleCode::FileTooLarge, limit),
@@ -79,9 +79,9 @@ impl Limits {
         if size > limit { Err(BundleError::about(code, path.as_str(), message)) } else { Ok(()) }
     }
 
-    /// How many bytes of tar an archive of `size` bytes may hold. What small ones may expand beyond it belongs to the default: who gives
-    /// a lower limit means it, and who gives a higher one does not get less than without it.
-    pub fn expanded(&self, size: u64) -> u64 {
+    /// The largest tar in an archive of `size` bytes. The allowance for small archives is part of the default ratio: a lower ratio is
+    /// applied exactly, and a higher one never gives less than the default.
+    pub fn max_tar_bytes(&self, size: u64) -> u64 {
         let given = size.saturating_mul(self.expansion);
         if self.expansion < DEFAULT_EXPANSION {
             return given;

@@ -1,32 +1,32 @@
-//! The manifest: every file with size and hash, and where the log ends. Canonical JSON, parsed and printed side by side.
+//! `manifest.json`: the size and hash of every file, and the extent of the log, as canonical JSON.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
 use super::error::{BundleCode, BundleError};
-use super::path::{BundlePath, CHECKSUMS, MANIFEST, Names, SIGNATURE};
+use super::path::{BundlePath, CHECKSUMS, MANIFEST, PathSet, SIGNATURE};
 use crate::hash::{Hash, HexHash, as_text, from_hex, is_hex_hash, sha256_hex, to_hex};
 use crate::run::canonical::{Object, write_integer, write_string, write_text};
 use crate::run::text::Text;
 
-/// The version of the format that this release writes and reads.
+/// The format version that this release writes and reads.
 pub const VERSION: u64 = 1;
 
-/// What is signed, as DSSE's encoding names it.
+/// The payload type of the DSSE signature of a manifest.
 pub const PAYLOAD_TYPE: &str = "application/vnd.cath.bundle-manifest+json";
 
-/// What a bundle is of.
+/// The kind of recording in a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BundleKind {
-    /// A run directory.
+    /// A run.
     Run,
-    /// A session file.
+    /// A session.
     Session,
 }
 
 impl BundleKind {
-    /// The name in manifest and metadata.
+    /// The name of the kind in manifest and metadata.
     pub fn as_str(self) -> &'static str {
         match self {
             BundleKind::Run => "run",
@@ -34,12 +34,12 @@ impl BundleKind {
         }
     }
 
-    /// The kind of this name. None if there is none.
+    /// The kind with this name, if there is one.
     pub fn parse(name: &str) -> Option<Self> {
         [BundleKind::Run, BundleKind::Session].into_iter().find(|kind| kind.as_str() == name)
     }
 
-    /// The path of the log in the bundle.
+    /// The path of the log inside the bundle.
     pub fn log(self) -> &'static str {
         match self {
             BundleKind::Run => super::path::EVENT_LOG,
@@ -48,58 +48,58 @@ impl BundleKind {
     }
 }
 
-/// A file as the manifest lists it.
+/// The entry of a file in the manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListedFile {
-    /// The hash of its bytes.
+    /// The hash of the file.
     pub sha256: Hash,
-    /// How many bytes there are.
+    /// The size in bytes.
     pub size: u64,
 }
 
-/// Where the log begins and ends.
+/// The first and last event of a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogExtent {
-    /// How many lines there are.
+    /// The number of lines.
     pub count: u64,
-    /// Logical time of a run's first event. None for sessions and where there is no event.
+    /// The logical time of a run's first event. `None` for sessions and for logs without events.
     pub first_time: Option<u64>,
-    /// Logical time of a run's last event. None as well.
+    /// The logical time of a run's last event. `None` for sessions and for logs without events.
     pub last_time: Option<u64>,
-    /// The `hash` of a run's last event, or of the snapshot's if none comes after that. None for sessions, whose lines have none: a
-    /// session is pinned by the hash of its file.
+    /// The `hash` of a run's last event, or of the snapshot's event if none follows it. `None` for sessions, whose lines are not
+    /// hashed; the hash of the file covers them.
     pub head: Option<HexHash>,
 }
 
-/// Where a bundle begins that holds only what comes after a snapshot.
+/// The snapshot with which a partial bundle begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partial {
     /// The snapshot's id.
     pub snapshot: String,
-    /// The event after which it was taken.
+    /// The logical time of the event after which it was taken.
     pub logical_time: u64,
 }
 
-/// What a manifest says.
+/// The content of `manifest.json`, without the bundle's id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
-    /// What the bundle is of.
+    /// The kind of recording.
     pub kind: BundleKind,
-    /// Every file of the bundle but the manifest, its checksums and its signature.
+    /// Every file of the bundle, by path, except the manifest, its checksums and its signature.
     pub files: BTreeMap<String, ListedFile>,
-    /// The log.
+    /// The extent of the log.
     pub log: LogExtent,
-    /// None if the bundle holds the log from its beginning.
+    /// The snapshot of a partial bundle; `None` if the log begins with the first event.
     pub partial: Option<Partial>,
 }
 
 impl Manifest {
-    /// The hash of the manifest without the field that holds it.
+    /// The bundle's id: the hash of the manifest printed without `bundleId`.
     pub fn bundle_id(&self) -> HexHash {
         sha256_hex([&self.print_with(None)])
     }
 
-    /// The document.
+    /// Prints the document, with the bundle's id.
     pub fn print(&self) -> Vec<u8> {
         self.print_with(Some(&self.bundle_id()))
     }
@@ -124,7 +124,8 @@ impl Manifest {
         out
     }
 
-    /// Reads a document of the one form that [`print`](Self::print) gives. Its id is not looked at: see [`problems`](Self::problems).
+    /// Parses a document and returns it with the id that it contains. Only the exact output of [`print`](Self::print) is accepted; the
+    /// id is checked by [`problems`](Self::problems).
     pub fn parse(document: &[u8]) -> Result<(Self, HexHash), BundleError> {
         let text = std::str::from_utf8(document).map_err(|_| invalid("it is not UTF-8"))?;
         let version: Version = serde_json::from_str(text).map_err(|error| invalid(&error.to_string()))?;
@@ -142,7 +143,7 @@ impl Manifest {
         Ok((manifest, id))
     }
 
-    /// What is wrong with a manifest of the right form: its id, and the paths in it.
+    /// Checks the id and the paths of a parsed manifest.
     pub fn problems(&self, id: &HexHash) -> Vec<BundleError> {
         let mut problems = Vec::new();
         let expected = self.bundle_id();
@@ -150,7 +151,7 @@ impl Manifest {
             let message = format!("its bundleId is {}, but its content has the id {}", as_text(id), as_text(&expected));
             problems.push(BundleError::about(BundleCode::BundleIdMismatch, MANIFEST, message));
         }
-        let mut names = Names::default();
+        let mut names = PathSet::default();
         for path in self.files.keys() {
             if [MANIFEST, CHECKSUMS, SIGNATURE].contains(&path.as_str()) {
                 problems.push(invalid(&format!("it lists {path}, which is made of it")));
@@ -165,7 +166,7 @@ impl Manifest {
         problems
     }
 
-    /// How many bytes the listed files have together.
+    /// The total size of the listed files, in bytes.
     pub fn bytes(&self) -> u64 {
         self.files.values().fold(0, |sum, file| sum.saturating_add(file.size))
     }

@@ -1,5 +1,5 @@
-//! `metadata.json`: what the bundle is of, for people and listings. Everything in it comes from the source, so that the same
-//! source gives the same bytes on any machine.
+//! `metadata.json`: a description of the recording, for listings. Everything in it comes from the source, so that exports of the same
+//! source have the same bytes on any machine.
 
 use serde::Deserialize;
 
@@ -11,36 +11,36 @@ use crate::run::canonical::{Object, write_integer, write_text};
 use crate::run::fields;
 use crate::run::text::Text;
 
-/// A bundle has no platform: it is the same wherever it was made, and can be read everywhere.
+/// Bundles are the same on every platform.
 const PLATFORM: &str = "any";
 
-/// The longest text in it, in bytes between the quotes: a reader takes no more than a mebibyte of metadata, and a session's id may be
-/// of any length.
+/// The longest text, in bytes between the quotes. Longer ones are truncated, because readers limit the file to 1 MiB and the id of a
+/// session may have any length.
 const MAX_TEXT_BYTES: usize = 64 << 10;
 
-/// What the metadata says of a source.
+/// The content of `metadata.json`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metadata {
-    /// What it is.
+    /// The kind of recording.
     pub kind: BundleKind,
-    /// The run's or the session's id.
+    /// The id of the run or the session.
     pub id: Text<'static>,
-    /// Name and version of a run's workflow.
+    /// The name and version of a run's workflow.
     pub workflow: Option<(Text<'static>, Text<'static>)>,
-    /// How a run stands at the end of its log. None for a session, which has no end.
+    /// The status of a run after its last event. `None` for a session.
     pub status: Option<&'static str>,
-    /// How many lines the bundle's log has.
+    /// The number of lines in the log.
     pub events: u64,
-    /// How many blobs the bundle has.
+    /// The number of blobs in the bundle.
     pub blobs: u64,
-    /// When the source's first line was written: its `ts`. None if it has none.
+    /// `ts` of the first line, if it has one, as written in the line.
     pub started_at: Option<String>,
-    /// When a run ended, or the last line of a session was written. None if that is not known.
+    /// `ts` of the event that ended a run, or of the last line of a session that has one.
     pub completed_at: Option<String>,
 }
 
 impl Metadata {
-    /// The document, canonical JSON.
+    /// Prints the document, as canonical JSON.
     pub fn print(&self) -> Vec<u8> {
         let mut out = Vec::new();
         let mut object = Object::open(&mut out);
@@ -52,8 +52,8 @@ impl Metadata {
         write_text(object.key("kind"), self.kind.as_str());
         write_text(object.key("platform"), PLATFORM);
         match self.kind {
-            BundleKind::Run => write_told(object.key("runId"), &self.id),
-            BundleKind::Session => write_told(object.key("sessionId"), &self.id),
+            BundleKind::Run => write_truncated(object.key("runId"), &self.id),
+            BundleKind::Session => write_truncated(object.key("sessionId"), &self.id),
         }
         write_time(object.key("startedAt"), self.started_at.as_deref());
         if let Some(status) = self.status {
@@ -66,8 +66,8 @@ impl Metadata {
         write_integer(object.key("v"), 1);
         if let Some((name, version)) = &self.workflow {
             let mut workflow = Object::open(object.key("workflow"));
-            write_told(workflow.key("name"), name);
-            write_told(workflow.key("version"), version);
+            write_truncated(workflow.key("name"), name);
+            write_truncated(workflow.key("version"), version);
             workflow.close();
         }
         object.close();
@@ -75,28 +75,28 @@ impl Metadata {
     }
 }
 
-/// A time is the inside of a JSON string, as it stood in its line.
+/// `time` is without the quotes and with its escapes.
 fn write_time(out: &mut Vec<u8>, time: Option<&str>) {
     match time {
-        Some(time) => write_told(out, &Text::from_json(time)),
+        Some(time) => write_truncated(out, &Text::from_json(time)),
         None => out.extend_from_slice(b"null"),
     }
 }
 
-/// A text as it is, or as much of its beginning as there is room for. What was cut once is not cut again.
-fn write_told(out: &mut Vec<u8>, text: &Text<'_>) {
+/// Writes a text, truncated to [`MAX_TEXT_BYTES`]. A truncated text is not truncated again when a bundle is exported.
+fn write_truncated(out: &mut Vec<u8>, text: &Text<'_>) {
     let inside = text.as_json();
     if inside.len() <= MAX_TEXT_BYTES {
         return write_text(out, inside);
     }
-    let beginning = &inside[..last_boundary(inside, MAX_TEXT_BYTES - CUT.len())];
-    write_text(out, &[beginning, CUT].concat());
+    let beginning = &inside[..last_boundary(inside, MAX_TEXT_BYTES - ELLIPSIS.len())];
+    write_text(out, &[beginning, ELLIPSIS].concat());
 }
 
-/// What stands at the end of a text that was cut.
-const CUT: &str = "…";
+/// The end of a truncated text.
+const ELLIPSIS: &str = "…";
 
-/// The last place up to `limit` at which neither a character nor an escape is under way.
+/// The last offset up to `limit` that is not in the middle of a character or an escape.
 fn last_boundary(inside: &str, limit: usize) -> usize {
     let (mut at, mut rest) = (0, inside);
     loop {
@@ -114,7 +114,7 @@ fn last_boundary(inside: &str, limit: usize) -> usize {
 }
 
 #[derive(Deserialize)]
-struct Read {
+struct Document {
     v: u64,
     kind: String,
     counts: Counts,
@@ -125,16 +125,16 @@ struct Counts {
     events: u64,
 }
 
-/// What metadata tells of the beginning of a run.
+/// What a partial bundle's metadata has from the beginning of the run, which its log does not contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunSummary {
     /// The run's id, and its workflow's name and version.
     pub created: [Text<'static>; 3],
-    /// When it began, as it stands in the first event's line. None if that is not known.
+    /// `ts` of the first event, as written in its line, if it is known.
     pub started_at: Option<String>,
 }
 
-/// Reads what a document tells of a run's beginning.
+/// Parses the metadata of a run.
 pub fn summary_of_run(document: &str) -> Result<RunSummary, BundleError> {
     let nesting = &mut Nesting::default();
     let mut read = || {
@@ -147,10 +147,10 @@ pub fn summary_of_run(document: &str) -> Result<RunSummary, BundleError> {
     read().map_err(|error| BundleError::about(BundleCode::MetadataInvalid, METADATA, error))
 }
 
-/// Whether a document is metadata of a bundle of this kind, with so many lines in its log.
+/// Checks that a document is valid metadata for a bundle of this kind whose log has `events` lines.
 pub fn check(document: &[u8], kind: BundleKind, events: u64) -> Result<(), BundleError> {
     let invalid = |why: &str| BundleError::about(BundleCode::MetadataInvalid, METADATA, why);
-    let read: Read = serde_json::from_slice(document).map_err(|error| invalid(&error.to_string()))?;
+    let read: Document = serde_json::from_slice(document).map_err(|error| invalid(&error.to_string()))?;
     if read.v != 1 {
         let message = format!("it is of version {}, and this release reads version 1; a newer one may", read.v);
         return Err(BundleError::about(BundleCode::UnsupportedVersion, METADATA, message));
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_any_length_fit_and_what_was_cut_is_not_cut_again() {
+    fn long_texts_are_truncated_once() {
         for unit in ["x", "é", "\\ud800", "\\u0001", "\\\"", "😀", "x\\n"] {
             for padding in 0..7 {
                 let id = "-".repeat(padding) + &unit.repeat(300_000);
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_canonical_and_says_nothing_of_the_machine() {
+    fn metadata_is_canonical_and_independent_of_the_machine() {
         let metadata = Metadata {
             kind: BundleKind::Run,
             id: Text::from_plain("r\"1").into_owned(),

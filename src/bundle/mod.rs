@@ -1,8 +1,14 @@
-//! Bundles: a run or a session, sealed into something that another machine can check and replay (`docs/bundle-format.md`).
+//! Bundles: runs and sessions, sealed so that another machine can verify and replay them. `docs/bundle-format.md` has the format.
 //!
-//! A bundle is a set of files that its manifest lists, each with size and hash; the manifest's own hash is the bundle's id.
-//! The files lie in a directory, or one behind the other in an archive: both are a [`container::Container`] to what
-//! reads. Nothing is believed before it is checked, nothing is kept in memory but what the manifest lists.
+//! The manifest lists every file of a bundle with its size and hash; the hash of the manifest is the bundle's id. The files are
+//! in a directory or in an archive, and readers see both as a [`container::Container`].
+//!
+//! - Operations: [`export`], [`verify`], [`import`], [`open`] for readers, [`replay`] for runs in bundles, [`redact`].
+//! - Containers: [`container`], [`directory`] and [`archive`] are read, [`open_container`] chooses; [`sink`] writes, [`staged`]
+//!   moves a finished bundle to its destination.
+//! - Documents, each parsed and printed in one file: [`manifest`], [`checksums`], [`metadata`], [`redactions`], [`signed`].
+//! - Export: [`source`] plans it, [`planned_file`] is an entry of the plan, [`hashing_reader`] and [`file_hash`] hash while reading.
+//! - Shared: [`checked_log`], [`path`], [`limits`], [`info`], [`watch`], [`error`], [`import_error`].
 
 pub mod archive;
 pub mod checked_log;

@@ -1,8 +1,8 @@
-//! How readers get at a bundle: a directory is read where it is, an archive is unpacked to a temporary directory first.
+//! Opens bundles for readers such as a replay. A directory is read in place; an archive is unpacked to a temporary directory.
 //!
-//! Unpacked rather than streamed: a replay goes back in the log (to a snapshot, to the state before a fault) and looks up
-//! blobs in any order, and nothing of an archive should reach it before all of it was verified. A directory is verified too,
-//! by reading it once: what its `redactions.json` allows to be missing must be what its manifest vouches for.
+//! Archives are unpacked because a replay seeks in the log and reads blobs in any order, and must see nothing of an archive before
+//! all of it is verified. A directory is verified too: its `redactions.json` excuses missing data and must itself be covered by the
+//! manifest.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,24 +23,24 @@ use crate::run::directory::RunDirectory;
 use crate::run::documents::read_text;
 use crate::signature::TrustedKeys;
 
-/// A bundle that was verified, or an unsealed run or session, ready to be read.
+/// A verified bundle, or a run or session that was never sealed.
 pub struct Opened {
-    /// What it is.
+    /// The kind of recording.
     pub kind: BundleKind,
-    /// What it lists. None for what was never sealed.
+    /// The manifest of a bundle. `None` for a plain run or session.
     pub manifest: Option<Manifest>,
-    /// What is redacted in it.
+    /// The redactions of a bundle. Empty for a plain run or session.
     pub redactions: RedactionList,
-    /// Whether one of the keys that the reader trusts signed the manifest, and so all that it lists.
+    /// Whether a trusted key signed the manifest, and thereby all listed files.
     is_trusted: bool,
     root: PathBuf,
-    /// Holds the unpacked archive; it is removed with this.
+    /// Holds the unpacked archive, which is removed on drop.
     _unpacked: Option<(StagedDirectory, tempfile::TempDir)>,
 }
 
 impl Opened {
-    /// The same, for a reader of runs. The bundle of a session is none.
-    pub fn of_run(self) -> Result<Self, ImportError> {
+    /// Fails for the bundle of a session, for readers of runs.
+    pub fn expect_run(self) -> Result<Self, ImportError> {
         if self.manifest.is_some() && self.kind == BundleKind::Session {
             let message = "it is the bundle of a session, not of a run";
             return Err(BundleError::new(BundleCode::NotABundle, message).into());
@@ -48,46 +48,46 @@ impl Opened {
         Ok(self)
     }
 
-    /// The run's directory. Its log may begin behind a snapshot: see the manifest.
+    /// The directory of the run. The log of a partial bundle begins after a snapshot.
     pub fn run_directory(&self) -> RunDirectory {
         RunDirectory::new(&self.root)
     }
 
-    /// The directory of the bundle or of the run, or the session's file.
+    /// The directory of the bundle or of the run, or the file of the session.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The id of the run that a bundle is of, as its metadata tells it: the inside of a JSON string.
+    /// The run id in the metadata of a bundle, without the quotes and with its escapes.
     pub fn run_id(&self) -> Option<String> {
         let document = self.manifest.as_ref().and_then(|_| read_text(&self.root.join(METADATA)).ok())?;
         metadata::summary_of_run(&document).ok().map(|summary| summary.created[0].as_json().to_owned())
     }
 
-    /// Whether the log begins behind a snapshot.
+    /// Whether the log begins after a snapshot.
     pub fn is_partial(&self) -> bool {
         self.manifest.as_ref().is_some_and(|manifest| manifest.partial.is_some())
     }
 
-    /// The keys of which one must have signed a snapshot of this for it to count, of the keys that the reader trusts. None are asked
-    /// for, if one of them signed the manifest: that has the snapshot's hash.
+    /// The keys of which one must have signed a snapshot of this run. Empty if a trusted key signed the manifest, because the manifest
+    /// has the snapshots' hashes.
     pub fn keys_for_snapshots(&self, trusted: &TrustedKeys) -> TrustedKeys {
         if self.is_trusted { TrustedKeys::default() } else { trusted.clone() }
     }
 
-    /// The file of the log: of events, or of a session.
+    /// The path of the log: of a run's events or of the session.
     pub fn log(&self) -> PathBuf {
         if self.root.is_dir() { self.root.join(self.kind.log()) } else { self.root.clone() }
     }
 }
 
-/// Whether what is at `path` has to be opened as a bundle: an archive, or a directory with a manifest.
+/// Whether `path` must be opened as a bundle: it is an archive, or a directory with a manifest.
 pub fn is_bundle(path: &Path) -> bool {
     (path.is_dir() && path.join(MANIFEST).exists()) || is_archive(path)
 }
 
-/// Whether what is at `path` has to be opened as an archive. A file's first bytes tell. Only of what is neither an archive nor a
-/// recording (a file that was cut or is not there, a directory without a manifest) the name does, so that the error says what is missing.
+/// Whether `path` must be opened as an archive. The first bytes of a file decide. The name decides only if they are neither those of
+/// an archive nor of a recording, or can't be read, so that the error fits what was meant.
 pub fn is_archive(path: &Path) -> bool {
     match sniff::beginning_of(path) {
         Some(beginning) if sniff::is_archive(&beginning) => true,
@@ -96,7 +96,7 @@ pub fn is_archive(path: &Path) -> bool {
     }
 }
 
-/// Opens a bundle, a run's directory or a session's file. A bundle is verified, an unsealed original is not looked at.
+/// Opens a bundle, the directory of a run or the file of a session. A bundle is verified; a plain run or session is not read.
 pub fn open(path: &Path, options: &VerifyOptions, watch: &mut JobWatch<'_>) -> Result<Opened, ImportError> {
     if !is_bundle(path) {
         let kind = if path.is_dir() { BundleKind::Run } else { BundleKind::Session };
@@ -121,7 +121,7 @@ pub fn open(path: &Path, options: &VerifyOptions, watch: &mut JobWatch<'_>) -> R
     }
 }
 
-/// Opens the bundle in a directory that was verified already, and not changed since.
+/// Opens the bundle in a directory that was already verified and has not been changed since.
 pub fn open_verified(directory: &Path, trusted: &TrustedKeys) -> Result<Opened, ImportError> {
     let read = |path: &str| {
         let path = directory.join(path);
@@ -131,7 +131,7 @@ pub fn open_verified(directory: &Path, trusted: &TrustedKeys) -> Result<Opened, 
     let (manifest, _) = Manifest::parse(&document)?;
     let is_listed = |path: &str| manifest.files.contains_key(path);
     let redactions = if is_listed(REDACTIONS) { RedactionList::parse(&read(REDACTIONS)?)? } else { Default::default() };
-    let is_trusted = read(SIGNATURE).is_ok_and(|signature| signed::is_by(trusted, &signature, &document));
+    let is_trusted = read(SIGNATURE).is_ok_and(|signature| signed::is_signed_by(trusted, &signature, &document));
     let (kind, root) = (manifest.kind, directory.to_path_buf());
     Ok(Opened { kind, manifest: Some(manifest), redactions, is_trusted, root, _unpacked: None })
 }

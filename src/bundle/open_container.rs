@@ -1,4 +1,4 @@
-//! Opening a bundle in either form.
+//! Opens a bundle in either form.
 
 use std::fs;
 use std::path::Path;
@@ -9,9 +9,9 @@ use super::directory::{DirectoryReader, open_file};
 use super::error::{BundleCode, BundleError};
 use super::limits::Limits;
 
-/// The bundle at `path`, to be read once.
+/// Opens the bundle at `path` for one visit.
 pub fn open_container(path: &Path, limits: &Limits) -> Result<Box<dyn Container>, BundleError> {
-    // The path itself is the caller's and may be a link.
+    // The caller's path may be a link; only links inside the bundle are refused.
     let disk = fs::canonicalize(path).map_err(|error| BundleError::system(&error, "open", Some(path)))?;
     if disk.is_dir() {
         return Ok(Box::new(DirectoryReader::open(&disk, limits)?));

@@ -1,4 +1,4 @@
-//! What a path inside a bundle may be. A path that passes means the same file on every system, below the bundle's root.
+//! Paths inside bundles. A valid path denotes the same file on every system, below the bundle's root.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -14,34 +14,34 @@ pub const EVENT_LOG: &str = "events.cath-log";
 pub const SESSION_LOG: &str = "session.jsonl";
 /// The compiled graph of a run.
 pub const DAG: &str = "dag.json";
-/// What the graph was compiled from.
+/// The workflow that the graph was compiled from.
 pub const WORKFLOW: &str = "workflow.json";
 /// The snapshot with which a partial bundle begins.
 pub const SNAPSHOT: &str = "snapshot.cath-snap";
-/// What the bundle is of.
+/// The description of the recording.
 pub const METADATA: &str = "metadata.json";
-/// What was redacted.
+/// The list of redacted events, blobs, files and lines.
 pub const REDACTIONS: &str = "redactions.json";
-/// The list of all files but itself and the two that are made of it.
+/// The list of all files, except itself, its checksums and its signature.
 pub const MANIFEST: &str = "manifest.json";
-/// The same hashes, as `sha256sum -c` takes them.
+/// The same hashes in the format of `sha256sum -c`.
 pub const CHECKSUMS: &str = "manifest.sha256";
-/// Who vouches for the manifest.
+/// The signatures of the manifest.
 pub const SIGNATURE: &str = "manifest.sig";
 /// The directory of blobs.
 pub const BLOBS: &str = "blobs";
 
-/// The longest path, in bytes. No bundle has one of half that length.
+/// The longest path, in bytes: more than twice as long as any path that an export writes.
 const MAX_PATH_BYTES: usize = 240;
 
-/// A path inside a bundle: relative, of ASCII, its parts separated by `/`, none of them special anywhere.
+/// A path inside a bundle: relative, printable ASCII, with `/` between components, none of which has a special meaning on any system.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BundlePath(String);
 
 impl BundlePath {
-    /// Checks a path from outside.
+    /// Validates a path from a bundle or a file system.
     pub fn parse(bytes: &[u8]) -> Result<Self, BundleError> {
-        match fault(bytes) {
+        match violation(bytes) {
             None => Ok(BundlePath(String::from_utf8_lossy(bytes).into_owned())),
             Some((code, why)) => {
                 let shown: String = String::from_utf8_lossy(bytes).escape_debug().collect();
@@ -55,12 +55,12 @@ impl BundlePath {
         &self.0
     }
 
-    /// Where the file is in a bundle whose root is `root`.
+    /// The path of the file on disk, in a bundle directory `root`.
     pub fn below(&self, root: &Path) -> PathBuf {
         self.0.split('/').fold(root.to_path_buf(), |path, part| path.join(part))
     }
 
-    /// If the file is in the blobs' directory: the hash that is its name, or None in it if the name is not that of a blob.
+    /// For a path in the directory of blobs, the hash that is its name, or `Some(None)` if it is not named as a blob.
     pub fn blob(&self) -> Option<Option<Hash>> {
         let rest = self.0.strip_prefix(BLOBS)?.strip_prefix('/')?;
         let name = rest.split_once('/').filter(|(prefix, name)| prefix.len() == 2 && name.starts_with(prefix));
@@ -79,7 +79,7 @@ pub fn blob_path(hash: &str) -> String {
     format!("{BLOBS}/{}/{hash}", hash.get(..2).unwrap_or_default())
 }
 
-fn fault(bytes: &[u8]) -> Option<(BundleCode, &'static str)> {
+fn violation(bytes: &[u8]) -> Option<(BundleCode, &'static str)> {
     use BundleCode::*;
     let invalid = |why| Some((InvalidPath, why));
     if bytes.contains(&0) {
@@ -122,24 +122,24 @@ fn is_reserved(part: &[u8]) -> bool {
     }
 }
 
-/// The paths that were seen, so that no two of them can be one file on any system.
+/// Paths seen so far. Refuses paths that would be the same file on some system.
 #[derive(Debug, Default)]
-pub struct Names {
-    /// By path in lower case: the path itself, and whether it is a file.
+pub struct PathSet {
+    /// Files and directories by path in lower case: the path as written, and whether it is a file.
     seen: HashMap<String, (String, bool)>,
 }
 
-impl Names {
-    /// Adds the path of a file.
+impl PathSet {
+    /// Adds the path of a file, and those of the directories above it.
     pub fn add(&mut self, path: &BundlePath) -> Result<(), BundleError> {
         let path = path.as_str();
         for (slash, _) in path.match_indices('/') {
-            self.add_one(&path[..slash], false).map_err(|code| collides(code, path))?;
+            self.insert(&path[..slash], false).map_err(|code| collision(code, path))?;
         }
-        self.add_one(path, true).map_err(|code| collides(code, path))
+        self.insert(path, true).map_err(|code| collision(code, path))
     }
 
-    fn add_one(&mut self, path: &str, is_file: bool) -> Result<(), BundleCode> {
+    fn insert(&mut self, path: &str, is_file: bool) -> Result<(), BundleCode> {
         match self.seen.entry(path.to_ascii_lowercase()) {
             Entry::Vacant(place) => drop(place.insert((path.to_owned(), is_file))),
             Entry::Occupied(place) => match place.get() {
@@ -152,7 +152,7 @@ impl Names {
     }
 }
 
-fn collides(code: BundleCode, path: &str) -> BundleError {
+fn collision(code: BundleCode, path: &str) -> BundleError {
     let why = match code {
         BundleCode::CaseCollision => "another path differs from it, or from a directory of it, only in case",
         _ => "there is another entry of this path, or one that is a directory where the other is a file",

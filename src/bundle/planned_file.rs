@@ -1,4 +1,4 @@
-//! A file that is to be in a bundle, and where its bytes come from.
+//! A file of an export plan: its entry in the manifest, and where its bytes come from.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -7,35 +7,35 @@ use super::directory::open_file;
 use super::error::{BundleCode, BundleError};
 use super::manifest::ListedFile;
 
-/// Where the bytes of a file come from.
+/// Where the bytes of a planned file come from.
 #[derive(Clone, Debug)]
 pub enum ByteSource {
-    /// Made here.
+    /// A document that the export generated.
     Bytes(Vec<u8>),
-    /// A file from this offset on, and the fingerprint by which it is known again.
+    /// A file on disk: its path, the offset of the first byte, and a fingerprint to detect changes.
     File(PathBuf, u64, u128),
 }
 
-/// A file that is to be in the bundle.
+/// A file that will be part of the bundle.
 #[derive(Clone, Debug)]
 pub struct PlannedFile {
     /// Size and hash.
     pub listed: ListedFile,
-    /// Its bytes.
+    /// Where its bytes come from.
     pub origin: ByteSource,
-    /// Where among them the marks of the redaction are: for a log each of them, for other files at least one if there is any. None if
-    /// that is not known.
-    pub marked: Option<Vec<u64>>,
+    /// The offsets at which the prefilter of the redaction found candidates: all of a log, at most the first of other files. `None`
+    /// if they are unknown.
+    pub candidates: Option<Vec<u64>>,
 }
 
 impl PlannedFile {
-    /// A file made here.
+    /// A generated document.
     pub fn of_bytes(bytes: Vec<u8>) -> Self {
         let listed = ListedFile { sha256: crate::hash::sha256([&bytes]), size: bytes.len() as u64 };
-        PlannedFile { listed, origin: ByteSource::Bytes(bytes), marked: None }
+        PlannedFile { listed, origin: ByteSource::Bytes(bytes), candidates: None }
     }
 
-    /// Its bytes, to be read once.
+    /// Opens the file for one read from the beginning.
     pub fn open(&self) -> Result<Box<dyn Read + '_>, BundleError> {
         match &self.origin {
             ByteSource::Bytes(bytes) => Ok(Box::new(&bytes[..])),
@@ -48,8 +48,8 @@ impl PlannedFile {
     }
 }
 
-/// That a file is no longer what it was when it was looked at.
-pub fn changed(disk: &Path) -> BundleError {
+/// The error for a source file that was changed after it was hashed.
+pub fn source_changed(disk: &Path) -> BundleError {
     let message =
         format!("{} was changed while it was exported; export it again when nobody writes to it", disk.display());
     BundleError::new(BundleCode::SourceChanged, message)

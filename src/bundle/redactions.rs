@@ -1,7 +1,7 @@
-//! `redactions.json`: which events, blobs and lines differ from what was recorded, and by which rules.
+//! `redactions.json`: which events, blobs, files and lines were redacted, and by which rules.
 //!
-//! A run's original hashes stand in it: an event's was salted and the salt is gone, a blob's stands in the log anyway. Of a
-//! session's lines there is none, for a short secret could be guessed from it.
+//! It contains the original hashes of a run's events, which were salted with a salt that is removed, and of blobs, which are in the
+//! log anyway. It contains no hashes of a session's lines, because short secrets could be guessed from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,45 +13,45 @@ use crate::hash::is_hex_hash;
 use crate::run::canonical::{Array, Object, write_integer, write_string, write_text};
 use crate::run::redactions::Redactions;
 
-/// An event whose payload is not the recorded one.
+/// An event with a redacted payload.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RedactedEvent {
-    /// The hash of the recorded payload and its salt.
+    /// The hash of the original payload with its salt.
     pub payload_hash: String,
     /// The names of the rules that hit, sorted, each once.
     pub rules: Vec<String>,
 }
 
-/// A blob that was replaced.
+/// A redacted blob.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct RedactedBlob {
-    /// The hash of its redacted bytes, under which it is stored.
+    /// The hash of the redacted bytes, which is the blob's name in the bundle.
     pub redacted: String,
     /// The names of the rules that hit, sorted, each once.
     pub rules: Vec<String>,
 }
 
-/// What was redacted.
+/// The content of `redactions.json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RedactionList {
-    /// By the hash that the log names.
+    /// Redacted blobs of a run, by the hash that the log names.
     pub blobs: BTreeMap<String, RedactedBlob>,
-    /// By logical time.
+    /// Redacted events of a run, by logical time.
     pub events: BTreeMap<u64, RedactedEvent>,
-    /// Other files of a run, by their path, with the names of the rules that hit. There is one that can be: `workflow.json`.
+    /// The names of the rules that matched in another file of a run, by path. Only `workflow.json` can be redacted.
     pub files: BTreeMap<String, Vec<String>>,
-    /// A session's lines, from 1, with the names of the rules that hit.
+    /// The names of the rules that matched in a line of a session, by line number from 1.
     pub lines: BTreeMap<u64, Vec<String>>,
 }
 
 impl RedactionList {
-    /// How many things were redacted.
+    /// The number of redacted events, blobs, files and lines.
     pub fn count(&self) -> u64 {
         (self.blobs.len() + self.events.len() + self.files.len() + self.lines.len()) as u64
     }
 
-    /// What a replay has to know of it.
+    /// The redactions in the form that a replay of a run needs.
     pub fn of_run(&self) -> Redactions {
         Redactions {
             events: self.events.keys().copied().collect(),
@@ -60,7 +60,7 @@ impl RedactionList {
         }
     }
 
-    /// The names of all rules in it.
+    /// The names of all rules that matched.
     pub fn rules(&self) -> BTreeSet<String> {
         let blobs = self.blobs.values().map(|blob| &blob.rules);
         let events = self.events.values().map(|event| &event.rules);
@@ -74,7 +74,7 @@ impl RedactionList {
             && self.events.values().all(|event| is_hex_hash(&event.payload_hash))
     }
 
-    /// The document, canonical JSON. Entries are in order, so that it is the same however it came about.
+    /// Prints the document, as canonical JSON with sorted entries.
     pub fn print(&self) -> Vec<u8> {
         let mut out = Vec::new();
         let mut object = Object::open(&mut out);
@@ -117,7 +117,7 @@ impl RedactionList {
         out
     }
 
-    /// Reads a document of the one form that [`print`](Self::print) gives.
+    /// Parses a document. Only the exact output of [`print`](Self::print) is accepted.
     pub fn parse(document: &[u8]) -> Result<Self, BundleError> {
         let version: Version = serde_json::from_slice(document).map_err(|error| invalid(&error.to_string()))?;
         if version.v != 1 {
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parse_undoes_print_and_takes_nothing_else() {
+    fn parse_accepts_only_the_output_of_print() {
         let (ab, cd) = ("ab".repeat(32), "cd".repeat(32));
         let rules = vec!["jwt".to_owned()];
         let list = RedactionList {

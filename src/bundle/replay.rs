@@ -1,4 +1,4 @@
-//! Replay, verification and trace of a run that was opened: of the run as such, with what its manifest says of it.
+//! Replay, verification and trace of opened runs, plain or in bundles: adds redactions, partial logs and signed manifests.
 
 use super::open::Opened;
 use super::path::SNAPSHOT;
@@ -10,8 +10,8 @@ use crate::run::trace::{Range, Trace};
 use crate::run::verify::{Verification, verify, verify_partial};
 use crate::signature::TrustedKeys;
 
-/// Replays a run that was opened, as [`replay`](replay_run) does its directory. A partial bundle is replayed from its snapshot,
-/// wherever `options` say to start.
+/// Replays an opened run like [`run::replay`](replay_run). A partial bundle is always replayed from its snapshot, whatever
+/// `options.start_from` is.
 pub fn replay(opened: &Opened, options: &ReplayOptions, watch: &mut Watch<'_>) -> Result<Replayed, Box<Failed>> {
     let mut options = options.clone();
     if opened.manifest.is_some() {
@@ -20,7 +20,7 @@ pub fn replay(opened: &Opened, options: &ReplayOptions, watch: &mut Watch<'_>) -
     if opened.is_partial() {
         options.start_from = StartFrom::BundleSnapshot(opened.root().join(SNAPSHOT));
     }
-    // No manifest lists a snapshot that was brought from elsewhere.
+    // The manifest's signature does not cover a snapshot outside the run's directory, so such a snapshot needs one of its own.
     let is_from_elsewhere =
         matches!(&options.start_from, StartFrom::SnapshotFile(path) if path.components().count() > 1);
     if !is_from_elsewhere {
@@ -29,8 +29,8 @@ pub fn replay(opened: &Opened, options: &ReplayOptions, watch: &mut Watch<'_>) -
     replay_run(&opened.run_directory(), &options, watch)
 }
 
-/// Verifies a run that was opened, as [`verify`] does its directory: what is redacted or not there is unverifiable. If there are
-/// trusted keys, its snapshots must be signed by one of them.
+/// Verifies an opened run like [`run::verify`](verify). Redacted and missing data are unverifiable. With trusted keys, snapshots must
+/// be signed by one of them, unless the manifest is.
 pub fn verify_run(opened: &Opened, trusted: &TrustedKeys, watch: &mut Watch<'_>) -> Result<Verification, RunError> {
     let (directory, redactions) = (opened.run_directory(), opened.redactions.of_run());
     let trusted = opened.keys_for_snapshots(trusted);
@@ -40,7 +40,7 @@ pub fn verify_run(opened: &Opened, trusted: &TrustedKeys, watch: &mut Watch<'_>)
     verify(&directory, &trusted, &redactions, watch)
 }
 
-/// The events of a run that was opened. Where its log begins, its manifest says, whatever `range` does.
+/// Reads the events of an opened run. `range.first` is ignored: the manifest has the first event of a partial log.
 pub fn trace(opened: &Opened, range: Range) -> Result<Trace, RunError> {
     let partial = opened.manifest.as_ref().and_then(|manifest| manifest.partial.as_ref());
     let first = Some(partial.map_or(0, |partial| partial.logical_time + 1));

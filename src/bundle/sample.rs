@@ -1,4 +1,4 @@
-//! Runs and sessions to be bundled, for tests.
+//! Runs and sessions to export, and shorthands for operations on bundles, for tests.
 
 #![allow(missing_docs)]
 
@@ -20,7 +20,7 @@ use crate::run::kind::Kind;
 use crate::run::recorded::Recorded;
 use crate::run::sample::SampleOptions;
 
-/// A run of which every blob is there that its log names.
+/// A run with every blob that its log names.
 pub fn run(options: SampleOptions) -> Recorded {
     let mut recorded = Recorded::new(options);
     let blobs = BlobStore::new(recorded.directory.blobs());
@@ -36,14 +36,14 @@ pub fn run(options: SampleOptions) -> Recorded {
     recorded
 }
 
-/// A small run, with blobs, that came to its end.
+/// A small run with blobs.
 pub fn small_run() -> Recorded {
     let recorded = (1..).map(|seed| run(SampleOptions { seed, max_events: 60, ..SampleOptions::default() }));
     let mut whole = recorded.filter(|run| fs::read_dir(run.directory.blobs()).is_ok_and(|blobs| blobs.count() > 1));
     whole.next().unwrap()
 }
 
-/// A session's file.
+/// Writes the file of a session with a torn last line.
 pub fn session(root: &Path) -> PathBuf {
     let path = root.join("session-1.jsonl");
     let line = |seq: u32, kind: &str, payload: &str| {
@@ -64,7 +64,7 @@ pub fn session(root: &Path) -> PathBuf {
     path
 }
 
-/// Without progress or cancellation.
+/// Runs `work` without progress reports or cancellation.
 pub fn quietly<T>(work: impl FnOnce(&mut JobWatch<'_>) -> T) -> T {
     work(&mut JobWatch { cancelled: &AtomicBool::new(false), progress: &mut |_| {} })
 }
@@ -81,7 +81,7 @@ pub fn verified(path: &Path) -> Report {
     quietly(|watch| verify(path, &VerifyOptions::default(), watch)).unwrap()
 }
 
-/// The codes of what is wrong, sorted, each once.
+/// The distinct codes of the problems of a bundle, sorted.
 pub fn codes(path: &Path) -> Vec<BundleCode> {
     codes_of(&verified(path).problems)
 }
@@ -97,7 +97,7 @@ pub fn imported(path: &Path, directory: &Path) -> Result<BundleInfo, ImportError
     quietly(|watch| import(path, directory, &VerifyOptions::default(), watch))
 }
 
-/// All files below a directory with their bytes, by path.
+/// All files below a directory, with their bytes, sorted by path.
 pub fn files(root: &Path) -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
     let mut waiting = vec![root.to_path_buf()];

@@ -1,4 +1,4 @@
-//! `manifest.sig`: who vouches for a manifest. A DSSE envelope whose payload stands beside it: the manifest's bytes.
+//! `manifest.sig`: Ed25519 signatures of the manifest, as a DSSE envelope without its payload, which is `manifest.json`.
 
 use serde::Deserialize;
 
@@ -8,24 +8,24 @@ use super::path::SIGNATURE;
 use crate::run::canonical::{Array, Object, write_text};
 use crate::signature::{Signature, SigningKey, TrustedKeys};
 
-/// What a reader demands of a bundle's signature.
+/// Which signatures a reader requires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SignaturePolicy {
-    /// One of the trusted keys must have signed the manifest.
+    /// A trusted key must have signed the manifest.
     Required,
-    /// If there is a signature and there are trusted keys, one of them must have made it.
+    /// If the bundle is signed and there are trusted keys, one of them must have signed it.
     #[default]
     IfPresent,
-    /// The signature is not looked at.
+    /// Signatures are not checked.
     Ignore,
 }
 
-/// The signature of a manifest's document by one key.
+/// Signs a manifest and returns the content of `manifest.sig`.
 pub fn sign(key: &SigningKey, manifest: &[u8]) -> Vec<u8> {
     print(&[key.sign(PAYLOAD_TYPE, manifest)])
 }
 
-/// The document, canonical JSON.
+/// Prints `manifest.sig`, as canonical JSON.
 pub fn print(signatures: &[Signature]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut object = Object::open(&mut out);
@@ -52,7 +52,7 @@ struct Entry {
     sig: String,
 }
 
-/// Reads a document of the one form that [`print`] gives.
+/// Parses `manifest.sig`. Only the exact output of [`print`] is accepted.
 fn parse(document: &[u8]) -> Result<Vec<Signature>, BundleError> {
     let malformed = |why: &str| BundleError::about(BundleCode::SignatureMalformed, SIGNATURE, why);
     let read: Document = serde_json::from_slice(document).map_err(|error| malformed(&error.to_string()))?;
@@ -69,13 +69,13 @@ fn parse(document: &[u8]) -> Result<Vec<Signature>, BundleError> {
     Ok(signatures)
 }
 
-/// Whether one of the trusted keys signed a manifest.
-pub fn is_by(trusted: &TrustedKeys, signature: &[u8], manifest: &[u8]) -> bool {
+/// Whether a trusted key signed the manifest.
+pub fn is_signed_by(trusted: &TrustedKeys, signature: &[u8], manifest: &[u8]) -> bool {
     let signatures = parse(signature).unwrap_or_default();
     signatures.iter().any(|signature| trusted.verify(PAYLOAD_TYPE, manifest, signature).is_ok())
 }
 
-/// What is wrong with the signature of a manifest, None if nothing is. Signatures of others beside a trusted one do no harm.
+/// Checks the content of `manifest.sig` against a policy and returns the problem, if there is one. One trusted signature suffices.
 pub fn problem(
     policy: SignaturePolicy,
     trusted: &TrustedKeys,

@@ -1,4 +1,4 @@
-//! Where the files of a bundle go when it is written: into a directory, or into an archive.
+//! Writes the files of a bundle to a directory or an archive.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -10,21 +10,21 @@ use super::limits::Limits;
 use super::path::BundlePath;
 use super::staged::{StagedDirectory, StagedFile};
 
-/// A bundle that is being written.
+/// The writer of a bundle.
 pub enum Sink {
-    /// A directory; the file under way.
+    /// A directory, and the current file.
     Directory(StagedDirectory, Option<File>),
-    /// An archive.
+    /// An archive, and its writer.
     Archive(StagedFile, Box<ArchiveWriter<BufWriter<File>>>),
 }
 
-/// Whether a destination's name is that of an archive.
+/// Whether a path has the file name of an archive.
 pub fn is_archive(destination: &Path) -> bool {
     destination.file_name().is_some_and(|name| name.as_encoded_bytes().ends_with(b".tar.zst"))
 }
 
 impl Sink {
-    /// Begins a bundle at `destination`, whose name says which of the two it is. An archive has `tar_bytes` of tar.
+    /// Begins a bundle at `destination`. Its name selects the form. `tar_bytes` is the size of an archive's tar.
     pub fn new(destination: &Path, compression: Compression, tar_bytes: u64) -> Result<Self, BundleError> {
         if !is_archive(destination) {
             return Ok(Sink::Directory(StagedDirectory::new(destination)?, None));
@@ -35,7 +35,7 @@ impl Sink {
         Ok(Sink::Archive(staged, Box::new(writer)))
     }
 
-    /// Begins a file. Its bytes come next.
+    /// Begins a file of `size` bytes. Calls of [`write`](Self::write) follow, then [`end`](Self::end).
     pub fn begin(&mut self, path: &BundlePath, size: u64) -> Result<(), BundleError> {
         match self {
             Sink::Directory(staged, file) => {
@@ -47,7 +47,7 @@ impl Sink {
         }
     }
 
-    /// Writes bytes of the file.
+    /// Writes bytes of the current file.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), BundleError> {
         match self {
             Sink::Directory(_, Some(file)) => file.write_all(bytes).map_err(failed),
@@ -56,7 +56,7 @@ impl Sink {
         }
     }
 
-    /// Ends the file.
+    /// Ends the current file.
     pub fn end(&mut self) -> Result<(), BundleError> {
         match self {
             Sink::Directory(staged, file) => file.take().map_or(Ok(()), |file| staged.keep(&file)),
@@ -64,7 +64,7 @@ impl Sink {
         }
     }
 
-    /// Ends the bundle: no file comes after this.
+    /// Ends the bundle after its last file.
     pub fn finish(self) -> Result<Finished, BundleError> {
         match self {
             Sink::Directory(staged, _) => Ok(Finished::Directory(staged)),
@@ -78,26 +78,26 @@ impl Sink {
     }
 }
 
-/// A bundle that was written, but is not at its destination.
+/// A complete bundle that is not yet at its destination.
 pub enum Finished {
     /// A directory.
     Directory(StagedDirectory),
-    /// An archive; its size.
+    /// An archive, and its size in bytes.
     Archive(StagedFile, u64),
 }
 
 impl Finished {
-    /// Whether it is an archive that expands to more, from `tar_bytes` of tar, than a bounded one would.
+    /// Whether it is an archive that exceeds the expansion ratio of a bounded one.
     pub fn expands_too_much(&self, tar_bytes: u64) -> bool {
         matches!(self, Finished::Archive(_, size) if expands_too_much(*size, tar_bytes))
     }
 
-    /// Puts it at its destination. An archive of `tar_bytes` of tar that expands to more than `limits` allow is an error: nobody
-    /// who has them would take it.
+    /// Moves the bundle to its destination. Fails for an archive that expands to more than `limits` allow, because readers with these
+    /// limits would refuse it.
     pub fn commit(self, tar_bytes: u64, limits: &Limits) -> Result<(), BundleError> {
         match self {
             Finished::Directory(staged) => staged.commit(),
-            Finished::Archive(_, size) if tar_bytes > limits.expanded(size) => {
+            Finished::Archive(_, size) if tar_bytes > limits.max_tar_bytes(size) => {
                 let message = format!(
                     "The archive would expand to {tar_bytes} bytes, more than {} times its size, which is the limit; export to a directory instead",
                     limits.expansion

@@ -1,6 +1,6 @@
-//! What is to be exported: its files, each hashed once, and what manifest and metadata say of them.
+//! Plans an export: finds and hashes the files of a source, and collects the content of manifest and metadata.
 //!
-//! A source is read twice: now, and when it is written. In between it may have been changed; that is found then.
+//! A source is read twice, here and when the bundle is written. The second pass detects changes in between.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -19,7 +19,7 @@ use super::manifest::{BundleKind, ListedFile, LogExtent, Partial};
 use super::metadata::{self, Metadata, RunSummary};
 use super::open::{Opened, is_bundle, open};
 use super::path::{self, BundlePath, EVENT_LOG, REDACTIONS, SESSION_LOG, blob_path};
-use super::planned_file::{ByteSource, PlannedFile, changed};
+use super::planned_file::{ByteSource, PlannedFile, source_changed};
 use super::redact::prefilter::Prefilter;
 use super::redact::staging::Staging;
 use super::redactions::RedactionList;
@@ -37,55 +37,55 @@ use crate::run::start_resolver::StartResolver;
 use crate::run::state::State;
 use crate::signature::TrustedKeys;
 
-/// A source that was looked through. To redact it is to replace items, and to say so in `redactions`.
+/// The files of a source and what manifest and metadata say about them. Redaction replaces files and adds to `redactions`.
 pub struct ExportPlan {
-    /// What it is.
+    /// The kind of recording.
     pub kind: BundleKind,
-    /// Its files, without those that only a bundle has.
-    pub items: BTreeMap<BundlePath, PlannedFile>,
-    /// What the manifest says of the log.
+    /// The files of the source, without manifest, metadata and other files that only bundles have.
+    pub files: BTreeMap<BundlePath, PlannedFile>,
+    /// The entry of the manifest for the log.
     pub log: LogExtent,
-    /// Where a partial bundle begins.
+    /// The snapshot of a partial bundle.
     pub partial: Option<Partial>,
-    /// For people.
+    /// The content of `metadata.json`.
     pub metadata: Metadata,
-    /// What was redacted, now or before, if the source is a bundle.
+    /// The redactions of this export, and those that a source has that is a bundle.
     pub redactions: RedactionList,
     /// The blobs that the log names.
     pub named: HashSet<Hash>,
-    /// How many bytes the source has: progress is reported in them, though a bundle has a few more.
+    /// The size of the source, the unit of progress. The bundle itself is slightly larger.
     pub source_bytes: u64,
-    /// Holds the items that were redacted; it is removed with this.
+    /// The directory of the redacted files, removed on drop.
     pub staging: Option<Staging>,
 }
 
-/// Where a bundle of a run begins.
+/// Where the log of an exported run begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ExportFrom {
-    /// With the first event.
+    /// At the first event.
     #[default]
     Log,
-    /// With the newest snapshot that can be used.
+    /// After the newest valid snapshot.
     LatestSnapshot,
-    /// With the snapshot of this id.
+    /// After the snapshot with this id.
     Snapshot(String),
 }
 
-/// What is to be exported, where it can be read: a run directory, a session file, or a bundle of either.
+/// The opened source of an export: a run directory, a session file, or a bundle of either.
 pub struct ExportSource {
     path: PathBuf,
-    /// A bundle, which was verified; of an archive it holds what was unpacked.
+    /// The verified bundle, if the source is one. Holds the unpacked archive.
     bundle: Option<Opened>,
 }
 
 impl ExportSource {
-    /// Opens what is at `path`. A bundle is verified as far as its limits and hashes go: who signed it is of no concern.
+    /// Opens the source at `path`. A bundle is verified, except for its signature.
     pub fn open(path: &Path, limits: &Limits, watch: &JobWatch<'_>) -> Result<Self, BundleError> {
         if !is_bundle(path) {
             return Ok(ExportSource { path: path.to_path_buf(), bundle: None });
         }
         let options = VerifyOptions { limits: *limits, signature: SignaturePolicy::Ignore, ..VerifyOptions::default() };
-        // How far the export is begins behind this.
+        // Progress of the export begins after this.
         let mut silent = JobWatch { cancelled: watch.cancelled, progress: &mut |_| {} };
         let bundle = open(path, &options, &mut silent).map_err(|error| match error {
             ImportError::Failed(error) => error,
@@ -97,7 +97,7 @@ impl ExportSource {
         Ok(ExportSource { path: bundle.root().to_path_buf(), bundle: Some(bundle) })
     }
 
-    /// What was redacted in it before.
+    /// The redactions of a source that is a bundle, or has a bundle's files beside it.
     fn redactions(
         &self,
         beside: &Path,
@@ -115,7 +115,7 @@ impl ExportSource {
     }
 }
 
-/// Looks through a source, for `prefilter` too.
+/// Plans the export of a source. `prefilter` runs over each file while it is hashed.
 pub fn plan(
     source: &ExportSource,
     from: &ExportFrom,
@@ -125,9 +125,10 @@ pub fn plan(
 ) -> Result<ExportPlan, BundleError> {
     let path = source.path.as_path();
     let metadata = fs::metadata(path).map_err(|error| BundleError::system(&error, "open", Some(path)))?;
-    let mut planner = Planner { source, hasher: FileHasher::new(prefilter), limits, watch, done: Progress::default() };
+    let mut planner =
+        Planner { source, hasher: FileHasher::new(prefilter), limits, watch, progress: Progress::default() };
     if metadata.is_file() {
-        // The path itself is the caller's and may be a link, as it may for a replay.
+        // The caller's path may be a link, as for a replay.
         let file = fs::canonicalize(path).map_err(|error| BundleError::system(&error, "open", Some(path)))?;
         return planner.session(&file, from);
     }
@@ -147,17 +148,17 @@ struct Planner<'s, 'w> {
     hasher: FileHasher,
     limits: &'s Limits,
     watch: &'s mut JobWatch<'w>,
-    done: Progress,
+    progress: Progress,
 }
 
-/// A snapshot with which a bundle begins, and where in the log the events after it do.
-struct Start {
+/// The snapshot of a partial bundle, and the offset in the log of the first event after it.
+struct PartialStart {
     time: u64,
     event_hash: HexHash,
     path: PathBuf,
     offset: u64,
     status: Option<&'static str>,
-    /// The beginning of the run, which is not in a partial bundle.
+    /// Metadata of the run's beginning, if the source is a partial bundle without it in its log.
     summary: Option<RunSummary>,
 }
 
@@ -169,11 +170,11 @@ impl Planner<'_, '_> {
         }
         let redactions =
             self.source.redactions(super::staged::parent(file), file.ends_with(SESSION_LOG), self.limits)?;
-        let mut session = CheckedSession::of_source();
+        let mut session = CheckedSession::for_export();
         let (mut input, size) = open_file(file)?;
-        self.done.total = size;
+        self.progress.total = size;
         let limits = *self.limits;
-        let item = self.item(&mut input, file, 0, size, |content| session.read(content, &limits))?;
+        let planned = self.hash_file(&mut input, file, 0, size, |content| session.read(content, &limits))?;
         let Some(id) = session.session_id else {
             let message = format!("{} is no session: its first line is no session_start", file.display());
             return Err(BundleError::new(BundleCode::NotABundle, message));
@@ -189,10 +190,10 @@ impl Planner<'_, '_> {
             completed_at: session.completed_at,
         };
         let log = LogExtent { count: session.lines, ..LogExtent::default() };
-        let items = [(known(SESSION_LOG)?, item)].into();
+        let files = [(bundle_path(SESSION_LOG)?, planned)].into();
         Ok(ExportPlan {
             kind: BundleKind::Session,
-            items,
+            files,
             log,
             partial: None,
             metadata,
@@ -215,21 +216,21 @@ impl Planner<'_, '_> {
             }
             (_, Some(partial)) => Some(start_of_partial(run, partial)?),
             (ExportFrom::Log, None) => None,
-            (_, None) => Some(start(run, from, &redactions)?),
+            (_, None) => Some(find_start(run, from, &redactions)?),
         };
         let small = self.small_files(run, start.as_ref())?;
-        // What is too large is refused before the log is read.
+        // Files that are too large are refused before the log is read.
         small.iter().try_for_each(|(path, _, size)| self.limits.check_file(path, *size))?;
         let blobs = list_blobs(run)?;
         let (mut log_file, _) = open_file(&run.log())?;
-        let end = whole_bytes(&mut log_file)?;
+        let end = complete_lines_end(&mut log_file)?;
         let offset = start.as_ref().map_or(0, |start| start.offset);
-        self.done.total = (end - offset) + small.iter().chain(&blobs).map(|(_, _, size)| size).sum::<u64>();
+        self.progress.total = (end - offset) + small.iter().chain(&blobs).map(|(_, _, size)| size).sum::<u64>();
         let (mut checked, limits) = (CheckedLog::default(), *self.limits);
         log_file.seek(SeekFrom::Start(offset)).map_err(|error| BundleError::system(&error, "read", None))?;
-        let log_item =
-            self.item(&mut log_file, &run.log(), offset, end - offset, |content| checked.read(content, &limits));
-        let log_item = log_item.map_err(|error| damaged(error, EVENT_LOG))?;
+        let planned_log =
+            self.hash_file(&mut log_file, &run.log(), offset, end - offset, |content| checked.read(content, &limits));
+        let planned_log = planned_log.map_err(|error| damaged(error, EVENT_LOG))?;
         let whole = match &start {
             Some(start) => checked
                 .check_first_line(&start.event_hash)
@@ -238,31 +239,31 @@ impl Planner<'_, '_> {
             None => Err(BundleError::new(BundleCode::LogInvalid, "it does not begin with the first event")),
         };
         whole.map_err(|error| damaged(error, EVENT_LOG))?;
-        let mut items: BTreeMap<BundlePath, PlannedFile> = [(known(EVENT_LOG)?, log_item)].into();
+        let mut files: BTreeMap<BundlePath, PlannedFile> = [(bundle_path(EVENT_LOG)?, planned_log)].into();
         for (path, disk, size) in small {
-            let item = self.file(&path, &disk, size)?;
-            items.insert(path, item);
+            let planned = self.plan_file(&path, &disk, size)?;
+            files.insert(path, planned);
         }
-        let blob_count = self.blobs(blobs, &checked, &redactions, start.is_some(), &mut items)?;
+        let blob_count = self.blobs(blobs, &checked, &redactions, start.is_some(), &mut files)?;
         let named = std::mem::take(&mut checked.blobs);
         if let Some(start) = &start {
-            // What was redacted before the snapshot is not in the bundle.
+            // Events before the snapshot, and blobs that only they name, are not in the bundle.
             redactions.events.retain(|time, _| *time > start.time);
             redactions.blobs.retain(|blob, _| from_hex(blob.as_bytes()).is_some_and(|hash| named.contains(&hash)));
         }
         let (log, metadata) = run_metadata(run, checked, blob_count, start.as_ref())?;
         let partial = start.map(|start| Partial { snapshot: snapshot_id(start.time), logical_time: start.time });
-        let source_bytes = self.done.total;
+        let source_bytes = self.progress.total;
         let kind = BundleKind::Run;
-        Ok(ExportPlan { kind, items, log, partial, metadata, redactions, named, source_bytes, staging: None })
+        Ok(ExportPlan { kind, files, log, partial, metadata, redactions, named, source_bytes, staging: None })
     }
 
-    /// The files of a run but its log and its blobs.
-    fn small_files(&self, run: &RunDirectory, start: Option<&Start>) -> Result<Vec<Found>, BundleError> {
+    /// Lists graph, workflow and snapshots of a run.
+    fn small_files(&self, run: &RunDirectory, start: Option<&PartialStart>) -> Result<Vec<SourceFile>, BundleError> {
         let mut found = Vec::new();
         let mut add = |path: &str, disk: PathBuf| -> Result<bool, BundleError> {
             match fs::symlink_metadata(&disk) {
-                Ok(metadata) => found.push((known(path)?, disk, metadata.len())),
+                Ok(metadata) => found.push((bundle_path(path)?, disk, metadata.len())),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
                 Err(error) => return Err(BundleError::system(&error, "lstat", Some(&disk))),
             }
@@ -286,14 +287,14 @@ impl Planner<'_, '_> {
         Ok(found)
     }
 
-    /// Adds the blobs: all of them, or those that the log names. One that it names and is not there fails the export.
+    /// Plans the blobs, all or only those that the log names, and returns their number. Fails if a named blob is missing.
     fn blobs(
         &mut self,
-        blobs: Vec<Found>,
+        blobs: Vec<SourceFile>,
         log: &CheckedLog,
         redactions: &RedactionList,
         only_named: bool,
-        items: &mut BTreeMap<BundlePath, PlannedFile>,
+        files: &mut BTreeMap<BundlePath, PlannedFile>,
     ) -> Result<u64, BundleError> {
         let mut count = 0;
         let stored = |hash: &str| redactions.blobs.get(hash).map_or(hash.to_owned(), |blob| blob.redacted.clone());
@@ -302,16 +303,16 @@ impl Planner<'_, '_> {
             if only_named && !named.contains(path.as_str()) {
                 continue;
             }
-            let item = self.file(&path, &disk, size)?;
-            if path.blob() != Some(Some(item.listed.sha256)) {
+            let planned = self.plan_file(&path, &disk, size)?;
+            if path.blob() != Some(Some(planned.listed.sha256)) {
                 let message = "it was changed after it was stored: its bytes have another hash than its name";
                 return Err(BundleError::about(BundleCode::BlobNameMismatch, path.as_str(), message));
             }
-            items.insert(path, item);
+            files.insert(path, planned);
             count += 1;
         }
-        let missing = named.iter().filter(|path| !known(path).is_ok_and(|path| items.contains_key(&path))).min();
-        match (missing, &log.no_blob) {
+        let missing = named.iter().filter(|path| !bundle_path(path).is_ok_and(|path| files.contains_key(&path))).min();
+        match (missing, &log.invalid_blob) {
             (Some(path), _) => {
                 Err(BundleError::about(BundleCode::BlobMissing, path, "the log names this blob, and it is not there"))
             }
@@ -323,21 +324,21 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// A file that no more is known of. One that is too large for a bundle is not read.
-    fn file(&mut self, path: &BundlePath, disk: &Path, size: u64) -> Result<PlannedFile, BundleError> {
+    /// Plans a file other than the log. A file over the limits is refused without reading it.
+    fn plan_file(&mut self, path: &BundlePath, disk: &Path, size: u64) -> Result<PlannedFile, BundleError> {
         self.limits.check_file(path, size)?;
         let (mut input, _) = open_file(disk)?;
-        let mut item = self.item(&mut input, disk, 0, size, |_| Ok(()))?;
-        if let Some(marked) = &mut item.marked {
-            // There may be many files.
-            marked.truncate(1);
-            marked.shrink_to_fit();
+        let mut planned = self.hash_file(&mut input, disk, 0, size, |_| Ok(()))?;
+        if let Some(candidates) = &mut planned.candidates {
+            // For these files it only matters whether there is any, and there may be many files.
+            candidates.truncate(1);
+            candidates.shrink_to_fit();
         }
-        Ok(item)
+        Ok(planned)
     }
 
-    /// Hashes `size` bytes of a file, while `read` reads them.
-    fn item(
+    /// Hashes `size` bytes of a file while `read` parses them.
+    fn hash_file(
         &mut self,
         input: &mut InputFile,
         disk: &Path,
@@ -345,37 +346,37 @@ impl Planner<'_, '_> {
         size: u64,
         read: impl FnOnce(&mut HashingReader<'_>) -> Result<(), BundleError>,
     ) -> Result<PlannedFile, BundleError> {
-        let (watch, done) = (&mut *self.watch, &mut self.done);
+        let (watch, progress) = (&mut *self.watch, &mut self.progress);
         let mut tick = |bytes| {
-            done.bytes += bytes;
-            // Half of the work: all of it is read again when it is written.
-            watch.tell(Progress { bytes: done.bytes / 2, total: done.total, files: 0 })
+            progress.bytes += bytes;
+            // Planning is the first half of the work; writing reads everything again.
+            watch.report(Progress { bytes: progress.bytes / 2, total: progress.total, files: 0 })
         };
         let mut limited = input.take(size);
         let mut content = HashingReader::new(&mut limited, &mut self.hasher, None, &mut tick).with_fingerprint();
         if let Err(error) = read(&mut content) {
-            return Err(content.fault().unwrap_or(error));
+            return Err(content.take_error().unwrap_or(error));
         }
-        let passed = content.finish()?;
-        if passed.size != size {
-            return Err(changed(disk));
+        let result = content.finish()?;
+        if result.size != size {
+            return Err(source_changed(disk));
         }
-        let listed = ListedFile { sha256: passed.hashed.sha256, size };
-        let origin = ByteSource::File(disk.to_path_buf(), offset, passed.fingerprint);
-        Ok(PlannedFile { listed, origin, marked: passed.hashed.marked })
+        let listed = ListedFile { sha256: result.hashed.sha256, size };
+        let origin = ByteSource::File(disk.to_path_buf(), offset, result.fingerprint);
+        Ok(PlannedFile { listed, origin, candidates: result.hashed.candidates })
     }
 }
 
-/// A file of a source: its path in the bundle, where it is, and its size.
-type Found = (BundlePath, PathBuf, u64);
+/// A file of a source: its path in the bundle, its path on disk, and its size.
+type SourceFile = (BundlePath, PathBuf, u64);
 
-fn known(path: &str) -> Result<BundlePath, BundleError> {
+fn bundle_path(path: &str) -> Result<BundlePath, BundleError> {
     BundlePath::parse(path.as_bytes())
 }
 
-/// What is wrong with a source that could be read.
+/// Reports an invalid log as damage of the source; other errors only get the path.
 fn damaged(error: BundleError, path: &str) -> BundleError {
-    if error.is_outside() || error.code != BundleCode::LogInvalid {
+    if error.is_operational() || error.code != BundleCode::LogInvalid {
         return error.of_file(path);
     }
     BundleError::about(
@@ -385,20 +386,20 @@ fn damaged(error: BundleError, path: &str) -> BundleError {
     )
 }
 
-/// What was redacted in a source that is a bundle itself.
+/// Reads the redactions of a source with the file names of a bundle.
 fn read_redactions(path: &Path, is_bundle: bool, limits: &Limits) -> Result<RedactionList, BundleError> {
     if !is_bundle || !path.exists() {
         return Ok(RedactionList::default());
     }
     let (file, size) = open_file(path)?;
-    limits.check_file(&known(REDACTIONS)?, size)?;
+    limits.check_file(&bundle_path(REDACTIONS)?, size)?;
     let mut bytes = Vec::new();
     file.take(size).read_to_end(&mut bytes).map_err(|error| BundleError::system(&error, "read", None))?;
     RedactionList::parse(&bytes)
 }
 
-/// How many bytes of whole lines a log has now.
-fn whole_bytes(log: &mut InputFile) -> Result<u64, BundleError> {
+/// The offset after the last complete line of a log.
+fn complete_lines_end(log: &mut InputFile) -> Result<u64, BundleError> {
     let failed = |error: std::io::Error| BundleError::system(&error, "read", None);
     let mut end = log.seek(SeekFrom::End(0)).map_err(failed)?;
     let mut block = vec![0; 64 << 10];
@@ -415,13 +416,13 @@ fn whole_bytes(log: &mut InputFile) -> Result<u64, BundleError> {
     Ok(0)
 }
 
-/// The blobs of a run, in order. What a crash left of one that was being stored is none.
-fn list_blobs(run: &RunDirectory) -> Result<Vec<Found>, BundleError> {
+/// Lists the blobs of a run, sorted. Temporary files of interrupted writes are ignored.
+fn list_blobs(run: &RunDirectory) -> Result<Vec<SourceFile>, BundleError> {
     let store = BlobStore::new(run.blobs());
     let mut found = Vec::new();
     for directory in list(&run.blobs())? {
         for name in list(&run.blobs().join(&directory))? {
-            let path = known(&blob_path(&name));
+            let path = bundle_path(&blob_path(&name));
             let Some((disk, path)) = store.path_of(&name).zip(path.ok()).filter(|_| name.starts_with(&directory))
             else {
                 continue;
@@ -435,7 +436,7 @@ fn list_blobs(run: &RunDirectory) -> Result<Vec<Found>, BundleError> {
     Ok(found)
 }
 
-/// The names in a directory that is one. A directory that is not there has none.
+/// The names in a directory; none if it does not exist or is not a directory.
 fn list(directory: &Path) -> Result<Vec<String>, BundleError> {
     let failed = |error: std::io::Error| BundleError::system(&error, "scandir", Some(directory));
     let entries = match fs::read_dir(directory) {
@@ -452,8 +453,8 @@ fn list(directory: &Path) -> Result<Vec<String>, BundleError> {
     Ok(names)
 }
 
-/// The snapshot that is asked for, proven to be one of this log.
-fn start(run: &RunDirectory, from: &ExportFrom, redactions: &RedactionList) -> Result<Start, BundleError> {
+/// Finds the requested snapshot and checks that it belongs to this log.
+fn find_start(run: &RunDirectory, from: &ExportFrom, redactions: &RedactionList) -> Result<PartialStart, BundleError> {
     let not_found = |why: String| BundleError::new(BundleCode::SnapshotNotFound, why);
     let times = match from {
         ExportFrom::Snapshot(id) => {
@@ -464,7 +465,7 @@ fn start(run: &RunDirectory, from: &ExportFrom, redactions: &RedactionList) -> R
     };
     let mut refusals = Vec::new();
     for time in times {
-        match good_snapshot(run, time, redactions) {
+        match check_snapshot(run, time, redactions) {
             Ok(start) => return Ok(start),
             Err(error) => refusals.push(format!("{}: {error}", snapshot_id(time))),
         }
@@ -473,17 +474,17 @@ fn start(run: &RunDirectory, from: &ExportFrom, redactions: &RedactionList) -> R
     Err(not_found(format!("There is no snapshot with which the bundle could begin: {why}")))
 }
 
-fn good_snapshot(run: &RunDirectory, time: u64, redactions: &RedactionList) -> Result<Start, BundleError> {
+fn check_snapshot(run: &RunDirectory, time: u64, redactions: &RedactionList) -> Result<PartialStart, BundleError> {
     let (trusted, redactions) = (TrustedKeys::default(), redactions.of_run());
     let resolver = StartResolver { directory: run, trusted: &trusted, redactions: &redactions, until: None };
     let ReplayStart { state, previous, offset } =
         resolver.after_snapshot(time).map_err(|error| of_run(BundleCode::SnapshotNotFound, error))?;
     let path = snapshot::path_of(&run.snapshots(), time);
-    Ok(Start { time, event_hash: previous, path, offset, status: status_of(&state), summary: None })
+    Ok(PartialStart { time, event_hash: previous, path, offset, status: status_of(&state), summary: None })
 }
 
-/// Where a bundle begins that is partial itself: with the snapshot that it begins with.
-fn start_of_partial(run: &RunDirectory, partial: &Partial) -> Result<Start, BundleError> {
+/// The start of a source that is a partial bundle: its own snapshot.
+fn start_of_partial(run: &RunDirectory, partial: &Partial) -> Result<PartialStart, BundleError> {
     let of = |error| of_run(BundleCode::SourceInvalid, error).of_file(path::SNAPSHOT);
     let path = run.root().join(path::SNAPSHOT);
     let content = Snapshot::read(&path, &TrustedKeys::default()).map_err(of)?.content;
@@ -491,19 +492,19 @@ fn start_of_partial(run: &RunDirectory, partial: &Partial) -> Result<Start, Bund
     let document = read_text(&run.root().join(path::METADATA))
         .map_err(|error| of_run(BundleCode::SourceInvalid, error).of_file(path::METADATA))?;
     let summary = Some(metadata::summary_of_run(&document)?);
-    Ok(Start { time: partial.logical_time, event_hash: content.event_hash, path, offset: 0, status, summary })
+    Ok(PartialStart { time: partial.logical_time, event_hash: content.event_hash, path, offset: 0, status, summary })
 }
 
 fn status_of(state: &State) -> Option<&'static str> {
     state.run().map(|run| run.status.as_str())
 }
 
-/// What the metadata says of a run. A partial bundle's too says when the run began.
+/// The metadata of a run. That of a partial bundle has the beginning of the run too.
 fn run_metadata(
     run: &RunDirectory,
     log: CheckedLog,
     blobs: u64,
-    start: Option<&Start>,
+    start: Option<&PartialStart>,
 ) -> Result<(LogExtent, Metadata), BundleError> {
     let mut first = CheckedLog::default();
     if let Some(RunSummary { created, started_at }) = start.and_then(|start| start.summary.clone()) {

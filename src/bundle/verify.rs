@@ -1,4 +1,4 @@
-//! Verification: every file of a bundle is read once, and every problem is reported.
+//! Verifies a bundle: reads every file once and reports all problems.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -24,48 +24,48 @@ use crate::hash::{Hash, as_text, from_hex, to_hex};
 use crate::run::snapshot::Snapshot;
 use crate::signature::TrustedKeys;
 
-/// More problems than this are not listed.
+/// The maximum number of reported problems.
 const MAX_PROBLEMS: usize = 1000;
 
-/// What is demanded of a bundle.
+/// Options of a verification.
 #[derive(Clone, Debug, Default)]
 pub struct VerifyOptions {
-    /// The keys whose signature counts.
+    /// The trusted keys.
     pub trusted: TrustedKeys,
-    /// Whether there must be one.
+    /// Which signatures are required.
     pub signature: SignaturePolicy,
-    /// How much the bundle may be.
+    /// The limits for the bundle.
     pub limits: Limits,
 }
 
-/// What a verification found.
+/// The result of a verification.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The bundle in short; None if its manifest can't be read.
+    /// The summary of the bundle; `None` if its manifest is missing or invalid.
     pub info: Option<BundleInfo>,
-    /// Everything that is wrong. Nothing: the bundle is good.
+    /// All problems, up to a maximum. Empty for a good bundle.
     pub problems: Vec<BundleError>,
-    /// The manifest, if it can be read.
+    /// The manifest; `None` if it is missing or invalid.
     pub manifest: Option<Manifest>,
-    /// What the bundle says was redacted.
+    /// The redactions that the bundle lists.
     pub redactions: RedactionList,
-    /// Whether a trusted key signed the manifest, whatever the policy.
+    /// Whether a trusted key signed the manifest, independent of the policy.
     pub is_trusted: bool,
 }
 
 impl Report {
-    /// Whether nothing is wrong.
+    /// Whether there are no problems.
     pub fn is_ok(&self) -> bool {
         self.problems.is_empty()
     }
 }
 
-/// Verifies the bundle at `path`. An error is not about the bundle: something can't be read, or the caller asked to stop.
+/// Verifies the bundle at `path`. Problems of the bundle are in the report; an error is a failed system call or a cancellation.
 pub fn verify(path: &Path, options: &VerifyOptions, watch: &mut JobWatch<'_>) -> Result<Report, BundleError> {
     verify_with(path, options, None, watch)
 }
 
-/// The same. Files are copied to `copy_to` as they are read, believed or not.
+/// Like [`verify`], and copies every file to `copy_to`, previous it is known to be valid.
 pub fn verify_with(
     path: &Path,
     options: &VerifyOptions,
@@ -74,7 +74,7 @@ pub fn verify_with(
 ) -> Result<Report, BundleError> {
     let mut container = match open_container(path, &options.limits) {
         Ok(container) => container,
-        Err(error) if error.is_outside() => return Err(error),
+        Err(error) if error.is_operational() => return Err(error),
         Err(error) => {
             return Ok(Report {
                 info: None,
@@ -88,7 +88,7 @@ pub fn verify_with(
     inspect(path, container.as_mut(), options, copy_to, watch)
 }
 
-/// Looks at all that a container holds. Files are copied to `copy_to` as they are read, believed or not.
+/// Verifies the files of a container, and copies every file to `copy_to`, previous it is known to be valid.
 pub fn inspect(
     path: &Path,
     container: &mut dyn Container,
@@ -100,7 +100,7 @@ pub fn inspect(
     let mut files = 0;
     let mut tick = |more_files: u64| {
         files += more_files;
-        watch.tell(Progress { bytes: position.get(), total, files })
+        watch.report(Progress { bytes: position.get(), total, files })
     };
     let mut inspection = Inspection {
         limits: &options.limits,
@@ -113,38 +113,38 @@ pub fn inspect(
         log: None,
         session: None,
         problems: Vec::new(),
-        broken_off: false,
+        is_incomplete: false,
     };
     match container.visit(&mut inspection) {
-        Err(error) if error.is_outside() => return Err(error),
+        Err(error) if error.is_operational() => return Err(error),
         Err(error) => {
-            inspection.broken_off = true;
-            inspection.note(error);
+            inspection.is_incomplete = true;
+            inspection.add_problem(error);
         }
         Ok(()) => {}
     }
-    let report = inspection.conclude(path, options);
+    let report = inspection.finish(path, options);
     watch.check()?;
     (watch.progress)(Progress { bytes: total, total, files });
     Ok(report)
 }
 
-/// What was seen so far.
+/// The visitor of a verification, with the results so far.
 struct Inspection<'i> {
     limits: &'i Limits,
     copy_to: Option<&'i StagedDirectory>,
     tick: &'i mut dyn FnMut(u64) -> Result<(), BundleError>,
     hasher: FileHasher,
-    /// None for what was too large to be read.
+    /// The visited files by path; `None` for a file over the limits, which is not read.
     seen: BTreeMap<String, Option<ListedFile>>,
     entries: u64,
-    /// The files that are understood as a whole.
+    /// The files that are read into memory, by path.
     documents: BTreeMap<String, Vec<u8>>,
     log: Option<CheckedLog>,
     session: Option<CheckedSession>,
     problems: Vec<BundleError>,
-    /// There is more that could not be reached.
-    broken_off: bool,
+    /// Whether the visit ended early, so that further files may exist.
+    is_incomplete: bool,
 }
 
 impl Visitor for Inspection<'_> {
@@ -156,7 +156,7 @@ impl Visitor for Inspection<'_> {
         }
         (self.tick)(1)?;
         if let Err(error) = self.limits.check_file(path, size) {
-            self.note(error);
+            self.add_problem(error);
             self.seen.insert(path.as_str().to_owned(), None);
             return Ok(());
         }
@@ -170,26 +170,25 @@ impl Visitor for Inspection<'_> {
             path::EVENT_LOG => log.insert(CheckedLog::default()).read(&mut content, limits),
             path::SESSION_LOG => session.insert(CheckedSession::default()).read(&mut content, limits),
             other if limits.document_bytes(other).is_some() => {
-                // The size was checked, and no more than that is there.
+                // `size` is within the limit, and the container returns no more than that.
                 let read = content.read_to_end(document.insert(Vec::with_capacity(size as usize)));
                 read.map(drop).map_err(super::container::read_failed)
             }
             _ => Ok(()),
         };
-        let fault = content.fault();
-        let passed = match fault {
-            Some(fault) => {
+        let result = match content.take_error() {
+            Some(error) => {
                 content.abandon()?;
-                return Err(fault);
+                return Err(error);
             }
             None => content.finish()?,
         };
-        if let Some(copy) = passed.copy {
+        if let Some(copy) = result.copy {
             self.copy_to.map_or(Ok(()), |staged| staged.keep(&copy))?;
         }
         if let Err(error) = read {
-            self.note(error.of_file(path.as_str()));
-            // What was read of it is not the whole.
+            self.add_problem(error.of_file(path.as_str()));
+            // The result of a log that was not read to its end is incomplete.
             (log, session) = (None, None);
         }
         self.log = log.or(self.log.take());
@@ -197,18 +196,18 @@ impl Visitor for Inspection<'_> {
         if let Some(document) = document {
             self.documents.insert(path.as_str().to_owned(), document);
         }
-        self.see(path, ListedFile { sha256: passed.hashed.sha256, size: passed.size });
+        self.record_file(path, ListedFile { sha256: result.hashed.sha256, size: result.size });
         Ok(())
     }
 
     fn problem(&mut self, problem: BundleError) -> Result<(), BundleError> {
-        self.note(problem);
+        self.add_problem(problem);
         Ok(())
     }
 }
 
 impl Inspection<'_> {
-    fn note(&mut self, problem: BundleError) {
+    fn add_problem(&mut self, problem: BundleError) {
         if self.problems.len() == MAX_PROBLEMS {
             let message = format!("There are more problems than the first {MAX_PROBLEMS}");
             self.problems.push(BundleError::new(BundleCode::TooManyProblems, message));
@@ -217,38 +216,38 @@ impl Inspection<'_> {
         }
     }
 
-    fn see(&mut self, path: &BundlePath, file: ListedFile) {
+    fn record_file(&mut self, path: &BundlePath, file: ListedFile) {
         match path.blob() {
             Some(Some(hash)) if hash == file.sha256 => {}
             Some(Some(_)) => {
                 let message = format!("its bytes have another hash than its name: {}", as_text(&to_hex(&file.sha256)));
-                self.note(BundleError::about(BundleCode::BlobNameMismatch, path.as_str(), message));
+                self.add_problem(BundleError::about(BundleCode::BlobNameMismatch, path.as_str(), message));
             }
             Some(None) => {
                 let message = "a blob lies under its hash, blobs/<first 2 hex digits>/<64 hex digits>";
-                self.note(BundleError::about(BundleCode::BlobNameMismatch, path.as_str(), message));
+                self.add_problem(BundleError::about(BundleCode::BlobNameMismatch, path.as_str(), message));
             }
             None => {}
         }
         self.seen.insert(path.as_str().to_owned(), Some(file));
     }
 
-    /// What only all files together tell.
-    fn conclude(mut self, path: &Path, options: &VerifyOptions) -> Report {
+    /// Runs the checks that need all files, after the visit.
+    fn finish(mut self, path: &Path, options: &VerifyOptions) -> Report {
         let document = self.documents.remove(path::MANIFEST);
         let manifest = match document.as_deref().map(Manifest::parse) {
             Some(Ok((manifest, id))) => {
-                manifest.problems(&id).into_iter().for_each(|problem| self.note(problem));
+                manifest.problems(&id).into_iter().for_each(|problem| self.add_problem(problem));
                 Some(manifest)
             }
             Some(Err(error)) => {
-                self.note(error);
+                self.add_problem(error);
                 None
             }
             None => {
-                if !self.broken_off && !self.seen.contains_key(path::MANIFEST) {
+                if !self.is_incomplete && !self.seen.contains_key(path::MANIFEST) {
                     let message = "There is no manifest.json: this is no bundle, or not a whole one";
-                    self.note(BundleError::new(BundleCode::ManifestMissing, message));
+                    self.add_problem(BundleError::new(BundleCode::ManifestMissing, message));
                 }
                 None
             }
@@ -263,9 +262,9 @@ impl Inspection<'_> {
                 BundleKind::Session => self.check_session(manifest),
             }
             let signature = self.documents.get(path::SIGNATURE).map(Vec::as_slice);
-            is_trusted = signature.is_some_and(|signature| signed::is_by(&options.trusted, signature, document));
+            is_trusted = signature.is_some_and(|signature| signed::is_signed_by(&options.trusted, signature, document));
             let problem = signed::problem(options.signature, &options.trusted, signature, document);
-            problem.into_iter().for_each(|problem| self.note(problem));
+            problem.into_iter().for_each(|problem| self.add_problem(problem));
         }
         let info = manifest.as_ref().map(|manifest| BundleInfo::new(path, manifest, redactions.count()));
         Report { info, problems: self.problems, manifest, redactions, is_trusted }
@@ -275,7 +274,7 @@ impl Inspection<'_> {
         match self.documents.get(path::REDACTIONS).map(|document| RedactionList::parse(document)) {
             Some(Ok(redactions)) => redactions,
             Some(Err(error)) => {
-                self.note(error);
+                self.add_problem(error);
                 RedactionList::default()
             }
             None => RedactionList::default(),
@@ -299,7 +298,7 @@ impl Inspection<'_> {
                         format!("it has the hash {found}, and the manifest lists {expected}"),
                     ));
                 }
-                None if !self.broken_off => {
+                None if !self.is_incomplete => {
                     problems
                         .push(about(BundleCode::FileMissing, "the manifest lists it, and it is not there".to_owned()));
                 }
@@ -317,18 +316,18 @@ impl Inspection<'_> {
             let message = "it is not the list of the manifest's hashes and of the manifest's own";
             problems.push(BundleError::about(BundleCode::ChecksumsMismatch, path::CHECKSUMS, message));
         }
-        problems.into_iter().for_each(|problem| self.note(problem));
+        problems.into_iter().for_each(|problem| self.add_problem(problem));
     }
 
     fn check_metadata(&mut self, manifest: &Manifest) {
         match self.documents.get(path::METADATA) {
             Some(document) => {
                 if let Err(error) = metadata::check(document, manifest.kind, manifest.log.count) {
-                    self.note(error);
+                    self.add_problem(error);
                 }
             }
-            None if !manifest.files.contains_key(path::METADATA) && !self.broken_off => {
-                self.note(BundleError::about(BundleCode::FileMissing, path::METADATA, "every bundle has one"));
+            None if !manifest.files.contains_key(path::METADATA) && !self.is_incomplete => {
+                self.add_problem(BundleError::about(BundleCode::FileMissing, path::METADATA, "every bundle has one"));
             }
             None => {}
         }
@@ -341,38 +340,42 @@ impl Inspection<'_> {
         let log = &manifest.log;
         if log.head.is_some() || log.first_time.is_some() || log.last_time.is_some() {
             let message = "The manifest names a head or times, which a session does not have";
-            self.note(BundleError::new(BundleCode::WrongHead, message));
+            self.add_problem(BundleError::new(BundleCode::WrongHead, message));
         }
     }
 
     fn check_has_log(&mut self, manifest: &Manifest) {
         let log = manifest.kind.log();
-        if !manifest.files.contains_key(log) && !self.broken_off {
-            self.note(BundleError::about(BundleCode::FileMissing, log, "a bundle of this kind has one"));
+        if !manifest.files.contains_key(log) && !self.is_incomplete {
+            self.add_problem(BundleError::about(BundleCode::FileMissing, log, "a bundle of this kind has one"));
         }
     }
 
     fn check_count(&mut self, manifest: &Manifest, found: u64) {
         if found != manifest.log.count {
             let message = format!("it has {found} lines, and the manifest says {}", manifest.log.count);
-            self.note(BundleError::about(BundleCode::WrongCount, manifest.kind.log(), message));
+            self.add_problem(BundleError::about(BundleCode::WrongCount, manifest.kind.log(), message));
         }
     }
 
     fn check_log(&mut self, manifest: &Manifest, redactions: &RedactionList) {
         self.check_has_log(manifest);
         for path in [path::DAG, path::WORKFLOW] {
-            if !manifest.files.contains_key(path) && !self.broken_off {
-                self.note(BundleError::about(BundleCode::FileMissing, path, "no run can be replayed without it"));
+            if !manifest.files.contains_key(path) && !self.is_incomplete {
+                self.add_problem(BundleError::about(
+                    BundleCode::FileMissing,
+                    path,
+                    "no run can be replayed without it",
+                ));
             }
         }
-        // Without a snapshot the log begins at the beginning.
-        let (first_time, before) = match self.check_snapshot(manifest) {
+        // A log without a snapshot must begin with the first event.
+        let (first_time, previous) = match self.check_snapshot(manifest) {
             Ok(Some(snapshot)) => (snapshot.content.logical_time + 1, Some(snapshot.content.event_hash)),
             Ok(None) => (0, None),
             Err(error) => {
-                if !self.broken_off {
-                    self.note(error);
+                if !self.is_incomplete {
+                    self.add_problem(error);
                 }
                 return;
             }
@@ -380,30 +383,30 @@ impl Inspection<'_> {
         let Some(log) = self.log.take() else { return };
         self.check_count(manifest, log.extent.count);
         let mut expected = log.extent.clone();
-        expected.head = expected.head.or(before);
+        expected.head = expected.head.or(previous);
         let listed = &manifest.log;
         if (expected.first_time, expected.last_time, expected.head)
             != (listed.first_time, listed.last_time, listed.head)
         {
             let message = "its first or last event is not the one that the manifest names";
-            self.note(BundleError::about(BundleCode::WrongHead, path::EVENT_LOG, message));
+            self.add_problem(BundleError::about(BundleCode::WrongHead, path::EVENT_LOG, message));
         }
-        let empty_without_snapshot = log.extent.count == 0 && before.is_none();
+        let empty_without_snapshot = log.extent.count == 0 && previous.is_none();
         if empty_without_snapshot || log.extent.first_time.is_some_and(|first| first != first_time) {
             let message = format!("it must begin with the event at time {first_time}");
-            self.note(BundleError::about(BundleCode::LogInvalid, path::EVENT_LOG, message));
-        } else if let Some(Err(error)) = before.map(|before| log.check_first_line(&before)) {
-            self.note(error.of_file(path::EVENT_LOG));
+            self.add_problem(BundleError::about(BundleCode::LogInvalid, path::EVENT_LOG, message));
+        } else if let Some(Err(error)) = previous.map(|previous| log.check_first_line(&previous)) {
+            self.add_problem(error.of_file(path::EVENT_LOG));
         }
         if log.torn_bytes > 0 {
             let message = format!("its last line is torn: {} bytes without an end", log.torn_bytes);
-            self.note(BundleError::about(BundleCode::LogInvalid, path::EVENT_LOG, message));
+            self.add_problem(BundleError::about(BundleCode::LogInvalid, path::EVENT_LOG, message));
         }
         self.check_redactions(&log, redactions);
         self.check_blobs(&log, redactions);
     }
 
-    /// The snapshot of a partial bundle.
+    /// Parses the snapshot of a partial bundle.
     fn check_snapshot(&self, manifest: &Manifest) -> Result<Option<Snapshot>, BundleError> {
         let refused = |why: &str| BundleError::about(BundleCode::SnapshotInvalid, path::SNAPSHOT, why);
         let document = self.documents.get(path::SNAPSHOT);
@@ -415,7 +418,7 @@ impl Inspection<'_> {
         };
         let document = document.ok_or_else(|| refused("the bundle begins with a snapshot that is not there"))?;
         let text = std::str::from_utf8(document).map_err(|_| refused("it is not UTF-8"))?;
-        // Who vouches for the bundle vouches for it: the manifest has its hash.
+        // No signature of its own is needed: the manifest, which may be signed, has its hash.
         let snapshot = Snapshot::parse(text, &TrustedKeys::default());
         let snapshot = snapshot.map_err(|error| of_run(BundleCode::SnapshotInvalid, error).of_file(path::SNAPSHOT))?;
         if snapshot.content.logical_time != partial.logical_time || snapshot.id() != partial.snapshot {
@@ -424,7 +427,7 @@ impl Inspection<'_> {
         Ok(Some(snapshot))
     }
 
-    /// Events without a salt, and no others, are listed.
+    /// Checks that `redactions.json` lists exactly the events without a salt.
     fn check_redactions(&mut self, log: &CheckedLog, redactions: &RedactionList) {
         let listed = redactions.events.keys().copied();
         if !log.unsalted.iter().copied().eq(listed) {
@@ -433,7 +436,7 @@ impl Inspection<'_> {
                 Some(time) => format!("the event at time {time} has no salt, and redactions.json does not list it"),
                 None => "an event that redactions.json lists as redacted is not, or not there".to_owned(),
             };
-            self.note(BundleError::about(BundleCode::RedactionMismatch, path::EVENT_LOG, what));
+            self.add_problem(BundleError::about(BundleCode::RedactionMismatch, path::EVENT_LOG, what));
         }
     }
 
@@ -449,14 +452,14 @@ impl Inspection<'_> {
             }
         }
         missing.sort();
-        let incomplete = self.broken_off;
-        for (path, hash) in missing.into_iter().filter(|_| !incomplete) {
+        let is_incomplete = self.is_incomplete;
+        for (path, hash) in missing.into_iter().filter(|_| !is_incomplete) {
             let message = format!("the log names the blob {}, and it is not there", as_text(&to_hex(&hash)));
-            self.note(BundleError::about(BundleCode::BlobMissing, &path, message));
+            self.add_problem(BundleError::about(BundleCode::BlobMissing, &path, message));
         }
-        if let Some(name) = &log.no_blob {
+        if let Some(name) = &log.invalid_blob {
             let message = format!("it names a blob '{name}', which is the name of none");
-            self.note(BundleError::about(BundleCode::BlobMissing, path::EVENT_LOG, message));
+            self.add_problem(BundleError::about(BundleCode::BlobMissing, path::EVENT_LOG, message));
         }
     }
 }

@@ -1,38 +1,38 @@
-//! Who wants to know how far the work on a bundle is, and may stop it.
+//! Progress and cancellation of operations on bundles.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::error::BundleError;
 
-/// How far it is.
+/// The progress of an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes done.
+    /// The number of bytes processed.
     pub bytes: u64,
-    /// Bytes to do, the same from the first word to the last. Of an export those of the source, each of which counts half when it is
-    /// looked through and half when it is written; of an archive that is read its own, for what it expands to is not known.
+    /// The total number of bytes, constant during an operation. For an export the size of the source, of which planning and writing
+    /// count half each. For reading an archive its compressed size, because the uncompressed size is unknown.
     pub total: u64,
-    /// Files done.
+    /// The number of files processed.
     pub files: u64,
 }
 
-/// Who looks on.
+/// The caller's view of a running operation.
 pub struct JobWatch<'w> {
-    /// Set to stop. Looked at with every block.
+    /// Set by the caller to cancel. Checked for every block.
     pub cancelled: &'w AtomicBool,
-    /// Told of every block; how often it passes that on is its own affair.
+    /// Called after every block, without any throttling.
     pub progress: &'w mut dyn FnMut(Progress),
 }
 
 impl JobWatch<'_> {
-    /// Tells how far it is; an error if it is to stop.
-    pub fn tell(&mut self, progress: Progress) -> Result<(), BundleError> {
+    /// Reports progress. Fails with [`BundleCode::Cancelled`](super::error::BundleCode::Cancelled) if the caller cancelled.
+    pub fn report(&mut self, progress: Progress) -> Result<(), BundleError> {
         self.check()?;
         (self.progress)(progress);
         Ok(())
     }
 
-    /// An error if it is to stop.
+    /// Fails with [`BundleCode::Cancelled`](super::error::BundleCode::Cancelled) if the caller cancelled.
     pub fn check(&self) -> Result<(), BundleError> {
         if self.cancelled.load(Ordering::Relaxed) { Err(BundleError::cancelled()) } else { Ok(()) }
     }

@@ -113,7 +113,7 @@ fn open(path: &str, range: Range, bundles: &Bundles) -> std::result::Result<(Tra
     let cancellation = Cancellation::default();
     let _guard = bundles.begin_reading(&[path], &cancellation);
     let opened = cancellation.during(|| open_source(path, TrustedKeys::default(), &cancellation, &mut |_| ()));
-    let opened = opened.and_then(Opened::of_run).map_err(Failure::Bundle)?;
+    let opened = opened.and_then(Opened::expect_run).map_err(Failure::Bundle)?;
     let trace =
         trace(&opened, range).map_err(|error| Failure::Run(explain_not_a_run(&opened.run_directory(), error)))?;
     Ok((trace, bundles.keep(opened)))

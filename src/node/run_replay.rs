@@ -147,7 +147,7 @@ fn start(
         let opened = open(path, trusted, cancellation, &mut |progress| reporter.report(phases.verifying(progress)));
         let progress = &mut |bytes, of| reporter.report(phases.reading(bytes, of));
         let mut watch = Watch { cancelled: cancellation.flag(), progress };
-        match opened.and_then(Opened::of_run) {
+        match opened.and_then(Opened::expect_run) {
             Ok(opened) => work(Ok(&opened), &mut watch),
             Err(refusal) => work(Err(refusal), &mut watch),
         }

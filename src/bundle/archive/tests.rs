@@ -1,4 +1,4 @@
-//! Archives that no well-meaning library would write: every byte by hand.
+//! Invalid and hostile archives, written byte by byte because libraries refuse to.
 
 use std::fs;
 use std::io::Write as _;
@@ -7,7 +7,7 @@ use super::*;
 use crate::bundle::sample::{codes, codes_of, exported, files, imported, names, quietly, small_run, verified};
 use crate::bundle::verify::{VerifyOptions, verify};
 
-/// A header with a name of any bytes, of any kind, whose checksum is right.
+/// A header with a valid checksum and any name and type.
 fn header(name: &[u8], kind: u8, size: &[u8]) -> Vec<u8> {
     let mut block = vec![0; BLOCK_BYTES];
     block[..name.len().min(100)].copy_from_slice(&name[..name.len().min(100)]);
@@ -46,7 +46,7 @@ fn zstd_of(tar: &[u8]) -> Vec<u8> {
 
 const END: [u8; 1024] = [0; 1024];
 
-/// A good bundle's tar.
+/// The tar of a valid bundle.
 fn good_tar() -> Vec<u8> {
     let root = tempfile::tempdir().unwrap();
     let path = root.path().join("x.tar.zst");
@@ -54,7 +54,7 @@ fn good_tar() -> Vec<u8> {
     zstd::decode_all(fs::File::open(path).unwrap()).unwrap()
 }
 
-/// What is wrong with an archive of these bytes. In any case it is not imported and leaves nothing, inside and outside.
+/// The codes of the problems of an archive. Also checks that importing it fails and leaves no files.
 fn problems(archive: &[u8]) -> Vec<BundleCode> {
     let root = tempfile::tempdir().unwrap();
     let path = root.path().join("x.tar.zst");
@@ -69,7 +69,7 @@ fn problems(archive: &[u8]) -> Vec<BundleCode> {
     found
 }
 
-/// What is wrong with a good bundle in which there is another entry at the beginning, and nothing else.
+/// The codes of the problems of a valid bundle with an additional first entry.
 fn problems_with(entry: &[u8]) -> Vec<BundleCode> {
     problems(&zstd_of(&[entry, &good_tar()].concat()))
 }
@@ -104,7 +104,7 @@ fn an_entry_that_leads_elsewhere_is_refused_whatever_the_way() {
         let found = problems_with(&entry(name, b'0', b"evil"));
         assert!(found.contains(&code), "{}: {found:?}", name.escape_ascii());
     }
-    // Old archives have no kind, and a path that ends with a slash is none of a file.
+    // The type in pre-POSIX archives is NUL, and directories have a path that ends with a slash.
     assert!(problems_with(&entry(b"unlisted", 0, b"x")).contains(&NotInManifest));
     assert_eq!(problems_with(&entry(b"/etc/", b'5', b"")), [AbsolutePath]);
     assert_eq!(problems_with(&entry(b"../", b'5', b"")), [ParentPath]);
@@ -240,7 +240,7 @@ fn any_changed_byte_of_an_archive_is_found() {
         let mut damaged = archive.clone();
         damaged[at] ^= 1 << (at % 8);
         fs::write(&path, &damaged).unwrap();
-        // A few bits of zstd mean nothing to any decoder.
+        // Decoders ignore a few bits of a zstd frame.
         let same = zstd::decode_all(&damaged[..]).is_ok_and(|found| found == tar);
         let passed = verified(&path).is_ok();
         assert!(same || !passed, "byte {at}");
@@ -251,7 +251,7 @@ fn any_changed_byte_of_an_archive_is_found() {
 
 #[test]
 fn a_bomb_does_not_go_off() {
-    // 2 GiB of zeros in some 64 KiB.
+    // 2 GiB of zeros, compressed to some 64 KiB.
     let mut encoder = zstd::Encoder::new(Vec::new(), 3).unwrap();
     encoder.write_all(&header(b"blobs/aa/x", b'0', &octal(2 << 30))).unwrap();
     let zeros = vec![0; 1 << 20];
@@ -290,10 +290,10 @@ fn each_limit_has_its_code() {
     assert_eq!(codes(Limits { expansion: tar / size, ..limits }), [BundleCode::ExpansionTooLarge]);
     assert_eq!(codes(Limits { expansion: tar / size + 1, ..limits }), []);
     assert!(
-        limits.expanded(10) == 2000 + (1 << 20)
-            && Limits { expansion: 201, ..limits }.expanded(10) >= limits.expanded(10)
+        limits.max_tar_bytes(10) == 2000 + (1 << 20)
+            && Limits { expansion: 201, ..limits }.expanded(10) >= limits.max_tar_bytes(10)
     );
-    // Directories cost memory too.
+    // Names of directories take memory too.
     let tar: Vec<u8> = (0..100).flat_map(|n| entry(format!("d{n}/").as_bytes(), b'5', b"")).collect();
     fs::write(&path, zstd_of(&[&tar[..], &END].concat())).unwrap();
     assert!(codes(Limits { files: 10, ..limits }).contains(&BundleCode::TooManyFiles));
@@ -315,7 +315,7 @@ fn the_total_is_a_limit_of_the_sizes_of_all_files() {
     for limit in [0, 1, 1024, total - 1] {
         assert_eq!(codes(limit), [BundleCode::TotalTooLarge], "{limit} of {total}");
     }
-    // It is the header that tells: nothing of what it announces is there.
+    // The size in the header is refused, before any content.
     let tar = [&header(b"blobs/aa/x", b'0', &octal(1 << 20))[..], &END].concat();
     fs::write(&path, zstd_of(&tar)).unwrap();
     assert_eq!(codes((1 << 20) - 1), [BundleCode::TotalTooLarge]);
@@ -326,7 +326,7 @@ fn bounded(level: i32) -> Compression {
     Compression { is_bounded: true, ..Compression::new(level) }
 }
 
-/// The archive of one file of these bytes, written so many at a time.
+/// The archive of one file with these bytes, written in pieces.
 fn archive_of(bytes: &[u8], at_a_time: usize, compression: Compression) -> Vec<u8> {
     let size = bytes.len() as u64;
     let mut writer = ArchiveWriter::new(Vec::new(), compression, tar_bytes([size])).unwrap();
@@ -344,7 +344,7 @@ fn what_is_bounded_expands_to_less_than_readers_allow() {
         let archive = archive_of(bytes, 1 << 20, bounded(level));
         let tar = tar_bytes([bytes.len() as u64]);
         assert!(tar <= Limits::default().expanded(archive.len() as u64));
-        // Without what readers allow to small ones, too, but for the first piece.
+        // The ratio holds without the readers' allowance for small archives, except for the first piece.
         let size = archive.len() as u64;
         assert!(tar <= size * MOST_EXPANSION + PIECE_BYTES as u64, "level {level}: {tar} of {size}");
         assert!(!expands_too_much(size, tar));
@@ -362,7 +362,7 @@ fn what_is_bounded_expands_to_less_than_readers_allow() {
     }
 }
 
-/// Text that is neither all the same nor without any order.
+/// Text that compresses moderately.
 fn words(count: usize) -> Vec<u8> {
     let mut state = 1u64;
     let mut words = || {
@@ -385,7 +385,7 @@ fn what_does_not_expand_too_much_is_compressed_as_one_stream() {
 
 #[test]
 fn an_archive_is_the_same_whoever_compresses_it() {
-    // Enough for several threads: each is given 2 MiB at level 1.
+    // Enough for several threads, each of which compresses 2 MiB at level 1.
     let text = words(600_000);
     for (level, text) in [(1, &text[..]), (3, &text), (MAX_THREADED_LEVEL, &text), (1, &text[..600_000]), (1, b"x")] {
         let by = |threads, at_a_time| archive_of(text, at_a_time, Compression { level, threads, is_bounded: false });

@@ -31,9 +31,9 @@ fn any_changed_byte_of_a_line_is_found() {
         let mut damaged = log.clone();
         damaged[at] ^= 1;
         let (checked, code) = read(&damaged);
-        // The last \n: what stands before it is no line any more.
+        // Without the last `\n` the last line is torn.
         let torn = at == log.len() - 1 && checked.torn_bytes > 0;
-        // The digit of `"v":1` makes another version.
+        // A change of the digit in `"v":1` gives another version.
         let other = code == Some(BundleCode::UnsupportedVersion) && damaged[..at].ends_with(b"{\"v\":");
         assert!(code == Some(BundleCode::LogInvalid) || torn || other, "byte {at}: {code:?}");
     }
@@ -57,7 +57,7 @@ fn lines_that_are_lost_moved_or_too_long_are_found() {
 #[test]
 fn the_first_line_of_a_session_is_read_as_its_replay_reads_it() {
     let told = |line: &[u8]| {
-        let mut checked = CheckedSession::of_source();
+        let mut checked = CheckedSession::for_export();
         checked.read(&mut &line[..], &Limits::default()).unwrap();
         (checked.session_id.map(|id| id.as_json().to_owned()), checked.started_at)
     };

@@ -13,7 +13,7 @@ use crate::run::blob::BlobStore;
 use crate::run::recorded::Recorded;
 use crate::run::sample::SampleOptions;
 
-/// Whether a tool is there; if it isn't, it is said why a test does nothing.
+/// Whether a tool is installed. If not, prints why the test is skipped.
 fn has(tool: &str) -> bool {
     let found = Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
     if !found {
@@ -185,7 +185,7 @@ fn nothing_is_replaced_and_nothing_left_after_a_failure() {
     assert!(names(root.path()).is_empty());
 }
 
-/// Damages a run and tells what its export says.
+/// Damages a run and returns the error of its export.
 fn refused(damage: impl FnOnce(&Recorded)) -> BundleCode {
     let run = small_run();
     damage(&run);
@@ -250,7 +250,7 @@ fn a_source_that_changes_between_the_readings_is_noticed() {
         let mut changed = original.clone();
         changed[0] ^= 1;
         let mut progress = |progress: Progress| {
-            // The first reading comes to its half of the work.
+            // Planning reports the first half of the progress.
             if progress.bytes >= progress.total / 2 {
                 fs::write(&blob, &changed).unwrap();
             }
@@ -310,7 +310,7 @@ fn progress_grows_to_the_total() {
         assert!(seen.is_sorted_by_key(|progress| progress.bytes) && seen.len() > 10);
         let last = seen.last().unwrap();
         assert_eq!(last.bytes, last.total);
-        // The manifest, its checksums; no signature.
+        // The manifest and its checksums, without a signature.
         assert_eq!(last.files, info.files + 2);
     }
 }
@@ -421,7 +421,7 @@ fn each_limit_of_the_reader_for_a_whole_file_is_one_of_the_writer() {
             let error = try_export(run.directory.root(), destination, &options(limits)).unwrap_err();
             assert_eq!((error.code, error.path.as_deref()), (BundleCode::FileTooLarge, Some(path)), "{form}");
         }
-        // The reader says the same of the bundle.
+        // A reader with this limit refuses the bundle too.
         let refused = quietly(|watch| verify(&good, &VerifyOptions { limits, ..Default::default() }, watch)).unwrap();
         assert!(
             refused
@@ -456,7 +456,7 @@ fn a_run_with_an_id_of_megabytes_verifies_too() {
     }
 }
 
-/// A session of eight million times the same letter.
+/// A session with a text of eight million equal letters.
 fn repetitive_session(root: &Path) -> PathBuf {
     let session = session(root);
     let text = fs::read_to_string(&session).unwrap().replace("h\u{e9}llo", &"a".repeat(8 << 20));
@@ -501,7 +501,7 @@ fn an_archive_that_would_expand_to_more_than_the_caller_allows_is_not_made() {
     assert_eq!(names(root.path()), ["session-1.jsonl", "x.cath-bundle"]);
 }
 
-/// The progress of an export, in order.
+/// The progress reports of an export, in order.
 fn told(source: &Path, destination: &Path) -> Vec<Progress> {
     let mut told = Vec::new();
     let mut watch = JobWatch { cancelled: &AtomicBool::new(false), progress: &mut |progress| told.push(progress) };
@@ -513,7 +513,7 @@ fn told(source: &Path, destination: &Path) -> Vec<Progress> {
 fn how_far_it_is_never_goes_back_and_has_one_end() {
     let run = small_run();
     let blobs = BlobStore::new(run.directory.blobs());
-    // One that repeats itself so much that an archive is written twice, and one with a secret.
+    // One source is so repetitive that its archive is written twice, the other has a secret.
     for bytes in [vec![b'a'; 6 << 20], b"AKIAIOSFODNN7EXAMPLE".to_vec()] {
         blobs.put(&bytes, Durability::Os).unwrap();
     }

@@ -63,9 +63,9 @@ fn the_bundle_of_a_session_is_none_of_a_run() {
     for form in ["x", "x.tar.zst"] {
         let destination = root.path().join(form);
         exported(&session, &destination);
-        let error = opened(&destination).unwrap().of_run().err().unwrap();
+        let error = opened(&destination).unwrap().expect_run().err().unwrap();
         assert_eq!(error.code(), BundleCode::NotABundle);
         assert!(error.to_string().contains("it is the bundle of a session, not of a run"));
     }
-    assert!(opened(&run).unwrap().of_run().is_ok());
+    assert!(opened(&run).unwrap().expect_run().is_ok());
 }

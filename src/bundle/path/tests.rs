@@ -54,7 +54,7 @@ fn each_way_out_of_a_bundle_has_its_code() {
 
 #[test]
 fn no_two_paths_are_one_file() {
-    let mut names = Names::default();
+    let mut names = PathSet::default();
     let mut add = |path: &str| names.add(&BundlePath::parse(path.as_bytes()).unwrap()).err().map(|error| error.code);
     assert_eq!([add("a/b"), add("a/c"), add("d")], [None; 3]);
     assert_eq!(add("a/b"), Some(BundleCode::DuplicatePath));

@@ -1,34 +1,34 @@
-//! Bytes, redacted: blobs, whatever is in them, and documents that are looked through without being changed.
+//! Redacts blobs of any content, and searches files that can't be redacted.
 //!
-//! What has no more than [`WINDOW_BYTES`] is looked at as a whole. Of what is larger no more than that is in memory: windows that
-//! overlap by [`OVERLAP_BYTES`], which is how long a match is that can't be missed. A longer one that shows is an error.
+//! Content up to [`WINDOW_BYTES`] is matched as a whole. Larger content is matched in windows of that size that overlap by
+//! [`OVERLAP_BYTES`]: every match up to this length is found, and a longer one that reaches the end of a window is an error.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 
 use super::document::string_hits;
 use super::json::is_json;
-use super::matcher::{Form, Hit, MatchContext, Matcher, apart};
+use super::matcher::{Form, Hit, MatchContext, Matcher, merged};
 use super::rule::RuleMatcher;
 use crate::bundle::container::{read_failed, read_up_to};
 use crate::bundle::error::{BundleCode, BundleError};
 
-/// As much as is in memory at a time.
+/// The size of a window.
 pub const WINDOW_BYTES: usize = 8 << 20;
 
-/// How long a match may be in what is larger than a window.
+/// The longest match in content that is larger than a window.
 pub const OVERLAP_BYTES: usize = 1 << 20;
 
-/// The largest JSON that pointers are followed in.
+/// The largest JSON document to which rules with pointers are applied.
 pub const MAX_JSON_BYTES: usize = 64 << 20;
 
-/// How much before a window a pattern can see: enough for where words begin.
+/// The number of bytes before a window that patterns can see, enough for word boundaries.
 const CONTEXT_BYTES: usize = 256;
 
-/// How often a window is looked at again after something was replaced in it.
+/// The maximum number of times that replaced content is matched again.
 const MAX_ROUNDS: usize = 64;
 
-/// Copies `input` to `out` with everything replaced that the rules hit. Whether they hit anything.
+/// Copies `input` to `out` with all matches replaced, and returns whether there are any. The rules that matched are added to `rules`.
 pub fn redact(
     matcher: &mut Matcher<'_>,
     input: &mut dyn Read,
@@ -51,10 +51,10 @@ pub fn redact(
             );
             return Err(BundleError::new(BundleCode::RedactionConflict, message));
         }
-        return whole(matcher, window, allowed, rules, out);
+        return redact_whole(matcher, window, allowed, rules, out);
     }
     if window.len() <= WINDOW_BYTES {
-        return whole(matcher, window, allowed, rules, out);
+        return redact_whole(matcher, window, allowed, rules, out);
     }
     Windows { matcher, allowed, rules, out }.redact(window, input, tick)
 }
@@ -71,7 +71,7 @@ fn fill(input: &mut dyn Read, window: &mut Vec<u8>, wanted: usize) -> Result<(),
 
 fn follows_pointers(matcher: &Matcher<'_>, allowed: Option<&[bool]>) -> bool {
     let mut rules = matcher.rules().iter().enumerate();
-    rules.any(|(number, rule)| matches!(rule.sought, RuleMatcher::Path(_)) && matcher.applies(number, allowed))
+    rules.any(|(number, rule)| matches!(rule.matcher, RuleMatcher::Path(_)) && matcher.applies(number, allowed))
 }
 
 fn begins_as_json(bytes: &[u8]) -> bool {
@@ -82,8 +82,8 @@ fn write(out: &mut dyn Write, bytes: &[u8]) -> Result<(), BundleError> {
     out.write_all(bytes).map_err(|error| BundleError::system(&error, "write", None))
 }
 
-/// What is in memory as a whole. If it is JSON, its strings are looked at one by one too.
-fn whole(
+/// Redacts content that is in memory as a whole. In JSON, strings are also matched one by one.
+fn redact_whole(
     matcher: &mut Matcher<'_>,
     mut bytes: Vec<u8>,
     allowed: Option<&[bool]>,
@@ -92,7 +92,7 @@ fn whole(
 ) -> Result<bool, BundleError> {
     let mut changed = false;
     for _ in 0..MAX_ROUNDS {
-        let hits = if matcher.suspects(&bytes) { hits(matcher, &bytes, allowed, rules)? } else { Vec::new() };
+        let hits = if matcher.may_match(&bytes) { hits(matcher, &bytes, allowed, rules)? } else { Vec::new() };
         if hits.is_empty() {
             write(out, &bytes)?;
             return Ok(changed);
@@ -100,10 +100,10 @@ fn whole(
         bytes = matcher.replaced(&bytes, &hits);
         changed = true;
     }
-    Err(matcher.endless(rules.first().copied().unwrap_or(0)))
+    Err(matcher.does_not_converge(rules.first().copied().unwrap_or(0)))
 }
 
-/// Where the rules hit bytes: as text, and if they are JSON in each of its strings.
+/// The matches in bytes: in the text as a whole, and, if it is JSON, in each of its strings.
 pub fn hits(
     matcher: &mut Matcher<'_>,
     bytes: &[u8],
@@ -114,10 +114,10 @@ pub fn hits(
     if is_json(bytes) {
         hits.extend(string_hits(matcher, bytes, allowed, rules)?);
     }
-    Ok(apart(hits))
+    Ok(merged(hits))
 }
 
-/// What is larger than a window.
+/// Redacts content that is larger than a window.
 struct Windows<'w, 'm, 'r> {
     matcher: &'m mut Matcher<'r>,
     allowed: Option<&'w [bool]>,
@@ -132,52 +132,43 @@ impl Windows<'_, '_, '_> {
         input: &mut dyn Read,
         tick: &mut dyn FnMut(u64) -> Result<(), BundleError>,
     ) -> Result<bool, BundleError> {
-        // How much of the window was written before and is there to be seen only.
-        let (mut seen, mut changed) = (0, false);
+        // The length of the window's beginning that is already written and serves as context only.
+        let (mut context, mut changed) = (0, false);
         loop {
             let filled = window.len();
             fill(input, &mut window, WINDOW_BYTES)?;
             tick((window.len() - filled.min(window.len())) as u64)?;
             let is_last = window.len() < WINDOW_BYTES;
-            let decided = if is_last { window.len() } else { window.len() - OVERLAP_BYTES };
-            let (text, end) = self.decide(&window, seen, decided, is_last)?;
-            let rest = match text {
-                Some(text) => {
-                    changed = true;
-                    write(self.out, &text[seen..])?;
-                    let context = text.len() - text.len().min(CONTEXT_BYTES);
-                    (text[context..].to_vec(), text.len() - context)
-                }
-                None => {
-                    write(self.out, &window[seen..end])?;
-                    let context = end - end.min(CONTEXT_BYTES);
-                    (window[context..end].to_vec(), end - context)
-                }
-            };
+            let limit = if is_last { window.len() } else { window.len() - OVERLAP_BYTES };
+            let (text, end) = self.redact_window(&window, context, limit, is_last)?;
+            changed |= text.is_some();
+            let text = text.as_deref().unwrap_or(&window[..end]);
+            write(self.out, &text[context..])?;
             if is_last {
                 return Ok(changed);
             }
-            let (mut next, before) = rest;
-            next.extend_from_slice(&window[end..]);
-            (window, seen) = (next, before);
+            let kept = text.len().min(CONTEXT_BYTES);
+            let next = [&text[text.len() - kept..], &window[end..]].concat();
+            (window, context) = (next, kept);
         }
     }
 
-    /// What a window is up to where everything is decided that begins before `decided`, None if nothing is hit; and where that is.
-    fn decide(
+    /// Redacts the matches that begin at or after `context` and before `limit`. Returns the redacted text, `None` without matches, and
+    /// its end in the window: `limit`, or the end of a match that crosses it.
+    fn redact_window(
         &mut self,
         window: &[u8],
-        seen: usize,
-        decided: usize,
+        context: usize,
+        limit: usize,
         is_last: bool,
     ) -> Result<(Option<Vec<u8>>, usize), BundleError> {
-        if !self.matcher.suspects(window) {
-            return Ok((None, decided));
+        if !self.matcher.may_match(window) {
+            return Ok((None, limit));
         }
-        let look = MatchContext { allowed: self.allowed, ..MatchContext::at(Form::Bytes) };
-        let mut hit_by = BTreeSet::new();
-        let mut hits = self.matcher.hits(window, look, &mut hit_by)?;
-        hits.retain(|hit| hit.start >= seen && hit.start < decided);
+        let match_context = MatchContext { allowed: self.allowed, ..MatchContext::at(Form::Bytes) };
+        let mut matched_rules = BTreeSet::new();
+        let mut hits = self.matcher.hits(window, match_context, &mut matched_rules)?;
+        hits.retain(|hit| hit.start >= context && hit.start < limit);
         if let Some(hit) = hits.last().filter(|hit| !is_last && hit.end == window.len()) {
             let message = format!(
                 "the redaction rule '{}' hits more than {OVERLAP_BYTES} bytes at once in what is larger than {WINDOW_BYTES} bytes, and may hit still more; make the rule narrower",
@@ -185,14 +176,14 @@ impl Windows<'_, '_, '_> {
             );
             return Err(BundleError::new(BundleCode::RedactionConflict, message));
         }
-        let end = hits.last().map_or(decided, |hit| hit.end.max(decided));
+        let end = hits.last().map_or(limit, |hit| hit.end.max(limit));
         if hits.is_empty() {
             return Ok((None, end));
         }
-        self.rules.extend(hit_by);
+        self.rules.extend(matched_rules);
         let text = self.matcher.replaced(&window[..end], &hits);
-        let again = self.matcher.redacted(&text[seen..], look, self.rules)?;
-        let text = again.map_or(text.clone(), |again| [&text[..seen], &again].concat());
+        let again = self.matcher.redacted(&text[context..], match_context, self.rules)?;
+        let text = again.map_or(text.clone(), |again| [&text[..context], &again].concat());
         Ok((Some(text), end))
     }
 }

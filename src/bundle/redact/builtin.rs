@@ -1,33 +1,33 @@
-//! The built-in rules: shapes by which well-known secrets are known.
+//! The built-in redaction rules, for the formats of well-known secrets.
 //!
-//! A rule hits only what is so shaped that a person would call it a secret. Where a shape alone says too little, the rule
-//! asks for what stands around it, and leaves that alone. Names are part of the format's documentation.
+//! A rule must match only what a person would call a secret. If the format of a secret is ambiguous, its rule also requires
+//! certain text around it, which is not redacted. The names of the rules are documented for users.
 
 use base64ct::{Base64, Base64Unpadded, Encoding};
 
 /// A built-in rule.
 #[derive(Debug)]
 pub struct Builtin {
-    /// Its name.
+    /// The name of the rule.
     pub name: &'static str,
-    /// What it matches; the group `secret`, if it has one, is what is redacted.
+    /// The regular expression. Only its group `secret`, if it has one, is redacted.
     pub pattern: &'static str,
-    /// What is in every match: one of these.
+    /// Literals of which every match contains at least one.
     pub literals: &'static [&'static str],
-    /// What is in a key, in lower case, whose value is matched as `key: value` too.
+    /// Lower-case parts of keys. The value of such a key is also matched as `key: value`.
     pub keys: &'static [&'static str],
-    /// Whether what was matched is a secret.
+    /// Decides whether a match is a secret.
     pub accepts: fn(&[u8]) -> bool,
 }
 
-const fn shape(name: &'static str, literals: &'static [&'static str], pattern: &'static str) -> Builtin {
+const fn pattern(name: &'static str, literals: &'static [&'static str], pattern: &'static str) -> Builtin {
     Builtin { name, pattern, literals, keys: &[], accepts: |_| true }
 }
 
 /// Every built-in rule.
 pub static ALL: &[Builtin] = &[
-    // PEM and PGP: the whole block, or what is there of one that was cut off.
-    shape(
+    // PEM and PGP: the whole block, or the beginning of a truncated one.
+    pattern(
         "private-key",
         &["-----BEGIN "],
         concat!(
@@ -36,14 +36,14 @@ pub static ALL: &[Builtin] = &[
             r"|(?:\s|\\[nr]|[A-Za-z-]+: [^\r\n\\]*)*[A-Za-z0-9+/=]{40}(?:[A-Za-z0-9+/=]|\s|\\[nr])*)",
         ),
     ),
-    shape("age-secret-key", &["AGE-SECRET-KEY-1"], r"(?-u)AGE-SECRET-KEY-1[0-9A-Z]{58}"),
-    // AWS: access key ids, long-lived and temporary.
-    shape(
+    pattern("age-secret-key", &["AGE-SECRET-KEY-1"], r"(?-u)AGE-SECRET-KEY-1[0-9A-Z]{58}"),
+    // AWS access key ids, long-lived and temporary.
+    pattern(
         "aws-access-key-id",
         &["AKIA", "ASIA", "ABIA", "ACCA"],
         r"(?-u)(?:\b|_)(?P<secret>(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16})(?:\b|_)",
     ),
-    // The secret key has no shape of its own: 40 characters behind its name.
+    // An AWS secret key has no distinctive format: 40 characters after its name.
     Builtin {
         name: "aws-secret-access-key",
         pattern: r#"(?-u)(?:secret_access_key|SECRET_ACCESS_KEY|[sS]ecretAccessKey)(?:\\*["'])?\s{0,4}(?::=|=>|=|:)\s{0,4}(?:\\*["'])?(?P<secret>[A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)"#,
@@ -51,54 +51,54 @@ pub static ALL: &[Builtin] = &[
         keys: &["secret_access_key", "secretaccesskey"],
         accepts: |_| true,
     },
-    shape("google-api-key", &["AIza"], r"(?-u)(?:\b|_)(?P<secret>AIza[0-9A-Za-z_-]{35})(?:[^0-9A-Za-z_-]|$)"),
-    shape("google-oauth-token", &["ya29."], r"(?-u)(?:\b|_)(?P<secret>ya29\.[0-9A-Za-z_-]{20,})"),
-    shape("google-oauth-secret", &["GOCSPX-"], r"(?-u)(?P<secret>GOCSPX-[0-9A-Za-z_-]{28})"),
-    shape("google-refresh-token", &["1//0"], r"(?-u)(?:\b|_)(?P<secret>1//0[0-9A-Za-z_-]{40,})"),
-    // Azure: keys of storage accounts and of buses, signatures of shared access, secrets of applications.
-    shape("azure-storage-key", &["AccountKey="], r"(?-u)AccountKey=(?P<secret>[A-Za-z0-9+/]{86}==)"),
-    shape("azure-shared-access-key", &["SharedAccessKey="], r"(?-u)SharedAccessKey=(?P<secret>[A-Za-z0-9+/]{43}=)"),
-    shape(
+    pattern("google-api-key", &["AIza"], r"(?-u)(?:\b|_)(?P<secret>AIza[0-9A-Za-z_-]{35})(?:[^0-9A-Za-z_-]|$)"),
+    pattern("google-oauth-token", &["ya29."], r"(?-u)(?:\b|_)(?P<secret>ya29\.[0-9A-Za-z_-]{20,})"),
+    pattern("google-oauth-secret", &["GOCSPX-"], r"(?-u)(?P<secret>GOCSPX-[0-9A-Za-z_-]{28})"),
+    pattern("google-refresh-token", &["1//0"], r"(?-u)(?:\b|_)(?P<secret>1//0[0-9A-Za-z_-]{40,})"),
+    // Azure: keys of storage accounts and service buses, shared access signatures, client secrets.
+    pattern("azure-storage-key", &["AccountKey="], r"(?-u)AccountKey=(?P<secret>[A-Za-z0-9+/]{86}==)"),
+    pattern("azure-shared-access-key", &["SharedAccessKey="], r"(?-u)SharedAccessKey=(?P<secret>[A-Za-z0-9+/]{43}=)"),
+    pattern(
         "azure-sas-signature",
         &["sig="],
         r"(?-u)[?&;]sig=(?P<secret>(?:[A-Za-z0-9]|%2[bBfF]|[+/]){40,60}(?:%3[dD]|=))",
     ),
-    shape(
+    pattern(
         "azure-client-secret",
         &["7Q~", "8Q~"],
         r"(?-u)(?:^|[^A-Za-z0-9_~.-])(?P<secret>[A-Za-z0-9_~.-]{3}[78]Q~[A-Za-z0-9_~.-]{31,34})(?:[^A-Za-z0-9_~.-]|$)",
     ),
     // Forges and registries.
-    shape(
+    pattern(
         "github-token",
         &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"],
         r"(?-u)(?P<secret>gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{40,255})",
     ),
-    shape(
+    pattern(
         "gitlab-token",
         &["glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glimt-", "glagent-", "gloas-", "glsoat-"],
         r"(?-u)(?P<secret>gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat)-[A-Za-z0-9_-]{20,})",
     ),
-    shape(
+    pattern(
         "bitbucket-token",
         &["ATBB"],
         r"(?-u)(?:^|[^A-Za-z0-9+/])(?P<secret>ATBB[A-Za-z0-9]{24,60})(?:[^A-Za-z0-9+/]|$)",
     ),
-    shape("npm-token", &["npm_"], r"(?-u)(?P<secret>npm_[A-Za-z0-9]{36})(?:\b|_)"),
-    shape("npm-auth-token", &["authToken"], r#"(?-u)_authToken\s?=\s?["']?(?P<secret>[A-Za-z0-9_=+/.-]{16,})"#),
-    shape("pypi-token", &["pypi-AgE"], r"(?-u)(?P<secret>pypi-AgE[A-Za-z0-9_-]{50,})"),
+    pattern("npm-token", &["npm_"], r"(?-u)(?P<secret>npm_[A-Za-z0-9]{36})(?:\b|_)"),
+    pattern("npm-auth-token", &["authToken"], r#"(?-u)_authToken\s?=\s?["']?(?P<secret>[A-Za-z0-9_=+/.-]{16,})"#),
+    pattern("pypi-token", &["pypi-AgE"], r"(?-u)(?P<secret>pypi-AgE[A-Za-z0-9_-]{50,})"),
     // Services.
-    shape(
+    pattern(
         "slack-token",
         &["xox", "xapp-"],
         r"(?-u)(?:\b|_)(?P<secret>xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[0-9]-[A-Za-z0-9-]{10,})",
     ),
-    shape(
+    pattern(
         "slack-webhook",
         &["hooks.slack.com"],
         r"(?-u)hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9]{6,}/[A-Za-z0-9/]{12,})",
     ),
-    shape(
+    pattern(
         "stripe-key",
         &["k_live_", "k_test_", "whsec_"],
         r"(?-u)(?:\b|_)(?P<secret>[sr]k_(?:live|test)_[0-9A-Za-z]{16,}|whsec_[0-9A-Za-z+/=]{24,})",
@@ -110,12 +110,12 @@ pub static ALL: &[Builtin] = &[
         keys: &[],
         accepts: has_digit,
     },
-    shape("anthropic-key", &["sk-"], r"(?-u)(?:\b|_)(?P<secret>sk-ant-[A-Za-z0-9_-]{20,})"),
-    shape("digitalocean-token", &["dop_v1_", "doo_v1_", "dor_v1_"], r"(?-u)(?P<secret>do[opr]_v1_[0-9a-f]{64})"),
-    shape("databricks-token", &["dapi"], r"(?-u)(?:\b|_)(?P<secret>dapi[0-9a-f]{32}(?:-[0-9]{1,2})?)(?:\b|_)"),
-    shape("huggingface-token", &["hf_"], r"(?-u)(?:\b|_)(?P<secret>hf_[A-Za-z0-9]{34})(?:\b|_)"),
-    shape("sendgrid-key", &["SG."], r"(?-u)(?:\b|_)(?P<secret>SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,})"),
-    // A hash could begin so: only what is called one of Twilio's.
+    pattern("anthropic-key", &["sk-"], r"(?-u)(?:\b|_)(?P<secret>sk-ant-[A-Za-z0-9_-]{20,})"),
+    pattern("digitalocean-token", &["dop_v1_", "doo_v1_", "dor_v1_"], r"(?-u)(?P<secret>do[opr]_v1_[0-9a-f]{64})"),
+    pattern("databricks-token", &["dapi"], r"(?-u)(?:\b|_)(?P<secret>dapi[0-9a-f]{32}(?:-[0-9]{1,2})?)(?:\b|_)"),
+    pattern("huggingface-token", &["hf_"], r"(?-u)(?:\b|_)(?P<secret>hf_[A-Za-z0-9]{34})(?:\b|_)"),
+    pattern("sendgrid-key", &["SG."], r"(?-u)(?:\b|_)(?P<secret>SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,})"),
+    // Hashes may look the same, so the name of Twilio must come before.
     Builtin {
         name: "twilio-key",
         pattern: r#"(?-u)(?:[tT]wilio|TWILIO)[A-Za-z0-9_ .-]{0,40}(?:\\*["'])?\s{0,4}(?::=|=>|=|:)\s{0,4}(?:\\*["'])?(?P<secret>SK[0-9a-f]{32})(?:\b|_)"#,
@@ -124,13 +124,13 @@ pub static ALL: &[Builtin] = &[
         accepts: |_| true,
     },
     // Tokens of any service.
-    shape(
+    pattern(
         "jwt",
         &["eyJ"],
         concat!(
             r"(?-u)(?:\b|_)(?P<secret>eyJ[A-Za-z0-9_-]{10,}\.",
             r"(?:(?:eyJ|ey[A-Za-z0-9]|[A-Za-z0-9_-]{0,400}\.)[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]{10,})?",
-            // What is unsigned, or signed by a test.
+            // Unsigned tokens, and those with a short signature, as in tests.
             r"|(?:eyJ[A-Za-z0-9_-]{2,}|e30)\.[A-Za-z0-9_-]*))",
         ),
     ),
@@ -164,12 +164,12 @@ pub static ALL: &[Builtin] = &[
     },
 ];
 
-/// Whether there may be a match where a literal of a rule stands in a text that may have escapes, or where an escape begins that could hide it.
-pub fn is_likely(mark: &[u8], before: &[u8], after: &[u8]) -> bool {
-    match mark {
-        // An escape of what needs none.
+/// Whether a needle of the prefilter, found between `before` and `after` in a text that may have escapes, may belong to a match.
+pub fn is_plausible(needle: &[u8], before: &[u8], after: &[u8]) -> bool {
+    match needle {
+        // An escape of a printable ASCII character, which needs none.
         b"\\u00" => after.first().is_some_and(|digit| (b'2'..=b'7').contains(digit)),
-        // Somebody's name and password, before the host ends.
+        // Credentials are followed by `@`, before the host ends.
         b"://" => {
             let end = |byte: &&u8| {
                 matches!(byte, b'@' | b'/' | b'"' | b'\\' | b'<' | b'>' | b'{' | b'|') || byte.is_ascii_whitespace()
@@ -179,7 +179,7 @@ pub fn is_likely(mark: &[u8], before: &[u8], after: &[u8]) -> bool {
         b"earer" | b"EARER" | b"asic" | b"ASIC" => {
             after.first().is_some_and(|byte| *byte == b'\\' || byte.is_ascii_whitespace())
         }
-        // The beginning of a word, unless what is before is an escape.
+        // Only at the beginning of a word. A letter before may be the end of an escape.
         b"sk-" | b"eyJ" | b"xox" => {
             let near = &before[before.len().saturating_sub(6)..];
             !near.last().is_some_and(u8::is_ascii_alphanumeric) || near.contains(&b'\\')
@@ -188,7 +188,7 @@ pub fn is_likely(mark: &[u8], before: &[u8], after: &[u8]) -> bool {
     }
 }
 
-/// Whether it is none of the words that stand behind "bearer" in prose.
+/// Whether the text after "bearer" is a token rather than a word of prose.
 fn is_bearer(secret: &[u8]) -> bool {
     has_digit(secret) || secret.split(|byte| !byte.is_ascii_alphanumeric()).any(|word| word.len() >= 20)
 }
@@ -197,7 +197,7 @@ fn has_digit(secret: &[u8]) -> bool {
     secret.iter().any(u8::is_ascii_digit)
 }
 
-/// Whether base64 decodes to `user:password`.
+/// Whether a text is the base64 of `user:password`.
 fn is_credentials(secret: &[u8]) -> bool {
     let text = std::str::from_utf8(secret).unwrap_or_default();
     let decoded = Base64::decode_vec(text).or_else(|_| Base64Unpadded::decode_vec(text));
@@ -206,15 +206,15 @@ fn is_credentials(secret: &[u8]) -> bool {
     })
 }
 
-/// Whether it is not the name of a variable in the place of a password.
+/// Whether the password of a URL is neither a variable nor masked.
 fn is_password(secret: &[u8]) -> bool {
     let is_name = secret.contains(&b'_') && secret.iter().all(|byte| byte.is_ascii_uppercase() || *byte == b'_');
-    let is_blackened = secret.iter().all(|byte| matches!(byte, b'*' | b'.' | b'x' | b'X'));
+    let is_masked = secret.iter().all(|byte| matches!(byte, b'*' | b'.' | b'x' | b'X'));
     let is_variable = match secret {
         [b'$' | b'%', first, ..] => first.is_ascii_alphabetic() || *first == b'(',
         _ => false,
     };
-    !(is_name || is_blackened || is_variable)
+    !(is_name || is_masked || is_variable)
 }
 
 #[cfg(test)]

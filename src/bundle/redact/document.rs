@@ -1,38 +1,38 @@
-//! The strings of a JSON document, redacted one by one: keys, numbers and what must stay are never touched.
+//! Redacts the strings of a JSON document, except for keys and fixed fields. A match in these, or in a number, is an error.
 
 use std::collections::BTreeSet;
 
 use super::escapes::unescaped;
-use super::json::{JsonPart, Place, Step, parts};
+use super::json::{JsonPart, Place, Step, visit_parts};
 use super::matcher::{Form, Hit, MatchContext, Matcher};
 use super::pointer::{Pointer, Reach};
 use super::rule::RuleMatcher;
 use crate::bundle::error::{BundleCode, BundleError};
 
-/// What is known of a document.
+/// How a document is redacted.
 pub struct Document<'d> {
-    /// Which rules apply to what stands at a path. None: those that apply to everything.
+    /// The rules that apply to the value at a path, a flag for each; `None` for the unrestricted rules.
     pub allowed: &'d dyn Fn(&[Step<'_>]) -> Option<&'d [bool]>,
-    /// Where pointers begin: `None` if they lead to nothing in it, else how many steps are before their first.
+    /// The value to which pointers are relative.
     pub root: Root,
-    /// The name of the field that a string at a path is, if it must stay what it is.
+    /// The name of the fixed field at a path, `None` if the value may be redacted.
     pub fixed: &'d dyn Fn(&[Step<'_>]) -> Option<&'static str>,
 }
 
-/// Where pointers begin in a document.
+/// The value of a document to which the pointers of rules are relative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Root {
-    /// They lead to nothing in it.
+    /// None: pointers do not apply.
     Nowhere,
-    /// With the document.
+    /// The document.
     Here,
-    /// With the payload of an event or of a line: the document itself.
+    /// The document, which is the payload of an event: a pointer may also begin with `/payload`.
     Payload,
-    /// With the value of the member `payload`.
+    /// The member `payload` of the document. A pointer may also begin with `/payload`.
     Member,
 }
 
-/// What stands where nothing can be redacted, and the rule that hits it.
+/// The error for a rule that matches where nothing can be redacted.
 fn conflict(matcher: &Matcher<'_>, rule: usize, what: &str) -> BundleError {
     let message = format!(
         "The redaction rule '{}' hits {what}, which can't be redacted; leave it out of what is recorded, or export with a narrower rule",
@@ -41,21 +41,21 @@ fn conflict(matcher: &Matcher<'_>, rule: usize, what: &str) -> BundleError {
     BundleError::new(BundleCode::RedactionConflict, message)
 }
 
-/// An error if anything hits a text that must stay what it is.
+/// Fails if any rule matches in a text that can't be redacted. `what` describes the text.
 pub fn check_fixed(
     matcher: &mut Matcher<'_>,
     text: &[u8],
-    look: MatchContext<'_>,
+    context: MatchContext<'_>,
     what: &str,
 ) -> Result<(), BundleError> {
-    let hits = matcher.hits(text, look, &mut BTreeSet::new())?;
+    let hits = matcher.hits(text, context, &mut BTreeSet::new())?;
     match hits.first() {
         Some(hit) => Err(conflict(matcher, hit.rule, what)),
         None => Ok(()),
     }
 }
 
-/// A document with everything in it redacted that the rules hit; None if they hit nothing. An error if they hit what must stay.
+/// Redacts a document; returns `None` if no rule matches. Fails if a rule matches where nothing can be redacted.
 pub fn redacted(
     matcher: &mut Matcher<'_>,
     json: &[u8],
@@ -64,7 +64,7 @@ pub fn redacted(
 ) -> Result<Option<Vec<u8>>, BundleError> {
     let (mut out, mut at) = (Vec::new(), 0);
     let pointers = pointers(matcher, document.root);
-    parts(json, |part, place, range| {
+    visit_parts(json, |part, place, range| {
         let text = &json[range.clone()];
         match redacted_part(matcher, &pointers, document, part, place, text, rules)? {
             Some(redacted) => {
@@ -102,27 +102,27 @@ fn redacted_part(
         };
     }
     if part == JsonPart::Key {
-        let look = MatchContext { allowed, ..MatchContext::at(Form::Inside) };
-        return check_fixed(matcher, text, look, "a key of an object").map(|()| None);
+        let context = MatchContext { allowed, ..MatchContext::at(Form::JsonString) };
+        return check_fixed(matcher, text, context, "a key of an object").map(|()| None);
     }
     let fixed = (document.fixed)(place.path);
     let reached: Vec<_> = pointed(matcher, pointers, document.root, place.path, allowed).collect();
-    // What must stay is not meant by a pointer to all that is around it.
-    let is_meant = |reach: Reach| fixed.is_none() || reach == Reach::Exactly;
-    let pointed: Vec<_> = reached.into_iter().filter(|(_, reach)| is_meant(*reach)).collect();
+    // A pointer to a value around a fixed field does not apply to the field.
+    let applies = |reach: Reach| fixed.is_none() || reach == Reach::Exactly;
+    let pointed: Vec<_> = reached.into_iter().filter(|(_, reach)| applies(*reach)).collect();
     let key = place.key().map(unescaped);
-    let look = MatchContext { form: Form::Inside, allowed, pointed: &pointed, key: key.as_deref() };
+    let context = MatchContext { form: Form::JsonString, allowed, pointed: &pointed, key: key.as_deref() };
     match fixed {
-        Some(field) => check_fixed(matcher, text, look, field).map(|()| None),
-        None => matcher.redacted(text, look, rules),
+        Some(field) => check_fixed(matcher, text, context, field).map(|()| None),
+        None => matcher.redacted(text, context, rules),
     }
 }
 
-/// The rules that are pointers, as they are looked up in a document.
+/// The numbers and pointers of the rules with pointers, in the forms that apply to a document with this root.
 fn pointers(matcher: &Matcher<'_>, root: Root) -> Vec<(usize, Pointer)> {
     let mut pointers = Vec::new();
     for (number, rule) in matcher.rules().iter().enumerate() {
-        if let (RuleMatcher::Path(pointer), true) = (&rule.sought, root != Root::Nowhere) {
+        if let (RuleMatcher::Path(pointer), true) = (&rule.matcher, root != Root::Nowhere) {
             pointers.push((number, pointer.clone()));
             if root != Root::Here {
                 pointers.extend(pointer.within_payload().map(|inner| (number, inner)));
@@ -132,7 +132,7 @@ fn pointers(matcher: &Matcher<'_>, root: Root) -> Vec<(usize, Pointer)> {
     pointers
 }
 
-/// The rules whose pointer leads to what is at a path, and how.
+/// The rules whose pointer leads to the value at a path, or to one around it.
 fn pointed<'p>(
     matcher: &'p Matcher<'_>,
     pointers: &'p [(usize, Pointer)],
@@ -148,11 +148,11 @@ fn pointed<'p>(
     let applying = pointers.iter().filter(move |(rule, _)| matcher.applies(*rule, allowed));
     applying.filter_map(move |(rule, pointer)| {
         let reach = pointer.reach(inner?);
-        (reach != Reach::Not).then_some((*rule, reach))
+        (reach != Reach::None).then_some((*rule, reach))
     })
 }
 
-/// Where the pointers lead to in a document, as parts of its text that are to be replaced. Secrets are noted.
+/// The matches in all strings of a document, as ranges of its text.
 pub fn string_hits(
     matcher: &mut Matcher<'_>,
     json: &[u8],
@@ -161,7 +161,7 @@ pub fn string_hits(
 ) -> Result<Vec<Hit>, BundleError> {
     let pointers = pointers(matcher, Root::Here);
     let mut hits = Vec::new();
-    parts(json, |part, place, range| {
+    visit_parts(json, |part, place, range| {
         let reached: Vec<_> = pointed(matcher, &pointers, Root::Here, place.path, allowed).collect();
         let pointed = match part {
             JsonPart::Text => reached,
@@ -172,8 +172,8 @@ pub fn string_hits(
             JsonPart::Key => Vec::new(),
         };
         let key = place.key().filter(|_| part == JsonPart::Text).map(unescaped);
-        let look = MatchContext { form: Form::Inside, allowed, pointed: &pointed, key: key.as_deref() };
-        let found = matcher.hits(&json[range.clone()], look, rules)?;
+        let context = MatchContext { form: Form::JsonString, allowed, pointed: &pointed, key: key.as_deref() };
+        let found = matcher.hits(&json[range.clone()], context, rules)?;
         hits.extend(found.into_iter().map(|hit| Hit {
             start: hit.start + range.start,
             end: hit.end + range.start,

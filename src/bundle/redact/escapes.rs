@@ -1,27 +1,27 @@
-//! Texts with the escapes of JSON taken off, and the way back to the bytes that were written.
+//! Decodes the escapes of JSON strings, and maps ranges of the decoded text back to the encoded one.
 //!
-//! A secret may be written with any escapes that JSON allows, and JSON may stand in a string of JSON. So a text is looked at
-//! as it stands, with its escapes taken off, with the escapes of what is left taken off, and so on.
+//! A secret may be encoded with any escapes that JSON allows, and a JSON string may contain JSON. Therefore a text is matched
+//! undecoded, decoded, decoded twice and so on.
 
 use std::borrow::Cow;
 
-/// A part of a text: where it stands, and what it is without escapes.
+/// A part of an encoded text.
 enum Piece<'a> {
-    /// It is what it says.
+    /// Bytes that decode to themselves.
     Plain(&'a [u8]),
-    /// So many bytes stand for one character.
+    /// A number of bytes that decode to one character.
     Character(usize, char),
 }
 
 impl Piece<'_> {
-    fn written(&self) -> usize {
+    fn encoded_len(&self) -> usize {
         match self {
             Piece::Plain(bytes) => bytes.len(),
             Piece::Character(length, _) => *length,
         }
     }
 
-    fn read(&self) -> usize {
+    fn decoded_len(&self) -> usize {
         match self {
             Piece::Plain(bytes) => bytes.len(),
             Piece::Character(_, c) => c.len_utf8(),
@@ -29,10 +29,10 @@ impl Piece<'_> {
     }
 }
 
-/// The pieces of a text. What is no escape stays what it is; what is not UTF-8 is U+FFFD, and so is a lone surrogate.
+/// The pieces of a text. Invalid escapes decode to themselves; invalid UTF-8 and lone surrogates to U+FFFD.
 struct Pieces<'a> {
     rest: &'a [u8],
-    /// How many bytes from the beginning are known to be UTF-8.
+    /// The number of bytes of `rest` that are known to be UTF-8.
     valid: usize,
 }
 
@@ -48,7 +48,7 @@ impl<'a> Pieces<'a> {
         taken
     }
 
-    /// Plain text up to the next backslash, or bytes that are none.
+    /// Takes the UTF-8 up to the next backslash, or invalid bytes.
     fn plain(&mut self) -> Piece<'a> {
         if self.valid == 0 {
             let chunk = self.rest.utf8_chunks().next();
@@ -80,7 +80,7 @@ impl<'a> Iterator for Pieces<'a> {
     }
 }
 
-/// The character of the escape at the beginning of a text, and how many bytes it takes. None if there is no escape.
+/// The escape at the beginning of a text: its length and its character. `None` if there is no valid escape.
 fn escape(text: &[u8]) -> Option<(usize, char)> {
     let c = match text.get(1).filter(|_| text[0] == b'\\')? {
         b'"' => '"',
@@ -111,7 +111,7 @@ fn unit(text: &[u8]) -> Option<u16> {
     digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | (*digit as char).to_digit(16)? as u16))
 }
 
-/// A text without its escapes.
+/// Decodes the escapes of a text once.
 pub fn unescaped(text: &[u8]) -> Cow<'_, [u8]> {
     if memchr::memchr(b'\\', text).is_none() && std::str::from_utf8(text).is_ok() {
         return Cow::Borrowed(text);
@@ -126,35 +126,36 @@ pub fn unescaped(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// Where ranges of [`unescaped`] stand in `text`. An escape of which a part is meant is meant as a whole.
-pub fn written(text: &[u8], ranges: &mut [(usize, usize)]) {
+/// Maps ranges of the decoded text to ranges of `text`, in place. A range that covers a part of an escape is extended to all of it.
+pub fn map_to_encoded(text: &[u8], ranges: &mut [(usize, usize)]) {
     let mut edges: Vec<(usize, bool, usize)> = Vec::with_capacity(ranges.len() * 2);
     for (number, (start, end)) in ranges.iter().enumerate() {
         edges.push((*start, false, number));
         edges.push((*end, true, number));
     }
     edges.sort_unstable();
-    let (mut at, mut read_at, mut next) = (0, 0, edges.into_iter().peekable());
+    let (mut encoded_at, mut decoded_at, mut next) = (0, 0, edges.into_iter().peekable());
     for piece in Pieces::new(text) {
-        let (written, read) = (piece.written(), piece.read());
+        let (encoded_len, decoded_len) = (piece.encoded_len(), piece.decoded_len());
+        let decoded_end = decoded_at + decoded_len;
         while let Some((edge, is_end, number)) =
-            next.next_if(|(edge, is_end, _)| *edge < read_at + read || (*is_end && *edge == read_at + read))
+            next.next_if(|(edge, is_end, _)| *edge < decoded_end || (*is_end && *edge == decoded_end))
         {
             let place = match (&piece, is_end) {
-                (Piece::Plain(_), _) => at + (edge - read_at),
-                // An end at the very beginning of a piece was one at the end of the piece before, unless there is none.
-                (Piece::Character(..), true) => at + if edge == read_at { 0 } else { written },
-                (Piece::Character(..), false) => at,
+                (Piece::Plain(_), _) => encoded_at + (edge - decoded_at),
+                // An end between two pieces was handled with the first of them, so this is one at the beginning of the text.
+                (Piece::Character(..), true) => encoded_at + if edge == decoded_at { 0 } else { encoded_len },
+                (Piece::Character(..), false) => encoded_at,
             };
             let range = &mut ranges[number];
             *(if is_end { &mut range.1 } else { &mut range.0 }) = place;
         }
-        at += written;
-        read_at += read;
+        encoded_at += encoded_len;
+        decoded_at = decoded_end;
     }
     for (_, is_end, number) in next {
         let range = &mut ranges[number];
-        *(if is_end { &mut range.1 } else { &mut range.0 }) = at;
+        *(if is_end { &mut range.1 } else { &mut range.0 }) = encoded_at;
     }
 }
 
@@ -164,7 +165,7 @@ pub mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// One of the ways to write a text in a JSON string, chosen by `choices`.
+    /// Encodes a text for a JSON string; `choices` select among the possible escapes.
     pub fn escaped(text: &str, choices: &[u8]) -> String {
         let mut choices = choices.iter().copied().cycle();
         let mut out = String::new();
@@ -190,7 +191,7 @@ pub mod tests {
     }
 
     #[test]
-    fn what_is_no_escape_stays() {
+    fn invalid_escapes_are_not_decoded() {
         for (text, expected) in [
             (&br"a\nb\/\u0041\\n"[..], &b"a\nb/A\\n"[..]),
             (br"\x \u12 \u00g1 \", br"\x \u12 \u00g1 \"),
@@ -203,7 +204,7 @@ pub mod tests {
 
     proptest! {
         #[test]
-        fn any_writing_of_a_text_is_read(text in any::<String>(), choices in prop::collection::vec(any::<u8>(), 1..20)) {
+        fn every_encoding_of_a_text_is_decoded(text in any::<String>(), choices in prop::collection::vec(any::<u8>(), 1..20)) {
             let text: String = text.chars().collect();
             let escaped = escaped(&text, &choices);
             prop_assert_eq!(&*unescaped(escaped.as_bytes()), text.as_bytes());
@@ -211,7 +212,7 @@ pub mod tests {
         }
 
         #[test]
-        fn ranges_are_found_where_they_were_written(
+        fn ranges_are_mapped_to_the_encoded_text(
             parts in prop::collection::vec("[a\\\\\"\n/é😀]{1,3}", 3),
             choices in prop::collection::vec(any::<u8>(), 1..9),
         ) {
@@ -219,7 +220,7 @@ pub mod tests {
             let text = written_parts.concat();
             let (first, second) = (parts[0].len(), parts[0].len() + parts[1].len());
             let mut ranges = [(first, second), (0, first), (second, second + parts[2].len())];
-            written(text.as_bytes(), &mut ranges);
+            map_to_encoded(text.as_bytes(), &mut ranges);
             let at = |range: (usize, usize)| &text[range.0..range.1];
             prop_assert_eq!([at(ranges[0]), at(ranges[1]), at(ranges[2])], [&written_parts[1], &written_parts[0], &written_parts[2]].map(|part| &part[..]));
         }
@@ -228,7 +229,7 @@ pub mod tests {
         fn nothing_panics_whatever_the_bytes(text in prop::collection::vec(any::<u8>(), 0..40), start in 0usize..50, length in 0usize..9) {
             let read = unescaped(&text).len();
             let mut ranges = [(start.min(read), (start + length).min(read))];
-            written(&text, &mut ranges);
+            map_to_encoded(&text, &mut ranges);
             prop_assert!(ranges[0].0 <= ranges[0].1 && ranges[0].1 <= text.len());
         }
     }

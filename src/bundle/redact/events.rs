@@ -1,6 +1,6 @@
-//! Events of a run, redacted: envelope and hashes stay, the payload becomes another one, the salt goes.
+//! Redacts the events of a run: replaces the payload and removes the salt; the rest of the envelope and the hashes stay the same.
 //!
-//! Of a payload, the fields that [`fields_of`] calls fixed must stay, and so must every key.
+//! The keys of a payload, and the fields that [`fields_of`] marks as fixed, can't be redacted.
 
 use std::collections::BTreeSet;
 
@@ -16,32 +16,32 @@ use crate::run::fields;
 use crate::run::kind::Kind;
 use crate::run::payload_fields::{FieldType, PayloadField, fields_of};
 
-/// The field that a string of a payload is in, if it must stay.
-fn fixed(fields: &'static [PayloadField], path: &[Step<'_>]) -> Option<&'static str> {
+/// The fixed field at a path of a payload, if it is one.
+fn fixed_field(fields: &'static [PayloadField], path: &[Step<'_>]) -> Option<&'static str> {
     let (Step::Key(key), inner) = path.split_first()? else { return None };
     let field = fields.iter().find(|field| spells(key, field.name))?;
     match field.of {
         _ if field.is_fixed => Some(field.name),
-        FieldType::Object(members) => fixed(members, inner),
-        FieldType::Objects(members) => fixed(members, inner.get(1..)?),
+        FieldType::Object(members) => fixed_field(members, inner),
+        FieldType::Objects(members) => fixed_field(members, inner.get(1..)?),
         _ => None,
     }
 }
 
-/// Which rules apply to an event.
+/// The rules that apply to an event; `None` for the unrestricted rules.
 pub fn allowed(matcher: &Matcher<'_>, kind: Kind, payload: &str) -> Option<Vec<bool>> {
     let tool = if matcher.rules().iter().any(Rule::names_tools) { tool(kind, payload) } else { None };
     matcher.allowed(Some(kind.as_str()), tool.as_deref())
 }
 
-/// The tool that an event is about.
+/// The tool of an event that is about a call.
 pub fn tool(kind: Kind, payload: &str) -> Option<String> {
     matches!(kind, Kind::ToolInvoked | Kind::ToolCompleted | Kind::ToolFailed | Kind::ToolTimedOut).then_some(())?;
     let [tool] = fields::read(payload, ["tool"], &mut Nesting::default()).ok()?;
     Some(tool.id().ok()?.to_plain().into_owned())
 }
 
-/// The payload of an event with everything redacted that the rules hit; None if they hit nothing.
+/// Redacts a payload; returns `None` if no rule matches.
 pub fn redacted_payload(
     matcher: &mut Matcher<'_>,
     kind: Kind,
@@ -49,12 +49,12 @@ pub fn redacted_payload(
     rules: &mut BTreeSet<usize>,
 ) -> Result<Option<Vec<u8>>, BundleError> {
     let allowed = allowed(matcher, kind, payload);
-    let is_fixed = |path: &[Step<'_>]| fixed(fields_of(kind), path);
-    let document = Document { allowed: &|_| allowed.as_deref(), root: Root::Payload, fixed: &is_fixed };
+    let fixed = |path: &[Step<'_>]| fixed_field(fields_of(kind), path);
+    let document = Document { allowed: &|_| allowed.as_deref(), root: Root::Payload, fixed: &fixed };
     redacted(matcher, payload.as_bytes(), &document, rules)
 }
 
-/// The line of an event with everything redacted that the rules hit, with its `\n`; None if they hit nothing.
+/// Redacts an event; returns its line with `\n`, or `None` if no rule matches.
 pub fn redacted_event(
     matcher: &mut Matcher<'_>,
     kind: Kind,
@@ -62,15 +62,15 @@ pub fn redacted_event(
     rules: &mut BTreeSet<usize>,
 ) -> Result<Option<Vec<u8>>, BundleError> {
     let allowed = allowed(matcher, kind, event.payload);
-    let look = MatchContext { allowed: allowed.as_deref(), ..MatchContext::at(Form::Inside) };
-    // Salt and hashes of the envelope are the chain's own: random digits that no rule means.
+    let context = MatchContext { allowed: allowed.as_deref(), ..MatchContext::at(Form::JsonString) };
+    // Salt and hashes are not checked: they are random digits of the chain, which are no content.
     let envelope =
         [("its time, 'ts'", event.ts), ("its 'kind'", event.kind), ("its 'node'", event.node.unwrap_or_default())];
     for (what, text) in envelope {
-        check_fixed(matcher, text.as_bytes(), look, what)?;
+        check_fixed(matcher, text.as_bytes(), context, what)?;
     }
     let payload = redacted_payload(matcher, kind, event.payload, rules)?;
-    // A salt that was found as a secret elsewhere (somebody recorded the log itself) can go, as that of a redacted event does.
+    // The salt may have been found as a secret elsewhere, if the log itself was recorded. Then it is removed as in a redacted event.
     let by_salt = event.salt.and_then(|salt| matcher.secrets.first(salt));
     rules.extend(by_salt);
     if payload.is_none() && by_salt.is_none() {

@@ -1,25 +1,25 @@
-//! The strings of a JSON text and where they are, without recursion: nesting costs a byte a level.
+//! Visits the keys, strings and numbers of a JSON text, without recursion: each level of nesting takes one byte.
 
 use std::ops::Range;
 
 use crate::jsonl::scan::{Cursor, Nesting, NotJson};
 
-/// The most steps in a path, and in a pointer. What lies deeper in a document has no path of its own.
+/// The maximum number of steps in a path or a pointer. Values nested deeper have the path of their ancestor at this depth.
 pub const MAX_STEPS: usize = 64;
 
-/// A step from a value to one in it.
+/// A step from a value to one of its children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step<'a> {
-    /// To a member: its key as it stands between the quotes.
+    /// To a member of an object: its key, without the quotes and with its escapes.
     Key(&'a [u8]),
-    /// To an element.
+    /// To an element of an array.
     Index(usize),
 }
 
-/// What was found.
+/// A visited part of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JsonPart {
-    /// A key of an object, whose path this is.
+    /// A key. Its path is that of its object.
     Key,
     /// A string that is a value.
     Text,
@@ -27,17 +27,17 @@ pub enum JsonPart {
     Number,
 }
 
-/// Where a part is.
+/// The place of a part in its document.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'p, 'a> {
-    /// The steps to it, no more than [`MAX_STEPS`].
+    /// The steps from the root, at most [`MAX_STEPS`].
     pub path: &'p [Step<'a>],
-    /// Whether it lies deeper than its path tells.
+    /// Whether the part is nested deeper than the path.
     pub is_deep: bool,
 }
 
 impl<'a> Place<'_, 'a> {
-    /// The key under which it stands; None in an array, and where it lies too deep.
+    /// The key of the value; `None` for elements of arrays and for values nested too deep.
     pub fn key(&self) -> Option<&'a [u8]> {
         match self.path.last().filter(|_| !self.is_deep) {
             Some(Step::Key(key)) => Some(key),
@@ -56,19 +56,19 @@ pub fn is_json(text: &[u8]) -> bool {
     cursor.value(&mut Nesting::default()).and_then(|_| cursor.finish()).is_ok()
 }
 
-/// Shows `visit` every part of a JSON text in order: where it is, and its range, of strings without the quotes.
+/// Calls `visit` for every part of a JSON text, in order, with its range in the text; ranges of strings exclude the quotes.
 ///
-/// The text must be one JSON value; what is not is read as far as it goes.
-pub fn parts<'a, E>(
+/// A text that is not one JSON value is visited up to an arbitrary place.
+pub fn visit_parts<'a, E>(
     text: &'a [u8],
     mut visit: impl FnMut(JsonPart, Place<'_, 'a>, Range<usize>) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut walk = Walk { text, at: 0, levels: Vec::new(), path: Vec::new() };
     while let Some((part, range)) = walk.next() {
         let is_deep = walk.levels.len() > MAX_STEPS;
-        // The path of a key is that of the object it is in.
-        let known = walk.path.len() - usize::from(part == JsonPart::Key && !is_deep && !walk.path.is_empty());
-        visit(part, Place { path: &walk.path[..known], is_deep }, range)?;
+        // The last step is the key itself.
+        let steps = walk.path.len() - usize::from(part == JsonPart::Key && !is_deep && !walk.path.is_empty());
+        visit(part, Place { path: &walk.path[..steps], is_deep }, range)?;
     }
     Ok(())
 }
@@ -78,7 +78,7 @@ struct Walk<'a> {
     at: usize,
     /// The open brackets.
     levels: Vec<u8>,
-    /// A step for each of the first of them.
+    /// A step for each of the first [`MAX_STEPS`] of them.
     path: Vec<Step<'a>>,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Walk<'a> {
                 b'"' => {
                     let range = self.string().ok()?;
                     if self.levels.last() == Some(&b'{') && self.is_before_colon() {
-                        self.set(Step::Key(&self.text[range.clone()]));
+                        self.set_last_step(Step::Key(&self.text[range.clone()]));
                         return Some((JsonPart::Key, range));
                     }
                     return Some((JsonPart::Text, range));
@@ -128,7 +128,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn set(&mut self, step: Step<'a>) {
+    fn set_last_step(&mut self, step: Step<'a>) {
         if self.levels.len() <= MAX_STEPS
             && let Some(last) = self.path.last_mut()
         {

@@ -1,4 +1,4 @@
-//! The proof that no secret is left: every byte that goes into a bundle is looked at once more, as it stands and without escapes.
+//! Searches everything that is written to a bundle for the secrets that were found, undecoded and decoded. An occurrence is an error.
 
 use std::borrow::Cow;
 
@@ -7,42 +7,43 @@ use super::matcher::{MAX_LEVELS, Matcher};
 use super::secrets::Secrets;
 use crate::bundle::error::{BundleCode, BundleError};
 
-/// How far back it is looked for a place that is in no escape. A text may be all backslashes.
+/// How far back to search for a place outside of an escape. A text may consist of backslashes.
 const MAX_STEPS_BACK: usize = 64;
 
-/// Looks at the bytes of one file after the other.
+/// Checks files, one after the other.
 pub struct LeakCheck {
     secrets: Secrets,
+    /// The names of the rules.
     names: Vec<String>,
     path: String,
-    /// What was seen of the file last: as much as the beginning of a secret may have.
+    /// The last bytes of the current file, in which a secret may begin.
     carry: Vec<u8>,
 }
 
 impl LeakCheck {
-    /// A proof that what `matcher` found is nowhere. None if it found nothing that could be told from chance.
+    /// A check for the secrets that `matcher` found; `None` if there are none to search for.
     pub fn new(matcher: Matcher<'_>) -> Option<Self> {
         let names = matcher.rules().iter().map(|rule| rule.name.clone()).collect();
         let secrets = matcher.secrets;
         (!secrets.is_empty()).then(|| LeakCheck { secrets, names, path: String::new(), carry: Vec::new() })
     }
 
-    /// Begins a file.
+    /// Begins a file, and checks its path.
     pub fn begin(&mut self, path: &str) -> Result<(), BundleError> {
         path.clone_into(&mut self.path);
         self.carry.clear();
-        self.look(path.as_bytes())
+        self.check(path.as_bytes())
     }
 
-    /// Looks at bytes of the file.
+    /// Checks the next bytes of the current file.
     pub fn update(&mut self, bytes: &[u8]) -> Result<(), BundleError> {
         let mut text = std::mem::take(&mut self.carry);
         text.extend_from_slice(bytes);
-        self.look(&text)?;
-        // A character takes six bytes at most when it is written as an escape.
+        self.check(&text)?;
+        // An escape takes at most six bytes for a byte of the secret.
         let kept = text.len().min(self.secrets.longest() * 6 + 12);
         let mut start = text.len() - kept;
-        // Not in the middle of an escape: what stands before must not change what it means.
+        // The carried bytes must not begin in the middle of an escape.
         for _ in 0..MAX_STEPS_BACK {
             if start == 0 || !text[start.saturating_sub(6)..start].contains(&b'\\') {
                 break;
@@ -54,7 +55,7 @@ impl LeakCheck {
         Ok(())
     }
 
-    fn look(&self, text: &[u8]) -> Result<(), BundleError> {
+    fn check(&self, text: &[u8]) -> Result<(), BundleError> {
         let mut found = self.secrets.first(text);
         let mut level = Cow::Borrowed(text);
         for _ in 0..MAX_LEVELS {

@@ -1,23 +1,23 @@
-//! Lines of a session, redacted: the replay sees the same records, in the same places.
+//! Redacts the lines of a session so that a replay sees the same records.
 //!
-//! Every string may be redacted but these: `type`, of a `session_start` its `sessionId` and `projectHash`, of a
-//! `session_event` its `severity`, of an item of history its `speaker` and the `type` of its blocks. Keys stay as well.
-//! A line that is no JSON, torn by a crash or damaged, is redacted as the bytes that it is, and stays no JSON.
+//! Fixed are all keys and these strings: `type`, the `sessionId` and `projectHash` of a `session_start`, the `severity` of a
+//! `session_event`, and the `speaker` of an item and the `type` of its blocks.
+//! A torn or damaged line that is not JSON is redacted as bytes, and must not become JSON.
 
 use std::collections::BTreeSet;
 
 use super::document::{Document, Root, redacted};
 use super::escapes::unescaped;
-use super::json::{JsonPart, Step, is_json, parts};
+use super::json::{JsonPart, Step, is_json, visit_parts};
 use super::matcher::{Form, MatchContext, Matcher, placeholder};
 use super::rule::Rule;
 use crate::bundle::error::BundleError;
 use crate::jsonl::text::spells;
 
-/// The byte order mark with which a file may begin.
+/// The byte order mark of UTF-8, with which a file may begin.
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// A line, without its `\n`, with everything redacted that the rules hit; None if they hit nothing.
+/// Redacts a line, without its `\n`; returns `None` if no rule matches.
 pub fn redacted_line(
     matcher: &mut Matcher<'_>,
     line: &[u8],
@@ -34,42 +34,44 @@ fn redacted_json(
     line: &[u8],
     rules: &mut BTreeSet<usize>,
 ) -> Result<Option<Vec<u8>>, BundleError> {
-    let facts = Facts::of(matcher, line);
-    let is_fixed = |path: &[Step<'_>]| fixed(&facts, path);
-    let allowed = |path: &[Step<'_>]| facts.allowed(path);
-    redacted(matcher, line, &Document { allowed: &allowed, root: Root::Member, fixed: &is_fixed }, rules)
+    let scope = RuleScope::of(matcher, line);
+    let fixed = |path: &[Step<'_>]| fixed_field(scope.kind.as_deref(), path);
+    let allowed = |path: &[Step<'_>]| scope.allowed(path);
+    redacted(matcher, line, &Document { allowed: &allowed, root: Root::Member, fixed: &fixed }, rules)
 }
 
-/// What is no JSON stays no JSON, or the replay would see another record.
+/// Redacts a line that is not JSON. If the result is JSON by accident, it is replaced by a placeholder, because a replay would see
+/// another record.
 fn redacted_bytes(
     matcher: &mut Matcher<'_>,
     line: &[u8],
     rules: &mut BTreeSet<usize>,
 ) -> Result<Option<Vec<u8>>, BundleError> {
-    // The kind of a line that does not parse is unknown, so rules apply to it whatever they are restricted to.
+    // The type and tool of a line that does not parse are unknown, so restricted rules apply too.
     let all = vec![true; matcher.rules().len()];
-    let look = MatchContext { allowed: Some(&all), ..MatchContext::at(Form::Bytes) };
-    let redacted = matcher.redacted(line, look, rules)?;
+    let context = MatchContext { allowed: Some(&all), ..MatchContext::at(Form::Bytes) };
+    let redacted = matcher.redacted(line, context, rules)?;
     Ok(redacted.map(|redacted| match is_json(&redacted) {
         true => placeholder(rules.first().map_or("", |rule| matcher.name(*rule))),
         false => redacted,
     }))
 }
 
-/// What decides which rules apply to a line's strings, and which strings stay.
-struct Facts {
+/// The rules that apply to the strings of a line.
+struct RuleScope {
+    /// The `type` of the line.
     kind: Option<String>,
-    /// The rules that apply where no tool is concerned.
+    /// The rules that apply outside of blocks with a tool.
     everywhere: Option<Vec<bool>>,
-    /// By the path of a block in the payload: the rules that apply in it.
+    /// The rules that apply in blocks with a tool, by the path of the block in the payload.
     blocks: Vec<(Vec<usize>, Option<Vec<bool>>)>,
 }
 
-impl Facts {
+impl RuleScope {
     fn of(matcher: &Matcher<'_>, line: &[u8]) -> Self {
         let (mut kind, mut tools) = (None, Vec::new());
         let with_tools = matcher.rules().iter().any(Rule::names_tools);
-        let visited: Result<(), std::convert::Infallible> = parts(line, |part, place, range| {
+        let visited: Result<(), std::convert::Infallible> = visit_parts(line, |part, place, range| {
             if part != JsonPart::Text || place.is_deep {
                 return Ok(());
             }
@@ -88,7 +90,7 @@ impl Facts {
         let Ok(()) = visited;
         let of_tool = |tool: Option<&str>| matcher.allowed(kind.as_deref(), tool);
         let blocks = tools.into_iter().map(|(block, tool)| (block, of_tool(Some(&tool)))).collect();
-        Facts { everywhere: of_tool(None), blocks, kind }
+        RuleScope { everywhere: of_tool(None), blocks, kind }
     }
 
     fn allowed(&self, path: &[Step<'_>]) -> Option<&[bool]> {
@@ -98,7 +100,7 @@ impl Facts {
     }
 }
 
-/// The block in which a value of the payload is: `content.blocks[n]`, or that of a summary.
+/// The block around a value of the payload: an element of `content.blocks` or `summary.blocks`.
 fn block_of(path: &[Step<'_>]) -> Option<Vec<usize>> {
     let [Step::Key(item), Step::Key(blocks), Step::Index(index), ..] = path else { return None };
     let place = ["content", "summary"].into_iter().position(|name| spells(item, name))?;
@@ -110,8 +112,8 @@ fn is_tool_name(path: &[Step<'_>]) -> bool {
     spells(key, "name") || spells(key, "toolName")
 }
 
-/// The field that a string is, if it must stay.
-fn fixed(facts: &Facts, path: &[Step<'_>]) -> Option<&'static str> {
+/// The fixed field at a path of a line of type `kind`, if it is one.
+fn fixed_field(kind: Option<&str>, path: &[Step<'_>]) -> Option<&'static str> {
     let (Step::Key(first), rest) = path.split_first()? else { return None };
     if rest.is_empty() {
         return spells(first, "type").then_some("the line's 'type'");
@@ -119,7 +121,7 @@ fn fixed(facts: &Facts, path: &[Step<'_>]) -> Option<&'static str> {
     if !spells(first, "payload") {
         return None;
     }
-    match (facts.kind.as_deref(), rest) {
+    match (kind, rest) {
         (Some("session_start"), [Step::Key(key)]) => [("sessionId", "'sessionId'"), ("projectHash", "'projectHash'")]
             .into_iter()
             .find(|(name, _)| spells(key, name)),

@@ -1,13 +1,18 @@
-//! Redaction: what the rules hit does not get into a bundle.
+//! Redaction of an export: replaces matches of redaction rules by `[redacted:<rule>]`. The source is never changed.
 //!
-//! It happens on export, never in place, and in rounds. The first looks for what the rules hit. Those that follow replace it by
-//! `[redacted:<rule>]`, and remove each secret that was found from wherever else it occurs; when a round finds nothing new, what
-//! it wrote is what is sealed. While that is done, a [`leak_check::LeakCheck`] looks at every byte once more.
+//! [`pass`] works in rounds. The first finds the files with matches. Each further round writes redacted copies of them to a
+//! [`staging`] directory, and also removes every secret that an earlier round found from all other places; the round that finds
+//! nothing new is exported. While the bundle is written, a [`leak_check::LeakCheck`] searches every byte for the found secrets.
 //!
-//! - *Decoded*: strings are looked at without their escapes, and once more without the escapes of what is in them, four times at most.
-//! - *Again*: what was replaced is never hit again, so that a second redaction by the same rules changes nothing.
-//! - *Elsewhere*: a secret is removed from everywhere unless it is so short or plain that it occurs by chance: see [`secrets`].
-//! - *Kept*: keys, numbers, and strings that ids, hashes and states are made of. What hits them fails the export.
+//! - *Escapes*: strings are matched decoded, and JSON inside strings decoded again, up to four levels ([`escapes`]).
+//! - *Idempotence*: placeholders are never matched, so that redacting a bundle again by the same rules changes nothing.
+//! - *Other occurrences*: a secret is removed everywhere, unless it is so short or common that it occurs by coincidence ([`secrets`]).
+//! - *Fixed content*: keys, numbers, and strings that ids, hashes and states depend on are not redacted; a match there fails the
+//!   export ([`document`]).
+//!
+//! [`rule`] validates rules, of which [`builtin`] has the built-in ones and [`pointer`] the JSON pointers. [`matcher`] applies them to
+//! one text; [`prefilter`] finds candidate places quickly, [`stream_prefilter`] does so while a file is read. [`events`], [`lines`]
+//! and [`blobs`] redact the three kinds of content, with [`json`] to walk documents.
 
 pub mod blobs;
 pub mod builtin;

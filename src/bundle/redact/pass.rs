@@ -1,4 +1,4 @@
-//! The rounds in which a source is redacted.
+//! Redacts an export plan, in rounds.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::{self, Read, Write};
@@ -14,14 +14,14 @@ use super::leak_check::LeakCheck;
 use super::lines::redacted_line;
 use super::matcher::{Form, MatchContext, Matcher};
 use super::rule::{Rule, RuleSet};
-use super::staging::{StagedItem, Staging};
+use super::staging::{RedactedFile, Staging};
 use crate::bundle::checked_log::CheckedSession;
 use crate::bundle::container::{read_failed, read_up_to};
 use crate::bundle::error::{BundleCode, BundleError, of_run};
 use crate::bundle::limits::Limits;
 use crate::bundle::manifest::BundleKind;
 use crate::bundle::path::{self, BundlePath, REDACTIONS, blob_path};
-use crate::bundle::planned_file::{ByteSource, PlannedFile, changed};
+use crate::bundle::planned_file::{ByteSource, PlannedFile, source_changed};
 use crate::bundle::redactions::{RedactedBlob, RedactedEvent, RedactionList};
 use crate::bundle::source::ExportPlan;
 use crate::bundle::watch::{JobWatch, Progress};
@@ -34,14 +34,14 @@ use crate::run::kind::Kind;
 use crate::run::payload::Payload;
 use crate::run::text::Text;
 
-/// How many rounds it may take until nothing new is found.
+/// The maximum number of rounds until no new secrets are found.
 const MAX_ROUNDS: usize = 8;
 
-/// How much of a log is read at a time.
+/// The initial size of the buffer for a log.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// Redacts a source by `rules`: its items are replaced by redacted ones, which lie in a directory in `beside` as long as the plan lives.
-/// What was found comes as the proof that it is gone; None if there is nothing to be proven.
+/// Redacts a plan by `rules`: replaces its files by redacted copies, in a directory in `beside` that is removed with the plan. Also
+/// returns a check for leaks of the found secrets; `None` if there are none to search for.
 pub fn redact(
     mut plan: ExportPlan,
     rules: &RuleSet,
@@ -53,7 +53,7 @@ pub fn redact(
     let mut matcher = Matcher::new(rules, &earlier)?;
     for name in &earlier {
         let what = "the name of a rule by which the source was redacted before";
-        check_fixed(&mut matcher, name.as_bytes(), MatchContext::at(Form::Inside), what)
+        check_fixed(&mut matcher, name.as_bytes(), MatchContext::at(Form::JsonString), what)
             .map_err(|error| error.of_file(REDACTIONS))?;
     }
     let mut pass = Pass {
@@ -67,10 +67,10 @@ pub fn redact(
         round: Round::default(),
     };
     let mut rounds = 0;
-    while !pass.is_settled()? {
+    while !pass.run_round()? {
         rounds += 1;
         if rounds == MAX_ROUNDS {
-            return Err(pass.matcher.endless(pass.round.last_rule));
+            return Err(pass.matcher.does_not_converge(pass.round.last_rule));
         }
     }
     let Pass { matcher, staging, round, .. } = pass;
@@ -79,7 +79,7 @@ pub fn redact(
     Ok((plan, LeakCheck::new(matcher)))
 }
 
-/// The rounds under way.
+/// The state across rounds.
 struct Pass<'p, 'r, 'w> {
     plan: &'p ExportPlan,
     limits: &'p Limits,
@@ -87,71 +87,74 @@ struct Pass<'p, 'r, 'w> {
     matcher: Matcher<'r>,
     staging: Option<Staging>,
     beside: &'p Path,
-    /// The files that are known to be hit.
+    /// The files with matches, which are written in the next round.
     to_write: BTreeSet<BundlePath>,
     round: Round,
 }
 
-/// What one round found.
+/// The results of one round.
 #[derive(Default)]
 struct Round {
-    /// Redacted files, by the path of the original.
-    items: BTreeMap<BundlePath, PlannedFile>,
-    /// The rules that hit a file, by its path.
-    files: BTreeMap<BundlePath, Vec<String>>,
+    /// The redacted files, by the path of the original.
+    files: BTreeMap<BundlePath, PlannedFile>,
+    /// The names of the rules that matched in a file, by its path.
+    file_rules: BTreeMap<BundlePath, Vec<String>>,
     events: BTreeMap<u64, RedactedEvent>,
     lines: BTreeMap<u64, Vec<String>>,
-    /// The rules that apply to a blob because of the events that name it.
-    named: HashMap<String, Vec<bool>>,
+    /// The rules that apply to a blob because of the events that name it, by its hash.
+    blob_rules: HashMap<String, Vec<bool>>,
+    /// The redacted name and version of the workflow.
     workflow: Option<(Text<'static>, Text<'static>)>,
+    /// The last rule that matched, for the error about too many rounds.
     last_rule: usize,
 }
 
 impl Pass<'_, '_, '_> {
-    /// Goes through the source once. Whether all that is hit was written, and nothing was found that was not looked for.
-    fn is_settled(&mut self) -> Result<bool, BundleError> {
+    /// Runs one round over all files. Returns whether it was the last: all files with matches were written, and no new secrets were found.
+    fn run_round(&mut self) -> Result<bool, BundleError> {
         self.round = Round::default();
-        let mut order: Vec<_> = self.plan.items.iter().collect();
-        // The log first: it says of what tool a blob is.
+        let mut order: Vec<_> = self.plan.files.iter().collect();
+        // The log comes first, because its events decide which rules apply to a blob.
         order.sort_by_key(|(path, _)| ![path::EVENT_LOG, path::SESSION_LOG].contains(&path.as_str()));
         let mut is_settled = true;
-        for (path, item) in order {
+        for (path, file) in order {
             let out = self.to_write.contains(path).then(|| self.stage()).transpose()?;
-            let (is_hit, item) = self.item(path, item, out).map_err(|error| error.of_file(path.as_str()))?;
+            let (is_hit, redacted) = self.redact_file(path, file, out).map_err(|error| error.of_file(path.as_str()))?;
             if is_hit {
-                is_settled &= item.is_some();
+                is_settled &= redacted.is_some();
                 self.to_write.insert(path.clone());
-                self.round.items.extend(item.map(|item| (path.clone(), item)));
+                self.round.files.extend(redacted.map(|redacted| (path.clone(), redacted)));
             }
         }
         self.metadata()?;
-        let has_more = self.matcher.secrets.has_more();
-        if has_more {
+        let has_new = self.matcher.secrets.has_new();
+        if has_new {
             self.matcher.secrets.build()?;
         }
-        if !is_settled || has_more {
-            // A new round writes everything anew.
+        if !is_settled || has_new {
+            // The next round writes all redacted files again.
             self.staging = None;
         }
-        Ok(is_settled && !has_more)
+        Ok(is_settled && !has_new)
     }
 
-    fn stage(&mut self) -> Result<StagedItem, BundleError> {
+    fn stage(&mut self) -> Result<RedactedFile, BundleError> {
         match &mut self.staging {
             Some(staging) => staging.file(),
             None => self.staging.insert(Staging::new(self.beside)?).file(),
         }
     }
 
-    fn item(
+    /// Matches a file, and writes the redacted copy to `out` if it is given. Returns whether there are matches, and the copy if so.
+    fn redact_file(
         &mut self,
         path: &BundlePath,
-        item: &PlannedFile,
-        out: Option<StagedItem>,
+        file: &PlannedFile,
+        out: Option<RedactedFile>,
     ) -> Result<(bool, Option<PlannedFile>), BundleError> {
-        if out.is_none() && self.matcher.goes_by_marks() && item.marked.as_ref().is_some_and(Vec::is_empty) {
-            // It was looked through when it was hashed.
-            self.tick(0)?;
+        if out.is_none() && self.matcher.prefilter_suffices() && file.candidates.as_ref().is_some_and(Vec::is_empty) {
+            // The prefilter ran while the file was hashed.
+            self.tick()?;
             return Ok((false, None));
         }
         let mut sink = io::sink();
@@ -161,10 +164,10 @@ impl Pass<'_, '_, '_> {
             None => &mut sink,
         };
         let is_hit = match path.as_str() {
-            path::EVENT_LOG | path::SESSION_LOG => self.log(item, to)?,
-            path::WORKFLOW => self.workflow(path, item, to)?,
-            other if path.blob().is_some() => self.blob(path, other, item, to)?,
-            _ => self.fixed(item)?,
+            path::EVENT_LOG | path::SESSION_LOG => self.log(file, to)?,
+            path::WORKFLOW => self.workflow(path, file, to)?,
+            other if path.blob().is_some() => self.blob(path, other, file, to)?,
+            _ => self.fixed(file)?,
         };
         match (is_hit, out) {
             (true, Some(out)) => Ok((true, Some(out.finish()?))),
@@ -173,19 +176,19 @@ impl Pass<'_, '_, '_> {
         }
     }
 
-    /// The lines of a log.
-    fn log(&mut self, item: &PlannedFile, out: &mut dyn Write) -> Result<bool, BundleError> {
-        let mut input = item.open()?;
-        let marked = item.marked.as_deref().filter(|_| self.matcher.goes_by_marks());
+    /// Redacts a log, line by line.
+    fn log(&mut self, file: &PlannedFile, out: &mut dyn Write) -> Result<bool, BundleError> {
+        let mut input = file.open()?;
+        let candidates = file.candidates.as_deref().filter(|_| self.matcher.prefilter_suffices());
         let is_run = self.plan.kind == BundleKind::Run;
-        let mut lines = LogLines { is_run, marked, offset: 0, number: 0, is_hit: false };
+        let mut lines = LogLines { is_run, candidates, offset: 0, number: 0, is_hit: false };
         let mut fingerprint = XxHash3_128::new();
         let (mut buffer, mut filled) = (vec![0; BLOCK_BYTES], 0);
         loop {
             let count = read_up_to(&mut *input, &mut buffer[filled..]).map_err(read_failed)?;
-            self.tick(count as u64)?;
+            self.tick()?;
             let is_last = count < buffer.len() - filled;
-            if marked.is_some() {
+            if candidates.is_some() {
                 fingerprint.write(&buffer[filled..filled + count]);
             }
             filled += count;
@@ -198,10 +201,10 @@ impl Pass<'_, '_, '_> {
             buffer.copy_within(whole..filled, 0);
             filled -= whole;
             if is_last {
-                return match &item.origin {
-                    // Where the marks are was found in what it was then.
-                    ByteSource::File(disk, _, known) if marked.is_some() && fingerprint.finish_128() != *known => {
-                        Err(changed(disk))
+                return match &file.origin {
+                    // The candidates are only valid for the bytes that were hashed.
+                    ByteSource::File(disk, _, known) if candidates.is_some() && fingerprint.finish_128() != *known => {
+                        Err(source_changed(disk))
                     }
                     _ => Ok(lines.is_hit),
                 };
@@ -217,18 +220,18 @@ impl Pass<'_, '_, '_> {
         let line = std::str::from_utf8(line).unwrap_or_default();
         let event = EventLine::split(line).map_err(damaged)?;
         let Some(kind) = Kind::parse(event.kind) else { return Ok(None) };
-        self.note_blob(kind, &event);
-        if !self.matcher.suspects(line.as_bytes()) {
+        self.collect_blob_rules(kind, &event);
+        if !self.matcher.may_match(line.as_bytes()) {
             return Ok(None);
         }
         let mut rules = BTreeSet::new();
         let redacted = redacted_event(&mut self.matcher, kind, &event, &mut rules);
-        let redacted = redacted.map_err(|error| at(error, &event.id()))?;
+        let redacted = redacted.map_err(|error| with_place(error, &event.id()))?;
         if let Some(redacted) = &redacted {
             let limit = self.limits.line_bytes.min(MAX_LINE_BYTES as u64);
             if redacted.len() as u64 > limit + 1 {
                 let message = format!("redacted it is longer than {limit} bytes");
-                return Err(at(BundleError::new(BundleCode::LineTooLong, message), &event.id()));
+                return Err(with_place(BundleError::new(BundleCode::LineTooLong, message), &event.id()));
             }
             self.round.last_rule = rules.first().copied().unwrap_or(0);
             let payload_hash = as_text(event.payload_hash).to_owned();
@@ -238,8 +241,8 @@ impl Pass<'_, '_, '_> {
         Ok(redacted)
     }
 
-    /// Notes which rules apply to the blob that an event names.
-    fn note_blob(&mut self, kind: Kind, event: &EventLine<'_>) {
+    /// Adds the rules that apply to an event to those of the blob that it names.
+    fn collect_blob_rules(&mut self, kind: Kind, event: &EventLine<'_>) {
         if !matches!(kind, Kind::BlobStored | Kind::ToolCompleted)
             || !self.matcher.rules().iter().any(Rule::is_restricted)
         {
@@ -253,24 +256,25 @@ impl Pass<'_, '_, '_> {
         let Some(allowed) = self.matcher.allowed(Some(kind.as_str()), tool.as_deref()) else { return };
         let hash = blob.as_json().to_owned();
         let stored = self.plan.redactions.blobs.get(&hash).map_or(hash, |blob| blob.redacted.clone());
-        match self.round.named.get_mut(&stored) {
+        match self.round.blob_rules.get_mut(&stored) {
             Some(known) => known.iter_mut().zip(allowed).for_each(|(known, new)| *known |= new),
-            None => drop(self.round.named.insert(stored, allowed)),
+            None => drop(self.round.blob_rules.insert(stored, allowed)),
         }
     }
 
     fn line(&mut self, number: u64, line: &[u8]) -> Result<Option<Vec<u8>>, BundleError> {
-        if !self.matcher.suspects(line) {
+        if !self.matcher.may_match(line) {
             return Ok(None);
         }
         let mut rules = BTreeSet::new();
         let place = || format!("line {number}");
-        let redacted = redacted_line(&mut self.matcher, line, &mut rules).map_err(|error| at(error, &place()))?;
+        let redacted =
+            redacted_line(&mut self.matcher, line, &mut rules).map_err(|error| with_place(error, &place()))?;
         if let Some(redacted) = &redacted {
             let limit = self.limits.session_line_bytes();
             if redacted.len() as u64 > limit {
                 let message = format!("redacted it is longer than {limit} bytes");
-                return Err(at(BundleError::new(BundleCode::LineTooLong, message), &place()));
+                return Err(with_place(BundleError::new(BundleCode::LineTooLong, message), &place()));
             }
             self.round.last_rule = rules.first().copied().unwrap_or(0);
             self.round.lines.insert(number, self.matcher.names(&rules));
@@ -282,74 +286,74 @@ impl Pass<'_, '_, '_> {
         &mut self,
         path: &BundlePath,
         name: &str,
-        item: &PlannedFile,
+        file: &PlannedFile,
         out: &mut dyn Write,
     ) -> Result<bool, BundleError> {
         let hash = name.rsplit('/').next().unwrap_or_default();
         let mut allowed = self.matcher.allowed(None, None);
-        if let Some((allowed, named)) = allowed.as_mut().zip(self.round.named.get(hash)) {
+        if let Some((allowed, named)) = allowed.as_mut().zip(self.round.blob_rules.get(hash)) {
             allowed.iter_mut().zip(named).for_each(|(allowed, named)| *allowed |= named);
         }
-        self.bytes(path, item, allowed.as_deref(), out)
+        self.bytes(path, file, allowed.as_deref(), out)
     }
 
     fn bytes(
         &mut self,
         path: &BundlePath,
-        item: &PlannedFile,
+        file: &PlannedFile,
         allowed: Option<&[bool]>,
         out: &mut dyn Write,
     ) -> Result<bool, BundleError> {
-        let (mut rules, mut input) = (BTreeSet::new(), item.open()?);
-        let (watch, half) = (&mut *self.watch, half(self.plan));
-        let mut tick = |_| watch.tell(half);
+        let (mut rules, mut input) = (BTreeSet::new(), file.open()?);
+        let (watch, halfway) = (&mut *self.watch, halfway(self.plan));
+        let mut tick = |_| watch.report(halfway);
         let is_hit =
-            blobs::redact(&mut self.matcher, &mut *input, item.listed.size, allowed, &mut rules, out, &mut tick)?;
-        self.note_file(path, &rules);
+            blobs::redact(&mut self.matcher, &mut *input, file.listed.size, allowed, &mut rules, out, &mut tick)?;
+        self.collect_file_rules(path, &rules);
         Ok(is_hit)
     }
 
-    fn note_file(&mut self, path: &BundlePath, rules: &BTreeSet<usize>) {
+    fn collect_file_rules(&mut self, path: &BundlePath, rules: &BTreeSet<usize>) {
         if let Some(rule) = rules.first() {
             self.round.last_rule = *rule;
-            self.round.files.insert(path.clone(), self.matcher.names(rules));
+            self.round.file_rules.insert(path.clone(), self.matcher.names(rules));
         }
     }
 
-    /// What the graph was compiled from. What the graph has of it must stay.
-    fn workflow(&mut self, path: &BundlePath, item: &PlannedFile, out: &mut dyn Write) -> Result<bool, BundleError> {
-        if item.listed.size > blobs::MAX_JSON_BYTES as u64 {
-            return self.fixed(item);
+    /// Redacts `workflow.json`, except for the fields that the graph is compiled from.
+    fn workflow(&mut self, path: &BundlePath, file: &PlannedFile, out: &mut dyn Write) -> Result<bool, BundleError> {
+        if file.listed.size > blobs::MAX_JSON_BYTES as u64 {
+            return self.fixed(file);
         }
         let mut json = Vec::new();
-        item.open()?.read_to_end(&mut json).map_err(read_failed)?;
+        file.open()?.read_to_end(&mut json).map_err(read_failed)?;
         if !is_json(&json) {
-            return self.bytes(path, item, self.matcher.allowed(None, None).as_deref(), out);
+            return self.bytes(path, file, self.matcher.allowed(None, None).as_deref(), out);
         }
-        if !self.matcher.suspects(&json) {
+        if !self.matcher.may_match(&json) {
             return Ok(false);
         }
         let (allowed, mut rules) = (self.matcher.allowed(None, None), BTreeSet::new());
-        let document = Document { allowed: &|_| allowed.as_deref(), root: Root::Here, fixed: &of_graph };
+        let document = Document { allowed: &|_| allowed.as_deref(), root: Root::Here, fixed: &graph_field };
         let redacted = redacted(&mut self.matcher, &json, &document, &mut rules)?;
-        self.note_file(path, &rules);
+        self.collect_file_rules(path, &rules);
         if let Some(redacted) = &redacted {
             out.write_all(redacted).map_err(|error| BundleError::system(&error, "write", None))?;
         }
         Ok(redacted.is_some())
     }
 
-    /// What is all state: nothing in it can be redacted.
-    fn fixed(&mut self, item: &PlannedFile) -> Result<bool, BundleError> {
-        let (mut rules, mut input) = (BTreeSet::new(), item.open()?);
-        let (watch, half) = (&mut *self.watch, half(self.plan));
-        let mut tick = |_| watch.tell(half);
-        // Pointers lead to nothing in it.
+    /// Fails if a rule matches in a file that can't be redacted: the graph or a snapshot.
+    fn fixed(&mut self, file: &PlannedFile) -> Result<bool, BundleError> {
+        let (mut rules, mut input) = (BTreeSet::new(), file.open()?);
+        let (watch, halfway) = (&mut *self.watch, halfway(self.plan));
+        let mut tick = |_| watch.report(halfway);
+        // Pointers do not apply to these files.
         let rule_count = self.matcher.rules().len();
         let patterns: Vec<bool> = (0..rule_count)
             .map(|rule| self.matcher.applies(rule, None) && !self.matcher.rules()[rule].is_pointer())
             .collect();
-        let size = item.listed.size;
+        let size = file.listed.size;
         let is_hit = blobs::redact(
             &mut self.matcher,
             &mut *input,
@@ -369,14 +373,19 @@ impl Pass<'_, '_, '_> {
         Err(BundleError::new(BundleCode::RedactionConflict, message))
     }
 
-    /// What the metadata says of a run is what its first event says, redacted by the same rules.
+    /// Redacts the metadata of a run, which is that of its first event, by the rules for that event.
     fn metadata(&mut self) -> Result<(), BundleError> {
         let metadata = &self.plan.metadata;
         for time in [&metadata.started_at, &metadata.completed_at].into_iter().flatten() {
-            // A session's are read again from what was redacted.
+            // Those of a session are read again from the redacted log.
             if self.plan.kind == BundleKind::Run {
-                check_fixed(&mut self.matcher, time.as_bytes(), MatchContext::at(Form::Inside), "a time of the run")
-                    .map_err(|error| error.of_file(path::METADATA))?;
+                check_fixed(
+                    &mut self.matcher,
+                    time.as_bytes(),
+                    MatchContext::at(Form::JsonString),
+                    "a time of the run",
+                )
+                .map_err(|error| error.of_file(path::METADATA))?;
             }
         }
         let Some((name, version)) = &metadata.workflow else { return Ok(()) };
@@ -393,17 +402,17 @@ impl Pass<'_, '_, '_> {
         Ok(())
     }
 
-    fn tick(&mut self, _: u64) -> Result<(), BundleError> {
-        self.watch.tell(half(self.plan))
+    fn tick(&mut self) -> Result<(), BundleError> {
+        self.watch.report(halfway(self.plan))
     }
 }
 
-/// To look for secrets is between the two halves of the work.
-fn half(plan: &ExportPlan) -> Progress {
+/// Redaction comes between the two halves of an export, and does not advance its progress.
+fn halfway(plan: &ExportPlan) -> Progress {
     Progress { bytes: plan.source_bytes / 2, total: plan.source_bytes, files: 0 }
 }
 
-/// The payload of a RunCreated as far as metadata has it.
+/// The payload of a RunCreated event with the values that metadata has.
 fn created_payload(id: &str, name: &str, version: &str) -> String {
     let mut out = Vec::new();
     let mut object = Object::open(&mut out);
@@ -419,37 +428,38 @@ fn created_payload(id: &str, name: &str, version: &str) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// The fields of a workflow that the graph is compiled from.
-fn of_graph(path: &[Step<'_>]) -> Option<&'static str> {
+/// The field of a workflow at a path, if the graph is compiled from it.
+fn graph_field(path: &[Step<'_>]) -> Option<&'static str> {
     let [Step::Key(nodes), Step::Index(_), Step::Key(field), ..] = path else { return None };
     let fields = ["id", "kind", "tool", "dependsOn", "capabilities"];
     fields.into_iter().find(|name| spells(nodes, "nodes") && spells(field, name))
 }
 
-fn at(error: BundleError, place: &str) -> BundleError {
-    if error.is_outside() {
+/// Puts the place in the file before the message of an error.
+fn with_place(error: BundleError, place: &str) -> BundleError {
+    if error.is_operational() {
         return error;
     }
     BundleError { message: format!("{place}: {}", error.message), ..error }
 }
 
-/// The lines of a log, one chunk after the other.
+/// Redacts the lines of a log in chunks of whole lines.
 struct LogLines<'l> {
     is_run: bool,
-    /// Where the marks are, if that is known.
-    marked: Option<&'l [u64]>,
-    /// How many bytes came before.
+    /// The offsets of the prefilter's candidates, if they are known.
+    candidates: Option<&'l [u64]>,
+    /// The number of bytes before the chunk.
     offset: u64,
-    /// How many lines came before.
+    /// The number of lines before the current one.
     number: u64,
     is_hit: bool,
 }
 
 impl LogLines<'_> {
-    /// Where from `from` on a line has to be looked at.
-    fn suspect(&self, matcher: &Matcher<'_>, chunk: &[u8], from: usize) -> Option<usize> {
-        let Some(marked) = self.marked else { return matcher.suspect(chunk, from) };
-        let next = marked.get(marked.partition_point(|place| *place < self.offset + from as u64))?;
+    /// The next offset in the chunk, from `from` on, at which a match may begin.
+    fn next_candidate(&self, matcher: &Matcher<'_>, chunk: &[u8], from: usize) -> Option<usize> {
+        let Some(candidates) = self.candidates else { return matcher.next_candidate(chunk, from) };
+        let next = candidates.get(candidates.partition_point(|place| *place < self.offset + from as u64))?;
         let place = usize::try_from(next - self.offset).ok()?;
         (place < chunk.len()).then_some(place)
     }
@@ -457,9 +467,9 @@ impl LogLines<'_> {
     fn chunk(&mut self, pass: &mut Pass<'_, '_, '_>, chunk: &[u8], out: &mut dyn Write) -> Result<(), BundleError> {
         let (mut written, mut from) = (0, 0);
         let failed = |error: io::Error| BundleError::system(&error, "write", None);
-        while let Some(suspect) = self.suspect(&pass.matcher, chunk, from) {
-            let start = memchr::memrchr(b'\n', &chunk[from..suspect]).map_or(from, |newline| from + newline + 1);
-            let end = memchr::memchr(b'\n', &chunk[suspect..]).map_or(chunk.len(), |newline| suspect + newline);
+        while let Some(candidate) = self.next_candidate(&pass.matcher, chunk, from) {
+            let start = memchr::memrchr(b'\n', &chunk[from..candidate]).map_or(from, |newline| from + newline + 1);
+            let end = memchr::memchr(b'\n', &chunk[candidate..]).map_or(chunk.len(), |newline| candidate + newline);
             self.number += newlines(&chunk[from..start]) + 1;
             let line = &chunk[start..end];
             let redacted = if self.is_run { pass.event(line)? } else { pass.line(self.number, line)? };
@@ -481,12 +491,12 @@ fn newlines(text: &[u8]) -> u64 {
 }
 
 impl Round {
-    /// Puts what was redacted in the place of the original.
+    /// Replaces the files of the plan by the redacted ones, and adds to its redactions.
     fn apply(self, plan: &mut ExportPlan, limits: &Limits) -> Result<(), BundleError> {
         let list = &mut plan.redactions;
-        let mut stored = HashMap::<String, Vec<String>>::new();
+        let mut blobs_by_storage = HashMap::<String, Vec<String>>::new();
         for (blob, redacted) in &list.blobs {
-            stored.entry(redacted.redacted.clone()).or_default().push(blob.clone());
+            blobs_by_storage.entry(redacted.redacted.clone()).or_default().push(blob.clone());
         }
         for (time, RedactedEvent { payload_hash, rules }) in self.events {
             let known = list.events.entry(time).or_insert(RedactedEvent { payload_hash, rules: Vec::new() });
@@ -495,17 +505,17 @@ impl Round {
         for (line, rules) in self.lines {
             merge(list.lines.entry(line).or_default(), rules);
         }
-        for (path, item) in self.items {
-            plan.items.remove(&path);
-            let rules = self.files.get(&path).cloned().unwrap_or_default();
+        for (path, file) in self.files {
+            plan.files.remove(&path);
+            let rules = self.file_rules.get(&path).cloned().unwrap_or_default();
             let stored_at = match path.blob() {
                 Some(_) => {
-                    if item.listed.size > limits.blob_bytes {
+                    if file.listed.size > limits.blob_bytes {
                         let message =
                             format!("redacted it is larger than {} bytes, the limit for blobs", limits.blob_bytes);
                         return Err(BundleError::about(BundleCode::BlobTooLarge, path.as_str(), message));
                     }
-                    map_blob(list, &stored, &plan.named, &path, &item, rules)?
+                    map_blob(list, &blobs_by_storage, &plan.named, &path, &file, rules)?
                 }
                 None => {
                     if path.as_str() == path::WORKFLOW {
@@ -515,14 +525,14 @@ impl Round {
                 }
             };
             if stored_at.as_str() == path::SESSION_LOG {
-                let mut session = CheckedSession::of_source();
-                session.read(&mut *item.open()?, limits)?;
+                let mut session = CheckedSession::for_export();
+                session.read(&mut *file.open()?, limits)?;
                 plan.metadata.started_at = session.started_at;
                 plan.metadata.completed_at = session.completed_at;
             }
-            plan.items.insert(stored_at, item);
+            plan.files.insert(stored_at, file);
         }
-        plan.metadata.blobs = plan.items.keys().filter(|path| path.blob().is_some()).count() as u64;
+        plan.metadata.blobs = plan.files.keys().filter(|path| path.blob().is_some()).count() as u64;
         if let Some(workflow) = self.workflow {
             plan.metadata.workflow = Some(workflow);
         }
@@ -530,24 +540,25 @@ impl Round {
     }
 }
 
-/// Notes where a blob is stored that was redacted. `stored` are those that were redacted before, by where they were.
+/// Adds a redacted blob to the list and returns its new path. `blobs_by_storage` has the original names of blobs that were redacted
+/// before, by the name of the redacted blob.
 fn map_blob(
     list: &mut RedactionList,
-    stored: &HashMap<String, Vec<String>>,
+    blobs_by_storage: &HashMap<String, Vec<String>>,
     named: &HashSet<Hash>,
     path: &BundlePath,
-    item: &PlannedFile,
+    file: &PlannedFile,
     rules: Vec<String>,
 ) -> Result<BundlePath, BundleError> {
     let before = path.as_str().rsplit('/').next().unwrap_or_default();
-    let after = as_text(&to_hex(&item.listed.sha256)).to_owned();
-    for blob in stored.get(before).into_iter().flatten() {
+    let after = as_text(&to_hex(&file.listed.sha256)).to_owned();
+    for blob in blobs_by_storage.get(before).into_iter().flatten() {
         if let Some(blob) = list.blobs.get_mut(blob) {
             blob.redacted.clone_from(&after);
             merge(&mut blob.rules, rules.clone());
         }
     }
-    if !stored.contains_key(before) || from_hex(before.as_bytes()).is_some_and(|hash| named.contains(&hash)) {
+    if !blobs_by_storage.contains_key(before) || from_hex(before.as_bytes()).is_some_and(|hash| named.contains(&hash)) {
         list.blobs.insert(before.to_owned(), RedactedBlob { redacted: after.clone(), rules });
     }
     BundlePath::parse(blob_path(&after).as_bytes())

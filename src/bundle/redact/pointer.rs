@@ -1,28 +1,28 @@
-//! JSON pointers (RFC 6901) in which `*` stands for any key or index.
+//! JSON pointers (RFC 6901) in which `*` matches any key or index.
 
 use super::json::{MAX_STEPS, Step};
 use crate::jsonl::text::spells_any;
 
-/// A pointer that was parsed.
+/// A parsed pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pointer {
-    /// None: any.
+    /// `None` for `*`.
     tokens: Vec<Option<String>>,
 }
 
-/// How a value stands to a pointer.
+/// Whether a pointer leads to a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// The pointer does not lead to it.
-    Not,
-    /// The pointer leads to something that it is in, or, by a `*`, to it among others.
+    /// The pointer leads elsewhere.
+    None,
+    /// The pointer leads to a value around it, or to several values at once by a final `*`.
     Within,
-    /// The pointer leads to it.
+    /// The pointer leads to the value.
     Exactly,
 }
 
 impl Pointer {
-    /// Parses a pointer; the error says why it is none.
+    /// Parses a pointer. The error is a message.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         let Some(rest) = text.strip_prefix('/') else {
             let whole = text.is_empty().then(|| Pointer { tokens: Vec::new() });
@@ -35,12 +35,16 @@ impl Pointer {
         Ok(Pointer { tokens })
     }
 
-    /// How the value at `path` in a document stands to it.
+    /// Whether the pointer leads to the value at `path`.
     pub fn reach(&self, path: &[Step<'_>]) -> Reach {
         let leads = path.len() >= self.tokens.len()
-            && self.tokens.iter().zip(path).all(|(token, step)| token.as_ref().is_none_or(|token| is(step, token)));
+            && self
+                .tokens
+                .iter()
+                .zip(path)
+                .all(|(token, step)| token.as_ref().is_none_or(|token| matches(step, token)));
         match leads {
-            false => Reach::Not,
+            false => Reach::None,
             true if path.len() == self.tokens.len() && self.tokens.last().is_some_and(Option::is_some) => {
                 Reach::Exactly
             }
@@ -48,7 +52,7 @@ impl Pointer {
         }
     }
 
-    /// The same pointer as seen from the payload, if it begins with the event around it: `/payload/…`.
+    /// The pointer relative to the payload, if it begins with `/payload`.
     pub fn within_payload(&self) -> Option<Pointer> {
         let (first, rest) = self.tokens.split_first()?;
         (first.as_deref() == Some("payload")).then(|| Pointer { tokens: rest.to_vec() })
@@ -74,7 +78,7 @@ fn token(text: &str) -> Result<Option<String>, &'static str> {
     Ok(Some(token))
 }
 
-fn is(step: &Step<'_>, token: &str) -> bool {
+fn matches(step: &Step<'_>, token: &str) -> bool {
     match step {
         Step::Key(key) => spells_any(key, token),
         Step::Index(index) => token.parse() == Ok(*index) && !(token.len() > 1 && token.starts_with(['0', '+'])),
@@ -98,11 +102,11 @@ mod tests {
             ("/*/10/*", Reach::Within),
             ("/a~1b", Reach::Within),
             ("", Reach::Within),
-            ("/a~1b/010/m~0n", Reach::Not),
-            ("/a~1b/+10/m~0n", Reach::Not),
-            ("/a~1b/10/m~0n/x", Reach::Not),
-            ("/A~1b", Reach::Not),
-            ("/", Reach::Not),
+            ("/a~1b/010/m~0n", Reach::None),
+            ("/a~1b/+10/m~0n", Reach::None),
+            ("/a~1b/10/m~0n/x", Reach::None),
+            ("/A~1b", Reach::None),
+            ("/", Reach::None),
         ] {
             assert_eq!(reach(pointer, &path), expected, "{pointer}");
         }
@@ -111,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pointer_is_refused() {
+    fn an_invalid_pointer_is_refused() {
         for text in ["a", "a/b", "/~", "/~2", "/a~", &"/x".repeat(65)] {
             assert!(Pointer::parse(text).is_err(), "{text}");
         }

@@ -1,74 +1,74 @@
-//! Where a match of a built-in rule may be: marks, by which the literals of rules are found, and escapes that could hide one.
+//! Finds the places at which built-in rules may match, without decoding: the literals of the rules, and escapes that could hide one.
 //!
-//! Every byte of a source is looked at here, and few places are looked at again, so this is as quick as the processor can be: it
-//! compares several bytes at once with the beginnings of all marks. It does so with the more of each mark, and is wrong the less
-//! often, the longer the shortest mark is; hence a search for the short ones, and another for the rest.
+//! The prefilter searches every byte of a source and determines the speed of redaction, hence the vectorized multi-string search of
+//! `aho_corasick::packed`. That search compares as many bytes of each needle as the shortest needle has, up to four, and has
+//! fewer false positives the more it compares. Therefore short and long needles are searched separately.
 
 use aho_corasick::packed;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError, MatchKind, Span};
 
-use super::builtin::is_likely;
+use super::builtin::is_plausible;
 
-/// The most marks of one search that the processor can do.
-const MAX_MARKS: usize = 64;
+/// The maximum number of needles of a vectorized search.
+const MAX_PACKED_NEEDLES: usize = 64;
 
-/// The length of a mark that is not short: as much as is compared at once.
+/// The minimum length of a long needle: the number of bytes that the vectorized search compares.
 const LONG_BYTES: usize = 4;
 
-/// How much is searched for some marks before it is searched for the others. What is found in it is looked for once more at most.
+/// The searches alternate after this many bytes, so that a find of one does not make the other scan the whole text.
 const WINDOW_BYTES: usize = 4 << 10;
 
-/// What several literals have in common, and little else has.
-const SHARED_MARKS: [&[u8]; 2] = [b"_v1_", b"Key="];
+/// Rare strings that several literals contain. They replace these literals as needles.
+const SHARED_NEEDLES: [&[u8]; 2] = [b"_v1_", b"Key="];
 
-/// Characters that need no escape and have one: only a text that hides something has them. `\u002x` to `\u007x`, and slashes.
-const HIDING_MARKS: [&[u8]; 3] = [b"\\u00", b"1\\/", b"1/\\/"];
+/// Escapes of characters that need none, which may hide a literal: `\u002x` to `\u007x`, and slashes.
+const ESCAPE_NEEDLES: [&[u8]; 3] = [b"\\u00", b"1\\/", b"1/\\/"];
 
-/// Finds the marks of some literals, where a match is likely.
+/// Finds candidates: places of needles at which a match is plausible.
 #[derive(Debug)]
 pub struct Prefilter {
     searches: Vec<Searcher>,
     longest: usize,
 }
 
-/// Finds some of the marks.
+/// Searches for some of the needles.
 #[derive(Debug)]
 struct Searcher {
-    marks: Vec<Vec<u8>>,
-    way: Way,
+    needles: Vec<Vec<u8>>,
+    algorithm: Algorithm,
 }
 
 #[derive(Debug)]
-enum Way {
-    /// Where the processor has what it takes.
+enum Algorithm {
+    /// Vectorized, if the processor supports it.
     Packed(packed::Searcher),
     Automaton(AhoCorasick),
 }
 
 impl Prefilter {
-    /// The marks of these literals. None if there are none.
+    /// A prefilter for rules with these literals; `None` without literals.
     pub fn new(literals: &[Vec<u8>]) -> Result<Option<Self>, BuildError> {
         if literals.is_empty() {
             return Ok(None);
         }
-        let marks = marks(literals);
-        let longest = marks.iter().map(Vec::len).max().unwrap_or(0);
-        let (long, short): (Vec<_>, Vec<_>) = marks.iter().cloned().partition(|mark| mark.len() >= LONG_BYTES);
+        let needles = needles(literals);
+        let longest = needles.iter().map(Vec::len).max().unwrap_or(0);
+        let (long, short): (Vec<_>, Vec<_>) = needles.iter().cloned().partition(|needle| needle.len() >= LONG_BYTES);
         let packed: Option<Vec<_>> =
-            [long, short].into_iter().filter(|marks| !marks.is_empty()).map(Searcher::packed).collect();
+            [long, short].into_iter().filter(|needles| !needles.is_empty()).map(Searcher::packed).collect();
         let searches = match packed {
             Some(searches) => searches,
-            None => vec![Searcher::automaton(marks)?],
+            None => vec![Searcher::automaton(needles)?],
         };
         Ok(Some(Prefilter { searches, longest }))
     }
 
-    /// Where from `from` on the first mark begins where a match is likely.
+    /// The offset of the first candidate from `from` on.
     pub fn find(&self, text: &[u8], mut from: usize) -> Option<usize> {
         while from < text.len() {
             let end = (from + WINDOW_BYTES).min(text.len());
             let seen = (end + self.longest - 1).min(text.len());
-            // What begins behind the window may be cut off by its end for the other search.
+            // A find after the window is ignored: `seen` may have cut off an earlier needle of the other search.
             let found = self.searches.iter().filter_map(|search| search.find(text, from, seen)).min();
             if let Some(start) = found.filter(|start| *start < end) {
                 return Some(start);
@@ -80,48 +80,48 @@ impl Prefilter {
 }
 
 impl Searcher {
-    fn packed(marks: Vec<Vec<u8>>) -> Option<Self> {
-        if marks.len() > MAX_MARKS {
+    fn packed(needles: Vec<Vec<u8>>) -> Option<Self> {
+        if needles.len() > MAX_PACKED_NEEDLES {
             return None;
         }
-        let way = Way::Packed(packed::Searcher::new(&marks)?);
-        Some(Searcher { marks, way })
+        let algorithm = Algorithm::Packed(packed::Searcher::new(&needles)?);
+        Some(Searcher { needles, algorithm })
     }
 
-    fn automaton(marks: Vec<Vec<u8>>) -> Result<Self, BuildError> {
+    fn automaton(needles: Vec<Vec<u8>>) -> Result<Self, BuildError> {
         let mut builder = AhoCorasick::builder();
         let builder = builder.match_kind(MatchKind::LeftmostFirst).kind(Some(AhoCorasickKind::DFA));
-        let way = Way::Automaton(builder.build(&marks)?);
-        Ok(Searcher { marks, way })
+        let algorithm = Algorithm::Automaton(builder.build(&needles)?);
+        Ok(Searcher { needles, algorithm })
     }
 
     fn find(&self, text: &[u8], mut from: usize, seen: usize) -> Option<usize> {
         loop {
             let span = Span { start: from, end: seen };
-            let found = match &self.way {
-                Way::Packed(searcher) => searcher.find_in(text, span)?,
-                Way::Automaton(automaton) => automaton.find(aho_corasick::Input::new(text).span(span))?,
+            let found = match &self.algorithm {
+                Algorithm::Packed(searcher) => searcher.find_in(text, span)?,
+                Algorithm::Automaton(automaton) => automaton.find(aho_corasick::Input::new(text).span(span))?,
             };
-            let mark = self.marks.get(found.pattern().as_usize())?;
-            if is_likely(mark, &text[..found.start()], &text[found.end()..]) {
+            let needle = self.needles.get(found.pattern().as_usize())?;
+            if is_plausible(needle, &text[..found.start()], &text[found.end()..]) {
                 return Some(found.start());
             }
-            // What begins within what was passed over is still to be found.
+            // Another needle may begin within the rejected one.
             from = found.start() + 1;
         }
     }
 }
 
-fn marks(literals: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let mark = |literal: &Vec<u8>| {
-        let shared = SHARED_MARKS.into_iter().find(|mark| memchr::memmem::find(literal, mark).is_some());
+fn needles(literals: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let needle = |literal: &Vec<u8>| {
+        let shared = SHARED_NEEDLES.into_iter().find(|needle| memchr::memmem::find(literal, needle).is_some());
         shared.map_or_else(|| literal.clone(), <[u8]>::to_vec)
     };
-    let hiding = HIDING_MARKS.map(<[u8]>::to_vec);
-    let mut marks: Vec<Vec<u8>> = literals.iter().map(mark).chain(hiding).collect();
-    marks.sort_unstable();
-    marks.dedup();
-    marks
+    let escapes = ESCAPE_NEEDLES.map(<[u8]>::to_vec);
+    let mut needles: Vec<Vec<u8>> = literals.iter().map(needle).chain(escapes).collect();
+    needles.sort_unstable();
+    needles.dedup();
+    needles
 }
 
 #[cfg(test)]
@@ -136,48 +136,48 @@ mod tests {
         literals.map(|literal| literal.as_bytes().to_vec()).collect()
     }
 
-    /// Where a mark is, tried at every place.
-    fn found_slowly(marks: &[Vec<u8>], text: &[u8], from: usize) -> Option<usize> {
-        let is_at = |at: usize, mark: &Vec<u8>| {
-            text[at..].starts_with(mark) && is_likely(mark, &text[..at], &text[at + mark.len()..])
+    /// The same by brute force.
+    fn find_naively(needles: &[Vec<u8>], text: &[u8], from: usize) -> Option<usize> {
+        let is_at = |at: usize, needle: &Vec<u8>| {
+            text[at..].starts_with(needle) && is_plausible(needle, &text[..at], &text[at + needle.len()..])
         };
-        (from..text.len()).find(|at| marks.iter().any(|mark| is_at(*at, mark)))
+        (from..text.len()).find(|at| needles.iter().any(|needle| is_at(*at, needle)))
     }
 
     #[test]
-    fn every_literal_has_its_mark_and_none_hides_another() {
-        let marks = marks(&literals());
+    fn every_literal_contains_a_needle_and_no_needle_is_a_prefix_of_another() {
+        let needles = needles(&literals());
         for literal in literals() {
-            let has = |mark: &Vec<u8>| memchr::memmem::find(&literal, mark).is_some();
-            assert!(marks.iter().any(has), "{}", literal.escape_ascii());
+            let has = |needle: &Vec<u8>| memchr::memmem::find(&literal, needle).is_some();
+            assert!(needles.iter().any(has), "{}", literal.escape_ascii());
         }
-        for mark in &marks {
-            // Of those that begin at a place one is found, and another might be likely there.
-            let begin_with_it = marks.iter().filter(|other| other.starts_with(mark)).count();
-            assert_eq!(begin_with_it, 1, "{}", mark.escape_ascii());
+        for needle in &needles {
+            // Only one needle is found at a place, and it may be rejected although another would be plausible.
+            let begin_with_it = needles.iter().filter(|other| other.starts_with(needle)).count();
+            assert_eq!(begin_with_it, 1, "{}", needle.escape_ascii());
         }
-        let long = marks.iter().filter(|mark| mark.len() >= LONG_BYTES).count();
-        assert!(long <= MAX_MARKS, "{long} are more than the processor finds at once");
+        let long = needles.iter().filter(|needle| needle.len() >= LONG_BYTES).count();
+        assert!(long <= MAX_PACKED_NEEDLES, "{long} are more than one search supports");
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(400))]
 
         #[test]
-        fn the_first_mark_is_found_in_any_way(
+        fn all_algorithms_find_the_first_candidate(
             parts in prop::collection::vec((0usize..100, "[ a-z@0-9\\\\/:]{0,12}", 0usize..6000), 1..6),
             from in 0usize..40,
         ) {
             let literals = literals();
-            let all = marks(&literals);
+            let all = needles(&literals);
             let mut text = Vec::new();
-            for (mark, around, gap) in parts {
+            for (needle, around, gap) in parts {
                 text.extend(std::iter::repeat_n(b'.', gap));
                 text.extend_from_slice(around.as_bytes());
-                text.extend_from_slice(&all[mark % all.len()]);
+                text.extend_from_slice(&all[needle % all.len()]);
                 text.extend_from_slice(around.as_bytes());
             }
-            let expected = found_slowly(&all, &text, from);
+            let expected = find_naively(&all, &text, from);
             prop_assert_eq!(Prefilter::new(&literals).unwrap().unwrap().find(&text, from), expected);
             let longest = all.iter().map(Vec::len).max().unwrap();
             let by_automaton = Prefilter { searches: vec![Searcher::automaton(all).unwrap()], longest };

@@ -1,4 +1,4 @@
-//! What is redacted: rules as users write them, checked and made ready before anything is read.
+//! Redaction rules: validated and compiled before the export reads anything.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,36 +11,36 @@ use super::prefilter::Prefilter;
 use crate::bundle::error::{BundleCode, BundleError};
 use crate::run::error::quoted;
 
-/// The longest name of a rule, in bytes: it stands wherever the rule hits.
+/// The longest name of a rule, in bytes. The name is part of every placeholder.
 const MAX_NAME_BYTES: usize = 100;
 
-/// The group of a pattern that is the secret, if the pattern has one of this name.
+/// The name of the group that limits a match to the secret.
 const SECRET: &str = "secret";
 
-/// A rule as a user writes it. Exactly one of `pattern` and `path` is given.
+/// A rule of the user. Exactly one of `pattern` and `path` must be given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RedactionRule {
-    /// What stands in the place of what it hits: `[redacted:<name>]`. Not empty, at most 100 bytes, another one than any other rule's
-    /// name, without control characters and none of `"`, `\`, `[` and `]`.
+    /// The name, which is part of the placeholder `[redacted:<name>]`: unique, 1 to 100 bytes, without control characters and the
+    /// characters `"`, `\`, `[` and `]`.
     pub name: String,
-    /// A regular expression as RE2 has them, without look-around and back-references. It is matched against each decoded string by
-    /// itself, and against the bytes of blobs. Where it has a group named `secret`, only that is redacted.
+    /// A regular expression in the syntax of RE2, without look-around and back-references. It is matched against each decoded
+    /// string, and against the bytes of blobs. If it has a group named `secret`, only the group is redacted.
     pub pattern: Option<String>,
-    /// A JSON pointer to string values, in the payload of an event, in a blob that is JSON, in `workflow.json`. `*` stands for any
-    /// key or index. A pointer to an object or an array means every string value in it.
+    /// A JSON pointer to string values in the payload of an event, in a blob that is JSON, or in `workflow.json`. `*` matches any
+    /// key or index. A pointer to an object or an array selects all strings in it.
     pub path: Option<String>,
-    /// The kinds of a run's events, or the types of a session's, to which it applies. None: all.
+    /// The kinds of a run's events, or the types of a session's, to which the rule applies; `None` for all.
     pub kinds: Option<Vec<String>>,
-    /// The tools to whose calls and outputs it applies. None: whatever the tool, and what has none.
+    /// The tools to whose calls and outputs the rule applies; `None` for everything, with a tool or without.
     pub tools: Option<Vec<String>>,
 }
 
-/// What is redacted when a bundle is exported.
+/// The redaction rules of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RedactOptions {
-    /// Whether the built-in rules apply too. They do unless told otherwise.
+    /// Whether to apply the built-in rules, as by default.
     pub builtin: bool,
-    /// Rules beside those.
+    /// Additional rules.
     pub rules: Vec<RedactionRule>,
 }
 
@@ -50,29 +50,29 @@ impl Default for RedactOptions {
     }
 }
 
-/// What a rule looks for.
+/// How a rule finds its matches.
 #[derive(Debug)]
 pub enum RuleMatcher {
-    /// What a pattern matches, or its group `secret`.
+    /// By a regular expression.
     Pattern {
-        /// The pattern.
+        /// The regular expression.
         regex: Regex,
-        /// The number of the group that is the secret; None: all that is matched.
+        /// The index of the group `secret`; `None` to redact the whole match.
         group: Option<usize>,
-        /// The rule, if it is a built-in one.
+        /// The built-in rule, if it is one.
         builtin: Option<&'static Builtin>,
     },
-    /// What a pointer leads to.
+    /// By a JSON pointer.
     Path(Pointer),
 }
 
-/// A rule that can be used.
+/// A compiled rule.
 #[derive(Debug)]
 pub struct Rule {
-    /// Its name.
+    /// The unique name.
     pub name: String,
-    /// What it looks for.
-    pub sought: RuleMatcher,
+    /// How it finds its matches.
+    pub matcher: RuleMatcher,
     kinds: Option<Vec<String>>,
     tools: Option<Vec<String>>,
 }
@@ -80,17 +80,17 @@ pub struct Rule {
 impl Rule {
     fn builtin(builtin: &'static Builtin) -> Result<Self, BundleError> {
         let regex = Regex::new(builtin.pattern).map_err(|error| invalid(builtin.name, &error.to_string()))?;
-        let sought = RuleMatcher::Pattern { group: group(&regex), regex, builtin: Some(builtin) };
-        Ok(Rule { name: builtin.name.to_owned(), sought, kinds: None, tools: None })
+        let matcher = RuleMatcher::Pattern { group: group(&regex), regex, builtin: Some(builtin) };
+        Ok(Rule { name: builtin.name.to_owned(), matcher, kinds: None, tools: None })
     }
 
     fn new(rule: &RedactionRule) -> Result<Self, BundleError> {
         let RedactionRule { name, pattern, path, kinds, tools } = rule;
         check_name(name)?;
-        let sought = match (pattern, path) {
+        let matcher = match (pattern, path) {
             (Some(pattern), None) => {
                 let wrong = |error: regex::Error| invalid(name, &error.to_string());
-                // As a pattern of text, not only of bytes: no match may begin or end in the middle of a character.
+                // A pattern that can match invalid UTF-8 is refused: no match may begin or end in the middle of a character.
                 regex::Regex::new(pattern).map_err(wrong)?;
                 let regex = Regex::new(pattern).map_err(wrong)?;
                 RuleMatcher::Pattern { group: group(&regex), regex, builtin: None }
@@ -102,15 +102,15 @@ impl Rule {
         if [kinds, tools].into_iter().flatten().any(Vec::is_empty) {
             return Err(invalid(name, "an empty list of kinds or tools would apply it to nothing; leave the list out"));
         }
-        Ok(Rule { name: name.clone(), sought, kinds: kinds.clone(), tools: tools.clone() })
+        Ok(Rule { name: name.clone(), matcher, kinds: kinds.clone(), tools: tools.clone() })
     }
 
-    /// Whether it does not apply to everything.
+    /// Whether the rule is restricted to kinds or tools.
     pub fn is_restricted(&self) -> bool {
         self.kinds.is_some() || self.tools.is_some()
     }
 
-    /// Whether it applies to what is of a kind, and of one of these tools.
+    /// Whether the rule applies to content of this kind and tool.
     pub fn applies(&self, kind: Option<&str>, tool: Option<&str>) -> bool {
         let holds = |list: &Option<Vec<String>>, found: Option<&str>| {
             list.as_ref().is_none_or(|list| found.is_some_and(|found| list.iter().any(|one| one == found)))
@@ -118,23 +118,23 @@ impl Rule {
         holds(&self.kinds, kind) && holds(&self.tools, tool)
     }
 
-    /// Whether it is a pointer.
+    /// Whether the rule has a pointer.
     pub fn is_pointer(&self) -> bool {
-        matches!(self.sought, RuleMatcher::Path(_))
+        matches!(self.matcher, RuleMatcher::Path(_))
     }
 
-    /// Whether it is one of those that come with us, and not somebody's own.
+    /// Whether the rule is built in.
     pub fn is_builtin(&self) -> bool {
-        matches!(self.sought, RuleMatcher::Pattern { builtin: Some(_), .. })
+        matches!(self.matcher, RuleMatcher::Pattern { builtin: Some(_), .. })
     }
 
-    /// Whether it is about tools.
+    /// Whether the rule is restricted to tools.
     pub fn names_tools(&self) -> bool {
         self.tools.is_some()
     }
 }
 
-/// The rules of an export.
+/// The compiled rules of an export.
 #[derive(Debug)]
 pub struct RuleSet {
     rules: Vec<Rule>,
@@ -142,7 +142,7 @@ pub struct RuleSet {
 }
 
 impl RuleSet {
-    /// Makes rules ready; an error is [`BundleCode::InvalidRule`].
+    /// Validates and compiles rules. An error is [`BundleCode::InvalidRule`].
     pub fn new(options: &RedactOptions) -> Result<Self, BundleError> {
         let mut rules = Vec::new();
         if options.builtin {
@@ -165,7 +165,7 @@ impl RuleSet {
         &self.rules
     }
 
-    /// What is where any of them hits. None if that can't be told: a rule is somebody's own; or if there is no rule.
+    /// A prefilter with a candidate for every match. `None` without rules, or with a rule of the user, which has no literals.
     pub fn prefilter(&self) -> Option<Arc<Prefilter>> {
         self.prefilter.clone()
     }
@@ -174,7 +174,7 @@ impl RuleSet {
 fn prefilter(rules: &[Rule]) -> Result<Option<Arc<Prefilter>>, BundleError> {
     let mut literals = Vec::new();
     for rule in rules {
-        let RuleMatcher::Pattern { builtin: Some(builtin), .. } = rule.sought else { return Ok(None) };
+        let RuleMatcher::Pattern { builtin: Some(builtin), .. } = rule.matcher else { return Ok(None) };
         literals.extend(builtin.literals.iter().map(|literal| literal.as_bytes().to_vec()));
     }
     let prefilter = Prefilter::new(&literals);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_used_is_used() {
+    fn valid_rules_are_accepted() {
         let path = |rule: &mut RedactionRule| (rule.pattern, rule.path) = (None, Some("/a/*/b".into()));
         let named = |rule: &mut RedactionRule| rule.name = "other é".into();
         assert!(!refused(vec![rule(path), rule(named)]));
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn each_rule_that_means_nothing_is_refused() {
+    fn invalid_rules_are_refused() {
         type Change = Box<dyn FnOnce(&mut RedactionRule)>;
         let changes: Vec<Change> = vec![
             Box::new(|rule| rule.name.clear()),
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_applies_to_what_it_names() {
+    fn a_rule_applies_to_its_kinds_and_tools() {
         let of = |kinds: Option<&str>, tools: Option<&str>| {
             let list = |name: Option<&str>| name.map(|name| vec![name.to_owned()]);
             Rule::new(&rule(|rule| (rule.kinds, rule.tools) = (list(kinds), list(tools)))).unwrap()

@@ -34,14 +34,14 @@ use crate::signature::TrustedKeys;
 
 const AWS: &str = "AKIAIOSFODNN7EXAMPLE";
 
-/// Salts that differ, and are the same each time.
+/// A salt for an event, the same in every run of the test.
 fn salt_of(time: u64) -> [u8; 32] {
     let mut salt = [0; 32];
     salt.copy_from_slice(&sha256_hex([&time.to_le_bytes()])[..32]);
     salt
 }
 
-/// Writes the log anew, with the payloads' texts changed.
+/// Rewrites the log with changed payloads and valid hashes.
 fn rewrite(run: &Recorded, change: impl Fn(u64, Kind, String) -> String) {
     let (mut previous, mut log) = (GENESIS, Vec::new());
     for (time, record) in (0..).zip(&run.records) {
@@ -81,7 +81,7 @@ fn exported_by(source: &Path, destination: &Path, rules: &[RedactionRule]) -> Re
     try_export(source, destination, &by(rules.to_vec()))
 }
 
-/// Whether any file below `root`, or its name, holds a text, however it is escaped.
+/// The first file below `root` that contains a text, in its name or its bytes, with or without escapes.
 fn leaks(root: &Path, secret: &str) -> Option<String> {
     let holds = |bytes: &[u8]| memchr::memmem::find(bytes, secret.as_bytes()).is_some();
     let leaking = files(root).into_iter().find(|(path, bytes)| {
@@ -91,7 +91,7 @@ fn leaks(root: &Path, secret: &str) -> Option<String> {
     leaking.map(|(path, _)| path)
 }
 
-/// Exports in both forms, proves that both are good, the same and without the secrets, and returns the directory.
+/// Exports in both forms, checks that both verify, have the same content and contain no secret, and returns the directory.
 fn sealed(source: &Path, root: &Path, rules: &[RedactionRule], secrets: &[&str]) -> PathBuf {
     let [directory, archive, unpacked] = ["d", "a.tar.zst", "unpacked"].map(|name| root.join(name));
     let info = exported_by(source, &directory, rules).unwrap();
@@ -104,7 +104,7 @@ fn sealed(source: &Path, root: &Path, rules: &[RedactionRule], secrets: &[&str])
     for secret in secrets {
         assert_eq!(leaks(&directory, secret), None, "{secret}");
     }
-    // Again, by the same rules and by none.
+    // Exporting a bundle again changes nothing, with the same rules or without.
     for (number, source) in [&directory, &archive].into_iter().enumerate() {
         for (name, rules) in [("same", rules), ("none", &[])] {
             let again = root.join(format!("{name}-{number}"));
@@ -113,7 +113,7 @@ fn sealed(source: &Path, root: &Path, rules: &[RedactionRule], secrets: &[&str])
             assert!(files(&again) == files(&directory));
         }
     }
-    assert_eq!(names(root).len(), 7, "nothing else is left: {:?}", names(root));
+    assert_eq!(names(root).len(), 7, "no temporary files remain: {:?}", names(root));
     directory
 }
 
@@ -214,7 +214,7 @@ fn a_redacted_run_keeps_its_chain_and_its_state() {
     assert_eq!(count, run.last() + 1);
 }
 
-/// Outputs that could not be verified before either: of an unknown normaliser.
+/// The number of redacted outputs that were unverifiable anyway, because of an unknown normaliser.
 fn before_unverifiable(run: &Recorded, hit: impl Fn(u64) -> bool, blob: u64) -> u64 {
     let known = ["none", "json", "text"];
     let is_unknown = |time: &u64| {
@@ -236,7 +236,7 @@ fn partial_bundles_are_redacted_and_exported_again_too() {
         let payload = created(kind, payload);
         if time % 7 == 3 { with_member(&payload, "note", AWS) } else { payload }
     });
-    // The snapshot knows the log as it is now.
+    // The snapshot must have the hash of the rewritten log.
     let log = fs::read_to_string(run.directory.log()).unwrap();
     let line = log.lines().nth(time as usize).unwrap();
     let event = crate::run::event::EventLine::split(line).unwrap();
@@ -300,7 +300,7 @@ fn an_unredacted_bundle_exports_to_the_same_bundle() {
     assert!(!directory.join("redactions.json").exists());
 }
 
-/// What an export of a run says whose payloads were changed.
+/// The result of exporting a run in both forms, which must agree.
 fn outcome(run: &Recorded, rules: &[RedactionRule]) -> Result<BundleInfo, BundleError> {
     let root = tempfile::tempdir().unwrap();
     let results = ["d", "a.tar.zst"].map(|name| exported_by(run.directory.root(), &root.path().join(name), rules));
@@ -373,7 +373,7 @@ fn each_text_that_no_state_is_built_from_is_redacted() {
 fn a_secret_in_a_graph_a_snapshot_or_an_envelope_fails_the_export() {
     let run = plain_run();
     let rule = |text: &str| [pattern("mine", text)];
-    // A worker's id is in the log first of all; without builtin rules nothing else hits.
+    // These texts are matched first in the log, which is redacted before graph and snapshots.
     for text in
         ["round-robin", "RunStarted", "2026-02-11", &run.records[3].node.clone().unwrap_or("n".into()), "[0-9a-f]{64}"]
     {
@@ -401,7 +401,7 @@ fn the_salt_is_no_content() {
     let run = plain_run();
     let hex = pattern("hex", r"\b[0-9a-f]{32}\b");
     assert_eq!(outcome(&run, std::slice::from_ref(&hex)).unwrap().redactions, 0);
-    // What the rule means is found beside them.
+    // The rule still matches content beside the salts.
     let secret = "0123456789abcdef0123456789abcdef";
     let time = run.records.iter().position(|record| record.kind == Kind::ToolInvoked).unwrap() as u64;
     let planted = |text: &str| {
@@ -458,7 +458,7 @@ fn a_secret_is_removed_from_wherever_else_it_occurs() {
     let directory = sealed(run.directory.root(), root.path(), &rules, &[secret]);
     assert_eq!(verified(&directory).redactions.events.keys().copied().collect::<Vec<_>>(), times);
     assert_eq!(verified(&directory).redactions.blobs.len(), 3);
-    // In an id it can't be removed.
+    // A secret in an id can't be redacted.
     let other = times[1];
     let log = fs::read_to_string(run.directory.log()).unwrap();
     assert!(log.contains("password"));
@@ -488,7 +488,7 @@ fn what_a_rule_of_ones_own_finds_is_removed_whatever_it_looks_like() {
     let rules = [pointer("mine", "/password")];
     let directory = sealed(run.directory.root(), root.path(), &rules, &["letmein"]);
     assert_eq!(verified(&directory).redactions.blobs.len(), 1);
-    // A number that is one can't be redacted; one that has it in it by chance is another.
+    // A number that equals the secret fails the export; a longer number that contains its digits does not.
     with("987654", "\"note\":987654");
     assert_eq!(outcome(&run, &rules).unwrap_err().code, BundleCode::RedactionConflict);
     with("987654", "\"note\":19876543");
@@ -589,7 +589,7 @@ proptest! {
         seed in 1u64..50,
         secret in "[a-z]{2}[0-9]{3}[\\\\\"/é\n-]{1,2}[A-Z]{4}",
         places in prop::collection::vec((0u64..200, prop::collection::vec(any::<u8>(), 1..7), 1usize..3), 1..6),
-        // Rules that hit each other and what they leave.
+        // Rules that match the placeholders of each other.
         odd in prop::sample::select(vec!["zz[0-9]", "redacted", r"\]", "^.", "[a-c]+$", "x.*", ":", "note: [^ ]*"]),
     ) {
         let run = run(SampleOptions { seed, max_events: 60, odd_ids: false, ..SampleOptions::default() });

@@ -1,4 +1,4 @@
-//! The secrets that were found: each is removed wherever else it occurs, and it is proven that it occurs nowhere.
+//! The secrets that rules have found, to remove their other occurrences and to check that none remains.
 
 use std::collections::HashMap;
 
@@ -6,45 +6,47 @@ use aho_corasick::{AhoCorasick, MatchKind};
 
 use crate::bundle::error::{BundleCode, BundleError};
 
-/// A shorter text occurs by chance, and is no secret.
+/// The minimum length of a secret of a built-in rule. Shorter texts occur by coincidence.
 const MIN_BYTES: usize = 6;
 
-/// The same of what somebody's own rule found: who asks for it means it, whatever it looks like.
-pub const MIN_BYTES_ASKED_FOR: usize = 4;
+/// The minimum length of a secret of a user's rule, which may also be a common word.
+pub const MIN_USER_RULE_BYTES: usize = 4;
 
-/// From this length on hex digits in a row are a hash, in which short ones occur by chance.
+/// The minimum length of a sequence of hex digits that counts as a hash, in which short sequences occur by coincidence.
 const MIN_HASH: usize = 32;
 
-/// From this length on letters alone do not occur by chance: `postgres` is a word as well, `swordfish` stands where it was meant.
+/// The minimum length of a secret that consists of letters. `postgres` occurs by coincidence, `swordfish` does not.
 const MIN_LETTERS: usize = 9;
 
-/// The same of digits, and of what may be a part of a hash.
+/// The minimum length of a secret that consists of digits or hex digits.
 const MIN_HEX_DIGITS: usize = 12;
 
-/// A longer text is not looked for elsewhere.
+/// The maximum length of a secret. Other occurrences of longer ones are not searched for.
 pub const MAX_BYTES: usize = 64 << 10;
 
-/// The most secrets, and the most bytes of them all together.
+/// The maximum number of secrets, and of their bytes together.
 const MAX_COUNT: usize = 100_000;
 const MAX_TOTAL_BYTES: usize = 16 << 20;
 
-/// Secrets, each with the rule by which it was found.
+/// The found secrets, each with the rule that found it first.
 #[derive(Debug, Default)]
 pub struct Secrets {
     known: HashMap<Vec<u8>, usize>,
     bytes: usize,
-    /// What finds those that were known when the round began, in the order of `rules`.
+    /// Searches for the secrets that were known at the last call of [`build`](Self::build).
     automaton: Option<AhoCorasick>,
+    /// The rule of each of them.
     rules: Vec<usize>,
-    /// Of each whether it is made of a few digits or hex digits.
+    /// Whether each of them is a short sequence of digits.
     digits: Vec<Digits>,
+    /// The length of the longest of them.
     longest: usize,
-    /// How many there were then.
+    /// The number of them.
     built: usize,
 }
 
-/// Whether a text occurs by chance: too short, or a short one of letters alone, of digits alone, or like a part of a hash.
-pub fn is_plain(text: &[u8]) -> bool {
+/// Whether a text is likely to occur by coincidence: very short, or short and only letters, digits or hex digits.
+pub fn is_common(text: &[u8]) -> bool {
     if text.len() < MIN_BYTES {
         return true;
     }
@@ -53,7 +55,7 @@ pub fn is_plain(text: &[u8]) -> bool {
     (text.len() < MIN_HEX_DIGITS && is_hex()) || (text.len() < MIN_LETTERS && is_word())
 }
 
-/// What a secret is that could be a part of a number or of a hash.
+/// Whether a secret could be a part of a number or a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Digits {
     None,
@@ -71,8 +73,8 @@ impl Digits {
         }
     }
 
-    /// Whether it occurs by chance where it was found: in a longer number, or in a hash.
-    fn are_by_chance(self, text: &[u8], start: usize, end: usize) -> bool {
+    /// Whether an occurrence of such a secret is a part of a longer number or of a hash.
+    fn is_coincidence(self, text: &[u8], start: usize, end: usize) -> bool {
         let (before, after) = (&text[..start], &text[end..]);
         let hash = || {
             let before = before.iter().rev().take(MIN_HASH).take_while(|byte| is_hex_digit(byte)).count();
@@ -93,10 +95,10 @@ fn is_hex_digit(byte: &u8) -> bool {
 }
 
 impl Secrets {
-    /// Notes a secret that `rule` found; whether somebody asked for it, by a rule of their own.
-    pub fn note(&mut self, secret: &[u8], rule: usize, is_asked_for: bool) -> Result<(), BundleError> {
-        let occurs_by_chance = if is_asked_for { secret.len() < MIN_BYTES_ASKED_FOR } else { is_plain(secret) };
-        if occurs_by_chance || secret.len() > MAX_BYTES || self.known.contains_key(secret) {
+    /// Adds a secret that `rule` found, unless it is too common or too long. Fails if there are too many.
+    pub fn add(&mut self, secret: &[u8], rule: usize, is_user_rule: bool) -> Result<(), BundleError> {
+        let is_too_common = if is_user_rule { secret.len() < MIN_USER_RULE_BYTES } else { is_common(secret) };
+        if is_too_common || secret.len() > MAX_BYTES || self.known.contains_key(secret) {
             return Ok(());
         }
         self.bytes += secret.len();
@@ -109,12 +111,12 @@ impl Secrets {
         Ok(())
     }
 
-    /// Whether there are more than those that are looked for.
-    pub fn has_more(&self) -> bool {
+    /// Whether secrets were added since the last call of [`build`](Self::build).
+    pub fn has_new(&self) -> bool {
         self.known.len() > self.built
     }
 
-    /// From now on looks for all that are known.
+    /// Builds the search for all known secrets.
     pub fn build(&mut self) -> Result<(), BundleError> {
         let mut all: Vec<_> = self.known.iter().collect();
         all.sort_unstable();
@@ -134,25 +136,25 @@ impl Secrets {
         Ok(())
     }
 
-    /// Whether any are looked for.
+    /// Whether there are no secrets to search for.
     pub fn is_empty(&self) -> bool {
         self.automaton.is_none()
     }
 
-    /// How many bytes the longest has.
+    /// The length of the longest secret, in bytes.
     pub fn longest(&self) -> usize {
         self.longest
     }
 
-    /// Where in a text any of them is, and by which rule it was found.
+    /// All occurrences of secrets in a text: start, end and rule.
     pub fn find<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = (usize, usize, usize)> + 't {
         let found = self.automaton.iter().flat_map(move |automaton| automaton.find_overlapping_iter(text));
         let found = found.map(|found| (found.start(), found.end(), found.pattern().as_usize()));
-        let meant = found.filter(|(start, end, secret)| !self.digits[*secret].are_by_chance(text, *start, *end));
-        meant.map(|(start, end, secret)| (start, end, self.rules[secret]))
+        let found = found.filter(|(start, end, secret)| !self.digits[*secret].is_coincidence(text, *start, *end));
+        found.map(|(start, end, secret)| (start, end, self.rules[secret]))
     }
 
-    /// The rule of the first one in a text.
+    /// The rule of the first occurrence in a text.
     pub fn first(&self, text: &[u8]) -> Option<usize> {
         self.find(text).next().map(|(_, _, rule)| rule)
     }
@@ -163,24 +165,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_occurs_by_chance_is_not_looked_for() {
+    fn common_texts_are_no_secrets() {
         for plain in ["", "hunt2", "postgres", "12345678", "beef1234", "cafe12345ab"] {
-            assert!(is_plain(plain.as_bytes()), "{plain}");
+            assert!(is_common(plain.as_bytes()), "{plain}");
         }
         for secret in ["hunter2", "pass-word", "swordfish", "correcthorsebattery", "123456789012", "beef12345678"] {
-            assert!(!is_plain(secret.as_bytes()), "{secret}");
+            assert!(!is_common(secret.as_bytes()), "{secret}");
         }
     }
 
     #[test]
-    fn secrets_that_overlap_are_all_found() {
+    fn overlapping_secrets_are_all_found() {
         let mut secrets = Secrets::default();
         for (secret, rule) in [("xyz123", 1), ("123uvw", 2), ("xyz123", 3), ("x", 4)] {
-            secrets.note(secret.as_bytes(), rule, false).unwrap();
+            secrets.add(secret.as_bytes(), rule, false).unwrap();
         }
-        assert!(secrets.has_more() && secrets.is_empty());
+        assert!(secrets.has_new() && secrets.is_empty());
         secrets.build().unwrap();
-        assert!(!secrets.has_more() && !secrets.is_empty());
+        assert!(!secrets.has_new() && !secrets.is_empty());
         let mut found: Vec<_> = secrets.find(b"xxyz123uvw").collect();
         found.sort_unstable();
         assert_eq!(found, [(1, 7, 1), (4, 10, 2)]);
@@ -188,10 +190,10 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_is_looked_for_whatever_it_is() {
+    fn secrets_of_user_rules_may_be_common() {
         let mut secrets = Secrets::default();
         for secret in ["abc", "letmein", "1234", "beef"] {
-            secrets.note(secret.as_bytes(), 1, true).unwrap();
+            secrets.add(secret.as_bytes(), 1, true).unwrap();
         }
         secrets.build().unwrap();
         let hash = "0123456789abcdef1234beef01234567a";
@@ -202,11 +204,11 @@ mod tests {
     }
 
     #[test]
-    fn there_is_an_end_to_what_is_kept() {
+    fn too_many_secrets_are_an_error() {
         let mut secrets = Secrets::default();
         let fill = |secrets: &mut Secrets| {
             (0..300u32)
-                .try_for_each(|n| secrets.note(&[format!("{n}-").into_bytes(), vec![b'x'; 60_000]].concat(), 0, false))
+                .try_for_each(|n| secrets.add(&[format!("{n}-").into_bytes(), vec![b'x'; 60_000]].concat(), 0, false))
         };
         let error = fill(&mut secrets).unwrap_err();
         assert_eq!(error.code, BundleCode::RedactionConflict);

@@ -54,7 +54,7 @@ fn pointer(name: &str, path: &str) -> RedactionRule {
     RedactionRule { name: name.into(), path: Some(path.into()), ..RedactionRule::default() }
 }
 
-/// What a replay sees but for the texts: how many events, and what it warns of.
+/// What a replay gives apart from texts: the number of events, and the warnings.
 fn shape(lines: &[u8]) -> (u64, String) {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     std::io::Write::write_all(&mut file, lines).unwrap();
@@ -94,7 +94,7 @@ fn strings_are_replaced_and_the_rest_is_as_it_was() {
 #[test]
 fn a_line_that_is_no_json_stays_none() {
     let key = format!("-----BEGIN PRIVATE KEY-----\t{}\t-----END PRIVATE KEY-----", "Ab1+".repeat(20));
-    // It is the tabs in the key by which this is no JSON.
+    // The unescaped tabs in the key make this invalid JSON.
     let line = content(&format!(r#"{{"type":"text","text":"{key}"}}"#));
     let lines = session(&[&line, &content("")]);
     let (_, redacted) = export(&lines, &[]).unwrap();
@@ -140,7 +140,7 @@ fn what_must_stay_fails_the_export() {
 
 #[test]
 fn rules_of_users_apply_to_types_tools_and_pointers() {
-    // So short that it is not looked for elsewhere.
+    // Other occurrences of such a short secret are not searched for.
     let call = r#"{"parameters":{"cmd":"login pin","deep":[{"x":"pin"}]},"type":"tool_call","id":"pin-1","name":"sh"}"#;
     let response = r#"{"type":"tool_response","callId":"1","toolName":"cat","result":"pin"}"#;
     let lines = session(&[&content(&format!("{call},{response},{{\"type\":\"text\",\"text\":\"pin\"}}"))]);
@@ -168,7 +168,7 @@ fn rules_of_users_apply_to_types_tools_and_pointers() {
 fn what_comes_into_a_source_after_it_was_looked_through_is_not_sealed() {
     let root = tempfile::tempdir().unwrap();
     let (source, destination) = (root.path().join("s.jsonl"), root.path().join("d"));
-    // Too short to be searched for elsewhere: only what was marked is looked at.
+    // Other occurrences of this secret are not searched for: only lines with candidates are matched.
     let hit = content(r#"{"type":"text","text":"https://u:abc@h"}"#);
     let other = content(r#"{"type":"text","text":"--------------------"}"#);
     let lines = session(&[&hit, &other]);

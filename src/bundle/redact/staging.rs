@@ -1,4 +1,4 @@
-//! Files of a source in their redacted form, written beside the bundle until that is sealed.
+//! A temporary directory, beside the destination, for the redacted files of an export.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -12,10 +12,9 @@ use crate::bundle::error::BundleError;
 use crate::bundle::manifest::ListedFile;
 use crate::bundle::planned_file::{ByteSource, PlannedFile};
 
-/// How much is written at a time.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// A directory for redacted files, removed on drop.
+/// A directory of redacted files, removed on drop.
 #[derive(Debug)]
 pub struct Staging {
     directory: TempDir,
@@ -23,37 +22,37 @@ pub struct Staging {
 }
 
 impl Staging {
-    /// A directory in `beside`.
+    /// Creates a directory in `beside`.
     pub fn new(beside: &Path) -> Result<Self, BundleError> {
         let directory = tempfile::Builder::new().prefix(".new-").suffix(".tmp").tempdir_in(beside);
         let directory = directory.map_err(|error| BundleError::system(&error, "mkdir", Some(beside)))?;
         Ok(Staging { directory, count: 0 })
     }
 
-    /// A new file in it.
-    pub fn file(&mut self) -> Result<StagedItem, BundleError> {
+    /// Creates a file in it.
+    pub fn file(&mut self) -> Result<RedactedFile, BundleError> {
         let path = self.directory.path().join(self.count.to_string());
         self.count += 1;
         let file = File::create_new(&path).map_err(|error| BundleError::system(&error, "open", Some(&path)))?;
         let out = BufWriter::with_capacity(BLOCK_BYTES, file);
-        Ok(StagedItem { path, out, sha256: Sha256::new(), print: XxHash3_128::new(), size: 0 })
+        Ok(RedactedFile { path, out, sha256: Sha256::new(), fingerprint: XxHash3_128::new(), size: 0 })
     }
 }
 
-/// A redacted file under way.
-pub struct StagedItem {
+/// Writes and hashes a redacted file.
+pub struct RedactedFile {
     path: PathBuf,
     out: BufWriter<File>,
     sha256: Sha256,
-    print: XxHash3_128,
+    fingerprint: XxHash3_128,
     size: u64,
 }
 
-impl Write for StagedItem {
+impl Write for RedactedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.out.write_all(bytes)?;
         self.sha256.update(bytes);
-        self.print.write(bytes);
+        self.fingerprint.write(bytes);
         self.size += bytes.len() as u64;
         Ok(bytes.len())
     }
@@ -63,16 +62,16 @@ impl Write for StagedItem {
     }
 }
 
-impl StagedItem {
-    /// The file, to be exported.
+impl RedactedFile {
+    /// Completes the file for the export plan.
     pub fn finish(mut self) -> Result<PlannedFile, BundleError> {
         self.out.flush().map_err(|error| BundleError::system(&error, "write", Some(&self.path)))?;
         let listed = ListedFile { sha256: self.sha256.finalize().into(), size: self.size };
-        let origin = ByteSource::File(self.path, 0, self.print.finish_128());
-        Ok(PlannedFile { listed, origin, marked: None })
+        let origin = ByteSource::File(self.path, 0, self.fingerprint.finish_128());
+        Ok(PlannedFile { listed, origin, candidates: None })
     }
 
-    /// Removes it: nothing in it is redacted.
+    /// Removes the file, which turned out to equal the original.
     pub fn discard(self) -> Result<(), BundleError> {
         std::fs::remove_file(&self.path).map_err(|error| BundleError::system(&error, "unlink", Some(&self.path)))
     }

@@ -1,68 +1,69 @@
-//! Looks for marks in a file that is read for another reason, so that redaction need not read what has none.
+//! Runs the prefilter over a file while it is hashed, so that redaction need not read files without candidates.
 
 use std::sync::Arc;
 
 use super::prefilter::Prefilter;
 
-/// How much on either side of where two blocks meet is looked at together: a mark, and what tells whether a match is likely there.
-const SEAM_BYTES: usize = 1 << 10;
+/// The number of bytes on either side of a block boundary that are searched together: more than a needle and the text around it that
+/// decides whether it is plausible.
+const OVERLAP_BYTES: usize = 1 << 10;
 
-/// The most places that are noted. Where there are more, each line is looked at anyway.
+/// The maximum number of candidates of a file. Files with more are matched line by line instead.
 const MAX_PLACES: usize = 1 << 16;
 
-/// Where marks are in the file under way.
+/// The prefilter's state within the current file.
 pub struct StreamPrefilter {
     prefilter: Arc<Prefilter>,
-    /// How many bytes came before.
+    /// The number of bytes before the next block.
     offset: u64,
     /// The last of them.
     tail: Vec<u8>,
-    places: Vec<u64>,
-    is_flooded: bool,
+    candidates: Vec<u64>,
+    has_too_many: bool,
 }
 
 impl StreamPrefilter {
-    /// For these marks.
+    /// A search that begins with the next file.
     pub fn new(prefilter: Arc<Prefilter>) -> Self {
-        StreamPrefilter { prefilter, offset: 0, tail: Vec::new(), places: Vec::new(), is_flooded: false }
+        StreamPrefilter { prefilter, offset: 0, tail: Vec::new(), candidates: Vec::new(), has_too_many: false }
     }
 
-    /// Looks at the next bytes of the file.
-    pub fn look_at(&mut self, block: &[u8]) {
-        if self.is_flooded {
+    /// Searches the next bytes of the file.
+    pub fn update(&mut self, block: &[u8]) {
+        if self.has_too_many {
             return;
         }
         if !self.tail.is_empty() {
-            let seam = [&self.tail[..], &block[..block.len().min(SEAM_BYTES)]].concat();
-            self.note(&seam, self.offset - self.tail.len() as u64);
+            let boundary = [&self.tail[..], &block[..block.len().min(OVERLAP_BYTES)]].concat();
+            self.search(&boundary, self.offset - self.tail.len() as u64);
         }
-        self.note(block, self.offset);
-        self.tail.extend_from_slice(&block[block.len().saturating_sub(SEAM_BYTES)..]);
-        self.tail.drain(..self.tail.len().saturating_sub(SEAM_BYTES));
+        self.search(block, self.offset);
+        self.tail.extend_from_slice(&block[block.len().saturating_sub(OVERLAP_BYTES)..]);
+        self.tail.drain(..self.tail.len().saturating_sub(OVERLAP_BYTES));
         self.offset += block.len() as u64;
     }
 
-    fn note(&mut self, text: &[u8], offset: u64) {
+    fn search(&mut self, text: &[u8], offset: u64) {
         let mut from = 0;
         while let Some(start) = self.prefilter.find(text, from) {
-            self.places.push(offset + start as u64);
+            self.candidates.push(offset + start as u64);
             from = start + 1;
-            if self.places.len() > MAX_PLACES {
-                self.is_flooded = true;
+            if self.candidates.len() > MAX_PLACES {
+                self.has_too_many = true;
                 return;
             }
         }
     }
 
-    /// Where in the file something may be that has to be looked at, in order: where it is none of these, nothing is hit. None if
-    /// there are too many. What is looked at next is another file.
+    /// Ends the file and returns its candidates, ascending; `None` if there are too many. There are no matches elsewhere. The next bytes
+    /// belong to another file.
     pub fn finish(&mut self) -> Option<Vec<u64>> {
-        let mut places = std::mem::take(&mut self.places);
-        let is_flooded = std::mem::take(&mut self.is_flooded);
+        let mut candidates = std::mem::take(&mut self.candidates);
+        let has_too_many = std::mem::take(&mut self.has_too_many);
         (self.offset, self.tail) = (0, Vec::new());
-        places.sort_unstable();
-        places.dedup();
-        (!is_flooded).then_some(places)
+        candidates.sort_unstable();
+        candidates.dedup();
+        (!has_too_many).then_some(candidates)
     }
 }
 
@@ -84,14 +85,14 @@ mod tests {
                 break;
             }
             let (block, later) = rest.split_at((*size).min(rest.len()));
-            stream_prefilter.look_at(block);
+            stream_prefilter.update(block);
             rest = later;
         }
         stream_prefilter.finish()
     }
 
     #[test]
-    fn a_flood_is_told_and_forgotten_with_the_file() {
+    fn too_many_candidates_affect_only_their_file() {
         let mut stream_prefilter = StreamPrefilter::new(prefilter());
         assert_eq!(places(&mut stream_prefilter, &b"AKIA ".repeat(MAX_PLACES + 1), &[100_000]), None);
         assert_eq!(places(&mut stream_prefilter, b"x AKIA", &[100]), Some(vec![2]));
@@ -111,14 +112,14 @@ mod tests {
                 text.extend_from_slice(part.as_bytes());
                 text.extend(std::iter::repeat_n(b'.', gap / 3 * usize::from(gap % 3 == 0)));
             }
-            let marks = prefilter();
+            let prefilter = prefilter();
             let (mut expected, mut from) = (Vec::new(), 0);
-            while let Some(start) = marks.find(&text, from) {
+            while let Some(start) = prefilter.find(&text, from) {
                 expected.push(start as u64);
                 from = start + 1;
             }
-            let found = places(&mut StreamPrefilter::new(marks), &text, &sizes).unwrap();
-            // Where a block ends it may see less, and then it has to say so rather than not.
+            let found = places(&mut StreamPrefilter::new(prefilter), &text, &sizes).unwrap();
+            // At the end of a block less text is visible: additional candidates are allowed there, missing ones are not.
             prop_assert!(expected.iter().all(|place| found.contains(place)), "{expected:?} and not {found:?}");
             let whole = places(&mut StreamPrefilter::new(self::prefilter()), &text, &[text.len()]).unwrap();
             prop_assert_eq!(whole, expected);

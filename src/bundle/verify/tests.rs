@@ -9,7 +9,7 @@ use crate::bundle::source::ExportFrom;
 use crate::run::sample::SampleOptions;
 use BundleCode::*;
 
-/// A bundle as a directory, to be damaged.
+/// A bundle directory that tests damage.
 struct Bundle {
     root: PathBuf,
     original: Manifest,
@@ -46,7 +46,7 @@ impl Bundle {
         codes(&self.root)
     }
 
-    /// Seals it anew as a forger would: every hash right, and what `change` makes of the manifest.
+    /// Writes a manifest with valid hashes for the files as they are, changed by `change`, as a forger would.
     fn reseal(&self, change: impl FnOnce(&mut Manifest)) {
         let mut manifest = self.original.clone();
         manifest.files.clear();
@@ -103,7 +103,7 @@ fn every_missing_file_and_every_new_one_is_found() {
         fs::remove_file(bundle.path(&name)).unwrap();
         let expected = match name.as_str() {
             "manifest.json" => vec![ManifestMissing],
-            // It can be made again from the manifest.
+            // The file is optional, because the manifest determines it.
             "manifest.sha256" => vec![],
             name if name.starts_with("blobs/") => vec![FileMissing, BlobMissing],
             _ => vec![FileMissing],
@@ -221,7 +221,7 @@ fn the_snapshot_of_a_partial_bundle_is_the_one_before_its_log() {
     assert_eq!(bundle.codes(), [SnapshotInvalid]);
     bundle.reseal(|manifest| manifest.partial = None);
     assert_eq!(bundle.codes(), [SnapshotInvalid]);
-    // A whole snapshot, of another event before.
+    // A valid snapshot of another event.
     let parsed = Snapshot::parse(&snapshot, &TrustedKeys::default()).unwrap();
     let mut content = parsed.content.clone();
     content.event_hash = [b'1'; 64];

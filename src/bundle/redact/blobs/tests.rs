@@ -2,25 +2,25 @@ use super::super::rule::{RedactOptions, RedactionRule, RuleSet};
 use super::*;
 
 fn redacted(patterns: &[(&str, &str)], bytes: &[u8]) -> Result<Vec<u8>, BundleCode> {
-    let rule = |(name, sought): &(&str, &str)| {
-        let (pattern, path) = match sought.starts_with('/') {
-            true => (None, Some((*sought).to_owned())),
-            false => (Some((*sought).to_owned()), None),
+    let rule = |(name, matcher): &(&str, &str)| {
+        let (pattern, path) = match matcher.starts_with('/') {
+            true => (None, Some((*matcher).to_owned())),
+            false => (Some((*matcher).to_owned()), None),
         };
         RedactionRule { name: (*name).into(), pattern, path, ..RedactionRule::default() }
     };
     let options = RedactOptions { builtin: true, rules: patterns.iter().map(rule).collect() };
     let rules = RuleSet::new(&options).unwrap();
     let mut matcher = Matcher::new(&rules, &BTreeSet::new()).unwrap();
-    let (mut out, mut hit_by, mut read) = (Vec::new(), BTreeSet::new(), 0);
+    let (mut out, mut matched_rules, mut read) = (Vec::new(), BTreeSet::new(), 0);
     let mut tick = |bytes| {
         read += bytes;
         Ok(())
     };
     let size = bytes.len() as u64;
-    let hit = redact(&mut matcher, &mut &bytes[..], size, None, &mut hit_by, &mut out, &mut tick);
+    let hit = redact(&mut matcher, &mut &bytes[..], size, None, &mut matched_rules, &mut out, &mut tick);
     assert_eq!(hit.map_err(|error| error.code)?, out != bytes);
-    assert_eq!(out != bytes, !hit_by.is_empty());
+    assert_eq!(out != bytes, !matched_rules.is_empty());
     assert_eq!(read, size);
     Ok(out)
 }
@@ -29,7 +29,7 @@ const KEY: &[u8] = b"AKIAIOSFODNN7EXAMPLE";
 const HIDDEN: &[u8] = b"[redacted:aws-access-key-id]";
 
 #[test]
-fn a_secret_is_found_wherever_windows_meet() {
+fn a_secret_is_found_at_every_boundary_of_windows() {
     let mut places = vec![0, 100];
     for edge in [WINDOW_BYTES - OVERLAP_BYTES, WINDOW_BYTES, 2 * WINDOW_BYTES - 2 * OVERLAP_BYTES] {
         places.extend([edge - 30, edge - 21, edge - 20, edge - 10, edge - 1, edge, edge + 1].map(|at| at - 256));
@@ -60,7 +60,7 @@ fn edge_of_end() -> usize {
 }
 
 #[test]
-fn a_match_that_is_too_long_for_windows_is_an_error_and_no_leak() {
+fn a_match_that_is_longer_than_the_overlap_is_an_error() {
     let bytes =
         [vec![b'.'; WINDOW_BYTES - OVERLAP_BYTES - 10], vec![b'x'; 2 * OVERLAP_BYTES], vec![b'.'; 100]].concat();
     assert_eq!(redacted(&[("x", "x+")], &bytes), Err(BundleCode::RedactionConflict));
@@ -75,7 +75,7 @@ fn a_match_that_is_too_long_for_windows_is_an_error_and_no_leak() {
 }
 
 #[test]
-fn large_json_is_followed_by_pointers_as_far_as_memory_allows() {
+fn pointers_apply_to_json_up_to_a_maximum_size() {
     let json = |size: usize| [b"{\"a\":\"".to_vec(), vec![b'z'; size], b"\",\"pin\":\"4711\"}".to_vec()].concat();
     let found = redacted(&[("pin", "/pin")], &json(WINDOW_BYTES)).unwrap();
     assert!(found.ends_with(b"\",\"pin\":\"[redacted:pin]\"}"));
@@ -83,7 +83,7 @@ fn large_json_is_followed_by_pointers_as_far_as_memory_allows() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_looked_at_as_well() {
+fn binary_content_is_redacted() {
     let bytes = [b"\xff\xfe\0".to_vec(), KEY.to_vec(), b"\0\\u0041KIAIOSFODNN7EXAMPLE\0\xff".to_vec()].concat();
     let expected =
         [b"\xff\xfe\0".to_vec(), HIDDEN.to_vec(), b"\0".to_vec(), HIDDEN.to_vec(), b"\0\xff".to_vec()].concat();

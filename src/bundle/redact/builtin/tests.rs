@@ -4,22 +4,22 @@ use super::super::matcher::{Form, MatchContext, Matcher};
 use super::super::rule::{RedactOptions, RuleSet};
 use super::*;
 
-/// What is left of a text, as a string of JSON under a key.
-fn left(key: Option<&str>, text: &str) -> String {
+/// Redacts a text as a JSON string, the value of `key`.
+fn redacted_text(key: Option<&str>, text: &str) -> String {
     let rules = RuleSet::new(&RedactOptions::default()).unwrap();
     let mut matcher = Matcher::new(&rules, &BTreeSet::new()).unwrap();
     let inside = serde_json::to_string(text).unwrap();
     let inside = &inside[1..inside.len() - 1];
-    let look = MatchContext { key: key.map(str::as_bytes), ..MatchContext::at(Form::Inside) };
-    let redacted = matcher.redacted(inside.as_bytes(), look, &mut BTreeSet::new()).unwrap();
+    let context = MatchContext { key: key.map(str::as_bytes), ..MatchContext::at(Form::JsonString) };
+    let redacted = matcher.redacted(inside.as_bytes(), context, &mut BTreeSet::new()).unwrap();
     let line = format!("{{\"{}\":\"{inside}\"}}", key.unwrap_or("text"));
-    assert!(redacted.is_none() || matcher.suspects(line.as_bytes()), "{text} is hit and would be passed over");
+    assert!(redacted.is_none() || matcher.may_match(line.as_bytes()), "{text} is hit and would be passed over");
     redacted.map_or(text.to_owned(), |redacted| {
         serde_json::from_str(&format!("\"{}\"", String::from_utf8(redacted).unwrap())).unwrap()
     })
 }
 
-/// Characters that look as random ones do.
+/// A pseudo-random text, always the same.
 fn random(length: usize, alphabet: &str) -> String {
     let alphabet: Vec<char> = alphabet.chars().collect();
     let mut state = 88_172_645_463_325_252u64;
@@ -44,7 +44,7 @@ fn pem(label: &str) -> String {
     format!("-----BEGIN {label}-----\n{lines}\n-----END {label}-----\n")
 }
 
-/// For each rule texts with one secret between `«` and `»`.
+/// Texts for each rule, with the secret between `«` and `»`.
 fn true_positives() -> Vec<(&'static str, Vec<String>)> {
     let marked = |before: &str, secret: &str| format!("{before}«{secret}»");
     let pem_of = |label: &str| format!("«{}»\n", pem(label).trim_end());
@@ -66,7 +66,7 @@ fn true_positives() -> Vec<(&'static str, Vec<String>)> {
                     random(32, "0123456789ABCDEF"),
                     alnum(64)
                 ),
-                // Cut off where it was shown.
+                // Truncated.
                 format!("«-----BEGIN PRIVATE KEY-----\n{}\n{}»", alnum(64), random(64, ALNUM)),
             ],
         ),
@@ -213,15 +213,18 @@ fn true_positives() -> Vec<(&'static str, Vec<String>)> {
 }
 
 #[test]
-fn each_rule_hits_what_it_is_for_and_nothing_around_it() {
+fn each_rule_redacts_its_secret_and_nothing_around_it() {
     for (rule, texts) in true_positives() {
         for text in texts {
             let (before, rest) = text.split_once('«').unwrap();
             let (secret, after) = rest.split_once('»').unwrap();
-            let found = left(None, &format!("{before}{secret}{after}"));
+            let found = redacted_text(None, &format!("{before}{secret}{after}"));
             assert_eq!(found, format!("{before}[redacted:{rule}]{after}"), "{text}");
             let inner = format!("say: {before}{secret}{after}");
-            assert!(!left(None, &serde_json::to_string(&inner).unwrap()).contains(secret), "in JSON in JSON: {text}");
+            assert!(
+                !redacted_text(None, &serde_json::to_string(&inner).unwrap()).contains(secret),
+                "in JSON in JSON: {text}"
+            );
         }
     }
     let tested: BTreeSet<_> = true_positives().into_iter().map(|(rule, _)| rule).collect();
@@ -229,27 +232,27 @@ fn each_rule_hits_what_it_is_for_and_nothing_around_it() {
 }
 
 #[test]
-fn a_key_tells_what_a_value_is() {
+fn a_value_is_matched_together_with_its_key() {
     let secret = alnum(40);
-    assert_eq!(left(Some("SecretAccessKey"), &secret), "[redacted:aws-secret-access-key]");
-    assert_eq!(left(Some("aws_secret_access_key"), &secret), "[redacted:aws-secret-access-key]");
-    assert_eq!(left(Some("Authorization"), "Bearer abcdefgh"), "Bearer [redacted:authorization-header]");
-    assert_eq!(left(Some("Authorization"), "Basic abcdefgh"), "Basic [redacted:authorization-header]");
-    assert_eq!(left(Some("id"), &secret), secret);
-    assert_eq!(left(Some("SecretAccessKey"), &secret[1..]), secret[1..]);
+    assert_eq!(redacted_text(Some("SecretAccessKey"), &secret), "[redacted:aws-secret-access-key]");
+    assert_eq!(redacted_text(Some("aws_secret_access_key"), &secret), "[redacted:aws-secret-access-key]");
+    assert_eq!(redacted_text(Some("Authorization"), "Bearer abcdefgh"), "Bearer [redacted:authorization-header]");
+    assert_eq!(redacted_text(Some("Authorization"), "Basic abcdefgh"), "Basic [redacted:authorization-header]");
+    assert_eq!(redacted_text(Some("id"), &secret), secret);
+    assert_eq!(redacted_text(Some("SecretAccessKey"), &secret[1..]), secret[1..]);
 }
 
 #[test]
-fn a_plain_password_is_removed_from_its_text() {
+fn a_common_password_is_removed_from_all_of_its_text() {
     let text = "https://bob:secret@host/ and secret again, secretly";
     let hidden = "[redacted:url-password]";
-    assert_eq!(left(None, text), format!("https://bob:{hidden}@host/ and {hidden} again, secretly"));
+    assert_eq!(redacted_text(None, text), format!("https://bob:{hidden}@host/ and {hidden} again, secretly"));
     let text = "postgres://postgres:postgres@host/postgres";
-    assert_eq!(left(None, text), format!("postgres://{hidden}:{hidden}@host/{hidden}"));
+    assert_eq!(redacted_text(None, text), format!("postgres://{hidden}:{hidden}@host/{hidden}"));
 }
 
 #[test]
-fn what_a_person_would_not_call_a_secret_is_left_alone() {
+fn texts_without_secrets_are_not_redacted() {
     let sha = random(40, "0123456789abcdef");
     let image = format!("data:image/png;base64,iVBORw0KGgo{}==", random(2000, &format!("{ALNUM}+/")));
     let certificate = pem("CERTIFICATE");
@@ -306,6 +309,6 @@ fn what_a_person_would_not_call_a_secret_is_left_alone() {
         "aQ~b",
         "[redacted:jwt]",
     ] {
-        assert_eq!(left(None, text), text);
+        assert_eq!(redacted_text(None, text), text);
     }
 }

@@ -6,7 +6,7 @@ fn found(text: &str) -> Vec<String> {
         Step::Key(key) => String::from_utf8_lossy(key).into_owned(),
         Step::Index(index) => index.to_string(),
     };
-    let visited: Result<(), ()> = parts(text.as_bytes(), |part, place, range| {
+    let visited: Result<(), ()> = visit_parts(text.as_bytes(), |part, place, range| {
         let path: Vec<_> = place.path.iter().map(step).collect();
         found.push(format!("{part:?} /{} {}", path.join("/"), &text[range]));
         Ok(())
@@ -40,10 +40,10 @@ fn every_string_comes_with_its_path() {
 }
 
 #[test]
-fn depth_costs_no_stack_and_ends_the_path() {
+fn deep_nesting_takes_no_stack_and_ends_the_path() {
     let text = format!("{}\"x\"{}", "[".repeat(200_000), "]".repeat(200_000));
     let mut seen = Vec::new();
-    let visited: Result<(), ()> = parts(text.as_bytes(), |_, place, _| {
+    let visited: Result<(), ()> = visit_parts(text.as_bytes(), |_, place, _| {
         seen.push((place.path.len(), place.is_deep));
         Ok(())
     });
@@ -53,7 +53,7 @@ fn depth_costs_no_stack_and_ends_the_path() {
 }
 
 #[test]
-fn what_is_no_json_ends_somewhere() {
+fn invalid_json_is_visited_without_panic() {
     for text in ["\"", "{\"a", "]]", "{,:", "", "tru", "{\"a\"}"] {
         found(text);
         assert!(!is_json(text.as_bytes()), "{text}");

@@ -18,30 +18,33 @@ fn redacted(patterns: &[(&str, &str)], form: Form, text: &str) -> String {
 }
 
 #[test]
-fn what_overlaps_is_one_hit_of_what_begins_first() {
+fn overlapping_hits_are_merged() {
     let patterns = [("a", "b+c"), ("b", "ab+"), ("c", "xyz"), ("d", "zz")];
-    assert_eq!(redacted(&patterns, Form::Inside, "-abbc-xyz-"), "-[redacted:b]-[redacted:c]-");
-    assert_eq!(redacted(&patterns, Form::Inside, "xyzz abab"), "[redacted:c] [redacted:b][redacted:b]");
+    assert_eq!(redacted(&patterns, Form::JsonString, "-abbc-xyz-"), "-[redacted:b]-[redacted:c]-");
+    assert_eq!(redacted(&patterns, Form::JsonString, "xyzz abab"), "[redacted:c] [redacted:b][redacted:b]");
 }
 
 #[test]
-fn a_group_named_secret_is_all_that_is_redacted() {
+fn only_the_group_named_secret_is_redacted() {
     let patterns = [("a", "key=(?P<secret>[a-z]+)"), ("b", "(?<secret>q)|r")];
-    assert_eq!(redacted(&patterns, Form::Inside, "key=abc q r"), "key=[redacted:a] [redacted:b] [redacted:b]");
+    assert_eq!(redacted(&patterns, Form::JsonString, "key=abc q r"), "key=[redacted:a] [redacted:b] [redacted:b]");
 }
 
 #[test]
-fn strings_are_matched_as_they_are_read_and_bytes_both_ways() {
+fn strings_are_matched_decoded_and_bytes_both_ways() {
     let patterns = [("a", "^x\ny$"), ("n", r"\\n")];
-    assert_eq!(redacted(&patterns, Form::Inside, r"x\ny"), "[redacted:a]");
-    assert_eq!(redacted(&patterns, Form::Inside, r"\u0078\u000ay"), "[redacted:a]");
-    assert_eq!(redacted(&patterns, Form::Inside, r"a\ny"), r"a\ny");
+    assert_eq!(redacted(&patterns, Form::JsonString, r"x\ny"), "[redacted:a]");
+    assert_eq!(redacted(&patterns, Form::JsonString, r"\u0078\u000ay"), "[redacted:a]");
+    assert_eq!(redacted(&patterns, Form::JsonString, r"a\ny"), r"a\ny");
     assert_eq!(redacted(&patterns, Form::Bytes, r"a\ny"), "a[redacted:n]y");
-    assert_eq!(redacted(&[("a", "é")], Form::Inside, r"\\u00e9 \u00e9 é"), "[redacted:a] [redacted:a] [redacted:a]");
+    assert_eq!(
+        redacted(&[("a", "é")], Form::JsonString, r"\\u00e9 \u00e9 é"),
+        "[redacted:a] [redacted:a] [redacted:a]"
+    );
 }
 
 #[test]
-fn what_was_replaced_is_never_hit_again() {
+fn placeholders_are_never_matched() {
     for (pattern, expected) in [
         (".+", "[redacted:x]"),
         ("redacted", "secret"),
@@ -49,26 +52,30 @@ fn what_was_replaced_is_never_hit_again() {
         ("^.", "[redacted:x]ecret"),
         ("[a-z]", &"[redacted:x]".repeat(6)),
     ] {
-        let once = redacted(&[("x", pattern)], Form::Inside, "secret");
-        assert_eq!((once.as_str(), redacted(&[("x", pattern)], Form::Inside, &once).as_str()), (expected, expected));
+        let once = redacted(&[("x", pattern)], Form::JsonString, "secret");
+        assert_eq!(
+            (once.as_str(), redacted(&[("x", pattern)], Form::JsonString, &once).as_str()),
+            (expected, expected)
+        );
     }
-    // What only looks like it is.
-    assert_eq!(redacted(&[("x", "secret")], Form::Inside, "[redacted:secret]"), "[redacted:[redacted:x]]");
-    // Whatever it takes until nothing more is hit.
-    assert_eq!(redacted(&[("x", r"a|\]b")], Form::Inside, "abb"), "[redacted:x][redacted:x][redacted:x]");
+    // This placeholder belongs to no rule.
+    assert_eq!(redacted(&[("x", "secret")], Form::JsonString, "[redacted:secret]"), "[redacted:[redacted:x]]");
+    // Replacing is repeated until no rule matches.
+    assert_eq!(redacted(&[("x", r"a|\]b")], Form::JsonString, "abb"), "[redacted:x][redacted:x][redacted:x]");
     let rules = rules(&[("x", r"a|\]b")]);
     let mut matcher = Matcher::new(&rules, &BTreeSet::new()).unwrap();
     let long = format!("a{}", "b".repeat(100));
-    let error = matcher.redacted(long.as_bytes(), MatchContext::at(Form::Inside), &mut BTreeSet::new()).unwrap_err();
+    let error =
+        matcher.redacted(long.as_bytes(), MatchContext::at(Form::JsonString), &mut BTreeSet::new()).unwrap_err();
     assert_eq!(error.code, BundleCode::RedactionConflict);
 }
 
 #[test]
-fn what_the_literals_pass_over_is_hit_by_nothing() {
+fn only_texts_with_candidates_may_match() {
     let rules = RuleSet::new(&RedactOptions::default()).unwrap();
     let matcher = Matcher::new(&rules, &BTreeSet::new()).unwrap();
     for text in ["", "basics of text", "https://example.com/a task-force Bearer", r"a\/b \u001b[0m \n", "risk-free"] {
-        assert!(!matcher.suspects(text.as_bytes()), "{text}");
+        assert!(!matcher.may_match(text.as_bytes()), "{text}");
     }
     for text in [
         r"\u0041KIA",
@@ -80,6 +87,6 @@ fn what_the_literals_pass_over_is_hit_by_nothing() {
         "https://a@b",
         "Basic\\tabc",
     ] {
-        assert!(matcher.suspects(text.as_bytes()), "{text}");
+        assert!(matcher.may_match(text.as_bytes()), "{text}");
     }
 }
