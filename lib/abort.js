@@ -1,17 +1,17 @@
 'use strict'
 
 /**
- * Calls `stop` when `signal` is aborted, if there is one. Returns the function that ends this. A signal that a caller made himself may
- * throw there, where no caller could handle it.
+ * Calls `stop` when `signal`, if given, is aborted. Returns a function that removes the listener. A caller's own implementation of a
+ * signal may throw on removal, where no caller could handle the error, so that is ignored.
  */
 function onAbort(signal, stop) {
-  // The options have no prototype: Node would also read `signal` and others from one.
+  // The options have no prototype, from which Node would read further options.
   signal?.addEventListener('abort', stop, { __proto__: null, once: true })
   return () => {
     try {
       signal?.removeEventListener('abort', stop)
     } catch {
-      // The result is there nevertheless.
+      // The result does not depend on it.
     }
   }
 }

@@ -1,11 +1,11 @@
 'use strict'
 
-// Checks of arguments. What is of the wrong type is the caller's mistake and throws, with Node's code for it.
+// Checks of arguments. A value of the wrong type throws a TypeError with Node's code for it.
 
 const { inspect } = require('node:util')
 const { withFields } = require('./native.js')
 
-/** What a caller who gives no options has given: nothing, also where all objects inherit something. */
+/** The default for options. It has no prototype, so that nothing is inherited from a polluted one. */
 const NO_OPTIONS = Object.freeze({ __proto__: null })
 
 function shown(value) {
@@ -31,7 +31,7 @@ const check = {
     expect(typeof value === 'string' && value !== '', name, 'a non-empty string', value)
   },
   strings(value, name) {
-    // Holes count: `every` alone would pass over them.
+    // `every` alone would skip holes.
     expect(Array.isArray(value) && Array.from(value).every((one) => typeof one === 'string'), name, 'an array of strings', value)
   },
   filledStrings(value, name) {
@@ -47,7 +47,7 @@ const check = {
   count(value, name) {
     expect(Number.isFinite(value) && value >= 0, name, 'a number, 0 or more', value)
   },
-  /** A logical time. Infinity stands for the last. */
+  /** A logical time, or Infinity for the last one. */
   time(value, name) {
     const isTime = value === Infinity || (Number.isSafeInteger(value) && value >= 0)
     expect(isTime, name, 'an integer, 0 or more, or Infinity', value)
@@ -65,8 +65,8 @@ const check = {
 }
 
 /**
- * Calls `checkOne` with each element of an array, holes included, and its name. By index: `for (const [index, one] of …)` would call a
- * `return` that other code has put on Object.prototype.
+ * Calls `checkOne` with each element of an array, including holes, and its name. The loop goes by index because array destructuring
+ * calls a `return` method of a polluted Object.prototype.
  */
 function checkEach(list, name, checkOne) {
   for (let index = 0; index < list.length; index++) checkOne(list[index], `${name}[${index}]`)

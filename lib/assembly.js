@@ -3,28 +3,28 @@
 const { plainJson, record, slice } = require('./native.js')
 const { appendValues } = require('./tape-reader.js')
 
-/** A session, put together from the batches of its replay. */
+/** Collects the result of a replay from its batches. */
 class Assembly {
   #history = []
   #sessionEvents = []
-  /** The metadata or, if the replay failed, why; then the warnings. Messages as `messageText` takes them. */
+  /** The metadata or, if the replay failed, the error; then the warnings. Errors and warnings are input of `messageText`. */
   #results = []
 
-  /** Adds a batch, whose tape the job has. Returns an end of the job if that is found to be one. */
+  /** Adds a batch, whose tape is read from the job. Returns an early end of the job if a value can't be read. */
   add = (batch, job) => {
-    // Items that an earlier batch brought and a later line of the file removed.
+    // Remove items of earlier batches that a later line of the file removed from the history.
     if (batch.keep < this.#history.length) this.#history.length = batch.keep
     if (batch.names === undefined) return undefined
     try {
       appendValues(job, batch, this.#history, this.#sessionEvents, this.#results)
     } catch (error) {
-      // A value that was JSON when it was scanned may be something else when it is read again.
+      // Values are read from the file again after the scan, and the file may have been changed in between.
       if (error instanceof SyntaxError) return this.fail(CHANGED)
       throw error
     }
   }
 
-  /** The replay has failed, for this reason. Returns the end of the job. */
+  /** Makes the replay fail with an error message. Returns the end of the job. */
   fail(message) {
     this.#results = [message]
     return { __proto__: null, failed: true }
@@ -34,7 +34,7 @@ class Assembly {
     return this.#history
   }
 
-  /** The result of the replay, given the end of its job. */
+  /** The result of the replay. `done` is the result of its job. */
   result(done) {
     const { failed, lastSeq, eventCount } = record(done)
     const first = this.#results[0]
@@ -54,17 +54,17 @@ class Assembly {
 
 const CHANGED = 'Failed to read file: the file was changed while it was being read'
 
-/** How much of a value is shown in a message that no string could hold. */
-const SHOWN_OF_HUGE = 1000
+/** The length to which each part is truncated if a message exceeds the maximum length of a string. */
+const MAX_PART_LENGTH = 1000
 
-/** A message that quotes the file comes in parts: strings as they are shown, other values to be shown as JSON. */
+/** The text of a message: a string, or parts to be joined, in which values other than strings are shown as JSON. */
 function messageText(message) {
   if (typeof message === 'string') return message
   const parts = message.map((part) => (typeof part === 'string' ? part : plainJson(part)))
   try {
     return parts.join('')
   } catch {
-    return parts.map((part) => (part.length > SHOWN_OF_HUGE ? `${part.slice(0, SHOWN_OF_HUGE)}…` : part)).join('')
+    return parts.map((part) => (part.length > MAX_PART_LENGTH ? `${part.slice(0, MAX_PART_LENGTH)}…` : part)).join('')
   }
 }
 

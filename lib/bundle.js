@@ -20,33 +20,32 @@ function exportBundle(source, destination, options = NO_OPTIONS) {
 
 function verifyBundle(path, options = NO_OPTIONS) {
   check.filledString(path, 'path')
-  const wanted = demands(options)
+  const wanted = verifyOptions(options)
   return run((onReady) => native.startVerification(bundles, path, undefined, wanted, onReady), options)
 }
 
 /**
- * The same for the command line, which reads the bundle's files then: if nothing is wrong they are in `directory`, which is the caller's to
+ * Like `verifyBundle`, for the command line, and leaves the files of a bundle without problems in `directory`, which the caller must
  * remove.
  */
 function verifyOnto(path, directory, options) {
-  const wanted = demands(options)
+  const wanted = verifyOptions(options)
   return run((onReady) => native.startVerification(bundlesToWrite(), path, directory, wanted, onReady), options)
 }
 
 function importBundle(path, directory, options = NO_OPTIONS) {
   check.filledString(path, 'path')
   check.filledString(directory, 'directory')
-  const wanted = demands(options)
+  const wanted = verifyOptions(options)
   return run((onReady) => native.startImport(bundlesToWrite(), path, directory, true, wanted, onReady), options)
 }
 
-/** The same for the command line, which removes the directory when it has read what is in it. */
+/** Like `importBundle`, for the command line, which removes the directory after reading it. Files are not synced to disk. */
 function unpackBundle(path, directory, options) {
-  const wanted = demands(options)
+  const wanted = verifyOptions(options)
   return run((onReady) => native.startImport(bundlesToWrite(), path, directory, false, wanted, onReady), options)
 }
 
-/** Runs a job on a bundle. */
 function run(start, { signal, onProgress }) {
   return runJob(BUNDLE, start, { __proto__: null, signal, onProgress })
 }
@@ -62,11 +61,11 @@ function checkExportOptions(options) {
   check.optional(signWith, 'options.signWith', 'string')
   if (signWith === undefined) return
   const fault = native.privateKeyFault(signWith)
-  // What was given instead may be a secret nevertheless.
+  // The value is not shown, because it may be a secret all the same.
   expect(fault === null, 'options.signWith', `the PEM text of an Ed25519 private key (${fault})`, '…')
 }
 
-/** Throws unless a value says what is to be redacted. Whether its rules can be used is for the export to say. */
+/** Checks the types of the option `redact`. The addon validates the rules. */
 function checkRedaction(redact) {
   if (redact === undefined || redact === false) return
   expect(redact !== null && typeof redact === 'object' && !Array.isArray(redact), 'options.redact', 'an object, or false', redact)
@@ -84,15 +83,15 @@ function checkRule(rule, name) {
   for (const list of ['kinds', 'tools']) if (rule[list] !== undefined) check.strings(rule[list], `${name}.${list}`)
 }
 
-/** What is redacted, for the addon; nothing if nothing is. */
+/** The option `redact` in the addon's form; undefined to redact nothing. */
 function redaction(redact = NO_OPTIONS) {
   if (redact === false) return undefined
   const { builtin = true, rules = [] } = redact
   return { __proto__: null, builtin, rules: rules.map(({ name, pattern, path, kinds, tools }) => ({ __proto__: null, name, pattern, path, kinds, tools })) }
 }
 
-/** What a caller asks of a bundle, checked. */
-function demands(options) {
+/** Checks the options of a verification or import, and returns them in the addon's form. */
+function verifyOptions(options) {
   checkCommonOptions(options)
   const { trustedKeys = [], signature = 'ifPresent', limits = NO_OPTIONS, onProgress } = options
   checkKeys(trustedKeys)
@@ -100,7 +99,7 @@ function demands(options) {
   check.object(limits, 'options.limits')
   for (const name of Object.keys(limits)) {
     const limit = limits[name]
-    // One that is misspelt would be none.
+    // Ignoring a misspelt name would drop a limit.
     expect(LIMITS.includes(name), 'options.limits', `an object with any of ${LIMITS.join(', ')}`, limits)
     if (limit !== undefined) check.count(limit === Infinity ? 0 : limit, `options.limits.${name}`)
   }

@@ -3,13 +3,13 @@
 const process = require('node:process')
 const { native } = require('./native.js')
 
-/** What bundles have under way in this environment. When it ends, work on them is stopped, and what was unpacked for a reader is removed. */
+/** The addon's operations on bundles in this environment. Its end stops them and removes archives unpacked to temporary directories. */
 const bundles = new native.NativeBundles(listen)
 let listens = false
 
 /**
- * `process.exit` ends an environment without a word to its addons. The addon asks for this before it unpacks an archive: which file is one its
- * bytes tell, and a process that reads other files gets no listener.
+ * `process.exit` does not notify addons. The addon calls this before it unpacks an archive, so that processes that read no archives get
+ * no listener.
  */
 function listen() {
   if (!listens) process.on('exit', () => bundles.end())
@@ -17,7 +17,7 @@ function listen() {
   bundles.listens()
 }
 
-/** The bundles, for a call that writes something temporary: it is removed when the environment ends. */
+/** The same object, for an operation that writes temporary files: registers their removal at the end of the environment. */
 function bundlesToWrite() {
   listen()
   return bundles

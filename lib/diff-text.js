@@ -1,6 +1,6 @@
 'use strict'
 
-// A diff as people read it. Nothing of a recording is printed as it is: what steers a terminal is escaped.
+// Renders a diff as text. Text of a recording is escaped, so that it can't control the terminal.
 
 const { plainJson, hasOwn } = require('./native.js')
 const { NO_OPTIONS, check } = require('./arguments.js')
@@ -8,11 +8,11 @@ const { NO_OPTIONS, check } = require('./arguments.js')
 const RESET = '\u001b[0m'
 const COLORS = { title: '\u001b[1m', left: '\u001b[31m', right: '\u001b[32m', event: '\u001b[36m', dim: '\u001b[2m' }
 
-/** Members of a side that its heading shows, or that are not for reading. */
-const UNTOLD = new Set(['run_id', 'event_id', 'kind', 'node', 'tool'])
+/** Members of a side that are shown elsewhere or not at all. */
+const OMITTED = new Set(['run_id', 'event_id', 'kind', 'node', 'tool'])
 
-/** Control characters, line separators, lone surrogates, marks of direction and other invisible characters. */
-const UNSEEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu
+/** Control characters, line separators, lone surrogates, directional marks and other invisible characters. */
+const INVISIBLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu
 
 function diffToText(diff, options) {
   if (diff !== null) check.object(diff, 'diff')
@@ -41,10 +41,10 @@ function sideLines(name, side, paint) {
   if (side === null) return [paint(color, `${name}:`), '  (ended)']
   const tool = member(side, 'tool')
   const about = tool === undefined ? ['node', member(side, 'node')] : ['tool', tool]
-  // By index, as `checkEach` in arguments.js.
-  const members = Object.entries(side).filter((member) => !UNTOLD.has(member[0]))
-  const told = [['kind', side.kind], about, ...members].filter((member) => member[1] !== undefined)
-  return [paint(color, `${name} (${shown(side.run_id)}):`), ...told.map((member) => `  ${shown(member[0])}: ${shown(member[1])}`)]
+  // No array destructuring, for the reason given at `checkEach` in arguments.js.
+  const members = Object.entries(side).filter((member) => !OMITTED.has(member[0]))
+  const lines = [['kind', side.kind], about, ...members].filter((member) => member[1] !== undefined)
+  return [paint(color, `${name} (${shown(side.run_id)}):`), ...lines.map((member) => `  ${shown(member[0])}: ${shown(member[1])}`)]
 }
 
 function chainLines({ left, ancestors }, paint) {
@@ -80,12 +80,12 @@ function fieldLine(field, paint) {
   return `  ${shown(path)}: ${value('left', member(field, 'left'))} → ${value('right', member(field, 'right'))}${note === undefined ? '' : paint('dim', ` (${shown(note)})`)}`
 }
 
-/** A member that an object may lack. */
+/** An own property, or undefined. */
 function member(object, name) {
   return hasOwn(object, name) ? object[name] : undefined
 }
 
-/** What stands behind `evt_` or `rec_`. */
+/** The number after `evt_` or `rec_`. */
 function numberOf(eventId) {
   return shown(eventId.slice(eventId.indexOf('_') + 1))
 }
@@ -95,10 +95,10 @@ function shortened(text) {
   return clean.length > 100 ? `${clean.slice(0, 100)}…` : clean
 }
 
-/** A value on one line, without anything that steers a terminal or turns text around. */
+/** A value on one line, with invisible characters escaped. */
 function shown(value) {
   const text = typeof value === 'string' ? value : plainJson(value)
-  return text.replace(UNSEEN, (found) => {
+  return text.replace(INVISIBLE, (found) => {
     const named = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }[found]
     return named ?? `\\u{${found.codePointAt(0).toString(16)}}`
   })

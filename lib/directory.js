@@ -5,10 +5,10 @@ const path = require('node:path')
 
 const EXTENSION = '.jsonl'
 
-/** The paths of what is named as a session file in a directory, in the order of the names. Rejects with Node's own error. */
+/** The paths in a directory that have the extension of session files, sorted. Rejects with Node's own error. */
 async function sessionFilesIn(directory) {
   const names = (await fs.readdir(directory)).filter((name) => name.endsWith(EXTENSION))
-  // Normalised once, and not again for each of thousands of names. As `path.join` does it, without the array that it fills.
+  // The directory is normalised once rather than with `path.join` for each of thousands of names.
   const before = path.normalize(`${directory}${path.sep}${EXTENSION}`).slice(0, -EXTENSION.length)
   return names.sort().map((name) => before + name)
 }

@@ -2,12 +2,12 @@
 
 const { define, own, withFields } = require('./native.js')
 
-/** An error of the addon as an Error: `message`, and the other fields as its own. */
+/** The Error for an error of the addon, with all its fields as own properties. */
 function errorOf({ message, ...fields }) {
   return withFields(new Error(message), fields)
 }
 
-/** What is wrong with a bundle: `message`, and the other fields as its own. */
+/** An error of an operation on a bundle, with all fields of the addon's error as own properties. */
 class BundleError extends Error {
   constructor({ message, ...fields }) {
     super(message)
@@ -16,7 +16,7 @@ class BundleError extends Error {
 }
 define(BundleError.prototype, 'name', { ...own('BundleError'), enumerable: false })
 
-/** A failure of the addon itself: `code`, what it was doing, and the message of its panic, which becomes the cause. */
+/** The Error for a panic of the addon. `doing` names the operation for the message; `panic`, the message of the panic, becomes the cause. */
 function panicError(code, doing, panic) {
   const cause = typeof panic === 'string' ? new Error(panic) : undefined
   const message = `session-tape failed while ${doing}. This is a bug in session-tape: please report it`

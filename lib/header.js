@@ -6,20 +6,20 @@ const { check, expect } = require('./arguments.js')
 const { HEADERS, resultOf } = require('./job.js')
 const { sessionFilesIn } = require('./directory.js')
 
-/** So many files are handed to a thread together; what it brings is parsed in one turn of the event loop. */
+/** The number of files of one call of the addon, which reads them on one thread. Their headers are parsed in one turn of the event loop. */
 const SHARE = 256
 
-/** So many shares are under way at a time: Node's own pool has four threads if it isn't told otherwise. */
-const SHARES_AT_A_TIME = Math.max(4, os.availableParallelism())
+/** The number of concurrent calls. Node's thread pool has four threads by default. */
+const MAX_CONCURRENT_SHARES = Math.max(4, os.availableParallelism())
 
-/** So many files, one after the other, are read on this thread before the event loop has to go on. */
-const ROUND = 64
+/** The number of files that are read on this thread in one turn of the event loop. */
+const MAX_SYNCHRONOUS_READS = 64
 
 /**
- * How many more files may be tried on this thread in this round. Without an end to it a loop over files that are all in memory
- * would never come to the next turn of the event loop: timers and input would wait for the last file.
+ * The number of files that may still be read on this thread before the next read on another thread completes. Without a limit, a loop
+ * over files in the page cache would block timers and input until the last file.
  */
-let triesLeft = ROUND
+ let synchronousReadsLeft = MAX_SYNCHRONOUS_READS
 let round = 0
 
 function readSessionHeader(filePath) {
@@ -28,17 +28,17 @@ function readSessionHeader(filePath) {
 }
 
 async function readOne(filePath) {
-  if (triesLeft > 0) {
-    triesLeft -= 1
+  if (synchronousReadsLeft > 0) {
+    synchronousReadsLeft -= 1
     const header = native.readHeaderNow(filePath)
     if (header !== null) return parse(header)
   }
   const askedIn = round
   const headers = await native.readHeaders([filePath])
-  // What a thread brings comes in a later turn. Several may bring something in the same one: the first alone begins a new round.
+  // This runs in a later turn of the event loop. Of several reads that complete in the same turn, only the first resets the limit.
   if (askedIn === round) {
     round += 1
-    triesLeft = ROUND
+    synchronousReadsLeft = MAX_SYNCHRONOUS_READS
   }
   return resultOf(HEADERS, parseRecord(headers))[0]
 }
@@ -54,11 +54,11 @@ async function readDirectory(directory) {
   return readShared(await sessionFilesIn(directory), native.readHeaders, (header, filePath) => ({ filePath, header }))
 }
 
-/** What `each` makes of what `read` found in each file, in order; the files are shared between threads. */
+/** Reads files with `read`, in concurrent shares, and returns the results in the order of the files, mapped by `each`. */
 async function readShared(filePaths, read, each = (found) => found) {
-  // The caller's list may change meanwhile.
+  // The caller may change the array meanwhile.
   const paths = slice(filePaths, 0)
-  // Every element is there already: to set it calls no setter of an index that arrays inherit.
+  // All elements are defined first: assigning to a missing index would call a setter of a polluted Array.prototype.
   const all = paths.map(() => undefined)
   let next = 0
   async function readOn() {
@@ -70,11 +70,11 @@ async function readShared(filePaths, read, each = (found) => found) {
       })
     }
   }
-  await Promise.all(Array.from({ length: SHARES_AT_A_TIME }, readOn))
+  await Promise.all(Array.from({ length: MAX_CONCURRENT_SHARES }, readOn))
   return all
 }
 
-/** Of large headers a call brings those that one text has room for. */
+/** Reads the files of a share, in several calls if their headers are too large for one string. */
 async function readShare(share, read, take) {
   for (let count = 0; count < share.length; ) {
     const found = resultOf(HEADERS, parseRecord(await read(slice(share, count))))

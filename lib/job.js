@@ -1,14 +1,14 @@
 'use strict'
 
-// Background jobs of the addon: the one way in which their batches are taken (src/node/job.rs).
+// Runs background jobs of the addon and receives their batches (src/node/job.rs).
 
 const { parseRecord, nextTurn } = require('./native.js')
 const { onAbort } = require('./abort.js')
 const { errorOf, BundleError, panicError } = require('./errors.js')
 
 /**
- * What jobs are about: the code of a panic and what the addon was doing, and how an error of theirs becomes an Error. A job that cleans up
- * is stopped rather than cancelled, and its promise rejects only when nothing is left of it.
+ * The kinds of jobs: code and operation for the error of a panic, and the conversion of the addon's errors. A job that cleans up is
+ * stopped rather than cancelled, and its promise rejects only after its temporary files are removed.
  */
 const SESSION = { panicCode: 'ESESSIONPANIC', doing: 'replaying a session', errorOf, cleansUp: false }
 const HEADERS = { panicCode: 'ESESSIONPANIC', doing: 'reading headers', errorOf, cleansUp: false }
@@ -21,37 +21,37 @@ const BUNDLE = {
 }
 
 /**
- * Runs a job to its end. `start` is given the callback that says that there is a batch, and returns the addon's job. One batch is taken in
- * each turn of the event loop: whatever else waits for the loop comes between them. `takeBatch` is given each batch and the job, which has
- * its tape; an object that it returns ends the job instead of what is still to come.
+ * Runs a job to its end. `start` returns the addon's job; its argument is the callback for available batches. One batch is taken in
+ * each turn of the event loop, so that the job does not block other work. `takeBatch` is called with each batch and with the job, which
+ * has its tape; if it returns an object, the job ends with that as its result.
  *
- * Resolves to the result. Rejects with the job's error, with the reason of an aborted `signal`, with what `onProgress` or `takeBatch` throws,
- * and if the addon fails.
+ * Resolves to the result. Rejects with the job's error, the reason of an aborted `signal`, an exception of `onProgress` or `takeBatch`,
+ * or the error of a panic.
  */
 function runJob(kind, start, { signal, onProgress, takeBatch } = { __proto__: null }) {
   if (signal?.aborted) return Promise.reject(signal.reason)
   return new Promise((resolve, reject) => {
     let job
-    let forget
+    let removeAbortListener
     let hasSettled = false
-    /** What `onProgress` threw, while the job cleans up. */
+    /** The exception of `onProgress`, while the job cleans up. */
     let thrown
     const settle = (settleWith, value) => {
       hasSettled = true
       settleWith(value)
-      forget?.()
+      removeAbortListener?.()
     }
-    /** Settles without the job's end: there was a fault, or the result is not wanted any more. */
-    const leave = (settleWith, value) => {
+    /** Settles before the end of the job, and ends it. */
+    const settleEarly = (settleWith, value) => {
       settle(settleWith, value)
       if (kind.cleansUp) job?.stop()
       else job?.cancel()
     }
     const abort = () => {
       if (kind.cleansUp) job.stop()
-      else leave(reject, signal.reason)
+      else settleEarly(reject, signal.reason)
     }
-    const tellProgress = ({ bytes, total, files }) => {
+    const reportProgress = ({ bytes, total, files }) => {
       if (!onProgress || thrown || bytes === undefined) return
       try {
         onProgress(files === undefined ? { bytes, total } : { bytes, total, files })
@@ -72,27 +72,27 @@ function runJob(kind, start, { signal, onProgress, takeBatch } = { __proto__: nu
       if (text === null) return false
       const batch = parseRecord(text)
       const early = takeBatch?.(batch, job)
-      tellProgress(batch)
-      // By what `onProgress` did.
+      reportProgress(batch)
+      // `onProgress` may have aborted the signal.
       if (hasSettled) return false
-      if (early !== undefined) leave(resolve, early)
+      if (early !== undefined) settleEarly(resolve, early)
       else if (isEnd(batch)) end(batch)
       return !hasSettled
     }
     const onReady = () => {
       if (hasSettled) return
       try {
-        // Without turns, one after the other.
+        // With faked timers there is no next turn to wait for, so all available batches are taken at once.
         while (takeNext()) if (nextTurn) return nextTurn(onReady)
       } catch (error) {
-        leave(reject, error)
+        settleEarly(reject, error)
       }
     }
     try {
       job = start(onReady)
-      forget = onAbort(signal, abort)
+      removeAbortListener = onAbort(signal, abort)
     } catch (error) {
-      leave(reject, error)
+      settleEarly(reject, error)
     }
   })
 }
@@ -101,7 +101,7 @@ function isEnd({ done, error, cancelled, panicked }) {
   return done !== undefined || error !== undefined || cancelled !== undefined || panicked !== undefined
 }
 
-/** The result of a job that has ended, given its last batch. Throws its error. */
+/** The result in the last batch of a job. Throws if the job failed. */
 function resultOf(kind, { done, error, cancelled, panicked }) {
   if (done !== undefined) return done
   if (panicked !== undefined) throw panicError(kind.panicCode, kind.doing, panicked)

@@ -3,7 +3,7 @@
 const { native } = require('./native.js')
 const { check, checkEach, expect } = require('./arguments.js')
 
-/** Throws unless a value is an array of public keys. */
+/** Checks that a value is an array of Ed25519 public keys. */
 function checkKeys(keys) {
   check.strings(keys, 'options.trustedKeys')
   checkEach(keys, 'options.trustedKeys', (key, name) => {

@@ -28,7 +28,7 @@ async function list(chatsDir, projectHash) {
   }
 }
 
-/** A session, or why there is none. */
+/** The entry of a file: its session, or the reason why it is unreadable. */
 function entryOf(found, filePath) {
   if (typeof found === 'string') return unreadable(filePath, found)
   const payload = record(found[0])
@@ -42,7 +42,10 @@ function unreadable(filePath, reason) {
   return { session: undefined, nanoseconds: 0, unreadable: { filePath, reason } }
 }
 
-/** By the time of modification to its last digit. File systems tell time in ticks: within one it is for what the recorder wrote. */
+/**
+ * Compares by time of modification, to the nanosecond. File systems record it in coarser ticks, so that equal times are compared by
+ * start time and file name.
+ */
 function newestFirst(a, b) {
   return (
     b.session.lastModified.getTime() - a.session.lastModified.getTime() ||
@@ -53,10 +56,10 @@ function newestFirst(a, b) {
   )
 }
 
-/** What a recorder's name for a file begins with; up to 8 characters of the id follow. */
+/** The beginning of a file name that the recorder chose. Up to 8 characters of the session id follow. */
 const NAME = /^session-[+-]?\d{4,6}-\d\d-\d\dT\d\d-\d\d-/
 
-/** Which of the sessions of one id and minute it is. The id itself may end as if it had a number. */
+/** The suffix that the recorder gave to a file whose name was taken, 1 without. The id may itself end like a suffix. */
 function numberOf({ filePath, sessionId }) {
   const name = path.basename(filePath)
   const beginning = NAME.exec(name)?.[0]
@@ -64,13 +67,13 @@ function numberOf({ filePath, sessionId }) {
   return number ? Number(number[1]) : 1
 }
 
-/** What `replaySession` would refuse the session for. */
+/** The error with which `replaySession` would refuse the session, if it would. */
 function problemOf({ sessionId, projectHash }) {
   const usable = isFilled(sessionId) && isFilled(projectHash)
   return usable ? undefined : 'Invalid session_start: missing required fields'
 }
 
-/** The fields as `replaySession` has them in its metadata: of the right type, whatever the file says. */
+/** The fields in the form of `replaySession`'s metadata: values of the wrong type become empty. */
 function summaryOf({ sessionId, projectHash, workspaceDirs, provider, model, startTime }) {
   const strings = Array.isArray(workspaceDirs) && workspaceDirs.every((one) => typeof one === 'string')
   return {

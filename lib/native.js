@@ -1,47 +1,47 @@
 'use strict'
 
-// The addon, and of JavaScript's own what it stands on. All of it is taken now: a test suite that replaces timers or JSON later
-// must not stop a replay that is under way. `Date.now` is not among them: faked time is to show in recordings.
+// The addon, and the built-in functions that this library uses. They are captured at load time, so that a test suite that replaces
+// timers or JSON later does not break a running replay. `Date.now` is not captured, because recordings must show faked time.
 
 const { defineProperty: define, hasOwn, keys, setPrototypeOf } = Object
 const { parse, stringify } = JSON
 const { isArray } = Array
 
-/** Fake timers mark what they put in place of the real ones. They would never come to the next turn. */
+/** Whether a timer function is a fake, which would never run its callback by itself. Fake timers have this property. */
 function isFaked(timer) {
   return hasOwn(timer, 'clock')
 }
 
-/** A method as a function of what it is called on. */
+/** A method as a function that takes `this` as its first argument. */
 const uncurried = (method) => Function.prototype.call.bind(method)
 
 /**
- * The object of a JSON text that the addon or another program wrote, without a prototype: a member that the text doesn't have is
- * `undefined`, whatever a test suite has put on `Object.prototype`. Throws if the text is not that of an object.
+ * Parses the JSON text of an object and removes its prototype, so that missing members are `undefined` even if `Object.prototype` is
+ * polluted. Throws if the text is not that of an object.
  */
 function parseRecord(text) {
   return record(parse(text))
 }
 
-/** Takes the prototype off a parsed object, which then is a record as `parseRecord` returns it. Nested objects keep theirs. */
+/** Removes the prototype of a parsed object, as `parseRecord` does. Nested objects keep theirs. */
 function record(parsed) {
   if (typeof parsed !== 'object' || parsed === null) throw new TypeError('The text is not that of an object')
   return setPrototypeOf(parsed, null)
 }
 
-/** The descriptor of an ordinary property. */
+/** The property descriptor of an ordinary property. */
 function own(value) {
   return { __proto__: null, value, writable: true, enumerable: true, configurable: true }
 }
 
-/** Defines the members of `fields` on an object. Unlike `Object.assign`, it calls no setter that the object inherits. Returns the object. */
+/** Defines the members of `fields` on an object and returns it. Unlike `Object.assign`, calls no inherited setters. */
 function withFields(object, fields) {
   const names = keys(fields)
   for (let index = 0; index < names.length; index++) define(object, names[index], own(fields[names[index]]))
   return object
 }
 
-/** The JSON text of a value that this library made. A `toJSON` that all objects or arrays inherit does not change it. */
+/** The JSON text of a plain value. Ignores a `toJSON` method of a polluted prototype. */
 function plainJson(value) {
   const isPolluted = 'toJSON' in Object.prototype || 'toJSON' in Array.prototype
   return stringify(isPolluted ? bareCopy(value) : value)

@@ -15,7 +15,7 @@ class SessionRecordingService {
   #record
   #writing
   #sessionId
-  /** False when there is nothing to record to; a failed write makes it false when its warning arrives. */
+  /** False after `dispose` and after the warning about a failure. */
   #active = true
   #disposed
 
@@ -50,7 +50,7 @@ class SessionRecordingService {
       known === undefined
         ? this.#native.recordOther(stringify(type), text, Date.now())
         : this.#record(known, text, Date.now())
-    // The one thing that can go wrong here is making the file. `enqueue` does not throw for it, and does not call back either.
+    // The file could not be created. `enqueue` does not throw for that, and must not call `onWarning` synchronously.
     if (!recorded) queueMicrotask(() => this.#writing.warn())
   }
 
@@ -126,11 +126,11 @@ class SessionRecordingService {
     return this.#native.pendingBytes()
   }
 
-  /** What to warn of when recording has ended. */
+  /** Ends the recording after a failure, and returns the warning. */
   #failed(failure) {
     this.#active = false
     const owner = ownerOf(failure)
-    // As it is now: since the writer failed, more may have been enqueued.
+    // More events may have been enqueued since the writer failed.
     const eventsDropped = this.#native.missing()
     return {
       code: failure.code,

@@ -31,8 +31,8 @@ function checkArguments(filePath, expectedProjectHash, options) {
 }
 
 /**
- * Replays a file, its arguments checked. `start` starts the addon's job. Resolves to the result, and how many items history has in the file
- * if it is not in the result.
+ * Replays a file. The arguments must be checked already; `start` is the addon's function that starts the job. Resolves to the result, and
+ * for an opened session also to the length of its history, which the result does not contain.
  */
 async function replay(start, filePath, expectedProjectHash, options = NO_OPTIONS) {
   const { throughSeq, auditTrail, snapshot, signal, onProgress } = options
@@ -52,7 +52,7 @@ async function replay(start, filePath, expectedProjectHash, options = NO_OPTIONS
   return { result: assembly.result(done), historyLength: done.historyLength }
 }
 
-/** What Node says of a path that no file can have. */
+/** Node's error message for a path with a NUL. */
 function openError(filePath) {
   try {
     fs.closeSync(fs.openSync(filePath))

@@ -27,28 +27,27 @@ function checkOptions(options) {
 
 async function* events(path, from, to, kinds) {
   const trace = new native.NativeRunTrace(bundles, path, from, to, kinds)
-  let next = askFor(trace)
+  let next = requestPage(trace)
   try {
     for (;;) {
       const page = await next
       const hasEnded = page.last === true || page.error !== undefined
-      // Read while these are dealt with, so that there are two pages in memory, and no more.
-      if (!hasEnded) next = askFor(trace)
+      // The next page is read while the caller handles this one. At most two pages are in memory.
+      if (!hasEnded) next = requestPage(trace)
       for (let index = 0; index < page.events.length; index++) yield page.events[index]
       if (page.error) throw errorOf(page.error)
       if (hasEnded) return
     }
   } finally {
-    // Closing would block this thread while a page is read. After it, the log is not read any more.
+    // Closing during a read would block this thread.
     await next.catch(() => {})
     trace.close()
   }
 }
 
-/** The next page of a trace. */
-function askFor(trace) {
+function requestPage(trace) {
   const page = readPage(trace)
-  // It may fail before it is awaited.
+  // Prevents an unhandled rejection if the page fails before it is awaited.
   page.catch(() => {})
   return page
 }

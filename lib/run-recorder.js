@@ -7,7 +7,7 @@ const { errorOf } = require('./errors.js')
 const { checkWorkflow } = require('./workflow.js')
 const { Writing, absolute, thisProcess, ownerOf, shownOwner } = require('./writing.js')
 
-/** Numbers of kinds: their names need not cross over. */
+/** The addon's numbers of kinds, which are cheaper to pass than names. */
 const KINDS = new Map(native.runEventKinds().map((kind, number) => [kind, number]))
 const SCHEDULERS = ['round-robin', 'least-loaded', 'external']
 
@@ -23,7 +23,7 @@ class RunRecorder {
     this.#writing = new Writing((group, id) => open(group, id, config), config.onWarning, (failure) => this.#failed(failure))
     this.#native = this.#writing.recorder
     const torn = this.#native.tornBytes()
-    if (torn > 0) queueMicrotask(() => this.#writing.tell(tornWarning(this.#native.path(), torn)))
+    if (torn > 0) queueMicrotask(() => this.#writing.callOnWarning(tornWarning(this.#native.path(), torn)))
   }
 
   append(event) {
@@ -35,7 +35,7 @@ class RunRecorder {
     checkOptionalId(parent, 'event.parent')
     check.object(payload, 'event.payload')
     const text = stringify(payload)
-    // What the payload's own code made of it, and of this recorder.
+    // A `toJSON` method of the payload may return anything, and may have disposed of this recorder.
     expect(typeof text === 'string' && text[0] === '{', 'event.payload', 'an object, also as JSON', text)
     if (this.#closed) throw disposedError()
     return this.#record(kind, node, parent, text)
@@ -64,7 +64,7 @@ class RunRecorder {
     check.optional(signWith, 'options.signWith', 'string')
     if (this.#closed) return Promise.reject(disposedError())
     const taken = this.#takeSnapshot(signWith)
-    // dispose() waits for it, however it ends.
+    // `dispose` waits for the snapshot, also if it fails.
     const settled = taken.then(() => {}, () => {}).then(() => this.#snapshots.delete(settled))
     this.#snapshots.add(settled)
     return taken
@@ -92,20 +92,20 @@ class RunRecorder {
   dispose() {
     if (!this.#disposed) {
       this.#closed = true
-      this.#disposed = this.#snapshots.size === 0 ? this.#writing.dispose() : this.#disposeBehindSnapshots()
+      this.#disposed = this.#snapshots.size === 0 ? this.#writing.dispose() : this.#disposeAfterSnapshots()
     }
     return this.#disposed
   }
 
-  async #disposeBehindSnapshots() {
+  async #disposeAfterSnapshots() {
     await Promise.all(this.#snapshots)
     await this.#writing.dispose()
   }
 
-  /** What to warn of when writing has ended. */
+  /** The warning about a failure. */
   #failed({ code, message }) {
     const filePath = this.#native.path()
-    // As it is now: since the writer failed, more may have been appended.
+    // More events may have been appended since the writer failed.
     const eventsDropped = this.#native.missing()
     const events = eventsDropped === 1 ? '1 event was' : `${eventsDropped} events were`
     return {
@@ -132,7 +132,7 @@ function checkOptionalId(value, name) {
   expect(value === undefined || value === null || typeof value === 'string', name, 'a string or null, if it is given', value)
 }
 
-/** The addon's recorder. Throws what is wrong with the run, its directory or its log. */
+/** Opens the addon's recorder. Throws an Error if the run, its directory or its log does not allow it. */
 function open(group, id, { directory, runId, workflow, scheduler, capabilities, resume, durability }) {
   const opened = native.openRunRecorder(group, {
     __proto__: null,

@@ -21,8 +21,8 @@ function verifyRun(path, options) {
   return verification(path, false, options)
 }
 
-/** The same for the command line, of a bundle's directory that it has verified already. */
-function verifySoundRun(path, options) {
+/** Like `verifyRun`, for the command line, of a bundle directory that it has already verified. */
+function verifyRunOfVerifiedBundle(path, options) {
   return verification(path, true, options)
 }
 
@@ -50,4 +50,4 @@ function checkCommonOptions(options) {
   if (options.trustedKeys !== undefined) checkKeys(options.trustedKeys)
 }
 
-module.exports = { replayRun, verifyRun, verifySoundRun }
+module.exports = { replayRun, verifyRun, verifyRunOfVerifiedBundle }

@@ -6,7 +6,7 @@ const { Assembly } = require('./assembly.js')
 const { SESSION, runJob } = require('./job.js')
 const { replay, checkArguments } = require('./replay.js')
 
-/** How many items an iteration holds at a time. */
+/** The number of items that an iteration reads at a time. */
 const PAGE = 100
 
 async function open(filePath, expectedProjectHash, options) {
@@ -70,7 +70,7 @@ class SessionHandle {
   }
 }
 
-/** An end of a slice as `Array.prototype.slice` takes it: from the end if negative, never beyond either end. */
+/** Resolves an index like `Array.prototype.slice`: negative ones count from the end, and the result is clamped. */
 function index(value, otherwise, length) {
   if (value === undefined) return otherwise
   const whole = Math.trunc(value) || 0

@@ -3,7 +3,7 @@
 const { parse, define, own, push, slice, substring } = require('./native.js')
 const { getOwnPropertyNames } = Object
 
-/** The kinds of codes, and how many there can be: as `src/jsonl/tape.rs` has them. */
+/** The kinds of codes, and the maximum number of codes of a batch, as in `src/jsonl/tape.rs`. */
 const OBJECT = 0
 const ARRAY = 1
 const NARROW = 2
@@ -18,13 +18,13 @@ const FALSE = 10
 const MAX_CODES = 32 << 10
 
 /**
- * The batch that is being built. These are variables of the module, not properties: the function that reads them is what a replay
- * spends its time in. Nothing else runs between the first value of a batch and its last.
+ * The state of the current batch, in variables of the module rather than properties because this code is the bottleneck of a replay. No
+ * other code runs between the first and the last value of a batch.
  */
 let codes
 let at = 0
 let names
-/** Which names are also those of something that all objects inherit, by number; undefined if none is. */
+/** Flags, by index, for the names that `Object.prototype` has too; undefined if there are none. */
 let inherited
 let narrow = ''
 let narrowAt = 0
@@ -32,13 +32,13 @@ let wide = ''
 let wideAt = 0
 let texts
 
-/** The bits of a number, as codes and as the number. */
+/** Two views of the same bits: as two codes and as a number. */
 const halves = new Int32Array(2)
 const number = new Float64Array(halves.buffer)
 
 /**
- * Builds the values on the tape of a batch, which `job` has: what `JSON.parse` makes of their texts. Appends as many of them to each array
- * as the batch says.
+ * Builds the values on the tape of a batch, equal to those of `JSON.parse`, and appends to each array the number of them that the batch
+ * has. The tape is read from `job`.
  */
 function appendValues(job, batch, items, events, results) {
   begin(job, batch)
@@ -48,7 +48,7 @@ function appendValues(job, batch, items, events, results) {
     append(events, batch.events)
     append(results, batch.results)
   } finally {
-    // The pools live as long as strings that were cut off them, and no longer.
+    // Substrings keep the pools of text alive; this module must not.
     names = texts = inherited = undefined
     narrow = wide = ''
   }
@@ -58,12 +58,12 @@ function appendPushed(all, count) {
   for (let left = count; left > 0; left--) push(all, value())
 }
 
-/** The same, slower: pushing would call a setter of that index that arrays inherit. */
+/** Like `appendPushed`, but slower and without calling inherited setters of indices. */
 function appendDefined(all, count) {
   for (let left = count; left > 0; left--) define(all, all.length, own(value()))
 }
 
-/** Whether a prototype has a property whose name is an index. Such names come first. */
+/** Whether a prototype has a property with an index as its name. Indices come first in the list of names. */
 function hasIndices(prototype) {
   return /^\d/.test(getOwnPropertyNames(prototype)[0])
 }
@@ -75,7 +75,7 @@ function begin(job, batch) {
   names = batch.names
   inherited = undefined
   for (let index = 0; index < names.length; index++) {
-    // Setting a property of this name might do something else than to add it.
+    // Assigning to this name might call an inherited setter.
     if (names[index] in Object.prototype) define((inherited ??= []), index, own(true))
   }
   narrow = job.narrow()
@@ -123,7 +123,7 @@ function value() {
   }
 }
 
-/** An integer as V8 stores it best. Minus zero is none. */
+/** The value, as a small integer if it is one. Minus zero is not. */
 function smallest(value) {
   const integer = value | 0
   return integer === value && (integer !== 0 || 1 / value > 0) ? integer : value
@@ -139,7 +139,7 @@ function object(members) {
   return built
 }
 
-/** Arrays without holes, like those that are parsed: to whom clones or serialises them, that is a difference. */
+/** Builds an array that V8 represents like a parsed one, without holes. Structured clone and serialisation treat holey arrays differently. */
 function array(length) {
   if (length === 0) return []
   if (length === 1) return [value()]
@@ -150,7 +150,7 @@ function array(length) {
   return built
 }
 
-/** What longer arrays are copied from, to be filled: they take just the room that they need. */
+/** Longer arrays are copied from this one and filled, so that they have exactly the capacity that they need. */
 let nulls
 
 function manyNulls() {

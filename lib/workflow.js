@@ -11,7 +11,7 @@ function compileWorkflow(workflow) {
   return { dag, dagHash }
 }
 
-/** Throws unless a value has the form of a workflow. Whether its nodes make a graph is for the compiler to say. */
+/** Checks the types of a workflow. The addon's compiler checks that its nodes make a graph. */
 function checkWorkflow(workflow, name) {
   check.object(workflow, name)
   check.string(workflow.name, `${name}.name`)

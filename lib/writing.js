@@ -1,19 +1,19 @@
 'use strict'
 
-// What of a recorder goes on in the background: flushes, failures and the end of the process. The same for sessions and runs.
+// The background side of recorders of sessions and runs: flushes, failures and the end of the process.
 
 const os = require('node:os')
 const path = require('node:path')
 const process = require('node:process')
 const { native, parseRecord, plainJson, withFields, queueMicrotask } = require('./native.js')
 
-/** The writings of this thread that may still have to warn, by id. Weak: a recorder without references is collected. */
+/** The writings of this thread that have not warned yet, by id. The references are weak, so that unreferenced recorders are collected. */
 const writings = new Map()
-const forgotten = new FinalizationRegistry((id) => writings.delete(id))
+const registry = new FinalizationRegistry((id) => writings.delete(id))
 let lastId = 0
 let group
 
-/** Made with the first recorder, so that a program that only replays gets no listener for its end. */
+/** Created with the first recorder, so that a program that only replays gets no listener for its exit. */
 function recorderGroup() {
   if (!group) {
     group = new native.RecorderGroup((id) => writings.get(id)?.deref()?.warn())
@@ -32,11 +32,10 @@ class Writing {
   #onWarning
   #describe
   #flushing
-  #told = false
+  #hasWarned = false
 
   /**
-   * The writing of a recorder that `open` makes, given its group and its id: of `recorder`. Throws what `open` throws. `describe`
-   * makes the warning of a failure.
+   * Opens a recorder with `open(group, id)`, whose exceptions are passed on. `describe` turns a failure into a warning.
    */
   constructor(open, onWarning, describe) {
     this.#id = ++lastId
@@ -45,19 +44,19 @@ class Writing {
     this.#onWarning = onWarning
     this.#describe = describe
     writings.set(this.#id, new WeakRef(this))
-    forgotten.register(this, this.#id)
+    registry.register(this, this.#id)
   }
 
-  /** Rejects for a writer that has failed as well, until its warning was given: before that the caller could not know. */
+  /** Also rejects after a failure of the writer, until the warning about it: only then does the caller know. */
   async flush() {
-    if (this.#told) return
+    if (this.#hasWarned) return
     const queued = this.#native.unflushed()
     if (queued === null) return
     const failure = await this.#flushThisTurn()
     if (failure && !failure.isEnvironmental && queued > failure.kept) throw writeError(failure)
   }
 
-  /** The flushes of one turn wait together, for what was queued before the last of them. Resolves to the failure, if there is one. */
+  /** Combines the flushes of one turn of the event loop. Resolves to the writer's failure, if there is one. */
   #flushThisTurn() {
     this.#flushing ??= Promise.resolve().then(async () => {
       this.#flushing = undefined
@@ -69,24 +68,24 @@ class Writing {
     return this.#flushing
   }
 
-  /** Resolves when all is written and the file is closed and unlocked. */
+  /** Resolves when everything is written, and the file is closed and unlocked. */
   async dispose() {
     await this.recorder.dispose()
-    // Failures are reported by onWarning and by flushes; dispose resolves all the same.
+    // Failures are reported by `onWarning` and by flushes; `dispose` does not reject.
     this.warn()
   }
 
-  /** Tells of a failure, the first time that there is one to tell of. */
+  /** Reports the writer's failure to `onWarning`, once. */
   warn() {
     const text = this.#native.takeFailure()
     if (!text) return
-    this.#told = true
+    this.#hasWarned = true
     writings.delete(this.#id)
-    this.tell(this.#describe(parseRecord(text)))
+    this.callOnWarning(this.#describe(parseRecord(text)))
   }
 
-  /** Calls onWarning. What that throws is the callback's own mistake: reported as such, and not by whatever led here. */
-  tell(warning) {
+  /** Calls `onWarning`. Its exceptions are reported as uncaught exceptions rather than to the caller of this library. */
+  callOnWarning(warning) {
     try {
       this.#onWarning?.(warning)
     } catch (error) {
@@ -97,28 +96,28 @@ class Writing {
   }
 }
 
-/** A file is opened anew for each batch, and the process may have changed its directory since. */
+/** An absolute path, because the file is opened again for each batch and the process may change its working directory. */
 function absolute(filePath) {
   return path.isAbsolute(filePath) ? filePath : path.resolve(filePath)
 }
 
-/** Who has a file for itself, as text for others to read. */
+/** The owner of this process's locks, as JSON for the lock file. */
 function thisProcess() {
   const startTime = new Date(performance.timeOrigin).toISOString()
   return plainJson({ pid: process.pid, startTime, host: os.hostname() })
 }
 
-/** The process that another recorder's text tells of. Nothing, if the lock is another program's or its file can't be read. */
+/** The owner of a lock. Undefined if another program has the lock, or its owner can't be read. */
 function ownerOf({ owner }) {
   try {
     const { pid, startTime, host } = parseRecord(owner)
     if (typeof pid === 'number' && typeof startTime === 'string' && typeof host === 'string') return { pid, startTime, host }
   } catch {
-    // As if it said nothing.
+    // Not a text of ours.
   }
 }
 
-/** An owner in words. */
+/** The description of an owner for messages. */
 function shownOwner(owner) {
   return owner ? `process ${owner.pid} on ${owner.host}, which started ${owner.startTime}` : 'another recorder'
 }

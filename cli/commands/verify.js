@@ -48,7 +48,7 @@ async function sealed(context, source, options) {
     if (!bundle.ok) return { kind, bundle }
     // Not by way of the bundle, which would be verified once more.
     if (kind === 'session') return { kind, bundle, session: await verifySession(context, { ...files, at: files.log }) }
-    return { kind, bundle, run: await runOf(context, files.at, context.inner.verifySoundRun, await trustedKeys(options.key)) }
+    return { kind, bundle, run: await runOf(context, files.at, context.inner.verifyRunOfVerifiedBundle, await trustedKeys(options.key)) }
   })
 }
 
