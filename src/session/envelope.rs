@@ -1,27 +1,27 @@
-//! Printing the envelope of a record: one line, keys in the order of `docs/session-format.md` section 1.
+//! Prints the envelope of a record, with the keys in the order of `docs/session-format.md` section 1.
 
 use std::io::Write;
 
 use super::message::js_number;
 
-/// The schema version, and the beginning of every line that is written.
+/// The beginning of every line, with the schema version.
 const HEAD: &[u8] = br#"{"v":1,"seq":"#;
 
-/// How many bytes an envelope adds to its type and payload, at most.
+/// The maximum number of bytes that an envelope adds to type and payload.
 pub const ENVELOPE_BYTES: usize = 112;
 
-/// Begins a line: version and number of the record.
+/// Begins a line: appends the version and the record's `seq`.
 pub fn begin(line: &mut Vec<u8>, seq: f64) {
     line.extend_from_slice(HEAD);
     if seq.fract() == 0.0 && (0.0..9e15).contains(&seq) {
-        // Into a vector nothing fails.
+        // Writing to a vector can't fail.
         let _ = write!(line, "{}", seq as u64);
     } else {
         line.extend_from_slice(js_number(seq).as_bytes());
     }
 }
 
-/// Goes on behind [`begin`]: time and type, up to where the payload's JSON text belongs.
+/// Continues after [`begin`]: appends time and type. The payload follows.
 pub fn describe(line: &mut Vec<u8>, ts: &str, type_json: &[u8]) {
     line.extend_from_slice(br#","ts":""#);
     line.extend_from_slice(ts.as_bytes());
@@ -29,7 +29,7 @@ pub fn describe(line: &mut Vec<u8>, ts: &str, type_json: &[u8]) {
     line.extend_from_slice(type_json);
 }
 
-/// The key before the payload. A payload that `JSON.stringify` makes nothing of has no key either.
+/// The key of the payload. It is omitted together with a payload for which `JSON.stringify` returns undefined.
 pub const PAYLOAD_KEY: &[u8] = br#","payload":"#;
 
 /// Ends a line.

@@ -1,8 +1,8 @@
-//! What lines do to history, without knowing what history they meet.
+//! The effect of lines on the history, computed without the history before them.
 
 use serde::{Deserialize, Serialize};
 
-/// Where an item of history stands in its file: its JSON text, untouched.
+/// The place of an item's JSON text in the session's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ItemRef {
     /// Offset of the first byte in the file.
@@ -11,49 +11,49 @@ pub struct ItemRef {
     pub length: u32,
 }
 
-/// What leaves the history that was there before.
+/// How much of the earlier history is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Truncation {
-    /// So many items, from the end; more than there are empties it.
+    /// A number of items from the end; all if there are fewer.
     Last(u64),
-    /// Everything.
+    /// All items.
     All,
 }
 
-/// The effect of some lines on history: first drop, then append. Effects compose, see [`HistoryEffect::append`].
+/// The effect of some lines on the history: a truncation, then an addition. Effects combine, see [`HistoryEffect::append`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HistoryEffect {
-    /// What leaves the history before these lines.
+    /// How much of the history before these lines is removed.
     pub drop: Truncation,
-    /// What these lines add and don't take back themselves.
+    /// The items that these lines add and do not remove again.
     pub items: Vec<ItemRef>,
 }
 
-/// So many items would be a file of more than 40 TB. A rewind of as many says "everything", and is not counted:
-/// counts that saturate would not add up in every order.
+/// A rewind of this many items removes everything: they would fill a file of more than 40 TB. It is not added to other counts, because
+/// saturating addition is not associative.
 const BEYOND_ANY_HISTORY: u64 = 1 << 40;
 
 impl Default for HistoryEffect {
-    /// The effect of no lines.
+    /// The neutral effect, that of no lines.
     fn default() -> Self {
         HistoryEffect { drop: Truncation::Last(0), items: Vec::new() }
     }
 }
 
 impl HistoryEffect {
-    /// A `content` event.
+    /// Applies a `content` event.
     pub fn push(&mut self, item: ItemRef) {
         self.items.push(item);
     }
 
-    /// A `compressed` event: what was before is as if it had never been.
+    /// Applies a `compressed` event, which replaces the whole history.
     pub fn replace(&mut self, summary: ItemRef) {
         self.drop = Truncation::All;
         self.items.clear();
         self.items.push(summary);
     }
 
-    /// A `rewind` event: takes the own items first, and what is left to take from those before.
+    /// Applies a `rewind` event, which removes items of these lines first, and then earlier ones.
     pub fn rewind(&mut self, count: u64) {
         if count >= BEYOND_ANY_HISTORY {
             self.drop = Truncation::All;
@@ -67,7 +67,7 @@ impl HistoryEffect {
         }
     }
 
-    /// The effect of these lines and then those of `later`.
+    /// Combines this effect with that of the lines that follow.
     pub fn append(&mut self, later: HistoryEffect) {
         match later.drop {
             Truncation::All => *self = later,
@@ -78,7 +78,7 @@ impl HistoryEffect {
         }
     }
 
-    /// How many of `length` items that were there before remain.
+    /// The number of items that remain of an earlier history of `length` items.
     pub fn kept_of(&self, length: usize) -> usize {
         match self.drop {
             Truncation::All => 0,

@@ -1,28 +1,28 @@
-//! Messages that quote a session file. What is quoted stays JSON text until someone prints it, so that
-//! JavaScript shows it as JavaScript has it (lone surrogates, numbers), and a megabyte of it is not copied about.
+//! Messages that quote a session file. Quoted values stay JSON text until the message is printed, so that JavaScript prints its own
+//! form of them (lone surrogates, numbers), and large values are not copied.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use crate::jsonl::text::decode;
 
-/// A piece of a message.
+/// A part of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MessagePart<'a> {
-    /// Our own words.
+    /// Literal text.
     Text(Cow<'a, str>),
-    /// A JSON value from the file: a string shows as its text, anything else as JSON.
+    /// A JSON value from the file. A string is printed as its text, any other value as JSON.
     Json(&'a [u8]),
-    /// A string that JavaScript gave us.
+    /// A string from JavaScript.
     Utf16(&'a [u16]),
 }
 
-/// A message in parts, printed one after the other.
+/// A message: the concatenation of its parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message<'a>(pub Vec<MessagePart<'a>>);
 
 impl<'a> Message<'a> {
-    /// A message that quotes nothing.
+    /// A message of literal text only.
     pub fn text(words: impl Into<Cow<'a, str>>) -> Self {
         Message(vec![MessagePart::Text(words.into())])
     }
@@ -65,8 +65,8 @@ pub fn js_number(value: f64) -> String {
 
 /// `value.toFixed(1)`, for a `value` that is a percentage.
 pub fn one_decimal(value: f64) -> String {
-    // Rust rounds an exact tie to even, JavaScript up. With one decimal the exact ties of a double are .25 and .75,
-    // and only .25 comes out differently.
+    // Rust rounds an exact tie to even, JavaScript up. With one decimal the exact ties of a double are .25 and .75, and the results
+    // differ only for .25.
     let quarters = value * 4.0;
     if quarters.fract() == 0.0 && quarters.rem_euclid(4.0) == 1.0 {
         return format!("{}.3", value.floor());

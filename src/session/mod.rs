@@ -1,4 +1,9 @@
-//! Session files: the conversation of a CLI, one JSON line an event (`docs/session-format.md`).
+//! Session files: the conversation of a CLI, one line of JSON for each event (`docs/session-format.md`).
+//!
+//! - Recording: [`recorder`], which prints the [`envelope`] of each record.
+//! - Replay: [`replay`] scans segments ([`scan`]) and folds their lines ([`event`], [`fold`], [`history`]), optionally from a
+//!   [`snapshot`]; it reports [`warnings`] as [`message`]s.
+//! - Listing: [`header`] reads only the first line.
 
 pub mod envelope;
 pub mod event;

@@ -1,4 +1,4 @@
-//! Scanning a segment of a session file: its lines made into one effect.
+//! Scans a segment of a session file and folds its lines to one effect.
 
 use std::ops::Range;
 
@@ -8,25 +8,25 @@ use crate::jsonl::reader::LineReader;
 use crate::jsonl::segments::Worker;
 use crate::jsonl::source::{LineSource, ReadError};
 
-/// What the lines of a segment came to.
+/// The result of scanning a segment.
 pub struct Scanned {
-    /// Where the first of them begins; `None` if none begins in the segment.
+    /// The offset of the first line that begins in the segment; `None` if none does.
     pub begin: Option<u64>,
-    /// Where the lines end.
+    /// The offset after the last scanned line.
     pub end: u64,
-    /// Their effect.
+    /// The effect of the lines that end with `\n`.
     pub effect: Effect,
-    /// The effect of the file's last line if it has no `\n`. It may still be written to.
+    /// The effect of a last line without `\n`, which may still be incomplete.
     pub unterminated: Option<Effect>,
-    /// The digest of the lines that end with `\n`, if digests are wanted, and where these lines end.
+    /// The digest of the lines that end with `\n`, if digests are requested, and the offset after them.
     pub block: Option<Block>,
-    /// Whether the file ended there.
+    /// Whether the scan reached the end of the file.
     pub at_end: bool,
-    /// Why the lines could not be read to their end.
+    /// The error that stopped the scan.
     pub error: Option<ReadError>,
 }
 
-/// Scans segments.
+/// Scans the segments of one worker thread.
 pub struct Scanner {
     reader: LineReader,
     fold: Fold,
@@ -34,7 +34,7 @@ pub struct Scanner {
 }
 
 impl Scanner {
-    /// A scanner for a fold with these options, which makes `digests` of what it scans or doesn't.
+    /// A scanner that folds with `options`, and computes digests if `digests` is set.
     pub fn new(options: FoldOptions, digests: bool) -> Self {
         Scanner { reader: LineReader::default(), fold: Fold::new(options), digests }
     }
@@ -44,8 +44,8 @@ impl Scanner {
         let mut digest = self.digests.then(Digest::default);
         while !scanned.effect.stopped {
             let before = digest.clone();
-            let mut witness = |bytes: &[u8]| digest.iter_mut().for_each(|digest| digest.add(bytes));
-            let Some(chunk) = self.reader.next_chunk(source, scanned.effect.lines, &mut witness)? else { break };
+            let mut observe = |bytes: &[u8]| digest.iter_mut().for_each(|digest| digest.add(bytes));
+            let Some(chunk) = self.reader.next_chunk(source, scanned.effect.lines, &mut observe)? else { break };
             let effect = self.fold.effect(chunk.bytes, chunk.offset, chunk.at_start);
             if chunk.unterminated {
                 scanned.unterminated = Some(effect);

@@ -1,39 +1,39 @@
-//! What a replay warns of: lines it could not use, and how bad it is in sum (`docs/session-format.md` section 2, rules 6–14).
+//! Warnings of a replay about unusable lines, and their totals (`docs/session-format.md` section 2, rules 6–14).
 
 use serde::{Deserialize, Serialize};
 
 use super::event::EventType;
 use super::message::{Message, MessagePart, js_number, one_decimal};
 
-/// How many line warnings are kept. The others are counted.
+/// The maximum number of warnings about lines. Further ones are only counted.
 pub const SHOWN_WARNINGS: usize = 100;
 
-/// A line that could not be used as it stands.
+/// A warning about a line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Warning {
-    /// The physical line, from 1.
+    /// The number of the line in the file, from 1.
     pub line: u64,
-    /// What is wrong with it.
+    /// The kind of problem.
     pub problem: Problem,
 }
 
-/// What is wrong with a line.
+/// The kind of a warning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Problem {
-    /// `JSON.parse` refuses it.
+    /// `JSON.parse` would refuse the line.
     Unparseable,
-    /// Its `seq` is not larger than the one before.
+    /// The line's `seq` is not larger than the one before.
     NonMonotonicSeq {
-        /// Its own.
+        /// The `seq` of the line.
         seq: f64,
-        /// The one before.
+        /// The largest `seq` before it.
         last: f64,
     },
     /// A second `session_start`, or one that does not come first.
     MisplacedStart,
-    /// A known type whose payload does not fit.
+    /// An event of a known type with an invalid payload.
     Malformed(EventType),
-    /// A type from a newer version: the JSON text of its name, or nothing at all.
+    /// An event of an unknown type: the JSON text of `type`, `None` if it is missing.
     UnknownType(Option<Box<[u8]>>),
 }
 
@@ -46,7 +46,7 @@ impl Warning {
         is_number && (1..=lines).contains(&self.line)
     }
 
-    /// The warning as users read it.
+    /// The text of the warning.
     pub fn message(&self) -> Message<'_> {
         let line = self.line;
         match &self.problem {
@@ -80,14 +80,14 @@ pub struct Warnings {
 }
 
 impl Warnings {
-    /// Whether so many lines can have them: two a line at most, one for its `seq` and one for its event.
+    /// Whether `lines` lines can have these warnings, to validate a snapshot. A line has at most two, for its `seq` and its event.
     pub fn are_possible(&self, lines: u64) -> bool {
         let shown = self.shown.len() as u64;
         let expected = self.total.min(SHOWN_WARNINGS as u64);
         shown == expected && self.total / 2 <= lines && self.shown.iter().all(|warning| warning.is_possible(lines))
     }
 
-    /// The names of unknown types among those that are kept.
+    /// The names of unknown types in the shown warnings.
     pub fn names(&self) -> impl Iterator<Item = &Box<[u8]>> {
         self.shown.iter().filter_map(|warning| match &warning.problem {
             Problem::UnknownType(name) => name.as_ref(),
@@ -95,12 +95,12 @@ impl Warnings {
         })
     }
 
-    /// How many there are, kept or not.
+    /// The number of warnings, shown or not.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// One more, behind the others.
+    /// Adds a warning at the end.
     pub fn push(&mut self, line: u64, problem: Problem) {
         self.total += 1;
         if self.shown.len() < SHOWN_WARNINGS {
@@ -108,7 +108,7 @@ impl Warnings {
         }
     }
 
-    /// One more, with `before` of the others before it.
+    /// Inserts a warning after `before` others.
     pub fn insert(&mut self, before: u64, warning: Warning) {
         self.total += 1;
         if before < SHOWN_WARNINGS as u64 {
@@ -117,7 +117,7 @@ impl Warnings {
         }
     }
 
-    /// Those of the lines that follow, whose numbers start anew behind `lines` lines.
+    /// Adds the warnings of later lines, whose numbers are relative to the first `lines` lines.
     pub fn append(&mut self, later: Warnings, lines: u64) {
         self.total += later.total;
         let room = SHOWN_WARNINGS - self.shown.len();
@@ -126,7 +126,7 @@ impl Warnings {
         );
     }
 
-    /// The kept ones as users read them, and how many were not kept (rule 14, first part).
+    /// The texts of the shown warnings, and of the number of others (rule 14, first part).
     pub fn messages(&self) -> Vec<Message<'_>> {
         let mut messages: Vec<_> = self.shown.iter().map(Warning::message).collect();
         let hidden = self.total - self.shown.len() as u64;
@@ -137,21 +137,21 @@ impl Warnings {
     }
 }
 
-/// How many lines came to what.
+/// Counts of lines by the result of reading them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// Lines that parsed, `null` aside.
+    /// Lines that are JSON, except `null`.
     pub events: u64,
     /// Of these, events of an unknown type.
     pub unknown: u64,
-    /// Of these, events of a known type whose payload does not fit.
+    /// Of these, events of a known type with an invalid payload.
     pub malformed: u64,
-    /// Lines that did not parse.
+    /// Lines that are not JSON.
     pub unparseable: u64,
 }
 
 impl Tally {
-    /// Whether so many lines can come to this.
+    /// Whether `lines` lines can have these counts, to validate a snapshot.
     pub fn is_possible(&self, lines: u64) -> bool {
         let counts = [self.events, self.unparseable, self.unknown, self.malformed];
         counts.iter().all(|count| *count <= lines)
@@ -159,7 +159,7 @@ impl Tally {
             && self.unknown + self.malformed <= self.events
     }
 
-    /// Adds what other lines came to.
+    /// Adds the counts of other lines.
     pub fn add(&mut self, other: Tally) {
         self.events += other.events;
         self.unknown += other.unknown;
@@ -167,7 +167,7 @@ impl Tally {
         self.unparseable += other.unparseable;
     }
 
-    /// The lines that sum up a replay (rule 14, second part).
+    /// The summary warnings of a replay (rule 14, second part).
     pub fn messages(&self) -> Vec<Message<'static>> {
         let mut messages = Vec::new();
         if self.malformed > 0 {
@@ -181,7 +181,7 @@ impl Tally {
     }
 }
 
-/// More than one in twenty is a file that someone should look at.
+/// A warning if more than 5 % of the events or lines are bad.
 fn alarm(bad: u64, all: u64, what: &str) -> Option<Message<'static>> {
     if all == 0 || bad as f64 / all as f64 <= 0.05 {
         return None;

@@ -17,7 +17,7 @@ fn a_whole_log_tells_where_it_begins_and_ends() {
     let extent = &checked.extent;
     assert_eq!((extent.count, extent.first_time), (recorded.records.len() as u64, Some(0)));
     assert_eq!(extent.last_time, Some(recorded.last()));
-    assert!(checked.created.is_some() && checked.unsalted.is_empty() && checked.no_blob.is_none());
+    assert!(checked.created.is_some() && checked.unsalted.is_empty() && checked.invalid_blob.is_none());
     assert_eq!(checked.started_at.as_deref(), Some("2026-02-11T16:00:00.000Z"));
     let (torn, code) = read(&log[..log.len() - 1]);
     assert_eq!((code, torn.extent.count, torn.torn_bytes > 0), (None, extent.count - 1, true));

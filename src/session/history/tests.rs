@@ -34,7 +34,7 @@ fn effect(steps: &[Step], first: usize) -> HistoryEffect {
     effect
 }
 
-/// The rules, on a plain list.
+/// The same steps applied to a list.
 fn model(steps: &[Step]) -> Vec<ItemRef> {
     let mut list = Vec::new();
     for (index, step) in steps.iter().enumerate() {
