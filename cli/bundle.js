@@ -1,6 +1,6 @@
 'use strict'
 
-// What several commands do with bundles.
+// Options, verification and output of bundles, shared by several commands.
 
 const { Option } = require('commander')
 const { Complaint } = require('./complaint.js')
@@ -10,11 +10,11 @@ const { count, fileSize, plural } = require('./quantities.js')
 const { printable } = require('./safe-text.js')
 const { withVerified } = require('./source.js')
 
-const MOST_PROBLEMS = 30
+const MAX_PROBLEMS = 30
 
 const POLICIES = ['required', 'ifPresent', 'ignore']
 
-/** Adds the options of what is asked of a bundle, and `--json`. `keys` says what the keys are for. */
+/** Adds the options of a verification, and `--json`. `keys` is the description of `--key`. */
 function checkingOptions(command, keys = 'a trusted public key (PEM)') {
   return command
     .option('--key <file>', `${keys}; may be repeated`, gathered)
@@ -22,20 +22,20 @@ function checkingOptions(command, keys = 'a trusted public key (PEM)') {
     .option('--json', 'the result as JSON')
 }
 
-/** The options of `verifyBundle` and `importBundle` that the command line has. */
+/** The options for `verifyBundle` and `importBundle` from those of the command line. */
 async function verifyOptions({ key, signature }) {
   const keys = await trustedKeys(key)
   return { trustedKeys: keys, ...(signature && { signature }) }
 }
 
-/** What `verifyBundle` gives, of something that is a bundle. */
+/** The result of `verifyBundle`. Throws if the source is not a bundle. */
 async function bundleVerification(context, source, options) {
   const asked = await verifyOptions(options)
   const found = await context.during('verifying', (more) => context.tape.verifyBundle(source.at, { ...asked, ...more }))
   return expectBundle(source, found)
 }
 
-/** The same, and gives `use` the bundle as files, if nothing is wrong with it. */
+/** Like `bundleVerification`, and passes the files of a bundle without problems to `use`. */
 async function withVerifiedBundle(context, source, options, use) {
   return withVerified(context, source, await verifyOptions(options), (found, files) => use(expectBundle(source, found), files))
 }
@@ -61,7 +61,7 @@ function infoRows({ bundleId, kind, files, bytes, events, redactions, partial },
 }
 
 function problemRows(problems, colour, width) {
-  const rows = problems.slice(0, MOST_PROBLEMS).map(({ code, message }) => {
+  const rows = problems.slice(0, MAX_PROBLEMS).map(({ code, message }) => {
     return `${colour.red('✗')} ${colour.bold(printable(code))}  ${printable(message, Math.max(200, width * 3))}`
   })
   if (problems.length > rows.length) rows.push(colour.dim(`… and ${count(problems.length - rows.length)} more`))

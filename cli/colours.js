@@ -3,8 +3,8 @@
 const { createColors } = require('picocolors')
 
 /**
- * Colours for a stream, as functions of text: none for a pipe, a dumb terminal, or where NO_COLOR or FORCE_COLOR=0 ask for none. NO_COLOR has
- * the last word.
+ * Functions that colour text for a stream. They change nothing for a pipe, a dumb terminal, and with NO_COLOR or FORCE_COLOR=0; NO_COLOR
+ * takes precedence over FORCE_COLOR.
  */
 function coloursFor(stream, env) {
   return createColors(isColoured(stream, env))

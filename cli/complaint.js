@@ -1,9 +1,9 @@
 'use strict'
 
-/** What a script can rely on. Beyond 128: the number of a signal and 128. */
+/** The exit codes, which are stable. After a signal the exit code is 128 plus its number. */
 const EXIT = { fine: 0, damaged: 1, couldNot: 2 }
 
-/** An error message for the user, without a stack. `fields` are added where errors are JSON. */
+/** An error for the user, printed without a stack. `fields` are added to errors that are printed as JSON. */
 class Complaint extends Error {
   constructor(code, message, { exitCode = EXIT.couldNot, ...fields } = {}) {
     super(message)
@@ -13,12 +13,12 @@ class Complaint extends Error {
   }
 }
 
-/** How the program was called is wrong. */
+/** An error in the arguments. */
 function usage(message) {
   return new Complaint('Usage', message)
 }
 
-/** Codes of errors that say that what was recorded is not as it was recorded. All others: it could not be looked at. */
+/** The error codes that mean damage. All others mean that the recording could not be read. */
 const DAMAGE = new Set([
   'NotAJsonLine', 'NotCanonical', 'UnknownKind', 'MissingField', 'InvalidField', 'TooLarge', 'TimeGap', 'ParentMissing', 'AfterEnd',
   'IllegalTransition', 'ChainBroken', 'StateMismatch', 'ScheduleMismatch', 'WorkflowInvalid', 'DagMismatch', 'SnapshotInvalid',
@@ -26,17 +26,17 @@ const DAMAGE = new Set([
   'LogInvalid', 'SourceInvalid',
 ])
 
-/** Whether an error of the library tells of damage. */
-function tellsOfDamage({ code, problems }) {
+/** Whether an error of the library means damage. */
+function meansDamage({ code, problems }) {
   return DAMAGE.has(code) || (Array.isArray(problems) && problems.length > 0 && code !== 'NotABundle')
 }
 
-/** An error of the library, as a complaint. */
+/** Converts an error of the library. */
 function complaintOf(error) {
   if (error instanceof Complaint) return error
   const { code = 'Unexpected', path, problems, time, eventId } = error
-  const exitCode = tellsOfDamage(error) ? EXIT.damaged : EXIT.couldNot
+  const exitCode = meansDamage(error) ? EXIT.damaged : EXIT.couldNot
   return new Complaint(String(code), String(error.message), { exitCode, path, problems, time, eventId })
 }
 
-module.exports = { Complaint, EXIT, complaintOf, tellsOfDamage, usage }
+module.exports = { Complaint, EXIT, complaintOf, meansDamage, usage }

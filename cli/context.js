@@ -6,14 +6,14 @@ const { jsonText } = require('./json-text.js')
 const { Output } = require('./output.js')
 const { progressOn } = require('./progress.js')
 
-/** What every command is given: where its result goes, and how, and what stops it. */
+/** The context of a command: output, format of the result, cancellation and the library. */
 class Context {
   #tape
 
   constructor({ stdout, stderr, env, signal }) {
     this.stdout = stdout
     this.output = new Output(stdout)
-    // There is no reader for complaints, either.
+    // Nothing reads error messages either.
     stderr.on('error', () => {})
     this.stderr = stderr
     this.env = env
@@ -23,13 +23,13 @@ class Context {
     this.progress = progressOn(stderr)
   }
 
-  /** Whether the result is wanted as JSON. */
+  /** Whether to print the result as JSON. */
   json = false
   exitCode = EXIT.fine
-  /** The help of what was called without one of its commands. */
+  /** Prints the help of a command that was called without a required subcommand. */
   missingCommand = ''
 
-  /** The library. Loaded when a command needs it: `--help` does not. */
+  /** The library, loaded on first use: `--help` does not need it. */
   get tape() {
     try {
       return (this.#tape ??= require('../index.js'))
@@ -38,18 +38,18 @@ class Context {
     }
   }
 
-  /** What only this program needs of the library's inside. Loaded behind the library. */
+  /** Internal functions of the library that only this program uses, loaded after the library. */
   get inner() {
     return this.tape && { ...require('../lib/bundle.js'), ...require('../lib/run-replay.js') }
   }
 
-  /** The result: as JSON, if that is wanted, else as the text that `toText` makes of it. */
+  /** Prints the result, as JSON or with `toText`. */
   async print(result, toText) {
     await this.output.write(this.json ? `${jsonText(result)}\n` : toText(result, this.colour, this.width))
     await this.output.flush()
   }
 
-  /** The options of the library's calls for a task that may take long: a signal and a progress callback. */
+  /** Calls the library for a long task, with the options for cancellation and progress. */
   async during(task, work) {
     const bar = this.progress(task)
     try {

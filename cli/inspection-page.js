@@ -1,6 +1,6 @@
 'use strict'
 
-// What `inspect` found, on one page.
+// The result of `inspect` as text.
 
 const { infoRows } = require('./bundle.js')
 const { list, page, row, rowsUnder, tallied } = require('./page.js')
@@ -85,7 +85,7 @@ function eventRows({ count: events, byKind, firstTime, lastTime }, colour) {
 
 const snapshotText = ({ snapshot, size, signed }, colour) => `${snapshot}  ${fileSize(size)}${signed ? '  signed' : colour.dim('  not signed')}`
 
-/** What is odd, and what is wrong. */
+/** The rows of notes and damage. */
 function verdict(found, colour, width) {
   const { damaged, bundle, warnings = [], damage = [], notes = [], error, kind } = found
   const longest = Math.max(200, width * 3)

@@ -4,7 +4,7 @@ const os = require('node:os')
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
-/** What an aborted signal of `watchInterruptions` has as its reason. */
+/** The abort reason of the signal of `watchInterruptions`. */
 class Interruption extends Error {
   constructor(signal) {
     super(`interrupted by ${signal}`)
@@ -14,8 +14,8 @@ class Interruption extends Error {
 }
 
 /**
- * An AbortSignal that the first SIGINT, SIGTERM or SIGHUP aborts, so that work in progress takes back what it has begun. A second one ends
- * the process at once, as without a listener.
+ * An AbortSignal that the first SIGINT, SIGTERM or SIGHUP aborts, so that running tasks can clean up. A second one ends the process at
+ * once, as without a listener.
  */
 function watchInterruptions() {
   const controller = new AbortController()
@@ -28,7 +28,7 @@ function watchInterruptions() {
   return { signal: controller.signal, stop }
 }
 
-/** What a promise settles to, or a rejection as soon as the signal is aborted: for calls that take no signal. */
+/** Settles like `promise`, or rejects when the signal is aborted. For calls that take no signal. */
 async function unlessAborted(promise, signal) {
   signal.throwIfAborted()
   let onAbort

@@ -4,8 +4,8 @@ const { UNSAFE } = require('./safe-text.js')
 const { stringified } = require('./stringify.js')
 
 /**
- * A value that came out of `JSON.parse`, as JSON text on one line. Characters that a terminal would act upon are written as `\uXXXX`, which
- * is the same value: the text may end up on a terminal.
+ * The JSON text, on one line, of a value from `JSON.parse`. Characters that control a terminal are escaped as `\uXXXX`, which does not
+ * change the value.
  */
 function jsonText(value) {
   return stringified(value).replace(UNSAFE, escapeUnits)

@@ -5,6 +5,6 @@ const { main } = require('./program.js')
 
 main(process.argv.slice(2)).then((exitCode) => {
   process.exitCode = exitCode
-  // An interrupted process does not wait for threads that are still at work.
+  // An interrupted process exits without waiting for background threads.
   if (exitCode > 128) process.exit(exitCode)
 })

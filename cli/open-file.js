@@ -3,10 +3,10 @@
 const fs = require('node:fs/promises')
 const { constants } = require('node:fs')
 
-/** Waits for no writer of a pipe, and for no device. Windows knows no such flag, and no pipes among files. */
+/** Opening a pipe or a device must not block. Windows has neither this flag nor pipes in the file system. */
 const READING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0)
 
-/** Opens a regular file for reading, and nothing else: a pipe in its place would hold the program up for ever. */
+/** Opens a regular file for reading. Reading anything else, such as a pipe, could block forever. */
 async function openFile(file) {
   const handle = await fs.open(file, READING)
   const isFile = await handle.stat().then((stat) => stat.isFile(), () => false)

@@ -1,6 +1,6 @@
 'use strict'
 
-// Values of options: parsed as they are given, files read when a command runs.
+// Values of options. They are parsed with the command line; files that they name are read when the command runs.
 
 const { createPrivateKey, createPublicKey } = require('node:crypto')
 const fs = require('node:fs/promises')
@@ -17,13 +17,13 @@ function wholeNumber(text) {
   return value
 }
 
-/** For options that can be given several times, or several values with commas between them. */
+/** Collects the values of an option that can be repeated, or have several values separated by commas. */
 const collected = (text, before = []) => [...before, ...text.split(',').filter((part) => part !== '')]
 
-/** The same where a comma may be part of a value. */
+/** Collects the values of an option that can be repeated, whose values may contain commas. */
 const gathered = (text, before = []) => [...before, text]
 
-/** An option that has no place beside what the path turned out to be. */
+/** Throws if an option is given that does not apply to the kind of recording. */
 function refuseOptions(options, names, what) {
   const given = names.filter((name) => options[name] !== undefined)
   if (given.length === 0) return
@@ -46,7 +46,7 @@ async function publicKeysIn(file) {
   return keys
 }
 
-/** The private key in a file. Nothing of it is ever shown. */
+/** The private key in a file. It is never shown. */
 async function signingKey(file) {
   if (file === undefined) return undefined
   const pem = await textOf(file)
@@ -62,7 +62,7 @@ function isEd25519(create, pem) {
   }
 }
 
-/** The redaction rules of `--rule name=pattern` and `--rule-file`. What is in them, the library checks. */
+/** The redaction rules of `--rule name=pattern` and `--rule-file`. The library validates them. */
 async function redactionRules({ rule = [], ruleFile = [] }) {
   const files = await Promise.all(ruleFile.map(rulesIn))
   return [...rule.map(ruleOf), ...files.flat()]

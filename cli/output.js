@@ -2,14 +2,14 @@
 
 const { once } = require('node:events')
 
-/** So much text is put together before it is written. */
+/** The size of the buffer, in characters. */
 const BATCH = 1 << 16
 
-/** Standard output. A reader that has seen enough (`| head`) is no error: what comes afterwards is dropped. */
+/** Buffered standard output. If the reader closes the pipe (`| head`), further output is discarded without an error. */
 class Output {
   #stream
   #batch = ''
-  /** Whether the reader has closed the pipe. A command that writes without an end should stop then. */
+  /** Whether the reader has closed the pipe. Commands with long output should stop then. */
   isClosed = false
 
   constructor(stream) {
@@ -20,13 +20,13 @@ class Output {
     })
   }
 
-  /** Writes now or later, and waits while the reader is behind. */
+  /** Writes text, buffered. Resolves when there is room for more. */
   async write(text) {
     this.#batch += text
     if (this.#batch.length >= BATCH) await this.flush()
   }
 
-  /** Resolves when the reader can take more. Rejects if it can't be written for a reason other than a reader that left. */
+  /** Writes the buffer and resolves when the stream accepts more. Rejects on an error other than a closed pipe. */
   async flush() {
     const text = this.#batch
     this.#batch = ''
@@ -37,7 +37,7 @@ class Output {
   async #drained() {
     const controller = new AbortController()
     const { signal } = controller
-    // `once` rejects on an error, which has been noted already.
+    // `once` rejects on an error, which the listener has already recorded.
     await Promise.race([once(this.#stream, 'drain', { signal }), once(this.#stream, 'close', { signal })]).catch(() => {})
     controller.abort()
   }

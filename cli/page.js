@@ -1,6 +1,6 @@
 'use strict'
 
-// Pages of text: labels at the left, what they name at the right.
+// Text pages with labels on the left and values on the right.
 
 const { count, plural } = require('./quantities.js')
 
@@ -9,7 +9,7 @@ const LABEL = 14
 const row = (label, text, colour) => `${colour.dim(label.padEnd(LABEL))}${text}`
 const rowsUnder = (label, rows, colour) => rows.map((text, i) => row(i === 0 ? label : '', text, colour))
 
-/** The first of many, and how many more there are. */
+/** The first elements, and the number of the others. */
 function list(label, items, most, colour) {
   if (items.length === 0) return [row(label, colour.dim('none'), colour)]
   const rows = items.slice(0, most)
@@ -17,14 +17,14 @@ function list(label, items, most, colour) {
   return rowsUnder(label, rows, colour)
 }
 
-/** A title, and sections of rows with a line between them. */
+/** A page: a title, and sections of rows separated by a line. */
 function page(title, path, sections, colour) {
   const head = `${colour.bold(title)}\n${colour.dim(path)}\n`
   const body = sections.filter((rows) => rows.length > 0).map((rows) => rows.map((text) => `  ${text}\n`).join(''))
   return `\n${[head, ...body].join('\n')}`
 }
 
-/** How often there is each, the most frequent first, a few in a row: `content 12 · rewind 1`. */
+/** Counts by name, the most frequent first, several on each row: `content 12 · rewind 1`. */
 function tallied(counts, colour, perRow = 6, most = 30) {
   const sorted = Object.entries(counts).sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
   if (sorted.length === 0) return [colour.dim('none')]

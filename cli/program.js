@@ -34,7 +34,7 @@ With --json a result is one line of JSON on standard output. An error is one on 
 Colours: none in a pipe. NO_COLOR=1 switches them off, FORCE_COLOR=1 on.
 `
 
-/** Runs the program with the streams and the environment of this process, or with others. Resolves to its exit code, whatever happens. */
+/** Runs the program, by default with the streams and environment of this process. Resolves to its exit code and never rejects. */
 async function main(args, { stdout, stderr, env } = process) {
   const interruptions = watchInterruptions()
   const context = new Context({ stdout, stderr, env, signal: interruptions.signal })
@@ -57,13 +57,13 @@ function programFor(context, args) {
     .addHelpText('after', EPILOGUE)
     .exitOverride()
     .configureHelp({ helpWidth: 100, sortSubcommands: false })
-    // Its complaints come to `ended` as errors. What is left is the help that it shows where a command is missing.
+    // Commander's errors are printed by `ended`. Its own output is only the help that it shows for a missing command.
     .configureOutput({ outputError: () => {}, writeErr: (text) => (context.missingCommand += text), writeOut: (text) => context.stdout.write(text) })
     .showSuggestionAfterError()
-  // Known before the arguments are parsed: errors about them are reported in the same form.
+  // Determined before parsing, because errors in the arguments are printed in the same format.
   context.json = args.includes('--json')
   const does = (run) => async (...given) => {
-    // Commander gives arguments, options, and the command itself.
+    // Commander passes the arguments, then the options and the command.
     const options = given.at(-2)
     context.json = options.json === true
     context.exitCode = (await run(context, given.slice(0, -2), options)) ?? EXIT.fine
@@ -72,7 +72,7 @@ function programFor(context, args) {
   return program
 }
 
-/** Tells why the program ends. The exit code. */
+/** Prints the error that ended the program, and returns the exit code. */
 function ended(error, context) {
   if (error instanceof Interruption) return error.exitCode
   if (error instanceof CommanderError) {
@@ -91,7 +91,7 @@ function tell({ code, message, exitCode, fields }, { json, stderr, env }) {
   return exitCode
 }
 
-/** As many problems as fit on a screen. */
+/** Shows as many problems as fit on a screen. */
 function withProblems(message, problems = []) {
   const shown = problems.slice(0, 20).map(({ code, message: problem }) => `\n  ${code}: ${problem}`)
   if (problems.length > shown.length) shown.push(`\n  … and ${problems.length - shown.length} more`)

@@ -2,14 +2,14 @@
 
 const { fileSize } = require('./quantities.js')
 
-/** Less is done before a bar could be looked at. */
+/** Smaller tasks finish before a bar would be noticed. */
 const WORTH_A_BAR = 16 << 20
 
 const NO_BAR = { at() {}, done() {} }
 
 /**
- * Bars for the tasks of a command, one at a time, on the terminal; none elsewhere. A task is given its progress in bytes; its
- * bar appears with the first report of something large, and is removed at the end.
+ * Shows a progress bar for each task of a command, if the stream is a terminal. A task reports its progress in bytes. The bar appears
+ * with the first report of a large task, and is removed at the end.
  */
 function progressOn(stream) {
   if (stream.isTTY !== true) return () => NO_BAR
@@ -39,7 +39,7 @@ function newBar(stream, task, total) {
     hideCursor: true,
     clearOnComplete: true,
     linewrap: false,
-    // The program has its own, which removes the bar too.
+    // The program handles signals itself, and removes the bar.
     gracefulExit: false,
   })
   bar.start(1, 0)

@@ -1,6 +1,6 @@
 'use strict'
 
-// Numbers and times as a person reads them.
+// Formats numbers and times.
 
 const count = (n) => n.toLocaleString('en-US', { maximumFractionDigits: 1 })
 
@@ -14,7 +14,7 @@ function fileSize(bytes) {
   return `${(bytes / 1024 ** power).toFixed(1)} ${units[power - 1]}`
 }
 
-/** What passed between two moments: the two largest units, `2 d 3 h`, `6 min 2 s`. */
+/** The time between two moments, in the two largest units: `2 d 3 h`, `6 min 2 s`. */
 function duration(ms) {
   if (ms < 1000) return `${Math.round(ms)} ms`
   const seconds = Math.round(ms / 1000)
@@ -32,10 +32,10 @@ function duration(ms) {
     .join(' ')
 }
 
-/** How long the machine took. */
+/** A running time. */
 const elapsed = (ms) => (ms < 10 ? `${ms.toFixed(1)} ms` : ms < 1000 ? `${ms.toFixed(0)} ms` : `${(ms / 1000).toFixed(1)} s`)
 
-/** `2026-02-11 08:41:03 UTC`, or null for what is not a time. */
+/** A time as `2026-02-11 08:41:03 UTC`, or null if it is invalid. */
 function moment(text) {
   const ms = typeof text === 'string' ? Date.parse(text) : NaN
   return Number.isNaN(ms) ? null : `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`

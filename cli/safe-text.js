@@ -2,10 +2,9 @@
 
 const { stringified } = require('./stringify.js')
 
-// Text out of files on its way to a terminal. Whatever could move the cursor, repaint the screen, turn the direction of reading or hide
-// itself is shown as an escape instead.
+// Escapes text from files for a terminal: control sequences, directional controls and invisible characters.
 
-/** Control characters, bidi controls, what has no width, and halves of surrogate pairs. Joiners stay: emoji are made of them. */
+/** Control characters, bidi controls, zero-width characters and lone surrogates. Joiners are allowed, because emoji contain them. */
 const UNSAFE =
   /[\p{Cc}\p{Cs}\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu
 
@@ -18,22 +17,22 @@ function escape(character) {
   return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, '0')}`
 }
 
-/** A text with nothing unsafe in it. White space other than blanks is escaped too. What a file has in place of a text comes as JSON. */
+/** Escapes a text, including white space other than blanks. Values that are not strings are shown as JSON. */
 function escaped(text) {
   return asText(text).replace(UNSAFE, escape)
 }
 
-/** Not by `String`: of an object it calls what stands in the file as `toString`. */
+/** Uses JSON rather than `String`, which would call a `toString` member from the file. */
 const asText = (value) => (typeof value === 'string' ? value : (stringified(value) ?? 'undefined'))
 
-/** The same of a text of several lines, which stay lines. */
+/** Escapes a text of several lines, and keeps its line ends. */
 function escapedLines(text) {
   return text.split('\n').map(escaped).join('\n')
 }
 
-/** One line, no longer than `longest`, white space as single blanks. */
+/** A text on one line of at most `longest` characters, with white space collapsed to blanks. */
 function printable(text, longest = 400) {
-  // Cut before it is worked on: a string may be as long as a line of the file.
+  // Truncated first, because the string may be very long.
   const line = asText(text).slice(0, longest * 4).replace(/\s+/gu, ' ').trim()
   const letters = [...escaped(line)]
   return letters.length > longest ? `${letters.slice(0, longest - 1).join('')}…` : letters.join('')

@@ -7,25 +7,25 @@ const { Complaint } = require('./complaint.js')
 const { openFile } = require('./open-file.js')
 const { printable } = require('./safe-text.js')
 
-/** With these bytes a zstd frame begins. */
+/** The magic number of a zstd frame. */
 const ZSTD_MAGIC = Buffer.from([0x28, 0xb5, 0x2f, 0xfd])
 
-/** So many of a file's first bytes tell what it is. */
+/** The number of bytes that are read to detect the kind of a file. */
 const BEGINNING = 64
 
-/** How a recording begins: with an object, perhaps behind a byte order mark and white space. */
+/** A recording begins with an object, after an optional byte order mark and white space. */
 const MAY_BE_RECORDING = /^(?:\xef\xbb\xbf)?[ \t\r]*(?:\{|[ \t\r]$)/
 
 const LOGS = { run: 'events.cath-log', session: 'session.jsonl' }
 
 /**
- * What is at a path.
+ * A source of a command.
  *
- * - `path`: as it was given, for people.
- * - `at`: where to read it.
- * - `kind`: `session` or `run`; not known yet of an archive; `directory` of one in which there is neither.
- * - `form`: `file`, `directory`, `bundle` (a directory that was sealed) or `archive`.
- * - `log`: the file with the lines, not known yet of an archive.
+ * - `path`: the path as given, for messages.
+ * - `at`: the path to read from.
+ * - `kind`: `session` or `run`; undefined for an archive; `directory` for one that contains neither.
+ * - `form`: `file`, `directory`, `bundle` (a directory with a manifest) or `archive`.
+ * - `log`: the file of the log; undefined for an archive.
  */
 async function sourceAt(context, given) {
   const found = await statOf(given)
@@ -60,14 +60,14 @@ async function directoryAt(given) {
   return { kind: kind ?? 'run', form: isBundle ? 'bundle' : 'directory', log }
 }
 
-/** By its first bytes. The name tells only of what is neither an archive nor a recording: one that was cut, perhaps. */
+/** Detects an archive by its first bytes. The name decides only for a file that begins neither as an archive nor as a recording. */
 async function isArchive(given) {
   const start = await beginningOf(given, BEGINNING)
   if (start.subarray(0, ZSTD_MAGIC.length).equals(ZSTD_MAGIC)) return true
   return given.endsWith('.tar.zst') && !MAY_BE_RECORDING.test(start.toString('latin1'))
 }
 
-/** The first bytes of a file. None if it can't be read. */
+/** The first bytes of a file; empty if it can't be read. */
 async function beginningOf(file, length) {
   let handle
   try {
@@ -81,7 +81,7 @@ async function beginningOf(file, length) {
   }
 }
 
-/** A file of another name may be a session too, if it begins like one. One of that name is a session, if a damaged one. */
+/** A file is a session if it has the extension, damaged or not, or begins like one. */
 async function expectSession({ tape }, given) {
   if (given.endsWith('.jsonl') || (await tape.readSessionHeader(given)) !== null) return
   const hint = path.basename(given) === LOGS.run ? '; name the directory that it is in' : ''
@@ -96,7 +96,7 @@ async function expectReadable(given) {
   }
 }
 
-/** The same, for commands that need a session, a run or a bundle. */
+/** The source at a path. Throws unless it is a session, a run or a bundle. */
 async function recordingAt(context, given) {
   const source = await sourceAt(context, given)
   if (source.kind !== 'directory') return source
@@ -104,7 +104,7 @@ async function recordingAt(context, given) {
   throw new Complaint('NotRecognised', message, { path: given })
 }
 
-/** The same, for commands that need a bundle. */
+/** The source at a path. Throws unless it is a bundle. */
 async function bundleAt(context, given) {
   const source = await recordingAt(context, given)
   if (isBundle(source)) return source
@@ -112,7 +112,7 @@ async function bundleAt(context, given) {
   throw new Complaint('NotABundle', `${shown(given)} is ${what}, and no bundle`, { path: given })
 }
 
-/** Gives `use` the source as files: an archive is verified and unpacked for as long as that takes. */
+/** Calls `use` with the source as files. An archive is verified and unpacked to a temporary directory during the call. */
 async function withFiles(context, source, use) {
   if (source.form !== 'archive') return use(source)
   return withTemporary(async (temporary) => {
@@ -123,8 +123,8 @@ async function withFiles(context, source, use) {
 }
 
 /**
- * Verifies a bundle once and gives `use` what was found, and, if nothing is wrong, the bundle as files: an archive is unpacked for as long as
- * that takes.
+ * Verifies a bundle and calls `use` with the result and, if there are no problems, with its files. An archive is unpacked to a temporary
+ * directory during the call.
  */
 async function withVerified(context, source, options, use) {
   if (source.form !== 'archive') {
@@ -153,7 +153,7 @@ async function withTemporary(use) {
 
 const isBundle = ({ form }) => form === 'bundle' || form === 'archive'
 
-/** A path as it is shown. */
+/** A path for messages. */
 const shown = (given) => printable(given, 1000)
 
 module.exports = { sourceAt, recordingAt, bundleAt, withFiles, withVerified, isBundle, beginningOf, shown }

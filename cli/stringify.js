@@ -1,8 +1,8 @@
 'use strict'
 
 /**
- * A value that came out of `JSON.parse`, as JSON text. `JSON.stringify` recurses: what is nested some thousand levels deep is too much for it,
- * and can stand in a file.
+ * The JSON text of a value from `JSON.parse`, without recursion: `JSON.stringify` overflows the stack for values that are nested some
+ * thousand levels deep, which a file may contain.
  */
 function stringified(value) {
   try {
@@ -13,7 +13,7 @@ function stringified(value) {
   }
 }
 
-/** The pieces of the text, without recursion: what is still to be written lies on a stack. */
+/** Yields the pieces of the text. Values that are still to be written are on an explicit stack. */
 function* pieces(root) {
   const pending = [root]
   while (pending.length > 0) {
@@ -36,7 +36,7 @@ const membersOf = (object) =>
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => [new Piece(`${JSON.stringify(key)}:`), value])
 
-/** Last in, first out: the end lies lowest. */
+/** Pushes in reverse order, because the stack is last in, first out. */
 function push(pending, open, close, parts) {
   pending.push(new Piece(close))
   for (let i = parts.length - 1; i >= 0; i--) {

@@ -75,7 +75,7 @@ async function exportOne(context, [from, to], options) {
   await context.print(info, (_, colour) => page('Exported', printable(to, 1000), [infoRows(info, colour)], colour))
 }
 
-/** Without what was not given. */
+/** The options that are not undefined. */
 const given = (options) => Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 
 function defineVerify(bundle, does) {

@@ -34,14 +34,14 @@ function define(program, does) {
 
 async function compare(context, [left, right], { full, details, ignore, heartbeats, html }) {
   for (const path of [left, right]) await recordingAt(context, path)
-  // The page lines up what stands behind the divergence, and needs the edits for that.
+  // The page needs the edit list to align the events after the divergence.
   const asked = { full: full === true || html !== undefined, heartbeats: heartbeats === true, ...(ignore && { ignore }) }
   if (html !== undefined) await refuseRecording(html, [left, right])
   const found = await context.during('comparing', (more) => context.tape.diff(left, right, { ...asked, ...more }))
   if (html !== undefined) await writePage(context, html, { left, right, diff: found })
   const diff = full === true ? found : withoutEdits(found)
   await context.print(diff, (_, colour) => {
-    // It escapes what stands in the recordings.
+    // `diffToText` escapes text of the recordings itself.
     const options = { color: colour.isColorSupported, details: details === true || full === true }
     return `${context.tape.diffToText(diff, options)}\n`
   })
@@ -54,7 +54,7 @@ function withoutEdits(diff) {
   return rest
 }
 
-/** A page in the place of a recording, or among the files of one, would destroy it. */
+/** Refuses to write the page over a recording, or among its files. */
 async function refuseRecording(out, recordings) {
   const page = await placeOf(out)
   for (const path of recordings) {
@@ -64,7 +64,7 @@ async function refuseRecording(out, recordings) {
   }
 }
 
-/** Where a file is, or would be. */
+/** The real path of a file, which need not exist yet. */
 async function placeOf(path) {
   try {
     return await realpath(path)

@@ -29,7 +29,7 @@ function define(program, does) {
 
 async function headers(context, [paths]) {
   const entries = []
-  // One after the other: a thousand paths are no reason to open a thousand files.
+  // Sequential, so that a thousand paths do not open a thousand files.
   for (const each of paths) {
     context.signal.throwIfAborted()
     entries.push(...(await entriesAt(context, each)))
@@ -69,7 +69,7 @@ async function entryOf(context, source) {
   return { path: given, kind, header, ...(header === null && { reason: kind === 'run' ? 'no RunCreated' : 'no session_start' }) }
 }
 
-/** The payload of RunCreated. None of a bundle that begins behind a snapshot. */
+/** The payload of RunCreated; null for a partial bundle, whose log begins after a snapshot. */
 async function runHeader({ tape, signal }, { at }) {
   const found = tape.readRunEvents(at, { to: 0 })
   try {

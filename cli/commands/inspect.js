@@ -36,7 +36,7 @@ async function inspect(context, [given]) {
   return result.damaged ? EXIT.damaged : EXIT.fine
 }
 
-/** What a bundle says of itself, and what is wrong with it; if nothing is, what is in it. */
+/** The summary and problems of a bundle and, if there are none, its content. */
 function sealed(context, source) {
   return withVerifiedBundle(context, source, {}, ({ info, problems }, files) => {
     const bundle = { ...info, problems }
@@ -44,7 +44,7 @@ function sealed(context, source) {
   })
 }
 
-/** Nothing of a bundle that was tampered with is believed. */
+/** The result for a bundle with problems, whose content is not trusted. */
 function broken({ path: given, form, kind }, bundle) {
   return { path: given, kind: bundle.kind ?? kind ?? null, form, damaged: true, bundle }
 }

@@ -1,7 +1,7 @@
 'use strict'
 
 const { Option } = require('commander')
-const { EXIT, tellsOfDamage } = require('../complaint.js')
+const { EXIT, meansDamage } = require('../complaint.js')
 const { gathered, refuseOptions, trustedKeys, wholeNumber } = require('../option-values.js')
 const { runSummary } = require('../run/summary.js')
 const { replaySession } = require('../session/replay.js')
@@ -35,7 +35,7 @@ function define(program, does) {
 
 async function replay(context, [path], options) {
   const source = await recordingAt(context, path)
-  // Of an archive only the library knows what it holds, once it is unpacked.
+  // The kind of an archive is known only after it is unpacked.
   return withFiles(context, source, (files) => (files.kind === 'session' ? session : run)(context, files, options))
 }
 
@@ -56,7 +56,7 @@ async function run(context, source, options) {
   const started = performance.now()
   const result = await context.during('replaying', (more) => context.tape.replayRun(source.at, { ...asked, ...more }))
   const replayMs = performance.now() - started
-  if (!result.ok && !tellsOfDamage(result.error)) throw Object.assign(new Error(result.error.message), result.error)
+  if (!result.ok && !meansDamage(result.error)) throw Object.assign(new Error(result.error.message), result.error)
   await context.print({ kind: 'run', path: source.path, ...result }, (_, colour, width) =>
     runSummary({ path: source.path, result, verify, replayMs }, colour, width))
   return result.ok ? EXIT.fine : EXIT.damaged

@@ -67,7 +67,7 @@ function edgeText({ event_id: id, kind, label, evidence }, colour) {
 
 async function events(context, source, { from = 0, to = Infinity, kind: kinds }) {
   const isRun = source.kind === 'run'
-  // A run's events come from the library, which looks at the seal itself.
+  // The library verifies a bundle itself when it reads the events of a run.
   if (!isRun && source.form === 'bundle') await expectSound(context, source)
   const found = isRun ? context.tape.readRunEvents(source.at, { from, to, ...(kinds && { kinds }) }) : sessionEvents(source.log, { from, to, kinds })
   const toText = isRun ? runLine : sessionLine
@@ -79,7 +79,7 @@ async function events(context, source, { from = 0, to = Infinity, kind: kinds })
       await output.write(context.json ? `${jsonText(event)}\n` : toText(event, context))
     }
   } finally {
-    // What comes before the damage is shown all the same.
+    // Also after an error, so that the events before the damage are shown.
     await output.flush()
   }
 }
@@ -105,7 +105,7 @@ function sessionLine({ eventId, ts, type, payload, value }, { colour, width }) {
 
 const clock = (ts) => moment(ts)?.slice(11, 19) ?? '--:--:--'
 
-/** As much of a payload as fits beside the rest. */
+/** A payload, truncated to the rest of the line. */
 function inShort(payload, width) {
   return printable(jsonText(payload ?? null), Math.max(40, width - 50))
 }

@@ -1,7 +1,7 @@
 'use strict'
 
 const { bundleRows, checkingOptions, withVerifiedBundle } = require('../bundle.js')
-const { EXIT, tellsOfDamage, usage } = require('../complaint.js')
+const { EXIT, meansDamage, usage } = require('../complaint.js')
 const { refuseOptions, trustedKeys } = require('../option-values.js')
 const { page } = require('../page.js')
 const { count, plural } = require('../quantities.js')
@@ -41,12 +41,12 @@ async function verify(context, [path], options) {
   return result.ok ? EXIT.fine : EXIT.damaged
 }
 
-/** The seal first: what is in a bundle is looked at only if it holds. */
+/** Verifies a bundle first, and then the content if the bundle has no problems. */
 async function sealed(context, source, options) {
   return withVerifiedBundle(context, source, options, async (bundle, files) => {
     const kind = bundle.info?.kind ?? source.kind
     if (!bundle.ok) return { kind, bundle }
-    // Not by way of the bundle, which would be verified once more.
+    // The bundle is already verified, and must not be verified again.
     if (kind === 'session') return { kind, bundle, session: await verifySession(context, { ...files, at: files.log }) }
     return { kind, bundle, run: await runOf(context, files.at, context.inner.verifyRunOfVerifiedBundle, await trustedKeys(options.key)) }
   })
@@ -62,11 +62,11 @@ async function unsealed(context, source, { signature, key }) {
 async function runOf(context, at, verifyRun, keys) {
   const run = await context.during('verifying', (more) => verifyRun(at, { trustedKeys: keys, ...more }))
   const failure = run.chain.firstFailure
-  if (failure && !tellsOfDamage(failure)) throw Object.assign(new Error(failure.message), failure)
+  if (failure && !meansDamage(failure)) throw Object.assign(new Error(failure.message), failure)
   return run
 }
 
-/** What a sealed bundle leaves out, by its own account, is no damage. */
+/** Data that a bundle lists as redacted does not count as damage. */
 function isFine({ bundle, run, session }) {
   if (bundle && !bundle.ok) return false
   if (session) return session.ok

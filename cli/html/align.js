@@ -1,8 +1,8 @@
 'use strict'
 
-// Which event stands beside which: the rows of the timeline.
+// Aligns the events of both sides to the rows of the timeline.
 
-/** What a row is. The page knows them by their place in this list. */
+/** The kinds of rows. The page's data has their indices. */
 const ROW_KINDS = [
   'same', // both sides, equal
   'apart', // not compared: snapshots, heartbeats and the like
@@ -15,8 +15,8 @@ const ROW_KINDS = [
 ]
 
 /**
- * @param {{ left, right }} sides their events have an `ordinal`: the place among those that are compared
- * @param diff with an edit list, what comes behind the divergence is lined up by it
+ * @param {{ left, right }} sides events with an `ordinal`, the index among the compared events
+ * @param diff if it has an edit list, that aligns the events after the divergence
  * @returns {[kind: number, left: number, right: number][]} indexes of events, -1 for none
  */
 function alignedRows({ left, right }, places, diff) {
@@ -27,7 +27,7 @@ function alignedRows({ left, right }, places, diff) {
   return walk.rows
 }
 
-/** What comes next: its kind, and which sides step on. */
+/** The next row: its kind, and the sides that advance. */
 function nextRow(l, r, paired) {
   if (l && paired.isBefore('left', l)) return ['apart', true, false]
   if (r && paired.isBefore('right', r)) return ['apart', false, true]
@@ -37,14 +37,14 @@ function nextRow(l, r, paired) {
   const a = l && paired.place('left', l)
   const b = r && paired.place('right', r)
   if (a && b && a.kind === b.kind && a.at === b.at) return [a.kind, true, true]
-  // Of two that do not belong together the one that belongs further up goes first; one without a counterpart before both.
+  // Of two events that are not partners the one with the smaller position comes first; one without a partner comes before both.
   if (a && (!b || a.at < b.at || (a.at === b.at && a.isAlone))) return [a.kind, true, false]
   return [b.kind, false, true]
 }
 
 /**
- * Where an event belongs, as a number that is the same for its partner on the other side: the place among the compared ones, less
- * those before that have no partner. It holds across parts that were left out of the page.
+ * The position of an event, which equals that of its partner on the other side: its index among the compared events, minus the number
+ * of earlier ones without a partner. Events that are not in the page count too.
  */
 class Pairing {
   #edits
@@ -63,7 +63,7 @@ class Pairing {
     this.#agrees = isEdited(this.#sides.left) || isEdited(this.#sides.right)
   }
 
-  /** Whether an event stands before the other recording begins: a partial bundle begins later. It was not compared then. */
+  /** Whether an event precedes the beginning of the other recording, if that is a partial bundle. Such events are not compared. */
   isBefore(side, { place }) {
     return place < this.#start && this.#sides[side].base > 0
   }
@@ -74,7 +74,7 @@ class Pairing {
     const firsts = [left, right].map((events) => events.find(({ place, isCompared }) => isCompared && place >= start)?.ordinal ?? 0)
     const { left: a, right: b } = this.#sides
     const areFound = Number.isFinite(a.divergesAt) && Number.isFinite(b.divergesAt)
-    // The beginning may be left out of the page, the divergence is not.
+    // The page may omit the beginning, but not the divergence.
     const shift = areFound ? a.divergesAt - b.divergesAt : firsts[0] - firsts[1]
     a.base = Math.max(shift, 0)
     b.base = Math.max(-shift, 0)
@@ -86,7 +86,7 @@ class Pairing {
     if (position < divergesAt) return { kind: 'same', at: ordinal, isAlone: false }
     const at = ordinal - aloneBefore(place)
     const isAlone = alone.has(place)
-    // Where one side has an event more, the one that it was compared with has its partner further down.
+    // If one side has an additional event, the partner of the event that it was compared with comes later.
     if (place === divergence && (!this.#agrees || isAlone || changed.get(place) === otherDivergence)) return { kind: 'divergence', at, isAlone }
     if (!this.#edits) return { kind: 'after', at, isAlone: false }
     if (isAlone) return { kind: side, at, isAlone }
@@ -105,7 +105,7 @@ function editedSide(events, places, edits, [side, other], aloneBy) {
 
 const ordinalAt = (events, place) => events.find((event) => event.place === place)?.ordinal ?? Infinity
 
-/** How many of the numbers are smaller than one. */
+/** Returns a function that counts the numbers below a bound. */
 function countBefore(numbers) {
   const sorted = numbers.sort((a, b) => a - b)
   return (bound) => {
@@ -119,7 +119,7 @@ function countBefore(numbers) {
   }
 }
 
-/** Steps through both sides, with a row where events were left out in between. */
+/** Walks through both sides, and adds a row for each gap of omitted events. */
 class Walk {
   rows = []
   #sides
@@ -150,7 +150,7 @@ class Walk {
     for (const [side, step] of steps.entries()) if (step) this.#seen[side]++
   }
 
-  /** Up to these indexes nothing is in the page. */
+  /** Adds a row for the omitted events before these indices. */
   addGaps(...indexes) {
     const missing = indexes.map((index, side) => index - this.#seen[side])
     if (missing.every((count) => count === 0)) return

@@ -4,13 +4,13 @@ const { open, rename, rm, stat, writeFile } = require('node:fs/promises')
 const { randomBytes } = require('node:crypto')
 const path = require('node:path')
 
-/** Writes a file atomically: a reader sees the old content or all of the new. */
+/** Writes a file atomically: readers see either the old or the complete new content. */
 async function writeAtomically(outPath, bytes, signal) {
   const found = await stat(outPath).catch((error) => {
     if (error.code === 'ENOENT') return null
     throw error
   })
-  // A pipe or a device can't be replaced and must not be: /dev/stdout is to be written to.
+  // A pipe or a device, such as /dev/stdout, is written to directly: it must not be replaced by a file.
   if (found && !found.isFile() && !found.isDirectory()) return writeFile(outPath, bytes, { signal })
   const beside = path.join(path.dirname(outPath), `.${path.basename(outPath)}.${randomBytes(6).toString('hex')}.tmp`)
   try {
@@ -27,7 +27,7 @@ async function writeSynced(file, bytes, signal) {
   const handle = await open(file, 'wx')
   try {
     await handle.writeFile(bytes, { signal })
-    // Renamed first and written later, a power cut would leave an empty page in place of the old one.
+    // Without the sync, a power cut after the rename could leave an empty file in place of the old one.
     await handle.sync()
   } finally {
     await handle.close()

@@ -1,16 +1,16 @@
 'use strict'
 
-// Where hashes differ, a person wants to see what was hashed.
+// Reads the blobs behind hashes that differ, to show what was hashed.
 
 const path = require('node:path')
 const { openFile } = require('../open-file.js')
 
 const HASH = /^[0-9a-f]{64}$/
-/** Of each blob, in bytes. A longer one is compared by its beginning, and that is said. */
+/** The number of bytes that are read of a blob. The page says that a longer one is truncated. */
 const LONGEST_BLOB = 65_536
 
 /**
- * The texts behind the hashes that differ, where both runs have them.
+ * The texts behind differing hashes, if both runs have the blobs.
  *
  * @returns {Promise<Map<string, { left: BlobText, right: BlobText }>>} by the path of the field
  * @typedef {{ text: string, size: number, isWhole: boolean }} BlobText
@@ -35,14 +35,14 @@ async function textOf(root, hash) {
     const isWhole = bytesRead === size
     return { text: decoded(buffer.subarray(0, bytesRead), isWhole), size, isWhole }
   } catch {
-    // A blob is a help here and no more; what is wrong with one, verification tells.
+    // The page does without a blob that can't be read. Verification reports what is wrong with it.
     return null
   } finally {
     await handle.close()
   }
 }
 
-/** Throws for what is not UTF-8, and so no text. A character cut in two at the end is left off. */
+/** Decodes UTF-8, without a character that is truncated at the end. Throws for binary content. */
 function decoded(bytes, isWhole) {
   return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: !isWhole })
 }

@@ -1,15 +1,14 @@
 'use strict'
 
-// Cuts a payload down to what a page can hold.
-//
-// The note that something was cut stands beside the value, never in it, so that no content can pass for a note of ours.
+// Truncates payloads to the limits of a page. What was cut is recorded beside the value rather than in it, so that no content of a
+// recording can look like such a note.
 
 /**
  * @typedef {object} Cut
- * @property {string} path JSON pointer of what was cut
- * @property {number} left how much is missing: characters of a string, items of an array, fields of an object
+ * @property {string} path JSON pointer of the truncated value
+ * @property {number} left the number of missing characters of a string, items of an array or fields of an object
  * @property {'text' | 'items' | 'fields' | 'depth'} what
- * @property {number} [at] in a string: where the missing part was
+ * @property {number} [at] the offset of the missing part in a string
  */
 
 /** @returns {{ value: unknown, cuts: Cut[] }} */
@@ -25,7 +24,7 @@ function cutValue(value, path, depth, work) {
     return value
   }
   const size = Array.isArray(value) ? value.length : Object.keys(value).length
-  // The levels are limited here, so nothing further down can run out of stack.
+  // The limit for nesting protects all later steps, which recurse, from stack overflow.
   if (depth >= work.limits.depth && size > 0) {
     work.cuts.push({ path, left: size, what: 'depth' })
     return Array.isArray(value) ? [] : {}
@@ -34,7 +33,7 @@ function cutValue(value, path, depth, work) {
   return Array.isArray(value) ? cutArray(value, path, depth, work) : cutObject(value, path, depth, work)
 }
 
-/** The beginning and the end stay: an error message stands at the end of an output as often as not. */
+/** Cuts out the middle, because error messages are often at the end of an output. */
 function cutString(text, path, work) {
   const room = Math.max(Math.min(work.limits.string, work.budget), 64)
   work.budget -= Math.min(text.length, room)
@@ -45,7 +44,7 @@ function cutString(text, path, work) {
   return text.slice(0, head) + text.slice(tail)
 }
 
-/** Not in the middle of a surrogate pair. */
+/** Moves an offset out of the middle of a surrogate pair. */
 function whole(text, at) {
   const code = text.charCodeAt(at)
   return code >= 0xdc00 && code <= 0xdfff ? at - 1 : at
@@ -66,13 +65,13 @@ function cutObject(object, path, depth, work) {
   const kept = []
   for (const [key, value] of entries) {
     if (work.budget <= 0) break
-    // Shortened, it could be the name of another field.
+    // A truncated name could equal that of another field.
     if (key.length > work.limits.string) continue
     work.budget -= key.length
     kept.push([key, cutValue(value, `${path}/${pointerPart(key)}`, depth + 1, work)])
   }
   if (kept.length < entries.length) work.cuts.push({ path, left: entries.length - kept.length, what: 'fields' })
-  // Not by assignment: `__proto__` is a name like any other here.
+  // Defined rather than assigned, because the name may be `__proto__`.
   return Object.fromEntries(kept)
 }
 

@@ -1,13 +1,13 @@
 'use strict'
 
-// What the page says of the difference itself.
+// The page's data about the divergence.
 
 const { cut } = require('./cut.js')
 const { oneLine } = require('./excerpt.js')
 const { ANCESTORS, CHANGES, CHANGED_FIELDS, FIELD, FIELDS } = require('./limits.js')
 
 /**
- * Places of the events that the difference names, by side. Ids end in the place: `evt_42`.
+ * The numbers of the events that the diff names, by side: 42 for `evt_42`.
  *
  * @returns {Record<'left' | 'right', { divergence: number | null, ancestors: Set<number> }>}
  */
@@ -26,7 +26,7 @@ function placeOf(eventId) {
 
 const nearest = (diff, side) => (diff?.ancestors?.[side] ?? []).slice(0, ANCESTORS)
 
-/** Causes in plain words: what happened, and what that speaks for. */
+/** Descriptions of likely causes: what was observed, and what it suggests. */
 const CAUSES = {
   ExternalDataChanged: ['Same request, different answer', 'Both asked for the same and got different data. What changed lies outside of the executions.'],
   InputChanged: ['Different input', 'They were given different things to work on.'],
@@ -37,7 +37,7 @@ const CAUSES = {
   Unknown: ['Cause unknown', 'The recordings show where they part, but not why.'],
 }
 
-/** Causes that speak of graphs and workers, worded for a conversation. */
+/** Descriptions for sessions, where those for runs mention graphs and workers. */
 const SESSION_CAUSES = {
   WorkflowChanged: ['Different set-up', 'They are sessions of different projects.'],
   ExternalDataChanged: ['Same call, different result', 'Both called the same tool with the same parameters and got different results. What changed lies outside of the sessions.'],
@@ -50,15 +50,15 @@ const KINDS = {
   HeaderMismatch: 'They differ from the start: they are not executions of the same thing.',
 }
 
-/** What there is to say of a name; undefined for one that a later release may have. */
-const told = (name, words) => (Object.hasOwn(words, name) ? words[name] : undefined)
+/** The description of a name; undefined for a name from a later release. */
+const described = (name, words) => (Object.hasOwn(words, name) ? words[name] : undefined)
 
 function divergenceOf(diff, places, blobs, kind) {
-  const [cause, because] = told(diff.likely_cause, kind === 'session' ? { ...CAUSES, ...SESSION_CAUSES } : CAUSES) ?? [oneLine(String(diff.likely_cause)), '']
+  const [cause, because] = described(diff.likely_cause, kind === 'session' ? { ...CAUSES, ...SESSION_CAUSES } : CAUSES) ?? [oneLine(String(diff.likely_cause)), '']
   return {
     at: diff.divergence_event,
     kind: diff.kind,
-    says: told(diff.kind, KINDS) ?? oneLine(String(diff.kind)),
+    says: described(diff.kind, KINDS) ?? oneLine(String(diff.kind)),
     cause,
     because,
     causeName: diff.likely_cause,
@@ -73,7 +73,7 @@ function divergenceOf(diff, places, blobs, kind) {
   }
 }
 
-/** Short facts of a side; what is long stands in its payload. */
+/** The short members of a side. Long ones are shown in its payload. */
 function sideOf(side) {
   if (!side) return null
   return Object.entries(side)
@@ -81,15 +81,15 @@ function sideOf(side) {
     .map(([name, value]) => [oneLine(name), oneLine(String(value))])
 }
 
-/** What the comparison says of a field, in words. */
+/** Descriptions of the notes of a compared field. */
 const NOTES = {
   whitespace: 'Only white space differs.',
   redacted: 'Redacted on one side or both: what was there can\'t be compared.',
   otherPlace: 'They name other events.',
-  tooLarge: 'Too large to be told.',
+  tooLarge: 'Too large to be described.',
 }
 
-/** Where two strings stand for two others in several fields, as raw and normalised output do, that is one difference. */
+/** Merges fields that differ by the same two strings, such as raw and normalised output. */
 function joinedFields(fields) {
   const joined = new Map()
   for (const field of fields) {
@@ -101,14 +101,14 @@ function joinedFields(fields) {
   return [...joined.values()]
 }
 
-/** A side is null where it has no such field. */
+/** A side without the field is null. */
 function shownField(field, blobs) {
   const sides = ['left', 'right'].map((side) => (side in field && field[side] !== undefined ? cutAround(field, side) : null))
-  const note = told(field.note, NOTES)
+  const note = described(field.note, NOTES)
   return { path: field.path, also: field.also, left: sides[0], right: sides[1], ...(note && { note }), ...(blobs.get(field.path) && { blob: blobs.get(field.path) }) }
 }
 
-/** Of two long strings the part with the first difference in it: their beginnings are equal, and say nothing. */
+/** The parts of two long strings around their first difference, instead of their equal beginnings. */
 function cutAround(field, side) {
   const value = field[side]
   const skipped = typeof value === 'string' && value.length > FIELD.string ? Math.max(sharedBeginning(field) - 2000, 0) : 0
@@ -123,10 +123,10 @@ function sharedBeginning({ left, right }) {
   return at
 }
 
-/** Whether the log begins behind the first cause; told for each side, or for both. */
+/** Whether the causal chain is truncated because the log begins after the first cause; for each side, or for both. */
 function isTruncated({ ancestors, truncated }, side) {
-  const told = ancestors?.truncated ?? truncated
-  return told === true || told?.[side] === true
+  const described = ancestors?.truncated ?? truncated
+  return described === true || described?.[side] === true
 }
 
 function chainOf(diff, side) {
@@ -145,9 +145,9 @@ function chainOf(diff, side) {
 }
 
 /**
- * What differs in the changes behind the divergence, for the first of them.
+ * The differing fields of the first changes after the divergence.
  *
- * @returns {Record<number, object[]>} by the number of the row
+ * @returns {Record<number, object[]>} by row number
  */
 function changesOf(diff, rows, { left }) {
   const byPlace = new Map(diff?.edits?.filter(({ op, fields }) => op === 'change' && fields).map((edit) => [edit.left, edit.fields]))

@@ -1,9 +1,9 @@
 'use strict'
 
-// One line about an event: what a person scans a timeline for.
+// One-line summaries of events, for scanning the timeline.
 
 const LONGEST = 240
-/** Long enough for a line however much white space is in it. */
+/** The number of characters that are considered, enough for a line also after white space is collapsed. */
 const LOOKED_AT = 2000
 
 const HASH = /^[0-9a-f]{64}$/
@@ -14,7 +14,7 @@ function oneLine(text) {
   return line.length > LONGEST ? `${line.slice(0, LONGEST - 1)}…` : line
 }
 
-/** A value on one line: strings as they are, hashes by their beginning, the rest as JSON. */
+/** A value on one line: strings verbatim, hashes truncated, other values as JSON. */
 function briefly(value) {
   if (typeof value === 'string') return HASH.test(value) ? `${value.slice(0, 8)}…` : oneLine(value)
   if (typeof value !== 'object' || value === null) return String(value)
@@ -22,7 +22,7 @@ function briefly(value) {
   return `{${someOf(Object.entries(value), ([key, item]) => `${oneLine(key)}: ${nested(item)}`)}}`
 }
 
-/** One level is shown: a line has no room for more, and content can be nested as deep as it likes. */
+/** Shows one level only, because content may be nested to any depth. */
 function nested(value) {
   if (Array.isArray(value)) return value.length === 0 ? '[]' : '[…]'
   if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0 ? '{}' : '{…}'
@@ -34,7 +34,7 @@ function someOf(items, shown) {
   return [...first, ...(items.length > first.length ? ['…'] : [])].join(', ')
 }
 
-/** The fields of an object as `name value`, but for those named. */
+/** The fields of an object as `name value`, without the given ones. */
 function fieldsBriefly(object, without) {
   const entries = Object.entries(object).filter(([key]) => !without.includes(key))
   return oneLine(entries.slice(0, 8).map(([key, value]) => `${oneLine(key)} ${briefly(value)}`).join(' · '))

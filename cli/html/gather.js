@@ -1,6 +1,6 @@
 'use strict'
 
-// All that the page tells, read from both sides.
+// Reads all data of the page from both sides.
 
 const { alignedRows } = require('./align.js')
 const { cut } = require('./cut.js')
@@ -13,7 +13,7 @@ const { withSource } = require('./source.js')
 const { Window } = require('./window.js')
 const { comparedBlobs } = require('./blobs.js')
 
-/** @returns what {@link pageOf} takes: plain data, the same for the same inputs */
+/** @returns the input of {@link pageOf}: plain data, deterministic for the same recordings */
 async function gather({ left, right, diff, signal, limits }) {
   const places = placesOf(diff)
   const bounds = { ...LIMITS, ...limits }
@@ -48,27 +48,27 @@ async function gatherSide(source, given, { divergence, ancestors }, limits, sign
     for await (const event of source.kind === 'run' ? runEvents(source.root) : sessionEvents(source.root)) {
       signal?.throwIfAborted()
       facts.take(event)
-      // With heartbeats compared it may be one of them at which the two part.
+      // The divergence may be at a heartbeat if these are compared.
       const isCompared = event.isCompared || event.place === divergence
       const at = { index: count++, ordinal: isCompared ? ordinal++ : null, isCompared }
       window.take(event.place, at.index, () => forPage(event, at, event.place === divergence))
     }
   } catch (error) {
     signal?.throwIfAborted()
-    // The events before the damage are there and were compared; without any there is nothing to show.
+    // The events before the damage are shown; an error is thrown only if there are none.
     if (count === 0) throw error
     problem = error.message
   }
   return { given, id: facts.id, of: facts.of, facts: facts.list(), bytes: source.bytes, count, problem, events: window.finish() }
 }
 
-/** All that the page has of an event, its payload as text. */
+/** The page's data of an event, with its payload as text. */
 function forPage(event, at, isDivergence) {
   const { place, kind, ts, payload, shown } = event
   return { place, kind, ts, ...shown(), ...at, payload: payloadIsland(payload, isDivergence ? DIVERGING_PAYLOAD : PAYLOAD) }
 }
 
-/** `[payload]`, or `[payload, cuts]`: one line of the page's island of payloads. */
+/** A line of the page's payloads: `[payload]` or `[payload, cuts]`. */
 function payloadIsland(payload, limits) {
   const { value, cuts } = cut(payload, limits)
   return islandJson(cuts.length === 0 ? [value] : [value, cuts])

@@ -1,26 +1,26 @@
 'use strict'
 
-// One self-contained HTML page about two executions and where they part.
+// Writes a self-contained HTML page about the diff of two executions.
 
 const { gather } = require('./gather.js')
 const { pageOf } = require('./page.js')
 const { writeAtomically } = require('./atomic.js')
 
 /**
- * Writes the page, whole or not at all.
+ * Writes the page atomically.
  *
- * The same inputs give the same bytes: there is no clock in the page, and no path but those that were given.
+ * The same inputs give the same bytes: the page contains no time, and no paths other than the given ones.
  *
- * @param {string} outPath where to; what was there is replaced in one step
+ * @param {string} outPath the path of the page; an existing file is replaced
  * @param {object} what
- * @param {string} what.left path of a run, a session or a bundle of either, as the person gave it: the page shows it
- * @param {string} what.right the same
- * @param {import('../../index.js').Diff | null} what.diff their difference; null where nothing that matters differs. With its
- *   edit list (`full: true`) the page lines up what comes behind the divergence too
- * @param {AbortSignal} [what.signal] aborting it leaves nothing behind and rejects with its reason
- * @param {Partial<import('./limits.js').Limits>} [what.limits] how much the page holds
+ * @param {string} what.left path of a run, a session or a bundle of either; the page shows it as given
+ * @param {string} what.right the other side
+ * @param {import('../../index.js').Diff | null} what.diff their diff, null without divergence; with an edit list (`full: true`) the
+ *   page also aligns the events after the divergence
+ * @param {AbortSignal} [what.signal] aborting it rejects with its reason and leaves no file
+ * @param {Partial<import('./limits.js').Limits>} [what.limits] limits for the page
  * @returns {Promise<{ path: string, bytes: number, shown: { left: number, right: number }, events: { left: number, right: number } }>}
- *   how many events each side has, and how many of them are in the page
+ *   the number of events in the page, and in the recording, by side
  */
 async function writeDiffPage(outPath, { left, right, diff, signal, limits }) {
   signal?.throwIfAborted()

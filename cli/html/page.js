@@ -8,15 +8,15 @@ const path = require('node:path')
 const { htmlText, islandJson, islandOfLines } = require('./island.js')
 const { ROW_KINDS } = require('./align.js')
 
-/** In the order in which they are put together: each uses only what stands before. */
+/** The modules of the page's script, in the order of their dependencies. */
 const SCRIPTS = ['element', 'text', 'words', 'payload', 'page-data', 'fields', 'chain', 'rows', 'timeline', 'rails', 'overview', 'search', 'keyboard', 'print', 'main']
 
-/** Two lines that part. */
+/** The icon: two diverging lines. */
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16' fill='none' stroke-width='2' stroke-linecap='round'%3E" +
   "%3Cpath d='M8 1v5c0 4-5 3-5 9' stroke='%232b68c8'/%3E%3Cpath d='M8 6c0 4 5 3 5 9' stroke='%23c2570c'/%3E%3C/svg%3E"
 
-/** With one kind of line end whatever a checkout made of it: browsers hash what they have parsed, and parse CRLF to LF. */
+/** Normalises line ends, because browsers convert CRLF to LF before they compute the hash for the content security policy. */
 const asset = (...name) => readFileSync(path.join(__dirname, ...name), 'utf8').replaceAll('\r\n', '\n')
 
 function script() {
@@ -26,7 +26,7 @@ function script() {
 
 const sourceHash = (source) => `'sha256-${createHash('sha256').update(source).digest('base64')}'`
 
-/** Nothing is loaded, sent or framed, no script runs but the page's own, and that one can't make markup of a string. */
+/** The content security policy: no loading, sending or framing, only the page's own script, and no markup from strings. */
 function policy(css, js) {
   return [
     "default-src 'none'",
@@ -41,7 +41,7 @@ function policy(css, js) {
   ].join('; ')
 }
 
-/** @param model what `gather` has read */
+/** @param model the result of `gather` */
 function pageOf(model) {
   const [css, js] = [asset('style.css'), script()]
   const title = titleOf(model)
@@ -82,7 +82,7 @@ function inShort({ divergence, left, right }) {
 
 const payloads = (side) => islandOfLines(side.events.map(({ payload }) => payload ?? 'null'))
 
-/** Nodes stand in it once, and events as lists: there may be many. */
+/** Compacts the data: nodes are listed once, and events are arrays. */
 function pageData(model, title) {
   const { kind, left, right, divergence, rows, changes } = model
   return { v: 1, title, kind, divergence: divergence ?? null, rowKinds: ROW_KINDS, rows, changes, left: sideData(left), right: sideData(right) }

@@ -1,22 +1,22 @@
 'use strict'
 
-// The events of a run as the page shows them.
+// Reads the events of a run for the page.
 
 const tape = require('../../index.js')
 const { fieldsBriefly, oneLine } = require('./excerpt.js')
 const { moment } = require('../quantities.js')
 
-/** What the comparison leaves out: where one side has them and the other has not, nothing differs. */
+/** The kinds that are not compared. */
 const NOT_COMPARED = new Set(['SnapshotCreated', 'SnapshotRestored', 'BlobStored', 'Heartbeat'])
 
 const FAILURES = new Set(['RunFailed', 'NodeFailed', 'ToolFailed', 'ToolTimedOut', 'TaskRejected', 'Error'])
 
-/** What an event is about, by the first of these that it has. */
+/** The fields that name the subject of an event, by priority. */
 const SUBJECTS = ['tool', 'capability', 'rule', 'snapshot', 'blob', 'code', 'worker', 'runId']
 
 /**
  * @param {string} root the run's directory
- * @yields what is known at once, and `shown`, which gives the rest: of a long log few events are shown
+ * @yields cheap fields, and a function `shown` for the others, which are needed only for the events in the page
  */
 async function* runEvents(root) {
   for await (const event of tape.readRunEvents(root)) {
@@ -36,7 +36,7 @@ function shown({ kind, node, parent, payload }) {
   }
 }
 
-/** What the node says already, and what says nothing. */
+/** Fields that the summary omits, because the node implies them or they are uninformative. */
 function said(payload, node) {
   const isEmpty = (name) => Array.isArray(payload[name]) && payload[name].length === 0
   return Object.keys(payload).filter((name) => isEmpty(name) || (name === 'task' && payload.task === `${node}#1`))
@@ -44,12 +44,12 @@ function said(payload, node) {
 
 function subject(payload, node) {
   const from = SUBJECTS.find((name) => typeof payload[name] === 'string')
-  // A task's worker is a detail of it; its node is what it is about.
+  // The subject of a task is its node rather than its worker.
   if (node !== null && (from === undefined || from === 'worker')) return { label: oneLine(node), from: undefined }
   return { label: from === undefined ? '' : oneLine(payload[from]), from }
 }
 
-/** What the page says of the run as a whole. */
+/** The page's data about the run as a whole. */
 class RunFacts {
   #facts = new Map()
 

@@ -1,18 +1,18 @@
 'use strict'
 
-// The records of a session as the page shows them. What is in a file is anybody's: nothing here is taken for granted.
+// Reads the records of a session for the page. The content of the file is untrusted.
 
 const { lineBatches } = require('../session/lines.js')
 const { briefly, fieldsBriefly, oneLine } = require('./excerpt.js')
 const { moment } = require('../quantities.js')
 
-/** Records have places from 0: lines that parse, as replay counts them. Blank lines and `null` are none. */
+/** Records are numbered from 0, as in a replay: lines that are JSON, except blank ones and `null`. */
 async function* sessionEvents(file) {
   let place = 0
   for await (const { lines, tooLong } of lineBatches(file)) {
     let isMissing = tooLong
     for (const line of lines) {
-      // What is too long to be read comes as an empty line; it has its place all the same.
+      // A line that is too long comes as an empty string, but it is counted.
       const record = line === '' && isMissing-- > 0 ? { type: '(too long to be shown)', payload: null } : recordOf(line)
       if (record !== undefined) yield eventOf(record, place++)
     }
@@ -30,7 +30,7 @@ function recordOf(line) {
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 const text = (value) => (typeof value === 'string' ? value : undefined)
 
-/** What is known at once, and `shown`, which gives the rest: of a long file few records are shown. */
+/** Cheap fields, and a function `shown` for the others, which are needed only for the records in the page. */
 function eventOf(record, place) {
   const kind = text(record.type) ?? '(no type)'
   const payload = (isObject(record) && 'payload' in record ? record.payload : record) ?? null
@@ -48,7 +48,7 @@ function shownPayload(payload) {
   return { excerpt: fieldsBriefly(payload, []), hasFailed: payload.severity === 'error' }
 }
 
-/** An item of the conversation: who speaks is what a reader looks for, so it stands where a run has the kind. */
+/** An item of the conversation. Its speaker is shown in the place of a run event's kind. */
 function shownItem(item, type) {
   const blocks = Array.isArray(item.blocks) ? item.blocks.filter(isObject) : []
   const speaker = text(item.speaker) ?? '(nobody)'
@@ -69,14 +69,14 @@ function inBlock(block) {
   return fieldsBriefly(block, ['data', 'id', 'callId'])
 }
 
-/** `{ command: 'ls' }` is shown as `ls` in a list; two fields need their names. */
+/** Shows `{ command: 'ls' }` as `ls`; several fields are shown with their names. */
 function values(value) {
   if (!isObject(value)) return briefly(value ?? null)
   const entries = Object.entries(value)
   return entries.length === 1 ? briefly(entries[0][1]) : fieldsBriefly(value, [])
 }
 
-/** What the page says of the session as a whole. */
+/** The page's data about the session as a whole. */
 class SessionFacts {
   #facts = new Map()
 

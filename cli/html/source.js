@@ -1,6 +1,6 @@
 'use strict'
 
-// What is compared, as files to read.
+// Opens a compared recording as files.
 
 const { stat } = require('node:fs/promises')
 const tape = require('../../index.js')
@@ -8,7 +8,7 @@ const inner = require('../../lib/bundle.js')
 const { recordingAt, withFiles } = require('../source.js')
 
 /**
- * Calls `use` with what is at a path. An archive is unpacked for as long as that takes.
+ * Calls `use` with the recording at a path. An archive is unpacked to a temporary directory during the call.
  *
  * @param {(source: { kind: 'run' | 'session', root: string, bytes: number }) => Promise<T>} use `root`: the run's directory, or the session's
  *   file. `bytes`: the size of the log
@@ -16,7 +16,7 @@ const { recordingAt, withFiles } = require('../source.js')
  * @template T
  */
 async function withSource(given, signal, use) {
-  // Signatures are not checked here: the comparison that led to the page has done that.
+  // Signatures are not checked: the diff has done that.
   const options = { signature: 'ignore', ...(signal && { signal }) }
   const context = { tape, inner, during: (task, work) => work(options) }
   const found = await recordingAt(context, given)

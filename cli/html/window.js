@@ -1,8 +1,8 @@
 'use strict'
 
-// Which events of a side the page holds: all of them, or, of a long log, its beginning, what is around the divergence, and its end.
+// Selects the events of a side for the page: all, or those at the beginning, around the divergence and at the end of a long log.
 
-/** Takes a side's events in order and keeps those that matter, in memory bounded by the limits. */
+/** Takes the events of a side in order, and keeps the selected ones in bounded memory. */
 class Window {
   #limits
   #divergence
@@ -14,8 +14,8 @@ class Window {
 
   /**
    * @param {import('./limits.js').Limits} limits
-   * @param {number | null} divergence place of the event that differs; null: there is none on this side
-   * @param {Set<number>} wanted places that are kept wherever they are
+   * @param {number | null} divergence number of the diverging event; null if this side has none
+   * @param {Set<number>} wanted numbers of events that are always kept
    */
   constructor(limits, divergence, wanted) {
     this.#limits = limits
@@ -23,7 +23,7 @@ class Window {
     this.#wanted = wanted
   }
 
-  /** @param {() => { place: number, index: number, payload: string }} made gives the event; called only for those that may be kept */
+  /** @param {() => { place: number, index: number, payload: string }} made returns the event; called only if it may be kept */
   take(place, index, made) {
     if (!this.#isWhole) return this.#takeNarrowly(place, index, made)
     const event = made()
@@ -38,7 +38,7 @@ class Window {
     if (this.#tail.length >= 2 * this.#limits.tail + 2) this.#tail.splice(0, this.#tail.length - this.#limits.tail)
   }
 
-  /** The events kept, in order. Where payloads are too much still, the farthest from the divergence go first. */
+  /** The kept events, in order. If their payloads exceed the limit, those farthest from the divergence are dropped. */
   finish() {
     if (this.#isWhole) return this.#kept
     const { tail } = this.#limits

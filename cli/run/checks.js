@@ -1,6 +1,6 @@
 'use strict'
 
-// What `verifyRun` found, as a table.
+// The result of `verifyRun` as a table.
 
 const { count } = require('../quantities.js')
 const { printable } = require('../safe-text.js')

@@ -2,16 +2,16 @@
 
 const fs = require('node:fs/promises')
 const path = require('node:path')
-const { tellsOfDamage } = require('../complaint.js')
+const { meansDamage } = require('../complaint.js')
 const { beginningOf } = require('../source.js')
 
-/** Of a snapshot, what comes before its state: enough to see whether it is signed. */
+/** The number of bytes read of a snapshot: enough for the members before the state, which include the signature. */
 const SNAPSHOT_BEGINNING = 4096
 
-/** What there is to know of a run without verifying more than its log. */
+/** Collects facts about a run, verifying no more than its log. */
 async function inspectRun(context, source) {
   const result = await context.during('replaying', (more) => context.tape.replayRun(source.at, more))
-  if (!result.ok && !tellsOfDamage(result.error)) throw Object.assign(new Error(result.error.message), result.error)
+  if (!result.ok && !meansDamage(result.error)) throw Object.assign(new Error(result.error.message), result.error)
   const { header, ...events } = await tallyEvents(context, source, result)
   const { state, error, warnings } = result
   return {
@@ -30,7 +30,7 @@ async function inspectRun(context, source) {
   }
 }
 
-/** Events by kind, the first and the last time, and RunCreated's payload; up to the damage, if there is any. */
+/** Counts of events by kind, the first and last time, and the payload of RunCreated. Stops at damage. */
 async function tallyEvents({ tape, signal, progress, output }, { at }, { state }) {
   const bar = progress('counting')
   const total = state?.coordinator.logicalTime ?? 0
@@ -42,8 +42,8 @@ async function tallyEvents({ tape, signal, progress, output }, { at }, { state }
       if (tally.count % 10_000 === 0) bar.at({ bytes: event.logicalTime, total })
     }
   } catch (error) {
-    // Replay has reported it.
-    if (!tellsOfDamage(error)) throw error
+    // The replay reports the same damage.
+    if (!meansDamage(error)) throw error
   } finally {
     bar.done()
   }
@@ -64,7 +64,7 @@ function countNodes(nodeStates) {
   return counts
 }
 
-/** The snapshots of a run, or the one with which a bundle begins, by their logical time. */
+/** The snapshots of a run, or that of a partial bundle, by logical time. */
 async function snapshotsIn(directory) {
   const own = path.join(directory, 'snapshots')
   const names = (await fs.readdir(own).catch(() => [])).filter((name) => /^snap_\d+\.cath-snap$/.test(name))
@@ -73,7 +73,7 @@ async function snapshotsIn(directory) {
   return found.filter((one) => one !== null).sort((a, b) => a.logicalTime - b.logicalTime)
 }
 
-/** By what stands before its state, for that may be large. Whether it can be used is for `verify` to say. */
+/** Describes a snapshot by the members before its state, which may be large. `verify` checks whether it is valid. */
 async function snapshotAt(file) {
   const size = await fs.stat(file).then((stat) => stat.size, () => null)
   if (size === null) return null
@@ -83,7 +83,7 @@ async function snapshotAt(file) {
   return { snapshot: `snap_${logicalTime}`, logicalTime, size, signed: beginning.includes(',"signature":{') }
 }
 
-/** How many blobs there are, and how many bytes they have. */
+/** The number of blobs, and their total size in bytes. */
 async function blobsIn(directory) {
   const root = path.join(directory, 'blobs')
   let [count, bytes] = [0, 0]

@@ -1,6 +1,6 @@
 'use strict'
 
-// The state of a run on one page. Takes what replay found, gives text.
+// The result of replaying a run as text.
 
 const { list, page, row, rowsUnder, tallied } = require('../page.js')
 const { count, elapsed, fileSize, plural } = require('../quantities.js')
@@ -46,7 +46,7 @@ function progress({ coordinator, workers }, colour, width) {
   ]
 }
 
-/** Those that failed or run come first: they are what one looks for. */
+/** Failed and running nodes come first. */
 function nodes({ nodeStates }, colour, width) {
   const all = Object.entries(nodeStates)
   if (all.length === 0) return [row('Nodes', colour.dim('none'), colour)]
@@ -75,7 +75,7 @@ function workerRows(workers, colour) {
   return rows.length === 0 ? [row('Workers', colour.dim('none'), colour)] : rowsUnder('Workers', rows, colour)
 }
 
-/** What is wrong with a run, and what was good before. */
+/** The error of a damaged run, and how far it is intact. */
 function whatIsWrong({ code, message, eventId, expected, found }, state, colour, width) {
   const where = eventId && !message.includes(eventId) ? ` (${eventId})` : ''
   const rows = [`${colour.red('✗')} ${colour.bold(printable(code))} ${printable(message, Math.max(200, width * 3))}${where}`]

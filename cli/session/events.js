@@ -3,8 +3,8 @@
 const { lineBatches } = require('./lines.js')
 
 /**
- * The records of a session one by one, as they stand in the file: the lines that a replay counts as events. Their ids, `rec_0`, `rec_1` …, are those
- * of `diff`; `line` is that of the file, from 1. What is JSON but no object comes as `value`.
+ * Yields the records of a session, the lines that a replay counts as events. Their ids, `rec_0`, `rec_1` …, are those of `diff`; `line` is
+ * the number of the line, from 1. JSON values that are not objects are in `value`.
  */
 async function* sessionEvents(filePath, { from, to, kinds }) {
   let line = 0
@@ -21,7 +21,7 @@ async function* sessionEvents(filePath, { from, to, kinds }) {
   }
 }
 
-/** Null, if the line is none: damaged, torn, or `null` itself. */
+/** Parses a line; null if it is not JSON, or `null`. */
 function recordIn(text) {
   try {
     return JSON.parse(text)

@@ -5,7 +5,7 @@ const { opened } = require('./replay.js')
 const { soundness } = require('./soundness.js')
 const { tallyOf } = require('./tally.js')
 
-/** What there is to know of a session. */
+/** Collects facts about a session. */
 async function inspectSession(context, source) {
   const { size } = await fs.stat(source.log)
   const replayed = await replay(context, source)

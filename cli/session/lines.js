@@ -4,17 +4,17 @@ const { openFile } = require('../open-file.js')
 
 const CHUNK = 1 << 20
 
-/** A longer line is passed over: no JavaScript string holds more than 512 MiB, and pages need far less. */
+/** The maximum length of a line, in bytes. Longer ones are skipped: JavaScript strings are limited to 512 MiB, and pages need far less. */
 const LONGEST_LINE = 128 << 20
 
 /**
- * The lines of a file of any size, in batches, in bounded memory: one reused buffer and the line that is being put together. Lines end at
- * `\n` alone, as in a session file.
+ * Reads the lines of a file in batches, in bounded memory: a reused buffer and the current line. Lines end at `\n` only, as in a session
+ * file.
  *
  * @param {string} path
- * @param {number} [chunkSize] how much is read at a time, in bytes
- * @yields {{ lines: string[], bytes: number, tooLong: number }} `bytes` is what was read of the file so far. A line longer than
- *   `LONGEST_LINE` comes as an empty string; `tooLong` tells how many of this batch do
+ * @param {number} [chunkSize] the size of a read, in bytes
+ * @yields {{ lines: string[], bytes: number, tooLong: number }} `bytes` is the number of bytes read so far. A line longer than
+ *   `LONGEST_LINE` is an empty string; `tooLong` is the number of these in the batch
  */
 async function* lineBatches(path, chunkSize = CHUNK) {
   const file = await openFile(path)
@@ -56,21 +56,21 @@ function cut(data, openLine) {
   return { lines, tooLong }
 }
 
-/** The beginning of a line whose end has not been read yet. */
+/** An incomplete line. */
 class OpenLine {
   #parts = []
   length = 0
-  /** The file's first line: the only one that may begin with a byte order mark. */
+  /** Whether this is the first line, the only one that may begin with a byte order mark. */
   isFirst = true
 
-  /** Copies, for the buffer behind `part` is about to be read into again. */
+  /** Appends a copy of `part`, whose buffer is reused. */
   add(part) {
     this.length += part.length
     if (this.length > LONGEST_LINE) this.#parts = []
     else this.#parts.push(Buffer.from(part))
   }
 
-  /** The finished line. What is added next begins a new one. */
+  /** Returns the line, and begins a new one. */
   end() {
     const tooLong = this.length > LONGEST_LINE ? 1 : 0
     let text = tooLong ? '' : Buffer.concat(this.#parts).toString('utf8')

@@ -8,10 +8,10 @@ const { escaped } = require('../safe-text.js')
 const { sessionSummary } = require('./summary.js')
 const { countTurn, tallyOf } = require('./tally.js')
 
-/** So many items are asked for at a time. */
+/** The number of items that are read at a time. */
 const PAGE = 100
 
-/** Replays a session onto one page, or, as JSON, to what `replaySession` gives. */
+/** Replays a session and prints a summary, or as JSON the result of `replaySession`. */
 async function replaySession(context, source, { project, until }) {
   const started = performance.now()
   const session = await opened(context, source, project, { auditTrail: !context.json, throughSeq: until })
@@ -27,7 +27,7 @@ async function replaySession(context, source, { project, until }) {
   }
 }
 
-/** Opened instead of replayed in one piece: a page of items at a time is enough, so a session of any size fits into memory. */
+/** Uses `openSession` and reads the history in parts, so that sessions of any size fit in memory. */
 async function opened(context, source, project, options) {
   const result = await context.during('replaying', (more) =>
     context.tape.openSession(source.at, project, { ...options, ...more }))
@@ -35,7 +35,7 @@ async function opened(context, source, project, options) {
   throw refusal(source, result)
 }
 
-/** Why there is nothing to show: it can't be read, is of another project, or is damaged. */
+/** The error of a failed replay: the file can't be read, belongs to another project, or is damaged. */
 function refusal({ path }, { error, warnings }) {
   if (error.startsWith('Failed to read file')) return new Complaint('Unreadable', error, { path })
   if (error.startsWith('Failed to read bundle')) return bundleRefusal(path, error)
@@ -48,14 +48,14 @@ function refusal({ path }, { error, warnings }) {
   return new Complaint('NotASession', message, { exitCode: EXIT.damaged, path, error, warnings })
 }
 
-/** The code of what is wrong with a bundle ends the message. */
+/** The code of a bundle's problem, which is at the end of the message. */
 function bundleRefusal(path, error) {
   const code = /\((\w+)\)$/.exec(error)?.[1] ?? 'Unreadable'
   const exitCode = code === 'NotABundle' ? EXIT.couldNot : EXIT.damaged
   return new Complaint(code, escaped(error), { exitCode, path })
 }
 
-/** The result of `replaySession`: the history last, and item by item. */
+/** Prints the result of `replaySession`, with the history at the end, item by item. */
 async function printJson({ output, signal }, { path }, session) {
   const { metadata, lastSeq, eventCount, warnings, sessionEvents } = session
   const rest = jsonText({ kind: 'session', path, ok: true, metadata, lastSeq, eventCount, warnings, sessionEvents })
@@ -80,7 +80,7 @@ async function printPage(context, source, session, { until, replayMs }) {
   await context.output.flush()
 }
 
-/** How many of the surviving items are of each speaker. */
+/** Counts the items of the history by speaker. */
 async function countItems({ signal }, session) {
   const bySpeaker = new Map()
   for await (const item of items(session, signal)) countTurn(bySpeaker, item)

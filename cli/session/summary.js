@@ -1,6 +1,6 @@
 'use strict'
 
-// A session on one page. Takes what replay and the tally found, gives text; it neither reads nor prints.
+// The results of replay and tally of a session as text.
 
 const { list, page, row, rowsUnder } = require('../page.js')
 const { count, duration, elapsed, fileSize, moment, plural } = require('../quantities.js')
@@ -18,7 +18,7 @@ const MOST_DIRECTORIES = 6
  * @param {string} shown.path
  * @param {number} shown.size of the file, in bytes
  * @param {import('../../index.js').SessionHandle} shown.session opened with `auditTrail`
- * @param {Map<string, number>} shown.survivors how many items of each speaker survive
+ * @param {Map<string, number>} shown.survivors the number of items in the history, by speaker
  * @param {ReturnType<typeof import('./tally.js').newTally>} shown.tally
  * @param {number} shown.replayMs
  * @param {ReturnType<typeof import('../colours.js').coloursFor>} colour
@@ -81,7 +81,7 @@ function turns(bySpeaker, colour) {
   return names.map((speaker) => `${printable(speaker, 40)} ${colour.bold(count(bySpeaker.get(speaker)))}`).join(' · ')
 }
 
-/** A table: the most used first, failures in red. */
+/** A table of tools, the most used first, with failures in red. */
 function tools(byName, colour) {
   if (byName.size === 0) return [row('Tools', colour.dim('none used'), colour)]
   const sorted = [...byName].sort(([a, x], [b, y]) => y.calls - x.calls || (a < b ? -1 : 1))
@@ -142,7 +142,7 @@ function warnings({ session, tally }, colour, width) {
   return warningRows(texts, colour, width)
 }
 
-/** The section of warnings, also of other pages. */
+/** The section of warnings, also for other pages. */
 function warningRows(texts, colour, width) {
   if (texts.length === 0) return [`${colour.bold('Warnings')} ${colour.green('none, the file is sound')}`]
   const rows = texts

@@ -2,19 +2,19 @@
 
 const { lineBatches } = require('./lines.js')
 
-// What a session file tells beyond its replay: replay gives the history that survives, the tally counts what happened on the way there
-// (turns and tools that a compression summed up, rewinds, switches of the model).
+// Counts all events of a session file, including those that are no longer in the replayed history: turns and tools before a compression,
+// rewinds, switches of the model.
 //
-// It counts an event if and only if replay gives it an effect, so its figures and replay's warnings fit together. Its size doesn't grow with
-// the file.
+// An event is counted if and only if it has an effect in a replay, so that the counts agree with the replay's warnings. The size of a
+// tally does not depend on that of the file.
 
-/** Names beyond this many (of tools, of speakers, of types) are counted together: a hostile file could hold a million. */
+/** The maximum number of names of tools, speakers or types. Further ones are counted together, because a hostile file may have millions. */
 const MOST_NAMES = 1000
 const MOST_SWITCHES = 50
 
 const OTHERS = '(others)'
 
-/** A tally of the events before the first with a larger seq. */
+/** An empty tally, for the events before the first with a larger `seq`. */
 function newTally(throughSeq = Infinity) {
   return {
     throughSeq,
@@ -23,9 +23,9 @@ function newTally(throughSeq = Infinity) {
     tooLong: 0,
     firstTs: null,
     lastTs: null,
-    /** Events by type, with or without an effect. */
+    /** Counts of events by type, with or without an effect. */
     types: new Map(),
-    /** Those of a type that replay does not know. */
+    /** The number of events of unknown types. */
     unknown: 0,
     turns: new Map(),
     tools: new Map(),
@@ -39,7 +39,7 @@ function newTally(throughSeq = Infinity) {
   }
 }
 
-/** The tally of a whole file. Calls `progress` with how far it is. */
+/** The tally of a file. Reports its progress in bytes to `progress`. */
 async function tallyOf(filePath, { size, throughSeq, signal, progress }) {
   const tally = newTally(throughSeq)
   try {
@@ -83,7 +83,7 @@ function countEffect(tally, { type, payload }) {
     if (tally.lines === 1) tally.startedWith = modelOf(payload)
     return
   }
-  // Anything can stand in place of a type, and be turned into a name by looking it up.
+  // `type` may be any value, which a lookup would convert to a string.
   if (typeof type === 'string' && Object.hasOwn(counts, type)) counts[type](tally, payload)
 }
 

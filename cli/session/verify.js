@@ -6,9 +6,9 @@ const { soundness } = require('./soundness.js')
 const { tallyOf } = require('./tally.js')
 
 /**
- * Whether a session replays without a sign of damage. `damage` and `notes` are the warnings of the replay, parted; `error` is why there is none.
+ * Verifies a session by replaying it. `damage` and `notes` are the warnings of the replay; `error` is that of a failed one.
  *
- * @param {object} source its files; see `withFiles`
+ * @param {object} source the session's files, from `withFiles`
  */
 async function verifySession(context, source) {
   let session
@@ -24,7 +24,7 @@ async function verifySession(context, source) {
   return { ok: damage.length === 0, eventCount, lastSeq, damage, notes }
 }
 
-/** The tally, which only a file of many warnings needs. */
+/** The tally, which is needed only for a file with many warnings. */
 async function tallyFor({ signal, progress }, { log }, warnings) {
   if (warnings.length < 100) return { unknown: 0 }
   const { size } = await fs.stat(log)

@@ -1,10 +1,10 @@
-// How they came here: the causal chains of both sides, from the root down to the two events that differ.
+// The causal chains of both sides, from the root to the diverging events.
 
-/** Of a part of the chain so many are shown at its ends. */
+/** The number of entries that are shown at either end of a long part of a chain. */
 const SHOWN = 3
 
 class ChainView {
-  /** @param jump called with the number of a row of the timeline */
+  /** @param jump called with the number of a timeline row */
   constructor(page, jump) {
     this.page = page
     this.jump = jump
@@ -28,7 +28,7 @@ class ChainView {
     this.list.classList.toggle('one-sided', tips.some((tip) => tip.length === 0))
   }
 
-  /** Entries from the farthest to the nearest; gives those that the next hangs on. */
+  /** Adds entries, from the farthest to the nearest, and returns those that the next entry is attached to. */
   #column(chain, lane, above) {
     let [causes, ends, before] = [[], above, null]
     for (const entry of shortened([...chain].reverse())) {
@@ -36,7 +36,7 @@ class ChainView {
       this.list.append(item)
       const isSibling = this.#areSiblings(before, entry)
       if (!isSibling) causes = ends
-      // The evidence of an edge stands with its upper end, the cause; it is drawn to the lower one.
+      // The entry of a cause has the evidence of the edge, which is drawn to its effect.
       for (const end of causes) this.links.push({ ...end, to: item, lane })
       ends = [...(isSibling ? ends : []), { from: item, isRecorded: entry.isRecorded ?? true }]
       before = entry
@@ -44,13 +44,13 @@ class ChainView {
     return ends
   }
 
-  /** Several tools that an AI called at once: their responses come of the same, and the AI's next item of them all. */
+  /** Parallel tool calls: their responses have the same cause, and the next item of the AI has all of them as causes. */
   #areSiblings(before, entry) {
     return this.page.kind === 'session' && before !== null && [before, entry].every(({ event, skipped }) => !skipped && event?.kind === 'tool')
   }
 
   #entry({ place, kind, label, isRecorded, row, event }, lane) {
-    // As the timeline calls it, where it is in the timeline.
+    // Use the label of the timeline if the event is in it.
     const words = [el('span.number', `#${place}`), content('span.kind', event?.kind ?? kind), content('span.label', event?.label ?? label)]
     const evidence = isRecorded ? 'recorded' : 'inferred'
     const item = el(`li.${lane}`)
@@ -91,7 +91,7 @@ const eventAt = (page, side, place) => {
   return row === undefined ? undefined : page.sides[side].events[page.rows[row].at[side]]
 }
 
-/** Nearest first, as they come: what both chains share from the root on, and what each has for itself. */
+/** Splits two chains, nearest first, into their common part from the root on and the rest of each. */
 function partedChains(page) {
   const { chains } = page.divergence
   const [left, right] = ['left', 'right'].map((name, side) => {
@@ -103,7 +103,7 @@ function partedChains(page) {
   return { trunk: left.slice(left.length - shared), branches: [left.slice(0, left.length - shared), right.slice(0, right.length - shared)] }
 }
 
-/** In one row of the timeline; where a row is not in the page, by the id. */
+/** Whether two entries are in the same timeline row or, if their row is not in the page, have the same id. */
 const isSame = (a, b) => (a.row !== undefined && b.row !== undefined ? a.row === b.row : a.id === b.id)
 
 function shortened(entries) {
@@ -111,7 +111,7 @@ function shortened(entries) {
   return [...entries.slice(0, 1), { skipped: entries.length - 1 - SHOWN }, ...entries.slice(-SHOWN)]
 }
 
-/** The rows of the chain of a side, the nearest first, for the timeline. */
+/** The timeline rows of a side's chain, nearest first. */
 function chainRows(page, side) {
   const name = page.sides[side].name
   const start = page.rowOf[side].get(page.divergence.places[name])

@@ -1,4 +1,4 @@
-// Elements. Strings become text nodes, here and everywhere: no markup is ever made of a string.
+// Creates elements. Strings always become text nodes: the page never parses markup from strings.
 
 /** @param {string} name `tag` or `tag.class.class` */
 function el(name, ...children) {

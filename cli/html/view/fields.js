@@ -1,9 +1,9 @@
-// Values that differ, side by side, with the words marked that make the difference.
+// Differing values side by side, with the differing words marked.
 
-/** Of equal text this much is left around what differs. */
+/** The number of characters of equal text that are shown around a difference. */
 const CONTEXT = 160
 
-/** @param field `{ path, also, left, right, blob? }`, a side null where there is no such value */
+/** @param field `{ path, also, left, right, blob? }`; a side without the field is null */
 function fieldView({ path, also, note, left, right, blob }) {
   const group = withAttributes(el('section.field'), { 'aria-label': `Difference at ${path}` })
   group.append(content('h4.path', [path || '(the whole)', ...also].join(', ')))
@@ -15,7 +15,7 @@ function fieldView({ path, also, note, left, right, blob }) {
 
 const blobValue = ({ text }) => ({ value: text, cuts: [], skipped: 0 })
 
-/** What was hashed says more than the hashes. */
+/** Shows the content of blobs instead of their hashes. */
 function hashes(left, right, blob) {
   const hash = (name, { value }) => withAttributes(el(`code.${name}`, `${value.slice(0, 12)}…`), { title: value })
   const isWhole = blob.left.isWhole && blob.right.isWhole
@@ -48,7 +48,7 @@ function valueView(name, { cuts, skipped }, parts) {
   return view
 }
 
-/** Equal text, without its middle where it is long. */
+/** Equal text, without the middle if it is long. */
 function appendShortened(view, text, isBehind, isBefore) {
   const [head, tail] = [isBehind ? CONTEXT : 0, isBefore ? CONTEXT : 0]
   const room = isBehind || isBefore ? head + tail + CONTEXT : 4000

@@ -1,4 +1,4 @@
-// The keys: j and k or the arrows, Enter, d, / and Escape.
+// Keyboard control: j and k or the arrows, Enter, d, / and Escape.
 
 function listenToKeys(timeline, search, toDivergence) {
   const keys = {
@@ -7,7 +7,7 @@ function listenToKeys(timeline, search, toDivergence) {
     d: toDivergence,
     '/': () => search.input.focus(),
   }
-  // Elsewhere the arrows scroll, as they always do.
+  // Outside of the timeline the arrows scroll.
   const rowKeys = {
     ArrowDown: keys.j,
     ArrowUp: keys.k,
@@ -25,7 +25,7 @@ function listenToKeys(timeline, search, toDivergence) {
   })
 }
 
-/** Back to all events, at the row that was current. */
+/** Shows all events again, at the current row. */
 function leave(timeline, search) {
   if (!search.isActive) return
   const { current } = timeline

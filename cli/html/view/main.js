@@ -1,4 +1,4 @@
-// The page.
+// Builds the page.
 
 function divergenceCard(page, jump) {
   const { divergence } = page
@@ -21,7 +21,7 @@ function differences(divergence) {
   return group
 }
 
-/** Without fields to compare: what is known of the events themselves. */
+/** The facts of the events, if there are no fields to compare. */
 function sidesView({ sides }) {
   const values = el('div.values')
   for (const name of ['left', 'right']) {
@@ -59,7 +59,7 @@ function start() {
   const page = readPage()
   document.body.dataset.kind = page.kind
   page.chainRows = new Set(page.divergence ? [0, 1].flatMap((side) => chainRows(page, side).map(({ row }) => row)) : [])
-  // The card is made before the timeline that it points into.
+  // The card is created before the timeline to which it links.
   let timeline
   const middle = page.divergence ? divergenceCard(page, (row) => timeline.jump(row)) : null
   timeline = new Timeline(page, middle)
@@ -95,12 +95,12 @@ function begin(page, timeline, search, overview, toDivergence) {
   search.apply()
   listenToKeys(timeline, search, toDivergence)
   printWell(page, timeline)
-  // It opens where the two part, also when it is loaded again.
+  // The page opens at the divergence, also after a reload.
   history.scrollRestoration = 'manual'
   if (page.divergenceRow >= 0) openAtDivergence(page, timeline)
 }
 
-/** With some of what is common above it. */
+/** Scrolls to the divergence, with some common rows above it. */
 function openAtDivergence(page, timeline) {
   const line = timeline.lineOf(page.divergenceRow)
   if (line.getBoundingClientRect().bottom > innerHeight * 0.6) line.scrollIntoView({ block: 'start' })

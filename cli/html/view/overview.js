@@ -1,4 +1,4 @@
-// The top of the page: what is compared, what came out, and a map of the whole.
+// The top of the page: both sides, the result, and a map of the timeline.
 
 function headline(page) {
   const { divergence } = page
@@ -19,7 +19,7 @@ function sideCard(page, side) {
   return card
 }
 
-/** A strip with the whole timeline in it, and where the window is. */
+/** A map of the whole timeline, with the position of the window. */
 class Overview {
   constructor(page, timeline) {
     this.page = page
@@ -51,7 +51,7 @@ class Overview {
     if (near !== undefined) this.timeline.jump(near)
   }
 
-  /** By the first and the last row of the window that are in the document. */
+  /** Determines the position by the first and last row in the window. */
   update() {
     const lines = [...this.timeline.element.querySelectorAll('.line')].filter((line) => {
       const { top, bottom } = line.getBoundingClientRect()
@@ -63,7 +63,7 @@ class Overview {
   }
 }
 
-/** Where something failed, on a scale of a thousand, each place once. */
+/** The distinct positions of failures, in thousandths of the timeline. */
 function failureMarks({ rows, sides }) {
   const marks = new Set()
   for (const [index, { kind, at }] of rows.entries()) {

@@ -1,4 +1,4 @@
-// What the page was made of. Payloads stay text until somebody looks at them.
+// The data of the page. Payloads are parsed only when they are shown.
 
 const islandText = (id) => document.getElementById(id).textContent
 
@@ -12,7 +12,7 @@ class Side {
     this.events = data.events.map(([place, kind, label, excerpt, node, parent, ts, flags]) => {
       return { place, kind, label, excerpt, node, parent, ts, hasFailed: (flags & 1) !== 0 }
     })
-    // One payload a line, and no line end inside of one.
+    // Each payload is on a line of its own.
     this.#lines = islandText(`${name}-payloads`).slice(2, -2).split(',\n')
   }
 
@@ -20,7 +20,7 @@ class Side {
     return this.#lines[index]
   }
 
-  /** `[payload, cuts]`, or null where it is not in the page. */
+  /** `[payload, cuts]`, or null if the payload is not in the page. */
   payload(index) {
     return JSON.parse(this.#lines[index])
   }

@@ -1,6 +1,6 @@
-// A payload as a person reads it: JSON, indented, where text of several lines is shown as what it is.
+// Shows a payload as indented JSON, with the line ends of its strings.
 
-/** @param {boolean} isPlain JSON to the letter, line ends as `\n` */
+/** @param {boolean} isPlain whether to show exact JSON, with line ends as `\n` */
 function payloadView([value, cuts = []], isPlain) {
   const root = el('pre.json')
   const work = { isPlain, cuts: new Map(cuts.map((cut) => [cut.path, cut])) }
@@ -8,7 +8,7 @@ function payloadView([value, cuts = []], isPlain) {
   return root
 }
 
-// Nesting has an end: what was deeper was cut when the page was made.
+// The recursion is bounded, because nesting was limited when the page was written.
 function appendValue(parent, value, path, indent, work) {
   if (typeof value === 'string') return appendString(parent, value, work.cuts.get(path), work)
   if (typeof value !== 'object' || value === null) return parent.append(el('span.literal', String(value)))

@@ -1,4 +1,4 @@
-// On paper: the rows around the divergence, all of them made, and a word about the others.
+// Printing: shows the rows around the divergence, and the number of the others.
 
 const PRINTED = 400
 

@@ -1,4 +1,4 @@
-// The causal chains along the spine of the timeline: a rail a side, a bead for each ancestor.
+// Marks the causal chains in the timeline: a rail for each side, with a bead for each ancestor.
 
 function drawRails(page, timeline) {
   if (!page.divergence) return
@@ -13,7 +13,7 @@ function drawRails(page, timeline) {
   timeline.canvas.replaceChildren(...parts)
 }
 
-/** Those in the timeline as it is shown, with their height in it. */
+/** The ancestors in the shown rows, with their vertical position. */
 function placed(chain, timeline) {
   return chain.map((bead) => ({ ...bead, y: timeline.middleOf(bead.row) })).filter(({ y }) => y !== undefined)
 }

@@ -1,4 +1,4 @@
-// Rows of the timeline: an event of each side, and, opened, all that is known of them.
+// Rows of the timeline: an event of each side, with details when opened.
 
 const STATES = {
   same: 'equal on both sides',
@@ -21,13 +21,13 @@ class Rows {
     this.isAffected = (row) => row > page.divergenceRow && this.events(row).some((event) => event && affected.has(event.node))
   }
 
-  /** The events of a row: undefined for a side that has none. */
+  /** The events of a row; undefined for a side without one. */
   events(row) {
     const { kind, at } = this.page.rows[row]
     return kind === 'gap' ? [] : at.map((index, side) => this.page.sides[side].events[index])
   }
 
-  /** How many cells stand below each other where there is no room for two columns. */
+  /** The number of stacked cells in a narrow window with a single column. */
   height(row) {
     const { kind, at } = this.page.rows[row]
     return kind === 'gap' || kind === 'same' ? 1 : at.filter((index) => index >= 0).length
@@ -61,7 +61,7 @@ class Rows {
     return line
   }
 
-  /** Opens or closes a row that is in the document. */
+  /** Opens or closes a row, which must be in the document. */
   toggle(row, item) {
     const opens = !this.#isOpen.delete(row)
     if (opens) this.#isOpen.add(row)

@@ -1,6 +1,6 @@
-// Which rows are shown: those that hold some text, or are of some sort.
+// Filters rows by text or kind.
 
-/** As text stands in the islands of payloads, so that they can be searched without parsing them. */
+/** Encodes text as in the JSON of payloads, to search them without parsing. */
 const inIsland = (text) => JSON.stringify(text).slice(1, -1).replace(/[<\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 const pattern = (text, flags) => new RegExp(text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), flags)
@@ -44,7 +44,7 @@ class Search {
     const sorts = Object.entries(SORTS).filter(([name]) => this.page.divergence || name === 'all' || name === 'failed')
     const kinds = [...new Set(this.page.sides.flatMap(({ events }) => events.map(({ kind }) => kind)))].sort()
     const option = (value, text) => withAttributes(el('option', text), { value })
-    // In an option nothing can be marked up; what is hidden in a kind is just not there.
+    // An option element can't contain markup, so hidden characters of a kind are replaced.
     const groups = kinds.slice(0, 100).map((kind) => option(`kind ${kind}`, kind.replace(HIDDEN, '\ufffd')))
     return [...sorts.map(([name, [text]]) => option(`sort ${name}`, text)), withAttributes(el('optgroup', ...groups), { label: 'Of one kind' })]
   }

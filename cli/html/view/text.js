@@ -1,12 +1,12 @@
-// Words from outside. What can't be seen, or turns the direction of what stands around it, is shown by its number.
+// Shows untrusted text. Invisible and directional characters are shown as escapes.
 
-// Zero-width joiners stay: emoji and whole scripts are written with them.
+// Zero-width joiners are not hidden, because emoji and some scripts need them.
 const HIDDEN = /[\p{Cs}\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu
 
-/** What the search looks for, to be marked wherever it is shown; null: nothing. */
+/** The search term, which is marked in all shown text; null without a search. */
 let marked = null
 
-/** As it is escaped in programs, and by the command line. */
+/** The escape of a character, as on the command line. */
 function nameOfHidden(char) {
   const code = char.codePointAt(0)
   if (char === '\r') return '\\r'
@@ -14,7 +14,7 @@ function nameOfHidden(char) {
   return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, '0')}`
 }
 
-/** Text of several lines, where it does not matter here how they end. */
+/** Normalises line ends. */
 const withPlainLines = (text) => text.replaceAll('\r\n', '\n')
 
 /** Appends content to an element. */
@@ -32,7 +32,7 @@ function appendMarked(parent, text) {
   else eachPart(text, marked, (part) => parent.append(part), (found) => parent.append(el('mark', found)))
 }
 
-/** Calls for what stands between the matches, and for the matches, in order. */
+/** Calls one function for each text between matches, and the other for each match, in order. */
 function eachPart(text, pattern, between, match) {
   let from = 0
   for (const { 0: found, index } of text.matchAll(pattern)) {
@@ -43,7 +43,7 @@ function eachPart(text, pattern, between, match) {
   if (from < text.length) between(text.slice(from))
 }
 
-/** An element with content in it, kept apart from the direction of the words around it. */
+/** An element whose content is isolated from the text direction around it. */
 const content = (name, text) => {
   const element = el(name)
   element.classList.add('content')

@@ -1,10 +1,10 @@
-// The timeline: lists of rows, of which only those near the window are in the document.
+// The timeline: virtual lists, of which only the rows near the window are in the document.
 
 const CHUNK = 40
-/** How far outside of the window rows are made, in pixels. */
+/** The distance from the window within which rows are created, in pixels. */
 const MARGIN = 1200
 
-/** Some rows: an empty box of their height, until it comes near the window. */
+/** A group of rows: an empty box of the same height until it is near the window. */
 class Chunk {
   isFilled = false
   #height = null
@@ -21,7 +21,7 @@ class Chunk {
     this.element.style.height = this.#height ?? `calc(var(--cell) * ${this.#cells(this.rows.length)})`
   }
 
-  /** How many cells high the first rows are. */
+  /** The height of the first rows, in cells. */
   #cells(count) {
     if (!this.timeline.isNarrow) return count
     return this.rows.slice(0, count).reduce((sum, row) => sum + this.timeline.rows.height(row), 0)
@@ -35,7 +35,7 @@ class Chunk {
     this.timeline.restoreCurrent()
   }
 
-  /** Keeps the height, which may be that of opened rows. */
+  /** Removes the rows and preserves the height, which depends on opened rows. */
   empty() {
     if (!this.isFilled || this.rows.includes(this.timeline.current)) return
     this.#height = `${this.element.offsetHeight}px`
@@ -44,7 +44,7 @@ class Chunk {
     this.#reserve()
   }
 
-  /** Where the middle of a row is, below the timeline's top. */
+  /** The vertical position of the middle of a row, relative to the timeline. */
   middleOf(row, cell) {
     const index = this.rows.indexOf(row)
     const item = this.isFilled ? this.element.children[index] : null
@@ -60,7 +60,7 @@ class Timeline {
     rootMargin: `${MARGIN}px 0px`,
   })
 
-  /** @param middle what stands at the divergence, between the rows before and those behind; null for equal executions */
+  /** @param middle the element at the divergence, between the rows before and after it; null for equal executions */
   constructor(page, middle) {
     this.page = page
     this.rows = new Rows(page, (row) => this.jump(row))
@@ -79,12 +79,12 @@ class Timeline {
     return matchMedia('(max-width: 760px)').matches
   }
 
-  /** Shows these rows, by number and in order. */
+  /** Shows the rows with these numbers, in order. */
   show(numbers) {
     this.#watcher.disconnect()
     this.#chunkOf.clear()
     this.shown = numbers
-    // Without a divergence all are in the first; where it is no event of the page, all are behind it.
+    // Without a divergence all rows are in the first list; if the divergence is not in the page, all rows are after it.
     const split = this.page.divergence ? numbers.findIndex((row) => row > this.page.divergenceRow) : -1
     const parts = split < 0 ? [numbers, []] : [numbers.slice(0, split), numbers.slice(split)]
     this.#chunks = parts.flatMap((part, at) => {
@@ -123,12 +123,12 @@ class Timeline {
   }
 
   #resized() {
-    // The heights of what is not in the document are others now.
+    // Estimated heights change with the width.
     if (this.wasNarrow !== undefined && this.wasNarrow !== this.isNarrow) this.show(this.shown)
     else this.onChange()
   }
 
-  /** For print, which does not scroll. */
+  /** Creates all rows, for printing. */
   fillAll() {
     this.#watcher.disconnect()
     for (const chunk of this.#chunks) chunk.fill()
@@ -142,7 +142,7 @@ class Timeline {
     return this.element.querySelector(`.line[data-row="${row}"]`)
   }
 
-  /** One row at a time can be reached with the Tab key; the others from it. */
+  /** Only the current row is reachable with the Tab key; the others are reached from it with the arrows. */
   setCurrent(row) {
     this.lineOf(this.current)?.setAttribute('tabindex', '-1')
     this.current = row
@@ -153,7 +153,7 @@ class Timeline {
     this.lineOf(this.current)?.setAttribute('tabindex', '0')
   }
 
-  /** Makes a row the current one, in view and focused. */
+  /** Makes a row current, scrolls it into view and focuses it. */
   jump(row, block = 'center') {
     if (!this.has(row)) this.onMissing?.(row)
     this.#chunkOf.get(row)?.fill()
@@ -163,7 +163,7 @@ class Timeline {
     line?.scrollIntoView({ block })
   }
 
-  /** The next row, up or down, that is an event. */
+  /** The next row with an event, up or down. */
   step(by) {
     const { shown, page } = this
     let at = shown.indexOf(this.current) + by

@@ -1,13 +1,13 @@
-// Which words of two texts differ.
+// Compares two texts word by word.
 
-/** A number with its fraction is a word: of 212.4 and 215.9 nothing is the same. */
+/** A number with a fraction is one word: 212.4 and 215.9 have no common part. */
 const WORD = /\s+|\d+\.\d+|[\p{L}\p{N}_]+|[^]/gu
 const MOST_WORDS = 40_000
-/** Beyond so many differing words two texts have little in common, and what they have is chance. */
+/** The maximum number of differing words. Above it, what two texts have in common is accidental. */
 const MOST_EDITS = 1500
 
 /**
- * @returns {['=' | '-' | '+', string][]} parts in order: in both, only on the left, only on the right
+ * @returns {['=' | '-' | '+', string][]} the parts in order: in both, only on the left, only on the right
  */
 function wordDiff(left, right) {
   const [a, b] = [left.match(WORD) ?? [], right.match(WORD) ?? []]
@@ -35,7 +35,7 @@ function middleParts(a, b) {
   return isConfetti(parts, a, b) ? replaced : parts
 }
 
-/** Texts that have only some small words in common read better as one replaced by the other. In long ones there are more of them. */
+/** Texts with only some small words in common are easier to read as one replaced by the other. Long texts have more such words. */
 function isConfetti(parts, a, b) {
   const letters = (words) => words.reduce((sum, word) => sum + (/[\p{L}\p{N}]/u.test(word) ? word.length : 0), 0)
   const kept = parts.reduce((sum, [op, words]) => sum + (op === '=' ? letters(words) : 0), 0)
@@ -44,8 +44,8 @@ function isConfetti(parts, a, b) {
 }
 
 /**
- * Myers: how far down the left one gets on each diagonal, for a growing number of edits. Gives that for each number, up to the one that
- * leads to both ends, or null. Round n has the diagonals -n, -n + 2 … n.
+ * The algorithm of Myers: the farthest position in the left text on each diagonal, for a growing number of edits, until both ends are
+ * reached. Returns the positions for each number of edits, or null above the maximum. Round n has the diagonals -n, -n + 2 … n.
  */
 function shortestPath(a, b) {
   const rounds = []
@@ -62,7 +62,7 @@ function shortestPath(a, b) {
   return null
 }
 
-/** The last edit on the way to a diagonal: a word of the right (down), or one of the left. */
+/** The last edit on the path to a diagonal: an inserted word of the right text (down), or a deleted one of the left. */
 function step(before, at, edits) {
   const isDown = at === 0 || (at !== edits && before[at - 1] < before[at])
   return isDown ? { isDown, from: at, x: before[at] } : { isDown, from: at - 1, x: before[at - 1] + 1 }
@@ -89,7 +89,7 @@ function partsOf(rounds, a, b) {
   return parts.reverse()
 }
 
-/** Neighbours of a kind as one; of what is replaced, first what was and then what is. */
+/** Merges neighbouring parts of a kind, deletions before insertions. */
 function joined(parts) {
   const result = []
   let [was, is] = ['', '']
