@@ -222,7 +222,7 @@ pub struct ArchiveReader<R: Read> {
 impl ArchiveReader<InputFile> {
     /// The archive in a file.
     pub fn open(file: InputFile, limits: &Limits) -> Result<Self, BundleError> {
-        let size = file.metadata()?.len();
+        let size = file.metadata()?.size;
         Self::new(file, size, limits)
     }
 }

@@ -21,8 +21,8 @@ use super::redact::{RedactOptions, RuleSet, redact};
 use super::signed;
 use super::sink::{Finished, Sink};
 use super::source::{ExportFrom, ExportPlan, ExportSource, plan};
-use super::staged::parent;
 use super::watch::{JobWatch, Progress};
+use crate::disk::parent::parent;
 use crate::signature::SigningKey;
 
 /// zstd's level where the caller names none. Of a run's log most is hashes, of which a higher level makes nothing smaller but the

@@ -6,9 +6,9 @@ use super::error::{BundleCode, BundleError};
 pub use super::import_error::ImportError;
 use super::info::BundleInfo;
 use super::open_container::open_container;
-use super::staged::StagedDirectory;
 use super::verify::{Report, VerifyOptions, inspect, verify_with};
 use super::watch::JobWatch;
+use crate::disk::staged::StagedDirectory;
 
 /// Unpacks the bundle at `path` to `directory`, where there must be nothing. It is read once: what is verified is what is unpacked.
 ///

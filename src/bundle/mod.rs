@@ -31,6 +31,5 @@ pub mod sample;
 pub mod signed;
 pub mod sink;
 pub mod source;
-pub mod staged;
 pub mod verify;
 pub mod watch;

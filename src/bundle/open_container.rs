@@ -1,6 +1,5 @@
 //! Opening a bundle in either form.
 
-use std::fs;
 use std::path::Path;
 
 use super::archive::ArchiveReader;
@@ -8,12 +7,13 @@ use super::container::Container;
 use super::directory::{DirectoryReader, open_file};
 use super::error::{BundleCode, BundleError};
 use super::limits::Limits;
+use crate::disk::files;
 
 /// The bundle at `path`, to be read once.
 pub fn open_container(path: &Path, limits: &Limits) -> Result<Box<dyn Container>, BundleError> {
     // The path itself is the caller's and may be a link.
-    let disk = fs::canonicalize(path).map_err(|error| BundleError::system(&error, "open", Some(path)))?;
-    if disk.is_dir() {
+    let disk = files::canonicalize(path)?;
+    if files::is_directory(&disk) {
         return Ok(Box::new(DirectoryReader::open(&disk, limits)?));
     }
     let (file, _) = open_file(&disk).map_err(|error| match error.code {

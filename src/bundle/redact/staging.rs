@@ -1,16 +1,17 @@
 //! Files of a source in their redacted form, written beside the bundle until that is sealed.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
-use tempfile::TempDir;
 use twox_hash::XxHash3_128;
 
 use crate::bundle::error::BundleError;
 use crate::bundle::manifest::ListedFile;
 use crate::bundle::planned_file::{ByteSource, PlannedFile};
+use crate::disk::file::File;
+use crate::disk::files;
+use crate::disk::temporary::{NEW, TemporaryDirectory};
 
 /// How much is written at a time.
 const BLOCK_BYTES: usize = 256 << 10;
@@ -18,24 +19,21 @@ const BLOCK_BYTES: usize = 256 << 10;
 /// A directory for redacted files, removed on drop.
 #[derive(Debug)]
 pub struct Staging {
-    directory: TempDir,
+    directory: TemporaryDirectory,
     count: u64,
 }
 
 impl Staging {
     /// A directory in `beside`.
     pub fn new(beside: &Path) -> Result<Self, BundleError> {
-        let directory = tempfile::Builder::new().prefix(".new-").suffix(".tmp").tempdir_in(beside);
-        let directory = directory.map_err(|error| BundleError::system(&error, "mkdir", Some(beside)))?;
-        Ok(Staging { directory, count: 0 })
+        Ok(Staging { directory: TemporaryDirectory::new_in(beside, NEW)?, count: 0 })
     }
 
     /// A new file in it.
     pub fn file(&mut self) -> Result<StagedItem, BundleError> {
         let path = self.directory.path().join(self.count.to_string());
         self.count += 1;
-        let file = File::create_new(&path).map_err(|error| BundleError::system(&error, "open", Some(&path)))?;
-        let out = BufWriter::with_capacity(BLOCK_BYTES, file);
+        let out = BufWriter::with_capacity(BLOCK_BYTES, files::create_new(&path)?);
         Ok(StagedItem { path, out, sha256: Sha256::new(), print: XxHash3_128::new(), size: 0 })
     }
 }
@@ -74,6 +72,6 @@ impl StagedItem {
 
     /// Removes it: nothing in it is redacted.
     pub fn discard(self) -> Result<(), BundleError> {
-        std::fs::remove_file(&self.path).map_err(|error| BundleError::system(&error, "unlink", Some(&self.path)))
+        Ok(files::remove_file(&self.path)?)
     }
 }

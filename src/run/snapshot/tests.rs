@@ -1,4 +1,5 @@
 use super::*;
+use std::fs;
 use proptest::prelude::*;
 
 fn content(time: u64) -> Content {
