@@ -4,7 +4,7 @@
 //! noticed (`docs/session-format.md` section 3, rule 4). A batch goes out in one write where the system takes it in one, so
 //! batches of several writers stand behind each other and not in each other.
 
-use std::io::{self, SeekFrom};
+use std::io::{self, Seek};
 use std::path::Path;
 #[cfg(unix)]
 use std::time::{Duration, Instant};
@@ -137,7 +137,7 @@ impl Appender {
     /// others wrote is never cut.
     fn remove_end(&mut self, count: u64) {
         // Behind an append, the position is the end of what was appended.
-        if let Ok(end) = self.file.seek(SeekFrom::Current(0))
+        if let Ok(end) = self.file.stream_position()
             && self.file.metadata().is_ok_and(|metadata| metadata.size == end)
         {
             // If this fails too, the torn bytes stay: the next writer sees them and begins a new line.

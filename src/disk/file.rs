@@ -1,5 +1,8 @@
 //! An open file, of whichever file system: in releases the operating system's own.
 
+// It wraps the operating system's file, and does nothing with it.
+#![allow(clippy::disallowed_types)]
+
 use std::fs::TryLockError;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 

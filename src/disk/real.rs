@@ -1,6 +1,5 @@
-//! The file system of the operating system. Nowhere else in the crate is it called.
+//! The file system of the operating system, which is called here and nowhere else.
 
-// Here, and nowhere else.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::fs::{self, TryLockError};

@@ -1,6 +1,6 @@
 use super::*;
-use std::fs;
 use proptest::prelude::*;
+use std::fs;
 
 fn content(time: u64) -> Content {
     Content {
