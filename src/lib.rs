@@ -93,6 +93,8 @@
 
 // What only the binding uses counts as used only where there is one.
 #![cfg_attr(not(feature = "node"), allow(dead_code))]
+// What works with files is in the room `disk`, and there in one file; see `clippy.toml`.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
 
 /// A point at which a test can end the process.
 macro_rules! failpoint {

@@ -223,7 +223,7 @@ pub struct ArchiveReader<R: Read> {
 impl ArchiveReader<InputFile> {
     /// Opens the archive in `file`, which must be positioned at its beginning.
     pub fn open(file: InputFile, limits: &Limits) -> Result<Self, BundleError> {
-        let size = file.metadata()?.len();
+        let size = file.metadata()?.size;
         Self::new(file, size, limits)
     }
 }

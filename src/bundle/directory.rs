@@ -1,7 +1,7 @@
 //! The directory container. Every file below the directory belongs to the bundle; links are never followed, devices never opened.
 
 use std::cell::Cell;
-use std::fs;
+use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -11,7 +11,11 @@ use super::error::{BundleCode, BundleError};
 use super::limits::Limits;
 use super::path::{BundlePath, PathSet};
 use crate::cancellation::Cancellation;
-use crate::disk::input_file::{self, InputFile, Links};
+use crate::disk::files;
+use crate::disk::input_file::{self, InputFile};
+use crate::disk::metadata::FileKind;
+use crate::disk::open_options::Links;
+use crate::disk::os_error::OsError;
 
 /// Opens a regular file for reading and returns its size. Links are refused, and a pipe does not block.
 pub fn open_file(path: &Path) -> Result<(InputFile, u64), BundleError> {
@@ -19,7 +23,7 @@ pub fn open_file(path: &Path) -> Result<(InputFile, u64), BundleError> {
     if !metadata.is_file() {
         return Err(BundleError::new(BundleCode::Device, format!("{} is not a file", path.display())));
     }
-    Ok((InputFile::of(file), metadata.len()))
+    Ok((InputFile::of(file), metadata.size))
 }
 
 /// Reads the files of a bundle directory.
@@ -64,16 +68,16 @@ impl Listing {
         let cancellation = Cancellation::current();
         let mut waiting = vec![(root.to_path_buf(), String::new())];
         while let Some((directory, prefix)) = waiting.pop() {
-            let failed = |error: &io::Error| BundleError::system(error, "scandir", Some(&directory));
-            for entry in fs::read_dir(&directory).map_err(|error| failed(&error))? {
-                let entry = cancellation.check().and(entry).map_err(|error| failed(&error))?;
+            for name in files::read_directory(&directory)? {
+                cancellation.check().map_err(|error| OsError::new(&error, "scandir", Some(&directory)))?;
+                let name = name?;
                 self.entries += 1;
                 if self.entries > self.max_entries {
                     let message = format!("The directory has more than {} entries", self.max_entries);
                     return Err(BundleError::new(BundleCode::TooManyFiles, message));
                 }
-                if let Some(directory) = self.add(&entry, &prefix)? {
-                    waiting.push(directory);
+                if let Some(below) = self.add(&directory, &prefix, &name)? {
+                    waiting.push(below);
                 }
             }
         }
@@ -81,27 +85,22 @@ impl Listing {
     }
 
     /// Adds a file or a problem. Returns a directory, with the prefix of the paths below it.
-    fn add(&mut self, entry: &fs::DirEntry, prefix: &str) -> Result<Option<(PathBuf, String)>, BundleError> {
-        let name = [prefix.as_bytes(), entry.file_name().as_encoded_bytes()].concat();
-        let path = match BundlePath::parse(&name) {
+    fn add(&mut self, directory: &Path, prefix: &str, name: &OsStr) -> Result<Option<(PathBuf, String)>, BundleError> {
+        let path = match BundlePath::parse(&[prefix.as_bytes(), name.as_encoded_bytes()].concat()) {
             Ok(path) => path,
             Err(error) => {
                 self.problems.push(error);
                 return Ok(None);
             }
         };
-        let disk = entry.path();
-        let kind = entry.file_type().map_err(|error| BundleError::system(&error, "lstat", Some(&disk)))?;
+        let disk = directory.join(name);
+        let metadata = files::symlink_metadata(&disk)?;
         let mut refuse = |code, why| self.problems.push(BundleError::about(code, path.as_str(), why));
-        if kind.is_dir() {
-            return Ok(Some((disk, format!("{path}/"))));
-        } else if kind.is_symlink() {
-            refuse(BundleCode::Link, "a link, which could lead anywhere; a bundle holds only files");
-        } else if !kind.is_file() {
-            refuse(BundleCode::Device, "a device or a pipe; a bundle holds only files");
-        } else {
-            let metadata = entry.metadata().map_err(|error| BundleError::system(&error, "lstat", Some(&disk)))?;
-            self.files.push((path, metadata.len()));
+        match metadata.kind {
+            FileKind::Directory => return Ok(Some((disk, format!("{path}/")))),
+            FileKind::File => self.files.push((path, metadata.size)),
+            FileKind::Link => refuse(BundleCode::Link, "a link, which could lead anywhere; a bundle holds only files"),
+            _ => refuse(BundleCode::Device, "a device or a pipe; a bundle holds only files"),
         }
         Ok(None)
     }
@@ -151,6 +150,7 @@ impl<R: Read> Read for Counted<'_, R> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[derive(Default)]
     struct Seen(Vec<String>, Vec<BundleCode>);

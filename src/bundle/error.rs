@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use crate::disk::os_error::OsError;
+use crate::disk::staged::StageError;
 use crate::run::error::{ErrorCode, RunError, quoted};
 
 macro_rules! codes {
@@ -206,6 +207,15 @@ impl From<OsError> for BundleError {
         }
         let message = error.to_string();
         BundleError { system: Some(Box::new(error)), ..Self::new(BundleCode::SystemError, message) }
+    }
+}
+
+impl From<StageError> for BundleError {
+    fn from(error: StageError) -> Self {
+        match error {
+            StageError::Exists(_) => BundleError::new(BundleCode::DestinationExists, error.to_string()),
+            StageError::System(error) => error.into(),
+        }
     }
 }
 

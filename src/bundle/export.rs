@@ -21,8 +21,8 @@ use super::redact::{RedactOptions, RuleSet, redact};
 use super::signed;
 use super::sink::{Finished, Sink};
 use super::source::{ExportFrom, ExportPlan, ExportSource, plan};
-use super::staged::parent;
 use super::watch::{JobWatch, Progress};
+use crate::disk::parent::parent;
 use crate::signature::SigningKey;
 
 /// The default zstd level. Higher levels do not shrink a run's log, which is mostly hashes, and shrink a session by some 5 %, but

@@ -1,6 +1,5 @@
 //! A reader that hashes and counts the bytes of a file while they are read, and copies them if asked to.
 
-use std::fs::File;
 use std::io::{self, Read, Write};
 
 use twox_hash::XxHash3_128;
@@ -8,6 +7,7 @@ use twox_hash::XxHash3_128;
 use super::container::{into_io_error, read_failed};
 use super::error::BundleError;
 use super::file_hash::{FileHasher, Hashed};
+use crate::disk::file::File;
 
 const BLOCK_BYTES: usize = 128 << 10;
 

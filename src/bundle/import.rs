@@ -6,9 +6,9 @@ use super::error::{BundleCode, BundleError};
 pub use super::import_error::ImportError;
 use super::info::BundleInfo;
 use super::open_container::open_container;
-use super::staged::StagedDirectory;
 use super::verify::{Report, VerifyOptions, inspect, verify_with};
 use super::watch::JobWatch;
+use crate::disk::staged::StagedDirectory;
 
 /// Verifies the bundle at `path` and unpacks it to `directory`, which must not exist. The bundle is read only once, so the unpacked
 /// bytes are the verified ones.

@@ -1,6 +1,8 @@
 //! The error of opening or importing a bundle.
 
 use super::error::{BundleCode, BundleError};
+use crate::disk::os_error::OsError;
+use crate::disk::staged::StageError;
 
 /// Why a bundle was not opened or imported.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -33,6 +35,18 @@ fn first(problems: &[BundleError]) -> String {
     let more = problems.len().saturating_sub(1);
     let first = problems.first().map(ToString::to_string).unwrap_or_default();
     if more > 0 { format!("{first} (and {more} more problems)") } else { first }
+}
+
+impl From<StageError> for ImportError {
+    fn from(error: StageError) -> Self {
+        BundleError::from(error).into()
+    }
+}
+
+impl From<OsError> for ImportError {
+    fn from(error: OsError) -> Self {
+        BundleError::from(error).into()
+    }
 }
 
 impl From<BundleError> for ImportError {

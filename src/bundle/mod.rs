@@ -37,6 +37,5 @@ pub mod sample;
 pub mod signed;
 pub mod sink;
 pub mod source;
-pub mod staged;
 pub mod verify;
 pub mod watch;

@@ -4,7 +4,6 @@
 //! all of it is verified. A directory is verified too: its `redactions.json` excuses missing data and must itself be covered by the
 //! manifest.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::error::{BundleCode, BundleError};
@@ -15,10 +14,13 @@ use super::metadata;
 use super::path::{MANIFEST, METADATA, REDACTIONS, SIGNATURE};
 use super::redactions::RedactionList;
 use super::signed;
-use super::staged::StagedDirectory;
 use super::verify::{VerifyOptions, verify};
 use super::watch::JobWatch;
+use crate::disk::files::{exists, is_directory};
+use crate::disk::input_file::InputFile;
 use crate::disk::sniff;
+use crate::disk::staged::StagedDirectory;
+use crate::disk::temporary::TemporaryDirectory;
 use crate::run::directory::RunDirectory;
 use crate::run::documents::read_text;
 use crate::signature::TrustedKeys;
@@ -35,7 +37,7 @@ pub struct Opened {
     is_trusted: bool,
     root: PathBuf,
     /// Holds the unpacked archive, which is removed on drop.
-    _unpacked: Option<(StagedDirectory, tempfile::TempDir)>,
+    _unpacked: Option<(StagedDirectory, TemporaryDirectory)>,
 }
 
 impl Opened {
@@ -77,13 +79,13 @@ impl Opened {
 
     /// The path of the log: of a run's events or of the session.
     pub fn log(&self) -> PathBuf {
-        if self.root.is_dir() { self.root.join(self.kind.log()) } else { self.root.clone() }
+        if is_directory(&self.root) { self.root.join(self.kind.log()) } else { self.root.clone() }
     }
 }
 
 /// Whether `path` must be opened as a bundle: it is an archive, or a directory with a manifest.
 pub fn is_bundle(path: &Path) -> bool {
-    (path.is_dir() && path.join(MANIFEST).exists()) || is_archive(path)
+    (is_directory(path) && exists(&path.join(MANIFEST))) || is_archive(path)
 }
 
 /// Whether `path` must be opened as an archive. The first bytes of a file decide. The name decides only if they are neither those of
@@ -99,15 +101,15 @@ pub fn is_archive(path: &Path) -> bool {
 /// Opens a bundle, the directory of a run or the file of a session. A bundle is verified; a plain run or session is not read.
 pub fn open(path: &Path, options: &VerifyOptions, watch: &mut JobWatch<'_>) -> Result<Opened, ImportError> {
     if !is_bundle(path) {
-        let kind = if path.is_dir() { BundleKind::Run } else { BundleKind::Session };
+        let kind = if is_directory(path) { BundleKind::Run } else { BundleKind::Session };
         let redactions = RedactionList::default();
         let root = path.to_path_buf();
         return Ok(Opened { kind, manifest: None, redactions, is_trusted: false, root, _unpacked: None });
     }
-    let (report, root, unpacked) = if path.is_dir() {
+    let (report, root, unpacked) = if is_directory(path) {
         (verify(path, options, watch)?, path.to_path_buf(), None)
     } else {
-        let temporary = tempfile::tempdir().map_err(|error| BundleError::system(&error, "mkdir", None))?;
+        let temporary = TemporaryDirectory::new()?;
         let staged = StagedDirectory::for_reader(&temporary.path().join("bundle"))?;
         let report = unpack(path, &staged, options, watch)?;
         (report, staged.path().to_path_buf(), Some((staged, temporary)))
@@ -123,10 +125,7 @@ pub fn open(path: &Path, options: &VerifyOptions, watch: &mut JobWatch<'_>) -> R
 
 /// Opens the bundle in a directory that was already verified and has not been changed since.
 pub fn open_verified(directory: &Path, trusted: &TrustedKeys) -> Result<Opened, ImportError> {
-    let read = |path: &str| {
-        let path = directory.join(path);
-        fs::read(&path).map_err(|error| BundleError::system(&error, "open", Some(&path)))
-    };
+    let read = |path: &str| InputFile::open(&directory.join(path))?.read_up_to(u64::MAX);
     let document = read(MANIFEST)?;
     let (manifest, _) = Manifest::parse(&document)?;
     let is_listed = |path: &str| manifest.files.contains_key(path);

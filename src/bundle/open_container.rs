@@ -1,6 +1,5 @@
 //! Opens a bundle in either form.
 
-use std::fs;
 use std::path::Path;
 
 use super::archive::ArchiveReader;
@@ -8,12 +7,13 @@ use super::container::Container;
 use super::directory::{DirectoryReader, open_file};
 use super::error::{BundleCode, BundleError};
 use super::limits::Limits;
+use crate::disk::files;
 
 /// Opens the bundle at `path` for one visit.
 pub fn open_container(path: &Path, limits: &Limits) -> Result<Box<dyn Container>, BundleError> {
     // The caller's path may be a link; only links inside the bundle are refused.
-    let disk = fs::canonicalize(path).map_err(|error| BundleError::system(&error, "open", Some(path)))?;
-    if disk.is_dir() {
+    let disk = files::canonicalize(path)?;
+    if files::is_directory(&disk) {
         return Ok(Box::new(DirectoryReader::open(&disk, limits)?));
     }
     let (file, _) = open_file(&disk).map_err(|error| match error.code {

@@ -1,6 +1,5 @@
 //! Writes the files of a bundle to a directory or an archive.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -8,14 +7,15 @@ use super::archive::{ArchiveWriter, Compression, expands_too_much};
 use super::error::{BundleCode, BundleError};
 use super::limits::Limits;
 use super::path::BundlePath;
-use super::staged::{StagedDirectory, StagedFile};
+use crate::disk::file::File;
+use crate::disk::staged::{StagedDirectory, StagedFile};
 
 /// The writer of a bundle.
 pub enum Sink {
     /// A directory, and the current file.
     Directory(StagedDirectory, Option<File>),
-    /// An archive, and its writer.
-    Archive(StagedFile, Box<ArchiveWriter<BufWriter<File>>>),
+    /// An archive.
+    Archive(Box<ArchiveWriter<BufWriter<StagedFile>>>),
 }
 
 /// Whether a path has the file name of an archive.
@@ -29,10 +29,9 @@ impl Sink {
         if !is_archive(destination) {
             return Ok(Sink::Directory(StagedDirectory::new(destination)?, None));
         }
-        let staged = StagedFile::new(destination)?;
-        let out = BufWriter::with_capacity(256 << 10, staged.file()?);
+        let out = BufWriter::with_capacity(256 << 10, StagedFile::new(destination)?);
         let writer = ArchiveWriter::new(out, compression, tar_bytes).map_err(failed)?;
-        Ok(Sink::Archive(staged, Box::new(writer)))
+        Ok(Sink::Archive(Box::new(writer)))
     }
 
     /// Begins a file of `size` bytes. Calls of [`write`](Self::write) follow, then [`end`](Self::end).
@@ -43,7 +42,7 @@ impl Sink {
                 *file = Some(staged.create(&path)?);
                 Ok(())
             }
-            Sink::Archive(_, writer) => writer.begin(path.as_str(), size).map_err(failed),
+            Sink::Archive(writer) => writer.begin(path.as_str(), size).map_err(failed),
         }
     }
 
@@ -52,15 +51,15 @@ impl Sink {
         match self {
             Sink::Directory(_, Some(file)) => file.write_all(bytes).map_err(failed),
             Sink::Directory(_, None) => Ok(()),
-            Sink::Archive(_, writer) => writer.write(bytes).map_err(failed),
+            Sink::Archive(writer) => writer.write(bytes).map_err(failed),
         }
     }
 
     /// Ends the current file.
     pub fn end(&mut self) -> Result<(), BundleError> {
         match self {
-            Sink::Directory(staged, file) => file.take().map_or(Ok(()), |file| staged.keep(&file)),
-            Sink::Archive(_, writer) => writer.end().map_err(failed),
+            Sink::Directory(staged, file) => Ok(file.take().map_or(Ok(()), |file| staged.keep(&file))?),
+            Sink::Archive(writer) => writer.end().map_err(failed),
         }
     }
 
@@ -68,10 +67,10 @@ impl Sink {
     pub fn finish(self) -> Result<Finished, BundleError> {
         match self {
             Sink::Directory(staged, _) => Ok(Finished::Directory(staged)),
-            Sink::Archive(staged, writer) => {
-                let mut out = writer.finish().map_err(failed)?;
-                out.flush().map_err(failed)?;
-                let size = out.get_ref().metadata().map_err(failed)?.len();
+            Sink::Archive(writer) => {
+                let out = writer.finish().map_err(failed)?.into_inner();
+                let mut staged = out.map_err(|refused| failed(refused.into_error()))?;
+                let size = staged.size().map_err(failed)?;
                 Ok(Finished::Archive(staged, size))
             }
         }
@@ -96,7 +95,7 @@ impl Finished {
     /// limits would refuse it.
     pub fn commit(self, tar_bytes: u64, limits: &Limits) -> Result<(), BundleError> {
         match self {
-            Finished::Directory(staged) => staged.commit(),
+            Finished::Directory(staged) => Ok(staged.commit()?),
             Finished::Archive(_, size) if tar_bytes > limits.max_tar_bytes(size) => {
                 let message = format!(
                     "The archive would expand to {tar_bytes} bytes, more than {} times its size, which is the limit; export to a directory instead",
@@ -104,7 +103,7 @@ impl Finished {
                 );
                 Err(BundleError::new(BundleCode::ExpansionTooLarge, message))
             }
-            Finished::Archive(staged, _) => staged.commit(),
+            Finished::Archive(staged, _) => Ok(staged.commit()?),
         }
     }
 }

@@ -3,7 +3,6 @@
 //! A source is read twice, here and when the bundle is written. The second pass detects changes in between.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,7 +25,9 @@ use super::redactions::RedactionList;
 use super::signed::SignaturePolicy;
 use super::verify::VerifyOptions;
 use super::watch::{JobWatch, Progress};
+use crate::disk::files;
 use crate::disk::input_file::InputFile;
+use crate::disk::parent::parent;
 use crate::hash::{Hash, HexHash, as_text, from_hex, to_hex};
 use crate::run::blob::BlobStore;
 use crate::run::directory::RunDirectory;
@@ -124,18 +125,18 @@ pub fn plan(
     watch: &mut JobWatch<'_>,
 ) -> Result<ExportPlan, BundleError> {
     let path = source.path.as_path();
-    let metadata = fs::metadata(path).map_err(|error| BundleError::system(&error, "open", Some(path)))?;
+    let metadata = files::metadata(path)?;
     let mut planner =
         Planner { source, hasher: FileHasher::new(prefilter), limits, watch, progress: Progress::default() };
     if metadata.is_file() {
         // The caller's path may be a link, as for a replay.
-        let file = fs::canonicalize(path).map_err(|error| BundleError::system(&error, "open", Some(path)))?;
+        let file = files::canonicalize(path)?;
         return planner.session(&file, from);
     }
-    if metadata.is_dir() && path.join(SESSION_LOG).is_file() && !path.join(EVENT_LOG).exists() {
+    if metadata.is_directory() && files::is_file(&path.join(SESSION_LOG)) && !files::exists(&path.join(EVENT_LOG)) {
         return planner.session(&path.join(SESSION_LOG), from);
     }
-    if !metadata.is_dir() || !path.join(EVENT_LOG).exists() {
+    if !metadata.is_directory() || !files::exists(&path.join(EVENT_LOG)) {
         let message =
             format!("{} is neither a run's directory (it has no {EVENT_LOG}) nor a session's file", path.display());
         return Err(BundleError::new(BundleCode::NotABundle, message));
@@ -168,8 +169,7 @@ impl Planner<'_, '_> {
             let message = "A session has no snapshots from which its bundle could begin";
             return Err(BundleError::new(BundleCode::InvalidOption, message));
         }
-        let redactions =
-            self.source.redactions(super::staged::parent(file), file.ends_with(SESSION_LOG), self.limits)?;
+        let redactions = self.source.redactions(parent(file), file.ends_with(SESSION_LOG), self.limits)?;
         let mut session = CheckedSession::for_export();
         let (mut input, size) = open_file(file)?;
         self.progress.total = size;
@@ -205,7 +205,7 @@ impl Planner<'_, '_> {
     }
 
     fn run(&mut self, run: &RunDirectory, from: &ExportFrom) -> Result<ExportPlan, BundleError> {
-        let mut redactions = self.source.redactions(run.root(), run.manifest().exists(), self.limits)?;
+        let mut redactions = self.source.redactions(run.root(), files::exists(&run.manifest()), self.limits)?;
         let start = match (from, self.source.partial()) {
             (ExportFrom::Snapshot(id), Some(partial)) if *id != partial.snapshot => {
                 let message = format!(
@@ -262,10 +262,10 @@ impl Planner<'_, '_> {
     fn small_files(&self, run: &RunDirectory, start: Option<&PartialStart>) -> Result<Vec<SourceFile>, BundleError> {
         let mut found = Vec::new();
         let mut add = |path: &str, disk: PathBuf| -> Result<bool, BundleError> {
-            match fs::symlink_metadata(&disk) {
-                Ok(metadata) => found.push((bundle_path(path)?, disk, metadata.len())),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
-                Err(error) => return Err(BundleError::system(&error, "lstat", Some(&disk))),
+            match files::symlink_metadata(&disk) {
+                Ok(metadata) => found.push((bundle_path(path)?, disk, metadata.size)),
+                Err(error) if error.code == "ENOENT" => return Ok(false),
+                Err(error) => return Err(error.into()),
             }
             Ok(true)
         };
@@ -388,7 +388,7 @@ fn damaged(error: BundleError, path: &str) -> BundleError {
 
 /// Reads the redactions of a source with the file names of a bundle.
 fn read_redactions(path: &Path, is_bundle: bool, limits: &Limits) -> Result<RedactionList, BundleError> {
-    if !is_bundle || !path.exists() {
+    if !is_bundle || !files::exists(path) {
         return Ok(RedactionList::default());
     }
     let (file, size) = open_file(path)?;
@@ -427,9 +427,8 @@ fn list_blobs(run: &RunDirectory) -> Result<Vec<SourceFile>, BundleError> {
             else {
                 continue;
             };
-            let metadata =
-                fs::symlink_metadata(&disk).map_err(|error| BundleError::system(&error, "lstat", Some(&disk)))?;
-            found.push((path, disk, metadata.len()));
+            let size = files::symlink_metadata(&disk)?.size;
+            found.push((path, disk, size));
         }
     }
     found.sort();
@@ -438,17 +437,13 @@ fn list_blobs(run: &RunDirectory) -> Result<Vec<SourceFile>, BundleError> {
 
 /// The names in a directory; none if it does not exist or is not a directory.
 fn list(directory: &Path) -> Result<Vec<String>, BundleError> {
-    let failed = |error: std::io::Error| BundleError::system(&error, "scandir", Some(directory));
-    let entries = match fs::read_dir(directory) {
-        Ok(entries) => entries,
-        Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
-            return Ok(Vec::new());
-        }
-        Err(error) => return Err(failed(error)),
+    let entries = match files::read_directory(directory) {
+        Err(error) if matches!(error.code, "ENOENT" | "ENOTDIR") => return Ok(Vec::new()),
+        entries => entries?,
     };
     let mut names = Vec::new();
-    for entry in entries {
-        names.extend(entry.map_err(failed)?.file_name().into_string().ok());
+    for name in entries {
+        names.extend(name?.into_string().ok());
     }
     Ok(names)
 }

@@ -6,6 +6,7 @@
 use super::error::SessionFault;
 use super::feed::{BatchReader, Feed};
 use super::source::Source;
+use crate::disk::files;
 use crate::jsonl::lines::Lines;
 use crate::jsonl::reader::LineReader;
 use crate::jsonl::scan::{Cursor, Nesting, NotJson, Span};
@@ -154,7 +155,7 @@ pub struct SessionCursor {
 impl SessionCursor {
     /// Opens the file.
     pub fn open(source: &Source) -> Result<Self, SessionFault> {
-        let size = std::fs::metadata(&source.log).map_or(0, |metadata| metadata.len());
+        let size = files::metadata(&source.log).map_or(0, |metadata| metadata.size);
         // A small file is in memory at once, and read sooner than a thread is made.
         let feed = if size < 1 << 18 {
             Feed::Here(SessionReader::open(source)?)

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::error::{Damage, Side};
+use crate::disk::files;
 use crate::disk::input_file::InputFile;
 use crate::disk::os_error::OsError;
 use crate::run::directory::RunDirectory;
@@ -57,8 +58,8 @@ impl Source {
 
     /// What is at `path`: a directory is a run, a file that begins as a run's log is that run's, any other file is a session.
     pub fn find(path: &Path) -> Result<Self, OsError> {
-        let metadata = std::fs::metadata(path).map_err(|error| OsError::new(&error, "open", Some(path)))?;
-        if metadata.is_dir() {
+        let metadata = files::metadata(path)?;
+        if metadata.is_directory() {
             return Ok(Self::run(path));
         }
         if metadata.is_file() && InputFile::open(path)?.read_up_to(LOG_BEGINS.len() as u64)? == LOG_BEGINS {

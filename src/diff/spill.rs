@@ -1,9 +1,11 @@
 //! A list whose last elements are in memory and the others in a temporary file: what a long recording needs stays as small as what a
 //! short one does.
 
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, SeekFrom, Write};
 use std::ops::Range;
+
+use crate::disk::file::File;
+use crate::disk::temporary;
 
 /// How many of the last elements are in memory at least, if there are so many. At most twice as many are.
 const IN_MEMORY: usize = 32 << 10;
@@ -132,7 +134,7 @@ impl<T: Element> Spill<T> {
         }
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(tempfile::tempfile()?),
+            none => none.insert(temporary::unnamed()?),
         };
         file.seek(SeekFrom::Start((self.start * size_of::<T::Bytes>()) as u64))?;
         file.write_all(&bytes)

@@ -4,13 +4,15 @@
 //! noticed (`docs/session-format.md` section 3, rule 4). A batch goes out in one write where the system takes it in one, so
 //! batches of several writers stand behind each other and not in each other.
 
-use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, IoSlice, Read, Seek, SeekFrom, Write};
+use std::io::{self, Seek};
 use std::path::Path;
 #[cfg(unix)]
 use std::time::{Duration, Instant};
 
-use super::input_file::without_waiting;
+use super::file::File;
+use super::files;
+use super::metadata::FileKind;
+use super::open_options::OpenOptions;
 use super::os_error::OsError;
 
 /// How long a batch waits for another writer of the same file. The lock keeps one writer from cutting back its
@@ -49,10 +51,7 @@ impl AppendedFile {
 
     /// Syncs the whole file system that the file is in, directory entries included. False where the system can't.
     pub fn sync_file_system(&self) -> bool {
-        #[cfg(target_os = "linux")]
-        return rustix::fs::syncfs(&self.file).is_ok();
-        #[cfg(not(target_os = "linux"))]
-        false
+        self.file.sync_file_system()
     }
 
     /// Whether both have the same file open, so that a sync of one is a sync of the other.
@@ -76,24 +75,22 @@ pub struct Torn {
 impl Appender {
     /// Opens `path`, which must exist.
     pub fn open(path: &Path) -> Result<Self, OsError> {
-        // A pipe that took the file's place must not hold the writer up until someone reads from it.
-        let open = |read: bool| without_waiting(OpenOptions::new().append(true).read(read)).open(path);
+        let open = |read| files::open(path, &OpenOptions { append: true, read, ..OpenOptions::default() });
         // Reading is for the look at the last byte; a file that may only be written is appended to all the same.
         let (file, readable) = match open(true) {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => (open(false), false),
-            opened => (opened, true),
+            Err(error) if matches!(error.code, "EACCES" | "EPERM") => (open(false)?, false),
+            opened => (opened?, true),
         };
-        let file = file.map_err(|error| OsError::new(&error, "open", Some(path)))?;
         lock_against_other_writers(&file);
         let metadata = file.metadata().map_err(|error| OsError::new(&error, "fstat", None))?;
-        if is_pipe(&metadata) {
+        if matches!(metadata.kind, FileKind::Pipe | FileKind::Socket) {
             // It would take the lines and keep none.
             let error = io::Error::from(io::ErrorKind::NotSeekable);
             return Err(OsError::new(&error, "open", Some(path)));
         }
         let regular = metadata.is_file();
-        let torn = regular && metadata.len() > 0 && !(readable && ends_in_newline(&file, metadata.len()));
-        Ok(Appender { file, torn, regular, id: file_id(&metadata) })
+        let torn = regular && metadata.size > 0 && !(readable && ends_in_newline(&file, metadata.size));
+        Ok(Appender { file, torn, regular, id: metadata.id() })
     }
 
     /// Appends `lines`, each of which ends in `\n`.
@@ -102,7 +99,7 @@ impl Appender {
         let mut batch = Batch { newline, lines, written: 0 };
         failpoint!("append::before_write");
         while batch.written < batch.len() {
-            match batch.write_to(&mut self.file) {
+            match batch.write_to(&self.file) {
                 Ok(0) => return Err(self.cut_back(&batch, io::ErrorKind::WriteZero.into())),
                 Ok(count) => batch.written += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -141,7 +138,7 @@ impl Appender {
     fn remove_end(&mut self, count: u64) {
         // Behind an append, the position is the end of what was appended.
         if let Ok(end) = self.file.stream_position()
-            && self.file.metadata().is_ok_and(|metadata| metadata.len() == end)
+            && self.file.metadata().is_ok_and(|metadata| metadata.size == end)
         {
             // If this fails too, the torn bytes stay: the next writer sees them and begins a new line.
             failpoint!("append::before_truncate");
@@ -163,11 +160,11 @@ impl Batch<'_> {
         self.newline.len() + self.lines.len()
     }
 
-    fn write_to(&self, file: &mut File) -> io::Result<usize> {
+    fn write_to(&self, file: &File) -> io::Result<usize> {
         match self.written.checked_sub(self.newline.len()) {
             Some(0) if self.newline.is_empty() => file.write(self.lines),
             Some(of_lines) => file.write(&self.lines[of_lines..]),
-            None => file.write_vectored(&[IoSlice::new(self.newline), IoSlice::new(self.lines)]),
+            None => file.write(&[self.newline, self.lines].concat()),
         }
     }
 
@@ -178,31 +175,9 @@ impl Batch<'_> {
     }
 }
 
-#[cfg(unix)]
-fn file_id(metadata: &Metadata) -> FileId {
-    use std::os::unix::fs::MetadataExt;
-    Some((metadata.dev(), metadata.ino()))
-}
-
-#[cfg(not(unix))]
-fn file_id(_: &Metadata) -> FileId {
-    None
-}
-
-#[cfg(unix)]
-fn is_pipe(metadata: &Metadata) -> bool {
-    use std::os::unix::fs::FileTypeExt;
-    metadata.file_type().is_fifo() || metadata.file_type().is_socket()
-}
-
-#[cfg(not(unix))]
-fn is_pipe(_: &Metadata) -> bool {
-    false
-}
-
-fn ends_in_newline(mut file: &File, length: u64) -> bool {
+fn ends_in_newline(file: &File, length: u64) -> bool {
     let mut last = [0];
-    file.seek(SeekFrom::Start(length - 1)).is_ok() && file.read_exact(&mut last).is_ok() && last == *b"\n"
+    file.read_at(&mut last, length - 1).is_ok_and(|count| count == 1) && last == *b"\n"
 }
 
 /// Advisory, and released when the file is closed.

@@ -1,14 +1,17 @@
 //! Files that come into being whole: written under another name, then renamed. A crash leaves the old file or the
 //! new one, and at worst a file of a name that no reader takes for anything.
 
-use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
 use super::durability::Durability;
 use super::input_file;
+use super::new_directory;
+use super::open_options::OpenOptions;
 use super::os_error::OsError;
+use super::parent::parent;
 use super::sync_directory::sync_directory;
+use super::temporary::{NEW, TemporaryFile};
 
 /// Writes `bytes` to `path`, in place of what may be there. Directories that are missing are made.
 ///
@@ -16,19 +19,18 @@ use super::sync_directory::sync_directory;
 pub fn write(path: &Path, bytes: &[u8], durability: Durability) -> Result<(), OsError> {
     let failed = |syscall| move |error: io::Error| OsError::new(&error, syscall, Some(path));
     let directory = parent(path);
-    let made = missing_directories(directory);
-    fs::create_dir_all(directory).map_err(failed("mkdir"))?;
-    let mut file = builder().tempfile_in(directory).map_err(failed("open"))?;
-    file.write_all(bytes).map_err(failed("write"))?;
+    let new_in = new_directory::create(directory)?;
+    let mut temporary = TemporaryFile::beside(path, NEW, false)?;
+    temporary.file().write_all(bytes).map_err(failed("write"))?;
     if durability == Durability::Fsync {
-        file.as_file().sync_all().map_err(failed("fsync"))?;
+        temporary.file().sync_all().map_err(failed("fsync"))?;
     }
     failpoint!("atomic_file::before_rename");
-    file.persist(path).map_err(|refused| failed("rename")(refused.error))?;
+    temporary.replace()?;
     failpoint!("atomic_file::after_rename");
     if durability == Durability::Fsync {
         sync_directory(directory)?;
-        made.iter().try_for_each(|made| sync_directory(parent(made)))?;
+        new_in.iter().try_for_each(|directory| sync_directory(directory))?;
     }
     Ok(())
 }
@@ -36,39 +38,19 @@ pub fn write(path: &Path, bytes: &[u8], durability: Durability) -> Result<(), Os
 /// Puts the file at `path`, which another process may have written without syncing it, on stable storage, with its name and those
 /// of the directories between it and `root`.
 pub fn sync(path: &Path, root: &Path) -> Result<(), OsError> {
-    let failed = |syscall| move |error: io::Error| OsError::new(&error, syscall, Some(path));
     // Windows syncs only what may be written.
-    let mut options = fs::OpenOptions::new();
-    options.read(true).write(cfg!(windows));
-    let file = input_file::open_with(input_file::without_waiting(&mut options), path)?;
+    let file =
+        input_file::open_patiently(path, &OpenOptions { read: true, write: cfg!(windows), ..OpenOptions::default() })?;
     failpoint!("atomic_file::before_sync");
-    file.sync_all().map_err(failed("fsync"))?;
+    file.sync_all().map_err(|error| OsError::new(&error, "fsync", Some(path)))?;
     let directories = path.ancestors().skip(1).take_while(|directory| directory.starts_with(root));
     directories.into_iter().try_for_each(sync_directory)
-}
-
-/// The directory in which `path` is.
-fn parent(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// `directory` and those above it that are not there yet: they are new entries in the ones above.
-fn missing_directories(directory: &Path) -> Vec<&Path> {
-    directory.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists()).collect()
-}
-
-fn builder() -> tempfile::Builder<'static, 'static> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".new-").suffix(".tmp");
-    #[cfg(unix)]
-    // As any file that a program makes: the umask decides who may read it.
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_file_is_replaced_whole_and_nothing_else_is_left() {

@@ -5,20 +5,11 @@
 //! every step either has what it needs in memory or is given up, and the caller goes the way that may wait. Linux alone can say
 //! so at each step; elsewhere nothing is ever read here.
 
-use std::path::Path;
-
-/// The beginning of the regular file at `path`, as much of it as `buffer` has room for and is in memory. `None`: it can't be had
-/// without waiting, or not at all. Which of the two is not told, nor is what went wrong.
-pub fn read_cached<'b>(path: &Path, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
-    let length = read(path, buffer)?;
-    buffer.get(..length)
-}
-
 #[cfg(target_os = "linux")]
-use linux::read;
+pub use linux::read;
 
 #[cfg(not(target_os = "linux"))]
-fn read(_: &Path, _: &mut [u8]) -> Option<usize> {
+pub fn read(_: &std::path::Path, _: &mut [u8]) -> Option<usize> {
     None
 }
 
@@ -41,6 +32,8 @@ mod linux {
     /// - `NOCTTY`: should a terminal have taken the file's place meanwhile, it does not become that of this process.
     const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOATIME).union(OFlags::NOCTTY);
 
+    /// How many bytes of the beginning of the file at `path` were read into `buffer`. `None`: it can't be had without waiting, or not
+    /// at all.
     pub fn read(path: &Path, buffer: &mut [u8]) -> Option<usize> {
         // Only a look first: opening a pipe for reading would start a writer that waits for a reader.
         let place = open(path, OFlags::PATH)?;

@@ -4,26 +4,20 @@
 //! ever, and to read it may never end. So everything is opened so that the system does not wait, and only then looked at: what is looked at
 //! before may be another thing by the time it is opened.
 
-use std::fs::{File, FileType, Metadata, OpenOptions};
-use std::io::{self, IoSliceMut, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::file::File;
+use super::files;
+use super::metadata::{FileKind, Metadata};
+use super::open_options::{Links, OpenOptions};
 use super::os_error::OsError;
 use crate::cancellation::Cancellation;
 
 /// Another process may hold a lease on the file, which it has to give back before the file can be opened. Linux takes it away after
 /// so long.
 const LEASE_PATIENCE: Duration = Duration::from_secs(50);
-
-/// Whether the last name of a path may be that of a symbolic link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Links {
-    /// It is followed.
-    Followed,
-    /// It is not opened.
-    Refused,
-}
 
 /// A regular file that is open for reading. Reads fail once the work that opened it is [cancelled](Cancellation).
 #[derive(Debug)]
@@ -52,7 +46,7 @@ impl InputFile {
 
     /// The whole of a file that has at most `limit` bytes; of a larger one the first so many.
     pub fn read_up_to(&mut self, limit: u64) -> Result<Vec<u8>, OsError> {
-        let size = self.metadata()?.len().min(limit);
+        let size = self.metadata()?.size.min(limit);
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
         let read = self.take(limit).read_to_end(&mut bytes);
         read.map(|_| bytes).map_err(|error| OsError::new(&error, "read", None))
@@ -64,11 +58,6 @@ impl Read for InputFile {
         self.cancellation.check()?;
         self.file.read(buffer)
     }
-
-    fn read_vectored(&mut self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-        self.cancellation.check()?;
-        self.file.read_vectored(buffers)
-    }
 }
 
 impl Seek for InputFile {
@@ -79,34 +68,31 @@ impl Seek for InputFile {
 
 /// Opens whatever is at `path` for reading, and says what it is.
 pub fn open(path: &Path, links: Links) -> Result<(File, Metadata), OsError> {
-    let mut options = OpenOptions::new();
-    set_flags(options.read(true), links);
-    let file = open_with(&options, path)?;
+    let file = open_patiently(path, &OpenOptions { read: true, links, ..OpenOptions::default() })?;
     let metadata = file.metadata().map_err(|error| OsError::new(&error, "fstat", None))?;
     Ok((file, metadata))
 }
 
-/// Opens `path` with options that are [not to wait](without_waiting).
-pub fn open_with(options: &OpenOptions, path: &Path) -> Result<File, OsError> {
+/// Opens `path`, which may take until another process has given a lease on it back.
+pub fn open_patiently(path: &Path, options: &OpenOptions) -> Result<File, OsError> {
     let (cancellation, deadline) = (Cancellation::current(), Instant::now() + LEASE_PATIENCE);
     loop {
-        match options.open(path) {
+        match files::open(path, options) {
             // A lease that is being given back, which only a regular file can have.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < deadline => {
+            Err(error) if error.code == "EAGAIN" && Instant::now() < deadline => {
                 cancellation.check().map_err(|error| OsError::new(&error, "open", Some(path)))?;
                 std::thread::sleep(Duration::from_millis(5));
             }
-            opened => return opened.map_err(|error| refusal(&error, path)),
+            opened => return opened.map_err(|error| refusal(error, path)),
         }
     }
 }
 
 /// The system opens no socket, but has the same words for it as for a device that is not there.
-fn refusal(error: &io::Error, path: &Path) -> OsError {
-    let what = std::fs::metadata(path).ok().and_then(|metadata| name_of(metadata.file_type()));
-    match what {
+fn refusal(error: OsError, path: &Path) -> OsError {
+    match files::metadata(path).ok().and_then(|metadata| name_of(metadata.kind)) {
         Some(what @ SOCKET) => OsError::not_a_file(what, path),
-        _ => OsError::new(error, "open", Some(path)),
+        _ => error,
     }
 }
 
@@ -115,53 +101,21 @@ pub fn expect_regular(metadata: &Metadata, path: &Path) -> Result<(), OsError> {
     if metadata.is_file() {
         return Ok(());
     }
-    Err(name_of(metadata.file_type()).map_or_else(OsError::directory, |what| OsError::not_a_file(what, path)))
+    Err(name_of(metadata.kind).map_or_else(OsError::directory, |what| OsError::not_a_file(what, path)))
 }
 
 const SOCKET: &str = "a socket, not a regular file";
 
 /// What is there instead of a file, in words. None for a directory, for which the system has its own.
-#[cfg(unix)]
-fn name_of(kind: FileType) -> Option<&'static str> {
-    use std::os::unix::fs::FileTypeExt;
+fn name_of(kind: FileKind) -> Option<&'static str> {
     match kind {
-        _ if kind.is_dir() => None,
-        _ if kind.is_fifo() => Some("a pipe, not a regular file"),
-        _ if kind.is_socket() => Some(SOCKET),
-        _ if kind.is_char_device() || kind.is_block_device() => Some("a device, not a regular file"),
-        _ => Some(OTHER),
+        FileKind::Directory => None,
+        FileKind::Pipe => Some("a pipe, not a regular file"),
+        FileKind::Socket => Some(SOCKET),
+        FileKind::CharacterDevice | FileKind::BlockDevice => Some("a device, not a regular file"),
+        FileKind::File | FileKind::Link | FileKind::Other => Some("not a regular file"),
     }
 }
-
-#[cfg(not(unix))]
-fn name_of(kind: FileType) -> Option<&'static str> {
-    (!kind.is_dir()).then_some(OTHER)
-}
-
-const OTHER: &str = "not a regular file";
-
-/// Makes opening wait for nothing: neither for the other end of a pipe nor for a device to be ready. A terminal does not become that of
-/// this process.
-#[cfg(unix)]
-pub fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
-    set_flags(options, Links::Followed);
-    options
-}
-
-/// Nothing that waits has a path there.
-#[cfg(not(unix))]
-pub fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
-    options
-}
-
-#[cfg(unix)]
-fn set_flags(options: &mut OpenOptions, links: Links) {
-    let links = if links == Links::Refused { libc::O_NOFOLLOW } else { 0 };
-    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK | libc::O_NOCTTY | links);
-}
-
-#[cfg(not(unix))]
-fn set_flags(_: &mut OpenOptions, _: Links) {}
 
 #[cfg(test)]
 #[cfg(unix)]

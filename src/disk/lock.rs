@@ -4,10 +4,11 @@
 //! comes about, so a dead process blocks no other. The lock file says who the owner is. The locked file itself is left alone.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use super::file::File;
+use super::files;
 use super::os_error::OsError;
 
 /// Maximum number of attempts: a process that locks and unlocks all the time can remove the file between our opening and locking it.
@@ -54,7 +55,7 @@ impl FileLock {
 
     /// The lock file of the file at `path`: the same by whatever links the file is reached.
     pub fn path_for(path: &Path) -> PathBuf {
-        let mut name = OsString::from(std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()));
+        let mut name = OsString::from(files::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()));
         name.push(".lock");
         PathBuf::from(name)
     }
@@ -88,8 +89,8 @@ fn write_owner(file: &mut File, owner: &str) -> io::Result<()> {
 mod system {
     use super::*;
     use crate::disk::input_file;
+    use crate::disk::open_options::{Create, OpenOptions};
     use std::fs::TryLockError;
-    use std::os::unix::fs::MetadataExt;
 
     /// The lock file, locked; `None` if its last owner removed it meanwhile, so that another attempt is due.
     pub fn try_lock(path: &Path) -> Result<Option<File>, LockError> {
@@ -103,9 +104,8 @@ mod system {
 
     /// Opens the lock file, and nothing else in its place: a pipe keeps no owner's name, and has none to read.
     fn open(path: &Path) -> Result<File, OsError> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        let file = input_file::open_with(input_file::without_waiting(&mut options), path)?;
+        let options = OpenOptions { read: true, write: true, create: Create::IfMissing, ..OpenOptions::default() };
+        let file = input_file::open_patiently(path, &options)?;
         let metadata = file.metadata().map_err(|error| OsError::new(&error, "fstat", None))?;
         input_file::expect_regular(&metadata, path)?;
         Ok(file)
@@ -113,13 +113,13 @@ mod system {
 
     /// Removes the file while it is still locked: a process that has opened it finds that it is gone and tries again.
     pub fn remove(path: &Path) {
-        let _ = std::fs::remove_file(path);
+        let _ = files::remove_file(path);
     }
 
     /// Whether `path` still leads to the open file.
     fn is_still_there(file: &File, path: &Path) -> bool {
-        match (file.metadata(), std::fs::metadata(path)) {
-            (Ok(open), Ok(there)) => (open.dev(), open.ino()) == (there.dev(), there.ino()),
+        match (file.metadata(), files::metadata(path)) {
+            (Ok(open), Ok(there)) => open.id().is_some() && open.id() == there.id(),
             _ => false,
         }
     }
@@ -128,9 +128,13 @@ mod system {
 /// The lock is that the file is open for writing and shared for reading and deletion only. The system removes it when its owner
 /// closes it or ends. It can't be removed by name and made anew while another process still has it open, as a file can that is
 /// locked by `LockFileEx`, so there are never two owners; and what it says of the owner can be read.
+///
+/// What is shared with whom only the system's own files have, so that no other file system can be mounted here.
 #[cfg(windows)]
+#[allow(clippy::disallowed_types)]
 mod system {
     use super::*;
+    use std::fs::OpenOptions;
     use std::os::windows::fs::OpenOptionsExt;
     use std::time::Duration;
 
@@ -151,7 +155,7 @@ mod system {
         options.access_mode(GENERIC_READ | GENERIC_WRITE | DELETE);
         options.share_mode(FILE_SHARE_READ | FILE_SHARE_DELETE).custom_flags(FILE_FLAG_DELETE_ON_CLOSE);
         match options.open(path) {
-            Ok(file) => Ok(Some(file)),
+            Ok(file) => Ok(Some(File::real(file))),
             Err(error) if error.raw_os_error() == Some(ERROR_SHARING_VIOLATION) => held_by(path),
             // What is being removed can't be opened until the last handle to it is closed.
             Err(error) if error.raw_os_error() == Some(ERROR_ACCESS_DENIED) && is_being_removed(path) => {
@@ -169,7 +173,7 @@ mod system {
         let mut options = OpenOptions::new();
         options.read(true).share_mode(FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE);
         match options.open(path) {
-            Ok(mut file) => Err(LockError::Held { owner: read_owner(&mut file) }),
+            Ok(file) => Err(LockError::Held { owner: read_owner(&mut File::real(file)) }),
             // It was released in between.
             Err(error) if error.kind() == io::ErrorKind::NotFound || is_being_removed(path) => Ok(None),
             Err(_) => Err(LockError::Held { owner: String::new() }),
@@ -209,7 +213,7 @@ mod tests {
         let lock = FileLock::path_for(&path);
         assert!(std::process::Command::new("mkfifo").arg(&lock).status().unwrap().success());
         // Its owner would be read from it, and there is none.
-        let held = OpenOptions::new().read(true).write(true).open(&lock).unwrap();
+        let held = std::fs::OpenOptions::new().read(true).write(true).open(&lock).unwrap();
         held.lock().unwrap();
         let Err(LockError::System(error)) = FileLock::acquire(&path, "first") else { panic!("it was locked") };
         assert_eq!((error.code, error.message), ("EINVAL", "a pipe, not a regular file"));

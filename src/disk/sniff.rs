@@ -1,9 +1,9 @@
 //! What a file is by its first bytes. Its name says nothing: files are renamed.
 
-use std::fs;
 use std::io::Read;
 use std::path::Path;
 
+use super::files;
 use super::input_file::InputFile;
 
 /// As much of a file as is looked at.
@@ -28,8 +28,7 @@ pub fn may_be_recording(beginning: &[u8]) -> bool {
 /// The first bytes of a regular file; `None` of anything else, and of what can't be read. A pipe is not opened: its writer would start
 /// and find no reader.
 pub fn beginning_of(path: &Path) -> Option<Vec<u8>> {
-    let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-    let mut file = is_file.then(|| InputFile::open(path).ok())??;
+    let mut file = files::is_file(path).then(|| InputFile::open(path).ok())??;
     let mut beginning = [0; BEGINNING_BYTES];
     // One read of a regular file gives as much as there is.
     let count = file.read(&mut beginning).ok()?;
@@ -39,6 +38,7 @@ pub fn beginning_of(path: &Path) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn the_first_bytes_tell_what_a_file_is() {

@@ -34,15 +34,15 @@ fn failed(error: &io::Error, syscall: &'static str) -> OsError {
 
 #[cfg(unix)]
 mod unix {
-    use std::fs::{File, Metadata};
-    use std::io::{self, Read};
-    use std::os::fd::AsRawFd;
-    use std::os::unix::fs::FileTypeExt;
+    use std::io;
+    use std::os::fd::{AsRawFd, RawFd};
     use std::path::Path;
     use std::time::{Duration, Instant};
 
     use super::{MOST_BYTES, failed, no_writer, too_large};
     use crate::cancellation::Cancellation;
+    use crate::disk::file::File;
+    use crate::disk::metadata::{FileKind, Metadata};
     use crate::disk::os_error::OsError;
 
     /// How long a writer may take to open the pipe: it is mostly started together with the reader.
@@ -54,7 +54,7 @@ mod unix {
     pub const BLOCK_BYTES: usize = 64 << 10;
 
     /// Reads all that is written to a pipe, until its last writer has closed it.
-    pub fn drain(mut pipe: File, path: &Path, cancellation: &Cancellation) -> Result<Vec<u8>, OsError> {
+    pub fn drain(pipe: File, path: &Path, cancellation: &Cancellation) -> Result<Vec<u8>, OsError> {
         let deadline = Instant::now() + WRITER_PATIENCE;
         let (mut content, mut block) = (Vec::new(), vec![0; BLOCK_BYTES]);
         // One without a name gets no further writers.
@@ -83,19 +83,20 @@ mod unix {
 
     /// Whether it is a pipe, with or without a name.
     pub fn is_pipe(metadata: &Metadata) -> bool {
-        metadata.file_type().is_fifo()
+        metadata.kind == FileKind::Pipe
     }
 
     /// Whether a device has nothing to give and says so at once, as `/dev/null` does. Any other may never end.
-    pub fn is_at_end(mut file: &File, metadata: &Metadata) -> bool {
-        metadata.file_type().is_char_device() && file.read(&mut [0]).is_ok_and(|count| count == 0)
+    pub fn is_at_end(file: &File, metadata: &Metadata) -> bool {
+        metadata.kind == FileKind::CharacterDevice && file.read(&mut [0]).is_ok_and(|count| count == 0)
     }
 
     /// Whether the pipe was made by `pipe(2)`. A shell makes such pipes between commands; `/dev/stdin` leads to them.
     #[cfg(target_os = "linux")]
+    #[allow(clippy::disallowed_methods)] // What `/proc` says of this process is no file.
     fn has_no_name(pipe: &File) -> bool {
-        let target = std::fs::read_link(format!("/proc/self/fd/{}", pipe.as_raw_fd()));
-        target.is_ok_and(|target| target.as_os_str().as_encoded_bytes().starts_with(b"pipe:"))
+        let target = descriptor(pipe).map(|descriptor| std::fs::read_link(format!("/proc/self/fd/{descriptor}")));
+        target.and_then(Result::ok).is_some_and(|target| target.as_os_str().as_encoded_bytes().starts_with(b"pipe:"))
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -110,20 +111,29 @@ mod unix {
 
     /// Waits until one of these events happens to the pipe, or its last writer closes it; what happened.
     fn wait_for(pipe: &File, events: i16, most: Duration) -> i16 {
-        let mut poll = libc::pollfd { fd: pipe.as_raw_fd(), events, revents: 0 };
+        let Some(descriptor) = descriptor(pipe) else { return 0 };
+        let mut poll = libc::pollfd { fd: descriptor, events, revents: 0 };
         // SAFETY: the pointer is to one `pollfd` and the count is 1; the call keeps no pointer.
         unsafe { libc::poll(&raw mut poll, 1, most.as_millis() as i32) };
         poll.revents
+    }
+
+    /// Only the operating system has pipes.
+    fn descriptor(pipe: &File) -> Option<RawFd> {
+        pipe.as_real().map(AsRawFd::as_raw_fd)
     }
 }
 
 /// No path leads to a pipe or a device of that kind.
 #[cfg(not(unix))]
 mod others {
-    use std::fs::{File, Metadata};
     use std::path::Path;
 
     use crate::cancellation::Cancellation;
+    use crate::disk::file::File;
+    use crate::disk::file::File;
+    use crate::disk::metadata::Metadata;
+    use crate::disk::metadata::{FileKind, Metadata};
     use crate::disk::os_error::OsError;
 
     pub fn drain(_: File, path: &Path, _: &Cancellation) -> Result<Vec<u8>, OsError> {

@@ -2,13 +2,17 @@
 
 use std::path::Path;
 
+#[cfg(unix)]
+use super::files;
+#[cfg(unix)]
+use super::open_options::OpenOptions;
 use super::os_error::OsError;
 
 /// Syncs the entries of `directory`.
 #[cfg(unix)]
 pub(crate) fn sync_directory(directory: &Path) -> Result<(), OsError> {
     failpoint!("writer::before_directory_sync");
-    let handle = std::fs::File::open(directory).map_err(|error| OsError::new(&error, "open", Some(directory)))?;
+    let handle = files::open(directory, &OpenOptions { read: true, ..OpenOptions::default() })?;
     handle.sync_all().map_err(|error| OsError::new(&error, "fsync", None))
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 
 use super::lock::FileLock;
+use super::parent::parent;
 
 /// A file that is appended to.
 #[derive(Debug)]
@@ -20,8 +21,7 @@ impl Target {
     /// The file at `path`, which exists. Its directory is synced with it once: the process that created the file may have died
     /// before it did that.
     pub fn existing(path: PathBuf) -> Self {
-        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let directories = vec![directory.unwrap_or(Path::new(".")).to_path_buf()];
+        let directories = vec![parent(&path).to_path_buf()];
         Target { path, directories: Mutex::new(directories), lock: Mutex::default() }
     }
 

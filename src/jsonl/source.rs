@@ -3,14 +3,16 @@
 //! A small file is read at once and kept; of a large one only what is asked for is in memory. Never through a memory
 //! map: a file that is cut while it is mapped kills the process.
 
-use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
 use super::MAX_LINE_BYTES;
 use crate::cancellation::Cancellation;
-use crate::disk::input_file::{self, Links, expect_regular};
+use crate::disk::file::File;
+use crate::disk::input_file::{self, expect_regular};
+use crate::disk::metadata::Metadata;
+use crate::disk::open_options::Links;
 use crate::disk::os_error::OsError;
 use crate::disk::stream;
 
@@ -94,7 +96,7 @@ impl LineSource {
             return Err(ReadError::System(expect_regular(&metadata, path).err().unwrap_or_else(OsError::directory)));
         };
         let size = match &content {
-            Content::File(file) => file.metadata().map_err(|error| failed(&error, "fstat", None))?.len(),
+            Content::File(file) => file.metadata().map_err(|error| failed(&error, "fstat", None))?.size,
             Content::Memory(content) => content.len() as u64,
         };
         Ok(LineSource { content, size, metadata, opened })
@@ -136,7 +138,7 @@ impl LineSource {
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, ReadError> {
         match &self.content {
             Content::File(file) => loop {
-                match read_at(file, buffer, offset) {
+                match file.read_at(buffer, offset) {
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                     result => return result.map_err(|error| failed(&error, "read", None)),
                 }
@@ -153,11 +155,11 @@ impl LineSource {
 
 /// A small file is read. One of which the system tells no size, as of many in `/proc`, is read too, wherever it ends.
 fn read_or_keep_open(file: File, metadata: &Metadata, cancellation: &Cancellation) -> Result<Content, ReadError> {
-    if metadata.len() >= KEPT_BYTES {
+    if metadata.size >= KEPT_BYTES {
         return Ok(Content::File(file));
     }
     // One byte more than the file has: the read that finds its end needs no second buffer.
-    let mut content = vec![0; if metadata.len() == 0 { UNKNOWN_BYTES } else { metadata.len() as usize + 1 }];
+    let mut content = vec![0; if metadata.size == 0 { UNKNOWN_BYTES } else { metadata.size as usize + 1 }];
     let mut filled = 0;
     loop {
         filled += fill(&file, &mut content[filled..], cancellation)?;
@@ -166,7 +168,7 @@ fn read_or_keep_open(file: File, metadata: &Metadata, cancellation: &Cancellatio
             return Ok(Content::Memory(content));
         }
         // It has grown since it was opened.
-        if file.metadata().is_ok_and(|metadata| metadata.len() >= KEPT_BYTES) {
+        if file.metadata().is_ok_and(|metadata| metadata.size >= KEPT_BYTES) {
             return Ok(Content::File(file));
         }
         if filled > stream::MOST_BYTES {
@@ -177,7 +179,7 @@ fn read_or_keep_open(file: File, metadata: &Metadata, cancellation: &Cancellatio
 }
 
 /// Reads until the buffer is full or the file ends.
-fn fill(mut file: &File, buffer: &mut [u8], cancellation: &Cancellation) -> Result<usize, ReadError> {
+fn fill(file: &File, buffer: &mut [u8], cancellation: &Cancellation) -> Result<usize, ReadError> {
     let mut filled = 0;
     while filled < buffer.len() {
         match cancellation.check().and_then(|()| file.read(&mut buffer[filled..])) {
@@ -192,7 +194,7 @@ fn fill(mut file: &File, buffer: &mut [u8], cancellation: &Cancellation) -> Resu
 
 fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> Result<(), ReadError> {
     while !buffer.is_empty() {
-        match read_at(file, buffer, offset) {
+        match file.read_at(buffer, offset) {
             Ok(0) => return Err(ReadError::Changed),
             Ok(count) => {
                 buffer = &mut buffer[count..];
@@ -203,16 +205,6 @@ fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> Result<
         }
     }
     Ok(())
-}
-
-#[cfg(unix)]
-fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
-}
-
-#[cfg(windows)]
-fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
 }
 
 fn failed(error: &io::Error, syscall: &'static str, path: Option<&Path>) -> ReadError {

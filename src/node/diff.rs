@@ -19,6 +19,7 @@ use crate::diff::document::{print, print_chain};
 use crate::diff::error::{DiffError, Side};
 use crate::diff::ignore::Pointer;
 use crate::diff::source::Source;
+use crate::disk::files;
 use crate::run::fold::Watch;
 use crate::signature::TrustedKeys;
 
@@ -99,7 +100,7 @@ struct Recording {
 
 impl Recording {
     fn size(&self) -> u64 {
-        std::fs::metadata(&self.source.log).map_or(0, |metadata| metadata.len())
+        files::metadata(&self.source.log).map_or(0, |metadata| metadata.size)
     }
 
     fn open(path: &str, side: Option<Side>, reporter: &mut ProgressReporter<'_>) -> std::result::Result<Self, Fault> {

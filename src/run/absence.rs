@@ -2,14 +2,16 @@
 //!
 //! Looked at only when something of the run could not be opened: it costs a run that is there nothing.
 
-use std::fs::{self, Metadata};
 use std::path::Path;
 
 use super::directory::RunDirectory;
 use super::error::{ErrorCode, RunError};
 use super::event::peek_time;
+use crate::disk::files;
 use crate::disk::input_file::InputFile;
+use crate::disk::metadata::Metadata;
 use crate::disk::os_error::OsError;
+use crate::disk::parent::parent;
 use crate::jsonl::lines::Lines;
 
 /// As much of a file as tells what it is.
@@ -32,37 +34,36 @@ pub fn explain_not_a_run(directory: &RunDirectory, error: RunError) -> RunError 
 /// Why there is no run. None if there are parts of one.
 fn instead_of_run(directory: &RunDirectory) -> Option<RunError> {
     let root = directory.root();
-    let metadata = match fs::metadata(root) {
+    let metadata = match files::metadata(root) {
         Ok(metadata) => metadata,
         Err(error) => {
-            let error = RunError::from(OsError::new(&error, "open", Some(root)));
+            let error = RunError::from(error);
             let message = format!("{}. {A_RUN_IS}", error.message);
             return Some(RunError { message, ..error });
         }
     };
     let parts = [directory.log(), directory.dag(), directory.workflow()];
-    if metadata.is_dir() && parts.iter().any(|part| part.exists()) {
+    if metadata.is_directory() && parts.iter().any(|part| files::exists(part)) {
         return None;
     }
-    let what = if metadata.is_dir() { in_directory(root) } else { in_file(root, &metadata) };
+    let what = if metadata.is_directory() { in_directory(root) } else { in_file(root, &metadata) };
     Some(RunError::new(ErrorCode::NotARun, format!("'{}' is {what}", root.display())))
 }
 
 fn in_directory(root: &Path) -> String {
-    let is_empty = fs::read_dir(root).is_ok_and(|mut entries| entries.next().is_none());
+    let is_empty = files::read_directory(root).is_ok_and(|mut entries| entries.next().is_none());
     let what = if is_empty { "an empty directory" } else { "a directory without 'events.cath-log'" };
     format!("{what}, not a run. {A_RUN_IS}")
 }
 
 fn in_file(path: &Path, metadata: &Metadata) -> String {
-    if metadata.is_file() && metadata.len() == 0 {
+    if metadata.is_file() && metadata.size == 0 {
         return format!("an empty file, not a run. {A_RUN_IS}");
     }
     let beginning = if metadata.is_file() { beginning_of(path) } else { Vec::new() };
     let line = Lines::new(&beginning).next().map_or(&beginning[..], |(_, line)| line);
     if peek_time(line).is_some() {
-        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        return format!("the log of a run. Give the run's directory: '{}'.", directory.display());
+        return format!("the log of a run. Give the run's directory: '{}'.", parent(path).display());
     }
     if memchr::memmem::find(line, br#""type":"session_start""#).is_some() {
         return "the recording of a session, not of a run. It is what replaySession reads.".to_owned();
@@ -78,6 +79,7 @@ fn beginning_of(path: &Path) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn missing(path: &Path) -> RunError {
         OsError::new(&std::io::ErrorKind::NotFound.into(), "open", Some(path)).into()

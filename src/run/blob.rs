@@ -2,7 +2,6 @@
 //!
 //! A blob comes into being whole, under its name, by a rename. To put one twice is to put it once.
 
-use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -11,8 +10,10 @@ use sha2::{Digest as _, Sha256};
 use super::error::{ErrorCode, RunError, quoted};
 use crate::disk::atomic_file;
 use crate::disk::durability::Durability;
+use crate::disk::files;
 use crate::disk::input_file::InputFile;
 use crate::disk::os_error::OsError;
+use crate::disk::parent::parent;
 use crate::hash::{HexHash, as_text, is_hex_hash, sha256_hex, to_hex};
 
 /// How much of a blob is in memory while it is hashed.
@@ -57,11 +58,11 @@ impl BlobStore {
     /// Opens a blob for reading; its size too. Whether its bytes have the hash is not known yet.
     pub fn open(&self, hash: &str) -> Result<(InputFile, u64), RunError> {
         let path = self.path_of(hash).ok_or_else(|| missing(hash, "that is not the name of a blob"))?;
-        match fs::metadata(&path) {
-            Ok(metadata) if metadata.is_file() => Ok((InputFile::open(&path)?, metadata.len())),
+        match files::metadata(&path) {
+            Ok(metadata) if metadata.is_file() => Ok((InputFile::open(&path)?, metadata.size)),
             Ok(_) => Err(missing(hash, "what has its name is not a file")),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(missing(hash, "it is not in the store")),
-            Err(error) => Err(OsError::new(&error, "open", Some(&path)).into()),
+            Err(error) if error.code == "ENOENT" => Err(missing(hash, "it is not in the store")),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -123,15 +124,10 @@ fn read_some(file: &mut impl Read, block: &mut [u8]) -> Result<usize, RunError> 
     }
 }
 
-/// The directory that the store's own directory is in.
-fn parent(root: &Path) -> &Path {
-    root.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
 /// Whether a file with exactly these bytes is there.
 fn holds(path: &Path, bytes: &[u8]) -> bool {
     let size = bytes.len() as u64;
-    let same_size = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() == size);
+    let same_size = files::metadata(path).is_ok_and(|file| file.is_file() && file.size == size);
     let found = || InputFile::open(path)?.read_up_to(size);
     same_size && found().is_ok_and(|found| found == bytes)
 }

@@ -13,7 +13,7 @@ const MAX_DOCUMENT_BYTES: u64 = 256 << 20;
 /// Reads a document of at most 256 MiB, which must be UTF-8.
 pub fn read_text(path: &Path) -> Result<String, RunError> {
     let mut file = InputFile::open(path)?;
-    let size = file.metadata()?.len();
+    let size = file.metadata()?.size;
     if size > MAX_DOCUMENT_BYTES {
         let message = format!("{} is larger than {MAX_DOCUMENT_BYTES} bytes", path.display());
         let error = RunError::new(ErrorCode::TooLarge, message);

@@ -92,14 +92,14 @@ impl LogReader<InputFile> {
     /// Opens the log at `path` where its line at `offset` begins.
     pub fn open_at(path: &Path, offset: u64) -> Result<Self, RunError> {
         let mut file = InputFile::open(path)?;
-        let end = file.metadata()?.len();
+        let end = file.metadata()?.size;
         file.seek(SeekFrom::Start(offset)).map_err(read_failed)?;
         Ok(LogReader { end, ..Self::new(file, offset) })
     }
 
     /// How many bytes the log has now.
     pub fn size(&self) -> Result<u64, RunError> {
-        Ok(self.input.metadata()?.len())
+        Ok(self.input.metadata()?.size)
     }
 }
 

@@ -3,7 +3,6 @@
 //! A snapshot is read in two steps. Here: it is a document of the one form, whose content has its hash and, where keys
 //! are trusted, the signature of one of them. Whether its state is that of the log is checked by the caller that has the log.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::canonical::{Object, write_integer, write_text};
@@ -11,6 +10,7 @@ use super::error::{ErrorCode, RunError};
 use super::state::State;
 use crate::disk::atomic_file;
 use crate::disk::durability::Durability;
+use crate::disk::files;
 use crate::disk::input_file::InputFile;
 use crate::disk::os_error::OsError;
 use crate::hash::{HEX_BYTES, HexHash, as_text, is_lower_hex, sha256_hex};
@@ -110,8 +110,8 @@ impl Snapshot {
 
     /// Reads the snapshot at `path`, as [`parse`](Self::parse) does.
     pub fn read(path: &Path, trusted: &TrustedKeys) -> Result<Self, RunError> {
-        let metadata = fs::metadata(path).map_err(|error| OsError::new(&error, "open", Some(path)))?;
-        if !metadata.is_file() || metadata.len() > MAX_SNAPSHOT_BYTES {
+        let metadata = files::metadata(path)?;
+        if !metadata.is_file() || metadata.size > MAX_SNAPSHOT_BYTES {
             let message = format!("it is no file of at most {MAX_SNAPSHOT_BYTES} bytes");
             return Err(invalid(&message));
         }
@@ -188,15 +188,13 @@ pub fn time_of_id(id: &str) -> Option<u64> {
 
 /// The times of the snapshots in a directory, newest first. None are in a directory that is not there.
 pub fn list(directory: &Path) -> Result<Vec<u64>, RunError> {
-    let failed = |error| OsError::new(&error, "scandir", Some(directory));
-    let entries = match fs::read_dir(directory) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(error).into()),
+    let names = match files::read_directory(directory) {
+        Err(error) if error.code == "ENOENT" => return Ok(Vec::new()),
+        names => names?,
     };
     let mut times = Vec::new();
-    for entry in entries {
-        times.extend(time_of(&entry.map_err(failed)?.path()));
+    for name in names {
+        times.extend(time_of(Path::new(&name?)));
     }
     times.sort_unstable_by(|one, other| other.cmp(one));
     Ok(times)

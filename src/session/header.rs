@@ -1,13 +1,15 @@
 //! The header of a session file: its first line, without reading on (`docs/session-format.md` section 2, `readSessionHeader`).
 
-use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use super::event::{Body, Line, read_line, read_start_payload};
-use crate::disk::cached_read::read_cached;
-use crate::disk::input_file::{self, Links};
+use crate::disk::file::File;
+use crate::disk::files::{self, read_cached};
+use crate::disk::input_file;
+use crate::disk::metadata::Metadata;
+use crate::disk::open_options::Links;
 use crate::disk::os_error::OsError;
 use crate::jsonl::reader::{LineReader, cannot_be_json};
 use crate::jsonl::scan::Nesting;
@@ -87,8 +89,8 @@ fn read(
     path: &Path,
     read_on: impl FnOnce(&Path, &[u8]) -> Result<Vec<u8>, HeaderError>,
 ) -> Result<Summary, HeaderError> {
-    match std::fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => return Err(HeaderError::Directory),
+    match files::metadata(path) {
+        Ok(metadata) if metadata.is_directory() => return Err(HeaderError::Directory),
         Ok(metadata) if !metadata.is_file() => return Err(HeaderError::NotAFile),
         _ => {}
     }
@@ -99,9 +101,9 @@ fn read(
         FirstLine::Prefix(beginning) => read_on(path, &beginning)?,
     };
     let metadata = file.metadata().map_err(|error| failed(&error, "fstat", None))?;
-    let payload = payload_of(&line).ok_or_else(|| problem_of(&line, metadata.len() == line.len() as u64))?.to_vec();
+    let payload = payload_of(&line).ok_or_else(|| problem_of(&line, metadata.size == line.len() as u64))?.to_vec();
     let (modified, nanoseconds) = modified(&metadata);
-    Ok(Summary { size: metadata.len(), modified, nanoseconds, payload })
+    Ok(Summary { size: metadata.size, modified, nanoseconds, payload })
 }
 
 fn failed(error: &io::Error, syscall: &'static str, path: Option<&Path>) -> HeaderError {
@@ -142,7 +144,7 @@ fn payload_of(line: &[u8]) -> Option<&[u8]> {
 }
 
 fn modified(metadata: &Metadata) -> (f64, u32) {
-    let since_1970 = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let since_1970 = metadata.modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     since_1970.map_or((0.0, 0), |time| (time.as_millis() as f64, time.subsec_nanos() % 1_000_000))
 }
 
@@ -171,7 +173,7 @@ fn first_line(file: &mut File) -> io::Result<FirstLine> {
         }
         if filled == HEADER_BYTES {
             // Not a byte more is read: whether the line ends here the file's size has to tell.
-            if file.metadata()?.len() == HEADER_BYTES as u64 {
+            if file.metadata()?.size == HEADER_BYTES as u64 {
                 break;
             }
             return Ok(FirstLine::Prefix(line));

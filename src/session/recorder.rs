@@ -10,6 +10,7 @@ use parking_lot::{Mutex, MutexGuard};
 use super::envelope::{self, END, ENVELOPE_BYTES, PAYLOAD_KEY};
 use crate::clock::Clock;
 use crate::disk::durability::Durability;
+use crate::disk::files;
 use crate::disk::lock::{FileLock, LockError};
 use crate::disk::new_directory;
 use crate::disk::os_error::OsError;
@@ -307,13 +308,13 @@ fn create_session_file(config: &RecorderConfig, now: &str) -> Result<Target, (Os
     for number in 1..=MOST_NAMES {
         let path = directory.join(file_name(now, &config.short_id, number));
         failpoint!("recorder::before_create");
-        match std::fs::OpenOptions::new().write(true).create_new(true).open(&path) {
+        match files::create_new(&path) {
             Ok(_) => {
                 failpoint!("recorder::after_create");
                 return Ok(Target::created(path, new_in));
             }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err((OsError::new(&error, "open", Some(&path)), path)),
+            Err(error) if error.code == "EEXIST" => {}
+            Err(error) => return Err((error, path)),
         }
     }
     let taken = OsError::new(&io::ErrorKind::AlreadyExists.into(), "open", Some(directory));

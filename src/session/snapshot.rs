@@ -9,7 +9,6 @@
 //! 2. The digests of all its blocks, which are compared with the file.
 
 use std::ffi::OsString;
-use std::fs::{File, Metadata};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +17,11 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use super::fold::{Effect, FoldOptions, Start};
+use crate::disk::file::File;
 use crate::disk::input_file::InputFile;
+use crate::disk::metadata::{Inode, Metadata};
+use crate::disk::os_error::OsError;
+use crate::disk::temporary::TemporaryFile;
 use crate::jsonl::digest::{Block, Digest, begins_with, digest};
 use crate::jsonl::source::LineSource;
 
@@ -69,22 +72,9 @@ struct Identity {
 }
 
 impl Identity {
-    #[cfg(unix)]
     fn of(metadata: &Metadata) -> Option<Self> {
-        use std::os::unix::fs::MetadataExt;
-        Some(Identity {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-            size: metadata.size(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
-        })
-    }
-
-    /// The system has no time of change that programs can't set.
-    #[cfg(not(unix))]
-    fn of(_: &Metadata) -> Option<Self> {
-        None
+        let Inode { device, number: inode, modified, changed } = metadata.inode?;
+        Some(Identity { device, inode, size: metadata.size, modified, changed })
     }
 
     /// Whether the file was at rest at `time`. Both by the system's clock and by that of the file system, which may be another's.
@@ -137,10 +127,9 @@ pub fn load(path: &Path, source: &Arc<LineSource>, options: &FoldOptions) -> Opt
 
 /// Writes the snapshot of the file at `path`, which is open as `source`: whole or not at all. Not synced to the disk: one that a crash
 /// has damaged does not count.
-pub fn save(path: &Path, source: &LineSource, snapshot: &Snapshot) -> io::Result<()> {
+pub fn save(path: &Path, source: &LineSource, snapshot: &Snapshot) -> Result<(), OsError> {
     let path = path_of(path);
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = tempfile::Builder::new().prefix(".session-tape-").suffix(".snap").tempfile_in(directory)?;
+    let mut file = TemporaryFile::beside(&path, (".session-tape-", ".snap"), true)?;
     let stored = Stored {
         // Of a file that was not at rest when its scan began, it is not known which of its states has this identity.
         identity: Identity::of(source.metadata()).filter(|identity| identity.was_at_rest(source.opened())),
@@ -148,9 +137,8 @@ pub fn save(path: &Path, source: &LineSource, snapshot: &Snapshot) -> io::Result
         blocks: &snapshot.blocks,
         effect: &snapshot.effect,
     };
-    encode(&stored, file.as_file())?;
-    file.persist(path)?;
-    Ok(())
+    encode(&stored, file.file()).map_err(|error| OsError::new(&error, "write", Some(&path)))?;
+    file.replace()
 }
 
 /// Whether a snapshot may be made of this effect: it is that of a session that goes on whatever the options are.
@@ -167,10 +155,10 @@ fn is_wanted(effect: &Effect, options: &FoldOptions) -> bool {
 fn read(path: &Path, limit: u64) -> Option<(Vec<u8>, SystemTime)> {
     let mut file = InputFile::open(path).ok()?;
     let metadata = file.metadata().ok()?;
-    if metadata.len() > limit {
+    if metadata.size > limit {
         return None;
     }
-    Some((file.read_up_to(limit).ok()?, metadata.modified().ok()?))
+    Some((file.read_up_to(limit).ok()?, metadata.modified?))
 }
 
 fn decode(text: &[u8]) -> Option<Stored<Vec<Block>, Effect>> {
@@ -185,7 +173,7 @@ fn decode(text: &[u8]) -> Option<Stored<Vec<Block>, Effect>> {
     }
 }
 
-fn encode(stored: &Stored<&Vec<Block>, &Effect>, file: &File) -> io::Result<()> {
+fn encode(stored: &Stored<&Vec<Block>, &Effect>, file: &mut File) -> io::Result<()> {
     let mut writer = Checked { inner: BufWriter::new(file), digest: Digest::default() };
     writer.write_all(MAGIC.as_bytes())?;
     postcard::to_io(stored, &mut writer).map_err(io::Error::other)?;

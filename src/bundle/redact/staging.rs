@@ -1,40 +1,38 @@
 //! A temporary directory, beside the destination, for the redacted files of an export.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
-use tempfile::TempDir;
 use twox_hash::XxHash3_128;
 
 use crate::bundle::error::BundleError;
 use crate::bundle::manifest::ListedFile;
 use crate::bundle::planned_file::{ByteSource, PlannedFile};
+use crate::disk::file::File;
+use crate::disk::files;
+use crate::disk::temporary::{NEW, TemporaryDirectory};
 
 const BLOCK_BYTES: usize = 256 << 10;
 
 /// A directory of redacted files, removed on drop.
 #[derive(Debug)]
 pub struct Staging {
-    directory: TempDir,
+    directory: TemporaryDirectory,
     count: u64,
 }
 
 impl Staging {
     /// Creates a directory in `beside`.
     pub fn new(beside: &Path) -> Result<Self, BundleError> {
-        let directory = tempfile::Builder::new().prefix(".new-").suffix(".tmp").tempdir_in(beside);
-        let directory = directory.map_err(|error| BundleError::system(&error, "mkdir", Some(beside)))?;
-        Ok(Staging { directory, count: 0 })
+        Ok(Staging { directory: TemporaryDirectory::new_in(beside, NEW)?, count: 0 })
     }
 
     /// Creates a file in it.
     pub fn file(&mut self) -> Result<RedactedFile, BundleError> {
         let path = self.directory.path().join(self.count.to_string());
         self.count += 1;
-        let file = File::create_new(&path).map_err(|error| BundleError::system(&error, "open", Some(&path)))?;
-        let out = BufWriter::with_capacity(BLOCK_BYTES, file);
+        let out = BufWriter::with_capacity(BLOCK_BYTES, files::create_new(&path)?);
         Ok(RedactedFile { path, out, sha256: Sha256::new(), fingerprint: XxHash3_128::new(), size: 0 })
     }
 }
@@ -73,6 +71,6 @@ impl RedactedFile {
 
     /// Removes the file, which turned out to equal the original.
     pub fn discard(self) -> Result<(), BundleError> {
-        std::fs::remove_file(&self.path).map_err(|error| BundleError::system(&error, "unlink", Some(&self.path)))
+        Ok(files::remove_file(&self.path)?)
     }
 }

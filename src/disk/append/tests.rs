@@ -1,4 +1,6 @@
 use super::*;
+use std::fs::OpenOptions;
+use std::io::Write;
 
 fn file_of(content: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
     let directory = tempfile::tempdir().unwrap();

@@ -1,8 +1,9 @@
-use super::*;
+use crate::disk::files::read_cached;
 use rustix::fs::{Advice, CWD, FileType, Mode, fadvise, inotify, mknodat};
 use std::fs::{self, File, OpenOptions};
 use std::mem::MaybeUninit;
 use std::os::unix::fs::{OpenOptionsExt, symlink};
+use std::path::Path;
 use tempfile::TempDir;
 
 /// The kernel may drop names and pages at any time, and looking up a name is given up when another is being changed: what is possible

@@ -1,4 +1,5 @@
 use super::*;
+use std::fs;
 
 fn store() -> (tempfile::TempDir, BlobStore) {
     let root = tempfile::tempdir().unwrap();

@@ -2,7 +2,6 @@
 //!
 //! The log is created first, exclusively: it says whose directory this is. The holder of its lock may write it.
 
-use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,9 +11,11 @@ use super::record_error::RecordError;
 use crate::clock::timestamp;
 use crate::disk::atomic_file;
 use crate::disk::durability::Durability;
+use crate::disk::files;
 use crate::disk::input_file;
 use crate::disk::lock::FileLock;
 use crate::disk::new_directory;
+use crate::disk::open_options::OpenOptions;
 use crate::disk::os_error::OsError;
 use crate::disk::target::Target;
 use crate::run::canonical::{Object, write_text, write_texts};
@@ -54,14 +55,14 @@ pub fn open(config: &RunRecorderConfig<'_>, milliseconds: f64) -> Result<Opened,
             new_in.push(config.directory.clone());
             opening.begin_in_new_log(Target::created(opening.directory.log(), new_in))
         }
-        Err(error) if config.resume && error.kind() == io::ErrorKind::AlreadyExists => opening.go_on(),
-        Err(error) => Err(OsError::new(&error, "open", Some(&opening.directory.log())).into()),
+        Err(error) if config.resume && error.code == "EEXIST" => opening.go_on(),
+        Err(error) => Err(error.into()),
     }
 }
 
-fn create_exclusively(log: &Path) -> io::Result<()> {
+fn create_exclusively(log: &Path) -> Result<(), OsError> {
     failpoint!("run_recorder::before_create");
-    OpenOptions::new().write(true).create_new(true).open(log).map(drop)
+    files::create_new(log).map(drop)
 }
 
 struct Opening<'c> {
@@ -79,7 +80,7 @@ impl Opening<'_> {
         let log = self.directory.log();
         let target = target.locked(self.lock(&log)?);
         self.begin(target).inspect_err(|_| {
-            let _ = fs::remove_file(&log);
+            let _ = files::remove_file(&log);
         })
     }
 
@@ -130,7 +131,7 @@ impl Opening<'_> {
     /// there is a log, where none may be, says more.
     fn check_is_unsealed(&self) -> Result<(), RecordError> {
         let manifest = self.directory.manifest();
-        if manifest.exists() && (self.config.resume || !self.directory.log().exists()) {
+        if files::exists(&manifest) && (self.config.resume || !files::exists(&self.directory.log())) {
             return Err(RecordError::Sealed { manifest });
         }
         Ok(())
@@ -176,7 +177,7 @@ impl Opening<'_> {
     /// The graph's files, written again where they are missing. Those that are there may not have been synced.
     fn heal_graph(&self) -> Result<(), OsError> {
         let (workflow, dag) = (self.directory.workflow(), self.directory.dag());
-        if !read_text(&dag).is_ok_and(|found| found == self.dag.text()) || !workflow.exists() {
+        if !read_text(&dag).is_ok_and(|found| found == self.dag.text()) || !files::exists(&workflow) {
             return self.write_graph();
         }
         match self.config.durability {
@@ -195,7 +196,7 @@ fn listed(texts: &[Text<'_>]) -> String {
 /// Cuts a torn line off: it was never acknowledged, and in the middle of a log it would be damage.
 fn cut(log: &Path, whole_bytes: u64, durability: Durability) -> Result<(), OsError> {
     let failed = |syscall, path| move |error: io::Error| OsError::new(&error, syscall, path);
-    let file = input_file::open_with(input_file::without_waiting(OpenOptions::new().write(true)), log)?;
+    let file = input_file::open_patiently(log, &OpenOptions { write: true, ..OpenOptions::default() })?;
     file.set_len(whole_bytes).map_err(failed("ftruncate", None))?;
     if durability == Durability::Fsync {
         file.sync_all().map_err(failed("fsync", None))?;

@@ -201,7 +201,7 @@ fn a_file_at_rest_is_known_at_a_glance() {
     let modified = fs::metadata(&path).unwrap().modified().unwrap();
     let content = fs::read_to_string(&path).unwrap().replacen("\"ai\"", "\"io\"", 1);
     fs::write(&path, content).unwrap();
-    File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+    std::fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
     assert!(load_from(&path).is_none());
     replay_both_ways(&path);
 }

@@ -1,0 +1,199 @@
+//! The file system of the operating system, which is called here and nowhere else.
+
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+
+use std::fs::{self, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use super::cached_read;
+use super::file::File;
+use super::file_system::{FileSystem, Names};
+use super::metadata::{FileKind, Inode, Metadata};
+use super::open_file::OpenFile;
+use super::open_options::{Create, Links, OpenOptions};
+
+/// The file system of the operating system.
+pub struct Real;
+
+impl FileSystem for Real {
+    fn open(&self, path: &Path, options: &OpenOptions) -> io::Result<File> {
+        let mut system = fs::OpenOptions::new();
+        system.read(options.read).write(options.write).append(options.append);
+        system.create(options.create == Create::IfMissing).create_new(options.create == Create::New);
+        set_flags(&mut system, options);
+        system.open(path).map(File::real)
+    }
+
+    fn read_cached(&self, path: &Path, buffer: &mut [u8]) -> Option<usize> {
+        cached_read::read(path, buffer)
+    }
+
+    fn metadata(&self, path: &Path) -> io::Result<Metadata> {
+        fs::metadata(path).map(|metadata| metadata_of(&metadata))
+    }
+
+    fn symlink_metadata(&self, path: &Path) -> io::Result<Metadata> {
+        fs::symlink_metadata(path).map(|metadata| metadata_of(&metadata))
+    }
+
+    fn canonicalize(&self, path: &Path) -> io::Result<PathBuf> {
+        fs::canonicalize(path)
+    }
+
+    fn read_directory(&self, path: &Path) -> io::Result<Names> {
+        let entries = fs::read_dir(path)?;
+        Ok(Box::new(entries.map(|entry| entry.map(|entry| entry.file_name()))))
+    }
+
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        fs::create_dir(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    /// Elsewhere than on Linux an empty directory made at the last moment is replaced by a directory.
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::fs::{CWD, RenameFlags, renameat_with};
+            match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+                // A file system that does not know the flag.
+                Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {}
+                result => return Ok(result?),
+            }
+        }
+        if fs::symlink_metadata(from)?.is_dir() {
+            return fs::rename(from, to);
+        }
+        // It knows how each system does that for files.
+        tempfile::TempPath::try_from_path(from)?.persist_noclobber(to).map_err(|refused| {
+            // The caller removes it.
+            let _ = refused.path.keep();
+            refused.error
+        })
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn remove_tree(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir_all(path)
+    }
+}
+
+/// A new file without a name, which is gone with its last handle.
+pub fn unnamed() -> io::Result<File> {
+    tempfile::tempfile().map(File::real)
+}
+
+#[cfg(unix)]
+fn set_flags(system: &mut fs::OpenOptions, options: &OpenOptions) {
+    use std::os::unix::fs::OpenOptionsExt;
+    let links = if options.links == Links::Refused { libc::O_NOFOLLOW } else { 0 };
+    system.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | links);
+    system.mode(if options.owner_only { 0o600 } else { 0o666 });
+}
+
+/// Nothing that waits has a path there.
+#[cfg(not(unix))]
+fn set_flags(_: &mut fs::OpenOptions, _: &OpenOptions) {}
+
+impl OpenFile for fs::File {
+    fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        Read::read(&mut &*self, buffer)
+    }
+
+    #[cfg(unix)]
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        std::os::unix::fs::FileExt::read_at(self, buffer, offset)
+    }
+
+    #[cfg(windows)]
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        std::os::windows::fs::FileExt::seek_read(self, buffer, offset)
+    }
+
+    fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        Write::write(&mut &*self, bytes)
+    }
+
+    fn seek(&self, to: SeekFrom) -> io::Result<u64> {
+        Seek::seek(&mut &*self, to)
+    }
+
+    fn set_len(&self, size: u64) -> io::Result<()> {
+        fs::File::set_len(self, size)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        fs::File::sync_data(self)
+    }
+
+    fn sync_all(&self) -> io::Result<()> {
+        fs::File::sync_all(self)
+    }
+
+    fn sync_file_system(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        return rustix::fs::syncfs(self).is_ok();
+        #[cfg(not(target_os = "linux"))]
+        false
+    }
+
+    fn metadata(&self) -> io::Result<Metadata> {
+        fs::File::metadata(self).map(|metadata| metadata_of(&metadata))
+    }
+
+    fn try_lock(&self) -> Result<(), TryLockError> {
+        fs::File::try_lock(self)
+    }
+
+    fn unlock(&self) -> io::Result<()> {
+        fs::File::unlock(self)
+    }
+}
+
+fn metadata_of(metadata: &fs::Metadata) -> Metadata {
+    let (kind, inode) = (kind_of(metadata.file_type()), inode_of(metadata));
+    Metadata { kind, size: metadata.len(), modified: metadata.modified().ok(), inode }
+}
+
+fn kind_of(kind: fs::FileType) -> FileKind {
+    #[cfg(unix)]
+    use std::os::unix::fs::FileTypeExt;
+    match kind {
+        _ if kind.is_file() => FileKind::File,
+        _ if kind.is_dir() => FileKind::Directory,
+        _ if kind.is_symlink() => FileKind::Link,
+        #[cfg(unix)]
+        _ if kind.is_fifo() => FileKind::Pipe,
+        #[cfg(unix)]
+        _ if kind.is_socket() => FileKind::Socket,
+        #[cfg(unix)]
+        _ if kind.is_char_device() => FileKind::CharacterDevice,
+        #[cfg(unix)]
+        _ if kind.is_block_device() => FileKind::BlockDevice,
+        _ => FileKind::Other,
+    }
+}
+
+#[cfg(unix)]
+fn inode_of(metadata: &fs::Metadata) -> Option<Inode> {
+    use std::os::unix::fs::MetadataExt;
+    Some(Inode {
+        device: metadata.dev(),
+        number: metadata.ino(),
+        modified: (metadata.mtime(), metadata.mtime_nsec()),
+        changed: (metadata.ctime(), metadata.ctime_nsec()),
+    })
+}
+
+/// The system has no time of change that programs can't set.
+#[cfg(not(unix))]
+fn inode_of(_: &fs::Metadata) -> Option<Inode> {
+    None
+}
