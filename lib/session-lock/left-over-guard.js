@@ -14,6 +14,9 @@ const { isOfThisThread } = require('./thread.js')
 /** No operation under a guard takes longer than that. */
 const LONGEST_MS = 10 * 60 * 1000
 
+/** The process that made a mark that old has ended. */
+const MARK_AGE_NS = 5n * 60n * 1_000_000_000n
+
 /** For so long nothing happens to the inode of a lock that is its own guard, unless the guard's owner has ended. */
 const AT_REST_NS = 250_000_000n
 
@@ -29,7 +32,7 @@ async function removeLeftOverGuard(lockPath, now) {
   if (guard === null) return 'gone'
   if (guard.bytes === null || !(await isLeftOver(guard, lockPath, now))) return 'kept'
   try {
-    return await removeMarked(guard, guardPath, temporaryPathOf(lockPath, uuidOf(guard.bytes)))
+    return await removeMarked(guard, guardPath, temporaryPathOf(lockPath, uuidOf(guard.bytes)), now)
   } catch (error) {
     return isAbsence(error) ? 'gone' : 'kept'
   }
@@ -51,11 +54,13 @@ async function hasInodeOf(guard, lockPath) {
 }
 
 /** One process can link the guard to its mark; the others leave it alone. The mark is removed last, so that it stays so until the guard is gone. */
-async function removeMarked(guard, guardPath, markPath) {
-  const { dev, ino, ctimeNs } = await fs.lstat(guardPath, EXACT)
+async function removeMarked(guard, guardPath, markPath, now) {
   // Another process may have removed it since, and a third taken it: under the same inode if that is the lock's.
-  if (!isSameInode(guard, { dev, ino }) || ctimeNs !== guard.changedNs) return 'kept'
-  if (!(await linkTo(guardPath, markPath))) return 'marked'
+  if (!(await isAtRest(guardPath, guard))) return 'kept'
+  if (!(await linkTo(guardPath, markPath))) {
+    if (now - guard.changedNs >= MARK_AGE_NS) await removeOldMark(guard, markPath)
+    return 'marked'
+  }
   try {
     const marked = await readLockFile(markPath)
     if (marked === null || !isSameFile(marked, guard)) return 'kept'
@@ -64,6 +69,17 @@ async function removeMarked(guard, guardPath, markPath) {
   } finally {
     await removeQuietly(markPath)
   }
+}
+
+/** A mark is a change of the guard's inode, so it is not younger than the last one. */
+async function removeOldMark(guard, markPath) {
+  if (await isAtRest(markPath, guard)) await removeQuietly(markPath)
+}
+
+/** Whether a path is still the inode of a file that was read, and nothing has happened to it since. */
+async function isAtRest(filePath, file) {
+  const { dev, ino, ctimeNs } = await fs.lstat(filePath, EXACT)
+  return isSameInode(file, { dev, ino }) && ctimeNs === file.changedNs
 }
 
 /** The same for all processes that find the same guard. */
