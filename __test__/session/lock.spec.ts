@@ -218,7 +218,7 @@ describe('releasing', () => {
 
   test('leaves a lock alone that another program has put there, and the next acquisition too', async () => {
     const rivals = [
-      lockOf(process.pid), lockOf(process.pid, { token: undefined }), 'rubbish', '', '7', '{"pid":1}',
+      lockOf(process.pid), lockOf(process.pid, { ownerToken: undefined }), 'rubbish', '', '7', '{"pid":1}',
     ];
     await eachCase(rivals, async (content) => {
       for (const replace of [(path: string) => writeFileSync(path, content), (path: string) => { unlinkSync(path); writeFileSync(path, content); }]) {

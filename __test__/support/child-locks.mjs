@@ -1,20 +1,15 @@
 /**
  * A process that does with locks what its parent says, one message `[command, ...arguments]` after the other, and answers each. Its timers
  * of several minutes run when the parent says so.
- *
- * With LOCK_KILL_AT=n it kills itself before the n-th step of the command that follows `arm`: a step is a call of the file system.
  */
 import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 const fs = require('node:fs/promises');
-const STEPS = ['open', 'link', 'unlink', 'mkdir', 'lstat', 'readdir'];
-const STEPS_OF_FILES = ['writeFile', 'write', 'read', 'sync', 'stat', 'close'];
 
+// The steps at which the process can be made to end: all that change something on the disk. Between them it stays as it is.
 let stepsLeft = Infinity;
-let steps = 0;
 function step() {
-  steps += 1;
   if (--stepsLeft < 0) process.kill(process.pid, 'SIGKILL');
 }
 function countSteps(object, names) {
@@ -27,12 +22,13 @@ function countSteps(object, names) {
   }
 }
 const { open } = fs;
-fs.open = async (...args) => {
-  const handle = await open(...args);
-  countSteps(handle, STEPS_OF_FILES);
+fs.open = async (path, flags, ...more) => {
+  if (flags === 'wx') step();
+  const handle = await open(path, flags, ...more);
+  countSteps(handle, ['writeFile', 'write']);
   return handle;
 };
-countSteps(fs, STEPS);
+countSteps(fs, ['link', 'unlink', 'mkdir']);
 
 /** The timers of the library, to be run on demand. */
 const looks = [];
@@ -74,15 +70,10 @@ const commands = {
     await Promise.all(fiveMinutes.map(({ look }) => look()));
     return fiveMinutes.length > 0;
   },
-  /** Kills the process before the step of this number of what it does next. */
+  /** Lets the process make so many steps more; it kills itself before the next one. */
   arm(at) {
     stepsLeft = at;
     return true;
-  },
-  steps() {
-    const counted = steps;
-    steps = 0;
-    return counted;
   },
 };
 

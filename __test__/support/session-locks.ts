@@ -14,9 +14,9 @@ export const ID = 'f3a91c22-demo';
 /** The pid of a process that has ended. */
 export const DEAD_PID = spawnSync(process.execPath, ['-e', '']).pid;
 
-/** The content of a lock. Without a token it is that of a program of an older version. */
-export function lockOf(pid: unknown, { age = 0, token = randomUUID() as string | undefined, sessionId = ID as unknown } = {}): string {
-  return JSON.stringify({ pid, timestamp: new Date(Date.now() - age).toISOString(), sessionId, ownerToken: token });
+/** The content of a lock `age` milliseconds ago. `ownerToken: undefined` gives that of a program of an older version. */
+export function lockOf(pid: unknown, { age = 0, ...members }: { age?: number; ownerToken?: string | undefined; sessionId?: unknown } = {}): string {
+  return JSON.stringify({ pid, timestamp: new Date(Date.now() - age).toISOString(), sessionId: ID, ownerToken: randomUUID(), ...members });
 }
 
 /** Writes the lock of a session, last modified `age` milliseconds ago. Returns its path. */
