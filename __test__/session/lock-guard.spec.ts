@@ -158,6 +158,37 @@ describe('a guard', () => {
     await (await acquireSessionLock(directory, ID)).release();
   });
 
+  test('that was taken away while its process was stopped is noticed: the lock stays, and the guard of the next process', async () => {
+    const other = new LockProcess();
+    const rival = lockOf(process.pid, { age: -50 * HOUR });
+    const expectStopped = async (command: string, args: unknown[], steps: number, path: string): Promise<void> => {
+      const before = readFileSync(path, 'utf8');
+      expect(await other.ask('begin', command, steps, command, ...args)).toBe('stopped');
+      expect(readLock(guardOf(path)).pid).toBe(other.pid);
+      writeGuard(path, rival);
+      const finished = other.ask('finish', command);
+      expect(await Promise.race([finished, pause(1000)])).toBe({ acquire: 'ESESSIONLOCKED', removeStale: false, look: true, release: 'released' }[command]);
+      expect([readFileSync(path, 'utf8'), readFileSync(guardOf(path), 'utf8')]).toEqual([before, rival]);
+      unlinkSync(guardOf(path));
+    };
+    try {
+      // Each is stopped when it has linked its guard and is about to remove the temporary file: before it looks for the last time.
+      for (const [command, steps] of [['acquire', 6], ['removeStale', 3]] as const) {
+        const directory = directoryOf();
+        await expectStopped(command, [directory, ID], steps, writeLock(directory, lockOf(DEAD_PID)));
+      }
+      const directory = directoryOf();
+      await other.acquire(directory);
+      await other.ask('shiftClock', 2 * HOUR);
+      await expectStopped('look', [], 3, sessionLockPath(directory, ID));
+      await expectStopped('release', [], 3, sessionLockPath(directory, ID));
+      await other.ask('look');
+      expect(namesIn(directory)).toEqual([]);
+    } finally {
+      await other.kill();
+    }
+  });
+
   test('that is left over is left alone while another process has its mark', async () => {
     const operations = ['release', 'acquire', 'removeStale', 'cleanUp'] as const;
     await Promise.all(operations.flatMap((does) => Object.values(LEFT_OVER).map((leave) => expectMarkRespected(does, leave))));

@@ -84,4 +84,27 @@ describe('of several processes that want a lock', () => {
     const directories = rounds.map(prepared);
     for (let n = 0; n < rounds.length; n++) await play(rounds[n]!, directories[n]!);
   }, 60_000 + ROUNDS * 1000);
+
+  // With a left-over guard a takeover has 15 steps.
+  const STOPS = Array.from({ length: 16 }, (_, steps) => steps);
+  const PAIRS = STOPS.flatMap((stop) => STOPS.map((other) => ({ stop, other })));
+
+  test.each(Object.keys(GUARDS))('one gets it, whichever steps two are stopped before: %s', async (guard) => {
+    const prepare = (): string => prepared({ count: 2, state: 'a dead owner', guard, delays: [] });
+    const pairs = PAIRS.map((pair) => ({ ...pair, directory: prepare() }));
+    // A guard that is the lock is left over only after a while.
+    await new Promise((resolve) => setTimeout(resolve, 260));
+    const outcomes = await Promise.all(pairs.map(async ({ stop, other, directory }) => ({ stop, other, ...(await interleaved(stop, other, directory)) })));
+    expect(outcomes).toEqual(PAIRS.map((pair) => ({ ...pair, answers: ['ESESSIONLOCKED', 'held'], isOfWinner: true, names: [`${ID}.lock`] })));
+  });
+
+  /** Two processes acquire a lock. The second begins when the first has stopped; then the first goes on to its end, and then the second. */
+  async function interleaved(stop: number, other: number, directory: string): Promise<object> {
+    const [first, second] = processes as [LockProcess, LockProcess];
+    await first.ask('begin', directory, stop, 'acquire', directory, ID);
+    await second.ask('begin', directory, other, 'acquire', directory, ID);
+    const answers = [await first.ask('finish', directory), await second.ask('finish', directory)];
+    const winner = answers[0] === 'held' ? first : second;
+    return { answers: [...answers].sort(), isOfWinner: readLock(sessionLockPath(directory, ID)).pid === winner.pid, names: namesIn(directory) };
+  }
 });

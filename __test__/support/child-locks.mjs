@@ -1,29 +1,33 @@
 /**
- * A process that does with locks what its parent says, one message `[command, ...arguments]` after the other, and answers each. Its timers
- * of several minutes run when the parent says so.
+ * A process that does with locks what its parent says, by messages `[number, command, ...arguments]`, and answers each by
+ * `[number, answer]`. Its timers of several minutes run when the parent says so.
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 const fs = require('node:fs/promises');
 
-// The steps at which the process can be made to end: all that change something on the disk. Between them it stays as it is.
+// The steps at which the process or one of its operations can be stopped: all that change something on the disk. Between them it stays as it is.
 let stepsLeft = Infinity;
-function step() {
+const operation = new AsyncLocalStorage();
+async function step() {
   if (--stepsLeft < 0) process.kill(process.pid, 'SIGKILL');
+  const stoppable = operation.getStore();
+  if (stoppable && stoppable.stepsLeft-- === 0) await stoppable.stop();
 }
 function countSteps(object, names) {
   for (const name of names) {
     const method = object[name];
-    object[name] = function (...args) {
-      step();
+    object[name] = async function (...args) {
+      await step();
       return method.apply(this, args);
     };
   }
 }
 const { open } = fs;
 fs.open = async (path, flags, ...more) => {
-  if (flags === 'wx') step();
+  if (flags === 'wx') await step();
   const handle = await open(path, flags, ...more);
   countSteps(handle, ['writeFile', 'write']);
   return handle;
@@ -41,6 +45,8 @@ globalThis.setInterval = (look, every) => {
 const { acquireSessionLock, cleanUpLocks, removeStaleLock, isSessionLocked } = require('../../index.js');
 const { now } = Date;
 let held;
+/** Operations that were stopped in the middle. */
+const stopped = new Map();
 
 const commands = {
   async acquire(directory, id) {
@@ -59,6 +65,23 @@ const commands = {
   isLocked: isSessionLocked,
   cleanUp: cleanUpLocks,
   removeStale: removeStaleLock,
+  /** Begins with a command, and stops after so many steps, or at the end. */
+  begin: (key, steps, command, ...args) => new Promise((resolve) => {
+    let goOn = () => {};
+    const stop = () => new Promise((resume) => {
+      goOn = resume;
+      resolve('stopped');
+    });
+    const outcome = operation.run({ stepsLeft: steps, stop }, () => answerTo(command, args));
+    stopped.set(key, { goOn: () => goOn(), outcome });
+    outcome.then(resolve);
+  }),
+  /** Goes on with what was stopped. */
+  finish(key) {
+    const { goOn, outcome } = stopped.get(key);
+    goOn();
+    return outcome;
+  },
   /** Moves the clock of this process. */
   shiftClock(by) {
     Date.now = () => now() + by;
@@ -77,12 +100,12 @@ const commands = {
   },
 };
 
-process.on('message', async ([command, ...args]) => {
-  let answer;
+async function answerTo(command, args) {
   try {
-    answer = await commands[command](...args);
+    return await commands[command](...args);
   } catch (error) {
-    answer = error.code ?? String(error);
+    return error.code ?? String(error);
   }
-  process.send(answer);
-});
+}
+
+process.on('message', async ([number, command, ...args]) => process.send([number, await answerTo(command, args)]));

@@ -55,19 +55,23 @@ export function ageAll(directory: string, age: number): void {
   for (const name of readdirSync(directory)) makeOlder(join(directory, name), age);
 }
 
-/** What a process answers to a command: `'held'`, `'released'`, a truth value, or the code of an error. */
+/** What a process answers to a command: `'held'`, `'released'`, a truth value, or the code of an error; `'ended'` if it cannot answer. */
 type Answer = string | boolean;
 
 /** A process that acquires and releases locks on demand. */
 export class LockProcess {
   readonly #child: ChildProcess;
-  readonly #waiting: ((answer: Answer) => void)[] = [];
+  readonly #waiting = new Map<number, (answer: Answer) => void>();
+  #asked = 0;
 
-  constructor(env: Record<string, string> = {}) {
-    this.#child = fork(fileURLToPath(new URL('child-locks.mjs', import.meta.url)), [], { env: { ...process.env, ...env } });
-    this.#child.on('message', (answer: Answer) => this.#waiting.shift()!(answer));
+  constructor() {
+    this.#child = fork(fileURLToPath(new URL('child-locks.mjs', import.meta.url)));
+    this.#child.on('message', ([number, answer]: [number, Answer]) => {
+      this.#waiting.get(number)!(answer);
+      this.#waiting.delete(number);
+    });
     // A process that was killed answers nothing more.
-    this.#child.on('exit', () => this.#waiting.splice(0).forEach((answer) => answer('ended')));
+    this.#child.on('exit', () => this.#waiting.forEach((answer) => answer('ended')));
   }
 
   get pid(): number {
@@ -76,8 +80,8 @@ export class LockProcess {
 
   ask(command: string, ...args: unknown[]): Promise<Answer> {
     return new Promise((resolve) => {
-      this.#waiting.push(resolve);
-      if (!this.#child.connected || !this.#child.send([command, ...args])) void 0;
+      this.#waiting.set(++this.#asked, resolve);
+      this.#child.send([this.#asked, command, ...args]);
     });
   }
 
