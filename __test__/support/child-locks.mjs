@@ -34,13 +34,16 @@ fs.open = async (path, flags, ...more) => {
 };
 countSteps(fs, ['link', 'unlink', 'mkdir']);
 
-/** The timers of the library, to be run on demand. */
-const looks = [];
-const { setInterval } = globalThis;
-globalThis.setInterval = (look, every) => {
-  looks.push({ look, every });
-  return setInterval(look, every);
+/** The timers of five minutes, which run on demand only. */
+const looks = new Set();
+const { setTimeout, clearTimeout } = globalThis;
+globalThis.setTimeout = (look, ms, ...args) => {
+  if (ms !== 5 * 60 * 1000) return setTimeout(look, ms, ...args);
+  const timer = { look, unref() {} };
+  looks.add(timer);
+  return timer;
 };
+globalThis.clearTimeout = (timer) => looks.delete(timer) || clearTimeout(timer);
 
 const { acquireSessionLock, cleanUpLocks, removeStaleLock, isSessionLocked } = require('../../index.js');
 const { now } = Date;
@@ -87,11 +90,12 @@ const commands = {
     Date.now = () => now() + by;
     return true;
   },
-  /** What the timers of the library do, every five minutes and for all locks. */
+  /** What the timers do after five minutes, for all locks. */
   async look() {
-    const fiveMinutes = looks.filter(({ every }) => every === 5 * 60 * 1000);
-    await Promise.all(fiveMinutes.map(({ look }) => look()));
-    return fiveMinutes.length > 0;
+    const due = [...looks];
+    looks.clear();
+    await Promise.all(due.map(({ look }) => look()));
+    return due.length > 0;
   },
   /** Lets the process make so many steps more; it kills itself before the next one. */
   arm(at) {

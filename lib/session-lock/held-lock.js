@@ -15,7 +15,8 @@ class HeldLock {
   #token
   #inode
   #renewedAt
-  #stopTimer
+  #clearTimer
+  #hasEnded = false
   #released
   /** The last renewal or removal that was begun. */
   #last = Promise.resolve()
@@ -27,7 +28,7 @@ class HeldLock {
     this.#token = token
     this.#inode = inode
     this.#renewedAt = createdAt
-    this.#stopTimer = startTimer(() => this.#look())
+    this.#schedule()
   }
 
   /** Whether the file has this lock's token. Never rejects. */
@@ -50,7 +51,8 @@ class HeldLock {
 
   /** Ends renewing, and forgets the lock. */
   end() {
-    this.#stopTimer()
+    this.#hasEnded = true
+    this.#clearTimer()
     tokens.delete(this.#token)
     if (locks.get(this.#path) === this) locks.delete(this.#path)
   }
@@ -64,11 +66,23 @@ class HeldLock {
     return file.ino !== null && (!isSameInode(file, this.#inode) || (file.bytes !== null && !this.#hasToken(file)))
   }
 
-  #look() {
-    return this.#enqueue(() => {
-      if (this.#released !== undefined) return this.#remove()
-      if (Date.now() - this.#renewedAt >= RENEW_AFTER_MS) return this.#renew()
-    })
+  /** Does not keep the process running. The program may have replaced its timers, and be about to restore them. */
+  #schedule() {
+    const { setTimeout, clearTimeout } = globalThis
+    const timer = setTimeout(() => this.#lookAndSchedule(), LOOK_EVERY_MS)
+    timer?.unref?.()
+    this.#clearTimer = () => clearTimeout(timer)
+  }
+
+  async #lookAndSchedule() {
+    await this.#enqueue(() => this.#look())
+    if (!this.#hasEnded) this.#schedule()
+  }
+
+  async #look() {
+    if (await this.isLost()) this.end()
+    else if (this.#released !== undefined) await this.#remove()
+    else if (Date.now() - this.#renewedAt >= RENEW_AFTER_MS) await this.#renew()
   }
 
   async #remove() {
@@ -121,14 +135,6 @@ class HeldLock {
       await handle.close()
     }
   }
-}
-
-/** Calls `look` again and again without keeping the process running. Returns the function that ends this. */
-function startTimer(look) {
-  const { setInterval, clearInterval } = globalThis
-  const timer = setInterval(look, LOOK_EVERY_MS)
-  timer?.unref?.()
-  return () => clearInterval(timer)
 }
 
 module.exports = { HeldLock }
