@@ -1,5 +1,5 @@
 /** `cleanUpLocks`: what it removes from a directory of sessions, and what looks like it and stays. */
-import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, lutimesSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, vi } from 'vitest';
@@ -65,6 +65,12 @@ const KEPT: typeof REMOVED = {
   'session-tape-x': ['', 100 * HOUR],
 };
 
+const makeOldLink = (target: string, path: string): void => {
+  symlinkSync(target, path);
+  const then = (Date.now() - 100 * HOUR) / 1000;
+  lutimesSync(path, then, then);
+};
+
 const fill = (directory: string, files: typeof REMOVED): void => {
   for (const [name, [content, age]] of Object.entries(files)) writeAged(join(directory, name), content, age);
 };
@@ -99,10 +105,10 @@ describe('a directory', () => {
     const names = Object.keys({ ...REMOVED, ...OTHERS_REMOVED });
     const makers: ((path: string, content: string) => unknown)[] = [
       (path) => mkdirSync(path),
-      (path) => symlinkSync('nowhere', path),
+      (path) => makeOldLink('nowhere', path),
       (path, content) => {
         const target = writeAged(join(directoryOf(), 'target'), content, 100 * HOUR);
-        symlinkSync(target, path);
+        makeOldLink(target, path);
       },
     ];
     await eachCase(names, async (name) => {

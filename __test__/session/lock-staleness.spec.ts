@@ -7,7 +7,7 @@ import { acquireSessionLock, cleanUpLocks, isLockStale, isSessionLocked, removeS
 import { eachCase } from '../support/each-case';
 import { directoryOf } from '../support/file-directory';
 import { fc, test } from '../support/property';
-import { DEAD_PID, guardOf, HOUR, ID, lockOf, MINUTE, namesIn, readLock, writeLock } from '../support/session-locks';
+import { DEAD_PID, guardOf, HOUR, ID, lockOf, LockProcess, MINUTE, namesIn, readLock, writeLock } from '../support/session-locks';
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -190,14 +190,20 @@ describe('process.kill', () => {
 
   test('that is replaced does not make a guard of this thread left over', async () => {
     const directory = directoryOf();
-    const locks = await Promise.all([1, 2, 3, 4].map((n) => acquireSessionLock(directory, `${ID}-${n}`)));
-    replaced(coded('ESRCH'));
-    const seen: string[] = [];
-    const watching = setInterval(() => seen.push(...namesIn(directory)), 1);
-    await Promise.all([...locks.map((lock) => lock.release()), cleanUpLocks(directory), ...locks.map((_, n) => removeStaleLock(directory, `${ID}-${n + 1}`))]);
-    clearInterval(watching);
-    expect(namesIn(directory)).toEqual([]);
-    expect(existsSync(guardOf(locks[0]!.lockPath))).toBe(false);
+    const other = new LockProcess();
+    try {
+      await other.acquire(directory);
+      await other.ask('allDead');
+      // It stops when it has the guard, before it removes the lock.
+      expect(await other.ask('begin', 'release', 4, 'release')).toBe('stopped');
+      const guard = readFileSync(guardOf(sessionLockPath(directory, ID)), 'utf8');
+      expect([await other.ask('cleanUp', directory), await other.ask('removeStale', directory, ID)]).toEqual([0, false]);
+      expect(readFileSync(guardOf(sessionLockPath(directory, ID)), 'utf8')).toBe(guard);
+      await other.ask('finish', 'release');
+      expect(namesIn(directory)).toEqual([]);
+    } finally {
+      await other.kill();
+    }
   });
 });
 

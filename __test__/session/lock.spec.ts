@@ -14,6 +14,10 @@ import { HOUR, ID, lockOf, LockProcess, namesIn, readLock, writeLock } from '../
 
 const BUSY = { name: 'SessionLockedError', code: 'ESESSIONLOCKED', message: 'Session is in use by another process' };
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** Not through the timers that a test replaces. */
+const { setTimeout: realTimeout } = globalThis;
+const realPause = (ms: number): Promise<void> => new Promise((resolve) => void realTimeout(resolve, ms));
+
 const safeId = fc.stringMatching(/^[A-Za-z0-9_-]{1,60}$/);
 
 afterEach(() => {
@@ -271,7 +275,8 @@ describe('releasing', () => {
     writeFileSync(`${lock.lockPath}.tguard`, lockOf(process.ppid));
     vi.useFakeTimers({ now: 0 });
     const released = lock.release();
-    await vi.waitFor(() => expect(namesIn(directory).some((name) => name.endsWith('.locktmp'))).toBe(true));
+    while (!namesIn(directory).some((name) => name.endsWith('.locktmp'))) await realPause(5);
+    await realPause(100);
     unlinkSync(`${lock.lockPath}.tguard`);
     await released;
     expect(namesIn(directory)).toEqual([]);

@@ -85,6 +85,13 @@ const commands = {
     goOn();
     return outcome;
   },
+  /** Lets all processes seem dead. */
+  allDead() {
+    process.kill = () => {
+      throw Object.assign(new Error('none'), { code: 'ESRCH' });
+    };
+    return true;
+  },
   /** Moves the clock of this process. */
   shiftClock(by) {
     Date.now = () => now() + by;

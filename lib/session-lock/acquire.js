@@ -9,6 +9,7 @@ const { contentOf, readLockFile } = require('./lock-file.js')
 const { SessionLockedError } = require('./locked-error.js')
 const { removeUnchanged } = require('./removal.js')
 const { isStale } = require('./staleness.js')
+const { hasCode } = require('./system-error.js')
 const { writeTemporary, linkTo, removeQuietly } = require('./temporary-file.js')
 const { ACQUIRING, locks, tokens } = require('./thread.js')
 
@@ -66,7 +67,7 @@ async function writeInDirectory(lockPath, content) {
   try {
     return await writeTemporary(lockPath, content)
   } catch (error) {
-    if (error?.code !== 'ENOENT') throw error
+    if (!hasCode(error, 'ENOENT')) throw error
     await makeDirectory(path.dirname(lockPath), error)
     return writeTemporary(lockPath, content)
   }
@@ -77,7 +78,7 @@ async function makeDirectory(directory, absence) {
     await fs.mkdir(directory, { __proto__: null, recursive: true })
   } catch (error) {
     // Something that is not a directory is in its place.
-    throw error?.code === 'EEXIST' ? absence : error
+    throw hasCode(error, 'EEXIST') ? absence : error
   }
 }
 

@@ -1,10 +1,9 @@
 'use strict'
 
 const fs = require('node:fs/promises')
-const path = require('node:path')
 const { removeLeftOverGuard } = require('./left-over-guard.js')
 const { EXACT, isSameInode } = require('./lock-file.js')
-const { isGuard, isSafeId, isTemporary, lockPathOfGuard, sessionOfLock } = require('./path.js')
+const { childOf, isGuard, isSafeId, isTemporary, lockPathOfGuard, sessionOfLock } = require('./path.js')
 const { removeIfStale } = require('./removal.js')
 const { removeQuietly, writeTemporary } = require('./temporary-file.js')
 const { wait } = require('./waiting.js')
@@ -12,6 +11,8 @@ const { wait } = require('./waiting.js')
 const MINUTE_MS = 60 * 1000
 const LOCK_TEMPORARY_MS = 5 * MINUTE_MS
 const OTHER_TEMPORARY_MS = 60 * MINUTE_MS
+
+const NOTHING = Buffer.alloc(0)
 
 /** The beginning of the names of snapshots and sessions that are being written. */
 const OTHER_TEMPORARY = '.session-tape-'
@@ -22,7 +23,7 @@ const AT_REST_MS = 260
 /** Removes what interrupted processes left in a directory. Resolves to the number of stale locks among it. */
 async function cleanUp(directory) {
   const names = await namesIn(directory)
-  const pathsOf = (list) => list.map((name) => path.join(directory, name))
+  const pathsOf = (list) => list.map((name) => childOf(directory, name))
   const linked = await removeOld(pathsOf(names.filter(isTemporary)), LOCK_TEMPORARY_MS)
   await removeOld(pathsOf(names.filter((name) => name.startsWith(OTHER_TEMPORARY))), OTHER_TEMPORARY_MS)
   const marked = await removeGuards(pathsOf(names.filter(isGuard)))
@@ -81,7 +82,7 @@ async function removeGuardsAgain(guardPaths) {
 async function removeGuard(guardPath) {
   const lockPath = lockPathOfGuard(guardPath)
   try {
-    const { filePath, now } = await writeTemporary(lockPath, '')
+    const { filePath, now } = await writeTemporary(lockPath, NOTHING)
     const outcome = await removeLeftOverGuard(lockPath, now())
     await removeQuietly(filePath)
     return outcome
@@ -96,7 +97,7 @@ async function removeLocks(directory, names) {
     const sessionId = sessionOfLock(names[index])
     if (sessionId === null) continue
     const isEligible = (file) => isLockOf(sessionId, file)
-    if (await removeIfStale(path.join(directory, names[index]), sessionId, isEligible)) removed += 1
+    if (await removeIfStale(childOf(directory, names[index]), sessionId, isEligible)) removed += 1
   }
   return removed
 }

@@ -2,7 +2,8 @@
 
 const fs = require('node:fs/promises')
 const { PATIENCE, withGuard } = require('./guard.js')
-const { WRITE, contentOf, readLockFile, readOpened, isAbsence, isSameInode } = require('./lock-file.js')
+const { WRITE, contentOf, readLockFile, readOpened, isSameInode } = require('./lock-file.js')
+const { isAbsence } = require('./system-error.js')
 const { locks, tokens } = require('./thread.js')
 
 const LOOK_EVERY_MS = 5 * 60 * 1000

@@ -5,9 +5,10 @@
 
 const fs = require('node:fs/promises')
 const { createHash } = require('node:crypto')
-const { EXACT, readLockFile, isAbsence, isSameInode, isSameFile } = require('./lock-file.js')
+const { EXACT, readLockFile, isSameInode, isSameFile } = require('./lock-file.js')
 const { guardPathOf, temporaryPathOf } = require('./path.js')
 const { hasPid, isDead, isOlderThan } = require('./staleness.js')
+const { isAbsence } = require('./system-error.js')
 const { linkTo, removeQuietly } = require('./temporary-file.js')
 const { isOfThisThread } = require('./thread.js')
 

@@ -5,6 +5,7 @@
 const fs = require('node:fs/promises')
 const { constants } = require('node:fs')
 const { parse, plainJson } = require('../native.js')
+const { isAbsence } = require('./system-error.js')
 
 /** A lock is smaller by far. A file that is larger is not read. */
 const LARGEST = 65_536
@@ -89,11 +90,6 @@ function parsed(bytes) {
   }
 }
 
-/** Whether a path that gave this error has no file. */
-function isAbsence(error) {
-  return error?.code === 'ENOENT' || error?.code === 'ENOTDIR'
-}
-
 function isSameInode(a, b) {
   return a.dev === b.dev && a.ino === b.ino
 }
@@ -104,4 +100,4 @@ function isSameFile(a, b) {
   return a.bytes === null || b.bytes === null ? a.bytes === b.bytes && a.changedNs === b.changedNs : a.bytes.equals(b.bytes)
 }
 
-module.exports = { EXACT, WRITE, contentOf, readLockFile, readOpened, isAbsence, isSameInode, isSameFile }
+module.exports = { EXACT, WRITE, contentOf, readLockFile, readOpened, isSameInode, isSameFile }

@@ -16,11 +16,16 @@ function isSafeId(value) {
 /** The path of a session's lock, relative if the directory's is. Throws for an id that could name a file elsewhere. */
 function lockPathOf(chatsDir, sessionId) {
   if (!isSafeId(sessionId)) throw new Error(`Unsafe session ID rejected: "${sessionId}"`)
-  const lockPath = path.join(chatsDir, `${sessionId}.lock`)
+  const lockPath = childOf(chatsDir, `${sessionId}.lock`)
   if (path.dirname(path.resolve(lockPath)) !== path.resolve(chatsDir)) {
     throw new Error(`Unsafe lock path "${lockPath}" is not a direct child of "${chatsDir}"`)
   }
   return lockPath
+}
+
+/** As `path.join` gives it, without the array that it fills: arrays may inherit setters of indices. */
+function childOf(directory, name) {
+  return path.normalize(`${directory}${path.sep}${name}`)
 }
 
 /** The session that a file name is the lock of; `null` for any other file. */
@@ -51,4 +56,4 @@ function lockPathOfGuard(guardPath) {
   return guardPath.slice(0, -'.tguard'.length)
 }
 
-module.exports = { isSafeId, lockPathOf, sessionOfLock, isGuard, isTemporary, guardPathOf, temporaryPathOf, lockPathOfGuard }
+module.exports = { childOf, isSafeId, lockPathOf, sessionOfLock, isGuard, isTemporary, guardPathOf, temporaryPathOf, lockPathOfGuard }

@@ -2,8 +2,9 @@
 
 const fs = require('node:fs/promises')
 const { PATIENCE, withGuard } = require('./guard.js')
-const { readLockFile, isAbsence, isSameFile } = require('./lock-file.js')
+const { readLockFile, isSameFile } = require('./lock-file.js')
 const { isStale } = require('./staleness.js')
+const { isAbsence } = require('./system-error.js')
 
 /**
  * Removes a lock under its guard if it is still the file that was read before. Resolves to `'removed'`, `'gone'` if there is none any more, or

@@ -7,6 +7,7 @@ const fs = require('node:fs/promises')
 const { randomUUID } = require('node:crypto')
 const { EXACT } = require('./lock-file.js')
 const { temporaryPathOf } = require('./path.js')
+const { hasCode } = require('./system-error.js')
 const { elapsed } = require('./waiting.js')
 
 const NANOSECONDS = 1e6
@@ -30,11 +31,19 @@ async function writeTemporary(lockPath, content) {
 
 async function writeTo(handle, content) {
   try {
-    await handle.writeFile(content)
+    await writeAll(handle, content)
     await handle.sync()
     return await handle.stat(EXACT)
   } finally {
     await handle.close()
+  }
+}
+
+/** The system may take less than the whole at a time. */
+async function writeAll(handle, content) {
+  for (let written = 0; written < content.length; ) {
+    const { bytesWritten } = await handle.write(content, written, content.length - written, written)
+    written += bytesWritten
   }
 }
 
@@ -44,7 +53,7 @@ async function linkTo(filePath, name) {
     await fs.link(filePath, name)
     return true
   } catch (error) {
-    if (error?.code === 'EEXIST') return false
+    if (hasCode(error, 'EEXIST')) return false
     throw error
   }
 }
