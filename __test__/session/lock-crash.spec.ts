@@ -40,7 +40,7 @@ const OPERATIONS: Record<string, Operation> = {
       writeAged(`${path}.b1946ac9-2492-4d23-85a1-0c7a7ef0f0ba.locktmp`, '', 6 * MINUTE);
     },
     run: (victim, directory) => victim.ask('cleanUp', join(directory, 'chats')),
-    steps: 13,
+    steps: 12,
   },
   'releasing': { prepare: () => {}, begin: acquire, run: (victim) => victim.release(), steps: 6 },
   'releasing with a guard of a dead process': {

@@ -1,5 +1,6 @@
 /** Session locks: what a lock is on disk, what its handle does, and what acquiring rejects with. */
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join, relative, sep } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, vi } from 'vitest';
@@ -184,13 +185,13 @@ describe('a second one', () => {
     const directory = directoryOf();
     const script = `
       const { parentPort, workerData } = require('node:worker_threads');
-      const { acquireSessionLock } = require(workerData.library);
+      const { acquireSessionLock } = require(workerData.entry);
       parentPort.on('message', async () => {
         const outcome = await acquireSessionLock(workerData.directory, workerData.id).catch(({ code }) => code);
         parentPort.postMessage(typeof outcome === 'string' ? outcome : 'held');
         if (typeof outcome !== 'string') parentPort.once('message', outcome.release);
       });`;
-    const worker = new Worker(script, { eval: true, workerData: { library: join(import.meta.dirname, '../../index.js'), directory, id: ID } });
+    const worker = new Worker(script, { eval: true, workerData: { entry: join(import.meta.dirname, '../../index.js'), directory, id: ID } });
     const tryIt = (): Promise<unknown> => new Promise((resolve) => {
       worker.once('message', resolve);
       worker.postMessage('acquire');
@@ -281,6 +282,22 @@ describe('releasing', () => {
     await released;
     expect(namesIn(directory)).toEqual([]);
   });
+});
+
+test('waiting is real also if the library is loaded while timers are replaced', async () => {
+  const require = createRequire(import.meta.url);
+  const path = require.resolve('../../lib/session-lock/waiting.js');
+  const loaded = require.cache[path];
+  delete require.cache[path];
+  try {
+    vi.useFakeTimers();
+    const { wait, elapsed } = require(path) as { wait: (ms: number) => Promise<void>; elapsed: () => number };
+    const start = elapsed();
+    await wait(30);
+    expect(elapsed() - start).toBeGreaterThan(20);
+  } finally {
+    require.cache[path] = loaded;
+  }
 });
 
 describe('what cannot be locked', () => {
