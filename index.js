@@ -5,6 +5,15 @@ const { openSession } = require('./lib/session.js')
 const { readSessionHeader, readSessionHeaders } = require('./lib/header.js')
 const { listSessions } = require('./lib/list.js')
 const { SessionRecordingService } = require('./lib/recorder.js')
+const {
+  sessionLockPath,
+  acquireSessionLock,
+  isSessionLocked,
+  isLockStale,
+  removeStaleLock,
+  cleanUpLocks,
+  SessionLockedError,
+} = require('./lib/session-lock.js')
 const { RunRecorder } = require('./lib/run-recorder.js')
 const { compileWorkflow } = require('./lib/workflow.js')
 const { replayRun, verifyRun } = require('./lib/run-replay.js')
@@ -20,6 +29,13 @@ module.exports = {
   readSessionHeaders,
   listSessions,
   SessionRecordingService,
+  sessionLockPath,
+  acquireSessionLock,
+  isSessionLocked,
+  isLockStale,
+  removeStaleLock,
+  cleanUpLocks,
+  SessionLockedError,
   RunRecorder,
   compileWorkflow,
   replayRun,

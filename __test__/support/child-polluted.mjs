@@ -4,7 +4,7 @@
  * property.
  */
 import { generateKeyPairSync } from 'node:crypto';
-import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join as joined } from 'node:path';
@@ -29,6 +29,7 @@ const NAMES = [
   ...'projectHash auditTrail onDemand full heartbeats ignore until verify trustedKeys signature limits lineBytes blobBytes'.split(' '),
   ...'expansion totalBytes signWith level redact builtin rules pattern kinds tools from to color details sessionId provider'.split(' '),
   ...'model workspaceDirs chatsDir shortId fsync exclusiveOwner startPayload now id runId workflow capabilities resume'.split(' '),
+  ...'ownerToken isFile changedNs modified bytes isJson record pidReuse lockPath guard inode'.split(' '),
   ...'queued eventsDropped filePath takeBatch result native recorder cleansUp cause once toJSON clock'.split(' '),
 ];
 const VALUES = [1, true, 'x', null, [], {}, 0];
@@ -169,6 +170,23 @@ async function sessionRecorded() {
   return { path, warnings, flushed, get text() { return readFileSync(path, 'utf8'); } };
 }
 
+/** What the functions about locks do and leave, with a stale lock and a guard to be removed. */
+async function sessionLocked() {
+  const directory = join(root, `locks-${++directories}`);
+  const lock = await tape.acquireSessionLock(directory, 's');
+  const second = await outcome(() => tape.acquireSessionLock(directory, 's'));
+  const unsafe = await outcome(() => tape.acquireSessionLock(directory, '../s'));
+  const states = { owns: await lock.ownsLock(), locked: await tape.isSessionLocked(directory, 's'), stale: await tape.isLockStale(lock.lockPath, { pidReuse: true }) };
+  await lock.release();
+  const dead = stringify({ __proto__: null, pid: 2 ** 30, timestamp: '2020-01-01T00:00:00.000Z', sessionId: 's' });
+  for (const suffix of ['s.lock', 's.lock.tguard', 't.lock', 't.lock.tguard']) writeFileSync(join(directory, suffix), dead);
+  const next = await tape.acquireSessionLock(directory, 's');
+  const text = readFileSync(next.lockPath, { __proto__: null, encoding: 'utf8' }).replace(/\d+,/, '').replace(/"[0-9a-f-]{36}"/, '');
+  await next.release();
+  const cleaned = [await tape.cleanUpLocks(directory), await tape.removeStaleLock(directory, 't'), await tape.removeStaleLock(directory, 't')];
+  return { second, unsafe, states, text, cleaned, left: readdirSync(directory) };
+}
+
 async function runFailing() {
   return outcome(() => new tape.RunRecorder(runConfig(`${root}/chats/session-a.jsonl/below`)));
 }
@@ -193,6 +211,7 @@ function jobs({ chats, publicKey }) {
     'readSessionHeaders, a directory': () => tape.readSessionHeaders(chats),
     listSessions: () => tape.listSessions(chats),
     SessionRecordingService: sessionRecorded,
+    acquireSessionLock: sessionLocked,
     RunRecorder: () => smallRun(join(root, `recorded-${++directories}`), 'E1'),
     'RunRecorder, no directory': runFailing,
     compileWorkflow: () => tape.compileWorkflow(WORKFLOW),
@@ -228,7 +247,7 @@ function shown(result) {
     if (key === 'seconds' || key === 'snapshotId' || key === 'snapshot') return '';
     return value;
   });
-  return text.replace(/[0-9a-f]{64}/g, 'HASH').replace(/snap_\w+/g, 'SNAPSHOT').replace(/(record|recorded|out|in)-\d+/g, '$1').replace(/\(?\d*\)?\.jsonl/g, '.jsonl');
+  return text.replace(/[0-9a-f]{64}/g, 'HASH').replace(/snap_\w+/g, 'SNAPSHOT').replace(/(record|recorded|locks|out|in)-\d+/g, '$1').replace(/\(?\d*\)?\.jsonl/g, '.jsonl');
 }
 
 /** Runs all jobs while `pollute` holds. */

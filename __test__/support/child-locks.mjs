@@ -1,0 +1,122 @@
+/**
+ * A process that does with locks what its parent says, by messages `[number, command, ...arguments]`, and answers each by
+ * `[number, answer]`. Its timers of several minutes run when the parent says so.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { createRequire } from 'node:module';
+
+const require = createRequire(import.meta.url);
+const fs = require('node:fs/promises');
+
+// The steps at which the process or one of its operations can be stopped: all that change something on the disk. Between them it stays as it is.
+let stepsLeft = Infinity;
+const operation = new AsyncLocalStorage();
+async function step() {
+  if (--stepsLeft < 0) process.kill(process.pid, 'SIGKILL');
+  const stoppable = operation.getStore();
+  if (stoppable && stoppable.stepsLeft-- === 0) await stoppable.stop();
+}
+function countSteps(object, names) {
+  for (const name of names) {
+    const method = object[name];
+    object[name] = async function (...args) {
+      await step();
+      return method.apply(this, args);
+    };
+  }
+}
+const { open } = fs;
+fs.open = async (path, flags, ...more) => {
+  if (flags === 'wx') await step();
+  const handle = await open(path, flags, ...more);
+  countSteps(handle, ['writeFile', 'write']);
+  return handle;
+};
+countSteps(fs, ['link', 'unlink', 'mkdir']);
+
+/** The timers of five minutes, which run on demand only. */
+const looks = new Set();
+const { setTimeout, clearTimeout } = globalThis;
+globalThis.setTimeout = (look, ms, ...args) => {
+  if (ms !== 5 * 60 * 1000) return setTimeout(look, ms, ...args);
+  const timer = { look, unref() {} };
+  looks.add(timer);
+  return timer;
+};
+globalThis.clearTimeout = (timer) => looks.delete(timer) || clearTimeout(timer);
+
+const { acquireSessionLock, cleanUpLocks, removeStaleLock, isSessionLocked } = require('../../index.js');
+const { now } = Date;
+let held;
+/** Operations that were stopped in the middle. */
+const stopped = new Map();
+
+const commands = {
+  async acquire(directory, id) {
+    held = await acquireSessionLock(directory, id);
+    return 'held';
+  },
+  async acquireAt(time, directory, id) {
+    while (now() < time) await new Promise((resolve) => setImmediate(resolve));
+    return commands.acquire(directory, id);
+  },
+  async release() {
+    await held.release();
+    return 'released';
+  },
+  owns: () => held.ownsLock(),
+  isLocked: isSessionLocked,
+  cleanUp: cleanUpLocks,
+  removeStale: removeStaleLock,
+  /** Begins with a command, and stops after so many steps, or at the end. */
+  begin: (key, steps, command, ...args) => new Promise((resolve) => {
+    let goOn = () => {};
+    const stop = () => new Promise((resume) => {
+      goOn = resume;
+      resolve('stopped');
+    });
+    const outcome = operation.run({ stepsLeft: steps, stop }, () => answerTo(command, args));
+    stopped.set(key, { goOn: () => goOn(), outcome });
+    outcome.then(resolve);
+  }),
+  /** Goes on with what was stopped. */
+  finish(key) {
+    const { goOn, outcome } = stopped.get(key);
+    goOn();
+    return outcome;
+  },
+  /** Lets all processes seem dead. */
+  allDead() {
+    process.kill = () => {
+      throw Object.assign(new Error('none'), { code: 'ESRCH' });
+    };
+    return true;
+  },
+  /** Moves the clock of this process. */
+  shiftClock(by) {
+    Date.now = () => now() + by;
+    return true;
+  },
+  /** What the timers do after five minutes, for all locks. */
+  async look() {
+    const due = [...looks];
+    looks.clear();
+    await Promise.all(due.map(({ look }) => look()));
+    return due.length > 0;
+  },
+  /** Lets the process make so many steps more; it kills itself before the next one. */
+  arm(at) {
+    stepsLeft = at;
+    return true;
+  },
+};
+
+async function answerTo(command, args) {
+  try {
+    return await commands[command](...args);
+  } catch (error) {
+    return error.code ?? String(error);
+  }
+}
+
+process.on('message', async ([number, command, ...args]) => process.send([number, await answerTo(command, args)]));

@@ -1,0 +1,80 @@
+'use strict'
+
+const path = require('node:path')
+const { check } = require('./arguments.js')
+const { acquire } = require('./session-lock/acquire.js')
+const { cleanUp } = require('./session-lock/clean-up.js')
+const { readLockFile } = require('./session-lock/lock-file.js')
+const { SessionLockedError } = require('./session-lock/locked-error.js')
+const { lockPathOf } = require('./session-lock/path.js')
+const { removeIfStale } = require('./session-lock/removal.js')
+const { isStale } = require('./session-lock/staleness.js')
+
+function sessionLockPath(chatsDir, sessionId) {
+  checkPlace(chatsDir, sessionId)
+  return lockPathOf(chatsDir, sessionId)
+}
+
+function acquireSessionLock(chatsDir, sessionId) {
+  checkPlace(chatsDir, sessionId)
+  return acquired(chatsDir, sessionId)
+}
+
+/** The functions of the handle work detached from it. */
+async function acquired(chatsDir, sessionId) {
+  const lockPath = lockPathOf(chatsDir, sessionId)
+  const held = await acquire(path.resolve(lockPath), sessionId)
+  return { lockPath, ownsLock: () => held.ownsLock(), release: () => held.release() }
+}
+
+function isSessionLocked(chatsDir, sessionId) {
+  checkPlace(chatsDir, sessionId)
+  return isLocked(chatsDir, sessionId)
+}
+
+async function isLocked(chatsDir, sessionId) {
+  const file = await readLockFile(lockPathOf(chatsDir, sessionId))
+  return file !== null && !isStale(file, false)
+}
+
+function isLockStale(lockPath, options) {
+  check.filledString(lockPath, 'lockPath')
+  if (options !== undefined) check.object(options, 'options')
+  check.optional(options?.pidReuse, 'options.pidReuse', 'boolean')
+  return isFileStale(lockPath, options?.pidReuse === true)
+}
+
+async function isFileStale(lockPath, pidReuse) {
+  const file = await readLockFile(lockPath)
+  return file !== null && isStale(file, pidReuse)
+}
+
+function removeStaleLock(chatsDir, sessionId) {
+  checkPlace(chatsDir, sessionId)
+  return removeStale(chatsDir, sessionId)
+}
+
+async function removeStale(chatsDir, sessionId) {
+  return removeIfStale(path.resolve(lockPathOf(chatsDir, sessionId)), sessionId)
+}
+
+function cleanUpLocks(chatsDir) {
+  check.filledString(chatsDir, 'chatsDir')
+  return cleanUp(path.resolve(chatsDir))
+}
+
+/** An id that is not safe is no wrong argument: the functions that return a promise reject with it. */
+function checkPlace(chatsDir, sessionId) {
+  check.filledString(chatsDir, 'chatsDir')
+  check.string(sessionId, 'sessionId')
+}
+
+module.exports = {
+  sessionLockPath,
+  acquireSessionLock,
+  isSessionLocked,
+  isLockStale,
+  removeStaleLock,
+  cleanUpLocks,
+  SessionLockedError,
+}

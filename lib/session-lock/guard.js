@@ -1,0 +1,68 @@
+'use strict'
+
+// The guard of a lock: a lock of the lock, held for some milliseconds. Only its owner may remove or renew the lock.
+
+const { randomUUID } = require('node:crypto')
+const { removeLeftOverGuard } = require('./left-over-guard.js')
+const { contentOf, readLockFile, isSameInode } = require('./lock-file.js')
+const { guardPathOf } = require('./path.js')
+const { writeTemporary, linkTo, removeQuietly } = require('./temporary-file.js')
+const { tokens } = require('./thread.js')
+const { elapsed, wait } = require('./waiting.js')
+
+/** How long to try for a guard that another process has, in milliseconds. */
+const PATIENCE = Object.freeze({ __proto__: null, release: 3000, other: 500 })
+
+const SHORTEST_PAUSE_MS = 20
+const LONGEST_PAUSE_MS = 60
+
+/**
+ * Calls `work` while this process has the guard of a lock, with a function that checks that it still has it: a guard can be taken away from a
+ * process that was suspended. Resolves to what `work` resolves to; to `undefined` if another process has the guard for longer than `patience`.
+ * Rejects with the system's error if no guard can be created, and with what `work` rejects with.
+ */
+async function withGuard(lockPath, sessionId, patience, work) {
+  const token = randomUUID()
+  tokens.add(token)
+  try {
+    const guard = await take(lockPath, contentOf(sessionId, token, Date.now()), patience)
+    if (guard === null) return undefined
+    try {
+      return await work(() => isOwn(guard))
+    } finally {
+      if (await isOwn(guard)) await removeQuietly(guard.filePath)
+    }
+  } finally {
+    tokens.delete(token)
+  }
+}
+
+async function take(lockPath, content, patience) {
+  const filePath = guardPathOf(lockPath)
+  const temporary = await writeTemporary(lockPath, content)
+  try {
+    return (await linkPatiently(temporary, lockPath, filePath, patience)) ? { filePath, content, dev: temporary.dev, ino: temporary.ino } : null
+  } finally {
+    await removeQuietly(temporary.filePath)
+  }
+}
+
+async function linkPatiently(temporary, lockPath, filePath, patience) {
+  const start = elapsed()
+  for (;;) {
+    if (await linkTo(temporary.filePath, filePath)) return true
+    if ((await removeLeftOverGuard(lockPath, temporary.now())) === 'gone') {
+      if (await linkTo(temporary.filePath, filePath)) return true
+    }
+    // Only now: on a busy machine a pause takes longer, and there must be a try after it.
+    if (elapsed() - start >= patience) return false
+    await wait(SHORTEST_PAUSE_MS + Math.random() * (LONGEST_PAUSE_MS - SHORTEST_PAUSE_MS))
+  }
+}
+
+async function isOwn({ filePath, content, dev, ino }) {
+  const file = await readLockFile(filePath)
+  return file !== null && file.bytes !== null && isSameInode(file, { dev, ino }) && file.bytes.equals(content)
+}
+
+module.exports = { PATIENCE, withGuard }

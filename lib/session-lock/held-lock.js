@@ -1,0 +1,141 @@
+'use strict'
+
+const fs = require('node:fs/promises')
+const { PATIENCE, withGuard } = require('./guard.js')
+const { WRITE, contentOf, readLockFile, readOpened, isSameInode } = require('./lock-file.js')
+const { isAbsence } = require('./system-error.js')
+const { locks, tokens } = require('./thread.js')
+
+const LOOK_EVERY_MS = 5 * 60 * 1000
+const RENEW_AFTER_MS = 60 * 60 * 1000
+
+/** A lock that this thread holds. It is kept young by a timer, until it is released or its file is another's. */
+class HeldLock {
+  #path
+  #sessionId
+  #token
+  #inode
+  #renewedAt
+  #clearTimer
+  #hasEnded = false
+  #released
+  /** The last renewal or removal that was begun. */
+  #last = Promise.resolve()
+
+  /** `path` is absolute, `inode` the `dev` and `ino` of the file, `createdAt` the time in its content. */
+  constructor({ path, sessionId, token, inode, createdAt }) {
+    this.#path = path
+    this.#sessionId = sessionId
+    this.#token = token
+    this.#inode = inode
+    this.#renewedAt = createdAt
+    this.#schedule()
+  }
+
+  /** Whether the file has this lock's token. Never rejects. */
+  async ownsLock() {
+    const file = await readLockFile(this.#path)
+    return file !== null && this.#hasToken(file)
+  }
+
+  /** Removes the file, now or as soon as its guard can be had. Never rejects. */
+  release() {
+    this.#released ??= this.#enqueue(() => this.#remove())
+    return this.#released
+  }
+
+  /** Whether the file is certainly not this lock any more: removed, or replaced. */
+  async isLost() {
+    const file = await readLockFile(this.#path)
+    return file === null || this.#isAnother(file)
+  }
+
+  /** Ends renewing, and forgets the lock. */
+  end() {
+    this.#hasEnded = true
+    this.#clearTimer()
+    tokens.delete(this.#token)
+    if (locks.get(this.#path) === this) locks.delete(this.#path)
+  }
+
+  #hasToken({ record }) {
+    return record !== null && record.ownerToken === this.#token
+  }
+
+  /** A file that cannot be read may still be this lock. */
+  #isAnother(file) {
+    return file.ino !== null && (!isSameInode(file, this.#inode) || (file.bytes !== null && !this.#hasToken(file)))
+  }
+
+  /** Does not keep the process running. The program may have replaced its timers, and be about to restore them. */
+  #schedule() {
+    const { setTimeout, clearTimeout } = globalThis
+    const timer = setTimeout(() => this.#lookAndSchedule(), LOOK_EVERY_MS)
+    timer?.unref?.()
+    this.#clearTimer = () => clearTimeout(timer)
+  }
+
+  async #lookAndSchedule() {
+    await this.#enqueue(() => this.#look())
+    if (!this.#hasEnded) this.#schedule()
+  }
+
+  async #look() {
+    if (await this.isLost()) this.end()
+    else if (this.#released !== undefined) await this.#remove()
+    else if (Date.now() - this.#renewedAt >= RENEW_AFTER_MS) await this.#renew()
+  }
+
+  async #remove() {
+    if ((await this.isLost()) || (await this.#guarded(PATIENCE.release, (hasGuard) => this.#unlink(hasGuard)))) this.end()
+  }
+
+  /** One renewal or removal at a time. What fails, because the disk is full or read-only, say, is tried again at the timer's next look. */
+  #enqueue(work) {
+    this.#last = this.#last.then(work).catch(() => {})
+    return this.#last
+  }
+
+  #guarded(patience, work) {
+    return withGuard(this.#path, this.#sessionId, patience, work)
+  }
+
+  /** Resolves to whether the lock has ended. */
+  async #unlink(hasGuard) {
+    const file = await readLockFile(this.#path)
+    if (file === null || this.#isAnother(file)) return true
+    if (file.bytes === null || !(await hasGuard())) return false
+    await fs.unlink(this.#path)
+    return true
+  }
+
+  async #renew() {
+    if (await this.#guarded(PATIENCE.other, (hasGuard) => this.#rewrite(hasGuard))) this.end()
+  }
+
+  /** Writes the content with a new time over the old one, in place. Resolves to whether the lock has ended. */
+  async #rewrite(hasGuard) {
+    let handle
+    try {
+      handle = await fs.open(this.#path, WRITE)
+    } catch (error) {
+      if (isAbsence(error)) return true
+      throw error
+    }
+    try {
+      const file = await readOpened(handle)
+      if (this.#isAnother(file)) return true
+      const now = Date.now()
+      const content = contentOf(this.#sessionId, this.#token, now)
+      // Of another length it would leave a half of the old content, or a reader could see a half of the new one.
+      if (file.bytes?.length !== content.length || !(await hasGuard())) return false
+      await handle.write(content, 0, content.length, 0)
+      this.#renewedAt = now
+      return false
+    } finally {
+      await handle.close()
+    }
+  }
+}
+
+module.exports = { HeldLock }

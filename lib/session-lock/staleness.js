@@ -1,0 +1,41 @@
+'use strict'
+
+const { isOfThisThread } = require('./thread.js')
+
+/** After so long a process with the pid of the owner is taken for another one, to which the system has given the same number. */
+const PID_REUSE_MS = 48 * 60 * 60 * 1000
+
+/** Whether a lock file that was read is stale. With `pidReuse` its age counts too. */
+function isStale(file, pidReuse) {
+  if (!hasPid(file)) return pidReuse && modifiedBefore(file, PID_REUSE_MS)
+  if (isOfThisThread(file)) return false
+  return isDead(file.record.pid) || (pidReuse && isOlderThan(file, PID_REUSE_MS))
+}
+
+function hasPid({ record }) {
+  return record !== null && Number.isSafeInteger(record.pid) && record.pid > 0
+}
+
+/** Whether no process has a pid. `process.kill` is looked up at each call: a program may have replaced it. */
+function isDead(pid) {
+  try {
+    process.kill(pid, 0)
+    return false
+  } catch (error) {
+    // EPERM: there is one, of another user.
+    return error?.code !== 'EPERM'
+  }
+}
+
+/** Whether a file is older than `age` milliseconds, by its timestamp or, if that does not parse, its last modification. */
+function isOlderThan(file, age) {
+  const timestamp = file.record?.timestamp
+  const written = typeof timestamp === 'string' ? Date.parse(timestamp) : NaN
+  return Number.isNaN(written) ? modifiedBefore(file, age) : Date.now() - written > age
+}
+
+function modifiedBefore({ modified }, age) {
+  return Date.now() - modified > age
+}
+
+module.exports = { isStale, hasPid, isDead, isOlderThan, modifiedBefore }
