@@ -4,7 +4,7 @@ const { replaySession } = require('./lib/replay.js')
 const { openSession } = require('./lib/session.js')
 const { readSessionHeader, readSessionHeaders } = require('./lib/header.js')
 const { listSessions } = require('./lib/list.js')
-const { SessionRecordingService } = require('./lib/recorder.js')
+const { SessionRecordingService, SESSION_FILE_ID_PREFIX_LENGTH } = require('./lib/recorder.js')
 const { RunRecorder } = require('./lib/run-recorder.js')
 const { compileWorkflow } = require('./lib/workflow.js')
 const { replayRun, verifyRun } = require('./lib/run-replay.js')
@@ -20,6 +20,7 @@ module.exports = {
   readSessionHeaders,
   listSessions,
   SessionRecordingService,
+  SESSION_FILE_ID_PREFIX_LENGTH,
   RunRecorder,
   compileWorkflow,
   replayRun,

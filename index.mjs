@@ -7,6 +7,7 @@ export const {
   readSessionHeaders,
   listSessions,
   SessionRecordingService,
+  SESSION_FILE_ID_PREFIX_LENGTH,
   RunRecorder,
   compileWorkflow,
   replayRun,
