@@ -26,6 +26,7 @@ import type { readRunEvents, replayRun, RunRecorder, verifyRun } from './types/r
 import type { replaySession, SessionRecordingService } from './types/session.js';
 
 export * from './types/session.js';
+export * from './types/session-reference.js';
 export * from './types/run.js';
 export * from './types/bundle.js';
 export * from './types/diff.js';

@@ -4,6 +4,7 @@ const { replaySession } = require('./lib/replay.js')
 const { openSession } = require('./lib/session.js')
 const { readSessionHeader, readSessionHeaders } = require('./lib/header.js')
 const { listSessions } = require('./lib/list.js')
+const { resolveSessionRef, resolveContinueRef, checkSessionName } = require('./lib/session-reference.js')
 const { SessionRecordingService, SESSION_FILE_ID_PREFIX_LENGTH } = require('./lib/recorder.js')
 const { RunRecorder } = require('./lib/run-recorder.js')
 const { compileWorkflow } = require('./lib/workflow.js')
@@ -19,6 +20,9 @@ module.exports = {
   readSessionHeader,
   readSessionHeaders,
   listSessions,
+  resolveSessionRef,
+  resolveContinueRef,
+  checkSessionName,
   SessionRecordingService,
   SESSION_FILE_ID_PREFIX_LENGTH,
   RunRecorder,

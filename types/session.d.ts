@@ -388,12 +388,15 @@ export interface SessionSummary extends SessionStartPayload {
   filePath: string;
   /** Bytes. */
   fileSize: number;
+  /** Whole milliseconds. */
   lastModified: Date;
+  /** `startTime`, if the file has one. */
+  createdAt?: string;
 }
 
 /**
- * Lists the sessions of a directory, the newest first: by the time of modification, to the nanosecond if the file system has that precision,
- * then by `startTime`, then by the number in the name (`-2`, `-3` …), the highest first, then by path.
+ * Lists the sessions of a directory, the newest first: by the time of modification in milliseconds, then by `sessionId` as `localeCompare` sorts
+ * it, by `startTime` and by the file's name, the number in it (`-2`, `-3` …) compared as a number, each in descending order.
  *
  * Of each file the first line is read, however long it is.
  *
