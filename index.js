@@ -4,7 +4,6 @@ const { replaySession } = require('./lib/replay.js')
 const { openSession } = require('./lib/session.js')
 const { readSessionHeader, readSessionHeaders } = require('./lib/header.js')
 const { listSessions } = require('./lib/list.js')
-const { SessionRecordingService } = require('./lib/recorder.js')
 const {
   sessionLockPath,
   acquireSessionLock,
@@ -14,6 +13,8 @@ const {
   cleanUpLocks,
   SessionLockedError,
 } = require('./lib/session-lock.js')
+const { resolveSessionRef, resolveContinueRef, checkSessionName } = require('./lib/session-reference.js')
+const { SessionRecordingService, SESSION_FILE_ID_PREFIX_LENGTH } = require('./lib/recorder.js')
 const { RunRecorder } = require('./lib/run-recorder.js')
 const { compileWorkflow } = require('./lib/workflow.js')
 const { replayRun, verifyRun } = require('./lib/run-replay.js')
@@ -28,6 +29,9 @@ module.exports = {
   readSessionHeader,
   readSessionHeaders,
   listSessions,
+  resolveSessionRef,
+  resolveContinueRef,
+  checkSessionName,
   SessionRecordingService,
   sessionLockPath,
   acquireSessionLock,
@@ -36,6 +40,7 @@ module.exports = {
   removeStaleLock,
   cleanUpLocks,
   SessionLockedError,
+  SESSION_FILE_ID_PREFIX_LENGTH,
   RunRecorder,
   compileWorkflow,
   replayRun,

@@ -27,6 +27,9 @@ const check = {
   string(value, name) {
     expect(typeof value === 'string', name, 'a string', value)
   },
+  stringOrNull(value, name) {
+    expect(value === null || typeof value === 'string', name, 'a string or null', value)
+  },
   filledString(value, name) {
     expect(typeof value === 'string' && value !== '', name, 'a non-empty string', value)
   },
@@ -46,6 +49,13 @@ const check = {
   },
   count(value, name) {
     expect(Number.isFinite(value) && value >= 0, name, 'a number, 0 or more', value)
+  },
+  safeCount(value, name) {
+    expect(Number.isSafeInteger(value) && value >= 0, name, 'a safe integer, 0 or more', value)
+  },
+  lock(value, name) {
+    const isLock = isObject(value) && typeof value.release === 'function' && typeof value.ownsLock === 'function'
+    expect(isLock, name, 'a session lock', value)
   },
   /** A logical time, or Infinity for the last one. */
   time(value, name) {

@@ -1,10 +1,10 @@
 'use strict'
 
-const path = require('node:path')
 const { native, record } = require('./native.js')
 const { check } = require('./arguments.js')
 const { sessionFilesIn } = require('./directory.js')
 const { readShared } = require('./header.js')
+const { newestFirst } = require('./session-order.js')
 
 function listSessions(chatsDir, options) {
   check.filledString(chatsDir, 'chatsDir')
@@ -23,7 +23,7 @@ async function list(chatsDir, projectHash) {
   const found = await readShared(filePaths, native.readSummaries, entryOf)
   const sessions = found.filter(({ session }) => session && (projectHash === undefined || session.projectHash === projectHash))
   return {
-    sessions: sessions.sort(newestFirst).map(({ session }) => session),
+    sessions: sessions.map(({ session }) => session).sort(newestFirst),
     unreadable: found.filter(({ unreadable }) => unreadable).map(({ unreadable }) => unreadable),
   }
 }
@@ -35,36 +35,11 @@ function entryOf(found, filePath) {
   const reason = problemOf(payload)
   if (reason !== undefined) return unreadable(filePath, reason)
   const session = { ...summaryOf(payload), filePath, fileSize: found[1], lastModified: new Date(found[2]) }
-  return { session, nanoseconds: found[3], unreadable: undefined }
+  return { session, unreadable: undefined }
 }
 
 function unreadable(filePath, reason) {
-  return { session: undefined, nanoseconds: 0, unreadable: { filePath, reason } }
-}
-
-/**
- * Compares by time of modification, to the nanosecond. File systems record it in coarser ticks, so that equal times are compared by
- * start time and file name.
- */
-function newestFirst(a, b) {
-  return (
-    b.session.lastModified.getTime() - a.session.lastModified.getTime() ||
-    b.nanoseconds - a.nanoseconds ||
-    compare(b.session.startTime, a.session.startTime) ||
-    numberOf(b.session) - numberOf(a.session) ||
-    compare(b.session.filePath, a.session.filePath)
-  )
-}
-
-/** The beginning of a file name that the recorder chose. Up to 8 characters of the session id follow. */
-const NAME = /^session-[+-]?\d{4,6}-\d\d-\d\dT\d\d-\d\d-/
-
-/** The suffix that the recorder gave to a file whose name was taken, 1 without. The id may itself end like a suffix. */
-function numberOf({ filePath, sessionId }) {
-  const name = path.basename(filePath)
-  const beginning = NAME.exec(name)?.[0]
-  const number = beginning && /^-(\d+)\.jsonl$/.exec(name.slice(beginning.length + Math.min(8, sessionId.length)))
-  return number ? Number(number[1]) : 1
+  return { session: undefined, unreadable: { filePath, reason } }
 }
 
 /** The error with which `replaySession` would refuse the session, if it would. */
@@ -83,6 +58,7 @@ function summaryOf({ sessionId, projectHash, workspaceDirs, provider, model, sta
     provider: text(provider),
     model: text(model),
     startTime: text(startTime),
+    ...(typeof startTime === 'string' && { createdAt: startTime }),
   }
 }
 
@@ -92,10 +68,6 @@ function isFilled(value) {
 
 function text(value) {
   return typeof value === 'string' ? value : ''
-}
-
-function compare(a, b) {
-  return a < b ? -1 : a > b ? 1 : 0
 }
 
 module.exports = { listSessions }

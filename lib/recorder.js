@@ -1,39 +1,64 @@
 'use strict'
 
-const { native, stringify, queueMicrotask } = require('./native.js')
+const { native, stringify, queueMicrotask, define } = require('./native.js')
 const { check } = require('./arguments.js')
 const { Writing, absolute, thisProcess, ownerOf, shownOwner } = require('./writing.js')
+const { timestamp } = require('./timestamp.js')
+const { createCheckpoint, renameCheckpoint, deleteCheckpoint, setSessionName } = require('./durable-operations.js')
+
+/** With `fileName: 'seconds'`, this many characters of the session id end the file's name. */
+const SESSION_FILE_ID_PREFIX_LENGTH = 12
 
 const KNOWN_TYPES = new Map(
   ['content', 'compressed', 'rewind', 'provider_switch', 'session_event', 'directories_changed'].map((type, index) => [type, index]),
 )
 const SEVERITIES = ['info', 'warning', 'error']
+const FILE_NAMES = ['minutes', 'seconds']
 
 class SessionRecordingService {
   #native
   /** Records an event of a known type. */
   #record
   #writing
-  #sessionId
+  #config
   /** False after `dispose` and after the warning about a failure. */
   #active = true
+  #title
+  #lock = null
   #disposed
+
+  static async createLocked(config) {
+    checkConfig(config)
+    const { acquireSessionLock } = require('./session-lock.js')
+    const lock = await acquireSessionLock(config.chatsDir, config.sessionId)
+    try {
+      const recorder = new this(config)
+      recorder.adoptLock(lock)
+      return recorder
+    } catch (error) {
+      await lock.release()
+      throw error
+    }
+  }
 
   constructor(config) {
     checkConfig(config)
-    const { sessionId, projectHash, chatsDir, workspaceDirs, provider, model, onWarning, durability, exclusive } = config
+    const { sessionId, projectHash, chatsDir, workspaceDirs, cwd, provider, model, onWarning, durability, exclusive, fileName } = config
     const now = Date.now()
-    const startTime = new Date(now).toISOString()
-    this.#sessionId = sessionId
+    const startTime = timestamp(now)
+    const nameHasSeconds = fileName === 'seconds'
+    this.#config = { __proto__: null, sessionId, projectHash, chatsDir }
+    bindMethods(this)
     const open = (group, id) =>
       new native.NativeRecorder(group, {
         __proto__: null,
         id,
         chatsDir: absolute(chatsDir),
-        shortId: sessionId.slice(0, 8),
+        nameHasSeconds,
+        idPrefix: sessionId.slice(0, nameHasSeconds ? SESSION_FILE_ID_PREFIX_LENGTH : 8),
         fsync: durability === 'fsync',
         exclusiveOwner: exclusive ? thisProcess() : undefined,
-        startPayload: stringify({ sessionId, projectHash, workspaceDirs, provider, model, startTime }),
+        startPayload: stringify({ sessionId, projectHash, workspaceDirs, cwd, provider, model, startTime }),
         now,
       })
     this.#writing = new Writing(open, onWarning, (failure) => this.#failed(failure))
@@ -42,16 +67,16 @@ class SessionRecordingService {
   }
 
   enqueue(type, payload) {
-    if (!this.#active) return
+    if (!this.#active) return null
     check.filledString(type, 'type')
     const text = stringify(payload)
     const known = KNOWN_TYPES.get(type)
-    const recorded =
-      known === undefined
-        ? this.#native.recordOther(stringify(type), text, Date.now())
-        : this.#record(known, text, Date.now())
+    const now = Date.now()
+    const seq = known === undefined ? this.#native.recordOther(stringify(type), text, now) : this.#record(known, text, now)
+    if (seq === seq) return { v: 1, seq, ts: timestamp(now), type, payload }
     // The file could not be created. `enqueue` does not throw for that, and must not call `onWarning` synchronously.
-    if (!recorded) queueMicrotask(() => this.#writing.warn())
+    queueMicrotask(() => this.#writing.warn())
+    return null
   }
 
   recordContent(content) {
@@ -87,12 +112,54 @@ class SessionRecordingService {
     this.enqueue('directories_changed', { directories })
   }
 
+  recordSessionMetadata(title) {
+    check.stringOrNull(title, 'title')
+    if (!this.isActive()) return
+    this.#title = title
+    this.enqueue('session_metadata', { title })
+  }
+
+  getSessionMetadataTitle() {
+    return this.#title
+  }
+
+  recordSessionFork(fork) {
+    check.object(fork, 'fork')
+    check.string(fork.parentSessionId, 'fork.parentSessionId')
+    check.safeCount(fork.parentSequence, 'fork.parentSequence')
+    check.filledString(fork.checkpointId, 'fork.checkpointId')
+    check.string(fork.checkpointName, 'fork.checkpointName')
+    if (!this.isActive()) throw new Error('Cannot record session fork: recording is inactive')
+    this.enqueue('session_forked', fork)
+  }
+
+  createCheckpoint(name) {
+    check.string(name, 'name')
+    return createCheckpoint(this, name)
+  }
+
+  renameCheckpoint(checkpointId, name) {
+    check.filledString(checkpointId, 'checkpointId')
+    check.string(name, 'name')
+    return renameCheckpoint(this, checkpointId, name)
+  }
+
+  deleteCheckpoint(checkpointId) {
+    check.filledString(checkpointId, 'checkpointId')
+    return deleteCheckpoint(this, checkpointId)
+  }
+
+  setSessionName(name) {
+    check.stringOrNull(name, 'name')
+    return setSessionName(this, name)
+  }
+
   flush() {
     return this.#writing.flush()
   }
 
   isActive() {
-    return this.#native.isActive()
+    return this.#active && this.#native.isActive()
   }
 
   getFilePath() {
@@ -100,22 +167,61 @@ class SessionRecordingService {
   }
 
   getSessionId() {
-    return this.#sessionId
+    return this.#config.sessionId
   }
 
-  initializeForResume(filePath, lastSeq) {
+  getChatsDir() {
+    return this.#config.chatsDir
+  }
+
+  getProjectHash() {
+    return this.#config.projectHash
+  }
+
+  initializeForResume(filePath, lastSeq, title) {
     check.filledString(filePath, 'filePath')
     check.finiteNumber(lastSeq, 'lastSeq')
+    if (title !== undefined) {
+      check.stringOrNull(title, 'title')
+      this.#title = title
+    }
     const resumed = this.#native.resume(absolute(filePath), lastSeq)
     if (!resumed) queueMicrotask(() => this.#writing.warn())
   }
 
+  adoptLock(lock) {
+    check.lock(lock, 'lock')
+    if (this.#lock) throw new Error('Session recording already owns a lock')
+    if (this.#disposed) throw new Error('Session recording has ended and would never release the lock')
+    this.#lock = lock
+  }
+
+  ownsLockFor(sessionId) {
+    return this.#lock !== null && this.#config.sessionId === sessionId && this.isActive()
+  }
+
+  getOwnedLockHandle() {
+    return this.isActive() ? this.#lock : null
+  }
+
   dispose() {
     if (!this.#disposed) {
-      this.#active = false
-      this.#disposed = this.#writing.dispose()
+      // A rejection is the caller's to handle, but a caller that does not wait must not end the process by it.
+      this.#disposed = this.#end()
+      this.#disposed.catch(() => {})
     }
     return this.#disposed
+  }
+
+  async #end() {
+    const flushed = attempt(() => this.flush())
+    this.#active = false
+    try {
+      await this.#writing.dispose()
+      await flushed
+    } finally {
+      await this.#lock?.release()
+    }
   }
 
   getPendingRecordCount() {
@@ -142,11 +248,29 @@ class SessionRecordingService {
   }
 }
 
+/** Calls what may be a caller's own function. What it throws is a rejection too, and never an unhandled one. */
+function attempt(operation) {
+  const outcome = new Promise((resolve) => resolve(operation()))
+  outcome.catch(() => {})
+  return outcome
+}
+
+/** Makes every method usable without its object. A subclass's override is bound in place of the method that it overrides. */
+function bindMethods(recorder) {
+  for (let index = 0; index < METHODS.length; index++) {
+    const method = recorder[METHODS[index]]
+    if (typeof method !== 'function') continue
+    define(recorder, METHODS[index], { __proto__: null, value: method.bind(recorder), writable: true, configurable: true })
+  }
+}
+
 function checkConfig(config) {
   check.object(config, 'config')
   for (const field of ['sessionId', 'projectHash', 'chatsDir']) check.filledString(config[field], `config.${field}`)
   check.strings(config.workspaceDirs, 'config.workspaceDirs')
   for (const field of ['provider', 'model']) check.string(config[field], `config.${field}`)
+  check.optional(config.cwd, 'config.cwd', 'string')
+  if (config.fileName !== undefined) check.oneOf(config.fileName, 'config.fileName', FILE_NAMES)
   check.optional(config.onWarning, 'config.onWarning', 'function')
   if (config.durability !== undefined) check.oneOf(config.durability, 'config.durability', ['os', 'fsync'])
   check.optional(config.exclusive, 'config.exclusive', 'boolean')
@@ -160,4 +284,6 @@ function warningMessage({ code, message, path: filePath }, dropped, owner) {
   return `Recording stopped: ${message}. ${records} not written to '${filePath}'. The session goes on without a recording.`
 }
 
-module.exports = { SessionRecordingService }
+const METHODS = Object.getOwnPropertyNames(SessionRecordingService.prototype).filter((name) => name !== 'constructor')
+
+module.exports = { SessionRecordingService, SESSION_FILE_ID_PREFIX_LENGTH }

@@ -177,6 +177,6 @@ pub use run::start_from::StartFrom;
 pub use run::text::Text;
 pub use run::verify::{Verification, verify as verify_run};
 pub use session::fold::FoldOptions;
-pub use session::recorder::{Record, Recorder, RecorderConfig};
+pub use session::recorder::{FileNameForm, Record, Recorder, RecorderConfig};
 pub use session::replay::{Outcome, Replay, ReplayError};
 pub use signature::{SigningKey, TrustedKeys};

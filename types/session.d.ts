@@ -1,9 +1,11 @@
 // Sessions: the lines of a session file, replaying and listing files, recording.
 
 import type { Progress, RecordingWarning } from './common.js';
+import type { SessionLock } from './session-lock.js';
 // Only for links in the comments.
 import type { BundleCode, verifyBundle } from './bundle.js';
 import type { RecordingError, RecordingWarningCode } from './common.js';
+import type { SessionLockedError } from './session-lock.js';
 
 // ---- The file: one envelope a line -------------------------------------------------------------
 
@@ -386,12 +388,15 @@ export interface SessionSummary extends SessionStartPayload {
   filePath: string;
   /** Bytes. */
   fileSize: number;
+  /** Whole milliseconds. */
   lastModified: Date;
+  /** `startTime`, if the file has one. */
+  createdAt?: string;
 }
 
 /**
- * Lists the sessions of a directory, the newest first: by the time of modification, to the nanosecond if the file system has that precision,
- * then by `startTime`, then by the number in the name (`-2`, `-3` …), the highest first, then by path.
+ * Lists the sessions of a directory, the newest first: by the time of modification in milliseconds, then by `sessionId` as `localeCompare` sorts
+ * it, by `startTime` and by the file's name, the number in it (`-2`, `-3` …) compared as a number, each in descending order.
  *
  * Of each file the first line is read, however long it is.
  *
@@ -424,18 +429,25 @@ export declare function listSessions(
 
 /** Configuration of a {@link SessionRecordingService}. A wrong or missing field throws a `TypeError` that names it. */
 export interface SessionRecordingServiceConfig {
-  /** Non-empty; the first 8 characters become part of the file's name. */
+  /** Non-empty; its first characters become part of the file's name, see {@link fileName}. */
   sessionId: string;
   /** Non-empty; see {@link SessionStartPayload}. */
   projectHash: string;
-  /** The directory for session files. Created, with its parents, when the first content is recorded. */
+  /** The directory for session files. Created, with its parents, when the first content, title or name is recorded. */
   chatsDir: string;
   /** Absolute directories the session works in. */
   workspaceDirs: string[];
+  /** Absolute directory that the CLI works from; recorded in `session_start`. */
+  cwd?: string | undefined;
   /** Name of the model provider. */
   provider: string;
   /** Name of the model. */
   model: string;
+  /**
+   * Form of the file's name, in UTC. `'minutes'` (default): `session-<YYYY-MM-DDTHH-MM>-<first 8 characters of sessionId>.jsonl`;
+   * `'seconds'`: `session-<YYYY-MM-DDTHH-MM-SS>-<first 12>.jsonl`. If the name is taken, `-2`, `-3` … precedes the id part.
+   */
+  fileName?: 'minutes' | 'seconds' | undefined;
   /**
    * Called at most once, on the JavaScript thread, when recording has ended because of an error. Without it recording
    * ends silently; see `isActive()`.
@@ -455,16 +467,21 @@ export interface SessionRecordingServiceConfig {
   exclusive?: boolean | undefined;
 }
 
+/** With `fileName: 'seconds'`, this many characters of the session id end the file's name, before `.jsonl`. */
+export declare const SESSION_FILE_ID_PREFIX_LENGTH: 12;
+
 /**
  * Records one session to one append-only JSONL file.
  *
  * Recording is synchronous and cheap: the payload is serialised at once, exactly as `JSON.stringify` would, and
- * written by a background thread in batches. Nothing touches the disk before the first `content`, so a session in
- * which no content was recorded leaves no file. A write error never throws into the CLI: it ends recording and calls
+ * written by a background thread in batches. Nothing touches the disk before the first content, title or name, so a session
+ * without any leaves no file. A write error never throws into the CLI: it ends recording and calls
  * `onWarning` (recording rule 6).
  *
  * What was enqueued is written also when the process ends without `flush()` or `dispose()`. The recorder holds no
  * handle open: the process exits by itself.
+ *
+ * All methods can be called detached from the recorder: `const { recordContent } = recorder`.
  *
  * @typeParam C - The CLI's own content item.
  *
@@ -500,17 +517,30 @@ export declare class SessionRecordingService<C = IContent> {
   constructor(config: SessionRecordingServiceConfig);
 
   /**
-   * Records an event of any type, known to replay or not.
+   * Locks the session, then constructs a recorder of the class that this is called on. The recorder holds the lock until {@link dispose}.
    *
-   * The payload is serialised synchronously: changing the object afterwards has no effect. Does nothing when the
-   * recorder is not active.
+   * @returns Rejects with a {@link SessionLockedError} if the session is locked already, with the system's error if the lock cannot be
+   * created, and with a `TypeError` for an invalid configuration. A rejection leaves no lock behind.
+   */
+  static createLocked<S extends SessionRecordingService<any>>(
+    this: new (config: SessionRecordingServiceConfig) => S,
+    config: SessionRecordingServiceConfig,
+  ): Promise<S>;
+
+  /**
+   * Records an event of any type, known to replay or not. `content`, `session_metadata` and `session_named` create the file if there is
+   * none yet.
+   *
+   * The payload is serialised synchronously: changing the object afterwards has no effect on the file.
    *
    * @param type - A non-empty string.
    * @param payload - What `JSON.stringify` accepts.
+   * @returns The record as it is in the file, but for its `payload`, which is the object that was passed in. `null` if the recorder is not
+   * active or the file cannot be created. A later {@link initializeForResume} renumbers what has no file yet, but not this object.
    * @throws TypeError - If `type` is not a non-empty string, or for what `JSON.stringify` refuses (a cycle, a
    * BigInt), with its own error; no `seq` is used up then.
    */
-  enqueue(type: SessionEventType | (string & {}), payload: unknown): void;
+  enqueue(type: SessionEventType | (string & {}), payload: unknown): SessionRecordLine | null;
 
   /**
    * Records a `content`. The first one creates the file (recording rule 3).
@@ -559,8 +589,64 @@ export declare class SessionRecordingService<C = IContent> {
   recordDirectoriesChanged(directories: string[]): void;
 
   /**
+   * Records a title, or `null` for no title. Creates the file if there is none yet. Does nothing when the recorder is not active.
+   *
+   * @throws TypeError - If `title` is neither a string nor `null`.
+   */
+  recordSessionMetadata(title: string | null): void;
+
+  /**
+   * The title that was last recorded by {@link recordSessionMetadata} or passed to {@link initializeForResume}; `undefined` before either.
+   */
+  getSessionMetadataTitle(): string | null | undefined;
+
+  /**
+   * Records which checkpoint the session was forked from.
+   *
+   * @throws Error - `Cannot record session fork: recording is inactive`.
+   * @throws TypeError - If a field is missing or of the wrong type.
+   */
+  recordSessionFork(fork: SessionForkedPayload): void;
+
+  /**
+   * Records a checkpoint of the current history and resolves when it is in the file. Does not check whether the name is in use.
+   *
+   * @param name - Not blank; surrounding white space is removed.
+   * @returns `sequence` is the record's `seq`. Rejects with an `Error` whose message begins with `Cannot create checkpoint: ` if recording has
+   * ended, the history is empty, the name is blank, or the file does not replay or is `sequenceCorrupt`.
+   * @throws TypeError - If `name` is not a string.
+   */
+  createCheckpoint(name: string): Promise<{ checkpointId: string; name: string; sequence: number }>;
+
+  /**
+   * Records a new name for a checkpoint and resolves when it is in the file. Does not check whether the checkpoint exists.
+   *
+   * @returns Rejects with an `Error` whose message begins with `Cannot rename checkpoint: ` if recording has ended, there is no file yet, or the
+   * name is blank.
+   * @throws TypeError - If `checkpointId` is not a non-empty string or `name` not a string.
+   */
+  renameCheckpoint(checkpointId: string, name: string): Promise<void>;
+
+  /**
+   * Records the deletion of a checkpoint and resolves when it is in the file. Does not check whether the checkpoint exists.
+   *
+   * @returns Rejects with an `Error` whose message begins with `Cannot delete checkpoint: ` if recording has ended or there is no file yet.
+   * @throws TypeError - If `checkpointId` is not a non-empty string.
+   */
+  deleteCheckpoint(checkpointId: string): Promise<void>;
+
+  /**
+   * Records the session's name, or `null` to remove it, and resolves when it is in the file. Creates the file if there is none yet. Does not
+   * check whether the name is in use.
+   *
+   * @returns Rejects with an `Error` whose message begins with `Cannot set session name: ` if recording has ended or the name is blank.
+   * @throws TypeError - If `name` is neither a string nor `null`.
+   */
+  setSessionName(name: string | null): Promise<void>;
+
+  /**
    * Resolves when everything enqueued before the call is in the file, or, with `durability: 'fsync'`, on stable
-   * storage; concurrent flushes share one sync.
+   * storage; concurrent flushes share one sync. If anything enqueued before the call was lost, {@link isActive} is `false` when this settles.
    *
    * @returns Resolves at once if nothing is pending, before the first `content` (buffered events stay buffered), and if the
    * recorder is not active. Rejects with a {@link RecordingError} when writing failed for a reason that is not a
@@ -572,11 +658,17 @@ export declare class SessionRecordingService<C = IContent> {
   /** `true` from construction until `dispose()` or a failure. */
   isActive(): boolean;
 
-  /** The session file; `null` before the first `content`, or {@link initializeForResume}, has given it a name. */
+  /** The session file; `null` before the first content, title or name, or {@link initializeForResume}, has created or named it. */
   getFilePath(): string | null;
 
   /** The `sessionId` of the configuration. */
   getSessionId(): string;
+
+  /** The `chatsDir` of the configuration. */
+  getChatsDir(): string;
+
+  /** The `projectHash` of the configuration. */
+  getProjectHash(): string;
 
   /**
    * Goes on recording into an existing file: appends go there, the next `seq` is `lastSeq + 1`, and there is no
@@ -587,7 +679,8 @@ export declare class SessionRecordingService<C = IContent> {
    *
    * @param filePath - The session file, as replayed.
    * @param lastSeq - `lastSeq` of the replay.
-   * @throws TypeError - If `filePath` is not a non-empty string or `lastSeq` not a finite number.
+   * @param title - The session's title, for {@link getSessionMetadataTitle}. `undefined` changes nothing.
+   * @throws TypeError - If `filePath` is not a non-empty string, `lastSeq` not a finite number, or `title` none of the three.
    *
    * @example
    * ```ts
@@ -613,14 +706,30 @@ export declare class SessionRecordingService<C = IContent> {
    * await second.dispose();
    * ```
    */
-  initializeForResume(filePath: string, lastSeq: number): void;
+  initializeForResume(filePath: string, lastSeq: number, title?: string | null): void;
 
   /**
-   * Ends recording: inactive at once, what was enqueued before is still written.
+   * Takes ownership of a lock; {@link dispose} releases it.
    *
-   * A CLI that does not await it loses nothing. Without any `content` no file is left.
+   * @throws Error - `Session recording already owns a lock`; or if the recorder was disposed, since it would never release the lock.
+   * @throws TypeError - If `lock` is not a {@link SessionLock}.
+   */
+  adoptLock(lock: SessionLock): void;
+
+  /** Whether the recorder is active, records this session, and owns a lock. */
+  ownsLockFor(sessionId: string): boolean;
+
+  /** The recorder's lock; `null` if it has none or is not active. A recorder that failed keeps its lock until {@link dispose}. */
+  getOwnedLockHandle(): SessionLock | null;
+
+  /**
+   * Calls {@link flush} and ends recording: inactive at once, everything enqueued before is still written, then the file is closed and the
+   * lock released.
    *
-   * @returns Resolves when the file is closed. A second call gives the same promise.
+   * A CLI that does not await it loses nothing. Without any content, title or name no file is left.
+   *
+   * @returns Settles when the file is closed and the lock released. Rejects with the reason with which that `flush()` rejected. Without a
+   * handler such a rejection is not reported as unhandled. A second call gives the same promise.
    */
   dispose(): Promise<void>;
 

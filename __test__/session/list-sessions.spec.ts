@@ -35,6 +35,7 @@ describe('a listing', () => {
       sessions: [
         {
           ...START_PAYLOAD,
+          createdAt: START_PAYLOAD.startTime,
           filePath: join(directory, 'one.jsonl'),
           fileSize: Buffer.byteLength(session(content('é'))),
           lastModified: new Date(1_770_000_000_000),
@@ -131,19 +132,6 @@ test.prop([fc.array(fc.tuple(fc.oneof(seconds, fc.constantFrom(1, 2)), fc.boolea
 describe('within one millisecond', () => {
   const order = async (directory: string): Promise<string[]> => namesOf(directory, await listSessions(directory));
 
-  test.prop([fc.array(fc.integer({ min: 0, max: 999 }), { maxLength: 12 })], runs(30))('the last modified comes first all the same', async (microseconds) => {
-    const directory = directoryOf();
-    const times = microseconds.map((microsecond, i) => {
-      const path = join(directory, `${i}.jsonl`);
-      writeFileSync(path, session());
-      utimesSync(path, 1, 1000 + microsecond / 1e6);
-      return statSync(path, { bigint: true }).mtimeNs;
-    });
-    const listed = (await order(directory)).map((name) => times[parseInt(name, 10)]!);
-    expect(listed).toStrictEqual(times.toSorted((a, b) => (a < b ? 1 : a > b ? -1 : 0)));
-    rmSync(directory, { recursive: true });
-  });
-
   /** Files that were all modified at one moment. */
   const atOnce = (files: Record<string, string>): string => {
     const directory = directoryOf(files);
@@ -151,21 +139,41 @@ describe('within one millisecond', () => {
     return directory;
   };
 
-  test('at the same time: the last started', async () => {
+  test('the session with the last id, as people sort them, whatever the microseconds', async () => {
+    const directory = directoryOf();
+    for (const [i, sessionId] of ['b', 'a', 'Ä', 'Z', 'a-10', 'a-9'].entries()) {
+      writeFileSync(join(directory, `${i}.jsonl`), file(start({ sessionId })));
+      utimesSync(join(directory, `${i}.jsonl`), 1, 1000.5 + i / 1e5);
+    }
+    const ids = (await listSessions(directory)).sessions.map(({ sessionId }) => sessionId);
+    expect(ids).toStrictEqual([...ids].sort((a, b) => b.localeCompare(a)));
+    expect(ids).toHaveLength(6);
+  });
+
+  test('of one id: the last started', async () => {
     const at = (startTime: string): string => file(start({ startTime }));
     const directory = atOnce({ 'a.jsonl': at('2026-01-02T00:00:00.000Z'), 'b.jsonl': at('2026-01-03T00:00:00.000Z'), 'c.jsonl': at('2026-01-01T00:00:00.000Z') });
     expect(await order(directory)).toStrictEqual(['b.jsonl', 'a.jsonl', 'c.jsonl']);
   });
 
-  test('and started at the same time: the one whose name has the highest number, and the last name', async () => {
-    for (const sessionId of ['plain-id-and-more', 'id', 'half-2', '1-2-3-45-6', '\u{1f39e}\u{1f39e}-7']) {
-      const short = sessionId.slice(0, 8);
-      const names = ['-11', '-10', '-9', '-2', ''].map((number) => `session-2026-02-03T04-05-${short}${number}.jsonl`);
-      const directory = atOnce(Object.fromEntries(names.toReversed().map((name) => [name, file(start({ sessionId }))])));
-      expect(await order(directory)).toStrictEqual(names);
+  const NUMBERS = [11, 10, 9, 2, 1];
+  const numbered = (stamp: string, id: string, isBefore: boolean) => (number: number) => {
+    if (number === 1) return `session-${stamp}-${id}.jsonl`;
+    return isBefore ? `session-${stamp}-${number}-${id}.jsonl` : `session-${stamp}-${id}-${number}.jsonl`;
+  };
+
+  test('and started at the same time: the one whose name has the highest number, wherever that stands, and the last name', async () => {
+    for (const sessionId of ['plain-id-and-more', 'id', 'half-2', '1-2-3-45-6', '12-34-56-78-90', 'a/b', '\u{1f39e}\u{1f39e}-7']) {
+      const shown = (length: number) => sessionId.slice(0, length).replace('/', '_');
+      for (const [stamp, id] of [['2026-02-03T04-05', shown(8)], ['2026-02-03T04-05-06', shown(12)], ['2026-02-03T04-05-42', shown(12)]] as const) {
+        const startTime = `2026-02-03T04:05:${stamp.slice(17) || '00'}.000Z`;
+        const names = NUMBERS.map((number, i) => numbered(stamp, id, i % 2 === 0 || stamp.length > 16)(number));
+        const directory = atOnce(Object.fromEntries(names.toReversed().map((name) => [name, file(start({ sessionId, startTime }))])));
+        expect(await order(directory)).toStrictEqual(names);
+      }
     }
-    const years = ['session--000001-02-03T04-05-id-2.jsonl', 'session-+010000-02-03T04-05-id.jsonl'];
-    expect(await order(atOnce(Object.fromEntries(years.map((name) => [name, file(start({ sessionId: 'id' }))]))))).toStrictEqual(years);
+    const years = ['session-+010000-02-03T04-05-id.jsonl', 'session--000001-02-03T04-05-2-id.jsonl'];
+    expect(await order(atOnce(Object.fromEntries(years.map((name) => [name, file(start({ sessionId: 'id' }))]))))).toStrictEqual(years.toSorted().toReversed());
     expect(await order(atOnce({ 'a-9.jsonl': session(), 'b.jsonl': session(), 'c-10.jsonl': session() }))).toStrictEqual(['c-10.jsonl', 'b.jsonl', 'a-9.jsonl']);
   });
 
@@ -173,6 +181,7 @@ describe('within one millisecond', () => {
     for (let round = 0; round < 20; round++) {
       const chatsDir = directoryOf();
       for (const model of ['first', 'second', 'third']) {
+        await new Promise((resolve) => setTimeout(resolve, 2));
         const recorder = new SessionRecordingService({ sessionId: 'same-id-', projectHash: 'h', chatsDir, workspaceDirs: [], provider: 'p', model });
         recorder.recordContent({ speaker: 'ai', blocks: [] });
         await recorder.dispose();
@@ -204,8 +213,9 @@ test.prop([anyStart], runs(150))('any session_start: the metadata that a replay 
   const replayed = await replaySession(join(directory, 'one.jsonl'));
   const { sessions, unreadable } = await listSessions(directory);
   if (replayed.ok) {
-    const { filePath: _, fileSize: _size, lastModified: _time, ...metadata } = sessions[0]!;
+    const { filePath: _, fileSize: _size, lastModified: _time, createdAt, ...metadata } = sessions[0]!;
     expectSame(metadata, replayed.metadata, { keyOrder: false });
+    expect(createdAt).toBe(typeof payload.startTime === 'string' ? payload.startTime : undefined);
   } else expect(unreadable.map(({ reason }) => reason)).toStrictEqual([replayed.error]);
   expect(sessions.length + unreadable.length).toBe(1);
   rmSync(directory, { recursive: true });

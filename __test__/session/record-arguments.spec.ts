@@ -9,6 +9,8 @@ const anyRecorder = SessionRecordingService as unknown as new (...args: unknown[
 /** Anything that is not a string. */
 const notAString = fc.anything().filter((value) => typeof value !== 'string');
 
+const FORK = { parentSessionId: 'p', parentSequence: 3, checkpointId: 'c', checkpointName: 'before' };
+
 /** Expects a TypeError whose message has `name` in it as a word. */
 function expectNamed(name: string, call: () => unknown): void {
   let thrown: unknown;
@@ -49,6 +51,8 @@ describe('the config', () => {
   test('optional fields of the wrong type', () => {
     for (const onWarning of ['log', {}, 1, true]) expectNamed('onWarning', () => new anyRecorder({ ...recorderConfig(), onWarning }));
     for (const durability of ['disk', 'FSYNC', '', 1, true, {}]) expectNamed('durability', () => new anyRecorder({ ...recorderConfig(), durability }));
+    for (const cwd of [null, 1, {}, ['/']]) expectNamed('cwd', () => new anyRecorder({ ...recorderConfig(), cwd }));
+    for (const fileName of [null, 'hours', '', 1, {}]) expectNamed('fileName', () => new anyRecorder({ ...recorderConfig(), fileName }));
     for (const exclusive of ['yes', 1, {}]) expectNamed('exclusive', () => new anyRecorder({ ...recorderConfig(), exclusive }));
   });
 
@@ -73,6 +77,19 @@ describe('the arguments of the methods', () => {
     ['message', (r, v) => r.recordSessionEvent('info', v), strings],
     ['directories', (r, v) => r.recordDirectoriesChanged(v), [undefined, null, '/a', {}, ['/a', 1], [undefined]]],
     ['filePath', (r, v) => r.initializeForResume(v, 1), [...strings, '']],
+    ['title', (r, v) => r.recordSessionMetadata(v), [undefined, 1, {}, ['x']]],
+    ['title', (r, v) => r.initializeForResume('/nowhere/session.jsonl', 1, v), [1, {}, ['x'], true]],
+    ['fork', (r, v) => r.recordSessionFork(v), [undefined, null, 'x', []]],
+    ['parentSessionId', (r, v) => r.recordSessionFork({ ...FORK, parentSessionId: v }), strings],
+    ['parentSequence', (r, v) => r.recordSessionFork({ ...FORK, parentSequence: v }), [undefined, null, '1', -1, 1.5, 2 ** 53, NaN]],
+    ['checkpointId', (r, v) => r.recordSessionFork({ ...FORK, checkpointId: v }), [...strings, '']],
+    ['checkpointName', (r, v) => r.recordSessionFork({ ...FORK, checkpointName: v }), strings],
+    ['name', (r, v) => r.createCheckpoint(v), strings],
+    ['checkpointId', (r, v) => r.renameCheckpoint(v, 'n'), [...strings, '']],
+    ['name', (r, v) => r.renameCheckpoint('c', v), strings],
+    ['checkpointId', (r, v) => r.deleteCheckpoint(v), [...strings, '']],
+    ['name', (r, v) => r.setSessionName(v), [undefined, 1, {}, ['x']]],
+    ['lock', (r, v) => r.adoptLock(v), [undefined, null, 'lock', {}, { release() {} }]],
     ['lastSeq', (r, v) => r.initializeForResume('/nowhere/session.jsonl', v), [undefined, null, '1', NaN, Infinity, {}, 1n]],
   ];
 

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync
 import { basename, dirname, join } from 'node:path';
 import { fc, test } from '../support/property';
 import { afterEach, beforeEach, describe, expect, vi } from 'vitest';
-import { eventually, freshDirectory, newRecorder, pathOf, recordsOf, replaySession, said, watchedRecorder } from '../support/recording';
+import { type Recorder, eventually, freshDirectory, newRecorder, pathOf, recordsOf, replaySession, said, SESSION_FILE_ID_PREFIX_LENGTH, watchedRecorder } from '../support/recording';
 
 describe('before the first content', () => {
   test.prop([fc.array(fc.constantFrom('provider_switch', 'session_event', 'directories_changed', 'rewind', 'note'), { maxLength: 12 })], { numRuns: 40 })(
@@ -36,20 +36,35 @@ describe('before the first content', () => {
     },
   );
 
-  test('a content through enqueue materialises as one through recordContent does', async () => {
-    const recorder = newRecorder();
-    recorder.enqueue('content', { content: said('by hand') });
-    expect(existsSync(pathOf(recorder))).toBe(true);
-    await recorder.dispose();
+  test('a content, a title and a name create the file, through whichever method they are recorded', async () => {
+    const ways: [type: string, record: (recorder: Recorder) => unknown][] = [
+      ['content', (recorder) => recorder.recordContent(said('x'))],
+      ['content', (recorder) => recorder.enqueue('content', {})],
+      ['session_metadata', (recorder) => recorder.recordSessionMetadata(null)],
+      ['session_metadata', (recorder) => recorder.enqueue('session_metadata', {})],
+      ['session_named', (recorder) => recorder.setSessionName('name')],
+      ['session_named', (recorder) => recorder.enqueue('session_named', { name: null })],
+    ];
+    for (const [type, record] of ways) {
+      const recorder = newRecorder();
+      recorder.recordRewind(1);
+      await record(recorder);
+      expect(existsSync(pathOf(recorder))).toBe(true);
+      await recorder.dispose();
+      expect(recordsOf(pathOf(recorder)).map((line) => line.type)).toEqual(['session_start', 'rewind', type]);
+    }
   });
 
-  test('a compressed does not materialise: only a content does', async () => {
+  test('no other event creates it', async () => {
     const recorder = newRecorder();
     recorder.recordCompressed(said('sum', 'ai'), 3);
+    recorder.recordSessionFork({ parentSessionId: 'p', parentSequence: 3, checkpointId: 'c', checkpointName: 'before' });
+    recorder.enqueue('checkpoint_created', { checkpointId: 'c', name: 'n' });
+    recorder.enqueue('"content"', {});
     expect(recorder.getFilePath()).toBeNull();
     recorder.recordContent(said('now'));
     await recorder.dispose();
-    expect(recordsOf(pathOf(recorder)).map((record) => record.type)).toEqual(['session_start', 'compressed', 'content']);
+    expect(recordsOf(pathOf(recorder)).map((record) => record.type)).toEqual(['session_start', 'compressed', 'session_forked', 'checkpoint_created', '"content"', 'content']);
   });
 });
 
@@ -69,7 +84,7 @@ describe('the file', () => {
     expect(recorder.getFilePath()).toBe(path);
   });
 
-  test('is not shared: -2, -3 go before the ending, and what was there stays as it was', async () => {
+  test('is not shared: -2, -3 precede the id, and what was there stays as it was', async () => {
     const chatsDir = freshDirectory();
     const taken = join(chatsDir, 'session-2026-02-03T04-05-same-id-.jsonl');
     writeFileSync(taken, 'not ours\n');
@@ -81,17 +96,39 @@ describe('the file', () => {
       await recorder.dispose();
       expect(recordsOf(pathOf(recorder))[1]!.payload.content).toEqual(said(String(i)));
     }
-    expect(names).toEqual(Array.from({ length: 11 }, (_, i) => `session-2026-02-03T04-05-same-id--${i + 2}.jsonl`));
+    expect(names).toEqual(Array.from({ length: 11 }, (_, i) => `session-2026-02-03T04-05-${i + 2}-same-id-.jsonl`));
     expect(readFileSync(taken, 'utf8')).toBe('not ours\n');
+  });
+
+  test('has seconds and twelve characters of the id, if that is asked for', async () => {
+    const chatsDir = freshDirectory();
+    const names: string[] = [];
+    for (let i = 0; i < 3; i++) {
+      const recorder = newRecorder({ chatsDir, sessionId: '0f8fad5b-d9cb-469f', fileName: 'seconds' });
+      recorder.recordContent(said('x'));
+      names.push(basename(pathOf(recorder)));
+      await recorder.dispose();
+    }
+    expect(names).toEqual(['', '-2', '-3'].map((number) => `session-2026-02-03T04-05-59${number}-0f8fad5b-d9c.jsonl`));
+    expect(SESSION_FILE_ID_PREFIX_LENGTH).toBe('0f8fad5b-d9c'.length);
+  });
+
+  test('begins with the directory that the CLI works from, between the workspaces and the provider', async () => {
+    const recorder = newRecorder({ cwd: '/home/ada/project/docs' });
+    recorder.recordContent(said('x'));
+    await recorder.dispose();
+    const { payload } = recordsOf(pathOf(recorder))[0]!;
+    expect(Object.keys(payload)).toEqual(['sessionId', 'projectHash', 'workspaceDirs', 'cwd', 'provider', 'model', 'startTime']);
+    expect(payload.cwd).toBe('/home/ada/project/docs');
   });
 
   test('a directory or a dangling link of its name is taken, too', async () => {
     const chatsDir = freshDirectory();
     mkdirSync(join(chatsDir, 'session-2026-02-03T04-05-id.jsonl'));
-    symlinkSync(join(chatsDir, 'nowhere'), join(chatsDir, 'session-2026-02-03T04-05-id-2.jsonl'));
+    symlinkSync(join(chatsDir, 'nowhere'), join(chatsDir, 'session-2026-02-03T04-05-2-id.jsonl'));
     const recorder = newRecorder({ chatsDir, sessionId: 'id' });
     recorder.recordContent(said('x'));
-    expect(basename(pathOf(recorder))).toBe('session-2026-02-03T04-05-id-3.jsonl');
+    expect(basename(pathOf(recorder))).toBe('session-2026-02-03T04-05-3-id.jsonl');
     await recorder.dispose();
     expect(existsSync(join(chatsDir, 'nowhere'))).toBe(false);
   });

@@ -13,7 +13,7 @@ import type * as SessionTape from '../../index.js';
 // Required, not imported: the facade must run as Node runs it, untouched by the test runner's transforms.
 const tape = createRequire(import.meta.url)('../../index.js') as typeof SessionTape;
 
-export const { SessionRecordingService, replaySession, readSessionHeader } = tape;
+export const { SessionRecordingService, SESSION_FILE_ID_PREFIX_LENGTH, replaySession, readSessionHeader } = tape;
 export type Recorder = SessionTape.SessionRecordingService;
 export type RecorderConfig = SessionTape.SessionRecordingServiceConfig;
 export type Warning = SessionTape.RecordingWarning;

@@ -11,14 +11,16 @@ use super::text::JsText;
 use super::writing::{NativeWriting, RecorderGroup, deferred};
 use crate::disk::durability::Durability;
 use crate::session::event::EventType;
-use crate::session::recorder::{Record, Recorder, RecorderConfig};
+use crate::session::recorder::{FileNameForm, Record, Recorder, RecorderConfig};
 
 /// What a recorder is made for; checked on the JavaScript side.
 #[napi(object, object_to_js = false)]
 pub struct NativeRecorderConfig {
     pub id: u32,
     pub chats_dir: String,
-    pub short_id: Utf16String,
+    /// Whether the file's name has seconds.
+    pub name_has_seconds: bool,
+    pub id_prefix: Utf16String,
     pub fsync: bool,
     /// The owner that other recorders find in the lock file, as JSON text; `None` records without a lock.
     pub exclusive_owner: Option<String>,
@@ -53,7 +55,8 @@ impl NativeRecorder {
         let durability = if config.fsync { Durability::Fsync } else { Durability::Os };
         let recorder_config = RecorderConfig {
             chats_dir: PathBuf::from(config.chats_dir),
-            short_id: config.short_id.to_vec(),
+            file_name: if config.name_has_seconds { FileNameForm::Seconds } else { FileNameForm::Minutes },
+            id_prefix: config.id_prefix.to_vec(),
             durability,
             exclusive_owner: config.exclusive_owner,
         };
@@ -70,19 +73,20 @@ impl NativeRecorder {
         self.writing.take()
     }
 
-    /// The function that records an event of a known type: its number, the payload's JSON text, and the time. It returns false if the
-    /// recorder is inactive. It is called for every event, and a method of a class costs half as much again to call.
+    /// The function that records an event of a known type: the type's index, the payload's JSON text, and the time. It returns the
+    /// record's number, or NaN if the recorder is inactive. It is called for every event, and a method of a class costs half as much
+    /// again to call.
     #[napi(catch_unwind)]
-    pub fn recording<'env>(&self, env: &'env Env) -> Result<Function<'env, (), bool>> {
+    pub fn recording<'env>(&self, env: &'env Env) -> Result<Function<'env, (), f64>> {
         let recorder = self.recorder.clone();
         env.create_function_from_closure("record", move |context| record_known(&recorder, &context))
     }
 
-    /// Records an event of any type, given as JSON text.
+    /// Records an event of any type, given as JSON text. Returns what the function of [`recording`](Self::recording) returns.
     #[napi(catch_unwind)]
-    pub fn record_other(&self, type_json: String, payload: Option<JsText>, now: f64) -> Result<bool> {
-        let type_json = type_json.as_bytes();
-        self.recorder.record(Record { type_json, milliseconds: now, is_content: false, payload })
+    pub fn record_other(&self, type_json: String, payload: Option<JsText>, now: f64) -> Result<f64> {
+        let record = Record { type_json: type_json.as_bytes(), milliseconds: now, payload };
+        Ok(self.recorder.record(record)?.unwrap_or(f64::NAN))
     }
 
     /// Goes on with the session in `path`. False if that can't be done.
@@ -130,13 +134,13 @@ impl NativeRecorder {
     }
 }
 
-fn record_known(recorder: &Recorder, call: &FunctionCallContext<'_>) -> Result<bool> {
+fn record_known(recorder: &Recorder, call: &FunctionCallContext<'_>) -> Result<f64> {
     let known_type: u32 = call.get(0)?;
-    let Some(event_type) = KNOWN_TYPES.get(known_type as usize) else { return Ok(false) };
-    recorder.record(Record {
+    let Some(event_type) = KNOWN_TYPES.get(known_type as usize) else { return Ok(f64::NAN) };
+    let number = recorder.record(Record {
         type_json: event_type.as_json().as_bytes(),
         milliseconds: call.get(2)?,
-        is_content: *event_type == EventType::Content,
         payload: call.get::<Option<JsText>>(1)?,
-    })
+    })?;
+    Ok(number.unwrap_or(f64::NAN))
 }

@@ -18,7 +18,7 @@ use crate::disk::target::Target;
 use crate::jsonl::payload::{Payload, escape_line_separators};
 use crate::jsonl::writer::{WriteError, WriteFailure, Writer};
 
-/// How many sessions of one id and minute find a name.
+/// Maximum number of names tried for one session before giving up.
 const MOST_NAMES: u32 = 100_000;
 
 /// What a recorder is made for.
@@ -26,12 +26,23 @@ const MOST_NAMES: u32 = 100_000;
 pub struct RecorderConfig {
     /// The directory that the file is made in.
     pub chats_dir: PathBuf,
-    /// The first eight UTF-16 units of the session's id, for the file's name.
-    pub short_id: Vec<u16>,
+    /// The form of the file's name.
+    pub file_name: FileNameForm,
+    /// The UTF-16 units of the session's id that the file's name ends with.
+    pub id_prefix: Vec<u16>,
     /// What a flush promises.
     pub durability: Durability,
     /// The owner that other recorders find in the lock file; `None` records without a lock.
     pub exclusive_owner: Option<String>,
+}
+
+/// How exactly a file's name gives the time of its creation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileNameForm {
+    /// `session-2026-02-11T16-00-…`
+    Minutes,
+    /// `session-2026-02-11T16-00-07-…`
+    Seconds,
 }
 
 /// The recorder of one session.
@@ -43,14 +54,21 @@ pub struct Recorder {
 
 #[derive(Default)]
 struct State {
-    /// The number of the last record.
+    /// The number of the last record that is not buffered.
     seq: f64,
-    /// Records before the first `content`, which have no file yet.
+    /// Records that precede the file's creation.
     buffered: Vec<Buffered>,
     target: Option<Arc<Target>>,
     path: Option<PathBuf>,
     disposed: bool,
     clock: Clock,
+}
+
+impl State {
+    /// The number of the last record, buffered ones included.
+    fn last_number(&self) -> f64 {
+        self.seq + self.buffered.len() as f64
+    }
 }
 
 /// A record whose number may still change, if the recorder resumes another session.
@@ -66,13 +84,17 @@ pub struct Record<'a, P> {
     pub type_json: &'a [u8],
     /// When, in milliseconds since 1970.
     pub milliseconds: f64,
-    /// Whether it is a `content` event: the first one makes the file.
-    pub is_content: bool,
     /// The payload; `None` leaves the key out.
     pub payload: Option<P>,
 }
 
 impl<P: Payload> Record<'_, P> {
+    /// Whether the first event of this type creates the file. Events of other types wait for one of these, so that a session in which
+    /// nothing was said leaves no file.
+    fn creates_file(&self) -> bool {
+        matches!(self.type_json, b"\"content\"" | b"\"session_metadata\"" | b"\"session_named\"")
+    }
+
     /// About how many bytes its line has.
     fn size(&self) -> usize {
         ENVELOPE_BYTES + self.type_json.len() + self.payload.as_ref().map_or(0, P::size)
@@ -90,28 +112,28 @@ impl Recorder {
     ) -> Self {
         let writer = Writer::new(config.durability, Box::new(on_failure));
         let recorder = Recorder { config, writer, state: Mutex::default() };
-        let start =
-            Record { type_json: b"\"session_start\"", milliseconds, is_content: false, payload: Some(start_payload) };
+        let start = Record { type_json: b"\"session_start\"", milliseconds, payload: Some(start_payload) };
         let Ok(_) = recorder.buffer(&mut recorder.lock(), start, true);
         recorder
     }
 
-    /// Records an event. What it did not come to is no error: an inactive recorder takes nothing, and one that
-    /// can't make its file says so through `on_failure`. False means that it is inactive.
-    pub fn record<P: Payload>(&self, record: Record<'_, P>) -> Result<bool, P::Error> {
+    /// Records an event and returns its number. Returns `None` if the recorder is inactive. A file that cannot be created makes it
+    /// inactive and is reported through `on_failure`, not as an error here: that one is the payload's.
+    pub fn record<P: Payload>(&self, record: Record<'_, P>) -> Result<Option<f64>, P::Error> {
         let mut state = self.lock();
         if state.disposed {
-            return Ok(false);
+            return Ok(None);
         }
         if self.writer.has_failed() {
             self.writer.refuse(1);
-            return Ok(false);
+            return Ok(None);
         }
-        match (&state.target, record.is_content) {
-            (Some(_), _) => self.push(&mut state, record),
-            (None, true) => self.create_file(&mut state, record),
-            (None, false) => self.buffer(&mut state, record, false).map(|()| true),
-        }
+        let is_taken = match &state.target {
+            Some(_) => self.push(&mut state, record)?,
+            None if record.creates_file() => self.create_file(&mut state, record)?,
+            None => self.buffer(&mut state, record, false).map(|()| true)?,
+        };
+        Ok(is_taken.then(|| state.last_number()))
     }
 
     fn buffer<P: Payload>(
@@ -306,7 +328,7 @@ fn create_session_file(config: &RecorderConfig, now: &str) -> Result<Target, (Os
     let mut new_in = new_directory::create(directory).map_err(|error| (error, directory.clone()))?;
     new_in.push(directory.clone());
     for number in 1..=MOST_NAMES {
-        let path = directory.join(file_name(now, &config.short_id, number));
+        let path = directory.join(file_name(config.file_name, now, &config.id_prefix, number));
         failpoint!("recorder::before_create");
         match files::create_new(&path) {
             Ok(_) => {
@@ -321,14 +343,19 @@ fn create_session_file(config: &RecorderConfig, now: &str) -> Result<Target, (Os
     Err((taken, directory.clone()))
 }
 
-/// `session-2026-02-11T16-00-abcdefgh.jsonl`, with `-2`, `-3`… for sessions that share it. Before the year 0 and after 9999 the
-/// year has a sign and six digits.
-fn file_name(now: &str, short_id: &[u16], number: u32) -> String {
-    let minute = now.rsplit_once(':').map_or(now, |(minute, _)| minute).replace(':', "-");
-    let id: String = char::decode_utf16(short_id.iter().copied()).map(|unit| unit.map_or('_', portable)).collect();
+/// `session-2026-02-11T16-00-abcdefgh.jsonl`, and `session-2026-02-11T16-00-2-abcdefgh.jsonl` if that is taken: the number precedes
+/// the id, so that a program that finds files by the end of their name finds these too. Before the year 0 and after 9999 the year has
+/// a sign and six digits.
+fn file_name(form: FileNameForm, now: &str, id_prefix: &[u16], number: u32) -> String {
+    let end = match form {
+        FileNameForm::Minutes => ':',
+        FileNameForm::Seconds => '.',
+    };
+    let stamp = now.rsplit_once(end).map_or(now, |(stamp, _)| stamp).replace(':', "-");
+    let id: String = char::decode_utf16(id_prefix.iter().copied()).map(|unit| unit.map_or('_', portable)).collect();
     match number {
-        1 => format!("session-{minute}-{id}.jsonl"),
-        _ => format!("session-{minute}-{id}-{number}.jsonl"),
+        1 => format!("session-{stamp}-{id}.jsonl"),
+        _ => format!("session-{stamp}-{number}-{id}.jsonl"),
     }
 }
 

@@ -8,7 +8,8 @@ fn recorder(chats_dir: PathBuf) -> (Recorder, mpsc::Receiver<WriteFailure>) {
     let (sender, receiver) = mpsc::channel();
     let config = RecorderConfig {
         chats_dir,
-        short_id: "abc/efgh".encode_utf16().collect(),
+        file_name: FileNameForm::Minutes,
+        id_prefix: "abc/efgh".encode_utf16().collect(),
         durability: Durability::Os,
         exclusive_owner: None,
     };
@@ -16,13 +17,16 @@ fn recorder(chats_dir: PathBuf) -> (Recorder, mpsc::Receiver<WriteFailure>) {
     (recorder, receiver)
 }
 
-fn record(recorder: &Recorder, event_type: &str, payload: &str) -> bool {
+/// The number of the record, if it was taken.
+fn numbered(recorder: &Recorder, event_type: &str, payload: &str) -> Option<f64> {
     let type_json = format!("\"{event_type}\"");
-    let is_content = event_type == "content";
-    let record =
-        Record { type_json: type_json.as_bytes(), milliseconds: NOON, is_content, payload: Some(payload.as_bytes()) };
-    let Ok(recorded) = recorder.record(record);
-    recorded
+    let record = Record { type_json: type_json.as_bytes(), milliseconds: NOON, payload: Some(payload.as_bytes()) };
+    let Ok(number) = recorder.record(record);
+    number
+}
+
+fn record(recorder: &Recorder, event_type: &str, payload: &str) -> bool {
+    numbered(recorder, event_type, payload).is_some()
 }
 
 fn drain(recorder: &Recorder) {
@@ -61,8 +65,29 @@ fn two_sessions_never_share_a_file() {
             recorder.path().unwrap().file_name().unwrap().to_str().unwrap().to_owned()
         })
         .collect();
-    let stem = "session-2026-02-11T12-00-abc_efgh";
-    assert_eq!(names, [format!("{stem}.jsonl"), format!("{stem}-2.jsonl"), format!("{stem}-3.jsonl")]);
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let stamp = "session-2026-02-11T12-00";
+    assert_eq!(names, ["", "-2", "-3"].map(|number| format!("{stamp}{number}-abc_efgh.jsonl")));
+}
+
+#[test]
+fn a_name_with_seconds_has_them_from_the_time_of_the_first_content() {
+    let id: Vec<u16> = "abcdefghijkl".encode_utf16().collect();
+    let name = |number| file_name(FileNameForm::Seconds, &crate::clock::timestamp(NOON + 59_999.0), &id, number);
+    assert_eq!([1, 2].map(name), ["", "-2"].map(|number| format!("session-2026-02-11T12-00-59{number}-abcdefghijkl.jsonl")));
+}
+
+#[test]
+fn content_titles_and_names_create_the_file() {
+    for event_type in ["content", "session_metadata", "session_named"] {
+        let directory = tempfile::tempdir().unwrap();
+        let (recorder, _failures) = recorder(directory.path().to_path_buf());
+        assert_eq!(numbered(&recorder, "session_forked", "{}"), Some(2.0));
+        assert_eq!(recorder.path(), None);
+        assert_eq!(numbered(&recorder, event_type, "{}"), Some(3.0), "{event_type}");
+        assert!(recorder.path().unwrap().exists(), "{event_type}");
+        assert_eq!(numbered(&recorder, "later", "{}"), Some(4.0), "{event_type}");
+    }
 }
 
 #[test]
@@ -88,7 +113,8 @@ fn an_exclusive_recorder_has_its_file_for_itself() {
         let (sender, failures) = mpsc::channel();
         let config = RecorderConfig {
             chats_dir: directory.path().to_path_buf(),
-            short_id: "id".encode_utf16().collect(),
+            file_name: FileNameForm::Seconds,
+            id_prefix: "id".encode_utf16().collect(),
             durability: Durability::Fsync,
             exclusive_owner: Some(owner.to_owned()),
         };
@@ -125,7 +151,8 @@ fn a_disposed_recorder_has_let_go_of_its_file() {
     for round in 0..200 {
         let config = RecorderConfig {
             chats_dir: directory.path().to_path_buf(),
-            short_id: Vec::new(),
+            file_name: FileNameForm::Minutes,
+            id_prefix: Vec::new(),
             durability: if round % 10 == 0 { Durability::Fsync } else { Durability::Os },
             exclusive_owner: Some(round.to_string()),
         };
@@ -146,9 +173,9 @@ fn a_resumed_session_goes_on_counting() {
     let path = directory.path().join("old.jsonl");
     std::fs::write(&path, "{\"v\":1,\"seq\":41}\n{\"v\":1,\"se").unwrap();
     let (recorder, _failures) = recorder(directory.path().join("never made"));
-    record(&recorder, "early", "1");
+    assert_eq!(numbered(&recorder, "early", "1"), Some(2.0));
     recorder.resume(path.clone(), 41.0);
-    record(&recorder, "late", "2");
+    assert_eq!(numbered(&recorder, "late", "2"), Some(43.0));
     recorder.dispose(|| {});
     assert!(!record(&recorder, "content", "3"));
     drain(&recorder);

@@ -1,0 +1,132 @@
+/** Rule 8: `dispose` flushes, closes, gives the lock back, and rejects with what that flush rejected with. */
+import { readFileSync } from 'node:fs';
+import { fc, test } from '../support/property';
+import { describe, expect, vi } from 'vitest';
+import type { SessionLock } from '../../index.js';
+import { type Recorder, freshDirectory, newRecorder, pathOf, recorderConfig, recordsOf, said, SessionRecordingService, watchedRecorder } from '../support/recording';
+
+/** A lock that notes when it is released: the recorder's side of the contract needs no file. */
+function notedLock(onRelease = () => {}): SessionLock & { released: number } {
+  return {
+    lockPath: '/nowhere.lock',
+    released: 0,
+    ownsLock: async () => true,
+    async release() {
+      this.released += 1;
+      onRelease();
+    },
+  };
+}
+
+describe('the lock of a recorder', () => {
+  test('is released after the last record is in the file', async () => {
+    const recorder = newRecorder();
+    recorder.recordContent(said('x'));
+    let types: string[] = [];
+    const lock = notedLock(() => (types = recordsOf(pathOf(recorder)).map((record) => record.type)));
+    recorder.adoptLock(lock);
+    recorder.recordRewind(1);
+    await recorder.dispose();
+    expect(types).toEqual(['session_start', 'content', 'rewind']);
+    expect(lock.released).toBe(1);
+  });
+
+  test('is owned by an active recorder of that session only', async () => {
+    const recorder = newRecorder({ sessionId: 'mine' });
+    expect([recorder.ownsLockFor('mine'), recorder.getOwnedLockHandle()]).toEqual([false, null]);
+    const lock = notedLock();
+    recorder.adoptLock(lock);
+    expect([recorder.ownsLockFor('mine'), recorder.ownsLockFor('other')]).toEqual([true, false]);
+    expect(recorder.getOwnedLockHandle()).toBe(lock);
+    expect(() => recorder.adoptLock(notedLock())).toThrow(new Error('Session recording already owns a lock'));
+    const disposed = recorder.dispose();
+    expect([recorder.ownsLockFor('mine'), recorder.getOwnedLockHandle()]).toEqual([false, null]);
+    await disposed;
+    expect(() => recorder.adoptLock(notedLock())).toThrow('Session recording already owns a lock');
+  });
+
+  test('is not taken by a recorder that has ended', async () => {
+    const recorder = newRecorder();
+    await recorder.dispose();
+    expect(() => recorder.adoptLock(notedLock())).toThrow('has ended');
+  });
+
+  test('is kept by a recorder that failed until it is disposed', async () => {
+    const lock = notedLock();
+    const recorder = failing();
+    recorder.adoptLock(lock);
+    await expect(recorder.flush()).rejects.toMatchObject({ code: 'EISDIR' });
+    expect([recorder.isActive(), recorder.getOwnedLockHandle(), lock.released]).toEqual([false, null, 0]);
+    await recorder.dispose();
+    expect(lock.released).toBe(1);
+  });
+
+  test.prop([fc.anything().filter((value) => typeof (value as any)?.release !== 'function')], { numRuns: 40 })('anything that is no lock is refused', (value) => {
+    expect(() => newRecorder().adoptLock(value as SessionLock)).toThrow(TypeError);
+  });
+});
+
+/** A recorder that goes on in what is a directory, with a record that will be lost. */
+function failing(): Recorder {
+  const { recorder } = watchedRecorder();
+  recorder.initializeForResume(freshDirectory(), 3);
+  recorder.recordContent(said('lost'));
+  return recorder;
+}
+
+describe('a flush that fails', () => {
+  test('is the rejection of dispose, and the lock is released all the same', async () => {
+    const recorder = failing();
+    const lock = notedLock();
+    recorder.adoptLock(lock);
+    const disposed = recorder.dispose();
+    expect(recorder.isActive()).toBe(false);
+    await expect(disposed).rejects.toMatchObject({ code: 'EISDIR', syscall: 'open' });
+    expect(lock.released).toBe(1);
+    expect(recorder.dispose()).toBe(disposed);
+  });
+
+  test('is no unhandled rejection of a dispose that is not awaited', async () => {
+    const unhandled = vi.fn();
+    process.on('unhandledRejection', unhandled);
+    try {
+      const recorder = failing();
+      const lock = notedLock();
+      recorder.adoptLock(lock);
+      recorder.dispose();
+      await vi.waitFor(() => expect(lock.released).toBe(1));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      expect(unhandled).not.toHaveBeenCalled();
+    } finally {
+      process.off('unhandledRejection', unhandled);
+    }
+  });
+
+  test('may be one that replaces the method, and may throw at once', async () => {
+    for (const flush of [() => Promise.reject(new Error('mine')), () => { throw new Error('mine'); }]) {
+      const recorder = newRecorder();
+      const lock = notedLock();
+      recorder.recordContent(said('kept'));
+      recorder.adoptLock(lock);
+      recorder.flush = flush;
+      await expect(recorder.dispose()).rejects.toThrow('mine');
+      expect(lock.released).toBe(1);
+      expect(readFileSync(pathOf(recorder), 'utf8')).toContain('kept');
+    }
+  });
+
+  test('leaves the recorder inactive if anything enqueued before it was lost', async () => {
+    const recorder = failing();
+    await recorder.flush().catch(() => {});
+    expect(recorder.isActive()).toBe(false);
+    expect(recorder.enqueue('note', {})).toBeNull();
+  });
+});
+
+describe('createLocked', () => {
+  test('rejects for an invalid configuration, and does not throw', async () => {
+    for (const config of [undefined, {}, { ...recorderConfig(), model: 1 }, { ...recorderConfig(), cwd: 1 }, { ...recorderConfig(), fileName: 'hours' }]) {
+      await expect(SessionRecordingService.createLocked(config as never)).rejects.toThrow(TypeError);
+    }
+  });
+});

@@ -1,0 +1,25 @@
+'use strict'
+
+/** The last millisecond, before and after 1970, that a `Date` can represent. */
+const LAST_MILLISECOND = 8.64e15
+
+// Taken now: a test suite that replaces `Date` later replaces the clock, not the way a time is printed.
+const RealDate = Date
+
+let milliseconds
+let printed
+
+/**
+ * The text of a time in milliseconds since 1970, exactly as the addon prints it into a record: what `toISOString` prints, and the nearest
+ * time that a `Date` can represent for any other. Many records share a millisecond, so the last text is kept.
+ */
+function timestamp(time) {
+  if (time !== milliseconds) {
+    const nearest = time >= -LAST_MILLISECOND ? Math.min(time, LAST_MILLISECOND) : time < 0 ? -LAST_MILLISECOND : 0
+    printed = new RealDate(nearest).toISOString()
+    milliseconds = time
+  }
+  return printed
+}
+
+module.exports = { timestamp }

@@ -1,0 +1,69 @@
+// References: what a user types to denote a session or a checkpoint.
+
+/**
+ * Why a reference could not be resolved.
+ *
+ * | code | means |
+ * |---|---|
+ * | `NoSessions` | the reference is a position, and there are no sessions |
+ * | `NotFound` | it matches no session |
+ * | `IndexOutOfRange` | it is a number beyond the list |
+ * | `Ambiguous` | it matches several sessions or checkpoints |
+ */
+export type SessionFailureCode = 'NoSessions' | 'NotFound' | 'IndexOutOfRange' | 'Ambiguous';
+
+/** A reference that could not be resolved. */
+export interface ReferenceFailure {
+  /** The reason in words, to show to the user. */
+  error: string;
+  code: SessionFailureCode;
+}
+
+/** The fields of a target that {@link resolveContinueRef} reads. */
+export type NamedTarget =
+  | { kind: 'session'; session: { sessionId: string; name?: string | null | undefined } }
+  | { kind: 'checkpoint'; checkpointId: string; checkpointName: string };
+
+/**
+ * Finds the target that a reference denotes: the id of a checkpoint; the name of a session or checkpoint, or a session's id; `latest`, the first
+ * session; otherwise as {@link resolveSessionRef} does among the sessions.
+ *
+ * @param targets - Sessions and checkpoints, the sessions in the order of a list.
+ * @throws TypeError - If an argument is of the wrong type.
+ *
+ * @example
+ * ```ts
+ * import { resolveContinueRef } from 'session-tape';
+ *
+ * const targets = [
+ *   { kind: 'session' as const, session: { sessionId: 'a1b2', name: 'refactoring' } },
+ *   { kind: 'checkpoint' as const, checkpointId: 'c-1', checkpointName: 'before the merge' },
+ * ];
+ * const found = resolveContinueRef('before the merge', targets);
+ * console.log('target' in found ? found.target.kind : found.error); // checkpoint
+ * ```
+ */
+export declare function resolveContinueRef<T extends NamedTarget>(
+  ref: string,
+  targets: readonly T[],
+): { target: T } | ReferenceFailure;
+
+/**
+ * Finds the session that a reference denotes: its id, its position in the list, counted from 1, or the beginning of its id, in this order.
+ * A reference of digits is never the beginning of an id; an empty one is the beginning of every id.
+ *
+ * @throws TypeError - If an argument is of the wrong type.
+ */
+export declare function resolveSessionRef<S extends { sessionId: string }>(
+  ref: string,
+  sessions: readonly S[],
+): { session: S } | ReferenceFailure;
+
+/**
+ * Checks a name for a session or checkpoint and removes surrounding white space.
+ *
+ * @returns The trimmed name.
+ * @throws Error - `Name must not be empty`; `Name 'x' is reserved` for `latest` and for digits only, which as references mean something else.
+ * @throws TypeError - If `name` is not a string.
+ */
+export declare function checkSessionName(name: string): string;
