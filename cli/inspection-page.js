@@ -10,7 +10,7 @@ const { printable } = require('./safe-text.js')
 const { model } = require('./session/summary.js')
 
 const MOST_SNAPSHOTS = 10
-const MOST_PROBLEMS = 30
+const MAX_PROBLEMS = 30
 
 const FORMS = { file: 'a file', directory: 'a directory, not sealed', bundle: 'a bundle (a directory)', archive: 'a bundle (one file)' }
 
@@ -91,7 +91,7 @@ function verdict(found, colour, width) {
   const longest = Math.max(200, width * 3)
   const problems = (bundle?.problems ?? []).map(({ code, message }) => `${printable(code)}: ${printable(message, longest)}`)
   const bad = [...problems, ...(kind === 'session' && error ? [error] : []), ...damage].map((text) => `  ${colour.red('✗')} ${printable(text, longest)}`)
-  if (bad.length > MOST_PROBLEMS) bad.splice(MOST_PROBLEMS, Infinity, colour.dim(`  … and ${count(bad.length - MOST_PROBLEMS)} more`))
+  if (bad.length > MAX_PROBLEMS) bad.splice(MAX_PROBLEMS, Infinity, colour.dim(`  … and ${count(bad.length - MAX_PROBLEMS)} more`))
   const wrong = kind === 'run' && error ? whatIsWrong(error, null, colour, width).slice(0, -1) : bad
   return [
     damaged ? colour.red('Damaged') : row('Damage', colour.green('none found'), colour),

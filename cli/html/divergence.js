@@ -86,7 +86,7 @@ const NOTES = {
   whitespace: 'Only white space differs.',
   redacted: 'Redacted on one side or both: what was there can\'t be compared.',
   otherPlace: 'They name other events.',
-  tooLarge: 'Too large to be described.',
+  tooLarge: 'Too large to be told.',
 }
 
 /** Merges fields that differ by the same two strings, such as raw and normalised output. */
