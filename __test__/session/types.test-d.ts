@@ -3,11 +3,17 @@ import { describe, expectTypeOf, test } from 'vitest';
 
 import * as esm from '../../index.mjs';
 import {
+  acquireSessionLock,
+  cleanUpLocks,
+  isLockStale,
   listSessions,
   openSession,
   readSessionHeader,
   readSessionHeaders,
+  removeStaleLock,
   replaySession,
+  SessionLockedError,
+  sessionLockPath,
   SessionRecordingService,
   type CompressedPayload,
   type ContentBlock,
@@ -20,6 +26,7 @@ import {
   type ReplayResult,
   type SessionEventPayload,
   type SessionHandle,
+  type SessionLock,
   type SessionMetadata,
   type SessionRecordingServiceConfig,
   type SessionRecordLine,
@@ -193,6 +200,17 @@ describe('results', () => {
   test('a record line is an envelope', () => {
     expectTypeOf<keyof SessionRecordLine>().toEqualTypeOf<'v' | 'seq' | 'ts' | 'type' | 'payload'>();
   });
+});
+
+test('session locks', () => {
+  expectTypeOf(sessionLockPath).toEqualTypeOf<(chatsDir: string, sessionId: string) => string>();
+  expectTypeOf(acquireSessionLock).toEqualTypeOf<(chatsDir: string, sessionId: string) => Promise<SessionLock>>();
+  expectTypeOf(isLockStale).toEqualTypeOf<(lockPath: string, options?: { pidReuse?: boolean | undefined }) => Promise<boolean>>();
+  expectTypeOf(removeStaleLock).returns.toEqualTypeOf<Promise<boolean>>();
+  expectTypeOf(cleanUpLocks).returns.toEqualTypeOf<Promise<number>>();
+  expectTypeOf<SessionLock>().toEqualTypeOf<{ readonly lockPath: string; ownsLock(): Promise<boolean>; release(): Promise<void> }>();
+  expectTypeOf<SessionLockedError>().toExtend<Error>();
+  expectTypeOf<SessionLockedError['code']>().toEqualTypeOf<'ESESSIONLOCKED'>();
 });
 
 test('import and require offer the same names', () => {
