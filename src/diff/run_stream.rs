@@ -221,7 +221,7 @@ impl RunCursor {
     /// Opens the log at the event at `start`.
     pub fn open(source: &Source, start: u64, heartbeats: bool) -> Result<Self, RunError> {
         let size = LogReader::open(&source.log)?.size()?;
-        let feed = Feed::ahead(|| RunReader::open(source, start, heartbeats))?;
+        let feed = Feed::new(RunReader::open(source, start, heartbeats)?, size);
         let places = Places::from(start);
         Ok(RunCursor { feed, batch: RunBatch::default(), at: 0, places, bytes: 0, size, is_torn: false, seen: false })
     }

@@ -155,12 +155,7 @@ impl SessionCursor {
     /// Opens the file.
     pub fn open(source: &Source) -> Result<Self, SessionFault> {
         let size = std::fs::metadata(&source.log).map_or(0, |metadata| metadata.len());
-        // A small file is in memory at once, and read sooner than a thread is made.
-        let feed = if size < 1 << 18 {
-            Feed::Here(SessionReader::open(source)?)
-        } else {
-            Feed::ahead(|| SessionReader::open(source))?
-        };
+        let feed = Feed::new(SessionReader::open(source)?, size);
         Ok(SessionCursor { feed, batch: SessionBatch::default(), at: 0, place: -1, bytes: 0, size, is_torn: false })
     }
 

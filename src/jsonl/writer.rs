@@ -2,6 +2,9 @@
 //!
 //! What is queued goes out in batches: while one is being written the next gathers. A batch is as large as what
 //! waits, and lies in segments, each of which goes out in one write.
+//!
+//! Not a [`Pipeline`](crate::pipeline): the caller's thread must neither wait nor write, so the queue has no bound but counts its bytes
+//! for the caller, and the thread takes all of it at once.
 
 mod thread;
 

@@ -94,12 +94,9 @@ pub fn fold(
     verifier: Option<Verifier>,
     watch: &mut Watch<'_>,
 ) -> Result<Folded, Box<(RunError, State)>> {
-    let mut fold = Fold::new(start, rules, verifier.as_ref());
-    let result = match &verifier {
-        Some(verifier) => verifier.run(|| fold.run(path, watch)),
-        None => fold.run(path, watch),
-    };
-    let Fold { state, previous: last_hash, offset, torn, .. } = fold;
+    let mut fold = Fold::new(start, rules, verifier);
+    let result = fold.run(path, watch);
+    let Fold { state, previous: last_hash, offset, torn, verifier, .. } = fold;
     let (mut findings, hasher) = verifier.map(Verifier::finish).unwrap_or_default();
     let refused = match result {
         Ok(()) => None,
@@ -124,11 +121,11 @@ enum Stop {
 }
 
 /// A fold under way.
-struct Fold<'f, 'r> {
+struct Fold<'r> {
     state: State,
     previous: HexHash,
     rules: FoldRules<'r>,
-    verifier: Option<&'f Verifier>,
+    verifier: Option<Verifier>,
     decoder: EventDecoder<'r>,
     offset: u64,
     torn: u64,
@@ -144,8 +141,8 @@ struct ChunkResult {
     last_hash: Option<HexHash>,
 }
 
-impl<'f, 'r> Fold<'f, 'r> {
-    fn new(start: ReplayStart, rules: FoldRules<'r>, verifier: Option<&'f Verifier>) -> Self {
+impl<'r> Fold<'r> {
+    fn new(start: ReplayStart, rules: FoldRules<'r>, verifier: Option<Verifier>) -> Self {
         let ReplayStart { state, previous, offset } = start;
         let decoder = EventDecoder::new(Some(state.next_time()), Cow::Borrowed(rules.redactions));
         Fold { state, previous, rules, verifier, decoder, offset, torn: 0, spare: Spare::default() }
@@ -157,7 +154,7 @@ impl<'f, 'r> Fold<'f, 'r> {
         let total = reader.size().map_err(Stop::Outside)?;
         while self.wants_more() {
             watch.go_on().map_err(Stop::Outside)?;
-            let Spare { lines, notes } = match self.verifier {
+            let Spare { lines, notes } = match &mut self.verifier {
                 Some(verifier) => verifier.spare(),
                 None => std::mem::take(&mut self.spare),
             };
@@ -172,26 +169,25 @@ impl<'f, 'r> Fold<'f, 'r> {
 
     fn wants_more(&self) -> bool {
         let goes_on = self.rules.until.is_none_or(|until| self.state.next_time() <= until);
-        goes_on && !self.verifier.is_some_and(Verifier::has_failed)
+        goes_on && !self.verifier.as_ref().is_some_and(Verifier::has_failed)
     }
 
     fn take(&mut self, chunk: Chunk, notes: Notes) -> Result<(), Stop> {
         let (first, previous) = (self.state.next_time(), self.previous);
         let mut draft = ChunkResult { notes, ..ChunkResult::default() };
-        let result = match self.verifier {
-            Some(verifier) if verifier.hashes_states() => {
-                let mut changes = std::mem::take(&mut draft.notes.changes);
-                let result = self.fold(&chunk, &mut draft, &mut changes);
-                draft.notes.changes = changes;
-                result
-            }
-            _ => self.fold(&chunk, &mut draft, &mut NoSink),
+        let result = if self.verifier.as_ref().is_some_and(Verifier::hashes_states) {
+            let mut changes = std::mem::take(&mut draft.notes.changes);
+            let result = self.fold(&chunk, &mut draft, &mut changes);
+            draft.notes.changes = changes;
+            result
+        } else {
+            self.fold(&chunk, &mut draft, &mut NoSink)
         };
         if let Some(hash) = draft.last_hash {
             self.previous = hash;
         }
         let ChunkResult { notes, schedule, .. } = draft;
-        match self.verifier {
+        match &mut self.verifier {
             Some(verifier) => {
                 let mut findings = Findings::default();
                 *findings.of_mut(Aspect::Schedule) = schedule;
@@ -239,7 +235,7 @@ impl<'f, 'r> Fold<'f, 'r> {
             *count += 1;
             decision.unwrap_or_else(|error| draft.schedule.fail(time, error));
         }
-        if self.verifier.is_some_and(Verifier::checks_outputs) {
+        if self.verifier.as_ref().is_some_and(Verifier::checks_outputs) {
             draft.notes.outputs.extend(Output::of(time, &event.payload, line.salt.is_none()));
         }
         if let Some(run) = self.state.run() {
