@@ -22,16 +22,16 @@ use super::state_hash::{StateHasher, state_hash};
 use super::verifier::{Batch, Notes, Spare, Verifier};
 use crate::hash::{HexHash, to_hex};
 
-/// Who wants to know how far a fold is, and may stop it.
+/// Progress and cancellation of a fold.
 pub struct Watch<'w> {
-    /// Set to stop. Looked at some thousand times a second.
+    /// Set by the caller to cancel the fold. Checked after every 256 KiB or so.
     pub cancelled: &'w AtomicBool,
-    /// Told how many bytes of how many are folded, after every 256 KiB or so.
+    /// Called after every 256 KiB or so with the number of bytes that are folded, and of all bytes.
     pub progress: &'w mut dyn FnMut(u64, u64),
 }
 
 impl Watch<'_> {
-    /// An error if the caller asked to stop.
+    /// An error with the code `Cancelled` if the fold was cancelled.
     pub fn go_on(&self) -> Result<(), RunError> {
         match self.cancelled.load(Ordering::Relaxed) {
             true => Err(RunError::new(ErrorCode::Cancelled, "The replay was cancelled")),
@@ -40,34 +40,34 @@ impl Watch<'_> {
     }
 }
 
-/// What a fold takes, and by what rules.
+/// Which events a fold applies, and what it checks.
 pub struct FoldRules<'r> {
-    /// The last event taken. None: all there are.
+    /// Logical time of the last event to apply. None: all events are applied.
     pub until: Option<u64>,
     /// What may be missing from the log.
     pub redactions: &'r Redactions,
-    /// Whether the scheduler's decisions are made again.
+    /// Whether assignments are compared with what the scheduler decides.
     pub schedule: bool,
-    /// Told of each event that was taken, with the state after it.
+    /// Called after each event was applied.
     pub observer: Option<Observer<'r>>,
 }
 
-/// Looks on as events are taken.
+/// A callback with the state after an event, and the event.
 pub type Observer<'r> = &'r mut dyn FnMut(&State, &Event<'_>);
 
-/// How a fold went.
+/// The result of a fold.
 pub struct Folded {
-    /// The state after the last event taken.
+    /// The state after the last applied event.
     pub state: State,
-    /// The stored hash of the last line taken, if a verifier looked on; else the one before the first.
+    /// The stored hash of the last applied line if there was a verifier, otherwise of the line before the first.
     pub last_hash: HexHash,
-    /// Where in the log the lines end that were read.
+    /// Offset in the log behind the last line that was read.
     pub offset: u64,
     /// How many bytes the torn last line has.
     pub torn_bytes: u64,
-    /// What is wrong: with the next event, if it was not taken, and whatever the verifier found.
+    /// Why the next event was refused, if it was, and what the verifier found.
     pub findings: Findings,
-    /// Whether there is an event behind the last one taken that could not be.
+    /// Whether an event follows the last applied one that could not be applied.
     pub refused: bool,
     /// The hasher of the state, if the verifier hashed states and nothing is wrong.
     pub hasher: Option<StateHasher>,
@@ -84,9 +84,10 @@ impl Folded {
     }
 }
 
-/// Folds the log at `path` from `start` on. A verifier looks at each event as well, and says when there is no use in going on.
+/// Folds the log at `path` from `start` on. A verifier checks each event as well, and may end the fold at a failure.
 ///
-/// An error is not about any event: the log can't be read, or the caller asked to stop.
+/// Returns an error, with the state so far, if the log can't be read or the fold was cancelled. What is wrong with an event is in the
+/// [findings](Folded::findings).
 pub fn fold(
     path: &Path,
     start: ReplayStart,
@@ -105,7 +106,7 @@ pub fn fold(
     };
     let is_refused = refused.is_some();
     if let Some(error) = refused {
-        // Last of all: that the event's line was changed says more than what came of it.
+        // Added last: that the line was changed explains more than that the changed event is illegal.
         let place = state.next_time();
         findings.of_mut(Aspect::Chain).fail_too(place, error.at_unless_known(place));
     }
@@ -114,13 +115,13 @@ pub fn fold(
 
 /// Why a fold ended before the log did.
 enum Stop {
-    /// The next event is none, or not allowed.
+    /// The next line is not an event, or not a legal one.
     Refused(RunError),
-    /// Nothing is wrong with any event.
+    /// The log can't be read, or the fold was cancelled.
     Outside(RunError),
 }
 
-/// A fold under way.
+/// A fold in progress.
 struct Fold<'r> {
     state: State,
     previous: HexHash,
@@ -129,11 +130,11 @@ struct Fold<'r> {
     decoder: EventDecoder<'r>,
     offset: u64,
     torn: u64,
-    /// The buffers of a chunk that is done with, if there is no verifier to keep them.
+    /// The buffers of the previous chunk. With a verifier they are kept there.
     spare: Spare,
 }
 
-/// What the folding of a chunk finds beside the state.
+/// What folding a chunk yields beside the state.
 #[derive(Default)]
 struct ChunkResult {
     notes: Notes,
@@ -148,7 +149,7 @@ impl<'r> Fold<'r> {
         Fold { state, previous, rules, verifier, decoder, offset, torn: 0, spare: Spare::default() }
     }
 
-    /// Takes the events of the log at `path`, to the last one wanted, or until the verifier finds that there is no use in it.
+    /// Applies the events of the log at `path`, up to the last one wanted or until the verifier has failed.
     fn run(&mut self, path: &Path, watch: &mut Watch<'_>) -> Result<(), Stop> {
         let mut reader = LogReader::open_at(path, self.offset).map_err(Stop::Outside)?;
         let total = reader.size().map_err(Stop::Outside)?;
@@ -248,7 +249,7 @@ impl<'r> Fold<'r> {
     }
 }
 
-/// A line that is over the limit is the next event's fault, and what the system refuses is not.
+/// A line over the limit is a fault of the next event; a system error is not.
 fn stopped(error: RunError) -> Stop {
     match error.code {
         ErrorCode::SystemError => Stop::Outside(error),
