@@ -1,7 +1,7 @@
 //! A session's records, one after the other, as they are compared: the lines that a replay counts as events.
 //!
-//! What a replay passes over (blank lines, `null`, lines that do not parse) has no place here either; what it warns of and skips
-//! (malformed, unknown, out of place) was recorded all the same, and is compared as it stands.
+//! Lines that a replay skips silently (blank lines, `null`, lines that do not parse) are skipped here too. Events that it warns of and
+//! skips (malformed, unknown, out of place) were recorded, and are compared as they are in the file.
 
 use super::error::SessionFault;
 use super::feed::{BatchReader, Feed};
@@ -141,9 +141,9 @@ pub struct SessionCursor {
     feed: Feed<SessionReader>,
     batch: SessionBatch,
     at: usize,
-    /// The place of the record that is come to, from 0.
+    /// The place of the current record, from 0.
     pub place: i64,
-    /// How many bytes are compared, or nearly so.
+    /// About how many bytes are compared.
     pub bytes: u64,
     /// How many there are.
     pub size: u64,
@@ -159,7 +159,7 @@ impl SessionCursor {
         Ok(SessionCursor { feed, batch: SessionBatch::default(), at: 0, place: -1, bytes: 0, size, is_torn: false })
     }
 
-    /// Moves to the next record, the first one at first. False at the end.
+    /// Moves to the next record; the first call moves to the first one. False at the end.
     #[inline]
     pub fn advance(&mut self) -> Result<bool, SessionFault> {
         self.at += 1;
@@ -177,12 +177,12 @@ impl SessionCursor {
         Ok(true)
     }
 
-    /// Whether the record that is come to is the last of those that were read together.
+    /// Whether the current record is the last one of its batch.
     pub fn is_last_of_batch(&self) -> bool {
         self.at + 1 == self.batch.rows.len()
     }
 
-    /// The record that is come to. None before the first and behind the last.
+    /// The current record. None before the first and behind the last.
     #[inline]
     pub fn record(&self) -> Option<Record<'_>> {
         let row = self.batch.rows.get(self.at)?;
