@@ -1,7 +1,7 @@
 //! Whether bytes of a file are still the same: a digest for each block of it, made while it is scanned, compared on all cores.
 //!
-//! The digest (XXH3, 128 bits) finds every accident. It is no proof against someone who forges: a process that can write the file can write its
-//! digest as well.
+//! The digest (XXH3, 128 bits) detects accidental changes. It is no protection against forgery: a process that can write the file can
+//! write its digest as well.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub struct Block {
     pub digest: u128,
 }
 
-/// A digest being made.
+/// A digest that is being computed.
 #[derive(Clone)]
 pub struct Digest(XxHash3_128);
 
@@ -65,7 +65,7 @@ pub fn begins_with(source: &Arc<LineSource>, blocks: &[Block]) -> bool {
     blocks.iter().all(|block| digests.next_output().flatten() == Some(block.digest))
 }
 
-/// Makes the digests of ranges that are there to be compared.
+/// Computes the digests of ranges of a file.
 struct Digester {
     source: Arc<LineSource>,
     buffer: Vec<u8>,
