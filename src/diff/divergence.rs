@@ -103,7 +103,7 @@ pub fn start_of(left: &Source, right: &Source) -> Result<u64, DiffError> {
 }
 
 /// Reports how far both sides are read. An error if the comparison was cancelled.
-pub fn look_up(watch: &mut Watch<'_>, bytes: u64, size: u64) -> Result<(), DiffError> {
+pub fn report_progress(watch: &mut Watch<'_>, bytes: u64, size: u64) -> Result<(), DiffError> {
     (watch.progress)(bytes, size.max(bytes));
     if watch.cancelled.load(Ordering::Relaxed) { Err(DiffError::Cancelled) } else { Ok(()) }
 }
@@ -144,7 +144,7 @@ pub fn diverging_events(
             return Ok(Some(RunDivergence { left, right, left_places, right_places }));
         }
         if one.is_last_of_batch() {
-            look_up(watch, one.bytes + other.bytes, one.size + other.size)?;
+            report_progress(watch, one.bytes + other.bytes, one.size + other.size)?;
         }
     }
 }
@@ -189,7 +189,7 @@ pub fn diverging_records(
             (None, None) => return Ok(None),
             (Some(left), Some(right)) if are_plainly_equal(left, right) => {
                 if one.is_last_of_batch() {
-                    look_up(watch, one.bytes + other.bytes, one.size + other.size)?;
+                    report_progress(watch, one.bytes + other.bytes, one.size + other.size)?;
                 }
                 continue;
             }
@@ -208,7 +208,7 @@ pub fn diverging_records(
             && run_projection::trees_are_equal(left, right)
         {
             if one.is_last_of_batch() {
-                look_up(watch, one.bytes + other.bytes, one.size + other.size)?;
+                report_progress(watch, one.bytes + other.bytes, one.size + other.size)?;
             }
             continue;
         }

@@ -115,7 +115,7 @@ impl LineReader {
         &mut self,
         source: &LineSource,
         lines_before: u64,
-        witness: ByteObserver<'_>,
+        observe: ByteObserver<'_>,
     ) -> Result<Option<Chunk<'_>>, ReadError> {
         if self.first_line(source)?.is_none() {
             return Ok(None);
@@ -131,12 +131,12 @@ impl LineReader {
             }
             searched = self.filled;
             if self.filled >= CHUNK_BYTES && cannot_be_json(&self.buffer[..self.filled]) {
-                return self.skip_line(source, witness, |_| Ok(()));
+                return self.skip_line(source, observe, |_| Ok(()));
             }
             if self.filled > MAX_LINE_BYTES {
                 let line = lines_before + 1;
                 let refuse = |torn| if torn { Ok(()) } else { Err(ReadError::LineTooLong { line }) };
-                return self.skip_line(source, witness, refuse);
+                return self.skip_line(source, observe, refuse);
             }
             self.fill(source)?;
         };
@@ -147,7 +147,7 @@ impl LineReader {
             self.refuse_long_lines(end, lines_before)?;
         }
         self.taken = end;
-        witness(&self.buffer[..end]);
+        observe(&self.buffer[..end]);
         let at_start = self.base == 0;
         let skip = if at_start && self.buffer[..end].starts_with(BOM) { BOM.len() } else { 0 };
         let bytes = &self.buffer[skip..end];
@@ -175,7 +175,7 @@ impl LineReader {
     fn skip_line(
         &mut self,
         source: &LineSource,
-        witness: ByteObserver<'_>,
+        observe: ByteObserver<'_>,
         allow: impl FnOnce(bool) -> Result<(), ReadError>,
     ) -> Result<Option<Chunk<'_>>, ReadError> {
         let offset = self.base;
@@ -188,11 +188,11 @@ impl LineReader {
             if self.at_end {
                 break;
             }
-            witness(&self.buffer[..self.filled]);
+            observe(&self.buffer[..self.filled]);
             self.discard_taken();
             self.fill(source)?;
         }
-        witness(&self.buffer[..self.taken]);
+        observe(&self.buffer[..self.taken]);
         let unterminated = self.at_end && self.buffer[..self.taken].last() != Some(&b'\n');
         allow(unterminated)?;
         Ok(Some(Chunk { bytes: PLACEHOLDER, offset, at_start: offset == 0, unterminated }))

@@ -19,8 +19,8 @@ use crate::disk::unsynced::{SyncError, Unsynced};
 
 /// After a batch the thread looks for more itself for a while, so that a caller that records one event after the
 /// other need not wake it for each.
-pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(1);
-pub(super) const LOOKS: u32 = 8;
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(1);
+pub(super) const MAX_POLLS: u32 = 8;
 
 /// How long the thread waits for more before it ends. Waking it costs a caller a tenth of what making a new one costs.
 const KEEP_THREAD: Duration = Duration::from_secs(1);
@@ -142,11 +142,11 @@ impl Shared {
 
     /// Batch after batch, until there has been nothing to do for a while.
     fn write_while_there_is_something(&self, afterwards: Thread) {
-        let mut looks = 0;
+        let mut polls = 0;
         let mut state = self.state.lock();
         while !state.failed {
             if !state.queue.is_empty() || state.wants_sync(self.durability) {
-                looks = 0;
+                polls = 0;
                 let batch = std::mem::take(&mut state.queue);
                 state.writing = true;
                 drop(state);
@@ -162,9 +162,9 @@ impl Shared {
                 self.fail_behind_what_was_queued(failing);
                 state = self.state.lock();
                 state.writing = false;
-            } else if looks < LOOKS && !state.urgent {
-                looks += 1;
-                self.work.wait_for(&mut state, LOOK_AGAIN);
+            } else if polls < MAX_POLLS && !state.urgent {
+                polls += 1;
+                self.work.wait_for(&mut state, POLL_INTERVAL);
             } else {
                 break;
             }
