@@ -1,15 +1,19 @@
 //! Threads for what must not run on the caller's thread: file I/O and scanning.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
+use std::thread;
 
 use tokio::runtime::{Builder, Runtime};
+
+const THREAD_NAME: &str = "session-tape";
 
 /// Threads are made when they are needed and end after idling; a job that hangs on a dead network file
 /// system holds only its own.
 fn pool() -> Option<&'static Runtime> {
     static POOL: OnceLock<Option<Runtime>> = OnceLock::new();
     // Never shut down: it belongs to the process, not to one of the JavaScript environments in it.
-    POOL.get_or_init(|| Builder::new_current_thread().thread_name("session-tape").build().ok()).as_ref()
+    POOL.get_or_init(|| Builder::new_current_thread().thread_name(THREAD_NAME).build().ok()).as_ref()
 }
 
 /// Runs `job` on a background thread, soon. On a system that has no thread to give, it runs here and now.
@@ -20,11 +24,17 @@ pub fn spawn(job: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// Runs `job` on a background thread if there is one to be had, sooner or later. For work that someone else does otherwise.
+/// Runs `job` on a background thread, if and when the system has one. For work that does not depend on it.
 pub fn spawn_helper(job: impl FnOnce() + Send + 'static) {
     if let Some(pool) = pool() {
-        drop(pool.spawn_blocking(job));
+        // Panics if the system refuses the very first thread.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(pool.spawn_blocking(job))));
     }
+}
+
+/// Runs `job` on a thread of its own. Returns false, and drops the job, if the system refuses the thread.
+pub fn spawn_thread(job: impl FnOnce() + Send + 'static) -> bool {
+    thread::Builder::new().name(THREAD_NAME.into()).spawn(job).is_ok()
 }
 
 #[cfg(test)]

@@ -154,6 +154,7 @@ mod clock;
 // In a test build napi-rs registers nothing, so that nothing of the binding seems to be used.
 #[cfg_attr(test, allow(dead_code))]
 mod node;
+mod pipeline;
 
 pub use bundle::export::{ExportOptions, export as export_bundle};
 pub use bundle::import::import as import_bundle;

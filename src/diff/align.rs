@@ -1,7 +1,7 @@
 //! The alignment of two sequences, by Myers' algorithm in linear space: as few insertions and deletions as can be.
 //!
-//! It knows indexes only: what is aligned, and how it is shown, is for others to say. It gives up beyond a number of edits, since
-//! no reader needs more, and the time grows with their square.
+//! It works on indexes only, whatever the elements are. It fails beyond a number of edits, since no reader needs more, and the time
+//! grows with the square of their number.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -21,7 +21,7 @@ pub struct Match {
 pub enum Stopped {
     /// It takes more edits than the limit.
     TooMany,
-    /// The caller asked to stop.
+    /// The comparison was cancelled.
     Cancelled,
 }
 
@@ -84,7 +84,7 @@ impl Shared {
         Shared { left: pick(left, &left_places), right: pick(right, &right_places), left_places, right_places, edits }
     }
 
-    /// Takes off what is the same at the beginning and at the end.
+    /// Removes the common prefix and the common suffix.
     fn trim(&self, area: Area, found: &mut Found) -> Area {
         let Area { mut left, mut right } = area;
         while !left.is_empty() && !right.is_empty() && self.left[left.start] == self.right[right.start] {
@@ -164,10 +164,10 @@ impl Middle<'_> {
     }
 }
 
-/// How far each diagonal k = x - y was come along by so many edits.
+/// The furthest point on each diagonal k = x - y that was reached with so many edits.
 #[derive(Default)]
 struct Frontier {
-    /// The furthest x; -1 where it was not come to.
+    /// The furthest x; -1 if the diagonal was not reached.
     furthest: Vec<i32>,
     middle: i32,
     n: i32,
@@ -191,7 +191,7 @@ impl Frontier {
         (-inside(self.m)..=inside(self.n)).step_by(2)
     }
 
-    /// Comes to a diagonal from the one beside it from which it leads further, and goes on along what is the same.
+    /// Reaches a diagonal from the neighbour from which x is larger, and follows it along equal elements.
     #[inline]
     fn advance(&mut self, d: i32, k: i32, same: impl Fn(i32, i32) -> bool) -> Option<i32> {
         let down = self.at(k + 1).filter(|x| x - k <= self.m);

@@ -1,4 +1,4 @@
-//! Causal chains: what an event came of, nearest first.
+//! Causal chains: the ancestors of an event, nearest first.
 
 use super::causal_chain::{Chain, record_id};
 use super::error::DiffError;
@@ -22,7 +22,7 @@ pub fn trace_ancestors(source: &Source, id: &str, watch: &mut Watch<'_>) -> Resu
     chain(source, number, watch, None)?.ok_or_else(none)
 }
 
-/// The ancestors of an event, told by its number. None if there is no such event.
+/// The ancestors of the event with this number. None if there is no such event.
 pub fn chain(
     source: &Source,
     number: u64,

@@ -3,12 +3,12 @@
 /// The most ancestors that a chain has. Those behind them are cut off, and the chain says so.
 pub const MOST_EDGES: usize = 100_000;
 
-/// How it is known that one event came of another.
+/// How it is known that one event caused another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
-    /// It stands in the log.
+    /// The log names the cause.
     Recorded,
-    /// It follows from the order of things.
+    /// It was inferred from the order of records.
     Inferred,
 }
 

@@ -1,4 +1,4 @@
-//! The likely cause of a divergence: what a person would say from the two events and what they are. Where they say little, so does this.
+//! The likely cause of a divergence, guessed from the two events. `Unknown` where they do not show it.
 
 use super::divergence::{PartingEvent, PartingRecord, RunDivergence, SessionDivergence};
 use super::equal::{Pair, same_place};
@@ -7,7 +7,7 @@ use super::session_ancestry::tools;
 use super::tree::{Mark, ROOT, Tree};
 use crate::run::kind::Kind;
 
-/// Why two recordings part, as far as can be told.
+/// Why two recordings diverge, as far as they show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The same was asked, and something else answered.
@@ -46,7 +46,7 @@ fn is_redaction(fields: &[Field]) -> bool {
     !fields.is_empty() && fields.iter().all(|field| field.note == Some(Note::Redacted))
 }
 
-/// Why two runs part. `is_reordered` tells whether each event comes in the other log as well, only later; it is asked if that matters.
+/// Why two runs diverge. `is_reordered` returns whether each event also occurs later in the other log; it is called only if that matters.
 pub fn of_runs(
     divergence: &RunDivergence,
     fields: &[Field],
@@ -103,7 +103,7 @@ fn answers_same_call(left: &PartingEvent, right: &PartingEvent) -> bool {
     ends(left.kind) && ends(right.kind) && left.invoked.is_some() && left.invoked == right.invoked
 }
 
-/// Why two sessions part.
+/// Why two sessions diverge.
 pub fn of_sessions(divergence: &SessionDivergence, fields: &[Field], is_header: bool) -> Cause {
     let (left, right) = match (&divergence.left, &divergence.right) {
         (Some(left), Some(right)) => (left, right),

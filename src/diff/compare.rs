@@ -1,4 +1,4 @@
-//! The answer: where two recordings part, what they have there, what it came of, and why.
+//! The diff: where two recordings diverge, the events there, their ancestors, and the likely cause.
 
 use std::collections::HashSet;
 
@@ -37,7 +37,7 @@ use crate::run::text::Text;
 /// How far the two logs are read on to find out whether the same happened in another order.
 const LOOKED_THROUGH: usize = 256;
 
-/// What a diff is asked for.
+/// The options of a diff.
 #[derive(Clone, Debug, Default)]
 pub struct DiffOptions {
     /// What is compared, and what is not.
@@ -57,12 +57,12 @@ pub struct DiffSide {
     pub members: Members,
 }
 
-/// Where two recordings part, and why.
+/// Where two recordings diverge, and why.
 #[derive(Clone, Debug)]
 pub struct Diff {
     /// The logical time of the event on the left, on the right where the left has ended; in a session the record's place.
     pub divergence_event: u64,
-    /// How they part.
+    /// The kind of divergence.
     pub kind: DivergenceKind,
     /// The event on the left. None: it has ended.
     pub left: Option<DiffSide>,
@@ -70,17 +70,17 @@ pub struct Diff {
     pub right: Option<DiffSide>,
     /// What differs between the two.
     pub fields: Vec<Field>,
-    /// What the left came of.
+    /// The ancestors of the event on the left.
     pub left_chain: Chain,
-    /// What the right came of.
+    /// The ancestors of the event on the right.
     pub right_chain: Chain,
     /// The nearest ancestor that both have.
     pub common_ancestor: Option<String>,
     /// The nodes concerned.
     pub affected_nodes: Vec<String>,
-    /// Why, as far as can be told.
+    /// The likely cause.
     pub likely_cause: Cause,
-    /// The two as wholes, if that is wanted.
+    /// The edit list, if it was asked for.
     pub edits: Option<Edits>,
 }
 
@@ -209,7 +209,7 @@ fn partial_header(left: &Source, right: &Source) -> Option<Vec<Field>> {
     (!fields.is_empty()).then_some(fields)
 }
 
-/// Runs of which at least one has no RunCreated, so that nothing more is known of where they part.
+/// Runs of which at least one has no RunCreated, so that nothing more is known of where they diverge.
 fn header_mismatch(left: &Source, right: &Source, fields: Vec<Field>) -> Diff {
     let side = |source: &Source| {
         let members = vec![("kind", quoted(Kind::RunCreated.as_str()))];
@@ -256,7 +256,7 @@ fn ended(kind: DivergenceKind, divergence_event: u64) -> Diff {
     }
 }
 
-/// The nearest event that both came of. All before the divergence is the same, so it is the one at the same place; where one has ended, the
+/// The nearest common ancestor. All before the divergence is the same, so it is the one at the same place; where one has ended, the
 /// other's nearest is in both.
 fn common_event<'c>(divergence: &RunDivergence, left: &'c Chain, right: &'c Chain) -> Option<&'c Edge> {
     let compared = |edge: &&Edge| divergence.left_places.holds(edge.number);
@@ -356,7 +356,7 @@ fn session_id(source: &Source) -> Option<String> {
     Some(Text::from_json(super::tree::inside(&id)).as_json().to_owned())
 }
 
-/// The nearest record that both came of: all before the divergence is the same, at the same places.
+/// The nearest common ancestor: all before the divergence is the same, at the same places.
 fn common_record(divergence: &SessionDivergence, left: &Chain, right: &Chain) -> Option<String> {
     let edge = match (&divergence.left, &divergence.right) {
         (Some(_), Some(_)) => {

@@ -15,7 +15,7 @@ use crate::run::error::RunError;
 use crate::run::fold::Watch;
 use crate::run::kind::Kind;
 
-/// How two recordings part.
+/// The kind of a divergence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum DivergenceKind {
@@ -37,16 +37,16 @@ impl DivergenceKind {
     }
 }
 
-/// What a comparison is asked for.
+/// What is compared.
 #[derive(Clone, Debug, Default)]
 pub struct Compared {
     /// Whether heartbeats are compared too.
     pub heartbeats: bool,
-    /// What is not.
+    /// Pointers to values that are not compared.
     pub ignore: Vec<Pointer>,
 }
 
-/// An event at which two runs part.
+/// An event at which two runs diverge.
 pub struct PartingEvent {
     /// Logical time.
     pub time: u64,
@@ -60,7 +60,7 @@ pub struct PartingEvent {
     pub tree: Tree<'static>,
 }
 
-/// Two runs that part. No event: the log has ended.
+/// The divergence of two runs. No event: the log has ended.
 pub struct RunDivergence {
     /// The event on the left.
     pub left: Option<PartingEvent>,
@@ -72,7 +72,7 @@ pub struct RunDivergence {
     pub right_places: Places,
 }
 
-/// A record at which two sessions part.
+/// A record at which two sessions diverge.
 pub struct PartingRecord {
     /// Its place.
     pub place: u64,
@@ -80,13 +80,13 @@ pub struct PartingRecord {
     pub tree: Tree<'static>,
 }
 
-/// Two sessions that part. No record: the file has ended.
+/// The divergence of two sessions. No record: the file has ended.
 pub struct SessionDivergence {
     /// The record on the left.
     pub left: Option<PartingRecord>,
     /// The record on the right.
     pub right: Option<PartingRecord>,
-    /// Whether the one that ended ended in the middle of something.
+    /// Whether the session that ended earlier is incomplete.
     pub is_cut_off: bool,
 }
 
@@ -102,13 +102,13 @@ pub fn start_of(left: &Source, right: &Source) -> Result<u64, DiffError> {
     Ok(first(left, Side::Left)?.max(first(right, Side::Right)?))
 }
 
-/// Tells how far both are, and whether to go on.
-pub fn look_up(watch: &mut Watch<'_>, bytes: u64, size: u64) -> Result<(), DiffError> {
+/// Reports how far both sides are read. An error if the comparison was cancelled.
+pub fn report_progress(watch: &mut Watch<'_>, bytes: u64, size: u64) -> Result<(), DiffError> {
     (watch.progress)(bytes, size.max(bytes));
     if watch.cancelled.load(Ordering::Relaxed) { Err(DiffError::Cancelled) } else { Ok(()) }
 }
 
-/// Where two runs part. None: nowhere.
+/// The first divergence of two runs. None if there is none.
 pub fn diverging_events(
     left: &Source,
     right: &Source,
@@ -144,7 +144,7 @@ pub fn diverging_events(
             return Ok(Some(RunDivergence { left, right, left_places, right_places }));
         }
         if one.is_last_of_batch() {
-            look_up(watch, one.bytes + other.bytes, one.size + other.size)?;
+            report_progress(watch, one.bytes + other.bytes, one.size + other.size)?;
         }
     }
 }
@@ -161,7 +161,7 @@ fn changed(time: u64) -> RunError {
     RunError::new(crate::run::error::ErrorCode::NotAJsonLine, "The event's payload can't be taken apart").at(time)
 }
 
-/// Where two sessions part. None: nowhere.
+/// The first divergence of two sessions. None if there is none.
 pub fn diverging_records(
     left: &Source,
     right: &Source,
@@ -189,7 +189,7 @@ pub fn diverging_records(
             (None, None) => return Ok(None),
             (Some(left), Some(right)) if are_plainly_equal(left, right) => {
                 if one.is_last_of_batch() {
-                    look_up(watch, one.bytes + other.bytes, one.size + other.size)?;
+                    report_progress(watch, one.bytes + other.bytes, one.size + other.size)?;
                 }
                 continue;
             }
@@ -208,7 +208,7 @@ pub fn diverging_records(
             && run_projection::trees_are_equal(left, right)
         {
             if one.is_last_of_batch() {
-                look_up(watch, one.bytes + other.bytes, one.size + other.size)?;
+                report_progress(watch, one.bytes + other.bytes, one.size + other.size)?;
             }
             continue;
         }
@@ -229,7 +229,7 @@ pub fn diverging_records(
     }
 }
 
-/// Whether two records are the same, if that is to be seen without taking them apart, and no call is in them.
+/// Whether two records are the same, decided without parsing them. False if parsing is needed, for example because of a call.
 fn are_plainly_equal(left: &Record<'_>, right: &Record<'_>) -> bool {
     left.name() == right.name()
         && left.payload() == right.payload()
@@ -237,7 +237,7 @@ fn are_plainly_equal(left: &Record<'_>, right: &Record<'_>) -> bool {
         && !may_have_calls(left)
 }
 
-/// Whether the last record of a session is somebody speaking to the AI, which has not answered.
+/// Whether the last record of a session is an item that the AI has not answered.
 fn ends_unanswered(source: &Source, last: i64) -> Result<bool, SessionFault> {
     let mut cursor = SessionCursor::open(source)?;
     while cursor.place < last && cursor.advance()? {}

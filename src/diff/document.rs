@@ -1,4 +1,4 @@
-//! The answer as JSON: keys in a fixed order, so that the same recordings give the same bytes.
+//! A diff as JSON: keys in a fixed order, so that the same recordings give the same bytes.
 
 use super::causal_chain::{Chain, Edge};
 use super::compare::{Diff, DiffSide};

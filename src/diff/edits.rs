@@ -21,7 +21,7 @@ pub const MOST_EDITS: usize = 100_000;
 /// How many bytes of field-level differences an answer may have. Later changes have no fields.
 const FIELD_BYTES: usize = 32 << 20;
 
-/// What becomes of an event.
+/// The kind of an edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// It is on the right only.
@@ -46,7 +46,7 @@ impl Op {
 /// A difference between two recordings as wholes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// What became of it.
+    /// The kind of edit.
     pub op: Op,
     /// The event on the left: logical time, or place.
     pub left: Option<u64>,

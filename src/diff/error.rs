@@ -49,7 +49,7 @@ impl fmt::Display for Damage {
     }
 }
 
-/// Why there is no answer. [`code`](DiffError::code) is what users compare with.
+/// Why there is no diff. Programs compare [`code`](DiffError::code).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DiffError {
@@ -95,7 +95,7 @@ pub enum DiffError {
         /// What ids look like there.
         hint: &'static str,
     },
-    /// The caller asked to stop.
+    /// The comparison was cancelled.
     #[error("The comparison was cancelled")]
     Cancelled,
 }
@@ -171,7 +171,7 @@ impl DiffError {
         DiffError::Run { error: Box::new(error.into()), place: Damage { side, path } }
     }
 
-    /// A run's error, in its place.
+    /// The error of a run at `place`.
     pub fn of_run(error: RunError, place: Damage) -> Self {
         match error.code {
             ErrorCode::Cancelled => DiffError::Cancelled,
@@ -179,7 +179,7 @@ impl DiffError {
         }
     }
 
-    /// A session's error, in its place.
+    /// The error of a session at `place`.
     pub fn of_session(error: SessionFault, place: Damage) -> Self {
         match error {
             SessionFault::Read(ReadError::System(system)) if system.is_cancelled() => DiffError::Cancelled,

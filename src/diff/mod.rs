@@ -1,8 +1,8 @@
-//! Diff: where two executions part, and why (`docs/diff.md`).
+//! Diff: where two executions diverge, and why (`docs/diff.md`).
 //!
 //! Two logs are read side by side, event by event, up to the first that is not the same: [`divergence`]. Equality is that of
-//! [`run_projection`] and [`session_projection`]; of what came of what, [`ancestry`] knows; why, [`cause`] guesses, and says when it can't.
-//! [`compare`] puts the answer together, [`document`] prints it.
+//! [`run_projection`] and [`session_projection`]; [`ancestry`] finds causal chains, and [`cause`] guesses the likely cause.
+//! [`compare`] combines them to a diff, [`document`] prints it.
 
 pub mod affected;
 pub mod align;

@@ -1,5 +1,5 @@
-//! Places among the events compared. Events that are not compared have none: a cause that is one of them means the compared event before it,
-//! which is what it would have named had the other not been there.
+//! Places among the events compared. Events that are not compared have none: a reference to one of them is taken as a reference to the
+//! compared event before it.
 
 /// Which events of a log are not compared. Costs two bits an event, up to the last that isn't; nothing for a log that is compared whole.
 #[derive(Clone, Debug, Default)]

@@ -19,10 +19,10 @@ use crate::run::payload::Payload;
 use crate::run::redactions::Redactions;
 use crate::run::trace::{Range, Trace};
 
-/// How much of the log before an event is read with it: causes are near, mostly.
+/// How much of the log before an event is read with it: most causes are near.
 const BLOCK_BYTES: u64 = 256 << 10;
 
-/// How often the caller is asked whether to go on.
+/// How many causes are followed between two checks for cancellation.
 const EDGES_AT_A_TIME: usize = 256;
 
 /// The ancestors of the event at `time`. None if there is no such event.
@@ -137,7 +137,7 @@ impl<'s> Lookup<'s> {
         }
     }
 
-    /// What is wrong with a log in which no event can be looked up, told by reading it from the front.
+    /// The error of a log in which no event can be looked up, found by reading it from the front.
     fn damage(&self, time: u64) -> RunError {
         let Source { log, first, redactions, .. } = self.source;
         let range = Range { from: 0, to: time, kinds: Some(Vec::new()), first: *first };

@@ -20,7 +20,7 @@ use crate::run::error::{ErrorCode, RunError};
 use crate::run::event::EventLine;
 use crate::run::kind::Kind;
 
-/// How many events are digested between two looks at whether to go on.
+/// How many events are digested between two checks for cancellation.
 const EVENTS_AT_A_TIME: usize = 4096;
 
 /// The edit list of two runs of which the first `skipped` events compared are the same.

@@ -11,7 +11,7 @@ use crate::run::kind::Kind;
 use crate::run::payload_fields::{FieldType, PayloadField, fields_of};
 use crate::run::text::Text;
 
-/// What it takes to compare an event.
+/// The parts of an event that are compared, and what they refer to.
 #[derive(Clone, Copy)]
 pub struct Facts<'e> {
     /// What it is about.
@@ -123,7 +123,7 @@ fn mark_time(tree: &mut Tree<'_>, index: Index, places: &Places) {
     }
 }
 
-/// Whether two events are the same as far as they are compared. None if one can't be taken apart.
+/// Whether the projections of two events are equal. None if one of the events can't be parsed.
 #[inline]
 pub fn are_equal(left: &RunEvent<'_>, right: &RunEvent<'_>, ignore: &[Pointer]) -> Option<bool> {
     if are_plainly_equal(left, right) {
@@ -136,7 +136,7 @@ pub fn are_equal(left: &RunEvent<'_>, right: &RunEvent<'_>, ignore: &[Pointer]) 
     Some(Pair { left: &left, right: &right, same_reference: &same_place }.are_equal(ROOT, ROOT))
 }
 
-/// Whether two events are the same, if that is to be seen without taking them apart.
+/// Whether two events are the same, decided without parsing them. False if parsing is needed.
 #[inline]
 fn are_plainly_equal(left: &RunEvent<'_>, right: &RunEvent<'_>) -> bool {
     left.row.kind == right.row.kind

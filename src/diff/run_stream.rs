@@ -1,6 +1,6 @@
 //! A run's events, one after the other, as they are compared.
 //!
-//! Each is proven to be an event, as [`EventReader`] does it. Hashes are not looked at: that a log is whole is for `verifyRun` to say.
+//! Each line is checked to be an event by [`EventReader`]. Hashes are not checked: `verifyRun` does that.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -35,7 +35,7 @@ pub struct Row {
     line: Range,
     payload: Range,
     node: Option<Range>,
-    /// The call's id in the payload, if it stands there as it is.
+    /// The call's id in the payload, if it is written without escapes.
     call: Option<Range>,
 }
 
@@ -174,7 +174,7 @@ impl BatchReader for RunReader {
             Ok(None) => {
                 self.is_over = true;
                 batch.torn = self.reader.torn_bytes();
-                // One more, without events, says whether there is a torn line.
+                // A last batch without events reports the torn line.
                 return Ok((batch.torn > 0).then_some(batch));
             }
             Err(error) => return Err(error),
@@ -187,7 +187,7 @@ impl BatchReader for RunReader {
     }
 }
 
-/// Where a part of a text stands in it. None if it is no part of it.
+/// The range of `part` in `text`. None if it is not a part of it.
 fn range_in(text: &str, part: &str) -> Option<Range> {
     let from = (part.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
     (from + part.len() <= text.len()).then_some((from as u32, (from + part.len()) as u32))
@@ -208,7 +208,7 @@ pub struct RunCursor {
     at: usize,
     /// Places among the events compared, of all events up to the end of the batch at least.
     pub places: Places,
-    /// How many bytes of the log are compared, or nearly so.
+    /// About how many bytes of the log are compared.
     pub bytes: u64,
     /// How many there are.
     pub size: u64,
@@ -221,12 +221,12 @@ impl RunCursor {
     /// Opens the log at the event at `start`.
     pub fn open(source: &Source, start: u64, heartbeats: bool) -> Result<Self, RunError> {
         let size = LogReader::open(&source.log)?.size()?;
-        let feed = Feed::ahead(|| RunReader::open(source, start, heartbeats))?;
+        let feed = Feed::new(RunReader::open(source, start, heartbeats)?, size);
         let places = Places::from(start);
         Ok(RunCursor { feed, batch: RunBatch::default(), at: 0, places, bytes: 0, size, is_torn: false, seen: false })
     }
 
-    /// Moves to the next event, the first one at first. False at the end. A log without any event is no run.
+    /// Moves to the next event; the first call moves to the first one. False at the end. A log without events is an error.
     #[inline]
     pub fn advance(&mut self) -> Result<bool, RunError> {
         self.at += 1;
@@ -258,19 +258,19 @@ impl RunCursor {
         }
     }
 
-    /// Whether the event that is come to is the last of those that were read together.
+    /// Whether the current event is the last one of its batch.
     pub fn is_last_of_batch(&self) -> bool {
         self.at + 1 == self.batch.rows.len()
     }
 
-    /// The event that is come to. None before the first and behind the last.
+    /// The current event. None before the first and behind the last.
     #[inline]
     pub fn event(&self) -> Option<RunEvent<'_>> {
         self.batch.rows.get(self.at).map(|row| RunEvent { row, batch: &self.batch, places: &self.places })
     }
 }
 
-/// An event of a run, with what it takes to compare it.
+/// An event of a run in its batch.
 #[derive(Clone, Copy)]
 pub struct RunEvent<'b> {
     /// What is known of it.
@@ -311,7 +311,7 @@ impl<'b> RunEvent<'b> {
         self.row.invoked.map(|time| self.places.of(time))
     }
 
-    /// Its payload, what stands before and behind the id of its call. None if it has no call, or has it written with escapes.
+    /// Its payload before and behind the id of its call. None if it has no call, or has it written with escapes.
     #[inline]
     pub fn around_call(&self) -> Option<(&'b [u8], &'b [u8])> {
         let (start, end) = self.row.call?;

@@ -1,7 +1,7 @@
 //! A session's records, one after the other, as they are compared: the lines that a replay counts as events.
 //!
-//! What a replay passes over (blank lines, `null`, lines that do not parse) has no place here either; what it warns of and skips
-//! (malformed, unknown, out of place) was recorded all the same, and is compared as it stands.
+//! Lines that a replay skips silently (blank lines, `null`, lines that do not parse) are skipped here too. Events that it warns of and
+//! skips (malformed, unknown, out of place) were recorded, and are compared as they are in the file.
 
 use super::error::SessionFault;
 use super::feed::{BatchReader, Feed};
@@ -89,8 +89,8 @@ impl SessionReader {
     }
 
     fn next_batch(&mut self, batch: &mut SessionBatch) -> Result<bool, ReadError> {
-        let mut witness = |_: &[u8]| {};
-        let Some(chunk) = self.reader.next_chunk(&self.file, self.lines, &mut witness)? else { return Ok(false) };
+        let mut observe = |_: &[u8]| {};
+        let Some(chunk) = self.reader.next_chunk(&self.file, self.lines, &mut observe)? else { return Ok(false) };
         batch.bytes.extend_from_slice(chunk.bytes);
         batch.offset = chunk.offset;
         batch.end = chunk.offset + chunk.bytes.len() as u64;
@@ -142,9 +142,9 @@ pub struct SessionCursor {
     feed: Feed<SessionReader>,
     batch: SessionBatch,
     at: usize,
-    /// The place of the record that is come to, from 0.
+    /// The place of the current record, from 0.
     pub place: i64,
-    /// How many bytes are compared, or nearly so.
+    /// About how many bytes are compared.
     pub bytes: u64,
     /// How many there are.
     pub size: u64,
@@ -156,16 +156,11 @@ impl SessionCursor {
     /// Opens the file.
     pub fn open(source: &Source) -> Result<Self, SessionFault> {
         let size = files::metadata(&source.log).map_or(0, |metadata| metadata.size);
-        // A small file is in memory at once, and read sooner than a thread is made.
-        let feed = if size < 1 << 18 {
-            Feed::Here(SessionReader::open(source)?)
-        } else {
-            Feed::ahead(|| SessionReader::open(source))?
-        };
+        let feed = Feed::new(SessionReader::open(source)?, size);
         Ok(SessionCursor { feed, batch: SessionBatch::default(), at: 0, place: -1, bytes: 0, size, is_torn: false })
     }
 
-    /// Moves to the next record, the first one at first. False at the end.
+    /// Moves to the next record; the first call moves to the first one. False at the end.
     #[inline]
     pub fn advance(&mut self) -> Result<bool, SessionFault> {
         self.at += 1;
@@ -183,12 +178,12 @@ impl SessionCursor {
         Ok(true)
     }
 
-    /// Whether the record that is come to is the last of those that were read together.
+    /// Whether the current record is the last one of its batch.
     pub fn is_last_of_batch(&self) -> bool {
         self.at + 1 == self.batch.rows.len()
     }
 
-    /// The record that is come to. None before the first and behind the last.
+    /// The current record. None before the first and behind the last.
     #[inline]
     pub fn record(&self) -> Option<Record<'_>> {
         let row = self.batch.rows.get(self.at)?;

@@ -1,7 +1,7 @@
 //! Whether bytes of a file are still the same: a digest for each block of it, made while it is scanned, compared on all cores.
 //!
-//! The digest (XXH3, 128 bits) finds every accident. It is no proof against someone who forges: a process that can write the file can write its
-//! digest as well.
+//! The digest (XXH3, 128 bits) detects accidental changes. It is no protection against forgery: a process that can write the file can
+//! write its digest as well.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,9 +9,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_128;
 
-use super::segments::{Segments, Worker};
+use super::segments::Segments;
 use super::source::LineSource;
 use crate::cancellation::Cancellation;
+use crate::pipeline::Worker;
 
 /// How much is read at a time.
 const READ_BYTES: usize = 256 << 10;
@@ -25,7 +26,7 @@ pub struct Block {
     pub digest: u128,
 }
 
-/// A digest being made.
+/// A digest that is being computed.
 #[derive(Clone)]
 pub struct Digest(XxHash3_128);
 
@@ -59,29 +60,31 @@ pub fn begins_with(source: &Arc<LineSource>, blocks: &[Block]) -> bool {
     if ranges.iter().any(|range| range.is_empty() || range.end > source.size()) {
         return false;
     }
-    let make = || Digester { buffer: Vec::new(), cancellation: Cancellation::current() };
-    let mut digests = Segments::new(source.clone(), ranges, make);
+    let make = || Digester { source: source.clone(), buffer: Vec::new(), cancellation: Cancellation::current() };
+    let mut digests = Segments::new(ranges, make);
     blocks.iter().all(|block| digests.next_output().flatten() == Some(block.digest))
 }
 
-/// Makes the digests of ranges that are there to be compared.
+/// Computes the digests of ranges of a file.
 struct Digester {
+    source: Arc<LineSource>,
     buffer: Vec<u8>,
     cancellation: Cancellation,
 }
 
 impl Worker for Digester {
+    type Job = Range<u64>;
     /// `None` if the range can't be read, or the work is cancelled.
     type Output = Option<u128>;
 
-    fn work(&mut self, source: &LineSource, range: Range<u64>) -> Option<u128> {
+    fn work(&mut self, range: Range<u64>) -> Option<u128> {
         self.buffer.resize(READ_BYTES, 0);
         let mut digest = Digest::default();
         let mut at = range.start;
         while at < range.end {
             self.cancellation.check().ok()?;
             let wanted = usize::try_from(range.end - at).map_or(READ_BYTES, |rest| rest.min(READ_BYTES));
-            match source.read_at(&mut self.buffer[..wanted], at) {
+            match self.source.read_at(&mut self.buffer[..wanted], at) {
                 Err(_) | Ok(0) => return None,
                 Ok(count) => {
                     digest.add(&self.buffer[..count]);

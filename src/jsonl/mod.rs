@@ -1,5 +1,4 @@
-//! The line layer that every format of this crate shares: lines are found, validated and taken apart here,
-//! and appended here.
+//! The line layer that all formats of this crate share: it finds, validates, parses and appends lines.
 
 pub mod digest;
 pub mod lines;

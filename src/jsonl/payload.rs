@@ -4,11 +4,11 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-/// JSON text that is not in memory of ours yet.
+/// JSON text that is copied when its line is written.
 pub trait Payload {
-    /// Why it could not be had.
+    /// Why the text could not be read.
     type Error;
-    /// How many bytes it has at least, which is nearly always how many it has.
+    /// A lower bound of its length in bytes, nearly always exact.
     fn size(&self) -> usize;
     /// Appends it.
     fn append_to(self, buffer: &mut Vec<u8>) -> Result<(), Self::Error>;
@@ -30,7 +30,7 @@ impl Payload for &[u8] {
 /// Escapes raw U+2028 and U+2029 behind `from`: some tools split lines there. In JSON text they stand in strings
 /// only, so an escape means the same.
 pub fn escape_line_separators(text: &mut Vec<u8>, from: usize) {
-    // What it looks for is nearly never there, so finding that out is all that it costs.
+    // Both are so rare that in nearly all cases only the search costs time.
     if FINDER.find(&text[from..]).is_none() {
         return;
     }
@@ -51,7 +51,7 @@ pub fn escape_line_separators(text: &mut Vec<u8>, from: usize) {
 /// The first two of the three bytes of U+2028 and U+2029.
 const SEPARATORS: &[u8] = b"\xe2\x80";
 
-/// Made once: for a short text, making it takes longer than the search.
+/// Built once: for a short text, building it takes longer than the search.
 static FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(SEPARATORS));
 
 #[cfg(test)]

@@ -11,14 +11,14 @@ use super::source::{LineSource, ReadError};
 use crate::cancellation::Cancellation;
 use crate::disk::os_error::OsError;
 
-/// Tests write lines that are too long.
+/// Shorter in tests, which write lines that are too long.
 #[cfg(test)]
 const MAX_LINE_BYTES: usize = 12 << 20;
 
 /// How much is read and handed out at a time: so little that it stays in the processor's cache while it is scanned.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// The least that is allocated, also for a file whose size the system does not tell.
+/// The smallest allocation, also for a file whose size is unknown.
 const MIN_BUFFER_BYTES: usize = 1 << 14;
 
 /// How much is read beyond the range, where its last line ends.
@@ -26,12 +26,12 @@ const OVERHANG_BYTES: u64 = 1 << 13;
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// A line that does not parse, handed out for one that was passed over.
+/// A line that does not parse, handed out in place of a skipped one.
 const PLACEHOLDER: &[u8] = b"\0";
 
 /// Some whole lines of a file.
 pub struct Chunk<'a> {
-    /// The lines. The file's last may lack its `\n`, and so does what stands in for a line that was passed over.
+    /// The lines. The file's last may lack its `\n`, and so does the placeholder of a skipped line.
     pub bytes: &'a [u8],
     /// Where in the file they begin.
     pub offset: u64,
@@ -41,7 +41,7 @@ pub struct Chunk<'a> {
     pub unterminated: bool,
 }
 
-/// Takes all bytes of the lines that are handed out or passed over, in order.
+/// Receives all bytes of the lines that are handed out or skipped, in order.
 pub type ByteObserver<'a> = &'a mut dyn FnMut(&[u8]);
 
 /// Reads the lines of one range after the other. The buffer is kept: fresh memory costs more than the reading.
@@ -93,7 +93,7 @@ impl LineReader {
     /// Finds where the range's first line begins. `None` if no line begins in the range.
     pub fn first_line(&mut self, source: &LineSource) -> Result<Option<u64>, ReadError> {
         while self.skipping {
-            // Also when it is asked again: lines behind the range belong to the reader of the next one.
+            // Again on each call: lines behind the range belong to the reader of the next one.
             if self.at_end || self.position() >= self.limit {
                 return Ok(None);
             }
@@ -115,7 +115,7 @@ impl LineReader {
         &mut self,
         source: &LineSource,
         lines_before: u64,
-        witness: ByteObserver<'_>,
+        observe: ByteObserver<'_>,
     ) -> Result<Option<Chunk<'_>>, ReadError> {
         if self.first_line(source)?.is_none() {
             return Ok(None);
@@ -131,12 +131,12 @@ impl LineReader {
             }
             searched = self.filled;
             if self.filled >= CHUNK_BYTES && cannot_be_json(&self.buffer[..self.filled]) {
-                return self.skip_line(source, witness, |_| Ok(()));
+                return self.skip_line(source, observe, |_| Ok(()));
             }
             if self.filled > MAX_LINE_BYTES {
                 let line = lines_before + 1;
                 let refuse = |torn| if torn { Ok(()) } else { Err(ReadError::LineTooLong { line }) };
-                return self.skip_line(source, witness, refuse);
+                return self.skip_line(source, observe, refuse);
             }
             self.fill(source)?;
         };
@@ -147,7 +147,7 @@ impl LineReader {
             self.refuse_long_lines(end, lines_before)?;
         }
         self.taken = end;
-        witness(&self.buffer[..end]);
+        observe(&self.buffer[..end]);
         let at_start = self.base == 0;
         let skip = if at_start && self.buffer[..end].starts_with(BOM) { BOM.len() } else { 0 };
         let bytes = &self.buffer[skip..end];
@@ -170,12 +170,12 @@ impl LineReader {
         memchr::memrchr(b'\n', &filled[searched..until]).map(|newline| searched + newline + 1)
     }
 
-    /// Passes over a line without holding it, and hands out a stand-in. One that can't be JSON however it goes on: what some crashes
-    /// leave behind is a file that ends in a gigabyte of zeros. Or one that is too long, if it is torn: `allow` decides, given whether it is torn.
+    /// Skips a line without keeping it in memory, and hands out a placeholder: a line whose beginning can't be JSON, since some crashes leave
+    /// a file that ends in a gigabyte of zeros, or a torn line that is too long. `allow` decides, given whether the line is torn.
     fn skip_line(
         &mut self,
         source: &LineSource,
-        witness: ByteObserver<'_>,
+        observe: ByteObserver<'_>,
         allow: impl FnOnce(bool) -> Result<(), ReadError>,
     ) -> Result<Option<Chunk<'_>>, ReadError> {
         let offset = self.base;
@@ -188,11 +188,11 @@ impl LineReader {
             if self.at_end {
                 break;
             }
-            witness(&self.buffer[..self.filled]);
+            observe(&self.buffer[..self.filled]);
             self.discard_taken();
             self.fill(source)?;
         }
-        witness(&self.buffer[..self.taken]);
+        observe(&self.buffer[..self.taken]);
         let unterminated = self.at_end && self.buffer[..self.taken].last() != Some(&b'\n');
         allow(unterminated)?;
         Ok(Some(Chunk { bytes: PLACEHOLDER, offset, at_start: offset == 0, unterminated }))
@@ -228,7 +228,7 @@ impl LineReader {
         Ok(())
     }
 
-    /// How much of the file is wanted from `base` on: all of the range, and where a line leads beyond it, all of that.
+    /// How much of the file is needed from `base` on: the rest of the range and of its last line.
     fn wanted(&self) -> usize {
         let in_range = self.limit.saturating_sub(self.base);
         if in_range <= self.filled as u64 {
@@ -248,7 +248,7 @@ impl LineReader {
         self.buffer.resize(wanted, 0);
     }
 
-    /// A buffer of this size is that of one long line, with or without its ending, and whatever came with it.
+    /// An error if one of the lines up to `end` is too long. Only a buffer of this size can hold such a line.
     fn refuse_long_lines(&self, end: usize, lines_before: u64) -> Result<(), ReadError> {
         let lines = super::lines::Lines::new(&self.buffer[..end]);
         for (index, (_, line)) in lines.enumerate() {

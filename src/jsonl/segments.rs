@@ -1,32 +1,17 @@
-//! Working through a file segment by segment, on all cores, with the results in the segments' order.
-//!
-//! The caller that asks for results works as well, and does everything alone when there is no other thread: helpers are
-//! never waited for unless they are at work.
+//! Working through a file segment by segment, on all cores, with the results in the order of the segments.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::vec::IntoIter;
 
 use super::source::LineSource;
-use crate::background;
+use crate::pipeline::{Pipeline, Worker, spare_cores};
 
-/// How much of the file is one piece of work: some chunks, about a millisecond.
+/// How much of the file is one job: some chunks, about a millisecond.
 pub const SEGMENT_BYTES: u64 = 1 << 20;
 
 /// More threads than this wait for memory rather than for each other.
-const MOST_HELPERS: usize = 7;
-
-/// What is done with a segment. Each thread has a worker of its own, which keeps its buffers.
-pub trait Worker: Send + 'static {
-    /// What comes of a segment.
-    type Output: Send + 'static;
-
-    /// Works on the segment.
-    fn work(&mut self, source: &LineSource, segment: Range<u64>) -> Self::Output;
-}
+const MAX_HELPERS: usize = 7;
 
 /// The ranges of about equal size that a file has from `start` on. The last ends where the file ended when it was opened:
 /// a file that grows all the time would have no end. A line that was under way there is read to its end.
@@ -39,68 +24,32 @@ pub fn equal_segments(source: &LineSource, start: u64) -> Vec<Range<u64>> {
     (0..count).map(segment).collect()
 }
 
-/// Segments of a file, being worked on.
-pub struct Segments<W: Worker> {
-    shared: Arc<Shared<W::Output>>,
-    worker: W,
+/// Segments of a file that are being worked on.
+pub struct Segments<W: Worker<Job = Range<u64>>> {
+    pipeline: Pipeline<W>,
     helpers: usize,
+    rest: IntoIter<Range<u64>>,
+    /// The number of the segment whose result is returned next.
+    next: u64,
+    /// Results of later segments.
+    early: BTreeMap<u64, W::Output>,
 }
 
-struct Shared<O> {
-    source: Arc<LineSource>,
-    segments: Vec<Range<u64>>,
-    progress: Mutex<Progress<O>>,
-    changed: Condvar,
-}
-
-struct Progress<O> {
-    /// The segment whose result is handed out next; `results` begin with it.
-    base: usize,
-    results: VecDeque<Option<O>>,
-    /// The first segment that no thread has taken.
-    next: usize,
-    /// Behind the last segment.
-    end: usize,
-    /// How far the work may run ahead of what is handed out.
-    window: usize,
-    /// How many helpers may work, and how many do.
-    allowed: usize,
-    at_work: usize,
-    /// A helper panicked; the thread that waits for it panics too.
-    panicked: bool,
-}
-
-impl<W: Worker> Segments<W> {
-    /// Begins to work on these segments of `source`. `make` makes a worker for each thread.
-    pub fn new(source: Arc<LineSource>, segments: Vec<Range<u64>>, make: impl Fn() -> W) -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let helpers = (cores - 1).min(MOST_HELPERS).min(segments.len().saturating_sub(1));
-        let progress = Progress {
-            base: 0,
-            results: VecDeque::new(),
-            next: 0,
-            end: segments.len(),
-            window: 2 * (helpers + 1),
-            allowed: helpers,
-            at_work: 0,
-            panicked: false,
-        };
-        let shared = Arc::new(Shared { source, segments, progress: Mutex::new(progress), changed: Condvar::new() });
-        for _ in 0..helpers {
-            let (shared, mut worker) = (shared.clone(), make());
-            background::spawn_helper(move || shared.help(&mut worker));
-        }
-        Segments { shared, worker: make(), helpers }
+impl<W: Worker<Job = Range<u64>>> Segments<W> {
+    /// Begins to work on these segments. `make` makes a worker for each thread, which keeps its buffers from segment to segment.
+    pub fn new(segments: Vec<Range<u64>>, make: impl Fn() -> W) -> Self {
+        let helpers = spare_cores().min(MAX_HELPERS).min(segments.len().saturating_sub(1));
+        let workers = (0..helpers).map(|_| make()).collect();
+        let pipeline = Pipeline::parallel(make(), workers, room(helpers));
+        let (rest, early) = (segments.into_iter(), BTreeMap::new());
+        let mut segments = Segments { pipeline, helpers, rest, next: 0, early };
+        segments.hand_over();
+        segments
     }
 
-    /// Leaves `cores` of the machine's to others from now on.
-    pub fn spare(&mut self, cores: usize) {
-        let mut progress = self.shared.lock();
-        let allowed = self.helpers.saturating_sub(cores);
-        if progress.allowed != allowed {
-            progress.allowed = allowed;
-            self.shared.changed.notify_all();
-        }
+    /// Leaves `cores` of the machine to other work from now on.
+    pub fn spare(&self, cores: usize) {
+        self.pipeline.limit_helpers(self.helpers.saturating_sub(cores));
     }
 
     /// The result of the next segment, `None` behind the last.
@@ -109,98 +58,31 @@ impl<W: Worker> Segments<W> {
     ///
     /// If a worker panicked.
     pub fn next_output(&mut self) -> Option<W::Output> {
-        loop {
-            let mut progress = self.shared.lock();
-            assert!(!progress.panicked, "a helper panicked");
-            if progress.base == progress.end {
-                return None;
+        let output = loop {
+            if let Some(output) = self.early.remove(&self.next) {
+                break output;
             }
-            if let Some(output) = progress.pop() {
-                self.shared.changed.notify_all();
-                return Some(output);
-            }
-            match progress.claim() {
-                Some(segment) => {
-                    drop(progress);
-                    let output = self.worker.work(&self.shared.source, self.shared.segments[segment].clone());
-                    self.shared.lock().put(segment, output);
-                }
-                None => self.shared.changed.wait(&mut progress),
-            }
-        }
-    }
-}
-
-impl<W: Worker> Drop for Segments<W> {
-    /// Helpers stop at the end of their segment.
-    fn drop(&mut self) {
-        let mut progress = self.shared.lock();
-        progress.end = progress.next;
-        progress.allowed = usize::MAX;
-        self.shared.changed.notify_all();
-    }
-}
-
-impl<O> Shared<O> {
-    fn lock(&self) -> MutexGuard<'_, Progress<O>> {
-        self.progress.lock()
-    }
-
-    fn help<W: Worker<Output = O>>(&self, worker: &mut W) {
-        while let Some(segment) = self.claim_as_helper() {
-            let range = self.segments[segment].clone();
-            let output = catch_unwind(AssertUnwindSafe(|| worker.work(&self.source, range)));
-            let mut progress = self.lock();
-            progress.at_work -= 1;
-            match output {
-                Ok(output) => progress.put(segment, output),
-                Err(_) => progress.panicked = true,
-            }
-            self.changed.notify_all();
-        }
-    }
-
-    /// Waits until there is something to do. `None` when there will be no more.
-    fn claim_as_helper(&self) -> Option<usize> {
-        let mut progress = self.lock();
-        loop {
-            if progress.next == progress.end || progress.panicked {
-                return None;
-            }
-            if progress.at_work < progress.allowed
-                && let Some(segment) = progress.claim()
-            {
-                progress.at_work += 1;
-                return Some(segment);
-            }
-            self.changed.wait(&mut progress);
-        }
-    }
-}
-
-impl<O> Progress<O> {
-    fn claim(&mut self) -> Option<usize> {
-        if self.next == self.end || self.next >= self.base + self.window {
-            return None;
-        }
+            let (segment, output) = self.pipeline.next_output()?;
+            self.early.insert(segment, output);
+        };
         self.next += 1;
-        self.results.push_back(None);
-        Some(self.next - 1)
-    }
-
-    fn put(&mut self, segment: usize, output: O) {
-        // Nothing is handed out before it is there, so the segment is not behind `base`.
-        if let Some(slot) = self.results.get_mut(segment - self.base) {
-            *slot = Some(output);
-        }
-    }
-
-    fn pop(&mut self) -> Option<O> {
-        let output = self.results.front_mut()?.take()?;
-        self.results.pop_front();
-        self.base += 1;
+        self.hand_over();
         Some(output)
     }
+
+    /// Hands over segments, so few that the results that wait for their turn need little memory.
+    fn hand_over(&mut self) {
+        while self.pipeline.under_way() + self.early.len() < room(self.helpers)
+            && let Some(segment) = self.rest.next()
+        {
+            self.pipeline.push(segment);
+        }
+    }
+}
+
+/// How many segments may be under way, or done before their turn.
+fn room(helpers: usize) -> usize {
+    2 * (helpers + 1)
 }
 
 #[cfg(test)]

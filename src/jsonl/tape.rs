@@ -65,7 +65,7 @@ pub struct Tape {
     pub narrow: Vec<u8>,
     /// Strings with other characters, in UTF-16.
     pub wide: Vec<u16>,
-    /// What is too long to share a pool: someone who keeps a short string should not keep it alive.
+    /// Texts that are too long for a pool: a short string that JavaScript keeps would keep the long ones in memory.
     pub texts: Vec<OwnText>,
     /// The insides of JSON strings, one after the other, and where each ends.
     names: Vec<u8>,
@@ -102,20 +102,20 @@ const MAX_COPIED: usize = 12;
 /// Strings of this length share a pool with nothing.
 const OWN_TEXT: usize = 4 << 10;
 
-/// How many bytes of a pool are shared at most, about: who keeps one string keeps them all.
+/// About how many bytes share a pool at most: a string that JavaScript keeps keeps the whole pool in memory.
 const POOL_BYTES: usize = 256 << 10;
 
 /// What may be a string of this length is not decoded into a pool, where it would have to be copied from.
 const HUGE: usize = 1 << 20;
 
-/// Building a value recurses, and has the stack that its caller left it.
+/// Building a value recurses on the stack of the caller, whose free size is unknown.
 const MAX_DEPTH: usize = 100;
 
 /// Puts values on a tape.
 pub struct TapeBuilder {
     tape: Tape,
     nesting: Nesting,
-    /// Names that were met lately, and short strings that were met once, by their hashes.
+    /// Recent names, and short strings that occurred once, by their hashes.
     names: Box<[u32; SLOTS]>,
     once: Box<[u32; SLOTS]>,
     /// The value has more codes than there is room for.
@@ -147,7 +147,7 @@ impl TapeBuilder {
         }
     }
 
-    /// As [`push`](Self::push), for a value that is kept when others are not: none of its strings keeps a pool in memory.
+    /// As [`push`](Self::push), for a value that JavaScript may keep longer than others: none of its strings shares a pool with them.
     pub fn push_apart(&mut self, json: &[u8]) -> bool {
         self.is_apart = true;
         let pushed = self.push(json);

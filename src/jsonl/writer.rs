@@ -1,7 +1,10 @@
 //! The background writer: lines are queued on the caller's thread and appended on another.
 //!
-//! What is queued goes out in batches: while one is being written the next gathers. A batch is as large as what
-//! waits, and lies in segments, each of which goes out in one write.
+//! Lines are written in batches: while one batch is being written, the next one is collected. A batch is all that is queued, in segments
+//! of which each is written by one system call.
+//!
+//! Not a [`Pipeline`](crate::pipeline): the caller's thread must neither wait nor write, so the queue has no bound but counts its bytes
+//! for the caller, and the thread takes all of it at once.
 
 mod thread;
 
@@ -26,10 +29,10 @@ pub enum WriteError {
     /// The system refused.
     #[error("{0}")]
     System(#[from] OsError),
-    /// Another recorder has the file for itself.
+    /// Another recorder has locked the file.
     #[error("the session is being recorded by {}", if owner.is_empty() { "another recorder" } else { owner })]
     Locked {
-        /// What the other said of itself; empty if that is not known.
+        /// The owner in the lock file; empty if it is not known.
         owner: String,
     },
 }
@@ -44,16 +47,16 @@ impl WriteError {
     }
 }
 
-/// A writer's end.
+/// Why a writer stopped, and what is in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteFailure {
-    /// Why.
+    /// The reason.
     pub error: WriteError,
     /// The file that was to be written, if there was one already.
     pub path: Option<PathBuf>,
     /// How many queued lines are not in the file.
     pub dropped: u64,
-    /// How many are, as durably as was promised.
+    /// How many queued lines are in the file, as durable as promised.
     pub kept: u64,
 }
 
@@ -79,7 +82,7 @@ pub struct Writer {
 
 /// What the callers and the writing thread share. Lives until both are done.
 pub struct Shared {
-    /// Counters and whole segments, never half done when something can panic: after a panic the state is used all the same.
+    /// Counters and whole segments, consistent wherever something can panic: the state is still used after a panic.
     state: Mutex<State>,
     /// Signalled when the thread has something to do.
     work: Condvar,
@@ -117,9 +120,9 @@ struct State {
     flushes: Vec<(u64, FlushDone)>,
     closes: Vec<CloseDone>,
     thread: Thread,
-    /// The thread has a batch, and the file with it.
+    /// The thread is writing a batch and has the file open.
     writing: bool,
-    /// A caller waits: no pauses.
+    /// A caller waits: the thread makes no pauses.
     urgent: bool,
     failed: bool,
     /// The failure that ends the writer as soon as what was queued before it is written.
@@ -138,7 +141,7 @@ struct Segment {
     bytes: Vec<u8>,
 }
 
-/// A failure that is not the thread's own.
+/// A failure that a caller reports.
 struct Failing {
     error: WriteError,
     path: Option<PathBuf>,
@@ -210,7 +213,7 @@ impl Writer {
         (state.failed || !state.is_flushed(self.shared.durability)).then_some(state.queued)
     }
 
-    /// Counts `lines` as lost that were not even offered, for the writer has failed.
+    /// Counts `lines` as lost that the caller has not queued because the writer has failed.
     pub fn refuse(&self, lines: u64) {
         self.shared.state.lock().queued += lines;
     }
@@ -232,7 +235,7 @@ impl Writer {
         self.shared.state.lock().takes_no_more()
     }
 
-    /// Ends the writer for a failure that the caller met. What was queued before is still written, and synced if that is
+    /// Stops the writer because of a failure on the caller's side. What was queued before is still written, and synced if that is
     /// promised; `unqueued` further lines are lost. Does no I/O on the caller's thread.
     pub fn fail(&self, error: WriteError, path: Option<PathBuf>, unqueued: u64) {
         let mut state = self.shared.state.lock();
@@ -274,7 +277,7 @@ impl State {
         self.failed || (self.failing.is_none() && reached >= self.queued)
     }
 
-    /// Unlocks the file if nothing more will be written. Returns the callbacks of those who wait for that.
+    /// Unlocks the file if nothing more will be written. Returns the callbacks that wait for that.
     fn finish_if_closed(&mut self, durability: Durability) -> Vec<CloseDone> {
         if !self.closed || self.writing || !self.is_flushed(durability) {
             return Vec::new();

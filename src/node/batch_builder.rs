@@ -28,7 +28,7 @@ pub enum Belonging {
     Result,
 }
 
-/// A batch that is being built. Whatever can be long goes on its tape, where values have no common limit.
+/// A batch that is being built. Values of any length are put on its tape, which has no limit for all of them together.
 pub struct BatchBuilder {
     json: JsonText,
     tape: Option<TapeBuilder>,
@@ -103,7 +103,7 @@ impl BatchBuilder {
         Ok(events.len())
     }
 
-    /// Appends how far the replay is.
+    /// Appends the progress of the replay.
     pub fn tell_progress(&mut self, progress: Progress) {
         progress.append_to(&mut self.json);
     }
@@ -121,7 +121,7 @@ impl BatchBuilder {
         JobEnd::done_behind(json, tape, |json| json.syntax("{}"))
     }
 
-    /// The end of a job whose replay came to `outcome` and left `items` items of history.
+    /// The end of a job whose replay has this outcome and `items` items of history.
     pub fn finish_outcome(self, outcome: &Outcome<'_>, items: usize) -> JobEnd {
         if outcome.metadata.is_err() {
             return self.finish_failed();

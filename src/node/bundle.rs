@@ -26,7 +26,7 @@ use crate::signature::SigningKey;
 /// `onProgress` is called ten times a second at most.
 const PROGRESS: Every = Every::Interval(Duration::from_millis(100));
 
-/// What an export is asked for.
+/// The options of an export.
 #[napi(object, object_to_js = false)]
 pub struct NativeExportOptions {
     /// `latest`, or the id of a snapshot.
@@ -46,7 +46,7 @@ pub struct NativeRedactOptions {
     pub rules: Vec<NativeRedactionRule>,
 }
 
-/// A rule, not looked at yet.
+/// A rule that is not validated yet.
 #[napi(object, object_to_js = false)]
 pub struct NativeRedactionRule {
     pub name: String,
@@ -85,7 +85,7 @@ impl NativeExportOptions {
     }
 }
 
-/// What a bundle has to be.
+/// What is required of a bundle.
 #[napi(object, object_to_js = false)]
 pub struct NativeVerifyOptions {
     pub trusted_keys: Vec<String>,

@@ -23,7 +23,7 @@ use crate::disk::files;
 use crate::run::fold::Watch;
 use crate::signature::TrustedKeys;
 
-/// What a diff is asked for.
+/// The options of a diff.
 #[napi(object, object_to_js = false)]
 pub struct NativeDiffOptions {
     pub full: bool,
@@ -58,7 +58,7 @@ pub fn start_diff(
         let mut open = |at: usize, side| Recording::open(&paths[at], Some(side), reporter);
         let opened = open(0, Side::Left).and_then(|left| Ok((left, open(1, Side::Right)?)));
         if let Ok((left, right)) = &opened {
-            // Even if they part at once, the whole of both is done at the end.
+            // The end reports both recordings as read, even if they diverge at once.
             reporter.report(Progress { total: left.size() + right.size(), ..Progress::default() });
         }
         let found = opened
@@ -82,7 +82,7 @@ pub fn start_trace(
     })
 }
 
-/// Does `work`, which reports its progress and can be cancelled.
+/// Runs `work`, which reports its progress and can be cancelled.
 fn watched<T>(
     reporter: &mut ProgressReporter<'_>,
     work: impl FnOnce(&mut Watch<'_>) -> std::result::Result<T, DiffError>,

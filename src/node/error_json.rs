@@ -1,4 +1,4 @@
-//! What is wrong, as a JSON object of which JavaScript makes an Error: all errors of runs, bundles, diffs and recorders in one form.
+//! Errors as JSON objects from which JavaScript builds an `Error`: those of runs, bundles, diffs and recorders in one form.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Headers and summaries of session files: off the JavaScript thread, or on it where that takes no waiting.
+//! Headers and summaries of session files: read on another thread, or on the JavaScript thread where that can't block.
 
 use std::path::Path;
 
@@ -53,7 +53,7 @@ fn read_header_of(path: &Path) -> Found {
     }
 }
 
-/// The JSON text of the header of a path, `null` if there is none; here and now, or nothing if that could take waiting.
+/// The JSON text of the header of a path, `null` if there is none, read on the calling thread; nothing if that could block.
 #[napi(catch_unwind, ts_return_type = "string | null")]
 pub fn read_header_now(path: String) -> Option<OutputText> {
     let header = read_header_at_once(Path::new(&path))?;

@@ -1,4 +1,4 @@
-//! Messages for JavaScript to show: it has the last word on what a value that a message quotes looks like.
+//! Messages as JSON. JavaScript formats the values that a message quotes.
 
 use super::json::string_end;
 use crate::session::message::{Message, MessagePart};

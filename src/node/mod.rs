@@ -1,7 +1,6 @@
 //! The Node.js binding: the only place that knows of JavaScript. It converts and delegates.
 //!
-//! Text goes in and text comes out. V8's own `JSON.stringify` and `JSON.parse` do the rest on the other side, since
-//! a value built through N-API costs more than all that is saved here.
+//! Values cross as JSON text or on a tape: V8's own `JSON.stringify` and `JSON.parse` are faster than building values through N-API.
 
 mod batch_builder;
 mod bundle;

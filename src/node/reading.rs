@@ -16,7 +16,7 @@ use crate::signature::TrustedKeys;
 /// How many more bytes have to be read before progress is reported again.
 const PROGRESS_BYTES: u64 = 1 << 20;
 
-/// How often a job that reads tells its progress, if that is wanted.
+/// How often a job that reads reports its progress, if that is wanted.
 pub fn every(is_wanted: bool) -> Option<Every> {
     is_wanted.then_some(Every::Bytes(PROGRESS_BYTES))
 }

@@ -1,4 +1,4 @@
-//! `SessionRecordingService`: a recorder, and what of it must happen on the JavaScript thread.
+//! `SessionRecordingService`: the part of a session recorder that runs on the JavaScript thread.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::disk::durability::Durability;
 use crate::session::event::EventType;
 use crate::session::recorder::{FileNameForm, Record, Recorder, RecorderConfig};
 
-/// What a recorder is made for; checked on the JavaScript side.
+/// The configuration of a recorder, validated by JavaScript.
 #[napi(object, object_to_js = false)]
 pub struct NativeRecorderConfig {
     pub id: u32,
@@ -36,7 +36,7 @@ pub struct NativeRecorder {
     writing: Option<NativeWriting>,
 }
 
-/// The types that are recorded most, by number: their names need not cross over.
+/// The most frequent types by number, so that JavaScript need not pass their names.
 const KNOWN_TYPES: [EventType; 6] = [
     EventType::Content,
     EventType::Compressed,
@@ -48,7 +48,7 @@ const KNOWN_TYPES: [EventType; 6] = [
 
 #[napi]
 impl NativeRecorder {
-    /// A recorder of `group` that has touched nothing yet.
+    /// A recorder of `group`. It does no I/O before the first event.
     #[napi(constructor, catch_unwind)]
     pub fn new(group: &RecorderGroup, config: NativeRecorderConfig) -> Self {
         let slot = group.failure_slot(config.id);
@@ -89,7 +89,7 @@ impl NativeRecorder {
         Ok(self.recorder.record(record)?.unwrap_or(f64::NAN))
     }
 
-    /// Goes on with the session in `path`. False if that can't be done.
+    /// Resumes the session in `path`. False if that fails.
     #[napi(catch_unwind)]
     pub fn resume(&self, path: String, last_seq: f64) -> bool {
         self.recorder.resume(PathBuf::from(path), last_seq)

@@ -21,7 +21,7 @@ use crate::session::message::Message;
 use crate::session::replay::Replay;
 use crate::signature::TrustedKeys;
 
-/// What a replay is asked for.
+/// The options of a replay.
 #[napi(object, object_to_js = false)]
 pub struct NativeReplayOptions {
     pub project_hash: Option<Utf16String>,
@@ -138,7 +138,7 @@ fn open_session(path: String, bundles: &Bundles, sender: &Sender) -> std::result
     }
     let cancellation = sender.cancellation();
     let _guard = bundles.begin_reading(&[&path], cancellation);
-    // Asked so that an environment that has ended cancels the work.
+    // This cancels the work if the environment has ended.
     let mut go_on = |_| {
         sender.is_cancelled();
     };

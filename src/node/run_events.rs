@@ -1,5 +1,5 @@
-//! `readRunEvents`: a log's events, some at a time, as JavaScript asks for them. Each page is read by a job of
-//! Node's own thread pool, so that an iteration that stands still has no thread.
+//! `readRunEvents`: the events of a log in pages, as JavaScript asks for them. Each page is read by a job of Node's own thread pool, so
+//! that a paused iteration occupies no thread.
 
 use std::sync::Arc;
 
@@ -109,7 +109,7 @@ impl Reading {
 }
 
 fn open(path: &str, range: Range, bundles: &Bundles) -> std::result::Result<(Trace, Arc<Unpacked>), Failure> {
-    // Not that of the thread, which belongs to Node and works for others too.
+    // Not the thread's own cancellation: the thread belongs to Node's pool and also does other work.
     let cancellation = Cancellation::default();
     let _guard = bundles.begin_reading(&[path], &cancellation);
     let opened = cancellation.during(|| open_source(path, TrustedKeys::default(), &cancellation, &mut |_| ()));

@@ -1,4 +1,4 @@
-//! What was found of runs, as JSON.
+//! Results of replaying and verifying runs as JSON.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! `RunRecorder`: a run's recorder, and what of it must happen on the JavaScript thread.
+//! `RunRecorder`: the part of a run's recorder that runs on the JavaScript thread.
 
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ pub fn run_event_kinds() -> Vec<&'static str> {
     Kind::ALL.iter().map(|kind| kind.as_str()).collect()
 }
 
-/// What a recorder is made for; checked on the JavaScript side.
+/// The configuration of a recorder, validated by JavaScript.
 #[napi(object, object_to_js = false)]
 pub struct NativeRunRecorderConfig {
     pub id: u32,
@@ -68,7 +68,7 @@ fn open(
     on_failure: impl Fn(&crate::jsonl::writer::WriteFailure) + Send + Sync + 'static,
 ) -> std::result::Result<RunRecorder, RecordError> {
     let capabilities = config.capabilities.as_deref().map(|json| {
-        // The other side has checked that they are strings, none of them empty.
+        // JavaScript has checked that they are strings and not empty.
         Field::of("capabilities", json).ids(&mut Nesting::default()).unwrap_or_default()
     });
     let core = RunRecorderConfig {

@@ -29,7 +29,7 @@ use crate::run::state_hash::state_hash;
 use crate::run::verify::Verification;
 use crate::signature::TrustedKeys;
 
-/// What a replay of a run is asked for.
+/// The options of a replay.
 #[napi(object, object_to_js = false)]
 pub struct NativeRunReplayOptions {
     /// `latest`, or a snapshot's id or file.

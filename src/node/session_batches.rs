@@ -1,7 +1,7 @@
 //! The batches of a replay: the items that history still has go to V8 while the scan goes on.
 //!
-//! A batch costs V8 several times what scanning it cost, so nothing is sent that a `compressed` event may still remove soon: items leave
-//! when the scan is [`RUN_AHEAD`] bytes further, or has come to the end. If one is removed later all the same, the next batch's `keep`
+//! A batch costs V8 several times as much as scanning it, so nothing is sent that a `compressed` event may soon remove: items are sent
+//! when the scan is [`RUN_AHEAD`] bytes further, or at the end. If one is removed later all the same, the next batch's `keep`
 //! cuts it off.
 
 use std::ops::Range;
@@ -18,7 +18,7 @@ use crate::session::replay::{Outcome, Replay, ReplayError};
 /// two compressions.
 const RUN_AHEAD: u64 = 4 << 20;
 
-/// What is asked for.
+/// The options.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionOptions {
     /// Which items are sent.
@@ -121,7 +121,7 @@ impl<'s> SessionBatches<'s> {
                 Ok(Some(batch)) => self.sender.send(batch)?,
                 Err(error) => return Ok(Err(error)),
             }
-            // From now on V8 is at work too, and takes longer.
+            // From now on V8 needs a core too, and is the slower part.
             replay.spare(1);
         }
         Ok(Ok(()))

@@ -1,4 +1,4 @@
-//! `compileWorkflow`, here and now: a graph is small.
+//! `compileWorkflow`, on the calling thread: a graph is small.
 
 use napi_derive::napi;
 

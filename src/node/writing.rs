@@ -1,5 +1,5 @@
-//! What of a recorder goes on in the background: writing, flushing, failing, and the end of the environment. The same for
-//! sessions and runs.
+//! The background side of a recorder: writing, flushing, failures and the end of the environment. It is the same for sessions and
+//! runs.
 
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
@@ -36,7 +36,7 @@ struct Writers(Mutex<Vec<Weak<Shared>>>);
 impl Writers {
     fn add(&self, writer: &Arc<Shared>) {
         let mut writers = self.0.lock();
-        // Looks for the dead only when the list would grow, so that many recorders in turn cost little each.
+        // Dropped writers are removed only when the list would grow, so that each of many recorders costs little.
         if writers.len() == writers.capacity() {
             writers.retain(|writer| writer.strong_count() > 0);
         }
@@ -83,7 +83,7 @@ impl RecorderGroup {
     }
 }
 
-/// Where the failure of a writer goes to.
+/// Receives the failure of a writer.
 #[derive(Clone)]
 pub struct FailureSlot {
     failure: Arc<OnceLock<WriteFailure>>,

@@ -1,6 +1,6 @@
 //! What is at a path where there is no run, in words that say what to do about it.
 //!
-//! Looked at only when something of the run could not be opened: it costs a run that is there nothing.
+//! Checked only after a file of the run could not be opened, so it costs nothing for a run that exists.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::disk::os_error::OsError;
 use crate::disk::parent::parent;
 use crate::jsonl::lines::Lines;
 
-/// As much of a file as tells what it is.
+/// How many bytes of a file are enough to recognise its type.
 const BEGINNING_BYTES: u64 = 64 << 10;
 
 const A_RUN_IS: &str = "A run is the directory that a RunRecorder recorded to, or a bundle of it.";

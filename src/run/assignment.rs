@@ -1,4 +1,4 @@
-//! Who gets which task next (`docs/run-format.md` section 8), and whether a recorded assignment is what was to be decided.
+//! Which task is assigned to which worker next (`docs/run-format.md` section 8), and whether a recorded assignment is the expected one.
 //!
 //! A decision is a function of the state: the tasks that wait, the workers, their load, and who was assigned last.
 
@@ -40,7 +40,7 @@ pub fn decide(state: &State) -> Option<Decision> {
 }
 
 /// Whether a TaskAssigned is what the scheduler decides in the state before it, in which it is known to be legal.
-/// Other events are none of its business.
+/// Other events are accepted.
 ///
 /// Under `external` every legal assignment matches: eligibility limits what this program decides. An assignment with `from`, which takes
 /// the task from another worker, is not the scheduler's decision either, but its worker has to be eligible.

@@ -1,6 +1,6 @@
 //! The blob store: bytes under the name of their hash, `blobs/<first 2 hex>/<64 hex>`.
 //!
-//! A blob comes into being whole, under its name, by a rename. To put one twice is to put it once.
+//! A blob is renamed to its name when it is complete. Storing it twice has the effect of storing it once.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};

@@ -1,14 +1,13 @@
 //! What caused an event whose caller names no cause (`docs/run-format.md` section 6, "Parents").
 //!
-//! Only who records asks. So what is remembered here is no part of the state: a recorder feeds it every event from the
-//! first on.
+//! Only recorders need this, so it is not part of the state: a recorder passes every event to it, from the first on.
 
 use super::decoded_event::Event;
 use super::payload::Payload;
 use super::state::State;
 use super::text::Text;
 
-/// Remembers when what happened.
+/// The logical times of the events that later ones can be caused by.
 #[derive(Clone, Debug)]
 pub struct Causality {
     nodes: Vec<NodeTimes>,
@@ -16,7 +15,7 @@ pub struct Causality {
     last_end: Option<u64>,
 }
 
-/// When what happened to a node for the last time.
+/// The logical times of the last events of a node.
 #[derive(Clone, Debug, Default)]
 struct NodeTimes {
     /// It ended in a way that those that depend on it waited for.
@@ -55,7 +54,7 @@ impl Causality {
             Payload::TaskAccepted { .. } => times.accepted = Some(time),
             Payload::TaskRejected { .. } => times.joined = Some(time),
             Payload::NodeStarted { .. } => {
-                // What the attempt before left open or had as a result is not of this one.
+                // Open calls and results of the previous attempt do not belong to this one.
                 (times.started, times.tool_result) = (Some(time), None);
                 times.open_calls.clear();
             }

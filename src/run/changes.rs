@@ -1,4 +1,4 @@
-//! The changes of a state's entries, written down where the state is folded and hashed elsewhere.
+//! The changes of a state's entries, recorded by the thread that folds and hashed by another one.
 
 use super::check::Check;
 use super::entry::{Claim, EntrySink, NoSink, Slot, write_entry};
@@ -40,7 +40,7 @@ enum SnapshotClaim {
 }
 
 impl SnapshotClaim {
-    /// Whether the claim holds; None if that is not for now.
+    /// Whether the claim holds; None if it is only checked when the snapshot is restored.
     fn verify(&self, hasher: &mut StateHasher) -> Option<Result<(), RunError>> {
         match self {
             SnapshotClaim::Created { status, at, state_hash } => {
@@ -53,7 +53,7 @@ impl SnapshotClaim {
 }
 
 impl Changes {
-    /// Forgets everything, and keeps the room for it.
+    /// Removes all changes and keeps the allocated memory.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.changes.clear();

@@ -19,14 +19,14 @@ pub enum Aspect {
     Snapshots,
 }
 
-/// How a verification went.
+/// The result of verifying one aspect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Check {
-    /// How many were looked at, those that failed included.
+    /// How many were checked, including those that failed.
     pub checked: u64,
-    /// How many of these are not as they should be.
+    /// How many of these failed.
     pub failed: u64,
-    /// How many could not be looked at.
+    /// How many could not be checked.
     pub unverifiable: u64,
     /// The failure of the earliest event.
     pub first_failure: Option<Failure>,
@@ -49,14 +49,14 @@ impl Check {
         self.checked > 0 && self.failed == 0 && self.unverifiable == 0
     }
 
-    /// Counts one of those that were checked as not as it should be. Of two at the same place, the one that comes first stays.
+    /// Counts a failure of an event that was counted as checked. Of two failures at the same place, the first is kept.
     pub fn fail(&mut self, place: u64, error: RunError) {
         self.failed += 1;
         self.latest = self.latest.max(Some(place));
         self.remember(Failure { place, error });
     }
 
-    /// Says what else is wrong with the latest event of those that were checked. It fails once, whatever is wrong with it.
+    /// Counts a failure unless the event at `place` is the latest that failed: an event fails once.
     pub fn fail_too(&mut self, place: u64, error: RunError) {
         if self.latest != Some(place) {
             self.fail(place, error);
@@ -80,11 +80,11 @@ impl Check {
     }
 }
 
-/// How the verification of everything went.
+/// The result of a verification: a [`Check`] for each aspect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings([Check; ASPECTS.len()]);
 
-/// In the order in which the failures of one event are named: what a later one says may come of an earlier.
+/// In the order in which failures of the same event are reported: a later one may be a consequence of an earlier one.
 const ASPECTS: [Aspect; 6] =
     [Aspect::Dag, Aspect::Chain, Aspect::Schedule, Aspect::StateHashes, Aspect::OutputHashes, Aspect::Snapshots];
 
@@ -99,7 +99,7 @@ impl Findings {
         &mut self.0[aspect as usize]
     }
 
-    /// Adds what was found elsewhere. Of two failures of one aspect at one place, the one that was merged first stays.
+    /// Adds findings of other events or threads. Of two failures of an aspect at the same place, the one merged first is kept.
     pub fn merge(&mut self, other: Findings) {
         for (check, other) in self.0.iter_mut().zip(other.0) {
             check.merge(other);

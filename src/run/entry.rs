@@ -1,7 +1,7 @@
 //! The entries of a state: what its hash is built from (`docs/run-format.md` section 9).
 //!
 //! An entry is a function of the state and of a [`Slot`], its place there. So a slot is enough to report a change of the state,
-//! and a sink without use for it pays nothing. Each entry is canonical JSON, an array that begins with its sort and key:
+//! and a sink that ignores the change costs nothing. Each entry is canonical JSON, an array that begins with its sort and key:
 //!
 //! | entry | there is one |
 //! |---|---|
@@ -54,7 +54,7 @@ pub struct Claim {
     pub is_last: bool,
 }
 
-/// Is told which entries an event changes. The state that comes along is the one after the change.
+/// Receives the changes that an event makes to entries. `state` is the state after the change.
 pub trait EntrySink {
     /// There is a new entry in this slot. One that was there before stays an entry of the state, and is not reported again.
     fn add(&mut self, state: &State, slot: Slot);
@@ -70,20 +70,21 @@ pub trait EntrySink {
     /// There is no entry in this slot any more.
     fn remove(&mut self, slot: Slot);
 
-    /// Told before anything changes what a SnapshotCreated says is the hash of the state as it stands, with `at` as its logical time.
-    /// Nothing depends on it before that snapshot is restored.
+    /// Called for a SnapshotCreated before the state changes, with the hash that the event claims for the state with `at` as its logical
+    /// time. Nothing depends on the claim before that snapshot is restored.
     fn created(&mut self, status: RunStatus, at: u64, state_hash: &Text<'_>) {
         let _ = (status, at, state_hash);
     }
 
-    /// Asked before anything changes: is this the hash of the state that is restored? Who has no hashes has no objection.
+    /// Called for a SnapshotRestored before the state changes: an error if the restored state has another hash. A sink that computes no
+    /// hashes accepts it.
     fn restored(&mut self, claim: Claim, state_hash: &Text<'_>) -> Result<(), RunError> {
         let _ = (claim, state_hash);
         Ok(())
     }
 }
 
-/// Has no use for entries.
+/// Ignores all changes.
 pub struct NoSink;
 
 impl EntrySink for NoSink {
@@ -232,7 +233,7 @@ pub fn write_task(out: &mut Vec<u8>, state: &State, task: &Task) {
     object.close();
 }
 
-/// Writes what is known of a worker, but for its tasks, which the tasks know.
+/// Writes what is known of a worker without its tasks: they name their worker.
 pub fn write_worker(out: &mut Vec<u8>, worker: &Worker) {
     let mut object = Object::open(out);
     write_texts(object.key("capabilities"), &worker.capabilities);

@@ -22,16 +22,16 @@ use super::state_hash::{StateHasher, state_hash};
 use super::verifier::{Batch, Notes, Spare, Verifier};
 use crate::hash::{HexHash, to_hex};
 
-/// Who wants to know how far a fold is, and may stop it.
+/// Progress and cancellation of a fold.
 pub struct Watch<'w> {
-    /// Set to stop. Looked at some thousand times a second.
+    /// Set by the caller to cancel the fold. Checked after every 256 KiB or so.
     pub cancelled: &'w AtomicBool,
-    /// Told how many bytes of how many are folded, after every 256 KiB or so.
+    /// Called after every 256 KiB or so with the number of bytes that are folded, and of all bytes.
     pub progress: &'w mut dyn FnMut(u64, u64),
 }
 
 impl Watch<'_> {
-    /// An error if the caller asked to stop.
+    /// An error with the code `Cancelled` if the fold was cancelled.
     pub fn go_on(&self) -> Result<(), RunError> {
         match self.cancelled.load(Ordering::Relaxed) {
             true => Err(RunError::new(ErrorCode::Cancelled, "The replay was cancelled")),
@@ -40,34 +40,34 @@ impl Watch<'_> {
     }
 }
 
-/// What a fold takes, and by what rules.
+/// Which events a fold applies, and what it checks.
 pub struct FoldRules<'r> {
-    /// The last event taken. None: all there are.
+    /// Logical time of the last event to apply. None: all events are applied.
     pub until: Option<u64>,
     /// What may be missing from the log.
     pub redactions: &'r Redactions,
-    /// Whether the scheduler's decisions are made again.
+    /// Whether assignments are compared with what the scheduler decides.
     pub schedule: bool,
-    /// Told of each event that was taken, with the state after it.
+    /// Called after each event was applied.
     pub observer: Option<Observer<'r>>,
 }
 
-/// Looks on as events are taken.
+/// A callback with the state after an event, and the event.
 pub type Observer<'r> = &'r mut dyn FnMut(&State, &Event<'_>);
 
-/// How a fold went.
+/// The result of a fold.
 pub struct Folded {
-    /// The state after the last event taken.
+    /// The state after the last applied event.
     pub state: State,
-    /// The stored hash of the last line taken, if a verifier looked on; else the one before the first.
+    /// The stored hash of the last applied line if there was a verifier, otherwise of the line before the first.
     pub last_hash: HexHash,
-    /// Where in the log the lines end that were read.
+    /// Offset in the log behind the last line that was read.
     pub offset: u64,
     /// How many bytes the torn last line has.
     pub torn_bytes: u64,
-    /// What is wrong: with the next event, if it was not taken, and whatever the verifier found.
+    /// Why the next event was refused, if it was, and what the verifier found.
     pub findings: Findings,
-    /// Whether there is an event behind the last one taken that could not be.
+    /// Whether an event follows the last applied one that could not be applied.
     pub refused: bool,
     /// The hasher of the state, if the verifier hashed states and nothing is wrong.
     pub hasher: Option<StateHasher>,
@@ -84,9 +84,10 @@ impl Folded {
     }
 }
 
-/// Folds the log at `path` from `start` on. A verifier looks at each event as well, and says when there is no use in going on.
+/// Folds the log at `path` from `start` on. A verifier checks each event as well, and may end the fold at a failure.
 ///
-/// An error is not about any event: the log can't be read, or the caller asked to stop.
+/// Returns an error, with the state so far, if the log can't be read or the fold was cancelled. What is wrong with an event is in the
+/// [findings](Folded::findings).
 pub fn fold(
     path: &Path,
     start: ReplayStart,
@@ -94,12 +95,9 @@ pub fn fold(
     verifier: Option<Verifier>,
     watch: &mut Watch<'_>,
 ) -> Result<Folded, Box<(RunError, State)>> {
-    let mut fold = Fold::new(start, rules, verifier.as_ref());
-    let result = match &verifier {
-        Some(verifier) => verifier.run(|| fold.run(path, watch)),
-        None => fold.run(path, watch),
-    };
-    let Fold { state, previous: last_hash, offset, torn, .. } = fold;
+    let mut fold = Fold::new(start, rules, verifier);
+    let result = fold.run(path, watch);
+    let Fold { state, previous: last_hash, offset, torn, verifier, .. } = fold;
     let (mut findings, hasher) = verifier.map(Verifier::finish).unwrap_or_default();
     let refused = match result {
         Ok(()) => None,
@@ -108,7 +106,7 @@ pub fn fold(
     };
     let is_refused = refused.is_some();
     if let Some(error) = refused {
-        // Last of all: that the event's line was changed says more than what came of it.
+        // Added last: that the line was changed explains more than that the changed event is illegal.
         let place = state.next_time();
         findings.of_mut(Aspect::Chain).fail_too(place, error.at_unless_known(place));
     }
@@ -117,26 +115,26 @@ pub fn fold(
 
 /// Why a fold ended before the log did.
 enum Stop {
-    /// The next event is none, or not allowed.
+    /// The next line is not an event, or not a legal one.
     Refused(RunError),
-    /// Nothing is wrong with any event.
+    /// The log can't be read, or the fold was cancelled.
     Outside(RunError),
 }
 
-/// A fold under way.
-struct Fold<'f, 'r> {
+/// A fold in progress.
+struct Fold<'r> {
     state: State,
     previous: HexHash,
     rules: FoldRules<'r>,
-    verifier: Option<&'f Verifier>,
+    verifier: Option<Verifier>,
     decoder: EventDecoder<'r>,
     offset: u64,
     torn: u64,
-    /// The buffers of a chunk that is done with, if there is no verifier to keep them.
+    /// The buffers of the previous chunk. With a verifier they are kept there.
     spare: Spare,
 }
 
-/// What the folding of a chunk finds beside the state.
+/// What folding a chunk yields beside the state.
 #[derive(Default)]
 struct ChunkResult {
     notes: Notes,
@@ -144,20 +142,20 @@ struct ChunkResult {
     last_hash: Option<HexHash>,
 }
 
-impl<'f, 'r> Fold<'f, 'r> {
-    fn new(start: ReplayStart, rules: FoldRules<'r>, verifier: Option<&'f Verifier>) -> Self {
+impl<'r> Fold<'r> {
+    fn new(start: ReplayStart, rules: FoldRules<'r>, verifier: Option<Verifier>) -> Self {
         let ReplayStart { state, previous, offset } = start;
         let decoder = EventDecoder::new(Some(state.next_time()), Cow::Borrowed(rules.redactions));
         Fold { state, previous, rules, verifier, decoder, offset, torn: 0, spare: Spare::default() }
     }
 
-    /// Takes the events of the log at `path`, to the last one wanted, or until the verifier finds that there is no use in it.
+    /// Applies the events of the log at `path`, up to the last one wanted or until the verifier has failed.
     fn run(&mut self, path: &Path, watch: &mut Watch<'_>) -> Result<(), Stop> {
         let mut reader = LogReader::open_at(path, self.offset).map_err(Stop::Outside)?;
         let total = reader.size().map_err(Stop::Outside)?;
         while self.wants_more() {
             watch.go_on().map_err(Stop::Outside)?;
-            let Spare { lines, notes } = match self.verifier {
+            let Spare { lines, notes } = match &mut self.verifier {
                 Some(verifier) => verifier.spare(),
                 None => std::mem::take(&mut self.spare),
             };
@@ -172,26 +170,25 @@ impl<'f, 'r> Fold<'f, 'r> {
 
     fn wants_more(&self) -> bool {
         let goes_on = self.rules.until.is_none_or(|until| self.state.next_time() <= until);
-        goes_on && !self.verifier.is_some_and(Verifier::has_failed)
+        goes_on && !self.verifier.as_ref().is_some_and(Verifier::has_failed)
     }
 
     fn take(&mut self, chunk: Chunk, notes: Notes) -> Result<(), Stop> {
         let (first, previous) = (self.state.next_time(), self.previous);
         let mut draft = ChunkResult { notes, ..ChunkResult::default() };
-        let result = match self.verifier {
-            Some(verifier) if verifier.hashes_states() => {
-                let mut changes = std::mem::take(&mut draft.notes.changes);
-                let result = self.fold(&chunk, &mut draft, &mut changes);
-                draft.notes.changes = changes;
-                result
-            }
-            _ => self.fold(&chunk, &mut draft, &mut NoSink),
+        let result = if self.verifier.as_ref().is_some_and(Verifier::hashes_states) {
+            let mut changes = std::mem::take(&mut draft.notes.changes);
+            let result = self.fold(&chunk, &mut draft, &mut changes);
+            draft.notes.changes = changes;
+            result
+        } else {
+            self.fold(&chunk, &mut draft, &mut NoSink)
         };
         if let Some(hash) = draft.last_hash {
             self.previous = hash;
         }
         let ChunkResult { notes, schedule, .. } = draft;
-        match self.verifier {
+        match &mut self.verifier {
             Some(verifier) => {
                 let mut findings = Findings::default();
                 *findings.of_mut(Aspect::Schedule) = schedule;
@@ -239,7 +236,7 @@ impl<'f, 'r> Fold<'f, 'r> {
             *count += 1;
             decision.unwrap_or_else(|error| draft.schedule.fail(time, error));
         }
-        if self.verifier.is_some_and(Verifier::checks_outputs) {
+        if self.verifier.as_ref().is_some_and(Verifier::checks_outputs) {
             draft.notes.outputs.extend(Output::of(time, &event.payload, line.salt.is_none()));
         }
         if let Some(run) = self.state.run() {
@@ -252,7 +249,7 @@ impl<'f, 'r> Fold<'f, 'r> {
     }
 }
 
-/// A line that is over the limit is the next event's fault, and what the system refuses is not.
+/// A line over the limit is a fault of the next event; a system error is not.
 fn stopped(error: RunError) -> Stop {
     match error.code {
         ErrorCode::SystemError => Stop::Outside(error),

@@ -1,7 +1,7 @@
 //! Reading a log of any size: whole lines, a chunk at a time, from any place.
 //!
-//! Chunks own their bytes, so that they can go to other threads, and hand their buffer back when they are done
-//! with. A last line without `\n` is torn and no part of the log; everything before it is.
+//! Chunks own their bytes, so that they can be sent to other threads, and give their buffer back to be used again. A last line without
+//! `\n` is torn and no part of the log; everything before it is.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;

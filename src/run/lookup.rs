@@ -1,4 +1,4 @@
-//! From an id to its small number, in five bytes an id: the ids themselves stay where their owner has them.
+//! An index from ids to small numbers, five bytes per id: the ids themselves stay in the list of their owner.
 
 use std::hash::{BuildHasher, Hash};
 
@@ -12,7 +12,7 @@ pub struct Lookup {
 }
 
 impl Lookup {
-    /// The number whose thing `is` the one with this key.
+    /// The number for which `is` returns true, among those whose keys have the hash of `key`.
     #[inline]
     pub fn find<K: Hash + ?Sized>(&self, key: &K, is: impl Fn(u32) -> bool) -> Option<u32> {
         self.table.find(self.seed.hash_one(key), |&index| is(index)).copied()

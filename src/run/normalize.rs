@@ -12,7 +12,7 @@ pub enum Normalizer {
     None,
     /// Canonical JSON, RFC 8785.
     Json,
-    /// CRLF and CR become LF, blanks (spaces and tabs) go from the end of each line.
+    /// CRLF and CR become LF, and spaces and tabs are removed from the end of each line.
     Text,
 }
 

@@ -16,10 +16,10 @@ use crate::hash::{HexHash, as_text, sha256_hex};
 /// The largest blob that is normalised, in bytes: for that it must be in memory. One that isn't may have any size.
 pub const MAX_NORMALIZED_BYTES: u64 = 256 << 20;
 
-/// How many results are remembered. Tools give the same output again and again.
+/// How many results are cached: tools often give the same output again.
 const REMEMBERED: usize = 1 << 16;
 
-/// What a ToolCompleted says of its output.
+/// The output hashes of a ToolCompleted.
 #[derive(Clone, Debug)]
 pub struct Output {
     /// Logical time of the event.
@@ -31,7 +31,7 @@ pub struct Output {
     redacted: bool,
 }
 
-/// What an event gave as a hash, kept without a buffer of its own where it may be one.
+/// A text that an event gives as a hash; without an allocation if it has the length of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Name {
     Digits(HexHash),
@@ -42,7 +42,7 @@ impl Name {
     #[inline]
     fn of(text: &Text<'_>) -> Self {
         match text.as_json().as_bytes().try_into() {
-            // Escapes may stand in it: then it is the name of no blob, and equal to no hash, either way.
+            // Text with escapes of that length names no blob and equals no hash either.
             Ok(digits) => Name::Digits(digits),
             Err(_) => Name::Other(text.to_plain().into_owned()),
         }
@@ -114,7 +114,7 @@ impl OutputChecker {
 
     /// The hash of what the normaliser makes of a blob, which was checked itself.
     fn normalized_hash(&self, raw: &Name, normalizer: Normalizer) -> Result<HexHash, RunError> {
-        // What has not as many digits as a hash is found out quickly.
+        // A text that is no hash is not cached: it is refused without reading anything.
         let Name::Digits(digits) = raw else { return self.hash(raw.as_text(), normalizer) };
         let key = (*digits, normalizer);
         if let Some(known) = self.seen.lock().get(&key) {
@@ -132,7 +132,7 @@ impl OutputChecker {
     fn hash(&self, raw: &str, normalizer: Normalizer) -> Result<HexHash, RunError> {
         if normalizer == Normalizer::None {
             self.blobs.verify(raw)?;
-            // It is a hash, or there would have been no blob.
+            // `verify` has found a blob, so `raw` is a hash.
             return Ok(*raw.as_bytes().first_chunk().unwrap_or(&[0; 64]));
         }
         let bytes = self.blobs.read(raw, MAX_NORMALIZED_BYTES)?;

@@ -1,6 +1,6 @@
 //! A run while it is recorded: each event checked against the state, given its cause, its hashes and its line.
 //!
-//! No clock, no chance and no I/O: time, salt and payload come from the caller, and so does the place for the line.
+//! No clock, no randomness and no I/O: the caller passes time, salt, payload and the buffer for the line.
 
 use std::sync::Arc;
 
@@ -52,13 +52,12 @@ impl Recording {
         Self::resumed(state, StateHasher::default(), causality, GENESIS)
     }
 
-    /// A recording that goes on behind an event: with the state after it, what is remembered of what led there, and the `hash` of
-    /// its line.
+    /// A recording that continues after an event, given the state after it, its causality and the `hash` of its line.
     pub fn resumed(state: State, hasher: StateHasher, causality: Causality, previous: HexHash) -> Self {
         Recording { state, hasher, causality, previous, nesting: Nesting::default() }
     }
 
-    /// Takes the next event and puts its line, `\n` included, in the place of what `line` holds. Returns its logical time.
+    /// Records the next event: replaces the content of `line` by its line, `\n` included. Returns its logical time.
     ///
     /// `payload` is JSON text. An event that is refused changes nothing.
     pub fn record(

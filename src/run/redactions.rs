@@ -18,7 +18,7 @@ pub struct Redactions {
 }
 
 impl Redactions {
-    /// An event without a salt must be listed: else anybody could take the salt away and change the payload.
+    /// An event without a salt must be listed: otherwise removing the salt would be enough to change the payload unnoticed.
     #[inline]
     pub fn admit(&self, event: &EventLine<'_>) -> Result<(), RunError> {
         if event.salt.is_some() || self.events.contains(&event.time) { Ok(()) } else { Err(salt_missing(event)) }

@@ -39,20 +39,20 @@ pub enum Verify {
 pub struct ReplayOptions {
     /// Where to start.
     pub start_from: StartFrom,
-    /// The last event taken. None: all there are.
+    /// Logical time of the last event to apply. None: all events are applied.
     pub until: Option<u64>,
     /// What to verify.
     pub verify: Verify,
-    /// If there are any, a snapshot must be signed by one of them.
+    /// Trusted keys. If there are any, a snapshot must be signed by one of them.
     pub trusted: TrustedKeys,
     /// What a bundle lists as redacted.
     pub redactions: Redactions,
 }
 
-/// A run, replayed.
+/// The result of a replay.
 #[derive(Clone, Debug)]
 pub struct Replayed {
-    /// The state after the last event taken.
+    /// The state after the last applied event.
     pub state: State,
     /// Its hash.
     pub state_hash: HexHash,
@@ -62,7 +62,7 @@ pub struct Replayed {
     pub from_snapshot: Option<String>,
     /// What it took.
     pub metrics: Metrics,
-    /// What the user should know: snapshots that were passed over, a torn end.
+    /// Warnings: skipped snapshots, a torn last line.
     pub warnings: Vec<String>,
 }
 
@@ -84,7 +84,7 @@ pub struct Failed {
     pub error: RunError,
     /// The state after the last event before. None if there is no such event.
     pub state: Option<State>,
-    /// What else the user should know.
+    /// Warnings, as in [`Replayed`].
     pub warnings: Vec<String>,
 }
 
@@ -173,7 +173,7 @@ impl Replay<'_> {
         }
     }
 
-    /// The state before the event at `place`, made again: the fold had gone on when something was found to be wrong there.
+    /// The state before the event at `place`, folded again: the fold was already further when the failure was found.
     fn state_before(&self, place: u64, first: u64, watch: &mut Watch<'_>) -> Option<State> {
         let start = self.start(&mut Vec::new()).ok().filter(|start| start.state.next_time() == first)?;
         let Some(last) = place.checked_sub(1).filter(|last| *last >= first) else { return Some(start.state) };

@@ -1,4 +1,4 @@
-//! Going on with a run where its log ends: the log is read once more, whole, and nothing of it is believed unseen.
+//! Resuming a run where its log ends. The whole log is read and verified again.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use super::state::State;
 use super::state_hash::StateHasher;
 use super::verifier::Verifier;
 
-/// A log that can be gone on with.
+/// A log that can be resumed.
 pub struct Resumed {
     /// The run as recorded. None: the log has no event.
     pub recording: Option<Recording>,
     /// How many bytes the log's whole lines have.
     pub whole_bytes: u64,
-    /// How many bytes stand behind them.
+    /// How many bytes follow them.
     pub torn_bytes: u64,
 }
 

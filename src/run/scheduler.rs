@@ -7,7 +7,7 @@ pub enum Scheduler {
     RoundRobin,
     /// Pending in order; the worker with the fewest active tasks, then by id.
     LeastLoaded,
-    /// Someone else decides.
+    /// The caller assigns tasks; this program decides nothing.
     External,
 }
 

@@ -49,7 +49,7 @@ pub struct Snapshot {
     pub content: Content,
     /// The hash of the document without `contentHash` and `signature`.
     pub content_hash: HexHash,
-    /// Who vouches for it.
+    /// The signature of its content hash.
     pub signature: Option<Signature>,
 }
 
@@ -186,7 +186,7 @@ pub fn time_of_id(id: &str) -> Option<u64> {
     (time.to_string() == digits).then_some(time)
 }
 
-/// The times of the snapshots in a directory, newest first. None are in a directory that is not there.
+/// The times of the snapshots in a directory, newest first. Empty if the directory does not exist.
 pub fn list(directory: &Path) -> Result<Vec<u64>, RunError> {
     let names = match files::read_directory(directory) {
         Err(error) if error.code == "ENOENT" => return Ok(Vec::new()),

@@ -1,7 +1,7 @@
 //! Finds where a replay starts: at the first event, or behind a snapshot that is proven to be one of the log.
 //!
 //! A snapshot is good if its document is whole, it is of this run, its hashes are those of the log's event at its time, and its
-//! state has that state hash. Nothing else of it is believed.
+//! state has that state hash. Nothing else in it is trusted.
 
 use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ use crate::signature::TrustedKeys;
 pub struct StartResolver<'s> {
     /// The run.
     pub directory: &'s RunDirectory,
-    /// If there are any, a snapshot must be signed by one of them.
+    /// Trusted keys. If there are any, a snapshot must be signed by one of them.
     pub trusted: &'s TrustedKeys,
     /// What a bundle lists as redacted.
     pub redactions: &'s Redactions,
@@ -35,7 +35,7 @@ pub struct StartResolver<'s> {
 }
 
 impl StartResolver<'_> {
-    /// The start that is asked for, or the nearest good one before it. A warning is added for each snapshot that was passed over.
+    /// The start that is asked for, or the nearest good one before it. A warning is added for each skipped snapshot.
     pub fn resolve(&self, from: &StartFrom, warnings: &mut Vec<String>) -> Result<ReplayStart, RunError> {
         if let StartFrom::BundleSnapshot(path) = from {
             return self.after_bundle_snapshot(path);

@@ -1,7 +1,7 @@
 //! The hash of a state (`docs/run-format.md` section 9): of its status, its logical time, and the sum of its entries' hashes.
 //!
-//! A sum does not ask for an order, so that an event costs the entries that it changes, however many there are; and
-//! the entries can be hashed elsewhere than where the state is folded.
+//! A sum does not depend on the order of its terms, so an event costs only the entries that it changes, however many there are, and
+//! another thread than the folding one can hash them.
 
 use hashbrown::HashMap;
 
@@ -30,7 +30,7 @@ impl Accumulator {
         }
     }
 
-    /// Takes a hash away that was added.
+    /// Subtracts a hash that was added.
     pub fn subtract(&mut self, hash: &Hash) {
         let mut borrow = false;
         for (limb, taken) in self.limbs.iter_mut().zip(limbs(hash)) {
@@ -72,13 +72,13 @@ pub enum Change {
     Replace,
     /// It is another, for the last time; see [`EntrySink::finalize`].
     Finalize,
-    /// It is gone; see [`EntrySink::remove`].
+    /// It was removed; see [`EntrySink::remove`].
     Remove,
 }
 
-/// Keeps the sum of a state's entries, told of their changes.
+/// Updates the sum of a state's entries with their changes.
 ///
-/// It remembers the hash of each entry that may still change, so that none is hashed twice.
+/// The hash of each entry that may still change is kept, so that no entry is hashed twice.
 #[derive(Clone, Debug, Default)]
 pub struct StateHasher {
     sum: Accumulator,

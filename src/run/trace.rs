@@ -77,7 +77,7 @@ impl Trace {
         let (start, end) = self.wanted[self.taken];
         self.taken += 1;
         let bytes = self.chunk.as_ref().map_or(&[][..], Chunk::bytes);
-        // Found valid before; to look again costs little beside taking the line apart.
+        // Already validated; validating it again costs little compared with splitting it.
         Some(EventLine::split(std::str::from_utf8(&bytes[start..end]).unwrap_or_default()))
     }
 

@@ -346,7 +346,7 @@ impl<'e> Case<'_, 'e> {
         }
     }
 
-    /// The place of a task that has not made room for another attempt.
+    /// The place of the node's last task, which must be the one with this id.
     #[inline]
     fn task(&self, node: u32, id: &Text<'_>) -> Result<u32, RunError> {
         let attempt = self.attempt(node, id)?;

@@ -1,15 +1,10 @@
-//! Verification beside the fold: hashes are computed by other threads, and by the folding one when those are behind.
+//! Verification beside the fold: hashes are computed on other threads, and on the folding one while those are behind.
 //!
-//! A batch is a chunk of lines that were folded. Its lines are checked against their hashes on any thread, for a line's own
-//! hash needs only the stored one before it. Its state hashes are summed up batch by batch, by whichever thread is free. Memory is
-//! bounded: a fold that is too far ahead helps until it isn't.
+//! A batch is a chunk of lines that were folded. The hash of a line needs only the stored one before it, so batches of lines are checked
+//! in any order. State hashes are summed up from batch to batch, so these are checked one batch after the other.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-use parking_lot::{Condvar, Mutex, MutexGuard};
-use std::thread;
 
 use super::chain::{self, Integrity};
 use super::changes::Changes;
@@ -18,14 +13,14 @@ use super::event::LineOffsets;
 use super::log::Chunk;
 use super::outputs::{Output, OutputChecker};
 use super::state_hash::StateHasher;
-use crate::cancellation::Cancellation;
 use crate::hash::HexHash;
+use crate::pipeline::{Pipeline, Worker, spare_cores};
 
-/// More helpers than this find nothing to do: reading and folding are one thread's work.
+/// More threads than this for lines have nothing to do: reading and folding are one thread's work.
 const MAX_HELPERS: usize = 3;
 
-/// How many jobs may wait for each helper.
-const JOBS_A_HELPER: usize = 6;
+/// How many batches may be under way for each thread.
+const BATCHES_PER_THREAD: usize = 3;
 
 /// Lines that were folded, with what their verification needs.
 pub struct Batch {
@@ -39,7 +34,16 @@ pub struct Batch {
     pub notes: Notes,
 }
 
-/// What is noted of lines while they are folded, for those who verify them elsewhere.
+impl Batch {
+    /// The buffers, if nothing else needs the batch any more.
+    fn into_spare(self: Arc<Self>) -> Option<Spare> {
+        let Batch { chunk, mut notes, .. } = Arc::into_inner(self)?;
+        notes.clear();
+        Some(Spare { lines: chunk.into_spare(), notes })
+    }
+}
+
+/// What the fold notes of lines for their verification on another thread.
 #[derive(Debug, Default)]
 pub struct Notes {
     /// Where the lines are, in order.
@@ -58,8 +62,8 @@ impl Notes {
     }
 }
 
-/// The buffers of a batch that is done with, to be used again: fresh ones would be fresh pages for each batch, freed by another
-/// thread than the one that asked for them.
+/// The buffers of a verified batch, to be used again: fresh ones would be fresh pages for each batch, freed by another thread than the
+/// one that allocated them.
 #[derive(Debug, Default)]
 pub struct Spare {
     /// For [`LogReader::next_chunk`](super::log::LogReader::next_chunk).
@@ -68,176 +72,159 @@ pub struct Spare {
     pub notes: Notes,
 }
 
-/// What verifies batches.
+/// Verifies batches.
 pub struct Verifier {
-    hasher: Option<Mutex<StateHasher>>,
-    outputs: Option<OutputChecker>,
-    stop_at_failure: bool,
-    helpers: usize,
-    queue: Mutex<Queue>,
-    /// There is a job, or one is done.
-    changed: Condvar,
-    findings: Mutex<Findings>,
-    /// Where the earliest failure is that was found so far.
+    lines: Pipeline<LineVerifier>,
+    /// None: the hashes of states are not verified.
+    states: Option<Pipeline<StateVerifier>>,
+    checks_outputs: bool,
+    stopping: Arc<Stopping>,
+    findings: Findings,
+    spares: Vec<Spare>,
+}
+
+/// Where verification stops.
+struct Stopping {
+    at_failure: bool,
+    /// The place of the earliest failure that was found so far.
     earliest: AtomicU64,
-    spares: Mutex<Vec<Spare>>,
 }
 
-#[derive(Default)]
-struct Queue {
-    lines: VecDeque<Arc<Batch>>,
-    states: VecDeque<Arc<Batch>>,
-    /// Someone is summing up states: they come one batch after the other.
-    summing: bool,
-    closed: bool,
-}
-
-enum Job {
-    Lines(Arc<Batch>),
-    States(Arc<Batch>),
-}
-
-impl Queue {
-    fn take(&mut self) -> Option<Job> {
-        if !self.summing
-            && let Some(batch) = self.states.pop_front()
-        {
-            self.summing = true;
-            return Some(Job::States(batch));
+impl Stopping {
+    fn note(&self, found: &Findings) {
+        if let Some(failure) = found.first_failure() {
+            self.earliest.fetch_min(failure.place, Ordering::Relaxed);
         }
-        self.lines.pop_front().map(Job::Lines)
     }
 
-    fn len(&self) -> usize {
-        self.lines.len() + self.states.len()
-    }
-
-    fn is_done(&self) -> bool {
-        self.len() == 0 && !self.summing
+    /// Whether an earlier failure makes it needless to verify the batch.
+    fn is_behind_failure(&self, batch: &Batch) -> bool {
+        self.at_failure && batch.first > self.earliest.load(Ordering::Relaxed)
     }
 }
+
+/// What was found in a batch, and its buffers if the batch is not needed any more.
+type Verified = (Findings, Option<Spare>);
 
 impl Verifier {
     /// A verifier of lines; of states' hashes if there is the hasher of the state before them; of outputs if there is a checker.
-    /// One that stops at a failure looks at nothing behind it.
+    /// One that stops at a failure verifies nothing behind it.
     pub fn new(hasher: Option<StateHasher>, outputs: Option<OutputChecker>, stop_at_failure: bool) -> Self {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        Verifier {
-            hasher: hasher.map(Mutex::new),
-            outputs,
-            stop_at_failure,
-            helpers: (cores - 1).min(MAX_HELPERS),
-            queue: Mutex::default(),
-            changed: Condvar::new(),
-            findings: Mutex::default(),
-            earliest: AtomicU64::new(u64::MAX),
-            spares: Mutex::default(),
-        }
+        let stopping = Arc::new(Stopping { at_failure: stop_at_failure, earliest: AtomicU64::new(u64::MAX) });
+        let (checks_outputs, outputs) = (outputs.is_some(), outputs.map(Arc::new));
+        let helpers = spare_cores().min(MAX_HELPERS);
+        let room = (helpers + 1) * BATCHES_PER_THREAD;
+        let worker = || LineVerifier { outputs: outputs.clone(), stopping: stopping.clone() };
+        let lines = Pipeline::parallel(worker(), (0..helpers).map(|_| worker()).collect(), room);
+        let states = hasher.map(|hasher| StateVerifier { hasher, stopping: stopping.clone() });
+        let states = states.map(|worker| Pipeline::serial(worker, room));
+        Verifier { lines, states, checks_outputs, stopping, findings: Findings::default(), spares: Vec::new() }
     }
 
     /// Whether the hashes of states are verified.
     pub fn hashes_states(&self) -> bool {
-        self.hasher.is_some()
+        self.states.is_some()
     }
 
     /// Whether outputs are verified.
     pub fn checks_outputs(&self) -> bool {
-        self.outputs.is_some()
+        self.checks_outputs
     }
 
-    /// Runs `fold`, which submits batches, and returns when all of them are verified.
-    pub fn run<T>(&self, fold: impl FnOnce() -> T) -> T {
-        thread::scope(|scope| {
-            // Also when `fold` panics: helpers must not wait for ever.
-            let closing = Closing(self);
-            let cancellation = Cancellation::current();
-            for _ in 0..self.helpers {
-                let helper = thread::Builder::new().name("session-tape-verify".into());
-                // Without helpers the folding thread does it all.
-                let cancellation = cancellation.clone();
-                let _ = helper.spawn_scoped(scope, move || cancellation.during(|| self.help()));
-            }
-            let result = fold();
-            drop(closing);
-            self.help();
-            result
-        })
-    }
-
-    /// Takes a batch. Works on batches itself while too many wait.
-    pub fn submit(&self, batch: Batch) {
+    /// Takes a batch. Verifies batches itself, or waits, while too many are under way.
+    ///
+    /// # Panics
+    ///
+    /// If the verification of an earlier batch panicked.
+    pub fn submit(&mut self, batch: Batch) {
         let batch = Arc::new(batch);
-        let mut queue = self.queue.lock();
-        if self.hasher.is_some() {
-            queue.states.push_back(batch.clone());
+        while let Some(states) = &mut self.states {
+            if !states.is_full() {
+                states.push(batch.clone());
+                break;
+            }
+            let verified = states.ready_output();
+            // Rather than waiting for the thread that hashes states.
+            if !self.add(verified) && !self.lines.help() {
+                self.take_states();
+            }
         }
-        queue.lines.push_back(batch);
-        self.changed.notify_all();
-        while queue.len() > self.helpers * JOBS_A_HELPER {
-            queue = self.work(queue);
+        while self.lines.is_full() {
+            self.take_lines();
         }
+        self.lines.push(batch);
     }
 
-    /// Whether there is no use in going on.
+    /// Adds the result of a batch of lines. False if there is none.
+    fn take_lines(&mut self) -> bool {
+        let verified = self.lines.next_output();
+        self.add(verified)
+    }
+
+    /// The same for states.
+    fn take_states(&mut self) -> bool {
+        let verified = self.states.as_mut().and_then(Pipeline::next_output);
+        self.add(verified)
+    }
+
+    fn add(&mut self, verified: Option<(u64, Verified)>) -> bool {
+        let Some((_, (found, spare))) = verified else { return false };
+        self.findings.merge(found);
+        self.spares.extend(spare);
+        true
+    }
+
+    /// Whether a failure was found that makes it needless to go on.
     pub fn has_failed(&self) -> bool {
-        self.stop_at_failure && self.earliest.load(Ordering::Relaxed) != u64::MAX
+        self.stopping.at_failure && self.stopping.earliest.load(Ordering::Relaxed) != u64::MAX
     }
 
-    /// The buffers of a batch that is done with, or new ones.
-    pub fn spare(&self) -> Spare {
-        self.spares.lock().pop().unwrap_or_default()
+    /// The buffers of a verified batch, or new ones.
+    pub fn spare(&mut self) -> Spare {
+        self.spares.pop().unwrap_or_default()
     }
 
-    /// What was found, and the hasher of the state behind all batches if states were hashed.
-    pub fn finish(self) -> (Findings, Option<StateHasher>) {
-        let findings = self.findings.into_inner();
-        let hasher = self.hasher.map(Mutex::into_inner);
-        (findings, hasher)
+    /// Adds findings that were made elsewhere.
+    pub fn report(&mut self, found: Findings) {
+        self.stopping.note(&found);
+        self.findings.merge(found);
     }
 
-    /// Works until there will be nothing to do any more.
-    fn help(&self) {
-        let mut queue = self.queue.lock();
-        while !(queue.closed && queue.is_done()) {
-            queue = self.work(queue);
-        }
+    /// Waits until all batches are verified. Returns what was found, and the hasher of the state behind them if states were hashed.
+    ///
+    /// # Panics
+    ///
+    /// If the verification of a batch panicked.
+    pub fn finish(mut self) -> (Findings, Option<StateHasher>) {
+        while self.take_lines() {}
+        while self.take_states() {}
+        let hasher = self.states.map(|states| std::mem::take(&mut states.into_worker().lock().hasher));
+        (self.findings, hasher)
     }
+}
 
-    /// Does one job, or waits until something changes.
-    fn work<'q>(&'q self, mut queue: MutexGuard<'q, Queue>) -> MutexGuard<'q, Queue> {
-        let Some(job) = queue.take() else {
-            self.changed.wait(&mut queue);
-            return queue;
-        };
-        drop(queue);
-        let batch = match job {
-            Job::Lines(batch) => {
-                self.verify_lines(&batch);
-                batch
-            }
-            Job::States(batch) => {
-                let _summing = Summing(self);
-                self.verify_states(&batch);
-                batch
-            }
-        };
-        if let Some(Batch { chunk, mut notes, .. }) = Arc::into_inner(batch) {
-            notes.clear();
-            self.spares.lock().push(Spare { lines: chunk.into_spare(), notes });
-        }
-        self.changed.notify_all();
-        self.queue.lock()
-    }
+/// Verifies the lines of batches and the outputs that their events name.
+struct LineVerifier {
+    outputs: Option<Arc<OutputChecker>>,
+    stopping: Arc<Stopping>,
+}
 
-    fn is_moot(&self, batch: &Batch) -> bool {
-        self.stop_at_failure && batch.first > self.earliest.load(Ordering::Relaxed)
-    }
+impl Worker for LineVerifier {
+    type Job = Arc<Batch>;
+    type Output = Verified;
 
-    fn verify_lines(&self, batch: &Batch) {
-        if self.is_moot(batch) {
-            return;
-        }
+    fn work(&mut self, batch: Arc<Batch>) -> Verified {
         let mut findings = Findings::default();
+        if !self.stopping.is_behind_failure(&batch) {
+            self.verify(&batch, &mut findings);
+            self.stopping.note(&findings);
+        }
+        (findings, batch.into_spare())
+    }
+}
+
+impl LineVerifier {
+    fn verify(&self, batch: &Batch, findings: &mut Findings) {
         let check = findings.of_mut(Aspect::Chain);
         let mut previous = &batch.previous;
         for (time, offsets) in (batch.first..).zip(&batch.notes.offsets) {
@@ -250,49 +237,40 @@ impl Verifier {
             }
             previous = parts.hash;
         }
-        if let Some(checker) = &self.outputs {
-            checker.check_all(&batch.notes.outputs, findings.of_mut(Aspect::OutputHashes));
+        if let Some(outputs) = &self.outputs {
+            outputs.check_all(&batch.notes.outputs, findings.of_mut(Aspect::OutputHashes));
         }
-        self.report(findings);
     }
+}
 
-    fn verify_states(&self, batch: &Batch) {
-        let Some(hasher) = self.hasher.as_ref().filter(|_| !self.is_moot(batch)) else { return };
+/// Verifies the state hashes of one batch after the other.
+struct StateVerifier {
+    /// Of the state behind the batches so far.
+    hasher: StateHasher,
+    stopping: Arc<Stopping>,
+}
+
+impl Worker for StateVerifier {
+    type Job = Arc<Batch>;
+    type Output = Verified;
+
+    fn work(&mut self, batch: Arc<Batch>) -> Verified {
         let mut findings = Findings::default();
+        if !self.stopping.is_behind_failure(&batch) {
+            self.verify(&batch, &mut findings);
+            self.stopping.note(&findings);
+        }
+        (findings, batch.into_spare())
+    }
+}
+
+impl StateVerifier {
+    fn verify(&mut self, batch: &Batch, findings: &mut Findings) {
         let parts = |event: usize| {
             batch.notes.offsets.get(event)?.hashed_parts(batch.chunk.bytes(), batch.first + event as u64)
         };
         let check = findings.of_mut(Aspect::StateHashes);
-        batch.notes.changes.verify(batch.first, parts, &mut hasher.lock(), check);
-        self.report(findings);
-    }
-
-    /// Adds findings to those that there are.
-    pub fn report(&self, found: Findings) {
-        if let Some(failure) = found.first_failure() {
-            self.earliest.fetch_min(failure.place, Ordering::Relaxed);
-        }
-        self.findings.lock().merge(found);
-    }
-}
-
-/// Someone is summing up states, until this is dropped.
-struct Summing<'v>(&'v Verifier);
-
-impl Drop for Summing<'_> {
-    fn drop(&mut self) {
-        self.0.queue.lock().summing = false;
-        self.0.changed.notify_all();
-    }
-}
-
-/// Nothing more is submitted.
-struct Closing<'v>(&'v Verifier);
-
-impl Drop for Closing<'_> {
-    fn drop(&mut self) {
-        self.0.queue.lock().closed = true;
-        self.0.changed.notify_all();
+        batch.notes.changes.verify(batch.first, parts, &mut self.hasher, check);
     }
 }
 
@@ -321,8 +299,8 @@ mod tests {
         batches
     }
 
-    fn chain_of(log: &[u8], verifier: Verifier) -> Check {
-        verifier.run(|| batches(log).into_iter().for_each(|batch| verifier.submit(batch)));
+    fn chain_of(log: &[u8], mut verifier: Verifier) -> Check {
+        batches(log).into_iter().for_each(|batch| verifier.submit(batch));
         verifier.finish().0.of(Aspect::Chain).clone()
     }
 
@@ -332,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn every_batch_is_verified_whoever_does_it() {
+    fn every_batch_is_verified_on_whichever_thread() {
         let check = chain_of(&damaged(), Verifier::new(None, None, false));
         assert_eq!((check.checked, check.failed), (200, 2));
         assert_eq!(check.first_failure.unwrap().place, 20);
@@ -340,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_failure_that_is_known_hides_none_before_it() {
-        let verifier = Verifier::new(None, None, true);
+        let mut verifier = Verifier::new(None, None, true);
         let mut findings = Findings::default();
         findings.of_mut(Aspect::Chain).fail(100, RunError::new(ErrorCode::ChainBroken, "known"));
         verifier.report(findings);
@@ -350,9 +328,25 @@ mod tests {
         assert!(check.checked < 200, "what comes behind is passed over");
     }
 
+    /// Batches of which each makes its verification panic: its logical times overflow.
+    fn impossible(log: &[u8]) -> impl Iterator<Item = Batch> {
+        batches(log).into_iter().map(|mut batch| {
+            let offsets = batch.notes.offsets[0];
+            batch.notes.offsets.push(offsets);
+            Batch { first: u64::MAX, ..batch }
+        })
+    }
+
     #[test]
-    #[should_panic(expected = "the fold broke")]
-    fn a_fold_that_panics_leaves_no_thread_waiting() {
-        Verifier::new(None, None, true).run(|| panic!("the fold broke"));
+    fn a_panic_of_a_verification_reaches_the_caller() {
+        for count in [1, 50] {
+            let log = log_of(50, 50);
+            let verified = std::panic::catch_unwind(|| {
+                let mut verifier = Verifier::new(None, None, false);
+                impossible(&log).take(count).for_each(|batch| verifier.submit(batch));
+                verifier.finish()
+            });
+            assert!(verified.unwrap_err().downcast_ref::<&str>().unwrap().contains("overflow"));
+        }
     }
 }

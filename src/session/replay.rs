@@ -117,8 +117,8 @@ impl Replay {
         start: u64,
         builder: Option<SnapshotBuilder>,
     ) -> Self {
-        let make = || Scanner::new(options.clone(), builder.is_some());
-        let segments = Some(Segments::new(source.clone(), equal_segments(&source, start), make));
+        let make = || Scanner::new(source.clone(), options.clone(), builder.is_some());
+        let segments = Some(Segments::new(equal_segments(&source, start), make));
         Replay { source, options, segments, effect, scanned: start, builder }
     }
 
@@ -178,8 +178,8 @@ impl Replay {
     }
 
     /// Leaves `cores` of the machine's to others from now on.
-    pub fn spare(&mut self, cores: usize) {
-        if let Some(segments) = &mut self.segments {
+    pub fn spare(&self, cores: usize) {
+        if let Some(segments) = &self.segments {
             segments.spare(cores);
         }
     }

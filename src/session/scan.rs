@@ -1,12 +1,13 @@
 //! Scans a segment of a session file and folds its lines to one effect.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::fold::{Effect, Fold, FoldOptions};
 use crate::jsonl::digest::{Block, Digest};
 use crate::jsonl::reader::LineReader;
-use crate::jsonl::segments::Worker;
 use crate::jsonl::source::{LineSource, ReadError};
+use crate::pipeline::Worker;
 
 /// The result of scanning a segment.
 pub struct Scanned {
@@ -28,24 +29,25 @@ pub struct Scanned {
 
 /// Scans the segments of one worker thread.
 pub struct Scanner {
+    source: Arc<LineSource>,
     reader: LineReader,
     fold: Fold,
     digests: bool,
 }
 
 impl Scanner {
-    /// A scanner that folds with `options`, and computes digests if `digests` is set.
-    pub fn new(options: FoldOptions, digests: bool) -> Self {
-        Scanner { reader: LineReader::default(), fold: Fold::new(options), digests }
+    /// A scanner of `source` that folds with `options`, and computes digests if `digests` is set.
+    pub fn new(source: Arc<LineSource>, options: FoldOptions, digests: bool) -> Self {
+        Scanner { source, reader: LineReader::default(), fold: Fold::new(options), digests }
     }
 
-    fn scan(&mut self, source: &LineSource, scanned: &mut Scanned) -> Result<(), ReadError> {
-        scanned.begin = self.reader.first_line(source)?;
+    fn scan(&mut self, scanned: &mut Scanned) -> Result<(), ReadError> {
+        scanned.begin = self.reader.first_line(&self.source)?;
         let mut digest = self.digests.then(Digest::default);
         while !scanned.effect.stopped {
             let before = digest.clone();
             let mut observe = |bytes: &[u8]| digest.iter_mut().for_each(|digest| digest.add(bytes));
-            let Some(chunk) = self.reader.next_chunk(source, scanned.effect.lines, &mut observe)? else { break };
+            let Some(chunk) = self.reader.next_chunk(&self.source, scanned.effect.lines, &mut observe)? else { break };
             let effect = self.fold.effect(chunk.bytes, chunk.offset, chunk.at_start);
             if chunk.unterminated {
                 scanned.unterminated = Some(effect);
@@ -61,9 +63,10 @@ impl Scanner {
 }
 
 impl Worker for Scanner {
+    type Job = Range<u64>;
     type Output = Scanned;
 
-    fn work(&mut self, source: &LineSource, segment: Range<u64>) -> Scanned {
+    fn work(&mut self, segment: Range<u64>) -> Scanned {
         let mut scanned = Scanned {
             begin: None,
             end: segment.start,
@@ -74,7 +77,7 @@ impl Worker for Scanner {
             error: None,
         };
         self.reader.begin(segment);
-        scanned.error = self.scan(source, &mut scanned).err();
+        scanned.error = self.scan(&mut scanned).err();
         scanned.end = self.reader.position();
         scanned.at_end = self.reader.is_at_end();
         scanned

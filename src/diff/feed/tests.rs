@@ -1,6 +1,7 @@
 use super::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 struct Counting {
     next: usize,
@@ -24,39 +25,51 @@ impl BatchReader for Counting {
     }
 }
 
-fn feed(end: Result<usize, usize>) -> (Feed<Counting>, Arc<AtomicUsize>) {
+/// A feed, how many batches were read, and a reference to that which the reader has too.
+fn feed(end: Result<usize, usize>, size: u64) -> (Feed<Counting>, Arc<AtomicUsize>) {
     let read = Arc::new(AtomicUsize::new(0));
-    let of = read.clone();
-    (Feed::ahead(|| Ok(Counting { next: 0, end, read: of.clone() })).unwrap(), read)
+    (Feed::new(Counting { next: 0, end, read: read.clone() }, size), read)
 }
 
 #[test]
 fn batches_come_in_order_to_the_end_or_the_error() {
-    for end in [Ok(100), Err(100), Ok(0)] {
-        let (mut feed, _) = feed(end);
+    for (end, size) in [(Ok(100), u64::MAX), (Err(100), u64::MAX), (Ok(0), u64::MAX), (Ok(3), 0), (Err(3), 0)] {
+        let (mut feed, read) = feed(end, size);
         for batch in 1..=end.unwrap_or_else(|end| end) {
             assert_eq!(feed.next(Some(0)), Ok(Some(batch)));
         }
         assert_eq!(feed.next(None), end.map(|_| None));
         assert_eq!(feed.next(None), Ok(None));
+        assert_eq!(Arc::strong_count(&read), 1, "the log is closed");
     }
 }
 
 #[test]
-fn little_is_read_ahead_and_nothing_once_nobody_wants_it() {
-    let (mut feed, read) = feed(Ok(600));
+fn little_is_read_ahead_and_nothing_once_the_feed_is_dropped() {
+    let (mut feed, read) = feed(Ok(600), u64::MAX);
     (0..10).for_each(|_| assert!(feed.next(None).is_ok()));
-    std::thread::sleep(std::time::Duration::from_millis(30));
-    assert!(read.load(Ordering::SeqCst) <= 10 + AHEAD + 1);
-    let Feed::Ahead(ahead) = feed else { panic!("there is no thread") };
-    drop(ahead.batches);
-    ahead.thread.join().unwrap();
-    assert!(read.load(Ordering::SeqCst) <= 10 + AHEAD + 2);
+    std::thread::sleep(Duration::from_millis(30));
+    assert!(read.load(Ordering::SeqCst) <= 10 + AHEAD);
+    drop(feed);
+    let closed = (0..1000).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        Arc::strong_count(&read) == 1
+    });
+    assert!(closed && read.load(Ordering::SeqCst) <= 10 + AHEAD);
+}
+
+#[test]
+fn a_small_log_is_read_on_the_thread_that_compares() {
+    let (mut feed, read) = feed(Ok(600), MAX_SMALL_BYTES);
+    for batch in 1..=10 {
+        assert_eq!(feed.next(None), Ok(Some(batch)));
+        assert_eq!(read.load(Ordering::SeqCst), batch);
+    }
 }
 
 #[test]
 #[should_panic(expected = "as wanted")]
-fn a_panic_is_passed_on() {
-    let (mut feed, _) = feed(Ok(1000));
+fn a_panic_of_the_reader_is_passed_on() {
+    let (mut feed, _) = feed(Ok(1000), u64::MAX);
     (0..1000).for_each(|_| assert!(feed.next(None).is_ok()));
 }

@@ -39,11 +39,11 @@ fn a_cancelled_reader_stops_in_the_middle_of_a_line() {
 
 /// Everything that is handed out of a range, checked for being whole lines and for its offsets.
 fn read_range(reader: &mut LineReader, source: &LineSource, content: &[u8], range: Range<u64>) -> Vec<u8> {
-    let (mut seen, mut witnessed) = (Vec::new(), Vec::new());
+    let (mut seen, mut observed) = (Vec::new(), Vec::new());
     reader.begin(range);
     loop {
-        let mut witness = |bytes: &[u8]| witnessed.extend_from_slice(bytes);
-        let Some(chunk) = reader.next_chunk(source, 0, &mut witness).unwrap() else { break };
+        let mut observe = |bytes: &[u8]| observed.extend_from_slice(bytes);
+        let Some(chunk) = reader.next_chunk(source, 0, &mut observe).unwrap() else { break };
         let at = chunk.offset as usize;
         assert!(at == 0 || content[at - 1] == b'\n');
         assert_eq!(chunk.at_start, at == 0);
@@ -52,7 +52,7 @@ fn read_range(reader: &mut LineReader, source: &LineSource, content: &[u8], rang
         assert_eq!(&content[at..at + chunk.bytes.len()], chunk.bytes);
         seen.extend_from_slice(chunk.bytes);
     }
-    assert!(witnessed == seen);
+    assert!(observed == seen);
     let position = reader.position();
     assert!(reader.next_chunk(source, 0, &mut |_| {}).unwrap().is_none());
     assert_eq!(reader.position(), position, "what lies behind the range is not read");
@@ -128,9 +128,9 @@ fn a_line_that_is_no_json_is_passed_over_in_bounded_memory() {
         let (source, _file) = source_of(&content);
         let mut reader = LineReader::default();
         reader.begin(0..u64::MAX);
-        let (mut seen, mut witnessed, mut count) = (Vec::new(), Vec::new(), 0);
-        let mut witness = |bytes: &[u8]| witnessed.extend_from_slice(bytes);
-        while let Some(chunk) = reader.next_chunk(&source, count, &mut witness).unwrap() {
+        let (mut seen, mut observed, mut count) = (Vec::new(), Vec::new(), 0);
+        let mut observe = |bytes: &[u8]| observed.extend_from_slice(bytes);
+        while let Some(chunk) = reader.next_chunk(&source, count, &mut observe).unwrap() {
             let at = chunk.offset as usize;
             if chunk.bytes != PLACEHOLDER {
                 assert_eq!(&content[at..at + chunk.bytes.len()], chunk.bytes);
@@ -141,7 +141,7 @@ fn a_line_that_is_no_json_is_passed_over_in_bounded_memory() {
         }
         assert_eq!(seen, [b"first\n", PLACEHOLDER, tail.strip_prefix(b"\n").unwrap_or(tail)].concat());
         assert_eq!((count, reader.position()), (lines, content.len() as u64));
-        assert!(witnessed == content);
+        assert!(observed == content);
         assert!(reader.buffer.len() <= 2 * CHUNK_BYTES, "{}", reader.buffer.len());
     }
 }
@@ -156,9 +156,9 @@ fn a_line_that_is_too_long_is_passed_over_if_it_is_torn() {
             let mut reader = LineReader::default();
             reader.begin(0..u64::MAX);
             assert_eq!(reader.next_chunk(&source, 0, &mut |_| {}).unwrap().unwrap().bytes, b"{}\n");
-            let mut witnessed = 0;
-            let mut witness = |bytes: &[u8]| witnessed += bytes.len();
-            let next = reader.next_chunk(&source, 1, &mut witness).map(|chunk| {
+            let mut observed = 0;
+            let mut observe = |bytes: &[u8]| observed += bytes.len();
+            let next = reader.next_chunk(&source, 1, &mut observe).map(|chunk| {
                 let chunk = chunk.unwrap();
                 (chunk.bytes.len(), chunk.offset, chunk.unterminated)
             });
@@ -170,7 +170,7 @@ fn a_line_that_is_too_long_is_passed_over_if_it_is_torn() {
                 (true, false) => assert_eq!(next, Ok((length + 7, 3, false))),
             }
             if fits || is_torn {
-                assert_eq!(witnessed as u64, reader.position() - 3);
+                assert_eq!(observed as u64, reader.position() - 3);
                 assert!(!is_torn || reader.is_at_end());
             }
         }

@@ -1,6 +1,8 @@
 use super::super::reader::LineReader;
 use super::*;
 use std::io::Write;
+use std::panic::catch_unwind;
+use std::sync::Arc;
 use std::time::Duration;
 
 fn source(bytes: u64) -> Arc<LineSource> {
@@ -16,16 +18,21 @@ fn source(bytes: u64) -> Arc<LineSource> {
 }
 
 /// Collects the numbers in the lines.
-struct Numbers(LineReader, fn(u64));
+struct Numbers {
+    source: Arc<LineSource>,
+    reader: LineReader,
+    before: fn(u64),
+}
 
 impl Worker for Numbers {
+    type Job = Range<u64>;
     type Output = Vec<u64>;
 
-    fn work(&mut self, source: &LineSource, segment: Range<u64>) -> Vec<u64> {
-        (self.1)(segment.start);
+    fn work(&mut self, segment: Range<u64>) -> Vec<u64> {
+        (self.before)(segment.start);
         let mut numbers = Vec::new();
-        self.0.begin(segment);
-        while let Some(chunk) = self.0.next_chunk(source, 0, &mut |_| {}).unwrap() {
+        self.reader.begin(segment);
+        while let Some(chunk) = self.reader.next_chunk(&self.source, 0, &mut |_| {}).unwrap() {
             let text = std::str::from_utf8(chunk.bytes).unwrap();
             numbers.extend(text.lines().map(|line| line.trim().parse::<u64>().unwrap()));
         }
@@ -33,9 +40,13 @@ impl Worker for Numbers {
     }
 }
 
-fn in_order(source: &Arc<LineSource>, pause: fn(u64), spare: usize) -> Vec<u64> {
-    let mut segments =
-        Segments::new(source.clone(), equal_segments(source, 0), || Numbers(LineReader::default(), pause));
+fn segments(source: &Arc<LineSource>, before: fn(u64)) -> Segments<Numbers> {
+    let make = || Numbers { source: source.clone(), reader: LineReader::default(), before };
+    Segments::new(equal_segments(source, 0), make)
+}
+
+fn in_order(source: &Arc<LineSource>, before: fn(u64), spare: usize) -> Vec<u64> {
+    let mut segments = segments(source, before);
     segments.spare(spare);
     let mut all = Vec::new();
     while let Some(numbers) = segments.next_output() {
@@ -46,7 +57,7 @@ fn in_order(source: &Arc<LineSource>, pause: fn(u64), spare: usize) -> Vec<u64> 
 }
 
 #[test]
-fn results_come_in_the_files_order_whoever_is_faster() {
+fn results_come_in_the_order_of_the_file_whichever_thread_is_faster() {
     let source = source(9 << 20);
     let alone = in_order(&source, |_| {}, usize::MAX);
     assert!(alone.len() > 3000 && alone.iter().enumerate().all(|(index, number)| index as u64 == *number));
@@ -83,8 +94,7 @@ fn what_is_appended_meanwhile_is_left_to_the_next_reader() {
 #[test]
 fn work_that_is_dropped_ends() {
     let source = source(9 << 20);
-    let mut segments =
-        Segments::new(source.clone(), equal_segments(&source, 0), || Numbers(LineReader::default(), |_| {}));
+    let mut segments = segments(&source, |_| {});
     assert!(segments.next_output().is_some());
     drop(segments);
     // Helpers hold the source as long as they work.
@@ -96,10 +106,10 @@ fn work_that_is_dropped_ends() {
 }
 
 #[test]
-fn a_panic_of_any_worker_reaches_whoever_asks() {
+fn a_panic_of_any_worker_reaches_the_caller() {
     let source = source(9 << 20);
     let panics = |start: u64| assert!(start < 5 << 20, "a worker that panics");
-    let result = catch_unwind(|| in_order(&source, panics, 0));
-    assert!(result.is_err());
+    let panic = catch_unwind(|| in_order(&source, panics, 0)).unwrap_err();
+    assert_eq!(panic.downcast_ref(), Some(&"a worker that panics"));
     assert!(!in_order(&source, |_| {}, 0).is_empty());
 }

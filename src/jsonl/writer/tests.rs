@@ -88,7 +88,7 @@ fn a_line_that_comes_in_the_last_pause_is_not_slept_on() {
         fixture.push("a");
         fixture.flush().unwrap();
         // Lands somewhere in the pauses of a writer that is about to go idle.
-        std::thread::sleep(thread::LOOK_AGAIN * (thread::LOOKS - 1) + Duration::from_micros(round * 5));
+        std::thread::sleep(thread::POLL_INTERVAL * (thread::MAX_POLLS - 1) + Duration::from_micros(round * 5));
         fixture.push("b");
         let deadline = Instant::now() + Duration::from_secs(20);
         while fixture.writer.pending().0 > 0 {

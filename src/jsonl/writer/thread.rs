@@ -19,8 +19,8 @@ use crate::disk::unsynced::{SyncError, Unsynced};
 
 /// After a batch the thread looks for more itself for a while, so that a caller that records one event after the
 /// other need not wake it for each.
-pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(1);
-pub(super) const LOOKS: u32 = 8;
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(1);
+pub(super) const MAX_POLLS: u32 = 8;
 
 /// How long the thread waits for more before it ends. Waking it costs a caller a tenth of what making a new one costs.
 const KEEP_THREAD: Duration = Duration::from_secs(1);
@@ -34,8 +34,8 @@ impl Shared {
         self.wait_until(deadline, State::is_written).is_some()
     }
 
-    /// The same when nothing more will come, for every caller that could queue anything is gone: unlocks the file as well and
-    /// ends the thread, which may look for more for some milliseconds yet and must not keep other recorders out.
+    /// The same when no caller is left that could queue anything: also unlocks the file and ends the thread, which otherwise looks for
+    /// more lines for some milliseconds and keeps the file locked for other recorders.
     pub fn end(self: &Arc<Self>, deadline: Instant) {
         let is_done = |state: &State| state.is_written() && !state.writing;
         if let Some(mut state) = self.wait_until(deadline, is_done) {
@@ -61,7 +61,7 @@ impl Shared {
             if is_done(&state) {
                 break;
             }
-            // Looks up now and then, lest a missed signal costs the whole time.
+            // A missed signal must not cost the whole time until the deadline.
             let pause = (deadline - now).min(Duration::from_millis(20));
             self.progress.wait_for(&mut state, pause);
         }
@@ -91,7 +91,7 @@ impl Shared {
         self.start(state);
     }
 
-    /// On a system that has no thread to give, the caller's writes.
+    /// If the system refuses a thread, the calling one writes.
     fn spawn(self: &Arc<Self>) {
         let shared = self.clone();
         let thread = std::thread::Builder::new().name("session-writer".to_owned());
@@ -101,7 +101,7 @@ impl Shared {
         }
     }
 
-    /// The thread.
+    /// What the thread runs.
     fn run(&self) {
         loop {
             self.work(Thread::Parked);
@@ -126,8 +126,8 @@ impl Shared {
         true
     }
 
-    /// Writes what there is to write; then the thread is as `afterwards` says. A panic would leave those who wait for the writer
-    /// waiting, so it counts as a failure to write.
+    /// Writes what is queued; then the state of the thread is `afterwards`. A panic counts as a failure to write, since callers that wait
+    /// for the writer would otherwise wait forever.
     fn work(&self, afterwards: Thread) {
         if catch_unwind(AssertUnwindSafe(|| self.write_while_there_is_something(afterwards))).is_err() {
             self.fail(PANICKED.into(), None);
@@ -142,11 +142,11 @@ impl Shared {
 
     /// Batch after batch, until there has been nothing to do for a while.
     fn write_while_there_is_something(&self, afterwards: Thread) {
-        let mut looks = 0;
+        let mut polls = 0;
         let mut state = self.state.lock();
         while !state.failed {
             if !state.queue.is_empty() || state.wants_sync(self.durability) {
-                looks = 0;
+                polls = 0;
                 let batch = std::mem::take(&mut state.queue);
                 state.writing = true;
                 drop(state);
@@ -162,9 +162,9 @@ impl Shared {
                 self.fail_behind_what_was_queued(failing);
                 state = self.state.lock();
                 state.writing = false;
-            } else if looks < LOOKS && !state.urgent {
-                looks += 1;
-                self.work.wait_for(&mut state, LOOK_AGAIN);
+            } else if polls < MAX_POLLS && !state.urgent {
+                polls += 1;
+                self.work.wait_for(&mut state, POLL_INTERVAL);
             } else {
                 break;
             }
@@ -179,7 +179,7 @@ impl Shared {
     fn write_batch(&self, batch: VecDeque<Segment>) -> Result<(), BatchError> {
         let appended = self.append_batch(batch);
         if appended.is_err() {
-            // What is in the files is kept as durably as was promised, whatever became of the rest.
+            // What is in the files is made as durable as promised, even though the rest could not be written.
             self.sync_if_promised()?;
         }
         appended?;
@@ -227,7 +227,7 @@ impl Shared {
     fn count_written(&self, segment: Segment, appended: Result<(), Torn>) -> Result<(), OsError> {
         let mut state = self.state.lock();
         let lines = appended.as_ref().map_or_else(|torn| torn.lines, |()| segment.lines);
-        // Nothing is pending any more if the writer was ended meanwhile from without.
+        // Nothing is pending any more if a caller has stopped the writer meanwhile.
         state.pending_lines = state.pending_lines.saturating_sub(lines);
         state.pending_bytes = state.pending_bytes.saturating_sub(segment.bytes.len() as u64);
         state.written += lines;
@@ -263,7 +263,7 @@ impl Shared {
         failpoint!("writer::after_answer");
     }
 
-    /// Ends the writer for a failure that a caller met, all that was queued before it being written.
+    /// Stops the writer because of a failure that a caller reported, after all that was queued before it is written.
     fn fail_behind_what_was_queued(&self, Failing { error, path }: Failing) {
         match self.sync_if_promised() {
             Ok(()) => self.fail(error, path),
@@ -271,7 +271,7 @@ impl Shared {
         }
     }
 
-    /// Ends the writer. What is queued is lost.
+    /// Stops the writer. What is queued is lost.
     pub(super) fn fail(&self, error: WriteError, path: Option<PathBuf>) {
         let mut state = self.state.lock();
         if std::mem::replace(&mut state.failed, true) {
@@ -296,7 +296,7 @@ impl Shared {
 }
 
 impl State {
-    /// Takes out the flushes that `reached` lines are enough for.
+    /// Removes and returns the flushes for which `reached` lines are enough.
     fn take_flushes_until(&mut self, reached: u64) -> Vec<(u64, FlushDone)> {
         let (ready, waiting) =
             std::mem::take(&mut self.flushes).into_iter().partition(|(ticket, _)| *ticket <= reached);

@@ -25,7 +25,7 @@ impl JobEnd {
         Self::done_behind(json, None, result)
     }
 
-    /// The same, in a batch that brings something else too: `json` is the open object of that batch.
+    /// The same in a batch with other content: `json` is the open object of that batch.
     pub fn done_behind(mut json: JsonText, tape: Option<Tape>, result: impl FnOnce(&mut JsonText)) -> Self {
         json.key("done");
         result(&mut json);
@@ -37,12 +37,12 @@ impl JobEnd {
         Self::without_result(|json| json.member(if error.code == "Cancelled" { "cancelled" } else { "error" }, error))
     }
 
-    /// The work has panicked. The end says what the panic said.
+    /// The work has panicked. The end has the message of the panic.
     pub fn panicked(panic: &(dyn Any + Send)) -> Self {
         Self::without_result(|json| json.member("panicked", panic_message(panic)))
     }
 
-    /// The work has stopped because no batch is taken any more. This one won't be either.
+    /// The work has stopped because the queue is closed. This batch is dropped too.
     pub fn closed() -> Self {
         Self::without_result(|_| ())
     }

@@ -16,7 +16,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Appends the members of a batch that say so.
+    /// Appends the members `bytes`, `total` and `files` of a batch.
     pub fn append_to(self, json: &mut JsonText) {
         json.member("bytes", &self.bytes);
         json.member("total", &self.total);

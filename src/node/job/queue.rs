@@ -1,4 +1,7 @@
 //! Batches that wait for JavaScript to take them: a few, so that it never waits for one, and no more, so that they need little memory.
+//!
+//! Not a [`Pipeline`](crate::pipeline): the receiver is the event loop, which must neither wait nor work but be woken, and a sender that
+//! waits must notice when the environment of that loop has ended.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

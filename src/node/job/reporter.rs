@@ -1,4 +1,4 @@
-//! Progress of a job on its way to JavaScript: now and then, and with the end.
+//! Reports the progress of a job to JavaScript: at intervals, and with its end.
 
 use super::end::JobEnd;
 use super::progress::{Every, Progress};
@@ -7,18 +7,18 @@ use super::sender::Sender;
 use crate::cancellation::Cancellation;
 use crate::node::json::JsonText;
 
-/// Tells JavaScript how far a job is, as often as it wants to know.
+/// Sends the progress of a job to JavaScript, as often as [`Every`] says.
 pub struct ProgressReporter<'s> {
     sender: &'s Sender,
     /// None: never.
     every: Option<Every>,
-    /// How many bytes were told last.
+    /// How many bytes were reported last.
     told: u64,
     last: Progress,
 }
 
 impl<'s> ProgressReporter<'s> {
-    /// A reporter that has told nothing yet.
+    /// A reporter that has reported nothing yet.
     pub fn new(sender: &'s Sender, every: Option<Every>) -> Self {
         ProgressReporter { sender, every, told: 0, last: Progress::default() }
     }
@@ -28,7 +28,7 @@ impl<'s> ProgressReporter<'s> {
         self.sender.cancellation()
     }
 
-    /// Takes note of how far the job is, tells it if it is time to, and cancels the work if the environment has ended.
+    /// Records the progress, sends it if it is due, and cancels the work if the environment has ended.
     pub fn report(&mut self, progress: Progress) {
         if !self.sender.is_cancelled() && self.is_due(progress.bytes) {
             let Some(progress) = self.advance(progress) else { return };
@@ -43,7 +43,7 @@ impl<'s> ProgressReporter<'s> {
         }
     }
 
-    /// Whether it is time to tell that `bytes` are done.
+    /// Whether a report that `bytes` are done is due.
     pub fn is_due(&self, bytes: u64) -> bool {
         match self.every {
             None => false,
@@ -52,8 +52,8 @@ impl<'s> ProgressReporter<'s> {
         }
     }
 
-    /// Takes note of how far the job is. Returns what a batch that is sent now should tell: nothing that was told before, and nothing
-    /// that is left to the end.
+    /// Records the progress. Returns what a batch that is sent now should report: nothing that was reported before, and not the whole,
+    /// which the end reports.
     pub fn advance(&mut self, progress: Progress) -> Option<Progress> {
         self.note(progress);
         let is_news = self.every.is_some() && progress.bytes > self.told && progress.bytes < progress.total;
@@ -64,7 +64,7 @@ impl<'s> ProgressReporter<'s> {
     }
 
     fn note(&mut self, progress: Progress) {
-        // What only asks whether to go on reports no bytes.
+        // Checks for cancellation report no bytes.
         self.last = Progress { total: progress.total.max(self.last.total), ..progress };
     }
 

@@ -20,7 +20,7 @@ pub struct Sender {
     on_ready: Arc<OnReady>,
 }
 
-/// No batch is taken any more.
+/// The queue is closed: batches are dropped.
 #[derive(Debug)]
 pub struct Closed;
 

@@ -1,4 +1,4 @@
-//! What a run's recorder is made for.
+//! The configuration of a run's recorder.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use crate::disk::durability::Durability;
 use crate::run::scheduler::Scheduler;
 use crate::run::text::Text;
 
-/// What a recorder is made for.
+/// The configuration of a recorder.
 #[derive(Clone, Debug)]
 pub struct RunRecorderConfig<'a> {
     /// The run's directory.
@@ -19,7 +19,7 @@ pub struct RunRecorderConfig<'a> {
     pub scheduler: Scheduler,
     /// What the run as a whole may do. None: nothing, or, resumed, what it was.
     pub capabilities: Option<Vec<Text<'a>>>,
-    /// To go on with the run in the directory, if there is one.
+    /// Whether to resume the run in the directory, if there is one.
     pub resume: bool,
     /// What a flush promises.
     pub durability: Durability,

@@ -1,6 +1,6 @@
-//! A run's directory, made ready to be recorded in: made anew, or gone on with.
+//! Preparing the directory of a run for recording: a new one, or one to resume.
 //!
-//! The log is created first, exclusively: it says whose directory this is. The holder of its lock may write it.
+//! The log is created first, exclusively: the recorder that creates it owns the directory. Only the holder of its lock may write it.
 
 use std::io;
 use std::path::Path;
@@ -75,7 +75,7 @@ struct Opening<'c> {
 }
 
 impl Opening<'_> {
-    /// A log that was just created goes again if nothing comes of it: it would be in the way of the next attempt.
+    /// Removes a log that was just created if opening fails: it would make the next attempt fail.
     fn begin_in_new_log(&self, target: Target) -> Result<Opened, RecordError> {
         let log = self.directory.log();
         let target = target.locked(self.lock(&log)?);
@@ -127,8 +127,8 @@ impl Opening<'_> {
         atomic_file::write(&self.directory.dag(), self.dag.text().as_bytes(), durability)
     }
 
-    /// A directory with a manifest is a bundle, also one without a log: no reader would read what is recorded to it. That
-    /// there is a log, where none may be, says more.
+    /// A directory with a manifest is a bundle, also one without a log: no reader would read what is recorded to it. If there is a log
+    /// where none may be, that error is more useful.
     fn check_is_unsealed(&self) -> Result<(), RecordError> {
         let manifest = self.directory.manifest();
         if files::exists(&manifest) && (self.config.resume || !files::exists(&self.directory.log())) {

@@ -12,21 +12,21 @@ use crate::signature::SignatureError;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// The event, the workflow or the log that was to be gone on with is not as it must be.
+    /// The event, the workflow, or the log to resume is not valid.
     #[error("{0}")]
     Refused(RunError),
     /// The system refused.
     #[error("{0}")]
     System(#[from] OsError),
-    /// Someone else has the log open.
+    /// Another recorder has locked the log.
     #[error("The run's log is being written by {}: '{}'.", if owner.is_empty() { "another recorder" } else { owner }, path.display())]
     Locked {
-        /// What the other said of itself; empty if that is not known.
+        /// The owner in the lock file; empty if it is not known.
         owner: String,
         /// The log.
         path: PathBuf,
     },
-    /// The directory holds another run than the one that is to be gone on with.
+    /// The directory holds another run than the one to resume.
     #[error("The directory holds a run with another {what}: expected '{expected}', found '{found}'.")]
     OtherRun {
         /// What differs.
@@ -42,7 +42,7 @@ pub enum RecordError {
         /// The manifest.
         manifest: PathBuf,
     },
-    /// The recorder takes nothing any more.
+    /// The recorder was disposed of.
     #[error("The recorder is disposed.")]
     Disposed,
     /// The log is not written any more.
@@ -68,7 +68,7 @@ impl RecordError {
         }
     }
 
-    /// A lock that was not had, on the log at `path`.
+    /// The error for a lock on the log at `path` that could not be taken.
     pub(super) fn unlocked(error: LockError, path: PathBuf) -> Self {
         match error {
             LockError::Held { owner } => RecordError::Locked { owner, path },

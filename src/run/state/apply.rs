@@ -7,13 +7,13 @@ use crate::run::error::RunError;
 use crate::run::transition;
 
 impl State {
-    /// Takes the next event. If it is refused, nothing has changed.
+    /// Applies the next event. An event that is refused changes nothing.
     #[inline]
     pub fn apply(&mut self, event: &Event<'_>) -> Result<(), RunError> {
         self.apply_into(event, &mut NoSink)
     }
 
-    /// Takes the next event and tells `sink` which entries of the state it changed.
+    /// Applies the next event and reports the changed entries of the state to `sink`.
     #[inline]
     pub fn apply_into(&mut self, event: &Event<'_>, sink: &mut impl EntrySink) -> Result<(), RunError> {
         let step = transition::check(self, event, sink)?;
@@ -22,7 +22,7 @@ impl State {
         Ok(())
     }
 
-    /// Whether the state would take this as its next event.
+    /// Whether this event would be legal as the next one.
     pub fn check(&self, event: &Event<'_>) -> Result<(), RunError> {
         transition::check(self, event, &mut NoSink).map(drop)
     }

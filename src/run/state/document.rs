@@ -1,7 +1,7 @@
 //! A state as a document, for snapshots: canonical JSON, and back.
 //!
-//! What comes back may be anything that someone wrote. It is read field by field, held to what every state fulfils, and
-//! must then print as the very bytes that were read: so there is one document for a state, and nothing in it goes unread.
+//! A document that is read is not trusted. It is read field by field, checked against what holds for every state, and must then print
+//! as exactly the bytes that were read: so each state has one document, and nothing in a document is ignored.
 
 mod reader;
 

@@ -1,6 +1,6 @@
 //! The state as the API shows it (`RunState`): what a user asks about, under the names of the specification.
 //!
-//! Less than a snapshot holds, and told from the side of those who are asked about: a worker has its tasks.
+//! It has less than a snapshot, and lists tasks by worker.
 
 use super::{Run, State, TaskStatus};
 use crate::hash::{HexHash, as_text};

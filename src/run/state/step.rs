@@ -1,4 +1,4 @@
-//! What a legal event does to the state: one small change of the lists, told to the sink entry by entry.
+//! What a legal event does to the state: one small change of the lists, reported to the sink entry by entry.
 
 use super::{NodeStatus, Run, RunStatus, SnapshotMark, State, StoredHash, Task, TaskFailure, TaskStatus};
 use crate::run::entry::{EntrySink, Slot};
@@ -8,7 +8,7 @@ use crate::run::text::Text;
 use crate::run::transition::Step;
 
 impl State {
-    /// Takes a step that is known to be legal, and tells which entries that changes.
+    /// Takes a step that is known to be legal, and reports the changed entries to `sink`.
     pub(super) fn take(&mut self, time: u64, step: Step<'_>, sink: &mut impl EntrySink) {
         match step {
             Step::Nothing => {}

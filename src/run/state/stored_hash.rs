@@ -4,7 +4,7 @@ use crate::hash::{as_text, from_hex, to_hex};
 use crate::run::canonical::write_text;
 use crate::run::text::Text;
 
-/// What an event gave as a hash. Nothing says that it is one, until blobs are checked.
+/// What an event gives as a hash. It need not be one: that is known only when blobs are checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoredHash {
     /// 64 lower-case hex digits.

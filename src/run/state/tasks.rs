@@ -31,7 +31,7 @@ pub struct Task {
     pub attempt: u32,
     /// Where it is in its course.
     pub status: TaskStatus,
-    /// Who has it, or had it when it ended.
+    /// The worker that has it, or had it when it ended.
     pub worker: Option<u32>,
     /// When it was handed to that worker. 0 without one.
     pub assigned_at: u64,

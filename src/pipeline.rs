@@ -1,0 +1,230 @@
+//! How threads hand over to each other: jobs reach other threads through a bounded queue, and results come back through another one.
+//!
+//! The thread that hands over jobs also works: while it waits for a result it does jobs that no other thread has begun. So all jobs are
+//! done even if the system refuses further threads, and a single job needs none: helpers are started one by one, each when a job is
+//! handed over while another one is under way.
+//!
+//! A job that panics makes the thread that takes results panic with the same payload. Dropping the pipeline drops the jobs that are not
+//! begun; helpers end after the job that they are doing, and are not waited for: it may read from a file system that hangs.
+//!
+//! The channels are those of the standard library: jobs are some hundred microseconds long, so helpers can share a receiver.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use parking_lot::Mutex;
+
+use crate::background;
+use crate::cancellation::Cancellation;
+
+/// Does jobs of one kind, one at a time, on one thread or another.
+pub trait Worker: Send + 'static {
+    /// What is handed over.
+    type Job: Send + 'static;
+    /// What comes back.
+    type Output: Send + 'static;
+
+    /// Does a job.
+    fn work(&mut self, job: Self::Job) -> Self::Output;
+}
+
+/// Jobs between the thread that owns the pipeline and its helpers.
+pub struct Pipeline<W: Worker> {
+    worker: Arc<Mutex<W>>,
+    /// The workers of helpers that are not started. The worker of a serial pipeline is the owner's too.
+    idle: Vec<Arc<Mutex<W>>>,
+    is_serial: bool,
+    /// The worker has moved to another thread for good.
+    has_moved: bool,
+    started: usize,
+    /// How many helpers may work. Those with a lower index may.
+    limit: Arc<AtomicUsize>,
+    room: usize,
+    /// How many jobs were handed over, and how many results were not taken.
+    handed_over: u64,
+    under_way: usize,
+    /// None while the pipeline is dropped.
+    jobs: Option<SyncSender<Task<W>>>,
+    /// A helper that waits for a job holds the lock.
+    waiting: Arc<Mutex<Receiver<Task<W>>>>,
+    done: SyncSender<Done<W>>,
+    /// Never locked: a receiver alone can't be part of what threads share.
+    results: Mutex<Receiver<Done<W>>>,
+}
+
+/// A job and its number.
+struct Task<W: Worker>(u64, W::Job);
+
+/// The number of a job and its result.
+type Done<W> = (u64, thread::Result<<W as Worker>::Output>);
+
+impl<W: Worker> Task<W> {
+    fn run(self, worker: &mut W, done: &SyncSender<Done<W>>) {
+        let result = catch_unwind(AssertUnwindSafe(|| worker.work(self.1)));
+        // There is no receiver if the pipeline was dropped; otherwise there is room for the result of each job under way.
+        let _ = done.send((self.0, result));
+    }
+}
+
+/// How many helpers this machine has a core for, beside the one of the thread that owns the pipeline.
+pub fn spare_cores() -> usize {
+    thread::available_parallelism().map_or(1, usize::from) - 1
+}
+
+impl<W: Worker> Pipeline<W> {
+    /// A pipeline for jobs that can be done in any order: by `worker` on the owner's thread, by each of `helpers` on another one. It
+    /// [is full](Self::is_full) with `room` jobs.
+    pub fn parallel(worker: W, helpers: Vec<W>, room: usize) -> Self {
+        let helpers = helpers.into_iter().map(|helper| Arc::new(Mutex::new(helper))).collect();
+        Self::new(Arc::new(Mutex::new(worker)), helpers, false, room)
+    }
+
+    /// A pipeline for jobs that `worker` does in their order. With the second job under way it moves to a thread of its own.
+    pub fn serial(worker: W, room: usize) -> Self {
+        let worker = Arc::new(Mutex::new(worker));
+        Self::new(worker.clone(), vec![worker], true, room)
+    }
+
+    fn new(worker: Arc<Mutex<W>>, idle: Vec<Arc<Mutex<W>>>, is_serial: bool, room: usize) -> Self {
+        let (jobs, waiting) = sync_channel(room);
+        let (done, results) = sync_channel(room);
+        let limit = Arc::new(AtomicUsize::new(idle.len()));
+        Pipeline {
+            worker,
+            idle,
+            is_serial,
+            has_moved: false,
+            started: 0,
+            limit,
+            room,
+            handed_over: 0,
+            under_way: 0,
+            jobs: Some(jobs),
+            waiting: Arc::new(Mutex::new(waiting)),
+            done,
+            results: Mutex::new(results),
+        }
+    }
+
+    /// Whether a result must be taken before another job is handed over.
+    pub fn is_full(&self) -> bool {
+        self.under_way >= self.room
+    }
+
+    /// How many jobs were handed over whose results were not taken.
+    pub fn under_way(&self) -> usize {
+        self.under_way
+    }
+
+    /// Hands over a job. Never blocks.
+    ///
+    /// # Panics
+    ///
+    /// If the pipeline [is full](Self::is_full).
+    pub fn push(&mut self, job: W::Job) {
+        assert!(!self.is_full(), "a job was handed over to a full pipeline");
+        if self.under_way > 0 {
+            self.start_helper();
+        }
+        let Some(jobs) = &self.jobs else { return };
+        // There is a receiver, which is here, and room for each job under way.
+        let _ = jobs.send(Task(self.handed_over, job));
+        self.handed_over += 1;
+        self.under_way += 1;
+    }
+
+    /// The number of a job, counted from 0 in the order of [`push`](Self::push), and its result: of the job that is done first, or for a
+    /// serial pipeline of the next one. `None` if no job is under way.
+    ///
+    /// # Panics
+    ///
+    /// If a job panicked.
+    pub fn next_output(&mut self) -> Option<(u64, W::Output)> {
+        loop {
+            if let Some(output) = self.ready_output() {
+                return Some(output);
+            }
+            if self.under_way == 0 {
+                return None;
+            }
+            if !self.help() {
+                let done = self.results.get_mut().recv().ok()?;
+                return Some(self.output_of(done));
+            }
+        }
+    }
+
+    /// The same, but `None` also if no job is done yet.
+    pub fn ready_output(&mut self) -> Option<(u64, W::Output)> {
+        let done = self.results.get_mut().try_recv().ok()?;
+        Some(self.output_of(done))
+    }
+
+    fn output_of(&mut self, (number, result): Done<W>) -> (u64, W::Output) {
+        self.under_way -= 1;
+        (number, result.unwrap_or_else(|panic| resume_unwind(panic)))
+    }
+
+    /// Does a job that no helper has begun. False if there is none.
+    pub fn help(&self) -> bool {
+        if self.has_moved {
+            return false;
+        }
+        // If the lock is held, a helper waits for a job or is taking one.
+        let task = self.waiting.try_lock().and_then(|waiting| waiting.try_recv().ok());
+        task.map(|task| task.run(&mut self.worker.lock(), &self.done)).is_some()
+    }
+
+    /// Lets at most `helpers` work from now on, and never more again. The others end after their next job.
+    pub fn limit_helpers(&self, helpers: usize) {
+        self.limit.fetch_min(helpers, Ordering::Relaxed);
+    }
+
+    fn start_helper(&mut self) {
+        let (index, limit) = (self.started, self.limit.clone());
+        let may_work = move || index < limit.load(Ordering::Relaxed);
+        let Some(worker) = may_work().then(|| self.idle.pop()).flatten() else { return };
+        self.started += 1;
+        let (waiting, done, cancellation) = (self.waiting.clone(), self.done.clone(), Cancellation::current());
+        let help = move || {
+            let mut worker = worker.lock();
+            cancellation.during(|| {
+                while may_work()
+                    && let Some(task) = next_task(&waiting)
+                {
+                    task.run(&mut worker, &done);
+                }
+            });
+        };
+        if self.is_serial {
+            self.has_moved = background::spawn_thread(help);
+        } else {
+            background::spawn_helper(help);
+        }
+    }
+
+    /// Ends the pipeline. Locking its worker waits for the thread that it has moved to.
+    pub fn into_worker(self) -> Arc<Mutex<W>> {
+        self.worker.clone()
+    }
+}
+
+/// The next job, `None` once the pipeline is dropped. The lock is released before the job is done.
+fn next_task<W: Worker>(waiting: &Mutex<Receiver<Task<W>>>) -> Option<Task<W>> {
+    waiting.lock().recv().ok()
+}
+
+impl<W: Worker> Drop for Pipeline<W> {
+    fn drop(&mut self) {
+        // First, so that a helper that waits for a job releases the lock.
+        self.jobs = None;
+        let waiting = self.waiting.lock();
+        while waiting.try_recv().is_ok() {}
+    }
+}
+
+#[cfg(test)]
+mod tests;
