@@ -1,13 +1,17 @@
 'use strict'
 
-const { plainJson, record, slice } = require('./native.js')
+const { define, own, plainJson, record, slice } = require('./native.js')
 const { appendValues } = require('./tape-reader.js')
 
 /** A session, put together from the batches of its replay. */
 class Assembly {
   #history = []
   #sessionEvents = []
-  /** The metadata or, if the replay failed, why; then the warnings. Messages as `messageText` takes them. */
+  #checkpoints = []
+  /**
+   * The metadata, the session's name and its ancestry if it has any or, if the replay failed, why; then the warnings. Messages as `messageText`
+   * takes them.
+   */
   #results = []
 
   /** Adds a batch, whose tape the job has. Returns an end of the job if that is found to be one. */
@@ -16,7 +20,7 @@ class Assembly {
     if (batch.keep < this.#history.length) this.#history.length = batch.keep
     if (batch.names === undefined) return undefined
     try {
-      appendValues(job, batch, this.#history, this.#sessionEvents, this.#results)
+      appendValues(job, batch, this.#history, this.#sessionEvents, this.#checkpoints, this.#results)
     } catch (error) {
       // A value that was JSON when it was scanned may be something else when it is read again.
       if (error instanceof SyntaxError) return this.fail(CHANGED)
@@ -36,19 +40,25 @@ class Assembly {
 
   /** The result of the replay, given the end of its job. */
   result(done) {
-    const { failed, lastSeq, eventCount } = record(done)
-    const first = this.#results[0]
-    const warnings = slice(this.#results, 1).map(messageText)
-    if (failed) return { ok: false, error: messageText(first), warnings }
-    return {
+    const { failed, lastSeq, eventCount, sequenceCorrupt, isNamed, isFork } = record(done)
+    const results = this.#results
+    if (failed) return { ok: false, error: messageText(results[0]), warnings: slice(results, 1).map(messageText) }
+    const ancestryAt = isNamed ? 2 : 1
+    const warningsAt = isFork ? ancestryAt + 1 : ancestryAt
+    const result = {
       ok: true,
       history: this.#history,
-      metadata: first,
+      metadata: results[0],
       lastSeq,
       eventCount,
-      warnings,
+      warnings: slice(results, warningsAt).map(messageText),
       sessionEvents: this.#sessionEvents,
+      sequenceCorrupt,
+      checkpoints: this.#checkpoints,
     }
+    if (isNamed) define(result, 'sessionName', own(results[1]))
+    if (isFork) define(result, 'ancestry', own(results[ancestryAt]))
+    return result
   }
 }
 

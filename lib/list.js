@@ -71,12 +71,13 @@ function problemOf({ sessionId, projectHash }) {
 }
 
 /** The fields as `replaySession` has them in its metadata: of the right type, whatever the file says. */
-function summaryOf({ sessionId, projectHash, workspaceDirs, provider, model, startTime }) {
+function summaryOf({ sessionId, projectHash, workspaceDirs, cwd, provider, model, startTime }) {
   const strings = Array.isArray(workspaceDirs) && workspaceDirs.every((one) => typeof one === 'string')
   return {
     sessionId,
     projectHash,
     workspaceDirs: strings ? workspaceDirs : [],
+    ...(typeof cwd === 'string' ? { cwd } : undefined),
     provider: text(provider),
     model: text(model),
     startTime: text(startTime),

@@ -40,12 +40,13 @@ const number = new Float64Array(halves.buffer)
  * Builds the values on the tape of a batch, which `job` has: what `JSON.parse` makes of their texts. Appends as many of them to each array
  * as the batch says.
  */
-function appendValues(job, batch, items, events, results) {
+function appendValues(job, batch, items, events, checkpoints, results) {
   begin(job, batch)
   const append = hasIndices(Array.prototype) || hasIndices(Object.prototype) ? appendDefined : appendPushed
   try {
     append(items, batch.items)
     append(events, batch.events)
+    append(checkpoints, batch.checkpoints)
     append(results, batch.results)
   } finally {
     // The pools live as long as strings that were cut off them, and no longer.

@@ -18,7 +18,7 @@ use crate::run::kind::Kind;
 use crate::run::log::LogReader;
 use crate::run::payload::Payload;
 use crate::run::text::Text;
-use crate::session::event::{read_session_id, read_time};
+use crate::session::line::{read_session_id, read_time};
 
 /// How many events without a salt are noted. There are no more in a list of redactions that is read.
 const MAX_UNSALTED: usize = 1 << 20;
