@@ -2,6 +2,7 @@
 
 const { replaySession } = require('./lib/replay.js')
 const { openSession } = require('./lib/session.js')
+const { foldCheckpoints } = require('./lib/checkpoints.js')
 const { readSessionHeader, readSessionHeaders } = require('./lib/header.js')
 const { listSessions } = require('./lib/list.js')
 const {
@@ -26,6 +27,7 @@ const { exportBundle, verifyBundle, importBundle } = require('./lib/bundle.js')
 module.exports = {
   replaySession,
   openSession,
+  foldCheckpoints,
   readSessionHeader,
   readSessionHeaders,
   listSessions,

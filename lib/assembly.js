@@ -1,13 +1,17 @@
 'use strict'
 
-const { plainJson, record, slice } = require('./native.js')
+const { define, own, plainJson, record, slice } = require('./native.js')
 const { appendValues } = require('./tape-reader.js')
 
 /** Collects the result of a replay from its batches. */
 class Assembly {
   #history = []
   #sessionEvents = []
-  /** The metadata or, if the replay failed, the error; then the warnings. Errors and warnings are input of `messageText`. */
+  #checkpoints = []
+  /**
+   * The metadata, then the session's name and its ancestry if it has them or, if the replay failed, the error; then the warnings. Errors and
+   * warnings are input of `messageText`.
+   */
   #results = []
 
   /** Adds a batch, whose tape is read from the job. Returns an early end of the job if a value can't be read. */
@@ -16,7 +20,7 @@ class Assembly {
     if (batch.keep < this.#history.length) this.#history.length = batch.keep
     if (batch.names === undefined) return undefined
     try {
-      appendValues(job, batch, this.#history, this.#sessionEvents, this.#results)
+      appendValues(job, batch, this.#history, this.#sessionEvents, this.#checkpoints, this.#results)
     } catch (error) {
       // Values are read from the file again after the scan, and the file may have been changed in between.
       if (error instanceof SyntaxError) return this.fail(CHANGED)
@@ -36,19 +40,25 @@ class Assembly {
 
   /** The result of the replay. `done` is the result of its job. */
   result(done) {
-    const { failed, lastSeq, eventCount } = record(done)
-    const first = this.#results[0]
-    const warnings = slice(this.#results, 1).map(messageText)
-    if (failed) return { ok: false, error: messageText(first), warnings }
-    return {
+    const { failed, lastSeq, eventCount, sequenceCorrupt, isNamed, isFork } = record(done)
+    const results = this.#results
+    if (failed) return { ok: false, error: messageText(results[0]), warnings: slice(results, 1).map(messageText) }
+    const ancestryAt = isNamed ? 2 : 1
+    const warningsAt = isFork ? ancestryAt + 1 : ancestryAt
+    const result = {
       ok: true,
       history: this.#history,
-      metadata: first,
+      metadata: results[0],
       lastSeq,
       eventCount,
-      warnings,
+      warnings: slice(results, warningsAt).map(messageText),
       sessionEvents: this.#sessionEvents,
+      sequenceCorrupt,
+      checkpoints: this.#checkpoints,
     }
+    if (isNamed) define(result, 'sessionName', own(results[1]))
+    if (isFork) define(result, 'ancestry', own(results[ancestryAt]))
+    return result
   }
 }
 

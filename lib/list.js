@@ -49,12 +49,13 @@ function problemOf({ sessionId, projectHash }) {
 }
 
 /** The fields in the form of `replaySession`'s metadata: values of the wrong type become empty. */
-function summaryOf({ sessionId, projectHash, workspaceDirs, provider, model, startTime }) {
+function summaryOf({ sessionId, projectHash, workspaceDirs, cwd, provider, model, startTime }) {
   const strings = Array.isArray(workspaceDirs) && workspaceDirs.every((one) => typeof one === 'string')
   return {
     sessionId,
     projectHash,
     workspaceDirs: strings ? workspaceDirs : [],
+    ...(typeof cwd === 'string' ? { cwd } : undefined),
     provider: text(provider),
     model: text(model),
     startTime: text(startTime),

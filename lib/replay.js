@@ -25,7 +25,9 @@ function checkArguments(filePath, expectedProjectHash, options) {
     throughSeq,
   )
   check.optional(options.auditTrail, 'options.auditTrail', 'boolean')
+  check.optional(options.strict, 'options.strict', 'boolean')
   check.optional(options.snapshot, 'options.snapshot', 'boolean')
+  if (options.snapshotDir !== undefined) check.filledString(options.snapshotDir, 'options.snapshotDir')
   check.optional(options.onProgress, 'options.onProgress', 'function')
   check.signal(options.signal, 'options.signal')
 }
@@ -35,7 +37,7 @@ function checkArguments(filePath, expectedProjectHash, options) {
  * for an opened session also to the length of its history, which the result does not contain.
  */
 async function replay(start, filePath, expectedProjectHash, options = NO_OPTIONS) {
-  const { throughSeq, auditTrail, snapshot, signal, onProgress } = options
+  const { throughSeq, auditTrail, strict, snapshot, snapshotDir, signal, onProgress } = options
   if (signal?.aborted) throw signal.reason
   const assembly = new Assembly()
   if (filePath.includes('\0')) return { result: assembly.result(assembly.fail(`Failed to read file: ${openError(filePath)}`)) }
@@ -46,6 +48,8 @@ async function replay(start, filePath, expectedProjectHash, options = NO_OPTIONS
     auditTrail: auditTrail === true,
     progress: onProgress !== undefined,
     snapshot: snapshot === true,
+    snapshotDir,
+    strict: strict === true,
   }
   const begin = (onReady) => start(bundles, filePath, wanted, onReady)
   const done = await runJob(SESSION, begin, { __proto__: null, signal, onProgress, takeBatch: assembly.add })

@@ -1,6 +1,6 @@
 'use strict'
 
-const { native, withFields } = require('./native.js')
+const { hasOwn, native, withFields } = require('./native.js')
 const { check } = require('./arguments.js')
 const { Assembly } = require('./assembly.js')
 const { SESSION, runJob } = require('./job.js')
@@ -31,9 +31,12 @@ function openSession(filePath, expectedProjectHash, options) {
 class SessionHandle {
   #replay
 
-  constructor(replay, { metadata, lastSeq, eventCount, warnings, sessionEvents }, historyLength) {
+  constructor(replay, result, historyLength) {
     this.#replay = replay
-    withFields(this, { metadata, lastSeq, eventCount, warnings, sessionEvents, historyLength })
+    const { metadata, lastSeq, eventCount, warnings, sessionEvents, sequenceCorrupt, checkpoints } = result
+    withFields(this, { metadata, lastSeq, eventCount, warnings, sessionEvents, historyLength, sequenceCorrupt, checkpoints })
+    if (hasOwn(result, 'sessionName')) withFields(this, { sessionName: result.sessionName })
+    if (hasOwn(result, 'ancestry')) withFields(this, { ancestry: result.ancestry })
   }
 
   items(from, to) {

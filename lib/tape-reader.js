@@ -40,12 +40,13 @@ const number = new Float64Array(halves.buffer)
  * Builds the values on the tape of a batch, equal to those of `JSON.parse`, and appends to each array the number of them that the batch
  * has. The tape is read from `job`.
  */
-function appendValues(job, batch, items, events, results) {
+function appendValues(job, batch, items, events, checkpoints, results) {
   begin(job, batch)
   const append = hasIndices(Array.prototype) || hasIndices(Object.prototype) ? appendDefined : appendPushed
   try {
     append(items, batch.items)
     append(events, batch.events)
+    append(checkpoints, batch.checkpoints)
     append(results, batch.results)
   } finally {
     // Substrings keep the pools of text alive; this module must not.

@@ -177,6 +177,8 @@ pub use run::scheduler::Scheduler;
 pub use run::start_from::StartFrom;
 pub use run::text::Text;
 pub use run::verify::{Verification, verify as verify_run};
+pub use session::checkpoint::Checkpoint;
+pub use session::event::Mode as ReplayMode;
 pub use session::fold::FoldOptions;
 pub use session::recorder::{FileNameForm, Record, Recorder, RecorderConfig};
 pub use session::replay::{Outcome, Replay, ReplayError};

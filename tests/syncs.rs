@@ -51,7 +51,8 @@ fn recorder(chats_dir: &Path) -> (Recorder, mpsc::Receiver<WriteFailure>) {
     let (sender, failures) = mpsc::channel();
     let config = RecorderConfig {
         chats_dir: chats_dir.to_path_buf(),
-        short_id: "syncs".encode_utf16().collect(),
+        file_name: session_tape::FileNameForm::Minutes,
+        id_prefix: "syncs".encode_utf16().collect(),
         durability: Durability::Fsync,
         exclusive_owner: None,
     };
@@ -68,8 +69,8 @@ fn record_and_wait(recorder: &Recorder) {
 fn record(recorder: &Recorder) {
     let payload = Some(&br#"{"content":{"speaker":"ai"}}"#[..]);
     let Ok(recorded) =
-        recorder.record(Record { type_json: b"\"content\"", milliseconds: 0.0, is_content: true, payload });
-    assert!(recorded);
+        recorder.record(Record { type_json: b"\"content\"", milliseconds: 0.0, payload });
+    assert!(recorded.is_some());
 }
 
 fn flush(recorder: &Recorder) {

@@ -5,16 +5,18 @@
 use libfuzzer_sys::fuzz_target;
 use session_tape::jsonl::scan::Nesting;
 use session_tape::jsonl::text::is_blank;
-use session_tape::session::event::{Body, Line, read_line, read_start_payload};
+use session_tape::session::event::{Body, Mode};
+use session_tape::session::line::{Line, read_line, read_start_payload};
 
 fuzz_target!(|line: &[u8]| {
     // serde_json takes the same grammar as JSON.parse when it builds nothing: no limit on depth or size of numbers, lone
     // surrogates allowed, bytes that are not UTF-8 allowed in strings.
     let parses = serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok();
-    match read_line(line, &mut Nesting::default()) {
+    match read_line(line, Mode::Lenient, &mut Nesting::default()) {
         Line::Blank => assert!(is_blank(line) && !parses),
         Line::Null => assert!(parses && line.trim_ascii() == b"null"),
         Line::Unparseable => assert!(!parses && !is_blank(line)),
+        Line::WithoutSeq => panic!("only the strict mode skips a line for its seq"),
         Line::Event(event) => {
             assert!(parses);
             if let Body::Content(item) | Body::Compressed(item) = event.body {
@@ -23,6 +25,9 @@ fuzz_target!(|line: &[u8]| {
                 assert!(serde_json::from_slice::<serde::de::IgnoredAny>(item).is_ok());
             }
         }
+    }
+    if let Line::Event(event) = read_line(line, Mode::Strict, &mut Nesting::default()) {
+        assert!(event.seq.is_some_and(|seq| seq >= 0.0 && seq.fract() == 0.0));
     }
     if let Some(payload) = read_start_payload(line) {
         assert!(parses && payload.of(line).starts_with(b"{"));

@@ -16,7 +16,7 @@ use crate::run::kind::Kind;
 use crate::run::log::LogReader;
 use crate::run::payload::Payload;
 use crate::run::text::Text;
-use crate::session::event::{read_session_id, read_time};
+use crate::session::line::{read_session_id, read_time};
 
 /// The maximum number of events without a salt. No `redactions.json` within the limits lists more.
 const MAX_UNSALTED: usize = 1 << 20;

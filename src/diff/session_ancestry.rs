@@ -18,7 +18,8 @@ use crate::jsonl::scan::{Nesting, Span};
 use crate::jsonl::source::{LineSource, ReadError};
 use crate::run::fold::Watch;
 use crate::run::text::Text;
-use crate::session::event::{Body, Line, read_line};
+use crate::session::event::{Body, Mode};
+use crate::session::line::{Line, read_line};
 
 /// A record has so many parents at most: the nearest.
 const MOST_PARENTS: usize = 256;
@@ -139,7 +140,7 @@ struct Causes {
 impl Causes {
     fn add(&mut self, record: &Record<'_>) -> Result<(), Stop> {
         let place = record.place as u32;
-        let body = match read_line(record.line, &mut self.nesting) {
+        let body = match read_line(record.line, Mode::Lenient, &mut self.nesting) {
             Line::Event(event) => event.body,
             _ => Body::Unknown(None),
         };

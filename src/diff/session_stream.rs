@@ -12,7 +12,8 @@ use crate::jsonl::reader::LineReader;
 use crate::jsonl::scan::{Cursor, Nesting, NotJson, Span};
 use crate::jsonl::source::{LineSource, ReadError};
 use crate::jsonl::text::spells;
-use crate::session::event::{Body, Line, StartFields, read_line};
+use crate::session::event::{Body, Mode, StartFields};
+use crate::session::line::{Line, read_line};
 
 /// A record of a batch: where in its line its parts are.
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +112,7 @@ impl SessionReader {
 
 /// The metadata of a session's first line, given without its ending.
 pub fn start_of(line: &[u8], nesting: &mut Nesting) -> Result<StartFields, SessionFault> {
-    match read_line(line, nesting) {
+    match read_line(line, Mode::Lenient, nesting) {
         Line::Event(event) => match event.body {
             Body::SessionStart(fields) => fields.ok_or(SessionFault::InvalidStart),
             _ => Err(SessionFault::MissingStart),

@@ -10,6 +10,13 @@ pub fn is_blank(line: &[u8]) -> bool {
     std::str::from_utf8(line).is_ok_and(|text| text.chars().all(is_white_space))
 }
 
+/// Whether the string whose inside this is, escapes and all, is nothing but JavaScript white space (`String.prototype.trim` leaves
+/// nothing).
+pub fn is_blank_string(inside: &[u8]) -> bool {
+    let is_blank_unit = |unit| char::from_u32(u32::from(unit)).is_some_and(is_white_space);
+    if inside.contains(&b'\\') { decode(inside).all(is_blank_unit) } else { is_blank(inside) }
+}
+
 fn is_white_space(c: char) -> bool {
     matches!(
         c,
@@ -127,6 +134,20 @@ mod tests {
             assert!(!is_blank(not_blank.as_bytes()), "{not_blank:?}");
         }
         assert!(!is_blank(b"\xff"), "U+FFFD is no white space");
+    }
+
+    #[test]
+    fn a_string_is_blank_by_what_its_escapes_mean() {
+        for blank in
+            [&b""[..], b" ", br"\u0020\t\n\r\f\u000b", br"\ufeff\u00a0 \u2029\u3000", "\u{2003}\\u1680".as_bytes()]
+        {
+            assert!(is_blank_string(blank), "{blank:?}");
+        }
+        for other in
+            [&br"\b"[..], br"\u0085", br"\u180e", br"\u200b", br"\ud800", br" \u0041", b"\xff", b" \\t\xff", br"\\"]
+        {
+            assert!(!is_blank_string(other), "{other:?}");
+        }
     }
 
     #[test]

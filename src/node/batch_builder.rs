@@ -6,6 +6,7 @@ use super::message_json::message_json;
 use crate::jsonl::scan::Span;
 use crate::jsonl::source::{LineSource, ReadError};
 use crate::jsonl::tape::{Tape, TapeBuilder};
+use crate::session::checkpoint::Checkpoint;
 use crate::session::fold::SessionEventRef;
 use crate::session::history::ItemRef;
 use crate::session::message::Message;
@@ -24,7 +25,9 @@ pub enum Belonging {
     Item,
     /// A session event.
     Event,
-    /// The metadata, or why there is none; then a warning each.
+    /// A checkpoint.
+    Checkpoint,
+    /// Why there is no result, or the metadata, the session's name and its ancestry if it has any; then a warning each.
     Result,
 }
 
@@ -33,7 +36,7 @@ pub struct BatchBuilder {
     json: JsonText,
     tape: Option<TapeBuilder>,
     /// How many values belong where, and how many bytes of JSON they were.
-    counts: [usize; 3],
+    counts: [usize; 4],
     bytes: usize,
 }
 
@@ -43,12 +46,12 @@ impl BatchBuilder {
         let mut json = JsonText::default();
         json.open();
         json.member("keep", &items);
-        BatchBuilder { json, tape: None, counts: [0; 3], bytes: 0 }
+        BatchBuilder { json, tape: None, counts: [0; 4], bytes: 0 }
     }
 
     /// Appends a value. Returns false if the batch is full.
     pub fn append(&mut self, belonging: Belonging, json: &[u8]) -> bool {
-        let is_empty = self.counts == [0; 3];
+        let is_empty = self.counts == [0; 4];
         if !is_empty && self.bytes + json.len() > BATCH_BYTES {
             return false;
         }
@@ -133,6 +136,9 @@ impl BatchBuilder {
             json.number(outcome.last_seq);
             json.member("eventCount", &outcome.event_count);
             json.member("historyLength", &items);
+            json.member("sequenceCorrupt", &outcome.is_out_of_sequence);
+            json.member("isNamed", &outcome.session_name.is_some());
+            json.member("isFork", &outcome.ancestry.is_some());
             json.close();
         })
     }
@@ -152,7 +158,7 @@ impl BatchBuilder {
     }
 
     fn describe(&mut self, tape: &Tape) {
-        for (key, count) in ["items", "events", "results"].into_iter().zip(self.counts) {
+        for (key, count) in ["items", "events", "checkpoints", "results"].into_iter().zip(self.counts) {
             self.json.member(key, &count);
         }
         if !tape.wide.is_empty() {
@@ -211,22 +217,43 @@ fn session_event_json(event: &SessionEventRef, source: &LineSource, audit_trail:
     Ok(json)
 }
 
+/// A checkpoint as JSON.
+pub fn checkpoint_json(checkpoint: &Checkpoint<'_>) -> Vec<u8> {
+    let (sequence, deleted) = (number_json(checkpoint.sequence), checkpoint.deleted.to_string());
+    let members = [
+        (&b"checkpointId"[..], checkpoint.id),
+        (b"name", checkpoint.name),
+        (b"sequence", sequence.as_bytes()),
+        (b"deleted", deleted.as_bytes()),
+        (b"createdAt", checkpoint.created_at),
+    ];
+    object_json(members)
+}
+
 /// The metadata of a session as JSON.
 pub fn metadata_json(metadata: &CurrentMetadata<'_>) -> Vec<u8> {
-    [
-        &b"{\"sessionId\":"[..],
-        metadata.session_id,
-        b",\"projectHash\":",
-        metadata.project_hash,
-        b",\"provider\":",
-        metadata.provider,
-        b",\"model\":",
-        metadata.model,
-        b",\"workspaceDirs\":",
-        metadata.workspace_dirs,
-        b",\"startTime\":",
-        metadata.start_time,
-        b"}",
-    ]
-    .concat()
+    let members = [
+        (&b"sessionId"[..], metadata.session_id),
+        (b"projectHash", metadata.project_hash),
+        (b"provider", metadata.provider),
+        (b"model", metadata.model),
+        (b"workspaceDirs", metadata.workspace_dirs),
+        (b"startTime", metadata.start_time),
+    ];
+    let optional = [(&b"cwd"[..], metadata.cwd), (b"title", metadata.title)];
+    let optional = optional.into_iter().filter_map(|(key, value)| value.map(|value| (key, value)));
+    object_json(members.into_iter().chain(optional))
+}
+
+/// An object of these keys and JSON texts.
+fn object_json<'v>(members: impl IntoIterator<Item = (&'v [u8], &'v [u8])>) -> Vec<u8> {
+    let mut json = Vec::new();
+    for (key, value) in members {
+        json.extend_from_slice(if json.is_empty() { b"{\"" } else { b",\"" });
+        json.extend_from_slice(key);
+        json.extend_from_slice(b"\":");
+        json.extend_from_slice(value);
+    }
+    json.push(b'}');
+    json
 }

@@ -16,6 +16,7 @@ use super::session_batches::{Items, SessionOptions, send_items, send_replay};
 use crate::bundle::import::ImportError;
 use crate::bundle::manifest::BundleKind;
 use crate::bundle::open::is_bundle;
+use crate::session::event::Mode;
 use crate::session::fold::FoldOptions;
 use crate::session::message::Message;
 use crate::session::replay::Replay;
@@ -30,6 +31,9 @@ pub struct NativeReplayOptions {
     pub progress: bool,
     /// Use the snapshot beside the file, and keep one.
     pub snapshot: bool,
+    /// The directory for the snapshot, if not beside the file.
+    pub snapshot_dir: Option<String>,
+    pub strict: bool,
 }
 
 /// Replays the session in a file or a bundle, with all items of its history.
@@ -119,9 +123,16 @@ fn start(
         };
         // A bundle has no file but those in its manifest.
         let keeps_snapshot = options.snapshot && unpacked.is_none();
-        let open = if keeps_snapshot { Replay::open_with_snapshot } else { Replay::open };
-        let project_hash = options.project_hash.map(|hash| hash.to_vec());
-        let replay = open(&file, FoldOptions { project_hash, through_seq: options.through_seq });
+        let fold = FoldOptions {
+            project_hash: options.project_hash.map(|hash| hash.to_vec()),
+            through_seq: options.through_seq,
+            mode: if options.strict { Mode::Strict } else { Mode::Lenient },
+        };
+        let replay = match &options.snapshot_dir {
+            _ if !keeps_snapshot => Replay::open(&file, fold),
+            Some(directory) => Replay::open_with_snapshot_in(Path::new(directory), &file, fold),
+            None => Replay::open_with_snapshot(&file, fold),
+        };
         let wanted = SessionOptions { items, audit_trail: options.audit_trail, progress: options.progress };
         let keep = |replay| keep(Held { replay, _unpacked: unpacked });
         send_replay(replay, wanted, sender, keep).unwrap_or_else(|_| JobEnd::closed())

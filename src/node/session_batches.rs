@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::batch_builder::{BatchBuilder, Belonging, batch_length, failure, metadata_json};
+use super::batch_builder::{BatchBuilder, Belonging, batch_length, checkpoint_json, failure, metadata_json};
 use super::job::{Batch, Closed, JobEnd, Progress, ProgressReporter, Sender};
 use super::message_json::message_json;
 use super::reading::every;
@@ -194,26 +194,34 @@ impl<'s> SessionBatches<'s> {
         batch.finish()
     }
 
-    /// Sends the result: the metadata or why there is none, and the warnings. They quote the file, so they may be any length.
+    /// Sends the result: the checkpoints, the metadata or why there is none, and the warnings. They quote the file, so they may be any
+    /// length.
     fn send_outcome(
         mut self,
         mut batch: BatchBuilder,
         replay: &Replay,
         outcome: &Outcome<'_>,
     ) -> Result<JobEnd, Closed> {
-        let result = match &outcome.metadata {
-            Ok(metadata) => metadata_json(metadata),
-            Err(error) => message_json(&error.message()),
-        };
-        for json in std::iter::once(result).chain(outcome.warnings.iter().map(message_json)) {
-            if !batch.append(Belonging::Result, &json) {
+        let checkpoints = outcome.checkpoints.iter().map(|one| (Belonging::Checkpoint, checkpoint_json(one)));
+        let results = results_json(outcome).chain(outcome.warnings.iter().map(message_json));
+        for (belonging, json) in checkpoints.chain(results.map(|json| (Belonging::Result, json))) {
+            if !batch.append(belonging, &json) {
                 let full = std::mem::replace(&mut batch, self.begin());
                 self.sender.send(full.finish())?;
-                batch.append(Belonging::Result, &json);
+                batch.append(belonging, &json);
             }
         }
         let total = replay.source().size();
         self.reporter.advance(Progress { bytes: total, total, files: None });
         Ok(self.reporter.finish(batch.finish_outcome(outcome, replay.items().len())))
     }
+}
+
+/// Why there is no result, or the metadata, and the session's name and ancestry if it has any.
+fn results_json(outcome: &Outcome<'_>) -> impl Iterator<Item = Vec<u8>> {
+    let (metadata, more) = match &outcome.metadata {
+        Ok(metadata) => (metadata_json(metadata), [outcome.session_name, outcome.ancestry]),
+        Err(error) => (message_json(&error.message()), [None, None]),
+    };
+    std::iter::once(metadata).chain(more.into_iter().flatten().map(<[u8]>::to_vec))
 }

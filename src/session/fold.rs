@@ -12,14 +12,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::event::{Body, Event, Line, Severity, StartFields, read_line};
+use super::checkpoint::{Change, CheckpointEvent};
+use super::event::{Body, CheckpointChange, CheckpointFields, Event, Mode, Raw, Severity, StartFields, is_valid_seq};
 use super::history::{HistoryEffect, ItemRef};
+use super::line::{Line, read_line};
 use super::warnings::{Problem, Tally, Warning, Warnings};
 use crate::jsonl::lines::Lines;
 use crate::jsonl::scan::{Cursor, Nesting, Span};
-
-/// JSON text of a value, owned.
-pub type Raw = Box<[u8]>;
 
 /// What some lines of a session do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -36,6 +35,10 @@ pub struct Effect {
     first_seq: Option<FirstSeq>,
     /// The last `seq`.
     pub last_seq: Option<f64>,
+    /// The largest `seq`.
+    pub largest_seq: Option<f64>,
+    /// Some `seq` is not larger than the one before it, also if there are too many warnings to keep that one.
+    pub is_out_of_sequence: bool,
     /// What the file's first line said. Only lines that include it can have any.
     pub start: Start,
     /// The last provider that was switched to.
@@ -44,6 +47,14 @@ pub struct Effect {
     pub model: Option<Raw>,
     /// The last workspace directories.
     pub directories: Option<Raw>,
+    /// The last title, a string or `null`.
+    pub title: Option<Raw>,
+    /// The last name of the session, a string or `null`.
+    pub session_name: Option<Raw>,
+    /// The payload of the first `session_forked`.
+    pub ancestry: Option<Raw>,
+    /// All events about checkpoints.
+    pub checkpoint_events: Vec<CheckpointEvent>,
     /// All session events.
     pub session_events: Vec<SessionEventRef>,
     /// What becomes of history.
@@ -70,7 +81,7 @@ pub enum Start {
     Missing,
     /// The session's metadata.
     Metadata(Box<Metadata>),
-    /// A `session_start` without `sessionId` or `projectHash`.
+    /// A `session_start` without all that the mode asks for.
     Invalid,
     /// A session of another project, whose hash this is.
     OtherProject(Raw),
@@ -86,12 +97,14 @@ pub struct Metadata {
     pub model: Raw,
     pub workspace_dirs: Raw,
     pub start_time: Raw,
+    /// If it was recorded.
+    pub cwd: Option<Raw>,
 }
 
 impl Metadata {
-    fn values(&self) -> [&Raw; 6] {
-        let Metadata { session_id, project_hash, provider, model, workspace_dirs, start_time } = self;
-        [session_id, project_hash, provider, model, workspace_dirs, start_time]
+    fn values(&self) -> impl Iterator<Item = &Raw> {
+        let Metadata { session_id, project_hash, provider, model, workspace_dirs, start_time, cwd } = self;
+        [session_id, project_hash, provider, model, workspace_dirs, start_time].into_iter().chain(cwd)
     }
 }
 
@@ -117,6 +130,8 @@ pub struct FoldOptions {
     pub project_hash: Option<Vec<u16>>,
     /// Stop before the first event with a larger `seq`.
     pub through_seq: Option<f64>,
+    /// How much is asked of a line.
+    pub mode: Mode,
 }
 
 /// Turns lines into effects.
@@ -162,6 +177,24 @@ impl Place<'_> {
         span.of(self.line).into()
     }
 
+    /// The event about a checkpoint. Its `seq` was found to be valid.
+    fn checkpoint_event(
+        &self,
+        fields: &CheckpointFields,
+        seq: Option<f64>,
+        ts: Option<Span>,
+    ) -> Option<CheckpointEvent> {
+        let change = match fields.change {
+            CheckpointChange::Created(name) => {
+                let created_at = ts.map(|ts| self.raw(ts)).filter(|ts| ts.starts_with(b"\""));
+                Change::Created { name: self.raw(name), created_at }
+            }
+            CheckpointChange::Renamed(name) => Change::Renamed { name: self.raw(name) },
+            CheckpointChange::Deleted => Change::Deleted,
+        };
+        Some(CheckpointEvent { seq: seq.filter(|seq| is_valid_seq(*seq))?, id: self.raw(fields.id), change })
+    }
+
     fn raw_or(&self, span: Option<Span>, otherwise: &[u8]) -> Raw {
         span.map_or_else(|| otherwise.into(), |span| self.raw(span))
     }
@@ -171,9 +204,13 @@ impl Effect {
     fn add_line(&mut self, place: &Place<'_>, options: &FoldOptions, nesting: &mut Nesting) {
         self.settle_torn();
         self.lines += 1;
-        match read_line(place.line, nesting) {
+        match read_line(place.line, options.mode, nesting) {
             Line::Blank | Line::Null => {}
             Line::Unparseable => self.torn = true,
+            Line::WithoutSeq => {
+                self.tally.without_seq += 1;
+                self.warnings.push(self.lines, Problem::MalformedSeq);
+            }
             Line::Event(event) => {
                 if let (Some(seq), Some(limit)) = (event.seq, options.through_seq)
                     && seq > limit
@@ -219,9 +256,21 @@ impl Effect {
                 seq: event.seq,
             }),
             Body::DirectoriesChanged(directories) => self.directories = Some(place.raw(directories)),
-            Body::Malformed(event_type) => {
+            Body::SessionMetadata(title) => {
+                if let Some(title) = title {
+                    self.title = Some(place.raw(title));
+                }
+            }
+            Body::SessionNamed(name) => self.session_name = Some(place.raw(name)),
+            Body::SessionForked(payload) => {
+                self.ancestry.get_or_insert_with(|| place.raw(payload));
+            }
+            Body::Checkpoint(fields) => {
+                self.checkpoint_events.extend(place.checkpoint_event(&fields, event.seq, event.ts))
+            }
+            Body::Malformed(event_type, fault) => {
                 self.tally.malformed += 1;
-                self.warnings.push(self.lines, Problem::Malformed(event_type));
+                self.warnings.push(self.lines, Problem::Malformed(event_type, fault));
             }
             Body::Unknown(name) => {
                 self.tally.unknown += 1;
@@ -232,7 +281,10 @@ impl Effect {
 
     fn add_seq(&mut self, seq: f64) {
         match self.last_seq {
-            Some(last) if seq <= last => self.warnings.push(self.lines, Problem::NonMonotonicSeq { seq, last }),
+            Some(last) if seq <= last => {
+                self.is_out_of_sequence = true;
+                self.warnings.push(self.lines, Problem::NonMonotonicSeq { seq, last });
+            }
             Some(_) => {}
             None => {
                 self.first_seq = Some(FirstSeq {
@@ -244,6 +296,7 @@ impl Effect {
             }
         }
         self.last_seq = Some(seq);
+        self.largest_seq = larger(self.largest_seq, Some(seq));
     }
 
     fn add_start(&mut self, fields: Option<StartFields>, place: &Place<'_>, options: &FoldOptions) {
@@ -259,6 +312,7 @@ impl Effect {
                 model: place.raw_or(fields.model, b"\"\""),
                 workspace_dirs: place.raw_or(fields.workspace_dirs, b"[]"),
                 start_time: place.raw_or(fields.start_time, b"\"\""),
+                cwd: fields.cwd.map(|span| place.raw(span)),
             })),
         };
         self.stopped = !matches!(self.start, Start::Metadata(_));
@@ -280,9 +334,15 @@ impl Effect {
         self.tally.add(later.tally);
         self.torn = later.torn;
         self.last_seq = later.last_seq.or(self.last_seq);
+        self.largest_seq = larger(self.largest_seq, later.largest_seq);
+        self.is_out_of_sequence |= later.is_out_of_sequence;
         self.provider = later.provider.or(self.provider);
         self.model = later.model.or(self.model);
         self.directories = later.directories.or(self.directories);
+        self.title = later.title.or(self.title);
+        self.session_name = later.session_name.or(self.session_name);
+        self.ancestry = self.ancestry.or(later.ancestry);
+        self.checkpoint_events.extend(later.checkpoint_events);
         self.session_events.extend(later.session_events);
         self.history.append(later.history);
         self.stopped = later.stopped;
@@ -295,6 +355,7 @@ impl Effect {
         match self.last_seq {
             Some(last) => {
                 if first.seq <= last {
+                    later.is_out_of_sequence = true;
                     later.warnings.insert(first.warnings_before, first.warning(last));
                 }
             }
@@ -327,7 +388,11 @@ impl Effect {
                 && (1..=self.lines).contains(&first.line)
                 && first.warnings_before <= self.warnings.total()
         };
+        let out_of_sequence = self.is_out_of_sequence;
         self.first_seq.is_some() == self.last_seq.is_some()
+            && self.largest_seq.is_some() == self.last_seq.is_some()
+            && self.largest_seq.partial_cmp(&self.last_seq).is_some_and(|order| order.is_ge())
+            && if out_of_sequence { self.warnings.may_have_non_monotonic() } else { !self.warnings.has_non_monotonic() }
             && self.first_seq.as_ref().is_none_or(is_possible)
             && !self.last_seq.is_some_and(f64::is_nan)
             && !self.session_events.iter().any(|event| event.seq.is_some_and(f64::is_nan))
@@ -336,17 +401,25 @@ impl Effect {
     fn has_values(&self) -> bool {
         let mut nesting = Nesting::default();
         let metadata = match &self.start {
-            Start::Metadata(metadata) => &metadata.values()[..],
-            _ => &[],
+            Start::Metadata(metadata) => Some(metadata.values()),
+            _ => None,
         };
         let switched = [&self.provider, &self.model, &self.directories].into_iter().flatten();
-        let mut values = metadata.iter().copied().chain(switched).chain(self.warnings.names());
-        values.all(|value| Cursor::is_value(value, &mut nesting))
+        let presented = [&self.title, &self.session_name, &self.ancestry].into_iter().flatten();
+        let values = metadata.into_iter().flatten().chain(switched).chain(presented).chain(self.warnings.names());
+        values.into_iter().all(|value| Cursor::is_value(value, &mut nesting))
+            && [&self.title, &self.session_name]
+                .into_iter()
+                .flatten()
+                .all(|text| matches!(text.first(), Some(b'"' | b'n')))
+            && self.ancestry.iter().all(|payload| payload.starts_with(b"{"))
+            && self.checkpoint_events.iter().all(|event| event.is_possible(&mut nesting))
     }
 
     fn has_places_within(&self, end: u64) -> bool {
         let events = self.tally.events;
-        if self.history.items.len() as u64 > events || self.session_events.len() as u64 > events {
+        let counts = [self.history.items.len(), self.session_events.len(), self.checkpoint_events.len()];
+        if counts.iter().any(|count| *count as u64 > events) {
             return false;
         }
         // An item is an object: two bytes at least.
@@ -368,8 +441,17 @@ impl Effect {
             && first.event_before
             && first.seq <= 0.0
         {
+            self.is_out_of_sequence = true;
             self.warnings.insert(first.warnings_before, first.warning(0.0));
         }
+    }
+}
+
+/// The larger of two numbers, none of which is NaN.
+fn larger(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(if other > one { other } else { one }),
+        (one, other) => one.or(other),
     }
 }
 

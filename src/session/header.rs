@@ -4,7 +4,8 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use super::event::{Body, Line, read_line, read_start_payload};
+use super::event::{Body, Mode};
+use super::line::{Line, read_line, read_start_payload};
 use crate::disk::file::File;
 use crate::disk::files::{self, read_cached};
 use crate::disk::input_file;
@@ -116,7 +117,7 @@ fn problem_of(line: &[u8], is_all: bool) -> HeaderError {
     if text.is_empty() && is_all {
         return HeaderError::Empty;
     }
-    match read_line(text, &mut Nesting::default()) {
+    match read_line(text, Mode::Lenient, &mut Nesting::default()) {
         Line::Event(event) if event.body == Body::SessionStart(None) => HeaderError::Invalid,
         _ => HeaderError::Missing,
     }

@@ -5,12 +5,15 @@
 //!   [`snapshot`]; it reports [`warnings`] as [`message`]s.
 //! - Listing: [`header`] reads only the first line.
 
+pub mod checkpoint;
 pub mod envelope;
 pub mod event;
 pub mod fold;
 pub mod header;
 pub mod history;
+pub mod line;
 pub mod message;
+pub mod payload;
 pub mod recorder;
 pub mod replay;
 pub mod scan;

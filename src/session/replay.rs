@@ -1,13 +1,15 @@
 //! Replaying a session file: the fold driven over the file, and its effect made into a result.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use super::fold::{Effect, FoldOptions, Metadata, Raw, SessionEventRef, Start};
+use super::checkpoint::{Checkpoint, Checkpoints};
+use super::event::{Mode, Raw};
+use super::fold::{Effect, FoldOptions, Metadata, SessionEventRef, Start};
 use super::history::ItemRef;
 use super::message::{Message, MessagePart};
 use super::scan::{Scanned, Scanner};
-use super::snapshot::{self, Snapshot};
+use super::snapshot::{self, Place, Snapshot};
 use crate::jsonl::digest::Block;
 use crate::jsonl::segments::{Segments, equal_segments};
 use crate::jsonl::source::{LineSource, ReadError};
@@ -22,8 +24,8 @@ pub enum ReplayError {
     EmptyFile,
     /// The first line is no `session_start` (rule 12).
     MissingStart,
-    /// The `session_start` lacks what it must have (rule 9).
-    InvalidStart,
+    /// The `session_start` lacks what it must have in this mode (rules 9 and 22).
+    InvalidStart(Mode),
     /// The session belongs to another project (rule 9).
     OtherProject {
         /// The hash that was asked for, in UTF-16.
@@ -46,7 +48,10 @@ impl ReplayError {
             ReplayError::Read(error) => Message::text(format!("Failed to read file: {error}")),
             ReplayError::EmptyFile => Message::text("Empty file"),
             ReplayError::MissingStart => Message::text("Missing or corrupt session_start event"),
-            ReplayError::InvalidStart => Message::text("Invalid session_start: missing required fields"),
+            ReplayError::InvalidStart(Mode::Lenient) => Message::text("Invalid session_start: missing required fields"),
+            ReplayError::InvalidStart(Mode::Strict) => {
+                Message::text("Invalid session_start: missing or malformed required fields")
+            }
             ReplayError::OtherProject { expected, found } => Message(vec![
                 MessagePart::Text("Project hash mismatch: expected ".into()),
                 MessagePart::Utf16(expected),
@@ -70,7 +75,7 @@ pub struct Replay {
 
 /// Collects what a snapshot of the replay needs.
 struct SnapshotBuilder {
-    path: PathBuf,
+    place: Place,
     blocks: Vec<Block>,
     /// The effect of the lines that the blocks have, if it is not that of the replay.
     effect: Option<Effect>,
@@ -91,16 +96,23 @@ impl Replay {
         Ok(Self::from_line(source, options, Effect::default(), 0, None))
     }
 
-    /// Opens the file and takes what a [snapshot] has of it as scanned. [`keep_snapshot`](Self::keep_snapshot)
+    /// Opens the file and takes what a [snapshot] beside it has of it as scanned. [`keep_snapshot`](Self::keep_snapshot)
     /// then writes one with the rest. With `through_seq` there is no snapshot: it would be that of another fold.
     pub fn open_with_snapshot(path: &Path, options: FoldOptions) -> Result<Self, ReplayError> {
-        if options.through_seq.is_some() {
-            return Self::open(path, options);
-        }
+        Self::open_with_snapshot_at(Some(Place::beside(path)), path, options)
+    }
+
+    /// The same with a snapshot in `directory`, which need not exist.
+    pub fn open_with_snapshot_in(directory: &Path, path: &Path, options: FoldOptions) -> Result<Self, ReplayError> {
+        Self::open_with_snapshot_at(Place::within(directory, path).ok(), path, options)
+    }
+
+    fn open_with_snapshot_at(place: Option<Place>, path: &Path, options: FoldOptions) -> Result<Self, ReplayError> {
+        let Some(place) = place.filter(|_| options.through_seq.is_none()) else { return Self::open(path, options) };
         let source = Arc::new(LineSource::open_or_drain(path)?);
-        let mut builder = SnapshotBuilder { path: path.into(), blocks: Vec::new(), effect: None, is_current: false };
+        let mut builder = SnapshotBuilder { place, blocks: Vec::new(), effect: None, is_current: false };
         let mut effect = Effect::default();
-        if let Some(loaded) = snapshot::load(path, &source, &options) {
+        if let Some(loaded) = snapshot::load(&builder.place, &source, &options) {
             effect = loaded.snapshot.effect;
             builder.blocks = loaded.snapshot.blocks;
             builder.is_current = loaded.matches_metadata;
@@ -170,7 +182,7 @@ impl Replay {
         snapshot.effect = builder.effect.unwrap_or_else(|| std::mem::take(&mut self.effect));
         if !is_current && end > 0 && snapshot::is_worth_saving(&snapshot.effect, &self.source) {
             // The next replay scans what this one did.
-            let _ = snapshot::save(&builder.path, &self.source, &snapshot);
+            let _ = snapshot::save(&builder.place, &self.source, &snapshot, self.options.mode);
         }
         if is_borrowed {
             self.effect = snapshot.effect;
@@ -212,19 +224,36 @@ impl Replay {
     /// The result, once the replay is [settled](Self::settle). With a `failure`, what [`scan_on`](Self::scan_on)
     /// ended with, only the warnings so far are in it.
     pub fn outcome(&self, failure: Option<ReplayError>) -> Outcome<'_> {
-        let mut warnings = self.effect.warnings.messages();
-        let metadata = match (failure.or_else(|| self.error()), &self.effect.start) {
+        let effect = &self.effect;
+        let mut warnings = effect.warnings.messages();
+        let mut checkpoints = Vec::new();
+        let metadata = match (failure.or_else(|| self.error()), &effect.start) {
             (None, Start::Metadata(metadata)) => {
-                warnings.extend(self.effect.tally.messages());
-                Ok(current(metadata, &self.effect))
+                let folded = Checkpoints::of(&effect.checkpoint_events);
+                warnings.extend(effect.tally.messages());
+                warnings.extend(folded.messages());
+                checkpoints = folded.all;
+                Ok(current(metadata, effect))
             }
             (error, _) => Err(error.unwrap_or(ReplayError::MissingStart)),
         };
         Outcome {
             metadata,
-            last_seq: self.effect.last_seq.unwrap_or(0.0),
-            event_count: self.effect.tally.events,
+            last_seq: self.last_seq(),
+            event_count: effect.tally.events,
+            is_out_of_sequence: effect.is_out_of_sequence,
+            checkpoints,
+            session_name: effect.session_name.as_deref(),
+            ancestry: effect.ancestry.as_deref(),
             warnings,
+        }
+    }
+
+    fn last_seq(&self) -> f64 {
+        match self.options.mode {
+            Mode::Lenient => self.effect.last_seq.unwrap_or(0.0),
+            // The maximum of 0 and all others, so never -0.
+            Mode::Strict => self.effect.largest_seq.filter(|seq| *seq > 0.0).unwrap_or(0.0),
         }
     }
 
@@ -233,7 +262,7 @@ impl Replay {
             Start::Metadata(_) => None,
             Start::Missing if self.effect.lines == 0 => Some(ReplayError::EmptyFile),
             Start::Missing => Some(ReplayError::MissingStart),
-            Start::Invalid => Some(ReplayError::InvalidStart),
+            Start::Invalid => Some(ReplayError::InvalidStart(self.options.mode)),
             Start::OtherProject(found) => Some(ReplayError::OtherProject {
                 expected: self.options.project_hash.clone().unwrap_or_default(),
                 found: found.clone(),
@@ -247,10 +276,18 @@ impl Replay {
 pub struct Outcome<'a> {
     /// The session's metadata, or why there is none.
     pub metadata: Result<CurrentMetadata<'a>, ReplayError>,
-    /// The last `seq` seen, 0 if there was none.
+    /// The last `seq` seen, in strict mode the largest; 0 if there was none.
     pub last_seq: f64,
-    /// Lines that parsed.
+    /// Lines that parsed and, in strict mode, have a valid `seq`.
     pub event_count: u64,
+    /// Whether some `seq` was not larger than the one before it.
+    pub is_out_of_sequence: bool,
+    /// The checkpoints, deleted ones included, ascending by watermark.
+    pub checkpoints: Vec<Checkpoint<'a>>,
+    /// JSON text of the session's last name, a string or `null`, if it ever had one.
+    pub session_name: Option<&'a [u8]>,
+    /// JSON text of the payload of the first `session_forked`.
+    pub ancestry: Option<&'a [u8]>,
     /// The warnings, in the order in which users read them.
     pub warnings: Vec<Message<'a>>,
 }
@@ -265,6 +302,9 @@ pub struct CurrentMetadata<'a> {
     pub model: &'a [u8],
     pub workspace_dirs: &'a [u8],
     pub start_time: &'a [u8],
+    pub cwd: Option<&'a [u8]>,
+    /// A string or `null`.
+    pub title: Option<&'a [u8]>,
 }
 
 fn current<'a>(start: &'a Metadata, effect: &'a Effect) -> CurrentMetadata<'a> {
@@ -276,6 +316,8 @@ fn current<'a>(start: &'a Metadata, effect: &'a Effect) -> CurrentMetadata<'a> {
         model: switched(&effect.model, &start.model),
         workspace_dirs: switched(&effect.directories, &start.workspace_dirs),
         start_time: &start.start_time,
+        cwd: start.cwd.as_deref(),
+        title: effect.title.as_deref(),
     }
 }
 

@@ -16,17 +16,21 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
+use super::event::Mode;
 use super::fold::{Effect, FoldOptions, Start};
 use crate::disk::file::File;
 use crate::disk::input_file::InputFile;
 use crate::disk::metadata::{Inode, Metadata};
 use crate::disk::os_error::OsError;
+use crate::disk::parent::parent;
 use crate::disk::temporary::TemporaryFile;
+use crate::disk::{files, new_directory};
+use crate::hash::sha256_hex;
 use crate::jsonl::digest::{Block, Digest, begins_with, digest};
 use crate::jsonl::source::LineSource;
 
 /// What a snapshot begins with. Another version of this library may fold otherwise, so its snapshots don't count.
-const MAGIC: &str = concat!("session-tape snapshot 1, version ", env!("CARGO_PKG_VERSION"), "\n");
+const MAGIC: &str = concat!("session-tape snapshot 2, version ", env!("CARGO_PKG_VERSION"), "\n");
 
 /// The digest of all before it, at the end.
 const CHECKSUM_BYTES: usize = 16;
@@ -54,6 +58,8 @@ pub struct Snapshot {
 
 #[derive(Serialize, Deserialize)]
 struct Stored<Blocks, E> {
+    /// The mode of the replay that it was made in.
+    mode: Mode,
     identity: Option<Identity>,
     end: u64,
     blocks: Blocks,
@@ -96,19 +102,56 @@ pub struct Loaded {
     pub matches_metadata: bool,
 }
 
-/// Where the snapshot of the file at `path` is.
+/// Where the snapshot of a file is.
+pub struct Place {
+    path: PathBuf,
+    /// The snapshot's directory is created when needed.
+    creates_directory: bool,
+}
+
+impl Place {
+    /// Beside the file at `path`.
+    pub fn beside(path: &Path) -> Self {
+        Place { path: path_of(path), creates_directory: false }
+    }
+
+    /// In a directory for the snapshots of files of any directories. The name has a hash of the absolute path of the file at `path`, so an
+    /// error means that the file's directory can't be found.
+    pub fn within(directory: &Path, path: &Path) -> Result<Self, OsError> {
+        let name = path.file_name().ok_or_else(|| OsError::new(&io::ErrorKind::InvalidInput.into(), "open", Some(path)))?;
+        let file = files::canonicalize(parent(path))?.join(name);
+        let hash = sha256_hex([plain(&file).as_os_str().as_encoded_bytes()]);
+        let mut snapshot = name.to_os_string();
+        snapshot.push(format!("-{}.snap", String::from_utf8_lossy(&hash[..HASH_DIGITS])));
+        Ok(Place { path: directory.join(snapshot), creates_directory: true })
+    }
+}
+
+/// How many digits of the hash of a path are in a name.
+const HASH_DIGITS: usize = 16;
+
+/// A canonical path as programs usually write it: on Windows without the prefix `\\?\`.
+fn plain(path: &Path) -> &Path {
+    let usual = path.to_str().and_then(|text| text.strip_prefix(r"\\?\")).filter(|text| !text.starts_with("UNC"));
+    usual.filter(|_| cfg!(windows)).map_or(path, Path::new)
+}
+
+/// Where the snapshot beside the file at `path` is.
 pub fn path_of(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".snap");
     name.into()
 }
 
-/// The snapshot of the file at `path`, which is open as `source`, if there is one that counts for a fold with these options.
-pub fn load(path: &Path, source: &Arc<LineSource>, options: &FoldOptions) -> Option<Loaded> {
-    let (text, written) = read(&path_of(path), source.size().saturating_add(LEAST_LIMIT_BYTES))?;
+/// The snapshot of the file that is open as `source`, if there is one in this place that counts for a fold with these options.
+pub fn load(place: &Place, source: &Arc<LineSource>, options: &FoldOptions) -> Option<Loaded> {
+    let (text, written) = read(&place.path, source.size().saturating_add(LEAST_LIMIT_BYTES))?;
     let stored = decode(&text)?;
     let most_blocks = stored.end / crate::jsonl::segments::SEGMENT_BYTES * 2 + MOST_SMALL_BLOCKS;
-    let is_consistent = stored.blocks.last().is_some_and(|last| last.end == stored.end)
+    let is_of_mode =
+        stored.mode == options.mode && (stored.mode == Mode::Strict || stored.effect.tally.without_seq == 0);
+    let is_consistent = is_of_mode
+        && stored.blocks.last().is_some_and(|last| last.end == stored.end)
         && stored.blocks.is_sorted_by(|one, next| one.end < next.end)
         && stored.end <= source.size()
         && stored.blocks.len() as u64 <= most_blocks
@@ -125,19 +168,22 @@ pub fn load(path: &Path, source: &Arc<LineSource>, options: &FoldOptions) -> Opt
     })
 }
 
-/// Writes the snapshot of the file at `path`, which is open as `source`: whole or not at all. Not synced to the disk: one that a crash
+/// Writes the snapshot of the file that is open as `source`, made in `mode`: whole or not at all. Not synced to the disk: one that a crash
 /// has damaged does not count.
-pub fn save(path: &Path, source: &LineSource, snapshot: &Snapshot) -> Result<(), OsError> {
-    let path = path_of(path);
-    let mut file = TemporaryFile::beside(&path, (".session-tape-", ".snap"), true)?;
+pub fn save(place: &Place, source: &LineSource, snapshot: &Snapshot, mode: Mode) -> Result<(), OsError> {
+    if place.creates_directory {
+        new_directory::create(parent(&place.path))?;
+    }
+    let mut file = TemporaryFile::beside(&place.path, (".session-tape-", ".snap"), true)?;
     let stored = Stored {
+        mode,
         // Of a file that was not at rest when its scan began, it is not known which of its states has this identity.
         identity: Identity::of(source.metadata()).filter(|identity| identity.was_at_rest(source.opened())),
         end: snapshot.end,
         blocks: &snapshot.blocks,
         effect: &snapshot.effect,
     };
-    encode(&stored, file.file()).map_err(|error| OsError::new(&error, "write", Some(&path)))?;
+    encode(&stored, file.file()).map_err(|error| OsError::new(&error, "write", Some(&place.path)))?;
     file.replace()
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::event::EventType;
+use super::event::{EventType, Fault};
 use super::message::{Message, MessagePart, js_number, one_decimal};
 
 /// The maximum number of warnings about lines. Further ones are only counted.
@@ -32,7 +32,9 @@ pub enum Problem {
     /// A second `session_start`, or one that does not come first.
     MisplacedStart,
     /// An event of a known type with an invalid payload.
-    Malformed(EventType),
+    Malformed(EventType, Fault),
+    /// Strict mode: an event with an invalid `seq`.
+    MalformedSeq,
     /// An event of an unknown type: the JSON text of `type`, `None` if it is missing.
     UnknownType(Option<Box<[u8]>>),
 }
@@ -57,18 +59,28 @@ impl Warning {
                 js_number(*last)
             )),
             Problem::MisplacedStart => Message::text(format!("session_start at line {line} (expected line 1)")),
-            Problem::Malformed(EventType::SessionEvent) => {
-                Message::text(format!("Line {line}: malformed session_event, skipping"))
+            Problem::Malformed(event_type, fault) => {
+                Message::text(format!("Line {line}: malformed {}, skipping", malformed_name(*event_type, *fault)))
             }
-            Problem::Malformed(event_type) => {
-                Message::text(format!("Line {line}: malformed {} event, skipping", event_type.as_str()))
-            }
+            Problem::MalformedSeq => Message::text(format!("Line {line}: malformed sequence number, skipping")),
             Problem::UnknownType(name) => Message(vec![
                 MessagePart::Text(format!("Line {line}: unknown event type '").into()),
                 name.as_deref().map_or(MessagePart::Text("undefined".into()), MessagePart::Json),
                 MessagePart::Text("', skipping".into()),
             ]),
         }
+    }
+}
+
+/// What is malformed, in a warning's words.
+fn malformed_name(event_type: EventType, fault: Fault) -> String {
+    let name = event_type.as_str();
+    match fault {
+        Fault::Event if event_type == EventType::SessionEvent => name.to_owned(),
+        Fault::Event => format!("{name} event"),
+        Fault::Title => format!("{name} title"),
+        Fault::CheckpointId => format!("{name} event (missing checkpointId)"),
+        Fault::Name => format!("{name} event (missing name)"),
     }
 }
 
@@ -93,6 +105,16 @@ impl Warnings {
             Problem::UnknownType(name) => name.as_ref(),
             _ => None,
         })
+    }
+
+    /// Whether a warning about a `seq` that is not larger than the one before may exist, among those that are only counted too.
+    pub fn may_have_non_monotonic(&self) -> bool {
+        self.has_non_monotonic() || self.total > self.shown.len() as u64
+    }
+
+    /// Whether a shown warning is about a `seq` that is not larger than the one before.
+    pub fn has_non_monotonic(&self) -> bool {
+        self.shown.iter().any(|warning| matches!(warning.problem, Problem::NonMonotonicSeq { .. }))
     }
 
     /// The number of warnings, shown or not.
@@ -148,14 +170,16 @@ pub struct Tally {
     pub malformed: u64,
     /// Lines that are not JSON.
     pub unparseable: u64,
+    /// Strict mode: lines that parsed but have no valid `seq`. They are no events.
+    pub without_seq: u64,
 }
 
 impl Tally {
     /// Whether `lines` lines can have these counts, to validate a snapshot.
     pub fn is_possible(&self, lines: u64) -> bool {
-        let counts = [self.events, self.unparseable, self.unknown, self.malformed];
+        let counts = [self.events, self.unparseable, self.unknown, self.malformed, self.without_seq];
         counts.iter().all(|count| *count <= lines)
-            && self.events + self.unparseable <= lines
+            && self.events + self.unparseable + self.without_seq <= lines
             && self.unknown + self.malformed <= self.events
     }
 
@@ -165,17 +189,19 @@ impl Tally {
         self.unknown += other.unknown;
         self.malformed += other.malformed;
         self.unparseable += other.unparseable;
+        self.without_seq += other.without_seq;
     }
 
     /// The summary warnings of a replay (rule 14, second part).
     pub fn messages(&self) -> Vec<Message<'static>> {
         let mut messages = Vec::new();
-        if self.malformed > 0 {
-            messages.push(Message::text(format!("Replay: {} malformed events skipped", self.malformed)));
+        let malformed = self.malformed + self.without_seq;
+        if malformed > 0 {
+            messages.push(Message::text(format!("Replay: {malformed} malformed events skipped")));
         }
-        let known = self.events - self.unknown;
-        let lines = self.events + self.unparseable;
-        messages.extend(alarm(self.malformed, known, "known events are malformed"));
+        let known = self.events - self.unknown + self.without_seq;
+        let lines = self.events + self.unparseable + self.without_seq;
+        messages.extend(alarm(malformed, known, "known events are malformed"));
         messages.extend(alarm(self.unparseable, lines, "lines are unparseable"));
         messages
     }
@@ -218,7 +244,7 @@ mod tests {
     #[test]
     fn alarms_ring_above_five_percent_only() {
         let tally = |events, unknown, malformed, unparseable| {
-            texts(&Tally { events, unknown, malformed, unparseable }.messages())
+            texts(&Tally { events, unknown, malformed, unparseable, without_seq: 0 }.messages())
         };
         assert_eq!(tally(20, 0, 1, 0), ["Replay: 1 malformed events skipped"]);
         assert_eq!(
@@ -228,5 +254,14 @@ mod tests {
         assert_eq!(tally(19, 0, 0, 1), Vec::<String>::new());
         assert_eq!(tally(15, 0, 0, 1), ["WARNING: >6.3% of lines are unparseable (1/16)"]);
         assert_eq!(tally(0, 0, 0, 3), ["WARNING: >100.0% of lines are unparseable (3/3)"]);
+        let strict = Tally { events: 10, unknown: 2, malformed: 1, unparseable: 1, without_seq: 2 };
+        assert_eq!(
+            texts(&strict.messages()),
+            [
+                "Replay: 3 malformed events skipped",
+                "WARNING: >30.0% of known events are malformed (3/10)",
+                "WARNING: >7.7% of lines are unparseable (1/13)"
+            ]
+        );
     }
 }

@@ -1,9 +1,41 @@
 use super::*;
 use proptest::prelude::*;
 
-fn effect_of(text: &[u8], offset: u64, at_start: bool, through_seq: Option<f64>) -> Effect {
-    Fold::new(FoldOptions { project_hash: None, through_seq }).effect(text, offset, at_start)
+/// What a part is folded with.
+#[derive(Clone, Copy, Debug)]
+struct How {
+    through_seq: Option<f64>,
+    mode: Mode,
 }
+
+const LENIENT: How = How { through_seq: None, mode: Mode::Lenient };
+
+fn effect_of(text: &[u8], offset: u64, at_start: bool, how: How) -> Effect {
+    let How { through_seq, mode } = how;
+    Fold::new(FoldOptions { project_hash: None, through_seq, mode }).effect(text, offset, at_start)
+}
+
+fn mode() -> impl Strategy<Value = Mode> {
+    prop_oneof![Just(Mode::Lenient), Just(Mode::Strict)]
+}
+
+const LATER_TYPES: [&str; 15] = [
+    r#""type":"session_metadata","payload":{"title":"t"}"#,
+    r#""type":"session_metadata","payload":{"title":null}"#,
+    r#""type":"session_metadata","payload":{"title":7}"#,
+    r#""type":"session_named","payload":{"name":"n"}"#,
+    r#""type":"session_named","payload":{"name":null}"#,
+    r#""type":"session_named","payload":{}"#,
+    r#""type":"session_forked","payload":{"parentSessionId":"p","parentSequence":1,"checkpointId":"a","checkpointName":""}"#,
+    r#""type":"session_forked","payload":{"parentSessionId":"q","parentSequence":2,"checkpointId":"a","checkpointName":"x","y":0}"#,
+    r#""type":"session_forked","payload":{"checkpointId":"a"}"#,
+    r#""ts":"now","type":"checkpoint_created","payload":{"checkpointId":"a","name":"one"}"#,
+    r#""ts":1,"type":"checkpoint_created","payload":{"checkpointId":"b","name":"two"}"#,
+    r#""type":"checkpoint_renamed","payload":{"checkpointId":"a","name":"three"}"#,
+    r#""type":"checkpoint_renamed","payload":{"checkpointId":"\u0062","name":" "}"#,
+    r#""type":"checkpoint_deleted","payload":{"checkpointId":"\u0062"}"#,
+    r#""type":"checkpoint_deleted","payload":{"checkpointId":"c"}"#,
+];
 
 /// A line of a session, or something like one.
 fn line() -> impl Strategy<Value = String> {
@@ -11,6 +43,8 @@ fn line() -> impl Strategy<Value = String> {
         6 => (0i32..12).prop_map(|n| format!("\"seq\":{n},")),
         1 => Just("\"seq\":-1e999,".to_owned()),
         1 => Just("\"seq\":\"3\",".to_owned()),
+        1 => prop::sample::select(vec!["-0", "1.5", "1e1", "9007199254740992", "9007199254740991", "null"])
+            .prop_map(|seq| format!("\"seq\":{seq},")),
         2 => Just(String::new()),
     ];
     let body = prop_oneof![
@@ -25,6 +59,8 @@ fn line() -> impl Strategy<Value = String> {
         2 => Just(r#""type":"session_start","payload":{"sessionId":"s","projectHash":"h"}"#),
         1 => Just(r#""type":"session_start","payload":{}"#),
         1 => Just(r#""type":["new"],"payload":{}"#),
+        2 => Just(r#""type":"content","payload":{"content":{"speaker":"user","blocks":[]}}"#),
+        6 => prop::sample::select(LATER_TYPES.to_vec()),
     ];
     prop_oneof![
         12 => (seq, body).prop_map(|(seq, body)| format!("{{\"v\":1,{seq}{body}}}")),
@@ -60,20 +96,27 @@ proptest! {
         cut in any::<prop::sample::Index>(),
         at_start in any::<bool>(),
         through_seq in prop::option::of((0i32..12).prop_map(f64::from)),
+        mode in mode(),
     ) {
+        let how = How { through_seq, mode };
         let cuts = cuts(&text);
         let cut = cuts[cut.index(cuts.len())];
-        let first = effect_of(&text[..cut], 100, at_start, through_seq);
-        let second = effect_of(&text[cut..], 100 + cut as u64, at_start && cut == 0, through_seq);
-        prop_assert_eq!(first.then(second), effect_of(&text, 100, at_start, through_seq));
+        let first = effect_of(&text[..cut], 100, at_start, how);
+        let second = effect_of(&text[cut..], 100 + cut as u64, at_start && cut == 0, how);
+        prop_assert_eq!(first.then(second), effect_of(&text, 100, at_start, how));
     }
 
     #[test]
-    fn combining_is_associative(text in text(), one in any::<prop::sample::Index>(), two in any::<prop::sample::Index>()) {
+    fn combining_is_associative(
+        text in text(),
+        one in any::<prop::sample::Index>(),
+        two in any::<prop::sample::Index>(),
+        mode in mode(),
+    ) {
         let cuts = cuts(&text);
         let mut at = [cuts[one.index(cuts.len())], cuts[two.index(cuts.len())]];
         at.sort_unstable();
-        let part = |from: usize, to: usize| effect_of(&text[from..to], from as u64, from == 0, None);
+        let part = |from: usize, to: usize| effect_of(&text[from..to], from as u64, from == 0, How { mode, ..LENIENT });
         let (a, b, c) = (part(0, at[0]), part(at[0], at[1]), part(at[1], text.len()));
         prop_assert_eq!(a.clone().then(b.clone()).then(c.clone()), a.then(b.then(c)));
     }
@@ -82,17 +125,40 @@ proptest! {
     fn bytes_of_any_kind_fold(text in proptest::collection::vec(any::<u8>(), 0..300), cut in any::<prop::sample::Index>()) {
         let cuts = cuts(&text);
         let cut = cuts[cut.index(cuts.len())];
-        let joined = effect_of(&text[..cut], 0, true, None).then(effect_of(&text[cut..], cut as u64, cut == 0, None));
-        prop_assert_eq!(joined, effect_of(&text, 0, true, None));
+        let joined = effect_of(&text[..cut], 0, true, LENIENT).then(effect_of(&text[cut..], cut as u64, cut == 0, LENIENT));
+        prop_assert_eq!(joined, effect_of(&text, 0, true, LENIENT));
     }
 }
 
 #[test]
 fn a_stop_in_the_first_line_of_a_part_stops_the_whole() {
     let text = b"{\"seq\":1}\n{\"seq\":9}\n{\"seq\":2}\n";
-    let limit = Some(5.0);
+    let limit = How { through_seq: Some(5.0), ..LENIENT };
     let whole = effect_of(text, 0, true, limit);
     let parts = effect_of(&text[..10], 0, true, limit).then(effect_of(&text[10..], 10, false, limit));
     assert_eq!(whole, parts);
     assert_eq!((whole.tally.events, whole.stopped, whole.lines), (1, true, 2));
+}
+
+#[test]
+fn one_seq_out_of_order_is_known_beyond_all_warnings() {
+    let text = format!("{}{{\"seq\":2}}\n{{\"seq\":2}}\n", "{\n".repeat(200));
+    let effect = effect_of(text.as_bytes(), 0, false, LENIENT);
+    assert!(effect.is_out_of_sequence && !effect.warnings.has_non_monotonic());
+    let ascending = effect_of(b"{\"seq\":2}\n{\"seq\":3}\n", 0, false, LENIENT);
+    assert!(!ascending.is_out_of_sequence);
+}
+
+#[test]
+fn a_limit_is_passed_by_valid_numbers_only_in_strict_mode() {
+    let text = b"{\"seq\":1}\n{\"seq\":9007199254740992}\n{\"seq\":2}\n{\"seq\":6}\n";
+    let lines = |mode| effect_of(text, 0, false, How { through_seq: Some(5.0), mode }).lines;
+    assert_eq!((lines(Mode::Lenient), lines(Mode::Strict)), (2, 4));
+}
+
+#[test]
+fn the_largest_seq_is_the_largest_of_all_parts() {
+    let part = |text: &[u8], offset| effect_of(text, offset, false, How { mode: Mode::Strict, ..LENIENT });
+    let whole = part(b"{\"seq\":7}\n", 0).then(part(b"{\"seq\":2}\n", 10)).then(part(b"{\"seq\":3}\n", 20));
+    assert_eq!((whole.largest_seq, whole.last_seq, whole.is_out_of_sequence), (Some(7.0), Some(3.0), true));
 }

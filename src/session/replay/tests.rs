@@ -87,7 +87,8 @@ fn sessions_without_a_start_fail_and_say_why() {
 
 #[test]
 fn another_projects_session_is_refused() {
-    let options = |hash: &str| FoldOptions { project_hash: Some(hash.encode_utf16().collect()), through_seq: None };
+    let options =
+        |hash: &str| FoldOptions { project_hash: Some(hash.encode_utf16().collect()), ..FoldOptions::default() };
     assert!(replay_with(START, options("h")).result.is_ok());
     let seen = replay_with(&format!("{START}\nx\ny\n"), options("other"));
     assert_eq!(seen.result.unwrap_err(), "Project hash mismatch: expected other got h");

@@ -5,7 +5,7 @@ use crate::jsonl::scan::Span;
 use proptest::prelude::*;
 use std::fs;
 
-const START: &str = r#"{"v":1,"seq":1,"type":"session_start","payload":{"sessionId":"s","projectHash":"h"}}"#;
+const START: &str = r#"{"v":1,"seq":1,"type":"session_start","payload":{"sessionId":"s","projectHash":"h","cwd":"/w","provider":"p","model":"m","startTime":"t"}}"#;
 
 fn line(kind: u8, seq: u64) -> String {
     let body = match kind {
@@ -16,7 +16,18 @@ fn line(kind: u8, seq: u64) -> String {
         9 => r#""type":"session_event","payload":{"severity":"info","message":"x"}"#,
         10 => r#""type":"new","payload":1"#,
         11 => return "not json".to_owned(),
-        _ => return String::new(),
+        12 => return String::new(),
+        13 => r#""type":"checkpoint_created","payload":{"checkpointId":"a","name":"first é"}"#,
+        14 => r#""ts":"t","type":"checkpoint_created","payload":{"checkpointId":"b","name":"second"}"#,
+        15 => r#""type":"checkpoint_renamed","payload":{"checkpointId":"a","name":"third"}"#,
+        16 => r#""type":"checkpoint_deleted","payload":{"checkpointId":"b"}"#,
+        17 => r#""type":"session_metadata","payload":{"title":"a title"}"#,
+        18 => r#""type":"session_named","payload":{"name":null}"#,
+        19 => {
+            r#""type":"session_forked","payload":{"parentSessionId":"p","parentSequence":1,"checkpointId":"c","checkpointName":""}"#
+        }
+        20 => return r#"{"seq":1.5,"type":"content","payload":{"content":{"speaker":"ai","blocks":[]}}}"#.to_owned(),
+        _ => return r#"{"seq":1,"type":"content","payload":{"content":{"speaker":"user"}}}"#.to_owned(),
     };
     format!("{{\"v\":1,\"seq\":{seq},{body}}}")
 }
@@ -28,6 +39,8 @@ struct Seen {
     events: Vec<Vec<u8>>,
     metadata: Result<String, String>,
     numbers: (f64, u64),
+    is_out_of_sequence: bool,
+    presented: String,
     warnings: Vec<String>,
 }
 
@@ -47,6 +60,8 @@ fn replay(mut replay: Replay) -> Seen {
     Seen {
         items,
         events,
+        is_out_of_sequence: outcome.is_out_of_sequence,
+        presented: format!("{:?} {:?} {:?}", outcome.checkpoints, outcome.session_name, outcome.ancestry),
         metadata: outcome.metadata.map(|metadata| format!("{metadata:?}")).map_err(|error| error.message().to_string()),
         numbers: (outcome.last_seq, outcome.event_count),
         warnings: outcome.warnings.iter().map(Message::to_string).collect(),
@@ -54,13 +69,23 @@ fn replay(mut replay: Replay) -> Seen {
 }
 
 fn options(hash: Option<&str>) -> FoldOptions {
-    FoldOptions { project_hash: hash.map(|hash| hash.encode_utf16().collect()), through_seq: None }
+    FoldOptions { project_hash: hash.map(|hash| hash.encode_utf16().collect()), ..FoldOptions::default() }
 }
 
 fn replay_both_ways(path: &Path) -> Seen {
-    let with = replay(Replay::open_with_snapshot(path, options(None)).unwrap());
-    assert_eq!(with, replay(Replay::open(path, options(None)).unwrap()));
+    replay_both_ways_in(Mode::Lenient, path)
+}
+
+fn replay_both_ways_in(mode: Mode, path: &Path) -> Seen {
+    let options = FoldOptions { mode, ..options(None) };
+    let with = replay(Replay::open_with_snapshot(path, options.clone()).unwrap());
+    assert_eq!(with, replay(Replay::open(path, options).unwrap()));
     with
+}
+
+/// Saves a snapshot beside the file at `path`.
+fn save_beside(path: &Path, snapshot: &Snapshot) {
+    save(&Place::beside(path), &LineSource::open(path).unwrap(), snapshot, Mode::Lenient).unwrap();
 }
 
 /// What may become of a session file between two replays.
@@ -77,10 +102,10 @@ enum Change {
 }
 
 fn change() -> impl Strategy<Value = Change> {
-    let lines = || proptest::collection::vec(0u8..13, 0..12);
+    let lines = || proptest::collection::vec(0u8..22, 0..12);
     prop_oneof![
         6 => lines().prop_map(Change::Append),
-        3 => (0u8..11).prop_map(Change::AppendTorn),
+        3 => prop_oneof![0u8..11, 13u8..22].prop_map(Change::AppendTorn),
         2 => any::<prop::sample::Index>().prop_map(Change::CutTo),
         3 => (any::<prop::sample::Index>(), any::<u8>()).prop_map(|(at, byte)| Change::Edit(at, byte)),
         1 => lines().prop_map(Change::Replace),
@@ -140,29 +165,31 @@ fn apply(change: &Change, path: &Path, seq: &mut u64) {
 proptest! {
     #[test]
     fn whatever_happens_in_between_the_replay_is_that_of_the_whole_file(
-        changes in proptest::collection::vec(change(), 1..12),
+        changes in proptest::collection::vec((change(), any::<bool>()), 1..12),
     ) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("session.jsonl");
         fs::write(&path, format!("{START}\n")).unwrap();
         let mut seq = 1;
         replay_both_ways(&path);
-        for change in &changes {
+        for (change, is_strict) in &changes {
             apply(change, &path, &mut seq);
-            replay_both_ways(&path);
+            replay_both_ways_in(if *is_strict { Mode::Strict } else { Mode::Lenient }, &path);
         }
     }
 }
 
 fn session_of(directory: &Path, lines: u64) -> PathBuf {
     let path = directory.join("session.jsonl");
-    let body: String = (2..lines).map(|seq| line((seq % 10) as u8, seq) + "\n").collect();
+    let kinds: Vec<u8> = (0..10).chain(13..20).collect();
+    let kind = |seq: u64| if lines < 1000 { kinds[seq as usize % kinds.len()] } else { (seq % 10) as u8 };
+    let body: String = (2..lines).map(|seq| line(kind(seq), seq) + "\n").collect();
     fs::write(&path, format!("{START}\n{body}")).unwrap();
     path
 }
 
 fn load_from(path: &Path) -> Option<Loaded> {
-    load(path, &Arc::new(LineSource::open(path).unwrap()), &options(None))
+    load(&Place::beside(path), &Arc::new(LineSource::open(path).unwrap()), &options(None))
 }
 
 #[test]
@@ -213,7 +240,7 @@ fn a_snapshot_of_something_else_does_not_count() {
     let snapshot = path_of(&path);
     replay_both_ways(&path);
     let good = fs::read(&snapshot).unwrap();
-    let other_version = String::from_utf8_lossy(&good[..40]).replace("snapshot 1", "snapshot 0").into_bytes();
+    let other_version = String::from_utf8_lossy(&good[..40]).replace("snapshot 2", "snapshot 1").into_bytes();
     for bad in [b"".to_vec(), b"notes of mine".to_vec(), [&other_version, &good[40..]].concat(), vec![b'x'; 200_000]] {
         fs::write(&snapshot, bad).unwrap();
         assert!(load_from(&path).is_none());
@@ -221,9 +248,63 @@ fn a_snapshot_of_something_else_does_not_count() {
         assert!(load_from(&path).is_some(), "written anew");
     }
     let source = Arc::new(LineSource::open(&path).unwrap());
-    assert!(load(&path, &source, &options(Some("other"))).is_none());
-    assert!(load(&path, &source, &FoldOptions { through_seq: Some(3.0), ..options(None) }).is_none());
-    assert!(load(&path, &source, &options(Some("h"))).is_some());
+    let place = Place::beside(&path);
+    assert!(load(&place, &source, &options(Some("other"))).is_none());
+    assert!(load(&place, &source, &FoldOptions { through_seq: Some(3.0), ..options(None) }).is_none());
+    assert!(load(&place, &source, &FoldOptions { mode: Mode::Strict, ..options(None) }).is_none());
+    assert!(load(&place, &source, &options(Some("h"))).is_some());
+}
+
+#[test]
+fn a_snapshot_of_one_mode_does_not_count_in_the_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = session_of(directory.path(), 50);
+    fs::write(&path, fs::read_to_string(&path).unwrap() + &line(20, 0) + "\n" + &line(21, 0) + "\n").unwrap();
+    let lenient = replay_both_ways_in(Mode::Lenient, &path);
+    let strict = replay_both_ways_in(Mode::Strict, &path);
+    assert_ne!(lenient, strict);
+    assert_eq!(replay_both_ways_in(Mode::Lenient, &path), lenient);
+    assert!(load_from(&path).is_some(), "written anew");
+}
+
+#[test]
+fn a_directory_for_snapshots_is_made_and_has_one_for_each_file() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path().canonicalize().unwrap();
+    let snapshots = root.join("some/where");
+    for name in ["one", "two"] {
+        fs::create_dir(root.join(name)).unwrap();
+        let path = session_of(&root.join(name), 20);
+        let with = || replay(Replay::open_with_snapshot_in(&snapshots, &path, options(None)).unwrap());
+        assert_eq!(with(), replay(Replay::open(&path, options(None)).unwrap()));
+        let place = Place::within(&snapshots, &path).unwrap();
+        let hash = crate::hash::sha256_hex([path.to_str().unwrap().as_bytes()]);
+        let expected = format!("session.jsonl-{}.snap", std::str::from_utf8(&hash[..16]).unwrap());
+        assert_eq!(place.path, snapshots.join(expected));
+        assert!(load(&place, &Arc::new(LineSource::open(&path).unwrap()), &options(None)).is_some());
+        assert!(!path_of(&path).exists());
+        let written = fs::metadata(&place.path).unwrap().modified().unwrap();
+        with();
+        assert!(fs::metadata(&place.path).unwrap().modified().unwrap() >= written);
+    }
+    assert_eq!(fs::read_dir(&snapshots).unwrap().count(), 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_in_the_directory_of_a_file_are_resolved_and_a_link_to_the_file_is_not() {
+    let root = tempfile::tempdir().unwrap();
+    let path = session_of(root.path(), 20);
+    let link = root.path().join("link");
+    std::os::unix::fs::symlink(root.path(), &link).unwrap();
+    let place = |path: &Path| Place::within(Path::new("snapshots"), path).unwrap().path;
+    assert_eq!(place(&link.join("session.jsonl")), place(&path));
+    fs::create_dir(root.path().join("sub")).unwrap();
+    assert_eq!(place(&link.join("sub/.././session.jsonl")), place(&path));
+    std::os::unix::fs::symlink(&path, root.path().join("other.jsonl")).unwrap();
+    assert_ne!(place(&root.path().join("other.jsonl")), place(&path));
+    assert!(Place::within(Path::new("snapshots"), &root.path().join("no/such")).is_err());
+    assert!(Place::within(Path::new("snapshots"), Path::new("/")).is_err());
 }
 
 #[test]
@@ -254,29 +335,28 @@ fn a_session_that_does_not_replay_gets_none() {
 #[test]
 fn what_cannot_be_of_these_lines_is_refused() {
     let directory = tempfile::tempdir().unwrap();
-    let path = session_of(directory.path(), 46);
+    let path = session_of(directory.path(), 56);
     replay_both_ways(&path);
-    let source = Arc::new(LineSource::open(&path).unwrap());
     let good = load_from(&path).unwrap().snapshot;
     let mut forged = good.clone();
     forged.effect.history.items[0].offset = good.end;
-    save(&path, &source, &forged).unwrap();
+    save_beside(&path, &forged);
     assert!(load_from(&path).is_none());
     let mut forged = good.clone();
     forged.effect.tally.malformed = forged.effect.tally.events + 1;
-    save(&path, &source, &forged).unwrap();
+    save_beside(&path, &forged);
     assert!(load_from(&path).is_none());
     let mut forged = good.clone();
     forged.blocks.clear();
-    save(&path, &source, &forged).unwrap();
+    save_beside(&path, &forged);
     assert!(load_from(&path).is_none());
-    save(&path, &source, &good).unwrap();
+    save_beside(&path, &good);
     assert_eq!(load_from(&path).unwrap().snapshot, good);
 }
 
 /// Saves a forged snapshot of the file at `path`, its digests right, and expects the replay to be that of the file alone.
 fn replay_forged(path: &Path, forged: &Snapshot) {
-    save(path, &LineSource::open(path).unwrap(), forged).unwrap();
+    save_beside(path, forged);
     assert!(load_from(path).is_none(), "{forged:?}");
     replay_both_ways(path);
     assert!(load_from(path).is_some(), "written anew");
@@ -285,11 +365,11 @@ fn replay_forged(path: &Path, forged: &Snapshot) {
 #[test]
 fn no_number_that_cannot_be_is_used() {
     let directory = tempfile::tempdir().unwrap();
-    let path = session_of(directory.path(), 46);
+    let path = session_of(directory.path(), 56);
     replay_both_ways(&path);
     let good = load_from(&path).unwrap().snapshot;
     type Forge = fn(&mut Effect);
-    let forgeries: [Forge; 17] = [
+    let forgeries: [Forge; 31] = [
         |effect| effect.session_events[0].message = Span { start: 9, end: 8 },
         |effect| effect.session_events[0].message = Span { start: 9, end: 9 },
         |effect| effect.session_events[0].message.end = u32::MAX,
@@ -307,6 +387,23 @@ fn no_number_that_cannot_be_is_used() {
         |effect| effect.tally.events = 1,
         |effect| effect.provider = Some((*b"\"p\",\"x\":1").into()),
         |effect| effect.warnings.push(u64::MAX, super::super::warnings::Problem::Unparseable),
+        |effect| effect.largest_seq = None,
+        |effect| effect.largest_seq = Some(f64::NAN),
+        |effect| effect.largest_seq = Some(1.0),
+        |effect| effect.is_out_of_sequence = true,
+        |effect| effect.tally.without_seq = 1,
+        |effect| effect.title = Some((*b"{}").into()),
+        |effect| effect.title = Some((*b"\"t").into()),
+        |effect| effect.session_name = Some((*b"1").into()),
+        |effect| effect.ancestry = Some((*b"\"p\"").into()),
+        |effect| effect.checkpoint_events[0].seq = 1.5,
+        |effect| effect.checkpoint_events[0].id = (*b"\"\"").into(),
+        |effect| effect.checkpoint_events[0].id = (*b"a").into(),
+        |effect| {
+            effect.checkpoint_events[0].change =
+                crate::session::checkpoint::Change::Renamed { name: (*b"\" \"").into() };
+        },
+        |effect| effect.checkpoint_events = vec![effect.checkpoint_events[0].clone(); 10_000],
     ];
     for forge in forgeries {
         let mut forged = good.clone();
@@ -338,6 +435,13 @@ fn forge(effect: &mut Effect, which: usize, at: prop::sample::Index, number: u64
         11 => effect.tally.malformed = number,
         12 => effect.tally.unparseable = number,
         13 => effect.history.drop = crate::session::history::Truncation::Last(number),
+        14 => effect.largest_seq = Some(f64::from_bits(number)),
+        15 => effect.tally.without_seq = number,
+        16 => effect.is_out_of_sequence = number.is_multiple_of(2),
+        17 => {
+            let event = at.index(effect.checkpoint_events.len());
+            effect.checkpoint_events[event].seq = f64::from_bits(number);
+        }
         _ => effect.torn = number.is_multiple_of(2),
     }
 }
@@ -353,20 +457,20 @@ proptest! {
     /// Whether a forged sidecar counts or not: nothing panics or overflows, and all that is named is in the file.
     #[test]
     fn any_numbers_in_a_forged_sidecar_do_no_harm(
-        forgeries in proptest::collection::vec((0usize..15, any::<prop::sample::Index>(), number()), 1..4),
+        forgeries in proptest::collection::vec((0usize..19, any::<prop::sample::Index>(), number()), 1..4),
     ) {
         let directory = tempfile::tempdir().unwrap();
-        let path = session_of(directory.path(), 46);
+        let path = session_of(directory.path(), 56);
         replay_both_ways(&path);
         let size = fs::metadata(&path).unwrap().len();
         let mut forged = load_from(&path).unwrap().snapshot;
         for (which, at, number) in forgeries {
             forge(&mut forged.effect, which, at, number);
         }
-        save(&path, &LineSource::open(&path).unwrap(), &forged).unwrap();
+        save_beside(&path, &forged);
         let counts = load_from(&path).is_some();
         // More lines, so that the effect is combined with another.
-        let more = format!("{}\nnot json\n{}\n", line(0, 47), line(7, 48));
+        let more = format!("{}\nnot json\n{}\n", line(0, 57), line(7, 58));
         fs::write(&path, [fs::read(&path).unwrap(), more.into_bytes()].concat()).unwrap();
         let seen = replay(Replay::open_with_snapshot(&path, options(None)).unwrap());
         if counts {

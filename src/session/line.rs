@@ -1,0 +1,124 @@
+//! Reading one line: an envelope taken apart, its payload judged (`docs/session-format.md` section 2, rules 4–11).
+
+use super::event::{Body, Event, EventType, Mode, is_valid_seq};
+use super::payload::{PayloadSpans, number, read_payload, string};
+use crate::jsonl::scan::{Cursor, Nesting, NotJson, Span};
+use crate::jsonl::text::{is_blank, spells};
+
+/// What a line is.
+#[derive(Debug, PartialEq)]
+pub enum Line {
+    /// White space only: counted, nothing else.
+    Blank,
+    /// The literal `null`: skipped in silence.
+    Null,
+    /// `JSON.parse` refuses it.
+    Unparseable,
+    /// Strict mode only: it parses, but its `seq` is not valid. It is no event.
+    WithoutSeq,
+    /// Anything else.
+    Event(Event),
+}
+
+/// The values of the envelope that matter. Of a key that stands twice the last counts, as in JavaScript.
+#[derive(Default)]
+struct Envelope {
+    event_type: Option<Span>,
+    seq: Option<Span>,
+    ts: Option<Span>,
+    payload: PayloadSpans,
+}
+
+/// Reads one line, given without its ending.
+pub fn read_line(line: &[u8], mode: Mode, nesting: &mut Nesting) -> Line {
+    let mut cursor = Cursor::new(line);
+    cursor.white_space();
+    match cursor.peek() {
+        Some(b'{') => match read_envelope(&mut cursor, nesting) {
+            Ok(envelope) => judge(&envelope, line, mode),
+            Err(NotJson) => Line::Unparseable,
+        },
+        Some(first) => match cursor.value(nesting).and_then(|_| cursor.finish()) {
+            Ok(()) if first == b'n' => Line::Null,
+            Ok(()) if mode == Mode::Strict => Line::WithoutSeq,
+            Ok(()) => Line::Event(Event { seq: None, ts: None, body: Body::Unknown(None) }),
+            Err(NotJson) if is_blank(line) => Line::Blank,
+            Err(NotJson) => Line::Unparseable,
+        },
+        None => Line::Blank,
+    }
+}
+
+/// The payload of a line that is a `session_start`, if it is an object (`readSessionHeader`).
+pub fn read_start_payload(line: &[u8]) -> Option<Span> {
+    let envelope = read_whole_envelope(line)?;
+    let event_type = EventType::of(envelope.event_type?.of(line))?;
+    envelope.payload.object().filter(|_| event_type == EventType::SessionStart)
+}
+
+/// The `ts` of a line, if that is a string: its text between the quotes.
+pub fn read_time(line: &[u8]) -> Option<Span> {
+    let ts = read_whole_envelope(line)?.ts;
+    string(ts, line).map(within_quotes)
+}
+
+/// The `sessionId` of a line that is a `session_start`, if that is a string that is not empty: its text between the quotes.
+pub fn read_session_id(line: &[u8]) -> Option<Span> {
+    let envelope = read_whole_envelope(line)?;
+    let event_type = EventType::of(envelope.event_type?.of(line))?;
+    let id = envelope.payload.session_id(line)?;
+    (event_type == EventType::SessionStart).then(|| within_quotes(id))
+}
+
+fn read_whole_envelope(line: &[u8]) -> Option<Envelope> {
+    let mut cursor = Cursor::new(line);
+    cursor.white_space();
+    read_envelope(&mut cursor, &mut Nesting::default()).ok()
+}
+
+fn within_quotes(text: Span) -> Span {
+    Span { start: text.start + 1, end: text.end - 1 }
+}
+
+fn read_envelope(cursor: &mut Cursor<'_>, nesting: &mut Nesting) -> Result<Envelope, NotJson> {
+    let mut envelope = Envelope::default();
+    cursor.object(|cursor, key| {
+        match Key::of(key) {
+            Key::Payload => {
+                envelope.payload = read_payload(cursor, nesting)?;
+                return Ok(());
+            }
+            Key::Type => envelope.event_type = Some(cursor.value(nesting)?),
+            Key::Seq => envelope.seq = Some(cursor.value(nesting)?),
+            Key::Ts => envelope.ts = Some(cursor.value(nesting)?),
+            Key::Other => drop(cursor.value(nesting)?),
+        }
+        Ok(())
+    })?;
+    cursor.finish()?;
+    Ok(envelope)
+}
+
+fn judge(envelope: &Envelope, line: &[u8], mode: Mode) -> Line {
+    let seq = envelope.seq.and_then(|span| number(span.of(line)));
+    if mode == Mode::Strict && !seq.is_some_and(is_valid_seq) {
+        return Line::WithoutSeq;
+    }
+    let event_type = envelope.event_type.and_then(|span| EventType::of(span.of(line)));
+    let body = match event_type {
+        None => Body::Unknown(envelope.event_type),
+        Some(known) => match envelope.payload.body(known, seq, line, mode) {
+            Ok(body) => body,
+            Err(fault) => Body::Malformed(known, fault),
+        },
+    };
+    Line::Event(Event { seq, ts: envelope.ts, body })
+}
+
+super::payload::keys! {
+    /// The keys of an envelope that some rule asks for.
+    Key { Type = "type", Seq = "seq", Ts = "ts", Payload = "payload" }
+}
+
+#[cfg(test)]
+mod tests;
