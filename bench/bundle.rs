@@ -1,5 +1,5 @@
 //! Bundles, end to end: how fast a generated run is exported, verified and imported, how small it becomes, and what memory it takes.
-//! `cargo bench --no-default-features --bench bundle`; `BUNDLE_MB` says how large the run is, 256 without it, and `BUNDLE_SOURCE` names
+//! `cargo bench --manifest-path bench/Cargo.toml --bench bundle`; `BUNDLE_MB` says how large the run is, 256 without it, and `BUNDLE_SOURCE` names
 //! a run or session to be used instead.
 
 // A measurement that can't go on ends.

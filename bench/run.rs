@@ -1,5 +1,5 @@
 //! The run engine's core alone, on one core: how fast lines are read, understood and folded, and what hashes cost.
-//! `cargo bench --no-default-features --bench run`.
+//! `cargo bench --manifest-path bench/Cargo.toml --bench run`.
 
 use std::sync::Arc;
 

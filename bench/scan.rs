@@ -1,4 +1,4 @@
-//! The core alone: how fast lines are judged and folded. `cargo bench --no-default-features`.
+//! The core alone: how fast lines are judged and folded. `cargo bench --manifest-path bench/Cargo.toml`.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use session_tape::session::fold::{Fold, FoldOptions};
