@@ -17,7 +17,7 @@ use std::time::Duration;
 use crashing::{Terms, child_command, kill_after, number, random_numbers, rounds, run_to_end, say, take_on_terms};
 use session_tape::disk::durability::Durability;
 use session_tape::session::fold::FoldOptions;
-use session_tape::session::recorder::{Record, Recorder, RecorderConfig};
+use session_tape::session::recorder::{FileNameForm, Record, Recorder, RecorderConfig};
 use session_tape::session::replay::Replay;
 
 const POINTS: [&str; 9] = [
@@ -56,7 +56,8 @@ fn child() {
     let (sender, failures) = mpsc::channel();
     let config = RecorderConfig {
         chats_dir: PathBuf::from(directory),
-        short_id: "crash".encode_utf16().collect(),
+        file_name: FileNameForm::Minutes,
+        id_prefix: "crash".encode_utf16().collect(),
         durability: if fsync { Durability::Fsync } else { Durability::Os },
         exclusive_owner: Some("the child".to_owned()),
     };
@@ -81,9 +82,8 @@ fn record_batches(recorder: &Recorder, first_id: u64) {
             let filling = "é".repeat((id * 37 % 900) as usize);
             let payload = format!(r#"{{"content":{{"speaker":"ai","id":{id},"text":"{filling}"}}}}"#);
             let payload = Some(payload.as_bytes());
-            let Ok(recorded) =
-                recorder.record(Record { type_json: b"\"content\"", milliseconds: 0.0, is_content: true, payload });
-            if !recorded {
+            let Ok(recorded) = recorder.record(Record { type_json: b"\"content\"", milliseconds: 0.0, payload });
+            if recorded.is_none() {
                 return;
             }
             id += 1;
@@ -105,15 +105,16 @@ fn a_panic_of_the_writer_is_a_failed_write() {
     let (sender, failures) = mpsc::channel();
     let config = RecorderConfig {
         chats_dir: directory.path().to_path_buf(),
-        short_id: "panic".encode_utf16().collect(),
+        file_name: FileNameForm::Minutes,
+        id_prefix: "panic".encode_utf16().collect(),
         durability: Durability::Os,
         exclusive_owner: None,
     };
     let recorder = Recorder::new(config, b"{}", 0.0, move |failure| sender.send(failure.clone()).unwrap());
     fail::cfg("append::before_write", "panic").unwrap();
     let payload = Some(&b"{}"[..]);
-    let record = Record { type_json: b"\"content\"", milliseconds: 0.0, is_content: true, payload };
-    assert_eq!(recorder.record(record), Ok(true));
+    let record = Record { type_json: b"\"content\"", milliseconds: 0.0, payload };
+    assert_eq!(recorder.record(record), Ok(Some(2.0)));
     let failure = failures.recv().unwrap();
     fail::remove("append::before_write");
     assert_eq!((failure.error.code(), failure.dropped), ("UNKNOWN", 2));

@@ -40,7 +40,7 @@ use session_tape::run::trace::{Range, Trace};
 use session_tape::run::verify::verify;
 use session_tape::session::fold::FoldOptions;
 use session_tape::session::header::{read_header_at_once, read_header_summary};
-use session_tape::session::recorder::{Record, Recorder, RecorderConfig};
+use session_tape::session::recorder::{FileNameForm, Record, Recorder, RecorderConfig};
 use session_tape::session::replay::Replay;
 use session_tape::signature::TrustedKeys;
 
@@ -121,7 +121,8 @@ fn a_path_belongs_to_what_was_mounted_last_as_long_as_its_guard_lives() {
 fn session_recorder() -> Recorder {
     let config = RecorderConfig {
         chats_dir: at("home/chats"),
-        short_id: "mounted".encode_utf16().collect(),
+        file_name: FileNameForm::Minutes,
+        id_prefix: "mounted".encode_utf16().collect(),
         durability: Durability::Fsync,
         exclusive_owner: Some("a test".to_owned()),
     };
@@ -132,9 +133,8 @@ fn session_recorder() -> Recorder {
 fn record_content(recorder: &Recorder, text: &str) {
     let payload = format!(r#"{{"content":{{"speaker":"ai","blocks":[{{"type":"text","text":"{text}"}}]}}}}"#);
     let payload = Some(payload.as_bytes());
-    let Ok(recorded) =
-        recorder.record(Record { type_json: b"\"content\"", milliseconds: 0.0, is_content: true, payload });
-    assert!(recorded);
+    let Ok(recorded) = recorder.record(Record { type_json: b"\"content\"", milliseconds: 0.0, payload });
+    assert!(recorded.is_some());
 }
 
 fn dispose(recorder: &Recorder) {

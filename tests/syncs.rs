@@ -15,7 +15,7 @@ use session_tape::jsonl::writer::WriteFailure;
 use session_tape::run::recorder::{RunRecorder, RunRecorderConfig};
 use session_tape::run::scheduler::Scheduler;
 use session_tape::run::text::Text;
-use session_tape::session::recorder::{Record, Recorder, RecorderConfig};
+use session_tape::session::recorder::{FileNameForm, Record, Recorder, RecorderConfig};
 
 /// Counts the syncs of this process, one test at a time.
 struct Syncs {
@@ -51,7 +51,7 @@ fn recorder(chats_dir: &Path) -> (Recorder, mpsc::Receiver<WriteFailure>) {
     let (sender, failures) = mpsc::channel();
     let config = RecorderConfig {
         chats_dir: chats_dir.to_path_buf(),
-        file_name: session_tape::FileNameForm::Minutes,
+        file_name: FileNameForm::Minutes,
         id_prefix: "syncs".encode_utf16().collect(),
         durability: Durability::Fsync,
         exclusive_owner: None,
@@ -68,8 +68,7 @@ fn record_and_wait(recorder: &Recorder) {
 
 fn record(recorder: &Recorder) {
     let payload = Some(&br#"{"content":{"speaker":"ai"}}"#[..]);
-    let Ok(recorded) =
-        recorder.record(Record { type_json: b"\"content\"", milliseconds: 0.0, payload });
+    let Ok(recorded) = recorder.record(Record { type_json: b"\"content\"", milliseconds: 0.0, payload });
     assert!(recorded.is_some());
 }
 

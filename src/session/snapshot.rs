@@ -118,7 +118,8 @@ impl Place {
     /// In a directory for the snapshots of files of any directories. The name has a hash of the absolute path of the file at `path`, so an
     /// error means that the file's directory can't be found.
     pub fn within(directory: &Path, path: &Path) -> Result<Self, OsError> {
-        let name = path.file_name().ok_or_else(|| OsError::new(&io::ErrorKind::InvalidInput.into(), "open", Some(path)))?;
+        let name =
+            path.file_name().ok_or_else(|| OsError::new(&io::ErrorKind::InvalidInput.into(), "open", Some(path)))?;
         let file = files::canonicalize(parent(path))?.join(name);
         let hash = sha256_hex([plain(&file).as_os_str().as_encoded_bytes()]);
         let mut snapshot = name.to_os_string();

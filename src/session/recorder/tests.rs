@@ -74,7 +74,10 @@ fn two_sessions_never_share_a_file() {
 fn a_name_with_seconds_has_them_from_the_time_of_the_first_content() {
     let id: Vec<u16> = "abcdefghijkl".encode_utf16().collect();
     let name = |number| file_name(FileNameForm::Seconds, &crate::clock::timestamp(NOON + 59_999.0), &id, number);
-    assert_eq!([1, 2].map(name), ["", "-2"].map(|number| format!("session-2026-02-11T12-00-59{number}-abcdefghijkl.jsonl")));
+    assert_eq!(
+        [1, 2].map(name),
+        ["", "-2"].map(|number| format!("session-2026-02-11T12-00-59{number}-abcdefghijkl.jsonl"))
+    );
 }
 
 #[test]
