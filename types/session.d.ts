@@ -10,7 +10,7 @@ import type { SessionLockedError } from './session-lock.js';
 // ---- The file: one envelope a line -------------------------------------------------------------
 
 /**
- * The event types that replay knows. A file may hold others: they are kept, counted, and reported as
+ * The event types that replay knows. The last six never change the history. A file may hold others: they are kept, counted, and reported as
  * `Line N: unknown event type 'T', skipping` (replay rule 11), so that newer files stay readable.
  */
 export type SessionEventType =
@@ -20,11 +20,17 @@ export type SessionEventType =
   | 'rewind'
   | 'provider_switch'
   | 'session_event'
-  | 'directories_changed';
+  | 'directories_changed'
+  | 'session_metadata'
+  | 'checkpoint_created'
+  | 'checkpoint_renamed'
+  | 'checkpoint_deleted'
+  | 'session_forked'
+  | 'session_named';
 
 /**
- * What the addon requires of a CLI's content item: replay checks only that `speaker` is a non-empty string. Everything
- * else, fields unknown here included, comes back deep-equal and in the same key order.
+ * What the addon requires of a CLI's content item: replay checks only that `speaker` is a non-empty string; with `strict`, that it is one of
+ * the three and that `blocks` is an array. Everything else, fields unknown here included, comes back deep-equal and in the same key order.
  *
  * A CLI with a richer item passes its own type as the type parameter of {@link SessionRecordingService},
  * {@link replaySession} and {@link openSession}; it need not extend this one.
@@ -69,6 +75,8 @@ export interface SessionStartPayload {
   projectHash: string;
   /** Absolute directories the session works in. */
   workspaceDirs: string[];
+  /** Absolute directory that the CLI works from. Absent if none was recorded. */
+  cwd?: string;
   /** Name of the model provider. */
   provider: string;
   /** Name of the model. */
@@ -117,6 +125,88 @@ export interface DirectoriesChangedPayload {
   directories: string[];
 }
 
+/** Payload of `session_metadata`: how a CLI presents the session. */
+export interface SessionMetadataPayload {
+  /** The title. `null`: the session has no title and none should be derived. Absent: the record changes nothing. */
+  title?: string | null;
+}
+
+/** Payload of `checkpoint_created`: marks the history up to and including this record. */
+export interface CheckpointCreatedPayload {
+  /** Non-empty. Never changes, however often the checkpoint is renamed. */
+  checkpointId: string;
+  /** Not blank. */
+  name: string;
+}
+
+/** Payload of `checkpoint_renamed`. The checkpoint keeps its id and its position. */
+export interface CheckpointRenamedPayload {
+  /** Non-empty. */
+  checkpointId: string;
+  /** Not blank. */
+  name: string;
+}
+
+/** Payload of `checkpoint_deleted`. Removes the checkpoint, but none of the records before it. */
+export interface CheckpointDeletedPayload {
+  /** Non-empty. */
+  checkpointId: string;
+}
+
+/** Payload of `session_forked`: the session began as a copy of another session's history. */
+export interface SessionForkedPayload {
+  /** Session id of the source. */
+  parentSessionId: string;
+  /** `seq` of the checkpoint in the source; a safe integer ≥ 0. */
+  parentSequence: number;
+  /** Id of the checkpoint in the source; not empty. */
+  checkpointId: string;
+  /** Name of the checkpoint when the fork was made. */
+  checkpointName: string;
+}
+
+/** Payload of `session_named`: the user's name for the session. */
+export interface SessionNamedPayload {
+  /** `null` removes the name. */
+  name: string | null;
+}
+
+/** The state of a checkpoint after all events about it. */
+export interface Checkpoint {
+  readonly checkpointId: string;
+  /** The most recent name, as recorded. */
+  readonly name: string;
+  /** `seq` of its `checkpoint_created`. Pass it as {@link ReplayOptions.throughSeq} to replay the session up to the checkpoint. */
+  readonly sequence: number;
+  readonly deleted: boolean;
+  /** `ts` of its `checkpoint_created`; `''` if that is not a string. */
+  readonly createdAt: string;
+}
+
+/**
+ * Computes the checkpoints that a list of records leaves, deleted ones included, in ascending order of `sequence`.
+ *
+ * For each id the first `checkpoint_created` counts. A deleted checkpoint is never restored by a later record.
+ * Records that are not valid checkpoint events are ignored (replay rules 17 and 19).
+ *
+ * @param events - Records in the order of their file.
+ * @returns The same as `checkpoints` of a replay of these records.
+ * @throws TypeError - If `events` is not an array.
+ *
+ * @example
+ * ```ts
+ * import { foldCheckpoints } from 'session-tape';
+ *
+ * const ts = '2026-02-11T16:00:00.000Z';
+ * const checkpoints = foldCheckpoints([
+ *   { v: 1, seq: 7, ts, type: 'checkpoint_created', payload: { checkpointId: 'c1', name: 'before the refactoring' } },
+ *   { v: 1, seq: 9, ts, type: 'checkpoint_renamed', payload: { checkpointId: 'c1', name: 'start' } },
+ * ]);
+ * console.log(checkpoints[0]!.name, checkpoints[0]!.sequence); // start 7
+ * ```
+ */
+export declare function foldCheckpoints(events: readonly SessionRecordLine[]): Checkpoint[];
+
 // ---- Replay ------------------------------------------------------------------------------------
 
 /** The metadata of a session at the end of its file: `session_start`, as later events changed it. */
@@ -131,6 +221,10 @@ export interface SessionMetadata {
   workspaceDirs: string[];
   /** `''` when the `session_start` had none. */
   startTime: string;
+  /** `cwd` of the `session_start`; absent if it has none, or one that is not a string. */
+  cwd?: string;
+  /** The last recorded title. `null`: explicitly no title. Absent: none was ever recorded. */
+  title?: string | null;
 }
 
 /** A session that was replayed. */
@@ -140,16 +234,33 @@ export interface ReplaySuccess<C = IContent> {
   history: C[];
   metadata: SessionMetadata;
   /**
-   * The `seq` of the last event that had a numeric one; 0 when none had. Hand it to
+   * The `seq` of the last event that had a numeric one, with `strict` the largest `seq`; 0 when none had. Hand it to
    * {@link SessionRecordingService.initializeForResume}.
    */
   lastSeq: number;
-  /** Lines that parsed, unknown and malformed events included (replay rule 8). */
+  /**
+   * Lines that parsed, unknown and malformed events included (replay rule 8). With `strict`, lines without a valid `seq` are not
+   * included.
+   */
   eventCount: number;
-  /** Warnings about single lines in file order, at most 100 and a count of the rest, then the summary lines (replay rule 14). Empty for an intact file. */
+  /**
+   * Warnings about single lines in file order, at most 100 and a count of the rest, then the summary lines (replay rule 14), then at most 100
+   * about checkpoints and a count of the rest (replay rule 20). Empty for an intact file.
+   */
   warnings: string[];
   /** The payloads of the `session_event`s, in file order. */
   sessionEvents: SessionEventPayload[];
+  /**
+   * Whether some event's `seq` was not larger than that of the event before it: two recorders wrote to the file, or it was edited.
+   * The history is returned all the same.
+   */
+  sequenceCorrupt: boolean;
+  /** The checkpoints, deleted ones included; see {@link foldCheckpoints}. */
+  checkpoints: Checkpoint[];
+  /** The session's name. `null`: it was removed. Absent: the session never had one. */
+  sessionName?: string | null;
+  /** Where the session was forked from, as recorded, with any additional keys. Absent for a session that is not a fork. */
+  ancestry?: SessionForkedPayload;
 }
 
 /** A session that can't be replayed. */
@@ -163,6 +274,7 @@ export interface ReplayFailure {
    * | `Empty file` | the file has no line (a byte order mark alone does not count as one) |
    * | `Missing or corrupt session_start event` | line 1 is not a `session_start` |
    * | `Invalid session_start: missing required fields` | `sessionId` or `projectHash` is not a non-empty string |
+   * | `Invalid session_start: missing or malformed required fields` | with `strict`: one of these, `provider`, `model` or `startTime` is not a non-empty string |
    * | `Project hash mismatch: expected E got G` | the session belongs to another project |
    * | `Failed to read file: …` | the system's message follows, as Node prints it: `ENOENT: no such file or directory, open '…'`. Devices, sockets and pipes are reported in the same form: `EINVAL: a device, not a regular file, open '…'` |
    * | `Failed to read bundle: …` | the path is that of a bundle which does not verify or does not contain a session; a {@link BundleCode} in parentheses follows if the bundle does not verify |
@@ -182,6 +294,14 @@ export interface ReplayOptions {
    * Default: the whole file.
    */
   throughSeq?: number | undefined;
+  /**
+   * Apply stricter checks (replay rule 22). Default `false`.
+   *
+   * A line whose `seq` is not a safe integer ≥ 0 is skipped (`Line N: malformed sequence number, skipping`) and not counted as an event;
+   * `lastSeq` is the largest `seq` instead of the last; the `session_start` must have a non-empty `provider`, `model` and `startTime`
+   * (`Invalid session_start: missing or malformed required fields`); an item must have one of the three speakers and an array of `blocks`.
+   */
+  strict?: boolean | undefined;
   /** Add `timestamp` and `seq` to each entry of `sessionEvents`. Default `false`. */
   auditTrail?: boolean | undefined;
   /** Aborting it stops the work; the promise rejects with the signal's `reason`. */
@@ -193,12 +313,20 @@ export interface ReplayOptions {
    * changes neither mtime nor ctime of the file and can go unnoticed. A snapshot is used only if the part of the file that it covers is
    * unchanged. A file that has not been written to since opens in less than a millisecond (200 MB, measured). For a file that has grown, the old
    * part is read and its digests are compared, which is about ten times faster than a scan. A snapshot that is missing, stale, damaged, of another
-   * file or of another version of this library is ignored and replaced; failing to write one is not an error. It is replaced atomically and may
-   * be deleted at any time. It holds positions, counts, warnings and metadata, but no content of the conversation.
+   * file, of another version of this library or of a replay with another value of `strict` is ignored and replaced; failing to write one is not an
+   * error. It is replaced atomically and may be deleted at any time. It holds positions, counts, warnings and metadata, but no content of the
+   * conversation. Titles, session names and checkpoint names are in it: they are the user's text.
    *
    * Has no effect together with `throughSeq`, or for a bundle, which is never written to.
    */
   snapshot?: boolean | undefined;
+  /**
+   * Directory for the snapshot, created when needed. Default: beside the session file. Has no effect without `snapshot: true`.
+   *
+   * The snapshot is `<file name>-<hash>.snap`, the hash being the first 16 hexadecimal digits of the SHA-256 of the session file's absolute
+   * path, links in the path's directory resolved. A non-empty string.
+   */
+  snapshotDir?: string | undefined;
   /** Called on the JavaScript thread now and then while a large file is scanned, and once at the end with the total. */
   onProgress?: ((progress: Progress) => void) | undefined;
 }
@@ -219,7 +347,8 @@ export interface ReplayOptions {
  * A bundle is verified first, as {@link verifyBundle} does it; an archive is unpacked to a temporary directory, which is removed before the promise
  * settles. `onProgress` then reports reading the session's file, not verifying or unpacking.
  *
- * @typeParam C - The CLI's own content item. Not checked beyond a non-empty `speaker`.
+ * @typeParam C - The CLI's own content item. Not checked beyond a non-empty `speaker`; with `strict`, one of the three speakers and an array of
+ * `blocks`.
  * @param filePath - The session file, or a session's bundle.
  * @param expectedProjectHash - Refuse a session of another project (`Project hash mismatch: …`). Left out or
  * `undefined`: any project.
@@ -332,6 +461,14 @@ export interface SessionHandle<C = IContent> extends AsyncIterable<C> {
   readonly warnings: string[];
   /** As in {@link ReplaySuccess}. */
   readonly sessionEvents: SessionEventPayload[];
+  /** As in {@link ReplaySuccess}. */
+  readonly sequenceCorrupt: boolean;
+  /** As in {@link ReplaySuccess}. */
+  readonly checkpoints: Checkpoint[];
+  /** As in {@link ReplaySuccess}. */
+  readonly sessionName?: string | null;
+  /** As in {@link ReplaySuccess}. */
+  readonly ancestry?: SessionForkedPayload;
   /** Number of items in the history: the length of `history` that {@link replaySession} would return. */
   readonly historyLength: number;
   /**
@@ -383,7 +520,7 @@ export declare function openSession<C = IContent>(
   options?: ReplayOptions,
 ): Promise<{ ok: true; session: SessionHandle<C> } | ReplayFailure>;
 
-/** A session in a directory, as {@link listSessions} finds it. Fields of a wrong type in the file are `''` and `[]`, as in {@link SessionMetadata}. */
+/** A session in a directory, as {@link listSessions} finds it. Fields of a wrong type in the file are `''` and `[]`, `cwd` is absent then, as in {@link SessionMetadata}. */
 export interface SessionSummary extends SessionStartPayload {
   filePath: string;
   /** Bytes. */

@@ -42,6 +42,11 @@ describe('arguments of the wrong type throw at once a TypeError that names them'
         ['throughSeq', true],
         ['auditTrail', 'yes'],
         ['auditTrail', 1],
+        ['strict', 1],
+        ['strict', 'yes'],
+        ['snapshotDir', 1],
+        ['snapshotDir', ''],
+        ['snapshotDir', null],
         ['signal', {}],
         ['signal', 'abort'],
         ['signal', new AbortController()],
@@ -59,6 +64,8 @@ describe('arguments of the wrong type throw at once a TypeError that names them'
     const options: ReplayOptions = {
       throughSeq: undefined,
       auditTrail: undefined,
+      strict: undefined,
+      snapshotDir: undefined,
       signal: undefined,
       onProgress: undefined,
     };

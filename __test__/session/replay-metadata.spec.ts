@@ -283,7 +283,7 @@ describe('for any session', () => {
     fc
       .record({ directories: fc.array(anyString, { maxLength: 3 }) })
       .map((payload): Event => ['directories_changed', payload]),
-    anyEvent.filter(([type]) => type !== 'provider_switch' && type !== 'directories_changed'),
+    anyEvent.filter(([type]) => !['provider_switch', 'directories_changed', 'session_metadata'].includes(type)),
   );
   test.prop([fc.array(change, { maxLength: 20 })], runs(80))(
     'the last provider, the last filled model and the last directories count',

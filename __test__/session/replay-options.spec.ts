@@ -131,6 +131,8 @@ describe('throughSeq', () => {
       const whole = session(...events);
       const found = await replayOf(whole, undefined, { throughSeq });
       expectSameReplay(found, replayBytes(Buffer.from(whole), undefined, { throughSeq }));
+      const strictly = { throughSeq, strict: true };
+      expectSameReplay(await replayOf(whole, undefined, strictly), replayBytes(Buffer.from(whole), undefined, strictly));
       if (throughSeq >= 1) {
         expectSameReplay(found, await replayOf(session(...events.slice(0, Math.floor(Math.min(throughSeq, 1e6)) - 1))));
       }

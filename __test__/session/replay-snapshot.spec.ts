@@ -1,25 +1,28 @@
 // `snapshot: true`: the result is that of a full replay whatever happens to the file or to its snapshot in between, and only what is new
 // is read.
 
-import { appendFileSync, chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, renameSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { fc, test } from '../support/property';
 import { SessionRecordingService, openSession, replaySession } from '../../index.js';
 import { PROJECT_HASH, compressed, content, envelope, item, rewind, session, sessionDirectory, sessionOf, textsOf, writeSession } from '../support/session-file.js';
 import type { Event } from '../support/session-file.js';
+import type { ReplayOptions } from '../../index.js';
 import { anyEvent, runs } from '../support/session-arbitraries.js';
 import { runChild, unprivileged } from '../support/processes';
 import { expectSame } from '../support/same-replay.js';
+import { replayBytes } from '../support/plain-engine.mjs';
 
 const snapshotOf = (path: string) => `${path}.snap`;
 
 /** Replays with a snapshot and without, which must be the same. */
-async function bothWays(path: string, hash?: string) {
-  const withSnapshot = await replaySession(path, hash, { snapshot: true });
-  expectSame(withSnapshot, await replaySession(path, hash));
+async function bothWays(path: string, hash?: string, options: ReplayOptions = {}) {
+  const withSnapshot = await replaySession(path, hash, { ...options, snapshot: true });
+  expectSame(withSnapshot, await replaySession(path, hash, { strict: options.strict }));
   return withSnapshot;
 }
 
@@ -72,6 +75,12 @@ describe('the snapshot', () => {
     }
     const names = readdirSync(dirname(path)).filter((name) => name.includes('session-tape-'));
     expect(names).toEqual([]);
+  });
+
+  it('has the titles and names that a user gave', async () => {
+    const path = writeSession(session(['session_metadata', { title: 'a title' }], ['checkpoint_created', { checkpointId: 'c', name: 'a checkpoint' }]));
+    await bothWays(path);
+    expect(readFileSync(snapshotOf(path), 'latin1')).toContain('a checkpoint');
   });
 
   it.skipIf(process.platform === 'win32')('can be read by nobody but the user', async () => {
@@ -209,6 +218,88 @@ describe('what else may happen in between', () => {
   });
 });
 
+describe('the mode', () => {
+  it('of a snapshot is that of the replay that made it: the other one ignores it', async () => {
+    const path = writeSession(`${session(...contents(3))}{"seq":1.5,"type":"content","payload":{"content":{"speaker":"ai","blocks":[]}}}\n`);
+    const bytes = readFileSync(path);
+    for (const strict of [false, true, true, false, true]) {
+      expectSame(await bothWays(path, undefined, { strict }), replayBytes(bytes, undefined, { strict }));
+    }
+  });
+
+  it('is kept by a snapshot that is written anew', async () => {
+    const path = writeSession(session(...contents(3)));
+    const snapshots = [];
+    for (const strict of [true, false, true]) {
+      await bothWays(path, undefined, { strict });
+      snapshots.push(readFileSync(snapshotOf(path), 'latin1'));
+    }
+    expect(snapshots[0]).toBe(snapshots[2]);
+    expect(snapshots[0]).not.toBe(snapshots[1]);
+  });
+});
+
+describe('snapshotDir', () => {
+  const placeOf = (path: string, directory: string) =>
+    join(directory, `${basename(path)}-${createHash('sha256').update(join(realpathSync(dirname(path)), basename(path))).digest('hex').slice(0, 16)}.snap`);
+  const roots: string[] = [];
+  const freshRoot = () => {
+    const root = mkdtempSync(join(tmpdir(), 'session-tape-snapshots-'));
+    roots.push(root);
+    return root;
+  };
+  afterAll(() => roots.forEach((root) => rmSync(root, { recursive: true })));
+
+  it('is created when a snapshot is written to it, and nothing is written beside the file', async () => {
+    const [path, snapshotDir] = [writeSession(session(...contents(3))), join(freshRoot(), 'a', 'b')];
+    await replaySession(path, undefined, { snapshotDir });
+    await replaySession(path, undefined, { snapshotDir, snapshot: true, throughSeq: 2 });
+    expect(existsSync(dirname(snapshotDir))).toBe(false);
+    await bothWays(path, undefined, { snapshotDir });
+    expect(readdirSync(snapshotDir)).toEqual([basename(placeOf(path, snapshotDir))]);
+    expect(existsSync(snapshotOf(path))).toBe(false);
+    appendFileSync(path, lines([content('more')], 5));
+    const opened = await openSession(path, undefined, { snapshot: true, snapshotDir });
+    expect(opened.ok && opened.session.historyLength).toBe(4);
+    if (opened.ok) opened.session.close();
+    expect(readdirSync(snapshotDir)).toHaveLength(1);
+  });
+
+  it('may be shared by files of one name, by relative paths and by paths with links', async () => {
+    const root = freshRoot();
+    const snapshotDir = join(root, 'snapshots');
+    const paths = ['one', 'two'].map((name) => join(root, name, 'session.jsonl'));
+    for (const [index, path] of paths.entries()) {
+      mkdirSync(dirname(path));
+      writeFileSync(path, session(...contents(3, 10 * index)));
+      await bothWays(path, undefined, { snapshotDir });
+      expect(existsSync(placeOf(path, snapshotDir))).toBe(true);
+    }
+    symlinkSync(join(root, 'one'), join(root, 'link'));
+    await bothWays(join(root, 'link', 'session.jsonl'), undefined, { snapshotDir });
+    await bothWays(relative(process.cwd(), paths[1] as string), undefined, { snapshotDir });
+    expect(readdirSync(snapshotDir)).toHaveLength(2);
+    // A link to the file itself has a name of its own.
+    symlinkSync(paths[0] as string, join(root, 'other.jsonl'));
+    await bothWays(join(root, 'other.jsonl'), undefined, { snapshotDir });
+    expect(readdirSync(snapshotDir)).toHaveLength(3);
+  });
+
+  it('that cannot be made changes nothing', async () => {
+    const path = writeSession(session(...contents(3)));
+    for (const snapshotDir of [join(path, 'below'), 'a\0b']) await bothWays(path, undefined, { snapshotDir });
+    expect(existsSync(snapshotOf(path))).toBe(false);
+  });
+
+  it('has no use for what cannot be read', async () => {
+    const snapshotDir = join(freshRoot(), 'none');
+    for (const path of [join(snapshotDir, 'none.jsonl'), sessionDirectory(), '/', '']) {
+      expect(await replaySession(path, undefined, { snapshot: true, snapshotDir })).toEqual(await replaySession(path));
+    }
+    expect(existsSync(snapshotDir)).toBe(false);
+  });
+});
+
 describe('openSession', () => {
   it('gives the items of what was read before and of what is new', async () => {
     const path = writeSession(session(...contents(30)));
@@ -240,13 +331,13 @@ function edited(path: string, at: number, edit: (byte: number) => number) {
 }
 
 describe('any history of a file', () => {
-  test.prop([fc.array(change, { minLength: 1, maxLength: 8 })], runs(120))(
-    'appended to, cut, edited, its snapshot damaged: always the result of a full replay',
+  test.prop([fc.array(fc.tuple(change, fc.boolean()), { minLength: 1, maxLength: 8 })], runs(120))(
+    'appended to, cut, edited, its snapshot damaged, in either mode: always the result of a full replay',
     async (changes) => {
       const path = writeSession(session(...contents(5)));
       await bothWays(path);
       let seq = 7;
-      for (const step of changes) {
+      for (const [step, strict] of changes) {
         if (step.kind === 'append') {
           const text = lines(step.events, seq);
           seq += step.events.length;
@@ -254,7 +345,8 @@ describe('any history of a file', () => {
         } else if (step.kind === 'cut') truncateSync(path, Math.min(step.at, statSync(path).size));
         else if (step.kind === 'edit') edited(path, step.at, () => step.byte);
         else edited(snapshotOf(path), step.at, (byte) => byte ^ step.byte);
-        await bothWays(path);
+        const found = await bothWays(path, undefined, { strict });
+        expectSame(found, replayBytes(readFileSync(path), undefined, { strict }), { keyOrder: false });
       }
     },
   );

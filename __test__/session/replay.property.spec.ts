@@ -37,7 +37,7 @@ import { replayBytes } from '../support/plain-engine.mjs';
 
 const texts = fc.array(anyString, { maxLength: 20 });
 const contentsOf = (list: readonly string[]) => list.map((text) => content(text));
-const malformedWarning = /^Line \d+: malformed [a-z_]+(?: event)?, skipping$/;
+const malformedWarning = /^Line \d+: malformed [a-z_]+(?: title| event(?: \(missing (?:checkpointId|name)\))?)?, skipping$/;
 
 describe('history', () => {
   test.prop([texts], runs(100))('n contents give n items, in order', async (list) => {
@@ -215,6 +215,12 @@ describe('warnings and counts', () => {
     'provider_switch',
     'session_event',
     'directories_changed',
+    'session_metadata',
+    'checkpoint_created',
+    'checkpoint_renamed',
+    'checkpoint_deleted',
+    'session_forked',
+    'session_named',
   );
   test.prop(
     [fc.array(fc.tuple(knownType, fc.anything({ withBigInt: false }).filter(isWritable)), { maxLength: 20 })],
@@ -266,13 +272,13 @@ describe('the replay as a function', () => {
     expectSameReplay(await replayOf(`\ufeff${text.slice(0, -1)}`), await replayOf(text));
   });
 
-  test.prop([anyEvents, fc.boolean()], runs(200))(
+  test.prop([anyEvents, fc.boolean(), fc.boolean()], runs(300))(
     'any session: what the plain engine makes of it',
-    async (events, auditTrail) => {
+    async (events, auditTrail, strict) => {
       const text = session(...events);
       expectSameReplay(
-        await replayOf(text, PROJECT_HASH, { auditTrail }),
-        replayBytes(Buffer.from(text), PROJECT_HASH, { auditTrail }),
+        await replayOf(text, PROJECT_HASH, { auditTrail, strict }),
+        replayBytes(Buffer.from(text), PROJECT_HASH, { auditTrail, strict }),
       );
     },
   );

@@ -30,6 +30,8 @@ describe('history', () => {
       eventCount: 3,
       warnings: [],
       sessionEvents: [],
+      sequenceCorrupt: false,
+      checkpoints: [],
     });
   });
 

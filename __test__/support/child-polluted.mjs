@@ -28,10 +28,15 @@ const NAMES = [
   ...'payload fileSize lastModified nanoseconds reason session unreadable nothing signal onProgress progress throughSeq'.split(' '),
   ...'projectHash auditTrail onDemand full heartbeats ignore until verify trustedKeys signature limits lineBytes blobBytes'.split(' '),
   ...'expansion totalBytes signWith level redact builtin rules pattern kinds tools from to color details sessionId provider'.split(' '),
-  ...'model workspaceDirs chatsDir shortId fsync exclusiveOwner startPayload now id runId workflow capabilities resume'.split(' '),
+  ...'model workspaceDirs chatsDir idPrefix nameHasSeconds fileName fsync exclusiveOwner startPayload now id runId workflow capabilities resume'.split(' '),
   ...'ownerToken isFile changedNs modified bytes isJson record pidReuse lockPath guard inode'.split(' '),
+  ...'strict snapshotDir sequenceCorrupt checkpoints sessionName ancestry isNamed isFork cwd title name deleted sequence'.split(' '),
+  ...'checkpointId checkpointName createdAt parentSessionId parentSequence ts type seq'.split(' '),
   ...'queued eventsDropped filePath takeBatch result native recorder cleansUp cause once toJSON clock'.split(' '),
 ];
+const OPTIONS = {
+  throughSeq: undefined, auditTrail: undefined, snapshot: undefined, snapshotDir: undefined, signal: undefined, onProgress: undefined,
+};
 const VALUES = [1, true, 'x', null, [], {}, 0];
 
 function recordingConfig(directory, more = {}) {
@@ -88,12 +93,25 @@ async function outcome(work) {
   }
 }
 
+/** Events about how a session is presented. */
+const PRESENTATION = [
+  { type: 'session_forked', payload: { parentSessionId: 's0', parentSequence: 4, checkpointId: 'c0', checkpointName: 'n' } },
+  { type: 'session_metadata', payload: { title: 'a title' } },
+  { type: 'checkpoint_created', payload: { checkpointId: 'c', name: 'one' } },
+  { type: 'checkpoint_renamed', payload: { checkpointId: 'c', name: 'two' } },
+  { type: 'checkpoint_created', payload: { name: 'without an id' } },
+  { type: 'checkpoint_deleted', payload: {} },
+  { type: 'session_named', payload: { name: null } },
+];
+const CHECKPOINTS = PRESENTATION.map((event, at) => ({ v: 1, seq: at + 2, ts: 't', ...event }));
+
 function sessionText(lines) {
   const start = { v: 1, seq: 1, ts: '2026-01-01T00:00:00.000Z', type: 'session_start', payload: { sessionId: 's', projectHash: 'h', workspaceDirs: ['/w'], provider: 'p', model: 'm', startTime: 't' } };
   const text = [start];
   for (let seq = 2; seq < lines; seq++) {
     const ts = '2026-01-01T00:00:00.000Z';
     if (seq % 1000 === 0) text.push({ v: 1, seq, ts, type: 'session_event', payload: { severity: 'info', message: 'é' } });
+    else if (seq < 2 + PRESENTATION.length) text.push({ v: 1, seq, ts, ...PRESENTATION[seq - 2] });
     else if (seq % 1999 === 0) text.push({ v: 1, seq, ts, type: 'new', payload: { kind: {} } });
     else text.push({ v: 1, seq, ts, type: 'content', payload: { content: { speaker: 'ai', kind: seq, 0: 'zero', error: null, blocks: [{ type: 'text', text: `text ${seq}` }, 1, 2, 3] } } });
   }
@@ -199,12 +217,14 @@ function jobs({ chats, publicKey }) {
   let diffed;
   return {
     replaySession: () => tape.replaySession(a),
+    'replaySession, strict': () => tape.replaySession(b, 'h', { ...OPTIONS, strict: true }),
     'replaySession, other project': () => tape.replaySession(a, 'other'),
     'replaySession, no file': () => tape.replaySession(join(root, 'none')),
     'replaySession, a path that cannot be': () => tape.replaySession('\0'),
     'replaySession, a bundle of a run': () => tape.replaySession(archive),
     'replaySession, an argument': () => tape.replaySession(1),
     openSession: () => sessionOpened(a),
+    foldCheckpoints: () => tape.foldCheckpoints(CHECKPOINTS),
     readSessionHeader: () => tape.readSessionHeader(b),
     'readSessionHeader, no file': () => tape.readSessionHeader(join(root, 'none')),
     readSessionHeaders: () => tape.readSessionHeaders([a, join(root, 'none'), b]),

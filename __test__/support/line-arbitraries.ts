@@ -70,9 +70,28 @@ const smallCountText = fc.constantFrom(
 );
 const stringsText = fc.array(soundStringText, { maxLength: 3 }).map((texts) => `[${texts.join(',')}]`);
 const itemText = objectOf({
-  speaker: mostly(fc.oneof(fc.constantFrom('"human"', '"ai"', '"tool"', '""'), soundStringText)),
-  blocks: fc.array(jsonText, { maxLength: 3 }).map((texts) => `[${texts.join(',')}]`),
+  speaker: mostly(
+    fc.oneof(
+      { weight: 3, arbitrary: fc.constantFrom('"human"', '"ai"', '"tool"', '"h\\u0075man"', '"Human"', '""') },
+      { weight: 1, arbitrary: soundStringText },
+    ),
+  ),
+  blocks: mostly(fc.array(jsonText, { maxLength: 3 }).map((texts) => `[${texts.join(',')}]`)),
 });
+/** Ids that are spelled in several ways, and what is none. */
+const idText = fc.constantFrom('"c1"', '"\\u0063\\u0031"', '"c2"', '"\\ud800"', '"\\ud801"', '"__proto__"', '""');
+/** Names, blank ones among them: white space of JavaScript and what only looks like it. */
+const nameText = fc.oneof(
+  { weight: 3, arbitrary: soundStringText },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('" "', '"\\u0020\\n"', '"\u2003\\ufeff"', '"\u0085"', '"\u180e"', '"\\u200b"', '"\\b"', '"n"'),
+  },
+);
+/** Numbers at the edges of what a position can be. */
+const positionText = fc.constantFrom(
+  '0', '-0', '1.0', '1e1', '1.5', '-1', '9007199254740991', '9007199254740992', '9007199254740991.4', '1e999', '"1"', 'null',
+);
 
 const payloadTexts: Record<string, fc.Arbitrary<string>> = {
   session_start: objectOf({
@@ -89,6 +108,17 @@ const payloadTexts: Record<string, fc.Arbitrary<string>> = {
     message: mostly(soundStringText),
   }),
   directories_changed: objectOf({ directories: mostly(stringsText) }),
+  session_metadata: objectOf({ title: mostly(fc.oneof(soundStringText, fc.constant('null'))) }),
+  checkpoint_created: objectOf({ checkpointId: mostly(idText), name: mostly(nameText) }),
+  checkpoint_renamed: objectOf({ checkpointId: mostly(idText), name: mostly(nameText) }),
+  checkpoint_deleted: objectOf({ checkpointId: mostly(idText) }),
+  session_forked: objectOf({
+    parentSessionId: mostly(soundStringText),
+    parentSequence: fc.oneof(fc.nat().map(String), positionText),
+    checkpointId: mostly(idText),
+    checkpointName: mostly(soundStringText),
+  }),
+  session_named: objectOf({ name: mostly(fc.oneof(soundStringText, fc.constant('null'))) }),
 };
 
 export const envelopeText: fc.Arbitrary<string> = fc
@@ -98,7 +128,13 @@ export const envelopeText: fc.Arbitrary<string> = fc
   )
   .chain((type) =>
     objectOf({
-      seq: mostly(fc.oneof(fc.integer({ min: -2, max: 40 }).map(String), numberText)),
+      seq: mostly(
+        fc.oneof(
+          { weight: 3, arbitrary: fc.integer({ min: -2, max: 40 }).map(String) },
+          { weight: 1, arbitrary: numberText },
+          { weight: 1, arbitrary: positionText },
+        ),
+      ),
       ts: mostly(soundStringText),
       type: fc.oneof(
         { weight: 8, arbitrary: spelled(type) },
@@ -166,6 +202,7 @@ const firstLine: fc.Arbitrary<Uint8Array> = fc.oneof(
           provider: mostly(soundStringText),
           model: mostly(soundStringText),
           startTime: mostly(soundStringText),
+          cwd: mostly(soundStringText),
           workspaceDirs: mostly(stringsText),
         }),
       ),

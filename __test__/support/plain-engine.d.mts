@@ -3,13 +3,13 @@ import type { ReplayOptions, ReplayResult, SessionStartPayload } from '../../ind
 export declare function replayBytes<C = unknown>(
   bytes: Uint8Array,
   expectedProjectHash?: string,
-  options?: Pick<ReplayOptions, 'throughSeq' | 'auditTrail'>,
+  options?: Pick<ReplayOptions, 'throughSeq' | 'auditTrail' | 'strict'>,
 ): ReplayResult<C>;
 
 export declare function replayFileWithReadline<C = unknown>(
   filePath: string,
   expectedProjectHash?: string,
-  options?: Pick<ReplayOptions, 'throughSeq' | 'auditTrail' | 'signal'>,
+  options?: Pick<ReplayOptions, 'throughSeq' | 'auditTrail' | 'strict' | 'signal'>,
 ): Promise<ReplayResult<C>>;
 
 export declare function readHeaderWithReadline(filePath: string): Promise<SessionStartPayload | null>;

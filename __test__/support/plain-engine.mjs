@@ -63,7 +63,7 @@ export function headerOfBytes(bytes) {
 function headerOfLine(line) {
   const event = parsed(line);
   if (!isObject(event) || event.type !== 'session_start') return null;
-  return isObject(event.payload) && !Array.isArray(event.payload) ? event.payload : null;
+  return isObject(event.payload) ? event.payload : null;
 }
 
 // ---- Lines ------------------------------------------------------------------------------------
@@ -113,19 +113,30 @@ async function eachLineOfFile(filePath, take) {
 
 // ---- The fold ---------------------------------------------------------------------------------
 
-function startFold(expectedProjectHash, { throughSeq = Infinity, auditTrail = false }) {
+function startFold(expectedProjectHash, { throughSeq = Infinity, auditTrail = false, strict = false }) {
   return {
     expectedProjectHash,
     throughSeq,
     auditTrail,
+    strict,
     lineNumber: 0,
     history: [],
     metadata: null,
     sessionEvents: [],
+    // In strict mode the last `seq` is what the next one is compared with, and the largest is the result's.
     lastSeq: 0,
+    largestSeq: 0,
+    sequenceCorrupt: false,
+    // `undefined` until something is recorded; `null` is a value.
+    title: undefined,
+    sessionName: undefined,
+    ancestry: undefined,
+    checkpointEvents: [],
     eventCount: 0,
     unknown: 0,
     malformed: 0,
+    // Strict mode: lines that parsed but have no valid `seq`.
+    unnumbered: 0,
     unparseable: 0,
     // An unparseable line is held back until another line follows: as the last one it is only torn.
     unparseableLine: null,
@@ -145,6 +156,11 @@ function foldLine(fold, line) {
     return true;
   }
   if (event === null) return true;
+  if (fold.strict && !isSequence(event.seq)) {
+    fold.unnumbered += 1;
+    warn(fold, `Line ${fold.lineNumber}: malformed sequence number, skipping`);
+    return true;
+  }
   if (typeof event.seq === 'number' && event.seq > fold.throughSeq) return false;
   takeSeq(fold, event.seq);
   fold.eventCount += 1;
@@ -171,18 +187,21 @@ function admitUnparseableLine(fold) {
 function takeSeq(fold, seq) {
   if (typeof seq !== 'number') return;
   if (fold.eventCount > 0 && seq <= fold.lastSeq) {
+    fold.sequenceCorrupt = true;
     warn(fold, `Line ${fold.lineNumber}: non-monotonic seq ${seq} (expected > ${fold.lastSeq})`);
   }
   fold.lastSeq = seq;
+  fold.largestSeq = Math.max(fold.largestSeq, seq);
 }
 
 function applyEvent(fold, event) {
   if (event.type === 'session_start') return applySessionStart(fold, event.payload);
   const effect = typeof event.type === 'string' ? EFFECTS.get(event.type) : undefined;
   if (effect === undefined) return applyUnknown(fold, event.type);
-  if (isObject(event.payload) && effect(fold, event.payload, event)) return;
+  const fits = isObject(event.payload) && effect(fold, event.payload, event);
+  if (fits === true) return;
   fold.malformed += 1;
-  warn(fold, `Line ${fold.lineNumber}: malformed ${malformedName(event.type)}, skipping`);
+  warn(fold, `Line ${fold.lineNumber}: malformed ${fits || malformedName(event.type)}, skipping`);
 }
 
 // "malformed session_event", not "malformed session_event event".
@@ -199,8 +218,9 @@ function applySessionStart(fold, payload) {
     warn(fold, `session_start at line ${fold.lineNumber} (expected line 1)`);
     return;
   }
-  if (!isObject(payload) || !isFilledString(payload.sessionId) || !isFilledString(payload.projectHash)) {
-    fold.error = 'Invalid session_start: missing required fields';
+  const required = fold.strict ? STRICTLY_REQUIRED : ['sessionId', 'projectHash'];
+  if (!isObject(payload) || !required.every((key) => isFilledString(payload[key]))) {
+    fold.error = `Invalid session_start: missing ${fold.strict ? 'or malformed ' : ''}required fields`;
     return;
   }
   const expected = fold.expectedProjectHash;
@@ -216,14 +236,20 @@ function applySessionStart(fold, payload) {
     workspaceDirs: isStringArray(payload.workspaceDirs) ? payload.workspaceDirs : [],
     startTime: stringOrEmpty(payload.startTime),
   };
+  if (typeof payload.cwd === 'string') fold.metadata.cwd = payload.cwd;
 }
 
-/** By event type: takes the payload's effect if the payload fits, and tells whether it did. */
+const STRICTLY_REQUIRED = ['sessionId', 'projectHash', 'provider', 'model', 'startTime'];
+
+/**
+ * By event type: takes the payload's effect if the payload fits, and returns true then. Otherwise false, or what is malformed, where the
+ * warning says more than the type.
+ */
 const EFFECTS = new Map([
   [
     'content',
     (fold, { content }) => {
-      if (!isItem(content)) return false;
+      if (!isItem(fold, content)) return false;
       fold.history.push(content);
       return true;
     },
@@ -231,7 +257,7 @@ const EFFECTS = new Map([
   [
     'compressed',
     (fold, { summary, itemsCompressed }) => {
-      if (!isItem(summary) || typeof itemsCompressed !== 'number') return false;
+      if (!isItem(fold, summary) || typeof itemsCompressed !== 'number') return false;
       fold.history = [summary];
       return true;
     },
@@ -270,7 +296,46 @@ const EFFECTS = new Map([
       return true;
     },
   ],
+  [
+    'session_metadata',
+    (fold, payload) => {
+      const { title } = payload;
+      if (title !== undefined && title !== null && typeof title !== 'string') return 'session_metadata title';
+      if (title !== undefined) fold.title = title;
+      return true;
+    },
+  ],
+  ['checkpoint_created', (fold, payload, event) => takeCheckpointEvent(fold, payload, event, true)],
+  ['checkpoint_renamed', (fold, payload, event) => takeCheckpointEvent(fold, payload, event, true)],
+  ['checkpoint_deleted', (fold, payload, event) => takeCheckpointEvent(fold, payload, event, false)],
+  [
+    'session_forked',
+    (fold, payload) => {
+      const { parentSessionId, parentSequence, checkpointId, checkpointName } = payload;
+      if (!isFilledString(checkpointId)) return 'session_forked event (missing checkpointId)';
+      if (typeof parentSessionId !== 'string' || typeof checkpointName !== 'string') return false;
+      if (!isSequence(parentSequence)) return false;
+      fold.ancestry ??= payload;
+      return true;
+    },
+  ],
+  [
+    'session_named',
+    (fold, { name }) => {
+      if (name !== null && typeof name !== 'string') return false;
+      fold.sessionName = name;
+      return true;
+    },
+  ],
 ]);
+
+function takeCheckpointEvent(fold, { checkpointId, name }, { type, seq, ts }, needsName) {
+  if (!isSequence(seq)) return false;
+  if (!isFilledString(checkpointId)) return `${type} event (missing checkpointId)`;
+  if (needsName && (typeof name !== 'string' || name.trim() === '')) return `${type} event (missing name)`;
+  fold.checkpointEvents.push({ type, seq, ts, checkpointId, name });
+  return true;
+}
 
 function auditOf(event) {
   const audit = {};
@@ -279,11 +344,17 @@ function auditOf(event) {
   return audit;
 }
 
-const isObject = (value) => typeof value === 'object' && value !== null;
+// An object of JSON: an array is none.
+const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isSequence = (value) => Number.isSafeInteger(value) && value >= 0;
+const SPEAKERS = ['human', 'ai', 'tool'];
 const isFilledString = (value) => typeof value === 'string' && value !== '';
 const stringOrEmpty = (value) => (typeof value === 'string' ? value : '');
 const isStringArray = (value) => Array.isArray(value) && value.every((entry) => typeof entry === 'string');
-const isItem = (value) => isObject(value) && isFilledString(value.speaker);
+const isItem = ({ strict }, value) =>
+  isObject(value) &&
+  isFilledString(value.speaker) &&
+  (!strict || (SPEAKERS.includes(value.speaker) && Array.isArray(value.blocks)));
 
 // ---- The end ----------------------------------------------------------------------------------
 
@@ -296,15 +367,54 @@ function finish(fold) {
   if (fold.error !== null) return failed(fold, fold.error);
   if (fold.lineNumber === 0) return failed(fold, 'Empty file');
   if (fold.metadata === null) return failed(fold, 'Missing or corrupt session_start event');
-  return {
+  if (fold.title !== undefined) fold.metadata.title = fold.title;
+  const { checkpoints, oddities } = foldCheckpointEvents(fold.checkpointEvents);
+  const result = {
     ok: true,
     history: fold.history,
     metadata: fold.metadata,
-    lastSeq: fold.lastSeq,
+    lastSeq: fold.strict ? fold.largestSeq : fold.lastSeq,
     eventCount: fold.eventCount,
-    warnings: [...shownWarnings(fold), ...summaryLines(fold)],
+    warnings: [...shownWarnings(fold), ...summaryLines(fold), ...shownOddities(oddities)],
     sessionEvents: fold.sessionEvents,
+    sequenceCorrupt: fold.sequenceCorrupt,
+    checkpoints,
   };
+  if (fold.sessionName !== undefined) result.sessionName = fold.sessionName;
+  if (fold.ancestry !== undefined) result.ancestry = fold.ancestry;
+  return result;
+}
+
+/** What events about checkpoints, in file order, leave, and what is to be warned of. */
+function foldCheckpointEvents(events) {
+  const created = new Map();
+  const deletedBefore = new Set();
+  const oddities = [];
+  for (const { type, seq, ts, checkpointId, name } of events) {
+    const checkpoint = created.get(checkpointId);
+    if (type === 'checkpoint_created') {
+      if (checkpoint !== undefined) {
+        oddities.push(`Sequence ${seq}: checkpoint_created duplicates checkpoint ID`);
+      } else {
+        const createdAt = typeof ts === 'string' ? ts : '';
+        created.set(checkpointId, { checkpointId, name, sequence: seq, deleted: false, createdAt });
+      }
+      continue;
+    }
+    if (deletedBefore.has(checkpointId)) oddities.push(`Sequence ${seq}: ${type} references deleted checkpoint ID`);
+    else if (checkpoint === undefined) oddities.push(`Sequence ${seq}: ${type} references unknown checkpoint ID`);
+    if (type === 'checkpoint_deleted') deletedBefore.add(checkpointId);
+    if (checkpoint === undefined) continue;
+    if (type === 'checkpoint_renamed') checkpoint.name = name;
+    else checkpoint.deleted = true;
+  }
+  return { checkpoints: [...created.values()].sort((a, b) => a.sequence - b.sequence), oddities };
+}
+
+function shownOddities(oddities) {
+  if (oddities.length <= WARNINGS_SHOWN) return oddities;
+  const hidden = oddities.length - WARNINGS_SHOWN;
+  return [...oddities.slice(0, WARNINGS_SHOWN), `Replay: ${hidden} further checkpoint warnings not shown`];
 }
 
 function failed(fold, error) {
@@ -315,9 +425,10 @@ function shownWarnings({ warnings, warningsHidden }) {
   return warningsHidden > 0 ? [...warnings, `Replay: ${warningsHidden} further warnings not shown`] : warnings;
 }
 
-function summaryLines({ malformed, eventCount, unknown, unparseable }) {
-  const known = eventCount - unknown;
-  const lines = eventCount + unparseable;
+function summaryLines({ malformed: malformedEvents, eventCount, unknown, unparseable, unnumbered }) {
+  const malformed = malformedEvents + unnumbered;
+  const known = eventCount - unknown + unnumbered;
+  const lines = eventCount + unparseable + unnumbered;
   const summary = [];
   if (malformed > 0) summary.push(`Replay: ${malformed} malformed events skipped`);
   if (malformed / known > TOLERATED_SHARE) {

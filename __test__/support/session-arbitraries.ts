@@ -123,6 +123,25 @@ export const directoriesEvent = event(
   fc.record({ directories: fc.array(anyString, { maxLength: 3 }) }),
 );
 export const noteEvent = event('session_event', fc.record({ severity, message: anyString }));
+const titleEvent = event('session_metadata', fc.record({ title: fc.option(anyString) }, { requiredKeys: [] }));
+const nameEvent = event('session_named', fc.record({ name: fc.option(anyString) }));
+/** Few ids, some of which are the same when they are decoded, so that they occur again. */
+const checkpointId = fc.oneof({ weight: 8, arbitrary: fc.constantFrom('c1', 'c2', 'c3', '\ud800', '__proto__') }, { weight: 1, arbitrary: filledString });
+const checkpointName = anyString.filter((text) => text.trim() !== '');
+const named = fc.record({ checkpointId, name: checkpointName });
+const forkPayload = fc
+  .tuple(
+    fc.dictionary(anyString, fc.jsonValue(), { maxKeys: 2 }),
+    fc.record({ parentSessionId: anyString, parentSequence: fc.maxSafeNat(), checkpointId, checkpointName: anyString }),
+  )
+  .map(([more, fork]) => ({ ...more, ...fork }));
+export const checkpointEvent: fc.Arbitrary<Event> = fc.oneof(
+  { weight: 3, arbitrary: event('checkpoint_created', named) },
+  { weight: 2, arbitrary: event('checkpoint_renamed', named) },
+  { weight: 2, arbitrary: event('checkpoint_deleted', fc.record({ checkpointId })) },
+);
+const presentationEvent: fc.Arbitrary<Event> = fc.oneof(titleEvent, nameEvent, event('session_forked', forkPayload));
+
 export const lateStartEvent = event(
   'session_start',
   fc.oneof(fc.jsonValue(), fc.record({ sessionId: anyString, projectHash: anyString })),
@@ -136,6 +155,12 @@ const KNOWN_TYPES = [
   'provider_switch',
   'session_event',
   'directories_changed',
+  'session_metadata',
+  'checkpoint_created',
+  'checkpoint_renamed',
+  'checkpoint_deleted',
+  'session_forked',
+  'session_named',
 ];
 
 export const unknownEvent: fc.Arbitrary<Event> = fc.tuple(
@@ -149,7 +174,10 @@ export const unknownEvent: fc.Arbitrary<Event> = fc.tuple(
 );
 
 /** Payloads that fit no type: nothing in them that a type needs. */
-const unfitting = fc.constantFrom<unknown>(undefined, null, 0, 1, '', 'text', true, [], [{}], {});
+const noObject = fc.constantFrom<unknown>(undefined, null, 0, 1, '', 'text', true, [], [{}]);
+const unfitting = fc.oneof(noObject, fc.constant({}));
+const notAnId = fc.record({ checkpointId: notAFilledString, name: fc.constant('n') });
+const notAName = fc.record({ checkpointId, name: fc.oneof(notAString, fc.constantFrom('', ' ', '\u2003\ufeff\n')) });
 
 /** By type, payloads with something missing that the type needs. */
 export const malformedPayloads = {
@@ -174,6 +202,23 @@ export const malformedPayloads = {
     fc.record({ severity, message: notAString }),
   ),
   directories_changed: fc.oneof(unfitting, fc.record({ directories: notStrings })),
+  session_metadata: fc.oneof(noObject, fc.record({ title: fc.oneof(fc.integer(), fc.boolean(), fc.constant([]), fc.constant({})) })),
+  checkpoint_created: fc.oneof(unfitting, notAnId, notAName),
+  checkpoint_renamed: fc.oneof(unfitting, notAnId, notAName),
+  checkpoint_deleted: fc.oneof(unfitting, notAnId),
+  session_forked: fc.oneof(
+    unfitting,
+    notAnId,
+    fc.record({ parentSessionId: notAString, parentSequence: fc.nat(), checkpointId, checkpointName: anyString }),
+    fc.record({
+      parentSessionId: anyString,
+      parentSequence: fc.oneof(notANumber, fc.constantFrom(-1, 0.5, 2 ** 53)),
+      checkpointId,
+      checkpointName: anyString,
+    }),
+    fc.record({ parentSessionId: anyString, parentSequence: fc.nat(), checkpointId, checkpointName: notAString }),
+  ),
+  session_named: fc.oneof(unfitting, fc.record({ name: notAString.filter((value) => value !== null) })),
 };
 /** What a session_start on line 1 can't be. */
 export const malformedStartPayload = fc.oneof(
@@ -194,6 +239,8 @@ export const anyEvent: fc.Arbitrary<Event> = fc.oneof(
   { weight: 1, arbitrary: providerSwitchEvent },
   { weight: 1, arbitrary: directoriesEvent },
   { weight: 1, arbitrary: noteEvent },
+  { weight: 2, arbitrary: checkpointEvent },
+  { weight: 1, arbitrary: presentationEvent },
   { weight: 1, arbitrary: lateStartEvent },
   { weight: 1, arbitrary: unknownEvent },
   { weight: 2, arbitrary: malformedEvent },

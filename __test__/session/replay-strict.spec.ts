@@ -1,0 +1,186 @@
+// `strict: true`: what differs from the other mode, and nothing else.
+
+import { describe, expect } from 'vitest';
+import { fc, test } from '../support/property';
+import { openSession, replaySession } from '../../index.js';
+import { START_PAYLOAD, compressed, content, envelope, file, replayOf, replayedOf, rewind, session, sessionOf, start, textsOf, writeSession } from '../support/session-file.js';
+import type { Event } from '../support/session-file.js';
+import { anyEvents, runs } from '../support/session-arbitraries.js';
+import { eachCase } from '../support/each-case.js';
+import { expectSame, expectSameReplay } from '../support/same-replay.js';
+
+const strict = { strict: true };
+const INVALID = ['"2"', 'null', 'true', '[2]', '{}', '-1', '1.5', '9007199254740992', '1e999', '-1e999', '1e-5', undefined];
+const withSeq = (seq: string | undefined, type = 'content', payload: unknown = content('odd')[1]) =>
+  `{${seq === undefined ? '' : `"seq":${seq},`}"type":${JSON.stringify(type)},"payload":${JSON.stringify(payload)}}`;
+const skipped = (line: number) => `Line ${line}: malformed sequence number, skipping`;
+
+describe('a line without a valid seq', () => {
+  test('is skipped, whatever its type is', () =>
+    eachCase(
+      INVALID.flatMap((seq) => ['content', 'rewind', 'session_start', 'unheard of', 'checkpoint_created', 'session_named'].map((type) => withSeq(seq, type))),
+      async (line) => {
+        const result = await replayedOf(session(line, ...Array.from({ length: 40 }, () => content('a'))), strict);
+        expect(result.warnings).toStrictEqual([skipped(2), 'Replay: 1 malformed events skipped']);
+        expect(result).toMatchObject({ eventCount: 41, lastSeq: 41, sequenceCorrupt: false, checkpoints: [] });
+        expect(result.history).toHaveLength(40);
+      },
+    ));
+
+  test('is any JSON value but null', () =>
+    eachCase(['1', '"x"', '[]', 'true', '{}', '[{"seq":2}]', '{"SEQ":2}', '{"seq":2,"seq":-2}'], async (line) => {
+      expect((await replayedOf(session(line), strict)).warnings[0]).toBe(skipped(2));
+      for (const silent of ['null', ' null ', '', '\u2003']) expect((await replayedOf(session(silent), strict)).warnings).toStrictEqual([]);
+    }));
+
+  test('is none if JavaScript reads a valid number', () =>
+    eachCase(['0', '-0', '2.0', '1e3', '2e0', '9007199254740991', '0.2e1'], async (seq) => {
+      expect((await replayedOf(session(withSeq(seq)), strict)).history).toHaveLength(1);
+    }));
+
+  test('counts as malformed, in both shares', async () => {
+    const result = await replayedOf(session(withSeq('1.5'), withSeq('-1', 'new'), ['rewind', {}], 'not json', ['newer', {}], content('a')), strict);
+    expect(result.eventCount).toBe(4);
+    expect(result.warnings.slice(-3)).toStrictEqual([
+      'Replay: 3 malformed events skipped',
+      'WARNING: >60.0% of known events are malformed (3/5)',
+      'WARNING: >14.3% of lines are unparseable (1/7)',
+    ]);
+  });
+
+  test('is reported with the others, under one cap', async () => {
+    const { warnings } = await replayedOf(sessionOf(Array.from({ length: 120 }, () => withSeq('"x"'))), strict);
+    expect(warnings.slice(98, 102)).toStrictEqual([skipped(100), skipped(101), 'Replay: 20 further warnings not shown', 'Replay: 120 malformed events skipped']);
+  });
+
+  test('is no session_start', async () => {
+    const line = envelope(1.5, start());
+    expect(await replayOf(`${line}\n${envelope(2, content('a'))}\n`, undefined, strict)).toStrictEqual({
+      ok: false,
+      error: 'Missing or corrupt session_start event',
+      warnings: [skipped(1)],
+    });
+  });
+
+  test('lets an unparseable line before it be one in the middle', async () => {
+    expect((await replayedOf(`${session('torn')}1`, strict)).warnings.slice(0, 2)).toStrictEqual(['Line 2: failed to parse JSON', skipped(3)]);
+  });
+});
+
+describe('seq', () => {
+  const lines = (...seqs: (number | string)[]) => seqs.map((seq) => (typeof seq === 'string' ? seq : envelope(seq, rewind(0)))).join('\n');
+
+  test('the largest is lastSeq, and the one before is what a warning names', async () => {
+    const text = `${session()}${lines(9, 4, '{"seq":20.5}', 6, 'null', 5)}\n`;
+    const { lastSeq, warnings, sequenceCorrupt } = await replayedOf(text, strict);
+    expect([lastSeq, sequenceCorrupt]).toStrictEqual([9, true]);
+    expect(warnings.slice(0, 3)).toStrictEqual(['Line 3: non-monotonic seq 4 (expected > 9)', skipped(4), 'Line 7: non-monotonic seq 5 (expected > 6)']);
+    expect((await replayedOf(text)).lastSeq).toBe(5);
+  });
+
+  test('0 and -0 are lastSeq 0', async () => {
+    for (const seq of ['0', '-0']) {
+      const text = `${envelope(1, start()).replace('"seq":1', `"seq":${seq}`)}\n`;
+      expectSame((await replayedOf(text, strict)).lastSeq, 0);
+      const again = await replayedOf(`${text}{"seq":-0}\n`, strict);
+      expect(again.warnings[0]).toBe('Line 2: non-monotonic seq 0 (expected > 0)');
+    }
+  });
+
+  const seq = fc.oneof(fc.integer({ min: -2, max: 30 }), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constant(2 ** 53));
+  test.prop([fc.array(seq, { maxLength: 30 }), fc.option(fc.integer({ min: 1, max: 30 }), { nil: undefined })], runs(100))('any seqs are those that are valid', async (seqs, throughSeq) => {
+    const isValid = (value: number) => Number.isSafeInteger(value) && value >= 0;
+    const valid = seqs.filter(isValid);
+    const stop = valid.findIndex((value) => value > (throughSeq ?? Infinity));
+    const read = [1, ...valid.slice(0, stop === -1 ? valid.length : stop)];
+    const text = [envelope(1, start()), ...seqs.map((value) => envelope(value, content('a')))].join('\n');
+    const result = await replayedOf(text, { strict: true, throughSeq });
+    expect(result.lastSeq).toBe(Math.max(...read));
+    expect(result.eventCount).toBe(read.length);
+    expect(result.sequenceCorrupt).toBe(read.some((value, at) => at > 0 && value <= Math.max(...read.slice(0, at))));
+  });
+});
+
+describe('throughSeq', () => {
+  test('is passed by valid numbers only', async () => {
+    const text = session(content('a'), withSeq('9007199254740992'), withSeq('7.5'), content('b'), content('c'));
+    const result = await replayedOf(text, { strict: true, throughSeq: 3 });
+    expect(textsOf(result.history)).toStrictEqual(['a', 'b']);
+    expect(result.warnings.slice(0, 2)).toStrictEqual([skipped(3), skipped(4)]);
+    expect(textsOf((await replayedOf(text, { throughSeq: 3 })).history)).toStrictEqual(['a']);
+  });
+});
+
+describe('session_start', () => {
+  const FIELDS = ['sessionId', 'projectHash', 'provider', 'model', 'startTime'];
+  const error = 'Invalid session_start: missing or malformed required fields';
+
+  test('needs five strings that are not empty', () =>
+    eachCase(
+      FIELDS.flatMap((field) => [undefined, null, '', 0, ['x']].map((value) => [field, value] as const)),
+      async ([field, value]) => {
+        const text = file(start({ [field]: value }), content('a'));
+        expect(await replayOf(text, undefined, strict)).toStrictEqual({ ok: false, error, warnings: [] });
+        const required = field === 'sessionId' || field === 'projectHash';
+        expect(await replayOf(text)).toMatchObject(required ? { ok: false, error: 'Invalid session_start: missing required fields' } : { ok: true });
+      },
+    ));
+
+  test('of another project that is not whole is not whole', async () => {
+    expect(await replayOf(file(start({ model: '' })), 'other', strict)).toMatchObject({ ok: false, error });
+    expect(await replayOf(file(start()), 'other', strict)).toMatchObject({ ok: false, error: `Project hash mismatch: expected other got ${START_PAYLOAD.projectHash}` });
+  });
+
+  test('with directories or a cwd of another type replays', async () => {
+    const { metadata } = await replayedOf(file(start({ workspaceDirs: 1, cwd: 1 })), strict);
+    expect(metadata).toStrictEqual({ ...START_PAYLOAD, workspaceDirs: [] });
+  });
+});
+
+describe('an item', () => {
+  const malformed = async (event: Event) => (await replayedOf(session(event), strict)).warnings[0];
+
+  test('has one of three speakers, and blocks', () =>
+    eachCase(
+      [{}, { blocks: {} }, { blocks: null }, { blocks: 'x' }, { speaker: 'user', blocks: [] }, { speaker: 'Human', blocks: [] }, { speaker: 'ai ', blocks: [] }].map((changes) => ({ speaker: 'ai', ...changes })),
+      async (entry) => {
+        for (const event of [['content', { content: entry }], ['compressed', { summary: entry, itemsCompressed: 1 }]] as Event[]) {
+          expect(await malformed(event)).toBe(`Line 2: malformed ${event[0]} event, skipping`);
+          expect((await replayedOf(session(event))).history).toHaveLength(1);
+        }
+      },
+    ));
+
+  test('that is whole is taken', async () => {
+    for (const speaker of ['human', 'ai', 'tool'] as const) {
+      expect((await replayedOf(session(content('a', speaker), compressed('b')), strict)).warnings).toStrictEqual([]);
+    }
+    const line = '{"seq":2,"type":"content","payload":{"content":{"speaker":1,"blocks":0,"blocks":[],"speaker":"\\u0061i"}}}';
+    expect((await replayedOf(session(line), strict)).history).toHaveLength(1);
+  });
+});
+
+describe('strictly', () => {
+  test.prop([anyEvents], runs(60))('a session that a recorder wrote replays as it does otherwise', async (events) => {
+    const whole = events.filter(([type]) => !['content', 'compressed'].includes(type));
+    const text = session(content('a'), ...whole, compressed('b'));
+    expectSameReplay(await replayOf(text, undefined, strict), await replayOf(text));
+  });
+
+  test('also where all cores scan', async () => {
+    const big = 'x'.repeat(2000);
+    const odd = [withSeq('0.5'), withSeq(undefined), 'null', '1', envelope(3, content('late')), '{'];
+    const events = Array.from({ length: 4000 }, (_, at) => (at % 500 === 250 ? odd[(at / 500) | 0] ?? 'null' : content(`${at} ${big}`)));
+    const filePath = writeSession(sessionOf(events));
+    const result = await replaySession(filePath, undefined, strict);
+    if (!result.ok) throw new Error(result.error);
+    expect(result.warnings.slice(0, 5)).toStrictEqual([
+      skipped(252), skipped(752), skipped(1752), expect.stringMatching(/^Line 2252: non-monotonic seq 3 \(expected > \d+\)$/), 'Line 2752: failed to parse JSON',
+    ]);
+    expect(result.sequenceCorrupt).toBe(true);
+    expect(result.lastSeq).toBe(3993);
+    const opened = await openSession(filePath, undefined, strict);
+    expect(opened.ok && opened.session.historyLength).toBe(result.history.length);
+    if (opened.ok) opened.session.close();
+  });
+});
