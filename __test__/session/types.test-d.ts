@@ -12,9 +12,13 @@ import {
   readSessionHeaders,
   removeStaleLock,
   replaySession,
+  resolveContinueRef,
+  resolveSessionRef,
+  SESSION_FILE_ID_PREFIX_LENGTH,
   SessionLockedError,
   sessionLockPath,
   SessionRecordingService,
+  type Checkpoint,
   type CompressedPayload,
   type ContentBlock,
   type ContentPayload,
@@ -23,8 +27,10 @@ import {
   type RecordingWarning,
   type ReplayFailure,
   type ReplayOptions,
+  type ReferenceFailure,
   type ReplayResult,
   type SessionEventPayload,
+  type SessionForkedPayload,
   type SessionHandle,
   type SessionLock,
   type SessionMetadata,
@@ -71,7 +77,8 @@ describe('ReplayResult', () => {
 
   test('is what the specification writes', () => {
     type Specified =
-      | { ok: true; history: IContent[]; metadata: SessionMetadata; lastSeq: number; eventCount: number; warnings: string[]; sessionEvents: SessionEventPayload[] }
+      | { ok: true; history: IContent[]; metadata: SessionMetadata; lastSeq: number; eventCount: number; warnings: string[]; sessionEvents: SessionEventPayload[];
+          sequenceCorrupt: boolean; checkpoints: Checkpoint[]; sessionName?: string | null; ancestry?: SessionForkedPayload }
       | { ok: false; error: string; warnings: string[] };
     expectTypeOf<ReplayResult>().toExtend<Specified>();
     expectTypeOf<Specified>().toExtend<ReplayResult>();
@@ -200,6 +207,23 @@ describe('results', () => {
   test('a record line is an envelope', () => {
     expectTypeOf<keyof SessionRecordLine>().toEqualTypeOf<'v' | 'seq' | 'ts' | 'type' | 'payload'>();
   });
+});
+
+test('the recorder', () => {
+  class Facade extends SessionRecordingService<AcmeContent> {}
+  expectTypeOf(Facade.createLocked(config)).resolves.toEqualTypeOf<Facade>();
+  expectTypeOf<Facade['enqueue']>().returns.toEqualTypeOf<SessionRecordLine | null>();
+  expectTypeOf<Facade['getSessionMetadataTitle']>().returns.toEqualTypeOf<string | null | undefined>();
+  expectTypeOf<Facade['getOwnedLockHandle']>().returns.toEqualTypeOf<SessionLock | null>();
+  expectTypeOf<Facade['createCheckpoint']>().returns.resolves.toEqualTypeOf<{ checkpointId: string; name: string; sequence: number }>();
+  expectTypeOf(SESSION_FILE_ID_PREFIX_LENGTH).toEqualTypeOf<12>();
+});
+
+test('references', () => {
+  const sessions = [{ sessionId: 's', mine: 1 }];
+  expectTypeOf(resolveSessionRef('s', sessions)).toEqualTypeOf<{ session: { sessionId: string; mine: number } } | ReferenceFailure>();
+  type Target = { kind: 'session'; session: { sessionId: string; name?: string | null } } | { kind: 'checkpoint'; checkpointId: string; checkpointName: string; mine: 1 };
+  expectTypeOf(resolveContinueRef('s', [] as Target[])).toEqualTypeOf<{ target: Target } | ReferenceFailure>();
 });
 
 test('session locks', () => {

@@ -42,7 +42,7 @@ const VALUES = [1, true, 'x', null, [], {}, 0];
 function recordingConfig(directory, more = {}) {
   return {
     sessionId: 'polluted-session', projectHash: 'h', chatsDir: directory, workspaceDirs: ['/w'], provider: 'p', model: 'm',
-    onWarning: undefined, durability: undefined, exclusive: undefined, ...more,
+    onWarning: undefined, durability: undefined, exclusive: undefined, cwd: undefined, fileName: undefined, ...more,
   };
 }
 
