@@ -1,6 +1,6 @@
 /** Processes that are killed while they acquire, take over, renew, release or clean up: what they leave never blocks a session for good. */
-import { linkSync, mkdirSync, unlinkSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { linkSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'vitest';
 import { acquireSessionLock, cleanUpLocks, type SessionLock, sessionLockPath } from '../../index.js';
 import { directoryOf } from '../support/file-directory';
@@ -9,71 +9,62 @@ import { ageAll, DEAD_PID, guardOf, HOUR, ID, lockOf, LockProcess, MINUTE, names
 
 interface Operation {
   /** Makes what the operation begins with. */
-  prepare: (directory: string) => void;
-  /** What the process does before it can be killed, and then. */
-  begin?: (victim: LockProcess, directory: string) => Promise<unknown>;
-  run: (victim: LockProcess, directory: string) => Promise<unknown>;
+  prepare?: (chats: string) => void;
+  /** What the process does before it is stopped, and then. */
+  begin?: (victim: LockProcess, chats: string) => Promise<unknown>;
+  command: (chats: string) => unknown[];
   /** How many steps there are. */
   steps: number;
 }
 
-const acquire: Operation['run'] = (victim, directory) => victim.acquire(join(directory, 'chats'));
-const dead = (directory: string): string => {
-  mkdirSync(join(directory, 'chats'));
-  return writeLock(join(directory, 'chats'), lockOf(DEAD_PID));
+const acquire = (chats: string): unknown[] => ['acquire', chats, ID];
+const release = (chats: string): unknown[] => ['release', chats];
+const makeDirectory = (chats: string): void => void mkdirSync(chats);
+const dead = (chats: string): string => {
+  makeDirectory(chats);
+  return writeLock(chats, lockOf(DEAD_PID));
 };
 const deadGuard = (path: string): void => writeFileSync(guardOf(path), lockOf(DEAD_PID));
 const linkedGuard = (path: string): void => linkSync(path, guardOf(path));
-const theLock = (directory: string): string => sessionLockPath(join(directory, 'chats'), ID);
 
 const OPERATIONS: Record<string, Operation> = {
-  'acquiring': { prepare: (directory) => mkdirSync(join(directory, 'chats')), run: acquire, steps: 4 },
-  'acquiring in a directory that is made': { prepare: () => {}, run: acquire, steps: 6 },
-  'taking over': { prepare: (directory) => void dead(directory), run: acquire, steps: 11 },
-  'taking over with a guard of a dead process': { prepare: (directory) => deadGuard(dead(directory)), run: acquire, steps: 15 },
-  'taking over with a guard that is the lock': { prepare: (directory) => linkedGuard(dead(directory)), run: acquire, steps: 15 },
-  'removing a stale lock': { prepare: (directory) => void dead(directory), run: (victim, directory) => victim.ask('removeStale', join(directory, 'chats'), ID), steps: 6 },
+  'acquiring': { prepare: makeDirectory, command: acquire, steps: 4 },
+  'acquiring in a directory that is made': { command: acquire, steps: 6 },
+  'taking over': { prepare: dead, command: acquire, steps: 11 },
+  'taking over with a guard of a dead process': { prepare: (chats) => deadGuard(dead(chats)), command: acquire, steps: 15 },
+  'taking over with a guard that is the lock': { prepare: (chats) => linkedGuard(dead(chats)), command: acquire, steps: 15 },
+  'removing a stale lock': { prepare: dead, command: (chats) => ['removeStale', chats, ID], steps: 6 },
   'cleaning up': {
-    prepare: (directory) => {
-      const path = dead(directory);
+    prepare: (chats) => {
+      const path = dead(chats);
       deadGuard(path);
       writeAged(`${path}.b1946ac9-2492-4d23-85a1-0c7a7ef0f0ba.locktmp`, '', 6 * MINUTE);
     },
-    run: (victim, directory) => victim.ask('cleanUp', join(directory, 'chats')),
+    command: (chats) => ['cleanUp', chats],
     steps: 12,
   },
-  'releasing': { prepare: () => {}, begin: acquire, run: (victim) => victim.release(), steps: 6 },
+  'releasing': { begin: (victim, chats) => victim.acquire(chats), command: release, steps: 6 },
   'releasing with a guard of a dead process': {
-    prepare: () => {},
-    begin: async (victim, directory) => {
-      await acquire(victim, directory);
-      deadGuard(theLock(directory));
+    begin: async (victim, chats) => {
+      await victim.acquire(chats);
+      deadGuard(sessionLockPath(chats, ID));
     },
-    run: (victim) => victim.release(),
+    command: release,
     steps: 10,
-  },
-  'renewing': {
-    prepare: () => {},
-    begin: async (victim, directory) => {
-      await acquire(victim, directory);
-      await victim.ask('shiftClock', 2 * HOUR);
-    },
-    run: (victim) => victim.ask('look'),
-    steps: 6,
   },
 };
 
-/** Runs an operation in a process that ends itself after so many steps. Resolves to whether it was completed. */
-async function interrupted({ prepare, begin, run }: Operation, directory: string, steps: number): Promise<boolean> {
-  const victim = new LockProcess();
-  try {
-    prepare(directory);
-    await begin?.(victim, directory);
-    await victim.ask('arm', steps);
-    return (await run(victim, directory)) !== 'ended';
-  } finally {
-    await victim.kill();
+/**
+ * Lets a process run an operation once for each number of steps, each time in a directory of its own, where it stops. Resolves to the directories
+ * and to whether the operation was completed there.
+ */
+async function stoppedAtEachStep(victim: LockProcess, { prepare, begin, command, steps }: Operation): Promise<{ chats: string; isCompleted: boolean }[]> {
+  const all = Array.from({ length: steps + 1 }, () => join(directoryOf(), 'chats'));
+  for (const chats of all) {
+    prepare?.(chats);
+    await begin?.(victim, chats);
   }
+  return Promise.all(all.map(async (chats, at) => ({ chats, isCompleted: (await victim.ask('begin', chats, at, ...command(chats))) !== 'stopped' })));
 }
 
 /** Whether a process had begun to remove a guard: the mark is the guard under a second name. */
@@ -82,16 +73,30 @@ const hasMark = (chats: string): boolean => namesIn(chats).includes(`${ID}.lock.
 const acquired = (chats: string): Promise<SessionLock | string> => acquireSessionLock(chats, ID).catch(({ code }: { code: string }) => code);
 
 test.each(Object.entries(OPERATIONS))('a process killed at each step of %s leaves a session that can be locked', async (_, operation) => {
-  const completed = await Promise.all(Array.from({ length: operation.steps + 1 }, (_, steps) => expectLockableAfter(operation, steps)));
+  const victim = new LockProcess();
+  const all = await stoppedAtEachStep(victim, operation);
+  await victim.kill();
   // No step is missing, and none too many.
-  expect(completed).toEqual([...Array<boolean>(operation.steps).fill(false), true]);
+  expect(all.map(({ isCompleted }) => isCompleted)).toEqual([...Array<boolean>(operation.steps).fill(false), true]);
+  await Promise.all(all.map(({ chats }, steps) => expectLockable(chats, steps)));
 });
 
-/** Kills a process after so many steps of an operation. Resolves to whether it had completed it. */
-async function expectLockableAfter(operation: Operation, steps: number): Promise<boolean> {
-  const directory = directoryOf();
-  const isCompleted = await interrupted(operation, directory, steps);
-  const chats = join(directory, 'chats');
+test('a process killed at each step of renewing leaves a session that can be locked', async () => {
+  const STEPS = 6;
+  const completed = await Promise.all(Array.from({ length: STEPS + 1 }, async (_, steps) => {
+    const [victim, chats] = [new LockProcess(), directoryOf()];
+    await victim.acquire(chats);
+    await victim.ask('shiftClock', 2 * HOUR);
+    await victim.ask('arm', steps);
+    const isCompleted = (await victim.ask('look')) !== 'ended';
+    await victim.kill();
+    await expectLockable(chats, steps);
+    return isCompleted;
+  }));
+  expect(completed).toEqual([...Array<boolean>(STEPS).fill(false), true]);
+});
+
+async function expectLockable(chats: string, steps: number): Promise<void> {
   let lock = await acquired(chats);
   if (typeof lock === 'string') {
     // The one state that has to be cleaned up, which any program does when it starts.
@@ -105,39 +110,25 @@ async function expectLockableAfter(operation: Operation, steps: number): Promise
   ageAll(chats, 6 * MINUTE);
   await cleanUpLocks(chats);
   expect([steps, namesIn(chats)]).toEqual([steps, []]);
-  return isCompleted;
 }
 
-test('a process killed at each step while others want the lock: one of them has it, or the next one', async () => {
-  const others = [new LockProcess(), new LockProcess()];
+test.each(Object.keys(OPERATIONS).filter((name) => name.startsWith('taking over')))('a process killed at each step of %s while others want the lock: at most one of them has it, and then the next one', async (name) => {
+  const [victim, ...others] = [new LockProcess(), new LockProcess(), new LockProcess()] as const;
   try {
-    for (const name of ['taking over with a guard of a dead process', 'taking over with a guard that is the lock']) {
-      for (let steps = 0; ; steps++) {
-        const directory = directoryOf();
-        const chats = join(directory, 'chats');
-        const victim = { ...OPERATIONS[name]!, run: (process: LockProcess) => Promise.all([acquire(process, directory), race()]).then(([answer]) => answer) };
-        let answers: unknown[] = [];
-        const race = async (): Promise<void> => {
-          answers = await Promise.all(others.map((process) => process.acquire(chats)));
-        };
-        const isCompleted = await interrupted(victim, directory, steps);
-        const winners = others.filter((_, index) => answers[index] === 'held');
-        expect([name, steps, winners.length]).toEqual([name, steps, Math.min(1, winners.length)]);
-        for (const winner of winners) {
-          expect([await winner.ask('owns'), await winner.release()]).toEqual([true, 'released']);
-        }
-        if (hasMark(chats)) {
-          ageAll(chats, 6 * MINUTE);
-          await cleanUpLocks(chats);
-        }
-        const lock = await acquireSessionLock(chats, ID);
-        await lock.release();
-        expect(namesIn(chats).filter((file) => !file.endsWith('.locktmp'))).toEqual([]);
-        for (const file of namesIn(chats)) unlinkSync(join(chats, basename(file)));
-        if (isCompleted) break;
+    const all = await stoppedAtEachStep(victim, OPERATIONS[name]!);
+    const racing = all.map(({ chats }) => Promise.all(others.map((other) => other.acquire(chats))));
+    await victim.kill();
+    await Promise.all(all.map(async ({ chats }, steps) => {
+      const answers = await racing[steps]!;
+      const winners = others.filter((_, index) => answers[index] === 'held');
+      expect([steps, winners.length]).toEqual([steps, Math.min(1, winners.length)]);
+      for (const winner of winners) {
+        await expect(acquireSessionLock(chats, ID)).rejects.toMatchObject({ code: 'ESESSIONLOCKED' });
+        expect([await winner.ask('owns', chats), await winner.ask('release', chats)]).toEqual([true, 'released']);
       }
-    }
+      await expectLockable(chats, steps);
+    }));
   } finally {
-    await Promise.all(others.map((process) => process.kill()));
+    await Promise.all([victim, ...others].map((one) => one.kill()));
   }
 });

@@ -47,24 +47,27 @@ globalThis.clearTimeout = (timer) => looks.delete(timer) || clearTimeout(timer);
 
 const { acquireSessionLock, cleanUpLocks, removeStaleLock, isSessionLocked } = require('../../index.js');
 const { now } = Date;
+/** The lock that was acquired last, and all by their directory. */
 let held;
+const heldIn = new Map();
 /** Operations that were stopped in the middle. */
 const stopped = new Map();
 
 const commands = {
   async acquire(directory, id) {
     held = await acquireSessionLock(directory, id);
+    heldIn.set(directory, held);
     return 'held';
   },
   async acquireAt(time, directory, id) {
     while (now() < time) await new Promise((resolve) => setImmediate(resolve));
     return commands.acquire(directory, id);
   },
-  async release() {
-    await held.release();
+  async release(directory) {
+    await (directory === undefined ? held : heldIn.get(directory)).release();
     return 'released';
   },
-  owns: () => held.ownsLock(),
+  owns: (directory) => (directory === undefined ? held : heldIn.get(directory)).ownsLock(),
   isLocked: isSessionLocked,
   cleanUp: cleanUpLocks,
   removeStale: removeStaleLock,
