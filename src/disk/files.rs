@@ -22,7 +22,7 @@ pub fn create_new(path: &Path) -> Result<File, OsError> {
 }
 
 /// The beginning of the regular file at `path`, as much of it as `buffer` has room for and is in memory. `None`: it can't be had
-/// without waiting, or not at all. Which of the two is not told, nor is what went wrong.
+/// without waiting, or not at all; which of the two, and why, it does not say.
 pub fn read_cached<'b>(path: &Path, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
     let length = file_system(path).read_cached(path, buffer)?;
     buffer.get(..length)
