@@ -25,13 +25,13 @@ use crate::run::directory::RunDirectory;
 use crate::run::documents::read_text;
 use crate::signature::TrustedKeys;
 
-/// A verified bundle, or a run or session that was never sealed.
+/// A verified bundle.
 pub struct Opened {
     /// The kind of recording.
     pub kind: BundleKind,
-    /// The manifest of a bundle. `None` for a plain run or session.
-    pub manifest: Option<Manifest>,
-    /// The redactions of a bundle. Empty for a plain run or session.
+    /// What the bundle lists.
+    pub manifest: Manifest,
+    /// What is redacted in it.
     pub redactions: RedactionList,
     /// Whether a trusted key signed the manifest, and thereby all listed files.
     is_trusted: bool,
@@ -43,7 +43,7 @@ pub struct Opened {
 impl Opened {
     /// Fails for the bundle of a session, for readers of runs.
     pub fn expect_run(self) -> Result<Self, ImportError> {
-        if self.manifest.is_some() && self.kind == BundleKind::Session {
+        if self.kind == BundleKind::Session {
             let message = "it is the bundle of a session, not of a run";
             return Err(BundleError::new(BundleCode::NotABundle, message).into());
         }
@@ -55,20 +55,20 @@ impl Opened {
         RunDirectory::new(&self.root)
     }
 
-    /// The directory of the bundle or of the run, or the file of the session.
+    /// The directory of the bundle.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
     /// The run id in the metadata of a bundle, without the quotes and with its escapes.
     pub fn run_id(&self) -> Option<String> {
-        let document = self.manifest.as_ref().and_then(|_| read_text(&self.root.join(METADATA)).ok())?;
+        let document = read_text(&self.root.join(METADATA)).ok()?;
         metadata::summary_of_run(&document).ok().map(|summary| summary.created[0].as_json().to_owned())
     }
 
     /// Whether the log begins after a snapshot.
     pub fn is_partial(&self) -> bool {
-        self.manifest.as_ref().is_some_and(|manifest| manifest.partial.is_some())
+        self.manifest.partial.is_some()
     }
 
     /// The keys of which one must have signed a snapshot of this run. Empty if a trusted key signed the manifest, because the manifest
@@ -79,7 +79,7 @@ impl Opened {
 
     /// The path of the log: of a run's events or of the session.
     pub fn log(&self) -> PathBuf {
-        if is_directory(&self.root) { self.root.join(self.kind.log()) } else { self.root.clone() }
+        self.root.join(self.kind.log())
     }
 }
 
@@ -98,14 +98,8 @@ pub fn is_archive(path: &Path) -> bool {
     }
 }
 
-/// Opens a bundle, the directory of a run or the file of a session. A bundle is verified; a plain run or session is not read.
+/// Verifies the bundle at `path` and opens it. An archive is unpacked to a temporary directory first.
 pub fn open(path: &Path, options: &VerifyOptions, watch: &mut JobWatch<'_>) -> Result<Opened, ImportError> {
-    if !is_bundle(path) {
-        let kind = if is_directory(path) { BundleKind::Run } else { BundleKind::Session };
-        let redactions = RedactionList::default();
-        let root = path.to_path_buf();
-        return Ok(Opened { kind, manifest: None, redactions, is_trusted: false, root, _unpacked: None });
-    }
     let (report, root, unpacked) = if is_directory(path) {
         (verify(path, options, watch)?, path.to_path_buf(), None)
     } else {
@@ -117,7 +111,7 @@ pub fn open(path: &Path, options: &VerifyOptions, watch: &mut JobWatch<'_>) -> R
     match report.manifest {
         Some(manifest) if report.problems.is_empty() => {
             let (kind, redactions, is_trusted) = (manifest.kind, report.redactions, report.is_trusted);
-            Ok(Opened { kind, manifest: Some(manifest), redactions, is_trusted, root, _unpacked: unpacked })
+            Ok(Opened { kind, manifest, redactions, is_trusted, root, _unpacked: unpacked })
         }
         _ => Err(ImportError::Refused { problems: report.problems }),
     }
@@ -132,7 +126,7 @@ pub fn open_verified(directory: &Path, trusted: &TrustedKeys) -> Result<Opened, 
     let redactions = if is_listed(REDACTIONS) { RedactionList::parse(&read(REDACTIONS)?)? } else { Default::default() };
     let is_trusted = read(SIGNATURE).is_ok_and(|signature| signed::is_signed_by(trusted, &signature, &document));
     let (kind, root) = (manifest.kind, directory.to_path_buf());
-    Ok(Opened { kind, manifest: Some(manifest), redactions, is_trusted, root, _unpacked: None })
+    Ok(Opened { kind, manifest, redactions, is_trusted, root, _unpacked: None })
 }
 
 #[cfg(test)]

@@ -14,9 +14,7 @@ use crate::signature::TrustedKeys;
 /// `options.start_from` is.
 pub fn replay(opened: &Opened, options: &ReplayOptions, watch: &mut Watch<'_>) -> Result<Replayed, Box<Failed>> {
     let mut options = options.clone();
-    if opened.manifest.is_some() {
-        options.redactions = opened.redactions.of_run();
-    }
+    options.redactions = opened.redactions.of_run();
     if opened.is_partial() {
         options.start_from = StartFrom::BundleSnapshot(opened.root().join(SNAPSHOT));
     }
@@ -42,8 +40,7 @@ pub fn verify_run(opened: &Opened, trusted: &TrustedKeys, watch: &mut Watch<'_>)
 
 /// Reads the events of an opened run. `range.first` is ignored: the manifest has the first event of a partial log.
 pub fn trace(opened: &Opened, range: Range) -> Result<Trace, RunError> {
-    let partial = opened.manifest.as_ref().and_then(|manifest| manifest.partial.as_ref());
-    let first = Some(partial.map_or(0, |partial| partial.logical_time + 1));
+    let first = Some(opened.manifest.partial.as_ref().map_or(0, |partial| partial.logical_time + 1));
     Trace::open(&opened.run_directory().log(), Range { first, ..range }, opened.redactions.of_run())
 }
 

@@ -112,7 +112,7 @@ impl ExportSource {
     }
 
     fn partial(&self) -> Option<&Partial> {
-        self.bundle.as_ref()?.manifest.as_ref()?.partial.as_ref()
+        self.bundle.as_ref()?.manifest.partial.as_ref()
     }
 }
 

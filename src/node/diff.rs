@@ -8,7 +8,7 @@ use napi_derive::napi;
 use super::bundles::NativeBundles;
 use super::error_json::{CANT_BE_READ, ErrorJson};
 use super::job::{JobEnd, NativeJob, Progress, ProgressReporter};
-use super::reading::{open_source, start_reading};
+use super::reading::{open_bundle, start_reading};
 use crate::bundle::import::ImportError;
 use crate::bundle::manifest::BundleKind;
 use crate::bundle::open::{Opened, is_bundle};
@@ -112,7 +112,7 @@ impl Recording {
         // Progress is that of the comparison. Verifying only checks for cancellation.
         let cancellation = reporter.cancellation();
         let opened =
-            open_source(path, TrustedKeys::default(), cancellation, &mut |_| reporter.report(Progress::default()));
+            open_bundle(path, TrustedKeys::default(), cancellation, &mut |_| reporter.report(Progress::default()));
         let opened = opened.map_err(|refusal| Fault::Bundle(refusal, side))?;
         Ok(Recording { source: source_of(path, &opened), _opened: Some(opened) })
     }
@@ -124,7 +124,7 @@ fn source_of(path: &str, opened: &Opened) -> Source {
         BundleKind::Run => Source::run(opened.root()),
         BundleKind::Session => Source::session(&opened.log()),
     };
-    let partial = opened.manifest.as_ref().and_then(|manifest| manifest.partial.as_ref());
+    let partial = opened.manifest.partial.as_ref();
     Source {
         path: PathBuf::from(path),
         first: Some(partial.map_or(0, |partial| partial.logical_time + 1)),

@@ -12,6 +12,7 @@ mod header;
 mod job;
 mod json;
 mod message_json;
+mod opened_run;
 mod reading;
 mod recorder;
 mod replay;

@@ -40,8 +40,8 @@ pub fn start_reading(
     Ok(job)
 }
 
-/// Opens what is at `path`. A bundle is verified; if `trusted` are any and the bundle is signed, one of them must have signed it.
-pub fn open_source(
+/// Opens the bundle at `path`, which is verified. If it is signed and there are `trusted` keys, one of them must have signed it.
+pub fn open_bundle(
     path: &str,
     trusted: TrustedKeys,
     cancellation: &Cancellation,

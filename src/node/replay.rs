@@ -11,7 +11,7 @@ use super::batch_builder::failure;
 use super::bundles::{Bundles, NativeBundles, Unpacked};
 use super::error_json::{CANT_BE_READ, refusal_message};
 use super::job::{JobEnd, NativeJob, Sender, new_job};
-use super::reading::open_source;
+use super::reading::open_bundle;
 use super::session_batches::{Items, SessionOptions, send_items, send_replay};
 use crate::bundle::import::ImportError;
 use crate::bundle::manifest::BundleKind;
@@ -153,7 +153,7 @@ fn open_session(path: String, bundles: &Bundles, sender: &Sender) -> std::result
     let mut go_on = |_| {
         sender.is_cancelled();
     };
-    match open_source(&path, TrustedKeys::default(), cancellation, &mut go_on) {
+    match open_bundle(&path, TrustedKeys::default(), cancellation, &mut go_on) {
         Ok(opened) if opened.kind == BundleKind::Session => Ok((opened.log(), Some(bundles.keep(opened)))),
         Ok(_) => Err("Failed to read bundle: it is the bundle of a run, not of a session".to_owned()),
         Err(ImportError::Failed(error)) if error.system.is_some() => Err(format!("Failed to read file: {error}")),

@@ -11,10 +11,8 @@ use super::bundles::{Bundles, NativeBundles, Unpacked};
 use super::error_json::{CANT_BE_READ, ErrorJson};
 use super::job::{JobEnd, PoolJob};
 use super::json::JsonText;
-use super::reading::open_source;
+use super::opened_run::OpenedRun;
 use crate::bundle::import::ImportError;
-use crate::bundle::open::Opened;
-use crate::bundle::replay::trace;
 use crate::cancellation::Cancellation;
 use crate::run::absence::explain_not_a_run;
 use crate::run::error::{RunError, event_id};
@@ -38,7 +36,7 @@ enum Reading {
     /// The log, and the bundle that it is in.
     Open {
         trace: Box<Trace>,
-        _unpacked: Arc<Unpacked>,
+        _unpacked: Option<Arc<Unpacked>>,
     },
     Closed,
 }
@@ -108,15 +106,18 @@ impl Reading {
     }
 }
 
-fn open(path: &str, range: Range, bundles: &Bundles) -> std::result::Result<(Trace, Arc<Unpacked>), Failure> {
+fn open(path: &str, range: Range, bundles: &Bundles) -> std::result::Result<(Trace, Option<Arc<Unpacked>>), Failure> {
     // Not the thread's own cancellation: the thread belongs to Node's pool and also does other work.
     let cancellation = Cancellation::default();
     let _guard = bundles.begin_reading(&[path], &cancellation);
-    let opened = cancellation.during(|| open_source(path, TrustedKeys::default(), &cancellation, &mut |_| ()));
-    let opened = opened.and_then(Opened::expect_run).map_err(Failure::Bundle)?;
-    let trace =
-        trace(&opened, range).map_err(|error| Failure::Run(explain_not_a_run(&opened.run_directory(), error)))?;
-    Ok((trace, bundles.keep(opened)))
+    let run = cancellation.during(|| OpenedRun::open(path, TrustedKeys::default(), &cancellation, &mut |_| ()));
+    let run = run.map_err(Failure::Bundle)?;
+    let trace = run.trace(range).map_err(|error| Failure::Run(explain_not_a_run(&run.directory(), error)))?;
+    let unpacked = match run {
+        OpenedRun::Plain(_) => None,
+        OpenedRun::Bundle(opened) => Some(bundles.keep(*opened)),
+    };
+    Ok((trace, unpacked))
 }
 
 fn append_event(json: &mut JsonText, event: &EventLine<'_>) {

@@ -1,7 +1,5 @@
 //! `replayRun` and `verifyRun`: jobs that read.
 
-use std::path::Path;
-
 use napi::bindgen_prelude::{Function, Result};
 use napi_derive::napi;
 
@@ -9,11 +7,10 @@ use super::bundles::NativeBundles;
 use super::error_json::{CANT_BE_READ, ErrorJson};
 use super::job::{JobEnd, NativeJob};
 use super::json::JsonText;
-use super::reading::{TwoPhaseProgress, open_source, start_reading};
+use super::opened_run::OpenedRun;
+use super::reading::{TwoPhaseProgress, start_reading};
 use super::run_json::{MetricsJson, VerificationJson};
 use crate::bundle::import::ImportError;
-use crate::bundle::open::{Opened, open_verified};
-use crate::bundle::replay::{replay, verify_run};
 use crate::bundle::watch::Progress;
 use crate::cancellation::Cancellation;
 use crate::hash::to_hex;
@@ -86,9 +83,9 @@ pub fn start_run_replay(
 ) -> Result<NativeJob> {
     let (options, progress) = options.read();
     let trusted = options.trusted.clone();
-    start(bundles, on_ready, path, open_source, trusted, progress, move |opened, watch| {
-        JobEnd::done(|json| match opened {
-            Ok(opened) => match replay(opened, &options, watch) {
+    start(bundles, on_ready, path, OpenedRun::open, trusted, progress, move |run, watch| {
+        JobEnd::done(|json| match run {
+            Ok(run) => match run.replay(&options, watch) {
                 Ok(replayed) => append_replayed(json, &replayed),
                 Err(failed) => append_failed(json, &failed),
             },
@@ -108,10 +105,10 @@ pub fn start_run_verification(
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeJob> {
     let trusted = self::trusted_keys(&trusted_keys);
-    let open = if is_verified { open_unseen } else { open_source };
-    start(bundles, on_ready, path, open, trusted.clone(), progress, move |opened, watch| match opened {
-        Ok(opened) => {
-            let found = verify_run(opened, &trusted, watch).unwrap_or_else(unreadable);
+    let open = if is_verified { open_verified } else { OpenedRun::open };
+    start(bundles, on_ready, path, open, trusted.clone(), progress, move |run, watch| match run {
+        Ok(run) => {
+            let found = run.verify(&trusted, watch).unwrap_or_else(unreadable);
             JobEnd::done(|json| json.value(&VerificationJson::from(&found)))
         }
         Err(refusal) => JobEnd::done(|json| json.value(&VerificationJson::refused(&refusal, &Verification::default()))),
@@ -119,16 +116,17 @@ pub fn start_run_verification(
 }
 
 /// How what is at a path is opened.
-type Open = fn(&str, TrustedKeys, &Cancellation, &mut dyn FnMut(Progress)) -> std::result::Result<Opened, ImportError>;
+type Open =
+    fn(&str, TrustedKeys, &Cancellation, &mut dyn FnMut(Progress)) -> std::result::Result<OpenedRun, ImportError>;
 
 /// Opens a bundle's directory that was verified already.
-fn open_unseen(
+fn open_verified(
     path: &str,
     trusted: TrustedKeys,
     _: &Cancellation,
     _: &mut dyn FnMut(Progress),
-) -> std::result::Result<Opened, ImportError> {
-    open_verified(Path::new(path), &trusted)
+) -> std::result::Result<OpenedRun, ImportError> {
+    OpenedRun::open_verified(path, &trusted)
 }
 
 /// Starts a job that opens what is at `path` and hands it to `work`.
@@ -139,16 +137,16 @@ fn start(
     open: Open,
     trusted: TrustedKeys,
     progress: bool,
-    work: impl FnOnce(std::result::Result<&Opened, ImportError>, &mut Watch<'_>) -> JobEnd + Send + 'static,
+    work: impl FnOnce(std::result::Result<&OpenedRun, ImportError>, &mut Watch<'_>) -> JobEnd + Send + 'static,
 ) -> Result<NativeJob> {
     start_reading(bundles, on_ready, vec![path], progress, move |paths, reporter| {
         let (cancellation, mut phases) = (reporter.cancellation(), TwoPhaseProgress::default());
         let path = paths.first().map_or("", String::as_str);
-        let opened = open(path, trusted, cancellation, &mut |progress| reporter.report(phases.verifying(progress)));
+        let run = open(path, trusted, cancellation, &mut |progress| reporter.report(phases.verifying(progress)));
         let progress = &mut |bytes, of| reporter.report(phases.reading(bytes, of));
         let mut watch = Watch { cancelled: cancellation.flag(), progress };
-        match opened.and_then(Opened::expect_run) {
-            Ok(opened) => work(Ok(&opened), &mut watch),
+        match run {
+            Ok(run) => work(Ok(&run), &mut watch),
             Err(refusal) => work(Err(refusal), &mut watch),
         }
     })

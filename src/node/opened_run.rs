@@ -1,0 +1,84 @@
+//! A run that a job reads: as it was recorded, or in a bundle. Only the second passes through the bundle's code.
+
+use std::path::Path;
+
+use super::reading::open_bundle;
+use crate::bundle::import::ImportError;
+use crate::bundle::open::{Opened, is_bundle, open_verified};
+use crate::bundle::replay as of_bundle;
+use crate::bundle::watch::Progress;
+use crate::cancellation::Cancellation;
+use crate::run::directory::RunDirectory;
+use crate::run::error::RunError;
+use crate::run::fold::Watch;
+use crate::run::redactions::Redactions;
+use crate::run::replay::{Failed, ReplayOptions, Replayed, replay};
+use crate::run::trace::{Range, Trace};
+use crate::run::verify::{Verification, verify};
+use crate::signature::TrustedKeys;
+
+/// A run, ready to be read.
+pub enum OpenedRun {
+    /// The directory of a run that was never sealed.
+    Plain(RunDirectory),
+    /// A verified bundle.
+    Bundle(Box<Opened>),
+}
+
+impl OpenedRun {
+    /// Opens the run at `path`. A bundle is verified; if it is signed and there are `trusted` keys, one of them must have signed it.
+    pub fn open(
+        path: &str,
+        trusted: TrustedKeys,
+        cancellation: &Cancellation,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, ImportError> {
+        if !is_bundle(Path::new(path)) {
+            return Ok(OpenedRun::Plain(RunDirectory::new(Path::new(path))));
+        }
+        Self::of_bundle(open_bundle(path, trusted, cancellation, progress)?)
+    }
+
+    /// Opens the bundle in a directory that was already verified and has not been changed since.
+    pub fn open_verified(path: &str, trusted: &TrustedKeys) -> Result<Self, ImportError> {
+        Self::of_bundle(open_verified(Path::new(path), trusted)?)
+    }
+
+    fn of_bundle(opened: Opened) -> Result<Self, ImportError> {
+        Ok(OpenedRun::Bundle(Box::new(opened.expect_run()?)))
+    }
+
+    /// The directory of the run.
+    pub fn directory(&self) -> RunDirectory {
+        match self {
+            OpenedRun::Plain(directory) => directory.clone(),
+            OpenedRun::Bundle(opened) => opened.run_directory(),
+        }
+    }
+
+    /// Replays the run.
+    pub fn replay(&self, options: &ReplayOptions, watch: &mut Watch<'_>) -> Result<Replayed, Box<Failed>> {
+        match self {
+            OpenedRun::Plain(directory) => replay(directory, options, watch),
+            OpenedRun::Bundle(opened) => of_bundle::replay(opened, options, watch),
+        }
+    }
+
+    /// Verifies the run. With `trusted` keys, one of them must have signed a snapshot for it to count.
+    pub fn verify(&self, trusted: &TrustedKeys, watch: &mut Watch<'_>) -> Result<Verification, RunError> {
+        match self {
+            OpenedRun::Plain(directory) => verify(directory, trusted, &Redactions::default(), watch),
+            OpenedRun::Bundle(opened) => of_bundle::verify_run(opened, trusted, watch),
+        }
+    }
+
+    /// The events of the run's log in a range.
+    pub fn trace(&self, range: Range) -> Result<Trace, RunError> {
+        match self {
+            OpenedRun::Plain(directory) => {
+                Trace::open(&directory.log(), Range { first: Some(0), ..range }, Redactions::default())
+            }
+            OpenedRun::Bundle(opened) => of_bundle::trace(opened, range),
+        }
+    }
+}
