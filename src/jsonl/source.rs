@@ -107,7 +107,7 @@ impl LineSource {
         self.size
     }
 
-    /// What the system told of the file when it was opened.
+    /// The metadata of the file when it was opened.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }

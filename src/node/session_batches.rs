@@ -38,7 +38,7 @@ pub enum Items {
     OnDemand,
 }
 
-/// Replays to the end and sends what it comes to. The replay is given to `keep` when it is done. Returns the end of the job, which has
+/// Replays to the end and sends the result. The replay is given to `keep` when it is done. Returns the end of the job, which has
 /// the result.
 pub fn send_replay(
     replay: Result<Replay, ReplayError>,

@@ -267,7 +267,7 @@ fn refuse_cycle(nodes: &[DagNode]) -> Result<(), RunError> {
     }
 }
 
-/// A cycle that one comes to from a node that waits forever. Each of those waits for another one.
+/// Finds a cycle, starting at a node that can never run: each of those depends on another one.
 fn cycle(nodes: &[DagNode], waiting: &[u32], stuck: usize) -> String {
     let mut path = vec![stuck];
     let mut place = vec![None; nodes.len()];
