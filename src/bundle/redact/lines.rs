@@ -1,7 +1,8 @@
 //! Lines of a session, redacted: the replay sees the same records, in the same places.
 //!
 //! Every string may be redacted but these: `type`, of a `session_start` its `sessionId` and `projectHash`, of a
-//! `session_event` its `severity`, of an item of history its `speaker` and the `type` of its blocks. Keys stay as well.
+//! `session_event` its `severity`, of an item of history its `speaker` and the `type` of its blocks, of events about checkpoints and forks
+//! `checkpointId` and `parentSessionId`. Keys stay as well.
 //! A line that is no JSON, torn by a crash or damaged, is redacted as the bytes that it is, and stays no JSON.
 
 use std::collections::BTreeSet;
@@ -125,6 +126,14 @@ fn fixed(facts: &Facts, path: &[Step<'_>]) -> Option<&'static str> {
             .find(|(name, _)| spells(key, name)),
         (Some("session_event"), [Step::Key(key)]) => {
             Some(("severity", "'severity'")).filter(|(name, _)| spells(key, name))
+        }
+        (Some("checkpoint_created" | "checkpoint_renamed" | "checkpoint_deleted"), [Step::Key(key)]) => {
+            Some(("checkpointId", "'checkpointId'")).filter(|(name, _)| spells(key, name))
+        }
+        (Some("session_forked"), [Step::Key(key)]) => {
+            [("checkpointId", "'checkpointId'"), ("parentSessionId", "'parentSessionId'")]
+                .into_iter()
+                .find(|(name, _)| spells(key, name))
         }
         (Some("content" | "compressed"), [Step::Key(item), Step::Key(key)]) if is_item(item) => {
             Some(("speaker", "'speaker'")).filter(|(name, _)| spells(key, name))
