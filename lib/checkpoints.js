@@ -3,7 +3,7 @@
 // The fold of events about checkpoints, over records that are at hand. `src/session/checkpoint.rs` does the same for a replay.
 
 const { expect } = require('./arguments.js')
-const { hasOwn, push } = require('./native.js')
+const { define, hasOwn, own } = require('./native.js')
 
 function foldCheckpoints(events) {
   expect(Array.isArray(events), 'events', 'an array', events)
@@ -22,7 +22,8 @@ function apply({ type, seq, ts, checkpointId, name }, checkpoints, byId) {
     if (known !== undefined) return
     const checkpoint = { checkpointId, name, sequence: seq, deleted: false, createdAt: typeof ts === 'string' ? ts : '' }
     byId.set(checkpointId, checkpoint)
-    push(checkpoints, checkpoint)
+    // Pushing would call a setter of that index that arrays inherit.
+    define(checkpoints, checkpoints.length, own(checkpoint))
   } else if (known === undefined) {
     return
   } else if (type === 'checkpoint_renamed') {

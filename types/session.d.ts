@@ -295,7 +295,7 @@ export interface ReplayOptions {
    */
   throughSeq?: number | undefined;
   /**
-   * Apply stricter checks (replay rule 22). Default `false`.
+   * Apply stricter checks (replay rules 21 to 23). Default `false`.
    *
    * A line whose `seq` is not a safe integer ≥ 0 is skipped (`Line N: malformed sequence number, skipping`) and not counted as an event;
    * `lastSeq` is the largest `seq` instead of the last; the `session_start` must have a non-empty `provider`, `model` and `startTime`

@@ -138,7 +138,7 @@ describe('the messages about sessions', () => {
   const errors = firstCells('Sessions that cannot be replayed');
   const warnings = firstCells('Warnings of a replay');
 
-  test.each(['src/session/replay.rs', 'src/session/warnings.rs'])('are all those of %s', (file) => {
+  test.each(['src/session/replay.rs', 'src/session/warnings.rs', 'src/session/checkpoint.rs'])('are all those of %s', (file) => {
     expect(fragments(file).length).toBeGreaterThan(2);
     expect(fragments(file).filter((text) => !page.includes(text))).toEqual([]);
   });
@@ -151,6 +151,11 @@ describe('the messages about sessions', () => {
     const odd = [
       envelope(2, ['content', {}]), envelope(3, ['session_event', {}]), envelope(4, ['novelty', {}]), envelope(4, ['session_start', {}]), '{"v":1', '',
     ];
+    const aboutCheckpoints = ['checkpoint_deleted', 'checkpoint_created', 'checkpoint_created', 'checkpoint_renamed', ...Array.from({ length: 102 }, () => 'checkpoint_deleted')];
+    const oddCheckpoints = [
+      ...aboutCheckpoints.map((type, at) => envelope(at + 2, [type, { checkpointId: 'c', name: 'n' }])),
+      envelope(200, ['checkpoint_created', {}]), envelope(201, ['checkpoint_created', { checkpointId: 'c' }]), envelope(202, ['session_metadata', { title: 1 }]),
+    ].join('\n');
     const damaged = Array.from({ length: 102 }, () => '{"v":1\n').join('');
     const replays = await Promise.all([
       replaySession('no-such-file'),
@@ -158,6 +163,9 @@ describe('the messages about sessions', () => {
       replaySession(noBundle),
       ...['', '{}\n', file(start({ sessionId: '' })), session() + odd.join('\n'), session() + damaged].map((text) => replaySession(writeSession(text))),
       replaySession(writeSession(session()), 'another project'),
+      replaySession(writeSession(session() + oddCheckpoints)),
+      replaySession(writeSession(`${session()}{}\n`), undefined, { strict: true }),
+      replaySession(writeSession(file(start({ model: '' }))), undefined, { strict: true }),
     ]);
     const printed = replays.flatMap((replay) => (replay.ok ? replay.warnings : [replay.error, ...replay.warnings]));
     const documented = [...errors, ...warnings];

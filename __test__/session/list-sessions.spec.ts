@@ -207,7 +207,7 @@ test.prop([fc.array(hash, { maxLength: 12 }), hash], runs(60))('projectHash: of 
 });
 
 const anything = fc.oneof(anyString, notAFilledString, fc.jsonValue());
-const anyStart = fc.record({ sessionId: fc.oneof(filledString, anything), projectHash: fc.oneof(filledString, anything), provider: anything, model: anything, startTime: anything, workspaceDirs: fc.oneof(fc.array(anyString), fc.array(anything), anything) });
+const anyStart = fc.record({ sessionId: fc.oneof(filledString, anything), projectHash: fc.oneof(filledString, anything), provider: anything, model: anything, startTime: anything, cwd: anything, workspaceDirs: fc.oneof(fc.array(anyString), fc.array(anything), anything) });
 test.prop([anyStart], runs(150))('any session_start: the metadata that a replay has, or the error that it ends with', async (payload) => {
   const directory = directoryOf({ 'one.jsonl': file(['session_start', payload]) });
   const replayed = await replaySession(join(directory, 'one.jsonl'));

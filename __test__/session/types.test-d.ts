@@ -5,6 +5,7 @@ import * as esm from '../../index.mjs';
 import {
   acquireSessionLock,
   cleanUpLocks,
+  foldCheckpoints,
   isLockStale,
   listSessions,
   openSession,
@@ -30,6 +31,7 @@ import {
   type ReferenceFailure,
   type ReplayResult,
   type SessionEventPayload,
+  type SessionEventType,
   type SessionForkedPayload,
   type SessionHandle,
   type SessionLock,
@@ -49,6 +51,27 @@ declare const acme: AcmeContent;
 declare const item: IContent;
 declare const config: SessionRecordingServiceConfig;
 
+describe('checkpoints', () => {
+  test('are folded from records, and cannot be changed', () => {
+    const records = [] as readonly SessionRecordLine[];
+    expectTypeOf(foldCheckpoints(records)).toEqualTypeOf<Checkpoint[]>();
+    expectTypeOf(esm.foldCheckpoints).toEqualTypeOf<typeof foldCheckpoints>();
+    expectTypeOf<'checkpoint_created' | 'session_forked' | 'session_named' | 'session_metadata'>().toExtend<SessionEventType>();
+    const checkpoint = {} as Checkpoint;
+    // @ts-expect-error a checkpoint is read only
+    checkpoint.name = 'other';
+  });
+
+  test('are members of a handle too', () => {
+    const handle = {} as SessionHandle;
+    expectTypeOf(handle.checkpoints).toEqualTypeOf<Checkpoint[]>();
+    expectTypeOf(handle.sessionName).toEqualTypeOf<string | null | undefined>();
+    expectTypeOf(handle.ancestry).toEqualTypeOf<SessionForkedPayload | undefined>();
+    expectTypeOf(handle.sequenceCorrupt).toBeBoolean();
+    expectTypeOf({ strict: true, snapshotDir: '/tmp' }).toExtend<ReplayOptions>();
+  });
+});
+
 describe('ReplayResult', () => {
   test('narrows on ok', () => {
     const result = {} as ReplayResult;
@@ -58,6 +81,12 @@ describe('ReplayResult', () => {
       expectTypeOf(result.lastSeq).toBeNumber();
       expectTypeOf(result.eventCount).toBeNumber();
       expectTypeOf(result.sessionEvents).toEqualTypeOf<SessionEventPayload[]>();
+      expectTypeOf(result.sequenceCorrupt).toBeBoolean();
+      expectTypeOf(result.checkpoints).toEqualTypeOf<Checkpoint[]>();
+      expectTypeOf(result.sessionName).toEqualTypeOf<string | null | undefined>();
+      expectTypeOf(result.ancestry).toEqualTypeOf<SessionForkedPayload | undefined>();
+      expectTypeOf(result.metadata.title).toEqualTypeOf<string | null | undefined>();
+      expectTypeOf(result.metadata.cwd).toEqualTypeOf<string | undefined>();
       expectTypeOf(result).not.toHaveProperty('error');
     } else {
       expectTypeOf(result.error).toBeString();
@@ -77,8 +106,10 @@ describe('ReplayResult', () => {
 
   test('is what the specification writes', () => {
     type Specified =
-      | { ok: true; history: IContent[]; metadata: SessionMetadata; lastSeq: number; eventCount: number; warnings: string[]; sessionEvents: SessionEventPayload[];
-          sequenceCorrupt: boolean; checkpoints: Checkpoint[]; sessionName?: string | null; ancestry?: SessionForkedPayload }
+      | {
+          ok: true; history: IContent[]; metadata: SessionMetadata; lastSeq: number; eventCount: number; warnings: string[]; sessionEvents: SessionEventPayload[];
+          sequenceCorrupt: boolean; checkpoints: Checkpoint[]; sessionName?: string | null; ancestry?: SessionForkedPayload;
+        }
       | { ok: false; error: string; warnings: string[] };
     expectTypeOf<ReplayResult>().toExtend<Specified>();
     expectTypeOf<Specified>().toExtend<ReplayResult>();

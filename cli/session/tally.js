@@ -113,7 +113,10 @@ const counts = {
   },
 }
 
-const KNOWN = new Set(['session_start', 'session_event', 'directories_changed', ...Object.keys(counts)])
+const KNOWN = new Set([
+  ...['session_start', 'session_event', 'directories_changed', 'session_metadata', 'checkpoint_created', 'checkpoint_renamed'],
+  ...['checkpoint_deleted', 'session_forked', 'session_named', ...Object.keys(counts)],
+])
 
 /** @param {Map<string, number>} turns @param {{ speaker: string }} item */
 function countTurn(turns, item) {

@@ -93,6 +93,12 @@ pub fn project(record: &Record<'_>, calls: &mut impl CountCalls, ignore: &[Point
             Some("session_start") => {
                 ["sessionId", "startTime"].iter().for_each(|name| drop_member(&mut tree, payload, name))
             }
+            Some("checkpoint_created" | "checkpoint_renamed" | "checkpoint_deleted") => {
+                drop_member(&mut tree, payload, "checkpointId")
+            }
+            Some("session_forked") => {
+                ["checkpointId", "parentSessionId"].iter().for_each(|name| drop_member(&mut tree, payload, name))
+            }
             Some("content") => mark_item(&mut tree, payload, "content", record.place, calls),
             Some("compressed") => mark_item(&mut tree, payload, "summary", record.place, calls),
             _ => {}

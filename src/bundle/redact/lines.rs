@@ -1,7 +1,8 @@
 //! Redacts the lines of a session so that a replay sees the same records.
 //!
 //! Fixed are all keys and these strings: `type`, the `sessionId` and `projectHash` of a `session_start`, the `severity` of a
-//! `session_event`, and the `speaker` of an item and the `type` of its blocks.
+//! `session_event`, the `speaker` of an item and the `type` of its blocks, and the `checkpointId` and `parentSessionId` of events about
+//! checkpoints and forks.
 //! A torn or damaged line that is not JSON is redacted as bytes, and must not become JSON.
 
 use std::collections::BTreeSet;
@@ -127,6 +128,14 @@ fn fixed_field(kind: Option<&str>, path: &[Step<'_>]) -> Option<&'static str> {
             .find(|(name, _)| spells(key, name)),
         (Some("session_event"), [Step::Key(key)]) => {
             Some(("severity", "'severity'")).filter(|(name, _)| spells(key, name))
+        }
+        (Some("checkpoint_created" | "checkpoint_renamed" | "checkpoint_deleted"), [Step::Key(key)]) => {
+            Some(("checkpointId", "'checkpointId'")).filter(|(name, _)| spells(key, name))
+        }
+        (Some("session_forked"), [Step::Key(key)]) => {
+            [("checkpointId", "'checkpointId'"), ("parentSessionId", "'parentSessionId'")]
+                .into_iter()
+                .find(|(name, _)| spells(key, name))
         }
         (Some("content" | "compressed"), [Step::Key(item), Step::Key(key)]) if is_item(item) => {
             Some(("speaker", "'speaker'")).filter(|(name, _)| spells(key, name))

@@ -139,6 +139,40 @@ fn what_must_stay_fails_the_export() {
 }
 
 #[test]
+fn titles_names_and_directories_are_redacted_and_ids_of_checkpoints_are_not() {
+    let event = |event_type: &str, payload: &str| {
+        format!(r#"{{"v":1,"seq":2,"ts":"t","type":"{event_type}","payload":{payload}}}"#)
+    };
+    let fork = r#"{"parentSessionId":"P","parentSequence":1,"checkpointId":"C","checkpointName":"N","more":"M"}"#;
+    let cases = [
+        ("session_metadata", r#"{"title":"N"}"#, vec![]),
+        ("session_named", r#"{"name":"N"}"#, vec![]),
+        ("checkpoint_created", r#"{"checkpointId":"C","name":"N"}"#, vec!["C"]),
+        ("checkpoint_renamed", r#"{"checkpointId":"C","name":"N"}"#, vec!["C"]),
+        ("checkpoint_deleted", r#"{"checkpointId":"C"}"#, vec!["C"]),
+        ("session_forked", fork, vec!["C", "P"]),
+    ];
+    for (event_type, payload, fixed) in cases {
+        for (at, _) in payload.match_indices(char::is_uppercase).filter(|(at, _)| payload[at - 1..].starts_with('"')) {
+            let secret = [&payload[..at], AWS, &payload[at + 1..]].concat();
+            let exported = export(&session(&[&event(event_type, &secret)]), &[]);
+            if fixed.contains(&&payload[at..=at]) {
+                let error = exported.unwrap_err();
+                assert_eq!(error.code, BundleCode::RedactionConflict, "{secret}");
+                assert!(error.message.contains("Id'") && !error.message.contains(AWS), "{error}");
+            } else {
+                let (_, redacted) = exported.unwrap();
+                let expected = secret.replace(AWS, "[redacted:aws-access-key-id]");
+                assert!(String::from_utf8(redacted).unwrap().contains(&expected), "{secret}");
+            }
+        }
+    }
+    let start = START.replace("\"provider\"", &format!("\"cwd\":\"/{AWS}\",\"provider\"")) + "\n";
+    let (_, redacted) = export(start.as_bytes(), &[]).unwrap();
+    assert!(String::from_utf8(redacted).unwrap().contains(r#""cwd":"/[redacted:aws-access-key-id]""#));
+}
+
+#[test]
 fn rules_of_users_apply_to_types_tools_and_pointers() {
     // Other occurrences of such a short secret are not searched for.
     let call = r#"{"parameters":{"cmd":"login pin","deep":[{"x":"pin"}]},"type":"tool_call","id":"pin-1","name":"sh"}"#;

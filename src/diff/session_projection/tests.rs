@@ -39,6 +39,29 @@ fn what_tells_of_one_execution_only_does_not_count() {
 }
 
 #[test]
+fn ids_of_checkpoints_and_of_sources_do_not_count_and_names_do() {
+    for event_type in ["checkpoint_created", "checkpoint_renamed", "checkpoint_deleted"] {
+        let line = |id: &str, name: &str| {
+            format!(r#"{{"type":"{event_type}","payload":{{"checkpointId":"{id}","name":"{name}"}}}}"#)
+        };
+        assert_eq!(equal(&[&line("a", "n")], &[&line("b", "n")]), [true], "{event_type}");
+        assert_eq!(equal(&[&line("a", "n")], &[&line("a", "m")]), [false], "{event_type}");
+    }
+    let fork = r#"{"type":"session_forked","payload":{"parentSessionId":"p","parentSequence":1,"checkpointId":"c","checkpointName":"n"}}"#;
+    let differs = |from: &str, to: &str| equal(&[fork], &[&fork.replace(from, to)]) == [false];
+    assert!(!differs("\"p\"", "\"q\"") && !differs("\"c\"", "\"d\""));
+    assert!(differs(":1", ":2") && differs("\"n\"", "\"m\""));
+    for (line, other) in [
+        (r#"{"type":"session_metadata","payload":{"title":"t"}}"#, "null"),
+        (r#"{"type":"session_named","payload":{"name":"t"}}"#, "\"u\""),
+        (r#"{"type":"session_start","payload":{"sessionId":"s","cwd":"t"}}"#, "\"u\""),
+        (r#"{"type":"content","payload":{"checkpointId":"t"}}"#, "\"u\""),
+    ] {
+        assert_eq!(equal(&[line], &[&line.replace("\"t\"", other)]), [false], "{line}");
+    }
+}
+
+#[test]
 fn keys_are_told_apart_by_their_words() {
     for key in [
         "usage",
