@@ -140,7 +140,7 @@ describe('the arguments of the methods', () => {
   test.prop([fc.anything(), fc.anything()], { numRuns: 60 })('an inactive recorder takes anything and does nothing', async (type, payload) => {
     const recorder = newRecorder();
     await recorder.dispose();
-    expect((recorder.enqueue as (...args: unknown[]) => unknown)(type, payload)).toBeUndefined();
+    expect((recorder.enqueue as (...args: unknown[]) => unknown)(type, payload)).toBeNull();
     expect(recorder.getPendingRecordCount()).toBe(0);
     expect(recorder.getFilePath()).toBeNull();
   });

@@ -97,12 +97,15 @@ describe('the reasons, in their order', () => {
     await recorder.dispose();
   });
 
-  test('a flush that rejects is the cause', async () => {
-    for (const [i, call] of [(r: Recorder) => r.createCheckpoint('n'), (r: Recorder) => r.renameCheckpoint('c', 'n'), (r: Recorder) => r.deleteCheckpoint('c'), (r: Recorder) => r.setSessionName('n')].entries()) {
-      const recorder = onADirectory();
-      recorder.enqueue('note', {});
-      await expect(call(recorder)).rejects.toMatchObject({ message: `${PREFIXES[i]}recording failed during flush`, cause: { code: 'EISDIR' } });
+  test('a flush that rejects is the cause, also one that replaces the method', async () => {
+    const reason = new Error('the disk is gone');
+    const { recorder } = await startedRecorder();
+    recorder.flush = () => Promise.reject(reason);
+    for (const [i, outcome] of (await Promise.allSettled(calls(recorder))).entries()) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { message: `${PREFIXES[i]}recording failed during flush`, cause: reason } });
     }
+    const failing = onADirectory();
+    await expect(failing.renameCheckpoint('c', 'n')).rejects.toMatchObject({ message: 'Cannot rename checkpoint: recording failed during flush', cause: { code: 'EISDIR' } });
   });
 
   test('a recorder that is inactive after the flush', async () => {

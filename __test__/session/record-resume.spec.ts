@@ -226,7 +226,7 @@ describe('golden sessions: the recorder\'s bytes, and what a replay makes of the
     expect(readFileSync(path, 'utf8')).toBe(file);
     const count = file.split('\n').length - 1;
     expect(await replaySession(path, 'a3f5c1')).toEqual({
-      ok: true, history, lastSeq: count, eventCount: count, warnings: [], sessionEvents: [],
+      ok: true, history, lastSeq: count, eventCount: count, warnings: [], sessionEvents: [], sequenceCorrupt: false, checkpoints: [],
       metadata: { sessionId: 'gold', projectHash: 'a3f5c1', provider: 'p', model: 'm', workspaceDirs: ['/w'], startTime: '2026-02-11T16:00:00.000Z' },
     });
   }

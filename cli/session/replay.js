@@ -57,8 +57,10 @@ function bundleRefusal(path, error) {
 
 /** Prints the result of `replaySession`, with the history at the end, item by item. */
 async function printJson({ output, signal }, { path }, session) {
-  const { metadata, lastSeq, eventCount, warnings, sessionEvents } = session
-  const rest = jsonText({ kind: 'session', path, ok: true, metadata, lastSeq, eventCount, warnings, sessionEvents })
+  const { metadata, lastSeq, eventCount, warnings, sessionEvents, sequenceCorrupt, checkpoints, sessionName, ancestry } = session
+  // What a session does not have is `undefined`, and so not in the text.
+  const about = { metadata, lastSeq, eventCount, warnings, sessionEvents, sequenceCorrupt, checkpoints, sessionName, ancestry }
+  const rest = jsonText({ kind: 'session', path, ok: true, ...about })
   await output.write(`${rest.slice(0, -1)},"history":[`)
   let separator = ''
   for await (const item of items(session, signal)) {

@@ -19,7 +19,9 @@ use super::temporary::{NEW, TemporaryFile};
 pub fn write(path: &Path, bytes: &[u8], durability: Durability) -> Result<(), OsError> {
     let failed = |syscall| move |error: io::Error| OsError::new(&error, syscall, Some(path));
     let directory = parent(path);
-    let new_in = new_directory::create(directory)?;
+    // The caller knows the file, not the directories above it.
+    let new_in =
+        new_directory::create(directory).map_err(|error| OsError { path: Some(path.to_path_buf()), ..error })?;
     let mut temporary = TemporaryFile::beside(path, NEW, false)?;
     temporary.file().write_all(bytes).map_err(failed("write"))?;
     if durability == Durability::Fsync {

@@ -1,4 +1,4 @@
-//! Directories that are made for files that must survive: who syncs such a file must sync the entries that are new with it.
+//! Creates directories for files that must survive a power cut. Syncing such a file also means syncing the new directory entries above it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,23 +9,33 @@ use super::mount::file_system;
 use super::os_error::OsError;
 use super::parent::parent;
 
-/// Makes `directory`, and those above it that are missing. Returns the directories in which there is a new entry now.
+/// Creates `directory` and the missing ones above it. Returns the directories that were missing one: they have a new entry now.
 pub fn create(directory: &Path) -> Result<Vec<PathBuf>, OsError> {
     let is_missing = |ancestor: &&Path| !ancestor.as_os_str().is_empty() && !exists(ancestor);
-    let missing: Vec<&Path> = directory.ancestors().take_while(is_missing).collect();
-    if missing.is_empty() && !is_directory(directory) {
-        // What is there is in the way.
-        make(directory)?;
-    }
-    missing.iter().rev().try_for_each(|missing| make(missing))?;
-    Ok(missing.into_iter().map(|missing| parent(missing).to_path_buf()).collect())
+    let new_in = directory.ancestors().take_while(is_missing).map(|missing| parent(missing).to_path_buf()).collect();
+    create_all(directory).map_err(|error| OsError::new(&error, "mkdir", Some(directory)))?;
+    Ok(new_in)
 }
 
-/// Makes a directory, unless there is one: another process may have been quicker.
-fn make(directory: &Path) -> Result<(), OsError> {
+/// Tries the directory itself first, so that the error is the system's about the whole path: `ELOOP`, for example.
+fn create_all(directory: &Path) -> io::Result<()> {
+    if directory.as_os_str().is_empty() {
+        return Ok(());
+    }
+    match create_one(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            create_all(directory.parent().ok_or(error)?)?;
+            create_one(directory)
+        }
+        created => created,
+    }
+}
+
+/// A directory that exists is no error, also if another process has just created it.
+fn create_one(directory: &Path) -> io::Result<()> {
     match file_system(directory).create_directory(directory) {
-        Err(_) if directory.as_os_str().is_empty() || is_directory(directory) => Ok(()),
-        made => made.map_err(|error: io::Error| OsError::new(&error, "mkdir", Some(directory))),
+        Err(_) if is_directory(directory) => Ok(()),
+        created => created,
     }
 }
 
@@ -35,7 +45,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn what_is_missing_is_made_and_told() {
+    fn missing_directories_are_created_and_returned() {
         let root = tempfile::tempdir().unwrap();
         let deep = root.path().join("a/b");
         assert_eq!(create(&deep).unwrap(), [root.path().join("a"), root.path().to_path_buf()]);
