@@ -1,9 +1,11 @@
 /** Rule 8: `dispose` flushes, closes, gives the lock back, and rejects with what that flush rejected with. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { fc, test } from '../support/property';
 import { describe, expect, vi } from 'vitest';
 import type { SessionLock } from '../../index.js';
-import { type Recorder, freshDirectory, newRecorder, pathOf, recorderConfig, recordsOf, said, SessionRecordingService, watchedRecorder } from '../support/recording';
+import { SessionLockedError, isSessionLocked, sessionLockPath } from '../../index.js';
+import { type Recorder, type RecorderConfig, freshDirectory, newRecorder, pathOf, recorderConfig, recordsOf, said, SessionRecordingService, watchedRecorder } from '../support/recording';
 
 /** A lock that notes when it is released: the recorder's side of the contract needs no file. */
 function notedLock(onRelease = () => {}): SessionLock & { released: number } {
@@ -124,6 +126,43 @@ describe('a flush that fails', () => {
 });
 
 describe('createLocked', () => {
+  test('locks the session until the recorder is disposed', async () => {
+    const config = recorderConfig({ sessionId: 'locked-session' });
+    const recorder = await SessionRecordingService.createLocked(config);
+    expect(recorder.ownsLockFor('locked-session')).toBe(true);
+    expect(recorder.getOwnedLockHandle()!.lockPath).toBe(sessionLockPath(config.chatsDir, 'locked-session'));
+    await expect(SessionRecordingService.createLocked(config)).rejects.toThrow(SessionLockedError);
+    expect(await isSessionLocked(config.chatsDir, 'locked-session')).toBe(true);
+    recorder.recordContent(said('x'));
+    await recorder.dispose();
+    expect(await isSessionLocked(config.chatsDir, 'locked-session')).toBe(false);
+    expect(readdirSync(config.chatsDir)).toEqual([basename(pathOf(recorder))]);
+    const next = await SessionRecordingService.createLocked(config);
+    await next.dispose();
+  });
+
+  test('constructs the class that it is called on, and leaves no lock if that throws', async () => {
+    class Facade extends SessionRecordingService {
+      constructor(config: RecorderConfig) {
+        super({ ...config, fileName: 'seconds' });
+        if (config.model === 'none') throw new Error('no model');
+      }
+    }
+    const config = recorderConfig();
+    const recorder = await Facade.createLocked(config);
+    expect(recorder).toBeInstanceOf(Facade);
+    await recorder.dispose();
+    await expect(Facade.createLocked({ ...config, model: 'none' })).rejects.toThrow('no model');
+    expect(readdirSync(config.chatsDir)).toEqual([]);
+  });
+
+  test('rejects for an id that no lock can have, and for a directory that cannot be created', async () => {
+    await expect(SessionRecordingService.createLocked(recorderConfig({ sessionId: '../x' }))).rejects.toThrow('Unsafe session ID rejected: "../x"');
+    const file = join(freshDirectory(), 'file');
+    writeFileSync(file, '');
+    await expect(SessionRecordingService.createLocked(recorderConfig({ chatsDir: file }))).rejects.toMatchObject({ code: expect.stringMatching(/^(ENOTDIR|ENOENT)$/) });
+  });
+
   test('rejects for an invalid configuration, and does not throw', async () => {
     for (const config of [undefined, {}, { ...recorderConfig(), model: 1 }, { ...recorderConfig(), cwd: 1 }, { ...recorderConfig(), fileName: 'hours' }]) {
       await expect(SessionRecordingService.createLocked(config as never)).rejects.toThrow(TypeError);
