@@ -14,6 +14,7 @@ const {
   cleanUpLocks,
   SessionLockedError,
 } = require('./lib/session-lock.js')
+const { removeSessionFiles } = require('./lib/session-files.js')
 const { resolveSessionRef, resolveContinueRef, checkSessionName } = require('./lib/session-reference.js')
 const { SessionRecordingService, SESSION_FILE_ID_PREFIX_LENGTH } = require('./lib/recorder.js')
 const { RunRecorder } = require('./lib/run-recorder.js')
@@ -31,6 +32,7 @@ module.exports = {
   readSessionHeader,
   readSessionHeaders,
   listSessions,
+  removeSessionFiles,
   resolveSessionRef,
   resolveContinueRef,
   checkSessionName,

@@ -7,6 +7,7 @@ export const {
   readSessionHeader,
   readSessionHeaders,
   listSessions,
+  removeSessionFiles,
   resolveSessionRef,
   resolveContinueRef,
   checkSessionName,

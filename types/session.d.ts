@@ -562,6 +562,20 @@ export declare function listSessions(
   unreadable: { filePath: string; reason: string }[];
 }>;
 
+/**
+ * Removes a session file and everything session-tape keeps beside it: its snapshot and the lock file of `exclusive`. Programs that delete session
+ * files by age or size call it, so that no file of another kind keeps a directory from becoming empty. The lock of the session itself
+ * (`<sessionId>.lock`) is not touched and should be held by the caller.
+ *
+ * @param options - `snapshotDir`: where the session's snapshot is kept, if not beside the file.
+ * @returns Files that do not exist are no error. Rejects with the system's error if a file cannot be removed.
+ * @throws TypeError - At once, if an argument is of the wrong type.
+ */
+export declare function removeSessionFiles(
+  filePath: string,
+  options?: { snapshotDir?: string | undefined },
+): Promise<void>;
+
 // ---- Recording ---------------------------------------------------------------------------------
 
 /** Configuration of a {@link SessionRecordingService}. A wrong or missing field throws a `TypeError` that names it. */
