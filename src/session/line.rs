@@ -34,10 +34,13 @@ pub fn read_line(line: &[u8], mode: Mode, nesting: &mut Nesting) -> Line {
     let mut cursor = Cursor::new(line);
     cursor.white_space();
     match cursor.peek() {
-        Some(b'{') => match read_envelope(&mut cursor, nesting) {
-            Ok(envelope) => judge(&envelope, line, mode),
-            Err(NotJson) => Line::Unparseable,
-        },
+        Some(b'{') => {
+            let mut envelope = Envelope::default();
+            match read_envelope(&mut envelope, &mut cursor, nesting) {
+                Ok(()) => judge(&envelope, line, mode),
+                Err(NotJson) => Line::Unparseable,
+            }
+        }
         Some(first) => match cursor.value(nesting).and_then(|_| cursor.finish()) {
             Ok(()) if first == b'n' => Line::Null,
             Ok(()) if mode == Mode::Strict => Line::WithoutSeq,
@@ -73,19 +76,20 @@ pub fn read_session_id(line: &[u8]) -> Option<Span> {
 fn read_whole_envelope(line: &[u8]) -> Option<Envelope> {
     let mut cursor = Cursor::new(line);
     cursor.white_space();
-    read_envelope(&mut cursor, &mut Nesting::default()).ok()
+    let mut envelope = Envelope::default();
+    read_envelope(&mut envelope, &mut cursor, &mut Nesting::default()).ok()?;
+    Some(envelope)
 }
 
 fn within_quotes(text: Span) -> Span {
     Span { start: text.start + 1, end: text.end - 1 }
 }
 
-fn read_envelope(cursor: &mut Cursor<'_>, nesting: &mut Nesting) -> Result<Envelope, NotJson> {
-    let mut envelope = Envelope::default();
+fn read_envelope(envelope: &mut Envelope, cursor: &mut Cursor<'_>, nesting: &mut Nesting) -> Result<(), NotJson> {
     cursor.object(|cursor, key| {
         match Key::of(key) {
             Key::Payload => {
-                envelope.payload = read_payload(cursor, nesting)?;
+                read_payload(&mut envelope.payload, cursor, nesting)?;
                 return Ok(());
             }
             Key::Type => envelope.event_type = Some(cursor.value(nesting)?),
@@ -95,8 +99,7 @@ fn read_envelope(cursor: &mut Cursor<'_>, nesting: &mut Nesting) -> Result<Envel
         }
         Ok(())
     })?;
-    cursor.finish()?;
-    Ok(envelope)
+    cursor.finish()
 }
 
 fn judge(envelope: &Envelope, line: &[u8], mode: Mode) -> Line {

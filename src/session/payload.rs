@@ -52,12 +52,11 @@ struct Strings {
     all_strings: bool,
 }
 
-/// Reads the payload at the cursor.
-pub fn read_payload(cursor: &mut Cursor<'_>, nesting: &mut Nesting) -> Result<PayloadSpans, NotJson> {
-    let mut payload = PayloadSpans::default();
+/// Reads the value at the cursor into `payload`, which has nothing of what it had before.
+pub fn read_payload(payload: &mut PayloadSpans, cursor: &mut Cursor<'_>, nesting: &mut Nesting) -> Result<(), NotJson> {
+    *payload = PayloadSpans::default();
     if cursor.peek() != Some(b'{') {
-        cursor.value(nesting)?;
-        return Ok(payload);
+        return cursor.value(nesting).map(drop);
     }
     let span = cursor.object(|cursor, key| {
         match Key::of(key) {
@@ -86,7 +85,7 @@ pub fn read_payload(cursor: &mut Cursor<'_>, nesting: &mut Nesting) -> Result<Pa
         Ok(())
     })?;
     payload.object = Some(span);
-    Ok(payload)
+    Ok(())
 }
 
 fn read_item(cursor: &mut Cursor<'_>, nesting: &mut Nesting) -> Result<Item, NotJson> {
