@@ -9,6 +9,7 @@
 //!
 //! The channels are those of the standard library: jobs are some hundred microseconds long, so helpers can share a receiver.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -47,23 +48,27 @@ pub struct Pipeline<W: Worker> {
     handed_over: u64,
     under_way: usize,
     /// None while the pipeline is dropped.
-    jobs: Option<SyncSender<Task<W>>>,
+    jobs: Option<SyncSender<Task>>,
     /// A helper that waits for a job holds the lock.
-    waiting: Arc<Mutex<Receiver<Task<W>>>>,
-    done: SyncSender<Done<W>>,
+    waiting: Arc<Mutex<Receiver<Task>>>,
+    done: SyncSender<Done>,
     /// Never locked: a receiver alone can't be part of what threads share.
-    results: Mutex<Receiver<Done<W>>>,
+    results: Mutex<Receiver<Done>>,
 }
 
+/// A job or an output, whose type the pipeline knows. So the channels are compiled once, not for each worker.
+type Erased = Box<dyn Any + Send>;
+
 /// A job and its number.
-struct Task<W: Worker>(u64, W::Job);
+struct Task(u64, Erased);
 
-/// The number of a job and its result.
-type Done<W> = (u64, thread::Result<<W as Worker>::Output>);
+/// The number of a job and its output, or the payload of its panic.
+type Done = (u64, thread::Result<Erased>);
 
-impl<W: Worker> Task<W> {
-    fn run(self, worker: &mut W, done: &SyncSender<Done<W>>) {
-        let result = catch_unwind(AssertUnwindSafe(|| worker.work(self.1)));
+impl Task {
+    fn run<W: Worker>(self, worker: &mut W, done: &SyncSender<Done>) {
+        let work = || -> thread::Result<Erased> { Ok(Box::new(worker.work(*self.1.downcast()?))) };
+        let result = catch_unwind(AssertUnwindSafe(work)).flatten();
         // There is no receiver if the pipeline was dropped; otherwise there is room for the result of each job under way.
         let _ = done.send((self.0, result));
     }
@@ -131,7 +136,7 @@ impl<W: Worker> Pipeline<W> {
         }
         let Some(jobs) = &self.jobs else { return };
         // There is a receiver, which is here, and room for each job under way.
-        let _ = jobs.send(Task(self.handed_over, job));
+        let _ = jobs.send(Task(self.handed_over, Box::new(job)));
         self.handed_over += 1;
         self.under_way += 1;
     }
@@ -163,9 +168,10 @@ impl<W: Worker> Pipeline<W> {
         Some(self.output_of(done))
     }
 
-    fn output_of(&mut self, (number, result): Done<W>) -> (u64, W::Output) {
+    fn output_of(&mut self, (number, result): Done) -> (u64, W::Output) {
         self.under_way -= 1;
-        (number, result.unwrap_or_else(|panic| resume_unwind(panic)))
+        let output = result.and_then(Erased::downcast).unwrap_or_else(|panic| resume_unwind(panic));
+        (number, *output)
     }
 
     /// Does a job that no helper has begun. False if there is none.
@@ -175,7 +181,7 @@ impl<W: Worker> Pipeline<W> {
         }
         // If the lock is held, a helper waits for a job or is taking one.
         let task = self.waiting.try_lock().and_then(|waiting| waiting.try_recv().ok());
-        task.map(|task| task.run(&mut self.worker.lock(), &self.done)).is_some()
+        task.map(|task| task.run(&mut *self.worker.lock(), &self.done)).is_some()
     }
 
     /// Lets at most `helpers` work from now on, and never more again. The others end after their next job.
@@ -195,7 +201,7 @@ impl<W: Worker> Pipeline<W> {
                 while may_work()
                     && let Some(task) = next_task(&waiting)
                 {
-                    task.run(&mut worker, &done);
+                    task.run(&mut *worker, &done);
                 }
             });
         };
@@ -213,7 +219,7 @@ impl<W: Worker> Pipeline<W> {
 }
 
 /// The next job, `None` once the pipeline is dropped. The lock is released before the job is done.
-fn next_task<W: Worker>(waiting: &Mutex<Receiver<Task<W>>>) -> Option<Task<W>> {
+fn next_task(waiting: &Mutex<Receiver<Task>>) -> Option<Task> {
     waiting.lock().recv().ok()
 }
 

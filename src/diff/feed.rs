@@ -37,10 +37,11 @@ impl<R: BatchReader> Worker for Reading<R> {
     type Output = Read<R>;
 
     fn work(&mut self, spare: Option<R::Batch>) -> Read<R> {
-        let Some(reader) = &mut self.0 else { return Ok(None) };
+        // A reader that panics is not used again either.
+        let Some(mut reader) = self.0.take() else { return Ok(None) };
         let read = reader.read(spare);
-        if !matches!(read, Ok(Some(_))) {
-            self.0 = None;
+        if matches!(read, Ok(Some(_))) {
+            self.0 = Some(reader);
         }
         read
     }
