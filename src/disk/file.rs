@@ -3,7 +3,6 @@
 // It wraps the operating system's file, and does nothing with it.
 #![allow(clippy::disallowed_types)]
 
-use std::fs::TryLockError;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use super::metadata::Metadata;
@@ -111,7 +110,7 @@ impl File {
     }
 
     #[cfg(unix)]
-    pub fn try_lock(&self) -> Result<(), TryLockError> {
+    pub fn try_lock(&self) -> Result<(), std::fs::TryLockError> {
         self.opened().try_lock()
     }
 

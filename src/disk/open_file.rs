@@ -11,6 +11,7 @@ use super::metadata::Metadata;
 ///
 /// What is written can be read by every reader of the file when the call returns, and survives the end of the process. Before a
 /// sync, a power cut may leave any part of it: pages in any order, the new size without the bytes.
+#[cfg_attr(not(unix), allow(dead_code))] // Locks of Windows are of another sort: see `lock`.
 pub trait OpenFile: Debug + Send + Sync {
     /// Reads at the position and moves it. 0 at the end of the file.
     fn read(&self, buffer: &mut [u8]) -> io::Result<usize>;
