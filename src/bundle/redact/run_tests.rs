@@ -9,7 +9,7 @@ use super::escapes::{tests::escaped, unescaped};
 use super::*;
 use crate::bundle::error::{BundleCode, BundleError};
 use crate::bundle::export::{BundleInfo, ExportOptions};
-use crate::bundle::open::open;
+use crate::bundle::open::{is_bundle, open};
 use crate::bundle::replay::{replay, trace, verify_run};
 use crate::bundle::sample::*;
 use crate::bundle::source::ExportFrom;
@@ -20,11 +20,13 @@ use crate::hash::sha256_hex;
 use crate::run::blob::BlobStore;
 use crate::run::chain::{GENESIS, append_line};
 use crate::run::check::Aspect;
+use crate::run::directory::RunDirectory;
 use crate::run::event::Envelope;
 use crate::run::fold::Watch;
 use crate::run::kind::Kind;
 use crate::run::payload_fields::fields_of;
 use crate::run::recorded::Recorded;
+use crate::run::redactions::Redactions;
 use crate::run::replay::{ReplayOptions, Verify};
 use crate::run::sample::SampleOptions;
 use crate::run::text::Text;
@@ -118,15 +120,24 @@ fn sealed(source: &Path, root: &Path, rules: &[RedactionRule], secrets: &[&str])
 }
 
 fn verification(path: &Path) -> Verification {
+    if !is_bundle(path) {
+        let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
+        let (run, trusted) = (RunDirectory::new(path), TrustedKeys::default());
+        return crate::run::verify::verify(&run, &trusted, &Redactions::default(), &mut watch).unwrap();
+    }
     let opened = quietly(|watch| open(path, &VerifyOptions::default(), watch)).unwrap();
     let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
     verify_run(&opened, &TrustedKeys::default(), &mut watch).unwrap()
 }
 
 fn state(path: &Path) -> String {
-    let opened = quietly(|watch| open(path, &VerifyOptions::default(), watch)).unwrap();
     let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
     let options = ReplayOptions { verify: Verify::Full, ..ReplayOptions::default() };
+    if !is_bundle(path) {
+        let replayed = crate::run::replay::replay(&RunDirectory::new(path), &options, &mut watch).unwrap();
+        return replayed.state.to_canonical().unwrap();
+    }
+    let opened = quietly(|watch| open(path, &VerifyOptions::default(), watch)).unwrap();
     replay(&opened, &options, &mut watch).unwrap().state.to_canonical().unwrap()
 }
 
