@@ -123,6 +123,11 @@ describe.skipIf(mountNamespace === null)('a file system that is really full, or 
     expect(fileOf(report).length).toBeGreaterThan(10);
   });
 
+  test('full under a session lock: the lock is released all the same, and nothing of it is left', async () => {
+    const report = await run<unknown>('fullUnderALock');
+    expect(report).toEqual({ disposed: 'resolved', unhandled: [], isLocked: false, names: [] });
+  });
+
   test('full in the middle of a character of several bytes', async () => {
     // Three bytes a character never fit a page evenly: the write stops inside one.
     const texts = ['€'.repeat(40_000)];

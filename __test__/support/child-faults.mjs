@@ -3,7 +3,7 @@
  * a mount name space of its own. Prints one JSON report. Arguments: scenario, directory; JSON on standard input.
  */
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statfsSync, unlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, readdirSync, rmSync, statfsSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import tape from '../../index.js';
 
@@ -78,6 +78,18 @@ function bufferedEvents(recorder, texts) {
 }
 
 const scenarios = {
+  async fullUnderALock() {
+    mountTmpfs();
+    const config = { sessionId: 'locked', projectHash: 'h', chatsDir: directory, workspaceDirs: [], provider: 'p', model: 'm' };
+    const recorder = await SessionRecordingService.createLocked(config);
+    recorder.recordContent(content('all is well'));
+    await recorder.flush();
+    fillUp(0);
+    recorder.recordContent(content('x'.repeat(10_000)));
+    const disposed = await settled(recorder.dispose());
+    return { disposed, unhandled, isLocked: await tape.isSessionLocked(directory, 'locked'), names: readdirSync(directory).filter((name) => name.includes('.lock')) };
+  },
+
   async unwritableParent() {
     chmodSync(directory, 0o555);
     const watched = watchedRecorder(join(directory, 'chats'));

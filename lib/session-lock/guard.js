@@ -37,6 +37,24 @@ async function withGuard(lockPath, sessionId, patience, work) {
   }
 }
 
+/**
+ * Calls `work` while the lock itself is linked to the guard's name, as programs of earlier versions take a guard: that needs no space on a disk
+ * that is full. Only for the lock's owner, whose `inode` it is. Resolves to `undefined` if another process has the guard.
+ */
+async function withLinkedGuard(lockPath, inode, work) {
+  const guardPath = guardPathOf(lockPath)
+  if (!(await linkTo(lockPath, guardPath))) return undefined
+  const isLinked = async () => {
+    const file = await readLockFile(guardPath)
+    return file !== null && isSameInode(file, inode)
+  }
+  try {
+    return await work(isLinked)
+  } finally {
+    if (await isLinked()) await removeQuietly(guardPath)
+  }
+}
+
 async function take(lockPath, content, patience) {
   const filePath = guardPathOf(lockPath)
   const temporary = await writeTemporary(lockPath, content)
@@ -65,4 +83,4 @@ async function isOwn({ filePath, content, dev, ino }) {
   return file !== null && file.bytes !== null && isSameInode(file, { dev, ino }) && file.bytes.equals(content)
 }
 
-module.exports = { PATIENCE, withGuard }
+module.exports = { PATIENCE, withGuard, withLinkedGuard }

@@ -1,9 +1,9 @@
 'use strict'
 
 const fs = require('node:fs/promises')
-const { PATIENCE, withGuard } = require('./guard.js')
+const { PATIENCE, withGuard, withLinkedGuard } = require('./guard.js')
 const { WRITE, contentOf, readLockFile, readOpened, isSameInode } = require('./lock-file.js')
-const { isAbsence } = require('./system-error.js')
+const { hasCode, isAbsence } = require('./system-error.js')
 const { locks, tokens } = require('./thread.js')
 
 const LOOK_EVERY_MS = 5 * 60 * 1000
@@ -87,7 +87,17 @@ class HeldLock {
   }
 
   async #remove() {
-    if ((await this.isLost()) || (await this.#guarded(PATIENCE.release, (hasGuard) => this.#unlink(hasGuard)))) this.end()
+    if ((await this.isLost()) || (await this.#unlinkGuarded())) this.end()
+  }
+
+  async #unlinkGuarded() {
+    const unlink = (hasGuard) => this.#unlink(hasGuard)
+    try {
+      return await this.#guarded(PATIENCE.release, unlink)
+    } catch (error) {
+      if (!hasCode(error, 'ENOSPC') && !hasCode(error, 'EDQUOT')) throw error
+      return withLinkedGuard(this.#path, this.#inode, unlink)
+    }
   }
 
   /** One renewal or removal at a time. What fails, because the disk is full or read-only, say, is tried again at the timer's next look. */
