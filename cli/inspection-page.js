@@ -7,6 +7,7 @@ const { list, page, row, rowsUnder, tallied } = require('./page.js')
 const { count, duration, fileSize, moment, plural } = require('./quantities.js')
 const { warningRows, whatIsWrong } = require('./run/summary.js')
 const { printable } = require('./safe-text.js')
+const { checkpointRows, nameRows, sequenceWarning } = require('./session/names.js')
 const { model } = require('./session/summary.js')
 
 const MOST_SNAPSHOTS = 10
@@ -33,12 +34,14 @@ function seal({ problems, signed, ...info }, colour) {
   return rows
 }
 
-function sessionSections({ header, metadata, events, historyLength, lastSeq, sidecar }, colour) {
+function sessionSections(found, colour, width) {
+  const { header, metadata, events, historyLength, lastSeq, sidecar, checkpoints = [] } = found
   const start = metadata ?? header ?? {}
   const directories = Array.isArray(start.workspaceDirs) ? start.workspaceDirs.map((dir) => printable(dir)) : []
   return [
     [
       row('Session', colour.cyan(printable(start.sessionId ?? '?')), colour),
+      ...nameRows(found, colour, width),
       row('Project', printable(start.projectHash ?? '?'), colour),
       ...list('Directories', directories, 6, colour),
       row('Model', model(start), colour),
@@ -46,6 +49,7 @@ function sessionSections({ header, metadata, events, historyLength, lastSeq, sid
     [
       ...eventRows(events, colour),
       row('History', historyLength === undefined ? colour.dim('none') : plural(historyLength, 'item'), colour),
+      ...checkpointRows(checkpoints, colour, width),
       row('Last seq', lastSeq === undefined ? colour.dim('none') : String(lastSeq), colour),
       row('Sidecar', sidecar ? 'a snapshot is beside it (.snap)' : colour.dim('none'), colour),
     ],
@@ -96,6 +100,7 @@ function verdict(found, colour, width) {
   return [
     damaged ? colour.red('Damaged') : row('Damage', colour.green('none found'), colour),
     ...wrong,
+    ...sequenceWarning(found, colour),
     ...warningRows([...warnings, ...notes], colour, width),
   ]
 }

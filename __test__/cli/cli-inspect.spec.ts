@@ -25,6 +25,8 @@ describe('a session', () => {
       metadata,
       lastSeq,
       historyLength,
+      sequenceCorrupt: false,
+      checkpoints: [],
       events: {
         count: eventCount,
         byKind: {

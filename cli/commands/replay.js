@@ -11,6 +11,7 @@ const EXAMPLES = `
 Examples:
   session-tape replay chats/session-2026-02-11T08-41-3c8e51d7.jsonl
   session-tape replay session.jsonl --until 40 --json   # as it was at its 40th record
+  session-tape replay session.jsonl --strict            # as it is read to resume it
   session-tape replay weekly.cath-bundle --until 120    # a run's state after evt_120
   session-tape replay weekly.cath-bundle --from-snapshot --verify full
 
@@ -25,6 +26,7 @@ function define(program, does) {
     .argument('<path>', 'session, run or bundle')
     .option('--until <n>', "the last event to take: a run's logical time, a session's seq", wholeNumber)
     .option('--project <hash>', 'sessions: refuse one of another project')
+    .option('--strict', 'sessions: skip lines without a valid seq; header and items must be whole')
     .option('--from-snapshot [id]', 'runs: begin with the snapshot of this id or file, the latest if none is named')
     .addOption(new Option('--verify <depth>', 'runs: how much is verified (default: chain)').choices(['none', 'chain', 'full']))
     .option('--key <file>', 'runs: only snapshots signed by this public key (PEM); may be repeated', gathered)
@@ -45,7 +47,7 @@ async function session(context, source, options) {
 }
 
 async function run(context, source, options) {
-  refuseOptions(options, ['project'], 'a run')
+  refuseOptions(options, ['project', 'strict'], 'a run')
   const { until, fromSnapshot, verify = 'chain' } = options
   const asked = {
     until,

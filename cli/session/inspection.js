@@ -26,8 +26,8 @@ async function replay(context, source) {
   try {
     const session = await opened(context, source)
     session.close()
-    const { metadata, eventCount, lastSeq, historyLength, warnings } = session
-    return { metadata, eventCount, lastSeq, historyLength, warnings }
+    const { metadata, eventCount, lastSeq, historyLength, warnings, sequenceCorrupt, checkpoints, sessionName, ancestry } = session
+    return { metadata, eventCount, lastSeq, historyLength, warnings, sequenceCorrupt, checkpoints, sessionName, ancestry }
   } catch (error) {
     if (error.code !== 'NotASession') throw error
     return { error: error.fields.error, warnings: error.fields.warnings }

@@ -12,13 +12,13 @@ const { countTurn, tallyOf } = require('./tally.js')
 const PAGE = 100
 
 /** Replays a session and prints a summary, or as JSON the result of `replaySession`. */
-async function replaySession(context, source, { project, until }) {
+async function replaySession(context, source, { project, until, strict }) {
   const started = performance.now()
-  const session = await opened(context, source, project, { auditTrail: !context.json, throughSeq: until })
+  const session = await opened(context, source, project, { auditTrail: !context.json, throughSeq: until, strict })
   const replayMs = performance.now() - started
   try {
     if (context.json) await printJson(context, source, session)
-    else await printPage(context, source, session, { until, replayMs })
+    else await printPage(context, source, session, { until, strict, replayMs })
   } catch (error) {
     if (error.code !== 'ESESSIONREAD') throw error
     throw new Complaint(error.code, `${shown(source.path)} can't be read to its end: ${error.message}`, { path: source.path })
@@ -72,11 +72,11 @@ async function printJson({ output, signal }, { path }, session) {
   await output.flush()
 }
 
-async function printPage(context, source, session, { until, replayMs }) {
+async function printPage(context, source, session, { until, strict, replayMs }) {
   const survivors = await countItems(context, session)
   const { size } = await fs.stat(source.log)
   const progress = context.progress('counting')
-  const tally = await tallyOf(source.log, { size, throughSeq: until, signal: context.signal, progress })
+  const tally = await tallyOf(source.log, { size, throughSeq: until, strict, signal: context.signal, progress })
   const shownSession = { path: source.path, size, session, survivors, replayMs, tally }
   await context.output.write(sessionSummary(shownSession, context.colour, context.width))
   await context.output.flush()

@@ -5,6 +5,7 @@
 const { list, page, row, rowsUnder } = require('../page.js')
 const { count, duration, elapsed, fileSize, moment, plural } = require('../quantities.js')
 const { printable } = require('../safe-text.js')
+const { checkpointRows, nameRows, sequenceWarning } = require('./names.js')
 
 const SPEAKERS = ['human', 'ai', 'tool']
 const MOST_TOOLS = 15
@@ -29,11 +30,12 @@ function sessionSummary(shown, colour, width) {
   return page('A session', printable(shown.path, 1000), [...sections, foot(shown, colour)], colour)
 }
 
-function about({ session, tally }, colour) {
+function about({ session, tally }, colour, width) {
   const { metadata } = session
   const directories = metadata.workspaceDirs.map((dir) => printable(dir))
   return [
     row('Session', colour.cyan(printable(metadata.sessionId)), colour),
+    ...nameRows(session, colour, width),
     row('Project', printable(metadata.projectHash), colour),
     ...list('Directories', directories, MOST_DIRECTORIES, colour),
     ...times(metadata, tally, colour),
@@ -63,7 +65,7 @@ function switches({ switchCount, switches: first, startedWith }, colour) {
   return rowsUnder('Switched', rows, colour)
 }
 
-function talk({ session, survivors, tally }, colour) {
+function talk({ session, survivors, tally }, colour, width) {
   const inAll = tally.compressions + tally.rewinds > 0 ? colour.dim(' in all') : ''
   return [
     row('Turns', `${turns(tally.turns, colour)}${inAll}`, colour),
@@ -71,6 +73,7 @@ function talk({ session, survivors, tally }, colour) {
     row('Compressions', happened(tally.compressions, tally.itemsCompressed, 'summed up', colour), colour),
     row('Rewinds', happened(tally.rewinds, tally.itemsRewound, 'taken back', colour), colour),
     row('History', history(session.historyLength, survivors, colour), colour),
+    ...checkpointRows(session.checkpoints, colour, width),
   ]
 }
 
@@ -139,17 +142,17 @@ function sessionEvent({ severity, message, timestamp, seq }, colour, width) {
 function warnings({ session, tally }, colour, width) {
   const texts = [...session.warnings]
   if (tally.tooLong > 0) texts.push(`${plural(tally.tooLong, 'line')} too long to count turns and tools in`)
-  return warningRows(texts, colour, width)
+  return warningRows(texts, colour, width, sequenceWarning(session, colour))
 }
 
-/** The section of warnings, also for other pages. */
-function warningRows(texts, colour, width) {
+/** The section of warnings; `first` are rows before those of the texts, of which there are some then. */
+function warningRows(texts, colour, width, first) {
   if (texts.length === 0) return [`${colour.bold('Warnings')} ${colour.green('none, the file is sound')}`]
   const rows = texts
     .slice(0, MOST_WARNINGS)
     .map((text) => `  ${colour.yellow('!')} ${printable(text, Math.max(40, width - 4))}`)
   if (texts.length > rows.length) rows.push(colour.dim(`  … and ${count(texts.length - rows.length)} more`))
-  return [`${colour.bold('Warnings')} ${colour.dim('of the replay')}`, ...rows]
+  return [`${colour.bold('Warnings')} ${colour.dim('of the replay')}`, ...first, ...rows]
 }
 
 function foot({ session, size, replayMs }, colour) {
@@ -159,4 +162,4 @@ function foot({ session, size, replayMs }, colour) {
 
 const model = ({ provider, model: name }) => [provider, name].map((part) => printable(part || '?', 80)).join(' / ')
 
-module.exports = { sessionSummary, warningRows, model }
+module.exports = { sessionSummary, model }

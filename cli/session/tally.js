@@ -14,10 +14,11 @@ const MOST_SWITCHES = 50
 
 const OTHERS = '(others)'
 
-/** An empty tally, for the events before the first with a larger `seq`. */
-function newTally(throughSeq = Infinity) {
+/** An empty tally, for the events before the first with a larger `seq`. `strict` is that of the replay. */
+function newTally(throughSeq = Infinity, strict = false) {
   return {
     throughSeq,
+    strict,
     hasEnded: false,
     lines: 0,
     tooLong: 0,
@@ -40,8 +41,8 @@ function newTally(throughSeq = Infinity) {
 }
 
 /** The tally of a file. Reports its progress in bytes to `progress`. */
-async function tallyOf(filePath, { size, throughSeq, signal, progress }) {
-  const tally = newTally(throughSeq)
+async function tallyOf(filePath, { size, throughSeq, strict, signal, progress }) {
+  const tally = newTally(throughSeq, strict)
   try {
     for await (const { lines, tooLong, bytes } of lineBatches(filePath)) {
       signal?.throwIfAborted()
@@ -61,6 +62,7 @@ function addLine(tally, line) {
   tally.lines += 1
   const event = parsed(line)
   if (event === undefined || event === null) return
+  if (tally.strict && !isSeq(event.seq)) return
   if (typeof event.seq === 'number' && event.seq > tally.throughSeq) tally.hasEnded = true
   if (tally.hasEnded) return
   countType(tally, event.type)
@@ -89,12 +91,12 @@ function countEffect(tally, { type, payload }) {
 
 const counts = {
   content(tally, { content }) {
-    if (!hasSpeaker(content)) return
+    if (!isItem(tally, content)) return
     countTurn(tally.turns, content)
     countTools(tally.tools, content)
   },
   compressed(tally, { summary, itemsCompressed }) {
-    if (!hasSpeaker(summary) || typeof itemsCompressed !== 'number') return
+    if (!isItem(tally, summary) || typeof itemsCompressed !== 'number') return
     tally.compressions += 1
     tally.itemsCompressed += itemsCompressed
   },
@@ -147,7 +149,10 @@ const roomFor = (map, name) => (map.has(name) || map.size < MOST_NAMES ? name : 
 const isFailure = (error) => error !== undefined && error !== null && error !== '' && error !== false
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 const isName = (value) => typeof value === 'string' && value !== ''
-const hasSpeaker = (item) => isObject(item) && isName(item.speaker)
+const isSeq = (value) => Number.isSafeInteger(value) && value >= 0
+const SPEAKERS = ['human', 'ai', 'tool']
+const isItem = ({ strict }, item) =>
+  isObject(item) && (strict ? SPEAKERS.includes(item.speaker) && Array.isArray(item.blocks) : isName(item.speaker))
 const modelOf = ({ provider, model }) => ({
   provider: typeof provider === 'string' ? provider : '',
   model: typeof model === 'string' ? model : '',

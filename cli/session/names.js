@@ -1,0 +1,71 @@
+'use strict'
+
+// What a session is called, where it comes from and which checkpoints it has, as rows of a page. A session without any of it has no row.
+
+const { row, rowsUnder } = require('../page.js')
+const { count, moment } = require('../quantities.js')
+const { printable } = require('../safe-text.js')
+
+const MOST_CHECKPOINTS = 10
+const MOST_DELETED = 3
+
+/** The width from which a checkpoint's id has room beside its name. */
+const WIDE = 110
+
+/** Name, title and ancestry. A name or title that is `null` was taken away, which differs from none at all. */
+function nameRows({ metadata, sessionName, ancestry }, colour, width) {
+  const longest = roomBeside(width)
+  return [
+    ...textRow('Name', sessionName, 'removed', longest, colour),
+    ...textRow('Title', metadata?.title, 'explicitly none', longest, colour),
+    ...(ancestry === undefined ? [] : ancestryRows(ancestry, longest, colour)),
+  ]
+}
+
+function textRow(label, text, otherwise, longest, colour) {
+  if (text === undefined) return []
+  return [row(label, text === null ? colour.dim(otherwise) : printable(text, longest), colour)]
+}
+
+function ancestryRows({ parentSessionId, parentSequence, checkpointId, checkpointName }, longest, colour) {
+  const checkpoint = `at checkpoint #${parentSequence}  ${colour.dim(printable(checkpointId, 60))}`
+  return rowsUnder('Forked from', [printable(parentSessionId, 80), checkpoint, printable(checkpointName, longest)], colour)
+}
+
+/** The newest checkpoints first, the deleted ones apart. */
+function checkpointRows(checkpoints, colour, width) {
+  if (checkpoints.length === 0) return []
+  const newest = checkpoints.toReversed()
+  const [live, deleted] = [false, true].map((isDeleted) => newest.filter((checkpoint) => checkpoint.deleted === isDeleted))
+  const digits = String(newest[0].sequence).length
+  const rows = (some, most) => some.slice(0, most).flatMap((one) => rowsOf(one, digits, colour, width)).concat(others(some.length - most, colour))
+  return [
+    ...rowsUnder('Checkpoints', live.length === 0 ? [colour.dim('none')] : rows(live, MOST_CHECKPOINTS), colour),
+    ...rowsUnder('  deleted', rows(deleted, MOST_DELETED), colour),
+  ]
+}
+
+/** One row, or two on a narrow terminal. The name is last, because how wide it is on a terminal is not known. */
+function rowsOf({ checkpointId, name, sequence, createdAt }, digits, colour, width) {
+  const lead = `#${String(sequence).padEnd(digits)}  ${(moment(createdAt) ?? 'no time').padEnd(23)}  `
+  const id = printable(checkpointId, 60)
+  const named = (taken) => printable(name, Math.max(20, roomBeside(width) - lead.length - taken))
+  if (width >= WIDE) return [`${lead}${colour.dim(id)}  ${named(id.length + 2)}`]
+  return [`${lead}${named(0)}`, `${' '.repeat(digits + 3)}${colour.dim(id)}`]
+}
+
+const others = (n, colour) => (n > 0 ? [colour.dim(`… and ${count(n)} more`)] : [])
+
+const LABEL_AND_MARGIN = 16
+const roomBeside = (width) => Math.max(40, width - LABEL_AND_MARGIN)
+
+/** What `sequenceCorrupt` means, as rows among the warnings. */
+function sequenceWarning({ sequenceCorrupt }, colour) {
+  if (!sequenceCorrupt) return []
+  return [
+    `  ${colour.yellow('!')} seq does not always ascend: two recorders wrote to the file, or it was`,
+    "    edited. It can't be resumed or forked, nor get new checkpoints",
+  ]
+}
+
+module.exports = { nameRows, checkpointRows, sequenceWarning }
