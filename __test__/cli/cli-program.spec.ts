@@ -7,7 +7,7 @@ import { complaintOf, errorOf, GOLDEN_RUN, hasTerminal, onTerminal, PROGRAM, PRO
 import { unprivileged } from '../support/processes';
 import { content, session, sessionDirectory, sessionOf, writeSession } from '../support/session-file';
 
-const COMMANDS = ['inspect', 'replay', 'verify', 'trace', 'diff', 'bundle', 'header'];
+const COMMANDS = ['inspect', 'replay', 'verify', 'trace', 'diff', 'bundle', 'header', 'completion'];
 const BUNDLE_COMMANDS = ['export', 'verify', 'import'];
 const { version } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8')) as { version: string };
 
@@ -23,7 +23,7 @@ describe('help', () => {
     expect(await shown(['-h'])).toBe(help);
   });
 
-  test.each(COMMANDS.filter((name) => name !== 'bundle').map((name) => [[name]]).concat(BUNDLE_COMMANDS.map((name) => [['bundle', name]])))(
+  test.each(COMMANDS.filter((name) => !['bundle', 'completion'].includes(name)).map((name) => [[name]]).concat(BUNDLE_COMMANDS.map((name) => [['bundle', name]])))(
     'of %s has examples, each of which is a call that the program understands',
     async (command) => {
       const help = await shown([...command, '--help']);
@@ -48,6 +48,7 @@ describe('help', () => {
     const blocked = { execArgv: ['--no-addons'] };
     expect(await shown(['--version'], blocked)).toBe(`${version}\n`);
     expect(await shown(['inspect', '--help'], blocked)).toContain('Usage: session-tape inspect');
+    expect(await shown(['completion', 'zsh'], blocked)).toMatch(/^#compdef session-tape\n/);
     expect(await complaintOf(['inspect', SAMPLE], 2, blocked)).toContain("the addon can't be loaded");
   });
 });

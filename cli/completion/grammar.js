@@ -1,0 +1,61 @@
+'use strict'
+
+// What can be typed after `session-tape`, read from the program itself: what the scripts of all shells are made of.
+
+const { collected, gathered } = require('../option-values.js')
+
+/** What the names of arguments and of options' values stand for. Any other name is free text. */
+const KINDS = new Map([
+  ...['path', 'left', 'right', 'src', 'dest', 'file'].map((name) => [name, 'file']),
+  ...['directory', 'dir'].map((name) => [name, 'directory']),
+])
+
+/**
+ * `kind` is `file`, `directory`, `choice` or `text`.
+ *
+ * @typedef {{ name: string, kind: string, choices: string[], isOptional: boolean, isVariadic: boolean }} Value
+ * @typedef {{ flags: string[], summary: string, value: Value | null, isRepeatable: boolean }} Flag
+ * @typedef {{ path: string[], subcommands: { name: string, summary: string }[], options: Flag[], values: Value[] }} Grammar
+ */
+
+/**
+ * The program and all commands in it, each after the one that it belongs to.
+ *
+ * @param {import('commander').Command} command
+ * @returns {Grammar[]}
+ */
+function grammarOf(command, path = []) {
+  const help = command.createHelp()
+  const commands = help.visibleCommands(command)
+  const own = {
+    path,
+    subcommands: commands.map((one) => ({ name: one.name(), summary: help.subcommandDescription(one) })),
+    options: help.visibleOptions(command).map(flagOf),
+    values: command.registeredArguments.map((value) => valueOf(value.name(), value)),
+  }
+  return [own, ...commands.flatMap((one) => (one.name() === 'help' ? helpOn(commands, path) : grammarOf(one, [...path, one.name()])))]
+}
+
+/** The command that shows the help of another. Commander does not say what its argument is. */
+function helpOn(commands, path) {
+  const choices = commands.map((one) => one.name()).filter((name) => name !== 'help')
+  const value = { name: 'command', kind: 'choice', choices, isOptional: true, isVariadic: false }
+  return [{ path: [...path, 'help'], subcommands: [], options: [], values: [value] }]
+}
+
+function flagOf(option) {
+  const name = /[<[]([^>\]]*)[>\]]/.exec(option.flags)?.[1]
+  return {
+    flags: [option.short, option.long].filter(Boolean),
+    summary: option.description,
+    value: name === undefined ? null : valueOf(name, option),
+    isRepeatable: [collected, gathered].includes(option.parseArg),
+  }
+}
+
+function valueOf(name, { argChoices, required, variadic }) {
+  const kind = argChoices ? 'choice' : (KINDS.get(name) ?? 'text')
+  return { name, kind, choices: argChoices ?? [], isOptional: !required, isVariadic: variadic }
+}
+
+module.exports = { grammarOf }
