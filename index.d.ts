@@ -26,6 +26,7 @@ import type { readRunEvents, replayRun, RunRecorder, verifyRun } from './types/r
 import type { replaySession, SessionRecordingService } from './types/session.js';
 
 export * from './types/session.js';
+export * from './types/session-finding.js';
 export * from './types/session-lock.js';
 export * from './types/session-reference.js';
 export * from './types/run.js';

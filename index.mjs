@@ -7,6 +7,8 @@ export const {
   readSessionHeader,
   readSessionHeaders,
   listSessions,
+  describeSessions,
+  listContinueTargets,
   removeSessionFiles,
   resolveSessionRef,
   resolveContinueRef,

@@ -82,4 +82,18 @@ function checkEach(list, name, checkOne) {
   for (let index = 0; index < list.length; index++) checkOne(list[index], `${name}[${index}]`)
 }
 
-module.exports = { NO_OPTIONS, check, checkEach, expect }
+/** Checks the options of all that keeps snapshots. */
+function checkSnapshotOptions(options) {
+  check.object(options, 'options')
+  check.optional(options.snapshot, 'options.snapshot', 'boolean')
+  if (options.snapshotDir !== undefined) check.filledString(options.snapshotDir, 'options.snapshotDir')
+}
+
+/** Checks the options of all that scans files. */
+function checkScanOptions(options) {
+  checkSnapshotOptions(options)
+  check.optional(options.onProgress, 'options.onProgress', 'function')
+  check.signal(options.signal, 'options.signal')
+}
+
+module.exports = { NO_OPTIONS, check, checkEach, checkScanOptions, checkSnapshotOptions, expect }

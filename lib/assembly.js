@@ -78,4 +78,4 @@ function messageText(message) {
   }
 }
 
-module.exports = { Assembly }
+module.exports = { Assembly, messageText }

@@ -4,7 +4,7 @@ const fs = require('node:fs')
 const { native } = require('./native.js')
 const { bundles } = require('./bundles.js')
 const { Assembly } = require('./assembly.js')
-const { NO_OPTIONS, check, expect } = require('./arguments.js')
+const { NO_OPTIONS, check, checkScanOptions, expect } = require('./arguments.js')
 const { SESSION, runJob } = require('./job.js')
 
 function replaySession(filePath, expectedProjectHash, options) {
@@ -26,10 +26,7 @@ function checkArguments(filePath, expectedProjectHash, options) {
   )
   check.optional(options.auditTrail, 'options.auditTrail', 'boolean')
   check.optional(options.strict, 'options.strict', 'boolean')
-  check.optional(options.snapshot, 'options.snapshot', 'boolean')
-  if (options.snapshotDir !== undefined) check.filledString(options.snapshotDir, 'options.snapshotDir')
-  check.optional(options.onProgress, 'options.onProgress', 'function')
-  check.signal(options.signal, 'options.signal')
+  checkScanOptions(options)
 }
 
 /**

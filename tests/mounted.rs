@@ -25,6 +25,7 @@ use session_tape::disk::durability::Durability;
 use session_tape::disk::files;
 use session_tape::disk::mount::{MountGuard, mount};
 use session_tape::hash::as_text;
+use session_tape::jsonl::segments::Threads;
 use session_tape::jsonl::writer::Writer;
 use session_tape::run::directory::RunDirectory;
 use session_tape::run::fold::Watch;
@@ -42,6 +43,7 @@ use session_tape::session::fold::FoldOptions;
 use session_tape::session::header::{read_header_at_once, read_header_summary};
 use session_tape::session::recorder::{FileNameForm, Record, Recorder, RecorderConfig};
 use session_tape::session::replay::Replay;
+use session_tape::session::snapshot::Snapshots;
 use session_tape::signature::TrustedKeys;
 
 /// Nothing is there on the real disk.
@@ -174,7 +176,7 @@ fn read_a_session(path: &Path) {
     let snapshot = PathBuf::from(format!("{}.snap", path.display()));
     for has_snapshot in [false, true] {
         assert_eq!(files::exists(&snapshot), has_snapshot);
-        let mut replay = Replay::open_with_snapshot(path, FoldOptions::default()).unwrap();
+        let mut replay = Replay::open_with(path, FoldOptions::default(), &Snapshots::Beside, Threads::All).unwrap();
         assert_eq!(replay.scanned() == summary.size, has_snapshot);
         while replay.scan_on().unwrap().is_some() {}
         replay.keep_snapshot();

@@ -5,6 +5,7 @@ import type { SessionLock } from './session-lock.js';
 // Only for links in the comments.
 import type { BundleCode, verifyBundle } from './bundle.js';
 import type { RecordingError, RecordingWarningCode } from './common.js';
+import type { describeSessions, listContinueTargets } from './session-finding.js';
 import type { SessionLockedError } from './session-lock.js';
 
 // ---- The file: one envelope a line -------------------------------------------------------------
@@ -529,6 +530,10 @@ export interface SessionSummary extends SessionStartPayload {
   lastModified: Date;
   /** `startTime`, if the file has one. */
   createdAt?: string;
+  /** As in {@link SessionMetadata}. Set by {@link describeSessions} and {@link listContinueTargets} only. */
+  title?: string | null;
+  /** As `sessionName` in {@link ReplaySuccess}. Set by {@link describeSessions} and {@link listContinueTargets} only. */
+  name?: string | null;
 }
 
 /**

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_128;
 
-use super::segments::Segments;
+use super::segments::{Segments, Threads};
 use super::source::LineSource;
 use crate::cancellation::Cancellation;
 use crate::pipeline::Worker;
@@ -54,14 +54,14 @@ pub fn digest(bytes: &[u8]) -> u128 {
 }
 
 /// Whether the file's first blocks are these.
-pub fn begins_with(source: &Arc<LineSource>, blocks: &[Block]) -> bool {
+pub fn begins_with(source: &Arc<LineSource>, blocks: &[Block], threads: Threads) -> bool {
     let begins = std::iter::once(0).chain(blocks.iter().map(|block| block.end));
     let ranges: Vec<_> = begins.zip(blocks).map(|(begin, block)| begin..block.end).collect();
     if ranges.iter().any(|range| range.is_empty() || range.end > source.size()) {
         return false;
     }
     let make = || Digester { source: source.clone(), buffer: Vec::new(), cancellation: Cancellation::current() };
-    let mut digests = Segments::new(ranges, make);
+    let mut digests = Segments::new(ranges, threads, make);
     blocks.iter().all(|block| digests.next_output().flatten() == Some(block.digest))
 }
 
@@ -116,27 +116,27 @@ mod tests {
     fn every_change_of_a_byte_is_found() {
         let content: Vec<u8> = (0..3_000_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         let blocks = blocks_of(&content, &[1, 700_000, 700_100, 2_900_000]);
-        assert!(begins_with(&source_of(&content), &blocks));
-        assert!(begins_with(&source_of(&content[..2_900_000]), &blocks));
-        assert!(!begins_with(&source_of(&content[..2_899_999]), &blocks));
+        assert!(begins_with(&source_of(&content), &blocks, Threads::All));
+        assert!(begins_with(&source_of(&content[..2_900_000]), &blocks, Threads::All));
+        assert!(!begins_with(&source_of(&content[..2_899_999]), &blocks, Threads::All));
         for at in [0, 1, 699_999, 700_000, 700_050, 700_100, 2_899_999] {
             let mut changed = content.clone();
             changed[at] ^= 1;
-            assert!(!begins_with(&source_of(&changed), &blocks), "{at}");
+            assert!(!begins_with(&source_of(&changed), &blocks, Threads::All), "{at}");
         }
         let mut behind = content;
         behind[2_900_000] ^= 1;
-        assert!(begins_with(&source_of(&behind), &blocks));
+        assert!(begins_with(&source_of(&behind), &blocks, Threads::All));
     }
 
     #[test]
     fn blocks_that_make_no_sense_are_no_beginning() {
         let content = b"0123456789";
         let source = source_of(content);
-        assert!(begins_with(&source, &[]));
+        assert!(begins_with(&source, &[], Threads::All));
         for ends in [&[5u64, 5][..], &[5, 3], &[11], &[u64::MAX]] {
             let blocks: Vec<_> = ends.iter().map(|&end| Block { end, digest: digest(b"") }).collect();
-            assert!(!begins_with(&source, &blocks), "{ends:?}");
+            assert!(!begins_with(&source, &blocks, Threads::All), "{ends:?}");
         }
     }
 

@@ -24,6 +24,15 @@ pub fn equal_segments(source: &LineSource, start: u64) -> Vec<Range<u64>> {
     (0..count).map(segment).collect()
 }
 
+/// Which threads work on a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// One for each core.
+    All,
+    /// The one that takes the results: the other cores work on other files.
+    Own,
+}
+
 /// Segments of a file that are being worked on.
 pub struct Segments<W: Worker<Job = Range<u64>>> {
     pipeline: Pipeline<W>,
@@ -37,8 +46,9 @@ pub struct Segments<W: Worker<Job = Range<u64>>> {
 
 impl<W: Worker<Job = Range<u64>>> Segments<W> {
     /// Begins to work on these segments. `make` makes a worker for each thread, which keeps its buffers from segment to segment.
-    pub fn new(segments: Vec<Range<u64>>, make: impl Fn() -> W) -> Self {
-        let helpers = spare_cores().min(MAX_HELPERS).min(segments.len().saturating_sub(1));
+    pub fn new(segments: Vec<Range<u64>>, threads: Threads, make: impl Fn() -> W) -> Self {
+        let most = if threads == Threads::All { spare_cores().min(MAX_HELPERS) } else { 0 };
+        let helpers = most.min(segments.len().saturating_sub(1));
         let workers = (0..helpers).map(|_| make()).collect();
         let pipeline = Pipeline::parallel(make(), workers, room(helpers));
         let (rest, early) = (segments.into_iter(), BTreeMap::new());

@@ -246,7 +246,7 @@ pub fn metadata_json(metadata: &CurrentMetadata<'_>) -> Vec<u8> {
 }
 
 /// An object of these keys and JSON texts.
-fn object_json<'v>(members: impl IntoIterator<Item = (&'v [u8], &'v [u8])>) -> Vec<u8> {
+pub fn object_json<'v>(members: impl IntoIterator<Item = (&'v [u8], &'v [u8])>) -> Vec<u8> {
     let mut json = Vec::new();
     for (key, value) in members {
         json.extend_from_slice(if json.is_empty() { b"{\"" } else { b",\"" });

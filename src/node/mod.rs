@@ -6,6 +6,7 @@ mod batch_builder;
 mod bundle;
 mod bundle_json;
 mod bundles;
+mod describe;
 mod diff;
 mod error_json;
 mod header;

@@ -16,10 +16,12 @@ use super::session_batches::{Items, SessionOptions, send_items, send_replay};
 use crate::bundle::import::ImportError;
 use crate::bundle::manifest::BundleKind;
 use crate::bundle::open::is_bundle;
+use crate::jsonl::segments::Threads;
 use crate::session::event::Mode;
 use crate::session::fold::FoldOptions;
 use crate::session::message::Message;
 use crate::session::replay::Replay;
+use crate::session::snapshot::Snapshots;
 use crate::signature::TrustedKeys;
 
 /// The options of a replay.
@@ -122,22 +124,30 @@ fn start(
             Err(message) => return failure(&Message::text(message)),
         };
         // A bundle has no file but those in its manifest.
-        let keeps_snapshot = options.snapshot && unpacked.is_none();
+        let snapshots = match unpacked {
+            None => snapshots_of(options.snapshot, options.snapshot_dir),
+            Some(_) => Snapshots::None,
+        };
         let fold = FoldOptions {
             project_hash: options.project_hash.map(|hash| hash.to_vec()),
             through_seq: options.through_seq,
             mode: if options.strict { Mode::Strict } else { Mode::Lenient },
         };
-        let replay = match &options.snapshot_dir {
-            _ if !keeps_snapshot => Replay::open(&file, fold),
-            Some(directory) => Replay::open_with_snapshot_in(Path::new(directory), &file, fold),
-            None => Replay::open_with_snapshot(&file, fold),
-        };
+        let replay = Replay::open_with(&file, fold, &snapshots, Threads::All);
         let wanted = SessionOptions { items, audit_trail: options.audit_trail, progress: options.progress };
         let keep = |replay| keep(Held { replay, _unpacked: unpacked });
         send_replay(replay, wanted, sender, keep).unwrap_or_else(|_| JobEnd::closed())
     });
     Ok(job)
+}
+
+/// Whether snapshots are kept, and where: beside the file unless a directory is given.
+pub fn snapshots_of(are_kept: bool, directory: Option<String>) -> Snapshots {
+    match directory {
+        _ if !are_kept => Snapshots::None,
+        Some(directory) => Snapshots::Within(directory.into()),
+        None => Snapshots::Beside,
+    }
 }
 
 type OpenedSession = (PathBuf, Option<Arc<Unpacked>>);

@@ -3,9 +3,10 @@
 //! - Recording: [`recorder`], which prints the [`envelope`] of each record.
 //! - Replay: [`replay`] scans segments ([`scan`]) and folds their lines ([`event`], [`fold`], [`history`]), optionally from a
 //!   [`snapshot`]; it reports [`warnings`] as [`message`]s.
-//! - Listing: [`header`] reads only the first line.
+//! - Listing: [`header`] reads only the first line; [`describe`] replays many files at once.
 
 pub mod checkpoint;
+pub mod describe;
 pub mod envelope;
 pub mod event;
 pub mod fold;

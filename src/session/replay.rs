@@ -9,9 +9,9 @@ use super::fold::{Effect, FoldOptions, Metadata, SessionEventRef, Start};
 use super::history::ItemRef;
 use super::message::{Message, MessagePart};
 use super::scan::{Scanned, Scanner};
-use super::snapshot::{self, Place, Snapshot};
+use super::snapshot::{self, Place, Snapshot, Snapshots};
 use crate::jsonl::digest::Block;
-use crate::jsonl::segments::{Segments, equal_segments};
+use crate::jsonl::segments::{Segments, Threads, equal_segments};
 use crate::jsonl::source::{LineSource, ReadError};
 
 /// Why a session could not be replayed. Its [`message`](ReplayError::message) is what users read.
@@ -92,33 +92,31 @@ impl SnapshotBuilder {
 impl Replay {
     /// Opens the file; nothing is scanned yet.
     pub fn open(path: &Path, options: FoldOptions) -> Result<Self, ReplayError> {
+        Self::open_with(path, options, &Snapshots::None, Threads::All)
+    }
+
+    /// Opens the file and takes what a [snapshot] of it has as scanned. [`keep_snapshot`](Self::keep_snapshot) then writes one with the
+    /// rest. With `through_seq` there is no snapshot: it would be that of another fold.
+    pub fn open_with(
+        path: &Path,
+        options: FoldOptions,
+        snapshots: &Snapshots,
+        threads: Threads,
+    ) -> Result<Self, ReplayError> {
         let source = Arc::new(LineSource::open_or_drain(path)?);
-        Ok(Self::from_line(source, options, Effect::default(), 0, None))
-    }
-
-    /// Opens the file and takes what a [snapshot] beside it has of it as scanned. [`keep_snapshot`](Self::keep_snapshot)
-    /// then writes one with the rest. With `through_seq` there is no snapshot: it would be that of another fold.
-    pub fn open_with_snapshot(path: &Path, options: FoldOptions) -> Result<Self, ReplayError> {
-        Self::open_with_snapshot_at(Some(Place::beside(path)), path, options)
-    }
-
-    /// The same with a snapshot in `directory`, which need not exist.
-    pub fn open_with_snapshot_in(directory: &Path, path: &Path, options: FoldOptions) -> Result<Self, ReplayError> {
-        Self::open_with_snapshot_at(Place::within(directory, path).ok(), path, options)
-    }
-
-    fn open_with_snapshot_at(place: Option<Place>, path: &Path, options: FoldOptions) -> Result<Self, ReplayError> {
-        let Some(place) = place.filter(|_| options.through_seq.is_none()) else { return Self::open(path, options) };
-        let source = Arc::new(LineSource::open_or_drain(path)?);
-        let mut builder = SnapshotBuilder { place, blocks: Vec::new(), effect: None, is_current: false };
         let mut effect = Effect::default();
-        if let Some(loaded) = snapshot::load(&builder.place, &source, &options) {
-            effect = loaded.snapshot.effect;
-            builder.blocks = loaded.snapshot.blocks;
-            builder.is_current = loaded.matches_metadata;
-        }
-        let end = builder.end();
-        Ok(Self::from_line(source, options, effect, end, Some(builder)))
+        let place = if options.through_seq.is_none() { snapshots.place_of(path) } else { None };
+        let builder = place.map(|place| {
+            let mut builder = SnapshotBuilder { place, blocks: Vec::new(), effect: None, is_current: false };
+            if let Some(loaded) = snapshot::load(&builder.place, &source, &options, threads) {
+                effect = loaded.snapshot.effect;
+                builder.blocks = loaded.snapshot.blocks;
+                builder.is_current = loaded.matches_metadata;
+            }
+            builder
+        });
+        let start = builder.as_ref().map_or(0, SnapshotBuilder::end);
+        Ok(Self::from_line(source, options, effect, start, builder, threads))
     }
 
     /// A replay that goes on with the line at `start`, what comes before having had this effect.
@@ -128,9 +126,10 @@ impl Replay {
         effect: Effect,
         start: u64,
         builder: Option<SnapshotBuilder>,
+        threads: Threads,
     ) -> Self {
         let make = || Scanner::new(source.clone(), options.clone(), builder.is_some());
-        let segments = Some(Segments::new(equal_segments(&source, start), make));
+        let segments = Some(Segments::new(equal_segments(&source, start), threads, make));
         Replay { source, options, segments, effect, scanned: start, builder }
     }
 

@@ -27,6 +27,7 @@ use crate::disk::temporary::TemporaryFile;
 use crate::disk::{files, new_directory};
 use crate::hash::sha256_hex;
 use crate::jsonl::digest::{Block, Digest, begins_with, digest};
+use crate::jsonl::segments::Threads;
 use crate::jsonl::source::LineSource;
 
 /// What a snapshot begins with. Another version of this library may fold otherwise, so its snapshots don't count.
@@ -102,6 +103,29 @@ pub struct Loaded {
     pub matches_metadata: bool,
 }
 
+/// Whether snapshots are kept, and where.
+#[derive(Clone, Debug, Default)]
+pub enum Snapshots {
+    /// They are not.
+    #[default]
+    None,
+    /// Each beside its file.
+    Beside,
+    /// In a directory, which need not exist.
+    Within(PathBuf),
+}
+
+impl Snapshots {
+    /// Where the snapshot of the file at `path` is; `None` if there is none or the file's directory can't be found.
+    pub fn place_of(&self, path: &Path) -> Option<Place> {
+        match self {
+            Snapshots::None => None,
+            Snapshots::Beside => Some(Place::beside(path)),
+            Snapshots::Within(directory) => Place::within(directory, path).ok(),
+        }
+    }
+}
+
 /// Where the snapshot of a file is.
 pub struct Place {
     path: PathBuf,
@@ -144,8 +168,9 @@ pub fn path_of(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// The snapshot of the file that is open as `source`, if there is one in this place that counts for a fold with these options.
-pub fn load(place: &Place, source: &Arc<LineSource>, options: &FoldOptions) -> Option<Loaded> {
+/// The snapshot of the file that is open as `source`, if there is one in this place that counts for a fold with these options. `threads`
+/// compare it with the file.
+pub fn load(place: &Place, source: &Arc<LineSource>, options: &FoldOptions, threads: Threads) -> Option<Loaded> {
     let (text, written) = read(&place.path, source.size().saturating_add(LEAST_LIMIT_BYTES))?;
     let stored = decode(&text)?;
     let most_blocks = stored.end / crate::jsonl::segments::SEGMENT_BYTES * 2 + MOST_SMALL_BLOCKS;
@@ -163,7 +188,7 @@ pub fn load(place: &Place, source: &Arc<LineSource>, options: &FoldOptions) -> O
     let matches_metadata = stored
         .identity
         .is_some_and(|identity| Some(identity) == Identity::of(source.metadata()) && identity.was_at_rest(written));
-    (matches_metadata || begins_with(source, &stored.blocks)).then_some(Loaded {
+    (matches_metadata || begins_with(source, &stored.blocks, threads)).then_some(Loaded {
         snapshot: Snapshot { end: stored.end, blocks: stored.blocks, effect: stored.effect },
         matches_metadata,
     })

@@ -42,7 +42,7 @@ impl Worker for Numbers {
 
 fn segments(source: &Arc<LineSource>, before: fn(u64)) -> Segments<Numbers> {
     let make = || Numbers { source: source.clone(), reader: LineReader::default(), before };
-    Segments::new(equal_segments(source, 0), make)
+    Segments::new(equal_segments(source, 0), Threads::All, make)
 }
 
 fn in_order(source: &Arc<LineSource>, before: fn(u64), spare: usize) -> Vec<u64> {

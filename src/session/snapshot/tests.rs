@@ -1,5 +1,5 @@
 use super::super::message::Message;
-use super::super::replay::Replay;
+use super::super::replay::{Replay, ReplayError};
 use super::*;
 use crate::jsonl::scan::Span;
 use proptest::prelude::*;
@@ -72,13 +72,17 @@ fn options(hash: Option<&str>) -> FoldOptions {
     FoldOptions { project_hash: hash.map(|hash| hash.encode_utf16().collect()), ..FoldOptions::default() }
 }
 
+fn open_with_snapshot(path: &Path, options: FoldOptions) -> Result<Replay, ReplayError> {
+    Replay::open_with(path, options, &Snapshots::Beside, Threads::All)
+}
+
 fn replay_both_ways(path: &Path) -> Seen {
     replay_both_ways_in(Mode::Lenient, path)
 }
 
 fn replay_both_ways_in(mode: Mode, path: &Path) -> Seen {
     let options = FoldOptions { mode, ..options(None) };
-    let with = replay(Replay::open_with_snapshot(path, options.clone()).unwrap());
+    let with = replay(open_with_snapshot(path, options.clone()).unwrap());
     assert_eq!(with, replay(Replay::open(path, options).unwrap()));
     with
 }
@@ -189,7 +193,7 @@ fn session_of(directory: &Path, lines: u64) -> PathBuf {
 }
 
 fn load_from(path: &Path) -> Option<Loaded> {
-    load(&Place::beside(path), &Arc::new(LineSource::open(path).unwrap()), &options(None))
+    load(&Place::beside(path), &Arc::new(LineSource::open(path).unwrap()), &options(None), Threads::All)
 }
 
 #[test]
@@ -204,7 +208,7 @@ fn what_was_scanned_is_not_scanned_again() {
     assert_eq!(loaded.snapshot.blocks.len() as u64, size.div_ceil(1 << 20));
     let torn = line(0, 40_001);
     fs::write(&path, [fs::read(&path).unwrap(), (line(0, 40_000) + "\n" + &torn).into_bytes()].concat()).unwrap();
-    let resumed = Replay::open_with_snapshot(&path, options(None)).unwrap();
+    let resumed = open_with_snapshot(&path, options(None)).unwrap();
     assert_eq!(resumed.scanned(), size);
     replay_both_ways(&path);
     // The line without an end may be written on: it is no part of the snapshot.
@@ -249,10 +253,10 @@ fn a_snapshot_of_something_else_does_not_count() {
     }
     let source = Arc::new(LineSource::open(&path).unwrap());
     let place = Place::beside(&path);
-    assert!(load(&place, &source, &options(Some("other"))).is_none());
-    assert!(load(&place, &source, &FoldOptions { through_seq: Some(3.0), ..options(None) }).is_none());
-    assert!(load(&place, &source, &FoldOptions { mode: Mode::Strict, ..options(None) }).is_none());
-    assert!(load(&place, &source, &options(Some("h"))).is_some());
+    assert!(load(&place, &source, &options(Some("other")), Threads::All).is_none());
+    assert!(load(&place, &source, &FoldOptions { through_seq: Some(3.0), ..options(None) }, Threads::All).is_none());
+    assert!(load(&place, &source, &FoldOptions { mode: Mode::Strict, ..options(None) }, Threads::All).is_none());
+    assert!(load(&place, &source, &options(Some("h")), Threads::All).is_some());
 }
 
 #[test]
@@ -275,13 +279,17 @@ fn a_directory_for_snapshots_is_made_and_has_one_for_each_file() {
     for name in ["one", "two"] {
         fs::create_dir(root.join(name)).unwrap();
         let path = session_of(&root.join(name), 20);
-        let with = || replay(Replay::open_with_snapshot_in(&snapshots, &path, options(None)).unwrap());
+        let with = || {
+            replay(
+                Replay::open_with(&path, options(None), &Snapshots::Within(snapshots.clone()), Threads::All).unwrap(),
+            )
+        };
         assert_eq!(with(), replay(Replay::open(&path, options(None)).unwrap()));
         let place = Place::within(&snapshots, &path).unwrap();
         let hash = crate::hash::sha256_hex([path.to_str().unwrap().as_bytes()]);
         let expected = format!("session.jsonl-{}.snap", std::str::from_utf8(&hash[..16]).unwrap());
         assert_eq!(place.path, snapshots.join(expected));
-        assert!(load(&place, &Arc::new(LineSource::open(&path).unwrap()), &options(None)).is_some());
+        assert!(load(&place, &Arc::new(LineSource::open(&path).unwrap()), &options(None), Threads::All).is_some());
         assert!(!path_of(&path).exists());
         let written = fs::metadata(&place.path).unwrap().modified().unwrap();
         with();
@@ -328,7 +336,7 @@ fn a_session_that_does_not_replay_gets_none() {
         assert!(!path_of(&path).exists(), "{content}");
     }
     fs::write(&path, format!("{START}\n")).unwrap();
-    replay(Replay::open_with_snapshot(&path, options(Some("other"))).unwrap());
+    replay(open_with_snapshot(&path, options(Some("other"))).unwrap());
     assert!(!path_of(&path).exists());
 }
 
@@ -472,7 +480,7 @@ proptest! {
         // More lines, so that the effect is combined with another.
         let more = format!("{}\nnot json\n{}\n", line(0, 57), line(7, 58));
         fs::write(&path, [fs::read(&path).unwrap(), more.into_bytes()].concat()).unwrap();
-        let seen = replay(Replay::open_with_snapshot(&path, options(None)).unwrap());
+        let seen = replay(open_with_snapshot(&path, options(None)).unwrap());
         if counts {
             prop_assert!(seen.numbers.1 <= size + 3 && !seen.numbers.0.is_nan());
         } else {

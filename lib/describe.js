@@ -1,0 +1,110 @@
+'use strict'
+
+// What the sessions of a directory are: a listing, with what replays of them report.
+
+const { hasOwn, push } = require('./native.js')
+const { NO_OPTIONS, check, checkScanOptions } = require('./arguments.js')
+const { list, listProject } = require('./list.js')
+const { scan } = require('./scan.js')
+
+/** Why a session that replays cannot be continued. */
+const SEQUENCE_CORRUPT = 'recording has non-monotonic sequences'
+
+function describeSessions(chatsDir, options = NO_OPTIONS) {
+  check.filledString(chatsDir, 'chatsDir')
+  checkScanOptions(options)
+  check.optional(options.projectHash, 'options.projectHash', 'string')
+  return describe(chatsDir, options)
+}
+
+async function describe(chatsDir, options) {
+  const { projectHash } = options
+  const { sessions, unreadable } = await list(chatsDir, projectHash)
+  const described = await scanSessions(sessions, projectHash, options)
+  for (const { session, report } of described) {
+    if (report.error !== undefined) push(unreadable, skip(session, report.error))
+  }
+  const overviews = described.filter(({ report }) => report.error === undefined)
+  return { sessions: overviews.map(({ session, report }) => overviewOf(session, report)), unreadable }
+}
+
+function listContinueTargets(chatsDir, projectHash, options = NO_OPTIONS) {
+  check.filledString(chatsDir, 'chatsDir')
+  check.filledString(projectHash, 'projectHash')
+  checkScanOptions(options)
+  return continueTargets(chatsDir, projectHash, options)
+}
+
+async function continueTargets(chatsDir, projectHash, options) {
+  const { usable, skipped } = await describeProject(chatsDir, projectHash, options)
+  const targets = []
+  for (const { session } of usable) push(targets, { kind: 'session', session })
+  for (const { session, report } of usable) {
+    for (const { checkpointId, name, sequence } of liveCheckpoints(report.checkpoints)) {
+      push(targets, { kind: 'checkpoint', source: session, checkpointId, checkpointName: name, sequence })
+    }
+  }
+  return { targets, skipped }
+}
+
+/**
+ * The sessions of a project that can be continued, in the order of a listing: each as a summary with title and name, and with what the
+ * replay reports. Those that cannot be are `skipped`, with the reason.
+ */
+async function describeProject(chatsDir, projectHash, options) {
+  const { sessions, unreadable } = await listProject(chatsDir, projectHash)
+  return usableOf(await scanSessions(sessions, projectHash, options), unreadable)
+}
+
+function usableOf(described, skipped) {
+  const usable = []
+  for (const { session, report } of described) {
+    const reason = report.error ?? (report.sequenceCorrupt ? SEQUENCE_CORRUPT : undefined)
+    if (reason === undefined) push(usable, { session: presented(session, report), report })
+    else push(skipped, skip(session, reason))
+  }
+  return { usable, skipped }
+}
+
+async function scanSessions(sessions, projectHash, options) {
+  const reports = await scan(
+    sessions.map(({ filePath }) => filePath),
+    projectHash,
+    options,
+  )
+  return sessions.map((session, index) => ({ session, report: reports[index] }))
+}
+
+function skip({ filePath }, reason) {
+  return { filePath, reason }
+}
+
+/** A summary with the title and the name of the session, as far as it has them. */
+function presented(session, report) {
+  return {
+    ...session,
+    ...(hasOwn(report.metadata, 'title') && { title: report.metadata.title }),
+    ...(hasOwn(report, 'name') && { name: report.name }),
+  }
+}
+
+function overviewOf(session, report) {
+  const { metadata, lastSeq, sequenceCorrupt, eventCount, historyLength, checkpoints, warnings } = report
+  return {
+    ...presented(session, report),
+    metadata,
+    lastSeq,
+    sequenceCorrupt,
+    eventCount,
+    historyLength,
+    checkpoints,
+    ...(hasOwn(report, 'ancestry') && { ancestry: report.ancestry }),
+    warnings,
+  }
+}
+
+function liveCheckpoints(checkpoints) {
+  return checkpoints.filter(({ deleted }) => !deleted)
+}
+
+module.exports = { describeSessions, listContinueTargets, describeProject, usableOf, liveCheckpoints, SEQUENCE_CORRUPT }

@@ -1,0 +1,74 @@
+'use strict'
+
+// Scanning many sessions to their ends: one job of the addon, on all cores, that builds no item of any history.
+
+const { native, hasOwn, now } = require('./native.js')
+const { messageText } = require('./assembly.js')
+const { SESSION, runJob } = require('./job.js')
+const { openSession } = require('./session.js')
+
+/** Progress is reported at most this often. */
+const PROGRESS_MS = 100
+
+/**
+ * Replays files strictly, in the project if one is given. Resolves to what each replay reports, in the order of the files: the members of a
+ * successful result but its history, and `historyLength` and `name`; or `{ error }`. `options` are checked already.
+ */
+async function scan(filePaths, projectHash, options) {
+  const { snapshot, snapshotDir, signal, onProgress } = options
+  const found = filePaths.map(() => undefined)
+  const takeBatch = ({ described }) => {
+    for (let at = 0; at < described.length; at++) {
+      const element = described[at]
+      // An element without a report was too long for a batch.
+      if (element.length > 1) found[element[0]] = reportOf(element[1])
+    }
+  }
+  const wanted = { __proto__: null, projectHash, snapshot: snapshot === true, snapshotDir }
+  const begin = (onReady) => native.describeSessions(filePaths, wanted, onReady)
+  const progress = onProgress && tenTimesASecond(onProgress, filePaths.length)
+  await runJob(SESSION, begin, { __proto__: null, signal, onProgress: progress, takeBatch })
+  for (let index = 0; index < found.length; index++) {
+    found[index] ??= await scanAlone(filePaths[index], projectHash, { __proto__: null, snapshot, snapshotDir, signal })
+  }
+  return found
+}
+
+function reportOf(described) {
+  if (hasOwn(described, 'error')) return { __proto__: null, error: messageText(described.error) }
+  return { __proto__: null, ...described, warnings: described.warnings.map(messageText) }
+}
+
+/** The report on a file that has much to say: long names, many checkpoints. */
+async function scanAlone(filePath, projectHash, options) {
+  const opened = await openSession(filePath, projectHash, { __proto__: null, ...options, strict: true })
+  if (!opened.ok) return { __proto__: null, error: opened.error }
+  const { session } = opened
+  session.close()
+  const { metadata, lastSeq, sequenceCorrupt, eventCount, historyLength, checkpoints, warnings } = session
+  return {
+    __proto__: null,
+    metadata,
+    lastSeq,
+    sequenceCorrupt,
+    eventCount,
+    historyLength,
+    checkpoints,
+    warnings,
+    ...(hasOwn(session, 'sessionName') && { name: session.sessionName }),
+    ...(hasOwn(session, 'ancestry') && { ancestry: session.ancestry }),
+  }
+}
+
+/** Calls `onProgress` no more often than it is to be called, and always with the end. */
+function tenTimesASecond(onProgress, files) {
+  let last = -Infinity
+  return (progress) => {
+    const time = now()
+    if (progress.files < files && time - last < PROGRESS_MS) return
+    last = time
+    onProgress(progress)
+  }
+}
+
+module.exports = { scan }

@@ -1,0 +1,153 @@
+//! `describeSessions` and all that is made of it: one job that scans many sessions.
+
+use std::path::PathBuf;
+
+use napi::bindgen_prelude::{Function, Result, Utf16String};
+use napi_derive::napi;
+
+use super::batch_builder::{checkpoint_json, metadata_json, object_json};
+use super::job::{Closed, JobEnd, NativeJob, Progress, Sender, new_job};
+use super::json::{JsonText, number_json};
+use super::message_json::message_json;
+use super::replay::snapshots_of;
+use crate::session::describe::{DescribeOptions, Described, Describing};
+use crate::session::event::Mode;
+use crate::session::fold::FoldOptions;
+use crate::session::replay::{Outcome, Replay, ReplayError};
+
+/// A batch is sent when it has so many bytes: JavaScript parses it in well under a millisecond.
+const BATCH_BYTES: usize = 64 << 10;
+
+/// What is longer is not described in a batch, which would stop the event loop. JavaScript replays that file by itself.
+const MOST_BYTES: usize = 256 << 10;
+
+/// The options.
+#[napi(object, object_to_js = false)]
+pub struct NativeDescribeOptions {
+    pub project_hash: Option<Utf16String>,
+    pub snapshot: bool,
+    /// The directory for snapshots, if not beside the files.
+    pub snapshot_dir: Option<String>,
+}
+
+/// Scans the sessions in these files, strictly. The batches have `described`, an array with an element for each file, in no order: an array
+/// of the file's place in the list and of what a replay reports; or of its place and the `error`; or of its place alone if that would be
+/// too long.
+#[napi(catch_unwind)]
+pub fn describe_sessions(
+    paths: Vec<String>,
+    options: NativeDescribeOptions,
+    on_ready: Function<'_, (), ()>,
+) -> Result<NativeJob> {
+    let (sender, job) = new_job(on_ready)?;
+    sender.run_in_background(move |sender| {
+        let fold = FoldOptions {
+            project_hash: options.project_hash.map(|hash| hash.to_vec()),
+            through_seq: None,
+            mode: Mode::Strict,
+        };
+        let options = DescribeOptions { fold, snapshots: snapshots_of(options.snapshot, options.snapshot_dir) };
+        let describing = Describing::new(paths.into_iter().map(PathBuf::from), options);
+        DescribedBatches::new(sender, describing.total()).run(describing).unwrap_or_else(|Closed| JobEnd::closed())
+    });
+    Ok(job)
+}
+
+struct DescribedBatches<'s> {
+    sender: &'s Sender,
+    /// The elements of the next batch, as JSON, and their length.
+    elements: Vec<Vec<u8>>,
+    bytes: usize,
+    progress: Progress,
+}
+
+impl<'s> DescribedBatches<'s> {
+    fn new(sender: &'s Sender, total: u64) -> Self {
+        let progress = Progress { bytes: 0, total, files: Some(0) };
+        DescribedBatches { sender, elements: Vec::new(), bytes: 0, progress }
+    }
+
+    fn run(mut self, describing: Describing) -> std::result::Result<JobEnd, Closed> {
+        for described in describing {
+            if self.sender.is_cancelled() {
+                return Err(Closed);
+            }
+            self.add(&described);
+            if self.bytes >= BATCH_BYTES {
+                let mut json = self.take();
+                json.close();
+                self.sender.send(json.finish())?;
+            }
+        }
+        if self.sender.is_cancelled() {
+            // The last scans may have failed for that.
+            return Err(Closed);
+        }
+        Ok(JobEnd::done_behind(self.take(), None, |json| json.syntax("{}")))
+    }
+
+    fn add(&mut self, described: &Described) {
+        let mut element = format!("[{}", described.index).into_bytes();
+        let json = described_json(&described.replay);
+        if json.len() <= MOST_BYTES {
+            element.push(b',');
+            element.extend(json);
+        }
+        element.push(b']');
+        self.bytes += element.len();
+        self.elements.push(element);
+        self.progress.bytes += described.size;
+        self.progress.files = self.progress.files.map(|files| files + 1);
+    }
+
+    /// The open object of the batch, and the progress so far.
+    fn take(&mut self) -> JsonText {
+        let mut json = JsonText::with_capacity(self.bytes + 100);
+        json.open();
+        json.key("described");
+        json.array(self.elements.drain(..), |json, element| json.raw(&element));
+        self.progress.append_to(&mut json);
+        self.bytes = 0;
+        json
+    }
+}
+
+/// What a replay reports, as JSON, its history left out; or the error.
+fn described_json(replay: &std::result::Result<Replay, ReplayError>) -> Vec<u8> {
+    let replay = match replay {
+        Ok(replay) => replay,
+        Err(error) => return failure_json(error),
+    };
+    let outcome = replay.outcome(None);
+    match &outcome.metadata {
+        Ok(metadata) => outcome_json(&outcome, &metadata_json(metadata), replay.items().len()),
+        Err(error) => failure_json(error),
+    }
+}
+
+fn failure_json(error: &ReplayError) -> Vec<u8> {
+    object_json([(&b"error"[..], &message_json(&error.message())[..])])
+}
+
+fn outcome_json(outcome: &Outcome<'_>, metadata: &[u8], items: usize) -> Vec<u8> {
+    let (last_seq, is_corrupt) = (number_json(outcome.last_seq), outcome.is_out_of_sequence.to_string());
+    let (events, items) = (outcome.event_count.to_string(), items.to_string());
+    let checkpoints = array_json(outcome.checkpoints.iter().map(checkpoint_json));
+    let warnings = array_json(outcome.warnings.iter().map(message_json));
+    let members = [
+        (&b"metadata"[..], metadata),
+        (b"lastSeq", last_seq.as_bytes()),
+        (b"sequenceCorrupt", is_corrupt.as_bytes()),
+        (b"eventCount", events.as_bytes()),
+        (b"historyLength", items.as_bytes()),
+        (b"checkpoints", &checkpoints),
+        (b"warnings", &warnings),
+    ];
+    let optional = [(&b"name"[..], outcome.session_name), (b"ancestry", outcome.ancestry)];
+    let optional = optional.into_iter().filter_map(|(key, value)| value.map(|value| (key, value)));
+    object_json(members.into_iter().chain(optional))
+}
+
+fn array_json(elements: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
+    [b"[", &elements.collect::<Vec<_>>().join(&b","[..])[..], b"]"].concat()
+}

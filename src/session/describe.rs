@@ -1,0 +1,171 @@
+//! Describing many sessions: each file is scanned to its end, on all cores together, and none of its items is read
+//! (`docs/session-format.md` section 5).
+//!
+//! Most sessions are small, so a file is one job. A large one would keep its thread busy after all others are done, so those come first,
+//! one by one, each shared among the cores as in a replay.
+
+use std::path::PathBuf;
+use std::vec::IntoIter;
+
+use super::fold::FoldOptions;
+use super::replay::{Replay, ReplayError};
+use super::snapshot::Snapshots;
+use crate::disk::files;
+use crate::jsonl::segments::Threads;
+use crate::pipeline::{Pipeline, Worker, spare_cores};
+
+/// From this size on a file is shared among the cores.
+const LARGE_BYTES: u64 = 8 << 20;
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct DescribeOptions {
+    /// The options of each replay.
+    pub fold: FoldOptions,
+    /// Whether snapshots are kept and used, and where.
+    pub snapshots: Snapshots,
+}
+
+/// A session that was described.
+pub struct Described {
+    /// Its place in the list of paths.
+    pub index: usize,
+    /// The size that its file had at the beginning, in bytes.
+    pub size: u64,
+    /// The replay, settled, or why it failed. Its outcome may still be an error.
+    pub replay: Result<Replay, ReplayError>,
+}
+
+/// Sessions that are being described. An iterator over them, in no order.
+pub struct Describing {
+    describer: Describer,
+    large: IntoIter<SessionFile>,
+    small: IntoIter<SessionFile>,
+    pipeline: Pipeline<Describer>,
+    total: u64,
+}
+
+struct SessionFile {
+    index: usize,
+    path: PathBuf,
+    size: u64,
+}
+
+impl Describing {
+    /// Begins to describe the sessions in these files.
+    pub fn new(paths: impl IntoIterator<Item = PathBuf>, options: DescribeOptions) -> Self {
+        let files = paths.into_iter().enumerate().map(|(index, path)| {
+            // What is wrong with the file the replay will say.
+            let size = files::metadata(&path).map_or(0, |metadata| metadata.size);
+            SessionFile { index, path, size }
+        });
+        let (large, small): (Vec<_>, Vec<_>) = files.partition(|file| file.size >= LARGE_BYTES);
+        let helpers = spare_cores().min(small.len().saturating_sub(1));
+        let describer = Describer { options };
+        let workers = vec![describer.clone(); helpers];
+        let total = large.iter().chain(&small).map(|file| file.size).sum();
+        let pipeline = Pipeline::parallel(describer.clone(), workers, 2 * (helpers + 1));
+        Describing { describer, large: large.into_iter(), small: small.into_iter(), pipeline, total }
+    }
+
+    /// The sizes of all files, in bytes.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+}
+
+impl Iterator for Describing {
+    type Item = Described;
+
+    fn next(&mut self) -> Option<Described> {
+        if let Some(file) = self.large.next() {
+            return Some(self.describer.describe(file, Threads::All));
+        }
+        while !self.pipeline.is_full()
+            && let Some(file) = self.small.next()
+        {
+            self.pipeline.push(file);
+        }
+        self.pipeline.next_output().map(|(_, described)| described)
+    }
+}
+
+#[derive(Clone)]
+struct Describer {
+    options: DescribeOptions,
+}
+
+impl Describer {
+    fn describe(&self, file: SessionFile, threads: Threads) -> Described {
+        let SessionFile { index, path, size } = file;
+        let opened = Replay::open_with(&path, self.options.fold.clone(), &self.options.snapshots, threads);
+        Described { index, size, replay: opened.and_then(scanned) }
+    }
+}
+
+impl Worker for Describer {
+    type Job = SessionFile;
+    type Output = Described;
+
+    fn work(&mut self, file: SessionFile) -> Described {
+        self.describe(file, Threads::Own)
+    }
+}
+
+fn scanned(mut replay: Replay) -> Result<Replay, ReplayError> {
+    while replay.scan_on()?.is_some() {}
+    replay.keep_snapshot();
+    replay.settle();
+    Ok(replay)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    const START: &str = r#"{"v":1,"seq":1,"type":"session_start","payload":{"sessionId":"s","projectHash":"h"}}"#;
+    const CONTENT: &str = r#"{"v":1,"seq":2,"type":"content","payload":{"content":{"speaker":"ai","text":"é"}}}"#;
+
+    fn described(paths: Vec<PathBuf>, snapshots: Snapshots) -> Vec<String> {
+        let count = paths.len();
+        let describing = Describing::new(paths, DescribeOptions { fold: FoldOptions::default(), snapshots });
+        let mut all = vec![String::new(); count];
+        for Described { index, replay, .. } in describing {
+            assert_eq!(all[index], "", "described once");
+            all[index] = match replay {
+                Ok(replay) => format!("{} events, {} items", replay.outcome(None).event_count, replay.items().len()),
+                Err(error) => error.message().to_string(),
+            };
+        }
+        all
+    }
+
+    #[test]
+    fn every_file_is_described_large_small_or_absent() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut paths = Vec::new();
+        let mut expected = Vec::new();
+        for count in [0, 3, 1, 200_000, 2, 0, 5] {
+            let path = directory.path().join(format!("{}.jsonl", paths.len()));
+            fs::write(&path, format!("{START}\n{}", format!("{CONTENT}\n").repeat(count))).unwrap();
+            expected.push(format!("{} events, {count} items", count + 1));
+            paths.push(path);
+        }
+        assert!(fs::metadata(&paths[3]).unwrap().len() > LARGE_BYTES);
+        let absent = directory.path().join("absent.jsonl");
+        expected.push(format!("Failed to read file: ENOENT: no such file or directory, open '{}'", absent.display()));
+        paths.push(absent);
+        let total = Describing::new(paths.clone(), DescribeOptions::default()).total();
+        assert_eq!(
+            total,
+            paths.iter().filter_map(|path| fs::metadata(path).ok()).map(|found| found.len()).sum::<u64>()
+        );
+        for snapshots in [Snapshots::None, Snapshots::Beside, Snapshots::Beside] {
+            assert_eq!(described(paths.clone(), snapshots), expected);
+        }
+        assert!(directory.path().join("3.jsonl.snap").exists());
+        assert!(!directory.path().join("absent.jsonl.snap").exists());
+        assert!(described(Vec::new(), Snapshots::None).is_empty());
+    }
+}
