@@ -49,10 +49,22 @@ async function statOf(given) {
   }
 }
 
+/** Throws unless there is a directory that can be read. */
+async function expectDirectory(given) {
+  if (!(await statOf(given)).isDirectory()) throw new Complaint('ENOTDIR', `${shown(given)} is not a directory`, { path: given })
+  await namesIn(given)
+}
+
+async function namesIn(directory) {
+  try {
+    return await fs.readdir(directory)
+  } catch (error) {
+    throw new Complaint(error.code, `can't look into ${shown(directory)}: ${error.message}`, { path: directory })
+  }
+}
+
 async function directoryAt(given) {
-  const names = await fs.readdir(given).catch((error) => {
-    throw new Complaint(error.code, `can't look into ${shown(given)}: ${error.message}`, { path: given })
-  })
+  const names = await namesIn(given)
   const kind = Object.keys(LOGS).find((each) => names.includes(LOGS[each]))
   const isBundle = names.includes('manifest.json')
   if (!isBundle && kind !== 'run') return { kind: 'directory', form: 'directory' }
@@ -156,4 +168,4 @@ const isBundle = ({ form }) => form === 'bundle' || form === 'archive'
 /** A path for messages. */
 const shown = (given) => printable(given, 1000)
 
-module.exports = { sourceAt, recordingAt, bundleAt, withFiles, withVerified, isBundle, beginningOf, shown }
+module.exports = { expectDirectory, sourceAt, recordingAt, bundleAt, withFiles, withVerified, isBundle, beginningOf, shown }

@@ -2,7 +2,7 @@
  * The command line's documentation against the program: what its `console` blocks show is what is printed. A line `…` stands for any lines, a `…` in a
  * line for any text, and how long something took is not compared.
  */
-import { copyFileSync, mkdtempSync, readFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { PlainRun } from '../support/plain-run-engine.mjs';
@@ -48,6 +48,8 @@ function weeklyRun(runId: string, said: string): PlainRun {
 function exampleDirectory(): string {
   const directory = mkdtempSync(join(sessionDirectory(), 'examples-'));
   copyFileSync(SAMPLE, join(directory, 'session.jsonl'));
+  mkdirSync(join(directory, 'chats'));
+  copyFileSync(SAMPLE, join(directory, 'chats/session-2026-02-11T08-41-3c8e51d7.jsonl'));
   weeklyRun('monday', 'sunny').write(join(directory, 'monday'));
   weeklyRun('tuesday', 'rainy').write(join(directory, 'tuesday'));
   return directory;
@@ -64,7 +66,7 @@ function patternOf(output: string): RegExp {
 
 describe.each([
   { file: 'README.md', atLeast: 2 },
-  { file: 'docs/cli.md', atLeast: 13 },
+  { file: 'docs/cli.md', atLeast: 14 },
 ])('$file', ({ file, atLeast }) => {
   const examples = examplesIn(file);
   let directory: string;
@@ -86,7 +88,7 @@ describe.each([
 
 test('docs/cli.md names every option of every command', async () => {
   const text = readFileSync(join(PROJECT, 'docs/cli.md'), 'utf8');
-  for (const command of ['inspect', 'replay', 'verify', 'trace', 'diff', 'header', 'completion', 'bundle export', 'bundle verify', 'bundle import']) {
+  for (const command of ['inspect', 'replay', 'verify', 'trace', 'diff', 'header', 'sessions', 'completion', 'bundle export', 'bundle verify', 'bundle import']) {
     const section = new RegExp(`^## \`${command}.*\\n[^]*?(?=^## |(?![^]))`, 'm').exec(text)?.[0] ?? '';
     const help = await shown([...command.split(' '), '--help']);
     const options = [...help.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, option]) => option!).filter((option) => !['--help', '--json'].includes(option));

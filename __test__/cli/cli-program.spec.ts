@@ -7,7 +7,7 @@ import { complaintOf, errorOf, GOLDEN_RUN, hasTerminal, onTerminal, PROGRAM, PRO
 import { unprivileged } from '../support/processes';
 import { content, session, sessionDirectory, sessionOf, writeSession } from '../support/session-file';
 
-const COMMANDS = ['inspect', 'replay', 'verify', 'trace', 'diff', 'bundle', 'header', 'completion'];
+const COMMANDS = ['inspect', 'replay', 'verify', 'trace', 'diff', 'bundle', 'header', 'sessions', 'completion'];
 const BUNDLE_COMMANDS = ['export', 'verify', 'import'];
 const { version } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8')) as { version: string };
 
@@ -72,6 +72,7 @@ describe('wrong usage', () => {
     [['trace', SAMPLE, 'evt_1', '--events'], 'name an event, or give --events'],
     [['trace', SAMPLE, 'evt_1', '--from', '2'], 'only with --events'],
     [['header'], "missing required argument 'path'"],
+    [['sessions', '/', '/'], 'too many arguments'],
     [['bundle'], 'which command?\n\nUsage: session-tape bundle'],
     [['bundle', 'seal'], "unknown command 'seal'"],
     [['bundle', 'export', SAMPLE], "missing required argument 'dest'"],

@@ -1,0 +1,84 @@
+'use strict'
+
+const path = require('node:path')
+const { Complaint, EXIT } = require('../complaint.js')
+const { unlessAborted } = require('../interruption.js')
+const { listingPage } = require('../session/listing.js')
+const { expectDirectory } = require('../source.js')
+
+const EXAMPLES = `
+Examples:
+  session-tape sessions chats
+  session-tape sessions chats --project 3f2732bc6614671c
+  session-tape sessions chats --json | jq '.sessions[] | select(.inUse) | .sessionId'
+
+Reads every session of a directory to its end, and writes nothing. The exit code is 1 if one does not replay, or its seq does not always
+ascend, 2 if the directory can't be read.
+`
+
+/** The number of files that are looked into at the same time. */
+const AT_ONCE = 8
+
+function define(program, does) {
+  program
+    .command('sessions')
+    .summary('the sessions of a directory, newest first')
+    .description('Lists the sessions of a directory, last modified first: what they are called, how they begin, whether they are in use.')
+    .argument('<directory>', 'directory of sessions')
+    .option('--project <hash>', 'only those of this project')
+    .option('--json', 'the result as JSON')
+    .addHelpText('after', EXAMPLES)
+    .action(does(sessions))
+}
+
+async function sessions(context, [directory], { project }) {
+  await expectDirectory(directory)
+  const described = await context.during('reading', (more) =>
+    context.tape.describeSessions(directory, { projectHash: project, ...more }))
+  const failed = described.unreadable.find(({ filePath }) => filePath === directory)
+  if (failed) throw new Complaint('Unreadable', failed.reason, { path: directory })
+  const found = { sessions: await withDetails(context, directory, described.sessions), unreadable: described.unreadable }
+  const positions = context.json ? null : await positionsIn(context, directory, project)
+  await context.print(found, (_, colour, width) => listingPage({ directory, project, positions, ...found }, colour, width))
+  const isFine = found.unreadable.length === 0 && found.sessions.every(({ sequenceCorrupt }) => !sequenceCorrupt)
+  return isFine ? EXIT.fine : EXIT.damaged
+}
+
+/** The sessions, each with how it begins and whether it is in use. */
+async function withDetails({ tape, signal }, directory, described) {
+  const detailed = []
+  let next = 0
+  const lookInto = async () => {
+    while (next < described.length) {
+      const at = next++
+      const { filePath, sessionId, lastModified } = described[at]
+      const [preview, inUse] = await unlessAborted(Promise.all([tape.readSessionPreview(filePath), isInUse(tape, directory, sessionId)]), signal)
+      const { firstUserMessage, hasContent } = preview
+      // As text, because a value that is nested very deep is written by a function that knows no dates.
+      detailed[at] = { ...described[at], lastModified: lastModified.toISOString(), firstUserMessage, hasContent, inUse }
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, lookInto))
+  return detailed
+}
+
+/** An id that can't be the name of a lock has none. */
+async function isInUse(tape, directory, sessionId) {
+  try {
+    return await tape.isSessionLocked(directory, sessionId)
+  } catch {
+    return false
+  }
+}
+
+/**
+ * The position of each session, by file, as functions that take one count: from 1, of the files that recorders create, those that do not replay
+ * included.
+ */
+async function positionsIn({ tape, signal }, directory, projectHash) {
+  const listed = await unlessAborted(tape.listSessions(directory, { projectHash }), signal)
+  const recorded = listed.sessions.filter(({ filePath }) => path.basename(filePath).startsWith('session-'))
+  return new Map(recorded.map(({ filePath }, i) => [filePath, i + 1]))
+}
+
+module.exports = { define }
