@@ -15,9 +15,21 @@ const {
   cleanUpLocks,
   SessionLockedError,
 } = require('./lib/session-lock.js')
+const { resumeSession, CONTINUE_LATEST } = require('./lib/resume.js')
+const { deleteSession } = require('./lib/delete-session.js')
+const {
+  listCheckpoints,
+  createCheckpoint,
+  renameCheckpoint,
+  deleteCheckpoint,
+  nameSession,
+  CheckpointLockError,
+} = require('./lib/names.js')
 const { removeSessionFiles } = require('./lib/session-files.js')
 const { resolveSessionRef, resolveContinueRef, checkSessionName } = require('./lib/session-reference.js')
-const { SessionRecordingService, SESSION_FILE_ID_PREFIX_LENGTH } = require('./lib/recorder.js')
+const { forkSession } = require('./lib/fork.js')
+const { SessionRecordingService } = require('./lib/recorder.js')
+const { SESSION_FILE_ID_PREFIX_LENGTH } = require('./lib/new-session.js')
 const { RunRecorder } = require('./lib/run-recorder.js')
 const { compileWorkflow } = require('./lib/workflow.js')
 const { replayRun, verifyRun } = require('./lib/run-replay.js')
@@ -35,6 +47,16 @@ module.exports = {
   listSessions,
   describeSessions,
   listContinueTargets,
+  resumeSession,
+  CONTINUE_LATEST,
+  deleteSession,
+  listCheckpoints,
+  createCheckpoint,
+  renameCheckpoint,
+  deleteCheckpoint,
+  nameSession,
+  CheckpointLockError,
+  forkSession,
   removeSessionFiles,
   resolveSessionRef,
   resolveContinueRef,

@@ -3,6 +3,7 @@
 //! - Recording: [`recorder`], which prints the [`envelope`] of each record.
 //! - Replay: [`replay`] scans segments ([`scan`]) and folds their lines ([`event`], [`fold`], [`history`]), optionally from a
 //!   [`snapshot`]; it reports [`warnings`] as [`message`]s.
+//! - [`fork`]: a new session of another one's history up to a checkpoint.
 //! - Listing: [`header`] reads only the first line; [`describe`] replays many files at once.
 
 pub mod checkpoint;
@@ -10,6 +11,7 @@ pub mod describe;
 pub mod envelope;
 pub mod event;
 pub mod fold;
+pub mod fork;
 pub mod header;
 pub mod history;
 pub mod line;
