@@ -27,6 +27,7 @@ import type { replaySession, SessionRecordingService } from './types/session.js'
 
 export * from './types/session.js';
 export * from './types/session-lock.js';
+export * from './types/session-preview.js';
 export * from './types/session-reference.js';
 export * from './types/run.js';
 export * from './types/bundle.js';

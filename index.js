@@ -5,6 +5,7 @@ const { openSession } = require('./lib/session.js')
 const { foldCheckpoints } = require('./lib/checkpoints.js')
 const { readSessionHeader, readSessionHeaders } = require('./lib/header.js')
 const { listSessions } = require('./lib/list.js')
+const { readSessionPreview, readSessionTitle } = require('./lib/preview.js')
 const {
   sessionLockPath,
   acquireSessionLock,
@@ -32,6 +33,8 @@ module.exports = {
   readSessionHeader,
   readSessionHeaders,
   listSessions,
+  readSessionPreview,
+  readSessionTitle,
   removeSessionFiles,
   resolveSessionRef,
   resolveContinueRef,

@@ -7,6 +7,8 @@ export const {
   readSessionHeader,
   readSessionHeaders,
   listSessions,
+  readSessionPreview,
+  readSessionTitle,
   removeSessionFiles,
   resolveSessionRef,
   resolveContinueRef,

@@ -3,7 +3,7 @@
 //! - Recording: [`recorder`], which prints the [`envelope`] of each record.
 //! - Replay: [`replay`] scans segments ([`scan`]) and folds their lines ([`event`], [`fold`], [`history`]), optionally from a
 //!   [`snapshot`]; it reports [`warnings`] as [`message`]s.
-//! - Listing: [`header`] reads only the first line.
+//! - Listing: [`header`] reads only the first line, [`preview`] as far as the first user message, and [`title`] searches for the last title.
 
 pub mod checkpoint;
 pub mod envelope;
@@ -14,8 +14,10 @@ pub mod history;
 pub mod line;
 pub mod message;
 pub mod payload;
+pub mod preview;
 pub mod recorder;
 pub mod replay;
 pub mod scan;
 pub mod snapshot;
+pub mod title;
 pub mod warnings;
