@@ -83,10 +83,7 @@ fn a_line_that_no_string_can_hold_is_passed_over() {
     let long = [b"\"", &vec![b'x'; 13 << 20][..], b"\""].concat();
     let found = said(r#"[{"type":"text","text":"hällo"}]"#);
     assert_eq!(message(&[&long, &found], 9), units("hällo"));
-    assert_eq!(
-        preview_of(&[br#"{"type":"content"}"#, &long], 9),
-        Preview { has_content: true, first_user_message: None }
-    );
+    assert_eq!(preview(&[br#"{"type":"content"}"#, &long], 9), Preview { has_content: true, first_user_message: None });
 }
 
 #[test]
