@@ -29,6 +29,7 @@ export * from './types/session.js';
 export * from './types/session-finding.js';
 export * from './types/session-lock.js';
 export * from './types/session-names.js';
+export * from './types/session-preview.js';
 export * from './types/session-reference.js';
 export * from './types/session-resuming.js';
 export * from './types/run.js';

@@ -6,6 +6,7 @@ const { foldCheckpoints } = require('./lib/checkpoints.js')
 const { readSessionHeader, readSessionHeaders } = require('./lib/header.js')
 const { listSessions } = require('./lib/list.js')
 const { describeSessions, listContinueTargets } = require('./lib/describe.js')
+const { readSessionPreview, readSessionTitle } = require('./lib/preview.js')
 const {
   sessionLockPath,
   acquireSessionLock,
@@ -57,6 +58,8 @@ module.exports = {
   nameSession,
   CheckpointLockError,
   forkSession,
+  readSessionPreview,
+  readSessionTitle,
   removeSessionFiles,
   resolveSessionRef,
   resolveContinueRef,

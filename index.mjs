@@ -19,6 +19,8 @@ export const {
   nameSession,
   CheckpointLockError,
   forkSession,
+  readSessionPreview,
+  readSessionTitle,
   removeSessionFiles,
   resolveSessionRef,
   resolveContinueRef,

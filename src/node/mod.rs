@@ -16,6 +16,7 @@ mod job;
 mod json;
 mod message_json;
 mod opened_run;
+mod preview;
 mod reading;
 mod recorder;
 mod replay;
