@@ -28,7 +28,10 @@ import type { replaySession, SessionRecordingService } from './types/session.js'
 export * from './types/session.js';
 export * from './types/session-finding.js';
 export * from './types/session-lock.js';
+export * from './types/session-names.js';
+export * from './types/session-preview.js';
 export * from './types/session-reference.js';
+export * from './types/session-resuming.js';
 export * from './types/run.js';
 export * from './types/bundle.js';
 export * from './types/diff.js';

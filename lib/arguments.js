@@ -83,10 +83,10 @@ function checkEach(list, name, checkOne) {
 }
 
 /** Checks the options of all that keeps snapshots. */
-function checkSnapshotOptions(options) {
-  check.object(options, 'options')
-  check.optional(options.snapshot, 'options.snapshot', 'boolean')
-  if (options.snapshotDir !== undefined) check.filledString(options.snapshotDir, 'options.snapshotDir')
+function checkSnapshotOptions(options, name = 'options') {
+  check.object(options, name)
+  check.optional(options.snapshot, `${name}.snapshot`, 'boolean')
+  if (options.snapshotDir !== undefined) check.filledString(options.snapshotDir, `${name}.snapshotDir`)
 }
 
 /** Checks the options of all that scans files. */

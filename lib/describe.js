@@ -22,9 +22,9 @@ async function describe(chatsDir, options) {
   const { sessions, unreadable } = await list(chatsDir, projectHash)
   const described = await scanSessions(sessions, projectHash, options)
   for (const { session, report } of described) {
-    if (report.error !== undefined) push(unreadable, skip(session, report.error))
+    if (hasOwn(report, 'error')) push(unreadable, skip(session, report.error))
   }
-  const overviews = described.filter(({ report }) => report.error === undefined)
+  const overviews = described.filter(({ report }) => !hasOwn(report, 'error'))
   return { sessions: overviews.map(({ session, report }) => overviewOf(session, report)), unreadable }
 }
 
@@ -36,7 +36,8 @@ function listContinueTargets(chatsDir, projectHash, options = NO_OPTIONS) {
 }
 
 async function continueTargets(chatsDir, projectHash, options) {
-  const { usable, skipped } = await describeProject(chatsDir, projectHash, options)
+  const { sessions, unreadable } = await listProject(chatsDir, projectHash)
+  const { usable, skipped } = usableOf(await scanSessions(sessions, projectHash, options), unreadable)
   const targets = []
   for (const { session } of usable) push(targets, { kind: 'session', session })
   for (const { session, report } of usable) {
@@ -48,14 +49,9 @@ async function continueTargets(chatsDir, projectHash, options) {
 }
 
 /**
- * The sessions of a project that can be continued, in the order of a listing: each as a summary with title and name, and with what the
- * replay reports. Those that cannot be are `skipped`, with the reason.
+ * The sessions that can be continued, in the order in which they were given: each as a summary with title and name, and with what the replay
+ * reports. Those that cannot be are added to `skipped`, with the reason.
  */
-async function describeProject(chatsDir, projectHash, options) {
-  const { sessions, unreadable } = await listProject(chatsDir, projectHash)
-  return usableOf(await scanSessions(sessions, projectHash, options), unreadable)
-}
-
 function usableOf(described, skipped) {
   const usable = []
   for (const { session, report } of described) {
@@ -66,6 +62,7 @@ function usableOf(described, skipped) {
   return { usable, skipped }
 }
 
+/** Each session with what the scan of its file reports. */
 async function scanSessions(sessions, projectHash, options) {
   const reports = await scan(
     sessions.map(({ filePath }) => filePath),
@@ -107,4 +104,4 @@ function liveCheckpoints(checkpoints) {
   return checkpoints.filter(({ deleted }) => !deleted)
 }
 
-module.exports = { describeSessions, listContinueTargets, describeProject, usableOf, liveCheckpoints, SEQUENCE_CORRUPT }
+module.exports = { describeSessions, listContinueTargets, scanSessions, usableOf, liveCheckpoints, SEQUENCE_CORRUPT }

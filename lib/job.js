@@ -12,6 +12,7 @@ const { errorOf, BundleError, panicError } = require('./errors.js')
  */
 const SESSION = { panicCode: 'ESESSIONPANIC', doing: 'replaying a session', errorOf, cleansUp: false }
 const HEADERS = { panicCode: 'ESESSIONPANIC', doing: 'reading headers', errorOf, cleansUp: false }
+const PREVIEW = { panicCode: 'ESESSIONPANIC', doing: 'looking into a session', errorOf, cleansUp: false }
 const RUN = { panicCode: 'ERUNPANIC', doing: 'reading a run', errorOf, cleansUp: false }
 const BUNDLE = {
   panicCode: 'EBUNDLEPANIC',
@@ -108,4 +109,4 @@ function resultOf(kind, { done, error, cancelled, panicked }) {
   throw kind.errorOf(error ?? cancelled)
 }
 
-module.exports = { SESSION, HEADERS, RUN, BUNDLE, runJob, resultOf }
+module.exports = { SESSION, HEADERS, PREVIEW, RUN, BUNDLE, runJob, resultOf }

@@ -2,12 +2,10 @@
 
 const { native, stringify, queueMicrotask, define } = require('./native.js')
 const { check } = require('./arguments.js')
+const { nameOf, startPayload } = require('./new-session.js')
 const { Writing, absolute, thisProcess, ownerOf, shownOwner } = require('./writing.js')
 const { timestamp } = require('./timestamp.js')
 const { createCheckpoint, renameCheckpoint, deleteCheckpoint, setSessionName } = require('./durable-operations.js')
-
-/** With `fileName: 'seconds'`, this many characters of the session id end the file's name. */
-const SESSION_FILE_ID_PREFIX_LENGTH = 12
 
 const KNOWN_TYPES = new Map(
   ['content', 'compressed', 'rewind', 'provider_switch', 'session_event', 'directories_changed'].map((type, index) => [type, index]),
@@ -43,10 +41,9 @@ class SessionRecordingService {
 
   constructor(config) {
     checkConfig(config)
-    const { sessionId, projectHash, chatsDir, workspaceDirs, cwd, provider, model, onWarning, durability, exclusive, fileName } = config
+    const { sessionId, projectHash, chatsDir, onWarning, durability, exclusive } = config
     const now = Date.now()
-    const startTime = timestamp(now)
-    const nameHasSeconds = fileName === 'seconds'
+    const { nameHasSeconds, idPrefix } = nameOf(config)
     this.#config = { __proto__: null, sessionId, projectHash, chatsDir }
     bindMethods(this)
     const open = (group, id) =>
@@ -55,10 +52,10 @@ class SessionRecordingService {
         id,
         chatsDir: absolute(chatsDir),
         nameHasSeconds,
-        idPrefix: sessionId.slice(0, nameHasSeconds ? SESSION_FILE_ID_PREFIX_LENGTH : 8),
+        idPrefix,
         fsync: durability === 'fsync',
         exclusiveOwner: exclusive ? thisProcess() : undefined,
-        startPayload: stringify({ sessionId, projectHash, workspaceDirs, cwd, provider, model, startTime }),
+        startPayload: startPayload(config, timestamp(now)),
         now,
       })
     this.#writing = new Writing(open, onWarning, (failure) => this.#failed(failure))
@@ -269,11 +266,17 @@ function checkConfig(config) {
   for (const field of ['sessionId', 'projectHash', 'chatsDir']) check.filledString(config[field], `config.${field}`)
   check.strings(config.workspaceDirs, 'config.workspaceDirs')
   for (const field of ['provider', 'model']) check.string(config[field], `config.${field}`)
-  check.optional(config.cwd, 'config.cwd', 'string')
-  if (config.fileName !== undefined) check.oneOf(config.fileName, 'config.fileName', FILE_NAMES)
-  check.optional(config.onWarning, 'config.onWarning', 'function')
-  if (config.durability !== undefined) check.oneOf(config.durability, 'config.durability', ['os', 'fsync'])
-  check.optional(config.exclusive, 'config.exclusive', 'boolean')
+  checkRecorderOptions(config, 'config')
+}
+
+/** Checks what a caller may choose of a recorder that this library makes. */
+function checkRecorderOptions(options, name) {
+  check.object(options, name)
+  check.optional(options.cwd, `${name}.cwd`, 'string')
+  if (options.fileName !== undefined) check.oneOf(options.fileName, `${name}.fileName`, FILE_NAMES)
+  check.optional(options.onWarning, `${name}.onWarning`, 'function')
+  if (options.durability !== undefined) check.oneOf(options.durability, `${name}.durability`, ['os', 'fsync'])
+  check.optional(options.exclusive, `${name}.exclusive`, 'boolean')
 }
 
 function warningMessage({ code, message, path: filePath }, dropped, owner) {
@@ -286,4 +289,4 @@ function warningMessage({ code, message, path: filePath }, dropped, owner) {
 
 const METHODS = Object.getOwnPropertyNames(SessionRecordingService.prototype).filter((name) => name !== 'constructor')
 
-module.exports = { SessionRecordingService, SESSION_FILE_ID_PREFIX_LENGTH }
+module.exports = { SessionRecordingService, checkRecorderOptions }

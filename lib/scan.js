@@ -29,7 +29,7 @@ async function scan(filePaths, projectHash, options) {
   const progress = onProgress && tenTimesASecond(onProgress, filePaths.length)
   await runJob(SESSION, begin, { __proto__: null, signal, onProgress: progress, takeBatch })
   for (let index = 0; index < found.length; index++) {
-    found[index] ??= await scanAlone(filePaths[index], projectHash, { __proto__: null, snapshot, snapshotDir, signal })
+    found[index] ??= await scanFile(filePaths[index], projectHash, { __proto__: null, snapshot, snapshotDir, signal })
   }
   return found
 }
@@ -39,8 +39,8 @@ function reportOf(described) {
   return { __proto__: null, ...described, warnings: described.warnings.map(messageText) }
 }
 
-/** The report on a file that has much to say: long names, many checkpoints. */
-async function scanAlone(filePath, projectHash, options) {
+/** The report on one file, however much it has to say. `options` as for `scan`, without progress. */
+async function scanFile(filePath, projectHash, options) {
   const opened = await openSession(filePath, projectHash, { __proto__: null, ...options, strict: true })
   if (!opened.ok) return { __proto__: null, error: opened.error }
   const { session } = opened
@@ -71,4 +71,4 @@ function tenTimesASecond(onProgress, files) {
   }
 }
 
-module.exports = { scan }
+module.exports = { scan, scanFile }

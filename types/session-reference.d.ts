@@ -1,22 +1,36 @@
 // References: what a user types to denote a session or a checkpoint.
 
 /**
- * Why a reference could not be resolved.
+ * Why a reference could not be resolved, or an operation was not carried out. `error` has the words for the user.
  *
  * | code | means |
  * |---|---|
- * | `NoSessions` | the reference is a position, and there are no sessions |
- * | `NotFound` | it matches no session |
- * | `IndexOutOfRange` | it is a number beyond the list |
- * | `Ambiguous` | it matches several sessions or checkpoints |
+ * | `NoSessions` | the project has no sessions |
+ * | `NotFound`, `IndexOutOfRange`, `Ambiguous` | the reference matches no session, is a number beyond the list, or matches several |
+ * | `Locked`, `AllLocked` | the session, or every session, is in use |
+ * | `LockFailed` | the lock could not be created or kept |
+ * | `ReplayFailed`, `SequenceCorrupt` | the session does not replay, or its sequence numbers are not ascending |
+ * | `CheckpointsBlock` | the session has checkpoints that are not deleted |
+ * | `CheckpointGone` | the checkpoint does not exist or is deleted |
+ * | `NothingToFork` | the history is empty at the checkpoint |
+ * | `System` | the system reported an error; its words are in `error` |
  */
-export type SessionFailureCode = 'NoSessions' | 'NotFound' | 'IndexOutOfRange' | 'Ambiguous';
+export type SessionFailureCode =
+  | 'NoSessions' | 'NotFound' | 'IndexOutOfRange' | 'Ambiguous'
+  | 'Locked' | 'AllLocked' | 'LockFailed'
+  | 'ReplayFailed' | 'SequenceCorrupt'
+  | 'CheckpointsBlock' | 'CheckpointGone' | 'NothingToFork' | 'System';
 
 /** A reference that could not be resolved. */
 export interface ReferenceFailure {
   /** The reason in words, to show to the user. */
   error: string;
   code: SessionFailureCode;
+}
+
+/** An operation that was not carried out. */
+export interface SessionFailure extends ReferenceFailure {
+  ok: false;
 }
 
 /** The fields of a target that {@link resolveContinueRef} reads. */

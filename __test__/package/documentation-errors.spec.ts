@@ -54,7 +54,7 @@ const withoutTests = (source: string): string => source.replace(/^#\[cfg\((?:all
 
 /** The texts of a code's form on lines of JavaScript about codes; the `code` in the payload of an event is the user's. */
 const codesOfJavaScript = (source: string): string[] =>
-  source.split('\n').filter((text) => /(?<!'|payload\.)\bcode\b|Complaint\(|panicCode/.test(text)).flatMap((text) => [...text.matchAll(CODE)].map(([, code]) => code!));
+  source.split('\n').filter((text) => /(?<!'|payload\.)\bcode\b|Complaint\(|\bfailure\(|panicCode/.test(text)).flatMap((text) => [...text.matchAll(CODE)].map(([, code]) => code!));
 
 /** What errors and warnings of the types may have as their code. */
 const codesOfTypes = (): string[] =>

@@ -80,6 +80,12 @@ describe.each(JOBS)('%s', (_, code, work) => {
   });
 });
 
+test.each(['readSessionPreview', 'readSessionTitle'] as const)('a panic while a file is looked into: %s', async (name) => {
+  replace('NativeJob', 'take', () => '{"panicked":"index 3 of 2"}');
+  const error = await rejection(tape[name](session));
+  expect(error).toMatchObject({ code: 'ESESSIONPANIC', cause: { message: 'index 3 of 2' } });
+});
+
 test.each(['startReplay', 'startRunReplay', 'startDiff', 'startVerification'])('work that cannot be begun: %s', async (start) => {
   vi.spyOn(binding as Record<string, () => never>, start).mockImplementation(fault);
   const { signal } = new AbortController();

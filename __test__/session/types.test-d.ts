@@ -11,6 +11,8 @@ import {
   openSession,
   readSessionHeader,
   readSessionHeaders,
+  readSessionPreview,
+  readSessionTitle,
   removeStaleLock,
   replaySession,
   resolveContinueRef,
@@ -36,6 +38,7 @@ import {
   type SessionHandle,
   type SessionLock,
   type SessionMetadata,
+  type SessionPreview,
   type SessionRecordingServiceConfig,
   type SessionRecordLine,
   type SessionStartPayload,
@@ -248,6 +251,12 @@ test('the recorder', () => {
   expectTypeOf<Facade['getOwnedLockHandle']>().returns.toEqualTypeOf<SessionLock | null>();
   expectTypeOf<Facade['createCheckpoint']>().returns.resolves.toEqualTypeOf<{ checkpointId: string; name: string; sequence: number }>();
   expectTypeOf(SESSION_FILE_ID_PREFIX_LENGTH).toEqualTypeOf<12>();
+});
+
+test('previews and titles', () => {
+  expectTypeOf(readSessionPreview).toEqualTypeOf<(filePath: string, options?: { length?: number | undefined }) => Promise<SessionPreview>>();
+  expectTypeOf<SessionPreview>().toEqualTypeOf<{ hasContent: boolean; firstUserMessage: string | null }>();
+  expectTypeOf(readSessionTitle).toEqualTypeOf<(filePath: string) => Promise<string | null | undefined>>();
 });
 
 test('references', () => {

@@ -31,7 +31,7 @@ const NAMES = [
   ...'model workspaceDirs chatsDir idPrefix nameHasSeconds fileName fsync exclusiveOwner startPayload now id runId workflow capabilities resume'.split(' '),
   ...'ownerToken isFile changedNs modified bytes isJson record pidReuse lockPath guard inode'.split(' '),
   ...'strict snapshotDir sequenceCorrupt checkpoints sessionName ancestry isNamed isFork cwd title name deleted sequence'.split(' '),
-  ...'checkpointId checkpointName createdAt parentSessionId parentSequence ts type seq'.split(' '),
+  ...'hasContent firstUserMessage checkpointId checkpointName createdAt parentSessionId parentSequence ts type seq'.split(' '),
   ...'queued eventsDropped filePath takeBatch result native recorder cleansUp cause once toJSON clock'.split(' '),
 ];
 const OPTIONS = {
@@ -113,7 +113,7 @@ function sessionText(lines) {
     if (seq % 1000 === 0) text.push({ v: 1, seq, ts, type: 'session_event', payload: { severity: 'info', message: 'é' } });
     else if (seq < 2 + PRESENTATION.length) text.push({ v: 1, seq, ts, ...PRESENTATION[seq - 2] });
     else if (seq % 1999 === 0) text.push({ v: 1, seq, ts, type: 'new', payload: { kind: {} } });
-    else text.push({ v: 1, seq, ts, type: 'content', payload: { content: { speaker: 'ai', kind: seq, 0: 'zero', error: null, blocks: [{ type: 'text', text: `text ${seq}` }, 1, 2, 3] } } });
+    else text.push({ v: 1, seq, ts, type: 'content', payload: { content: { speaker: seq === 30 ? 'human' : 'ai', kind: seq, 0: 'zero', error: null, blocks: [{ type: 'text', text: `text ${seq}` }, 1, 2, 3] } } });
   }
   return text.map((line, at) => (at % 1500 === 7 ? 'not json' : stringify(line))).join('\n') + '\n';
 }
@@ -230,6 +230,10 @@ function jobs({ chats, publicKey }) {
     readSessionHeaders: () => tape.readSessionHeaders([a, join(root, 'none'), b]),
     'readSessionHeaders, a directory': () => tape.readSessionHeaders(chats),
     listSessions: () => tape.listSessions(chats),
+    readSessionPreview: () => tape.readSessionPreview(a, { length: undefined }),
+    'readSessionPreview, no file': () => tape.readSessionPreview(join(root, 'none')),
+    readSessionTitle: () => tape.readSessionTitle(b),
+    'readSessionTitle, none': () => tape.readSessionTitle(join(chats, 'session-c.jsonl')),
     SessionRecordingService: sessionRecorded,
     acquireSessionLock: sessionLocked,
     RunRecorder: () => smallRun(join(root, `recorded-${++directories}`), 'E1'),

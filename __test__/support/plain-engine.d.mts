@@ -1,4 +1,4 @@
-import type { ReplayOptions, ReplayResult, SessionStartPayload } from '../../index.js';
+import type { ReplayOptions, ReplayResult, SessionPreview, SessionStartPayload } from '../../index.js';
 
 export declare function replayBytes<C = unknown>(
   bytes: Uint8Array,
@@ -13,5 +13,9 @@ export declare function replayFileWithReadline<C = unknown>(
 ): Promise<ReplayResult<C>>;
 
 export declare function readHeaderWithReadline(filePath: string): Promise<SessionStartPayload | null>;
+
+export declare function previewOfBytes(bytes: Uint8Array, length: number): SessionPreview;
+
+export declare function titleOfBytes(bytes: Uint8Array): string | null | undefined;
 
 export declare function headerOfBytes(bytes: Uint8Array): SessionStartPayload | null;

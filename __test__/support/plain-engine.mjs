@@ -66,6 +66,41 @@ function headerOfLine(line) {
   return isObject(event.payload) ? event.payload : null;
 }
 
+/** The preview that `readSessionPreview` finds in a file of these bytes. */
+export function previewOfBytes(bytes, length) {
+  let hasContent = false;
+  for (const line of decodedLines(bytes)) {
+    const event = parsed(line);
+    if (event?.type !== 'content') continue;
+    hasContent = true;
+    const text = humanText(event.payload?.content);
+    if (text !== '') return { hasContent, firstUserMessage: cut(text, length) };
+  }
+  return { hasContent, firstUserMessage: null };
+}
+
+function humanText(item) {
+  if (item?.speaker !== 'human' || !Array.isArray(item.blocks)) return '';
+  const isText = (block) => block?.type === 'text' && typeof block.text === 'string';
+  return item.blocks.filter(isText).map(({ text }) => text).join('');
+}
+
+function cut(text, length) {
+  const splitsPair = text.slice(0, length + 1).codePointAt(length - 1) > 0xffff;
+  return text.slice(0, splitsPair ? length - 1 : length);
+}
+
+/** The title that `readSessionTitle` finds in a file of these bytes. */
+export function titleOfBytes(bytes) {
+  let title;
+  for (const line of decodedLines(bytes)) {
+    const event = parsed(line);
+    if (event?.type !== 'session_metadata' || !isObject(event.payload) || !Object.hasOwn(event.payload, 'title')) continue;
+    if (event.payload.title === null || typeof event.payload.title === 'string') title = event.payload.title;
+  }
+  return title;
+}
+
 // ---- Lines ------------------------------------------------------------------------------------
 
 // A BOM is dropped from the file, not from each line: the decoder must leave it alone.

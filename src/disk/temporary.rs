@@ -60,6 +60,16 @@ impl TemporaryFile {
         self.rename(|from, to| file_system(from).rename_new(from, to))
     }
 
+    /// Puts it at another destination in the same directory, if there is nothing: else the error has the code `EEXIST`, and there may be
+    /// another attempt.
+    pub fn place_at(&mut self, destination: &Path) -> Result<(), OsError> {
+        file_system(&self.path)
+            .rename_new(&self.path, destination)
+            .map_err(|error| OsError::new(&error, "rename", Some(destination)))?;
+        self.is_in_place = true;
+        Ok(())
+    }
+
     fn rename(mut self, rename: impl Fn(&Path, &Path) -> io::Result<()>) -> Result<(), OsError> {
         rename(&self.path, &self.destination)
             .map_err(|error| OsError::new(&error, "rename", Some(&self.destination)))?;

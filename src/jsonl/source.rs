@@ -75,19 +75,25 @@ enum Pipes {
 impl LineSource {
     /// Opens the file at `path` for reading. `/dev/null` is an empty one.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        Self::open_as(path, Pipes::Refused)
+        Self::open_as(path, Pipes::Refused, KEPT_BYTES)
+    }
+
+    /// The same, but of a file whose size is known nothing is read yet, for callers that need only its beginning.
+    pub fn open_unread(path: &Path) -> Result<Self, ReadError> {
+        Self::open_as(path, Pipes::Refused, 1)
     }
 
     /// The same, but a pipe that has a writer is read to its end, and kept. That is possible once: the pipe is empty then.
     pub fn open_or_drain(path: &Path) -> Result<Self, ReadError> {
-        Self::open_as(path, Pipes::Read)
+        Self::open_as(path, Pipes::Read, KEPT_BYTES)
     }
 
-    fn open_as(path: &Path, pipes: Pipes) -> Result<Self, ReadError> {
+    /// Reads a regular file at once if it is smaller than `kept_bytes`.
+    fn open_as(path: &Path, pipes: Pipes, kept_bytes: u64) -> Result<Self, ReadError> {
         let (file, metadata) = input_file::open(path, Links::Followed).map_err(ReadError::System)?;
         let (opened, cancellation) = (SystemTime::now(), Cancellation::current());
         let content = if metadata.is_file() {
-            read_or_keep_open(file, &metadata, &cancellation)?
+            read_or_keep_open(file, &metadata, kept_bytes, &cancellation)?
         } else if stream::is_pipe(&metadata) && pipes == Pipes::Read {
             Content::Memory(stream::drain(file, path, &cancellation).map_err(ReadError::System)?)
         } else if stream::is_at_end(&file, &metadata) {
@@ -154,8 +160,13 @@ impl LineSource {
 }
 
 /// A small file is read. One of which the system tells no size, as of many in `/proc`, is read too, wherever it ends.
-fn read_or_keep_open(file: File, metadata: &Metadata, cancellation: &Cancellation) -> Result<Content, ReadError> {
-    if metadata.size >= KEPT_BYTES {
+fn read_or_keep_open(
+    file: File,
+    metadata: &Metadata,
+    kept_bytes: u64,
+    cancellation: &Cancellation,
+) -> Result<Content, ReadError> {
+    if metadata.size >= kept_bytes {
         return Ok(Content::File(file));
     }
     // One byte more than the file has: the read that finds its end needs no second buffer.

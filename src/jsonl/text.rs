@@ -62,6 +62,22 @@ pub fn decode_onto(units: &mut Vec<u16>, inside: &[u8]) {
     push_lossy(units, rest);
 }
 
+/// The same until there are `most` units. The last character is appended whole, so there may be one more.
+pub fn decode_up_to(units: &mut Vec<u16>, inside: &[u8], most: usize) {
+    let mut rest = inside;
+    while !rest.is_empty() && units.len() < most {
+        let plain = memchr::memchr(b'\\', rest).unwrap_or(rest.len());
+        let (text, escaped) = rest.split_at(plain);
+        push_lossy_up_to(units, text, most);
+        rest = escaped;
+        if !escaped.is_empty() && units.len() < most {
+            let (unit, length) = escaped_unit(escaped);
+            units.push(unit);
+            rest = &escaped[length..];
+        }
+    }
+}
+
 /// Appends the characters of the JSON string whose inside `bytes` begin with, one byte each. Returns how long the inside is. Nothing
 /// if a character is beyond U+00FF, or the string is not JSON: what was appended by then is of no use.
 pub fn decode_narrow_onto(narrow: &mut Vec<u8>, bytes: &[u8]) -> Option<usize> {
@@ -103,6 +119,18 @@ fn push_lossy(units: &mut Vec<u16>, bytes: &[u8]) {
         units.extend(chunk.valid().encode_utf16());
         if !chunk.invalid().is_empty() {
             units.push(0xfffd);
+        }
+    }
+}
+
+fn push_lossy_up_to(units: &mut Vec<u16>, bytes: &[u8], most: usize) {
+    for chunk in bytes.utf8_chunks() {
+        let broken = (!chunk.invalid().is_empty()).then_some(char::REPLACEMENT_CHARACTER);
+        for c in chunk.valid().chars().chain(broken) {
+            if units.len() >= most {
+                return;
+            }
+            units.extend_from_slice(c.encode_utf16(&mut [0; 2]));
         }
     }
 }
@@ -170,6 +198,24 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_beginning_of_a_text_is_that_of_the_whole(
+            pieces in proptest::collection::vec(prop_oneof![
+                any::<String>().prop_map(|text| text.replace(['"', '\\'], "x").into_bytes()),
+                prop::sample::select(vec![&br"\n"[..], br"\ud83d", br"\ude00", b"\xff", b"\xe2\x82", b"\xf0\x9f\x98\x80"]).prop_map(<[u8]>::to_vec),
+            ], 0..12),
+            before in 0..3_usize,
+            most in 0..40_usize,
+        ) {
+            let inside = pieces.concat();
+            let mut units = vec![0x61; before];
+            decode_up_to(&mut units, &inside, most);
+            let whole: Vec<u16> = std::iter::repeat_n(0x61, before).chain(decode(&inside)).collect();
+            prop_assert!(whole.starts_with(&units));
+            prop_assert!(units.len() == whole.len() || units.len() >= most);
+            prop_assert!(units.len() <= before.max(most + 1));
+        }
+
         #[test]
         fn any_text_survives_serde_json(text in any::<String>()) {
             let literal = serde_json::to_string(&text).unwrap();

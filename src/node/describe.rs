@@ -44,6 +44,7 @@ pub fn describe_sessions(
         let fold = FoldOptions {
             project_hash: options.project_hash.map(|hash| hash.to_vec()),
             through_seq: None,
+            checkpoint_id: None,
             mode: Mode::Strict,
         };
         let options = DescribeOptions { fold, snapshots: snapshots_of(options.snapshot, options.snapshot_dir) };

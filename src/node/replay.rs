@@ -131,6 +131,7 @@ fn start(
         let fold = FoldOptions {
             project_hash: options.project_hash.map(|hash| hash.to_vec()),
             through_seq: options.through_seq,
+            checkpoint_id: None,
             mode: if options.strict { Mode::Strict } else { Mode::Lenient },
         };
         let replay = Replay::open_with(&file, fold, &snapshots, Threads::All);

@@ -99,7 +99,7 @@ impl Describer {
     fn describe(&self, file: SessionFile, threads: Threads) -> Described {
         let SessionFile { index, path, size } = file;
         let opened = Replay::open_with(&path, self.options.fold.clone(), &self.options.snapshots, threads);
-        Described { index, size, replay: opened.and_then(scanned) }
+        Described { index, size, replay: opened.and_then(Replay::complete) }
     }
 }
 
@@ -110,13 +110,6 @@ impl Worker for Describer {
     fn work(&mut self, file: SessionFile) -> Described {
         self.describe(file, Threads::Own)
     }
-}
-
-fn scanned(mut replay: Replay) -> Result<Replay, ReplayError> {
-    while replay.scan_on()?.is_some() {}
-    replay.keep_snapshot();
-    replay.settle();
-    Ok(replay)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::jsonl::scan::Span;
-use crate::jsonl::text::spells;
+use crate::jsonl::text::{decode, spells};
 
 /// JSON text of a value, owned.
 pub type Raw = Box<[u8]>;
@@ -233,4 +233,9 @@ pub fn is_valid_seq(seq: f64) -> bool {
 /// The text between the quotes, if the token is a string.
 pub fn inside_string(token: &[u8]) -> Option<&[u8]> {
     token.strip_prefix(b"\"")?.strip_suffix(b"\"")
+}
+
+/// Whether JSON text is the string of these UTF-16 units.
+pub fn is_string(token: &[u8], units: &[u16]) -> bool {
+    inside_string(token).is_some_and(|inside| decode(inside).eq(units.iter().copied()))
 }

@@ -13,7 +13,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::checkpoint::{Change, CheckpointEvent};
-use super::event::{Body, CheckpointChange, CheckpointFields, Event, Mode, Raw, Severity, StartFields, is_valid_seq};
+use super::event::{
+    Body, CheckpointChange, CheckpointFields, Event, Mode, Raw, Severity, StartFields, is_string, is_valid_seq,
+};
 use super::history::{HistoryEffect, ItemRef};
 use super::line::{Line, read_line};
 use super::warnings::{Problem, Tally, Warning, Warnings};
@@ -59,6 +61,9 @@ pub struct Effect {
     pub session_events: Vec<SessionEventRef>,
     /// What becomes of history.
     pub history: HistoryEffect,
+    /// What becomes of it up to the creation of the checkpoint that was [asked for](FoldOptions::checkpoint_id).
+    #[serde(skip)]
+    at_checkpoint: Option<HistoryEffect>,
     /// Whether the replay ends here, whatever follows.
     pub stopped: bool,
 }
@@ -130,6 +135,8 @@ pub struct FoldOptions {
     pub project_hash: Option<Vec<u16>>,
     /// Stop before the first event with a larger `seq`.
     pub through_seq: Option<f64>,
+    /// The id, in UTF-16, of the checkpoint at whose creation the history is wanted.
+    pub checkpoint_id: Option<Vec<u16>>,
     /// How much is asked of a line.
     pub mode: Mode,
 }
@@ -266,7 +273,12 @@ impl Effect {
                 self.ancestry.get_or_insert_with(|| place.raw(payload));
             }
             Body::Checkpoint(fields) => {
-                self.checkpoint_events.extend(place.checkpoint_event(&fields, event.seq, event.ts))
+                if let (Some(wanted), CheckpointChange::Created(_)) = (&options.checkpoint_id, &fields.change)
+                    && is_string(fields.id.of(place.line), wanted)
+                {
+                    self.at_checkpoint.get_or_insert_with(|| self.history.clone());
+                }
+                self.checkpoint_events.extend(place.checkpoint_event(&fields, event.seq, event.ts));
             }
             Body::Malformed(event_type, fault) => {
                 self.tally.malformed += 1;
@@ -344,6 +356,11 @@ impl Effect {
         self.ancestry = self.ancestry.or(later.ancestry);
         self.checkpoint_events.extend(later.checkpoint_events);
         self.session_events.extend(later.session_events);
+        if let (None, Some(noted)) = (&self.at_checkpoint, later.at_checkpoint) {
+            let mut history = self.history.clone();
+            history.append(noted);
+            self.at_checkpoint = Some(history);
+        }
         self.history.append(later.history);
         self.stopped = later.stopped;
         self
@@ -368,6 +385,12 @@ impl Effect {
                 });
             }
         }
+    }
+
+    /// The items of history at the creation of the checkpoint that was asked for, if that is among these lines and these are the file's
+    /// first.
+    pub fn items_at_checkpoint(&self) -> Option<&[ItemRef]> {
+        self.at_checkpoint.as_ref().map(|history| &history.items[..])
     }
 
     /// Whether it can be that of the file's first `end` bytes: what it counts fits in there, the places that it names are there, in the

@@ -52,32 +52,57 @@ pub fn read_line(line: &[u8], mode: Mode, nesting: &mut Nesting) -> Line {
     }
 }
 
+/// A line that is a `content`.
+#[derive(Debug, PartialEq)]
+pub struct ContentLine {
+    /// The value at the place of its item, if the payload is an object with one.
+    pub item: Option<Span>,
+}
+
+/// Reads a line if it is a `content`, of which nothing else is checked (`readSessionPreview`).
+pub fn read_content(line: &[u8], nesting: &mut Nesting) -> Option<ContentLine> {
+    let envelope = read_whole_envelope(line, nesting)?;
+    let event_type = EventType::of(envelope.event_type?.of(line))?;
+    (event_type == EventType::Content).then(|| ContentLine { item: envelope.payload.item() })
+}
+
+/// The title of a line that is a valid `session_metadata` and has one: a string or `null` (`readSessionTitle`).
+pub fn read_title(line: &[u8], nesting: &mut Nesting) -> Option<Span> {
+    let envelope = read_whole_envelope(line, nesting)?;
+    let event_type =
+        EventType::of(envelope.event_type?.of(line)).filter(|known| *known == EventType::SessionMetadata)?;
+    match envelope.payload.body(event_type, None, line, Mode::Lenient) {
+        Ok(Body::SessionMetadata(title)) => title,
+        _ => None,
+    }
+}
+
 /// The payload of a line that is a `session_start`, if it is an object (`readSessionHeader`).
 pub fn read_start_payload(line: &[u8]) -> Option<Span> {
-    let envelope = read_whole_envelope(line)?;
+    let envelope = read_whole_envelope(line, &mut Nesting::default())?;
     let event_type = EventType::of(envelope.event_type?.of(line))?;
     envelope.payload.object().filter(|_| event_type == EventType::SessionStart)
 }
 
 /// The `ts` of a line, if that is a string: its text between the quotes.
 pub fn read_time(line: &[u8]) -> Option<Span> {
-    let ts = read_whole_envelope(line)?.ts;
+    let ts = read_whole_envelope(line, &mut Nesting::default())?.ts;
     string(ts, line).map(within_quotes)
 }
 
 /// The `sessionId` of a line that is a `session_start`, if that is a string that is not empty: its text between the quotes.
 pub fn read_session_id(line: &[u8]) -> Option<Span> {
-    let envelope = read_whole_envelope(line)?;
+    let envelope = read_whole_envelope(line, &mut Nesting::default())?;
     let event_type = EventType::of(envelope.event_type?.of(line))?;
     let id = envelope.payload.session_id(line)?;
     (event_type == EventType::SessionStart).then(|| within_quotes(id))
 }
 
-fn read_whole_envelope(line: &[u8]) -> Option<Envelope> {
+fn read_whole_envelope(line: &[u8], nesting: &mut Nesting) -> Option<Envelope> {
     let mut cursor = Cursor::new(line);
     cursor.white_space();
     let mut envelope = Envelope::default();
-    read_envelope(&mut envelope, &mut cursor, &mut Nesting::default()).ok()?;
+    read_envelope(&mut envelope, &mut cursor, nesting).ok()?;
     Some(envelope)
 }
 

@@ -3,20 +3,25 @@
 //! - Recording: [`recorder`], which prints the [`envelope`] of each record.
 //! - Replay: [`replay`] scans segments ([`scan`]) and folds their lines ([`event`], [`fold`], [`history`]), optionally from a
 //!   [`snapshot`]; it reports [`warnings`] as [`message`]s.
-//! - Listing: [`header`] reads only the first line; [`describe`] replays many files at once.
+//! - [`fork`]: a new session of another one's history up to a checkpoint.
+//! - Listing: [`header`] reads only the first line, [`preview`] as far as the first user message, and [`title`] searches for the last title;
+//!   [`describe`] replays many files at once.
 
 pub mod checkpoint;
 pub mod describe;
 pub mod envelope;
 pub mod event;
 pub mod fold;
+pub mod fork;
 pub mod header;
 pub mod history;
 pub mod line;
 pub mod message;
 pub mod payload;
+pub mod preview;
 pub mod recorder;
 pub mod replay;
 pub mod scan;
 pub mod snapshot;
+pub mod title;
 pub mod warnings;

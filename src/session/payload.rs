@@ -127,6 +127,11 @@ impl PayloadSpans {
         self.object
     }
 
+    /// The value of its `content`, whatever that is.
+    pub fn item(&self) -> Option<Span> {
+        self.content.map(|item| item.span)
+    }
+
     /// Its `sessionId`, if that is a string that is not empty.
     pub fn session_id(&self, line: &[u8]) -> Option<Span> {
         filled_string(self.session_id, line)

@@ -19,7 +19,7 @@ use crate::jsonl::payload::{Payload, escape_line_separators};
 use crate::jsonl::writer::{WriteError, WriteFailure, Writer};
 
 /// Maximum number of names tried for one session before giving up.
-const MOST_NAMES: u32 = 100_000;
+pub(super) const MOST_NAMES: u32 = 100_000;
 
 /// What a recorder is made for.
 #[derive(Clone, Debug)]
@@ -310,7 +310,12 @@ impl Recorder {
     }
 }
 
-fn append_rest<P: Payload>(line: &mut Vec<u8>, record: Record<'_, P>, clock: &mut Clock) -> Result<(), P::Error> {
+/// Appends a record's line from behind its number on.
+pub(super) fn append_rest<P: Payload>(
+    line: &mut Vec<u8>,
+    record: Record<'_, P>,
+    clock: &mut Clock,
+) -> Result<(), P::Error> {
     let from = line.len();
     envelope::describe(line, clock.print(record.milliseconds), record.type_json);
     if let Some(payload) = record.payload {
@@ -346,7 +351,7 @@ fn create_session_file(config: &RecorderConfig, now: &str) -> Result<Target, (Os
 /// `session-2026-02-11T16-00-abcdefgh.jsonl`, and `session-2026-02-11T16-00-2-abcdefgh.jsonl` if that is taken: the number precedes
 /// the id, so that a program that finds files by the end of their name finds these too. Before the year 0 and after 9999 the year has
 /// a sign and six digits.
-fn file_name(form: FileNameForm, now: &str, id_prefix: &[u16], number: u32) -> String {
+pub(super) fn file_name(form: FileNameForm, now: &str, id_prefix: &[u16], number: u32) -> String {
     let end = match form {
         FileNameForm::Minutes => ':',
         FileNameForm::Seconds => '.',

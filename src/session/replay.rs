@@ -143,6 +143,14 @@ impl Replay {
         result.map(Some)
     }
 
+    /// Scans to the end, writes the snapshot if one is wanted, and settles.
+    pub fn complete(mut self) -> Result<Self, ReplayError> {
+        while self.scan_on()?.is_some() {}
+        self.keep_snapshot();
+        self.settle();
+        Ok(self)
+    }
+
     fn add(&mut self, scanned: Scanned) -> Result<usize, ReplayError> {
         if scanned.begin.is_some_and(|begin| begin != self.scanned) {
             return Err(ReadError::Changed.into());
@@ -198,6 +206,12 @@ impl Replay {
     /// The items of history as far as the file is scanned.
     pub fn items(&self) -> &[ItemRef] {
         &self.effect.history.items
+    }
+
+    /// The items of history at the creation of the checkpoint that the options name. `None` if that was not scanned: there is none, or
+    /// a snapshot stands for that part of the file.
+    pub fn items_at_checkpoint(&self) -> Option<&[ItemRef]> {
+        self.effect.items_at_checkpoint()
     }
 
     /// The session events as far as the file is scanned.

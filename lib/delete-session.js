@@ -1,0 +1,65 @@
+'use strict'
+
+// Deleting a session, with everything that is kept beside it.
+
+const { hasOwn } = require('./native.js')
+const { NO_OPTIONS, check } = require('./arguments.js')
+const { liveCheckpoints } = require('./describe.js')
+const { listProject } = require('./list.js')
+const { scanFile } = require('./scan.js')
+const { failure, lockSession } = require('./session-failure.js')
+const { removeSessionFiles } = require('./session-files.js')
+const { resolveSessionRef } = require('./session-reference.js')
+
+function deleteSession(ref, chatsDir, projectHash, options = NO_OPTIONS) {
+  check.string(ref, 'ref')
+  check.filledString(chatsDir, 'chatsDir')
+  check.filledString(projectHash, 'projectHash')
+  check.object(options, 'options')
+  check.optional(options.exact, 'options.exact', 'boolean')
+  if (options.snapshotDir !== undefined) check.filledString(options.snapshotDir, 'options.snapshotDir')
+  return find(ref, chatsDir, projectHash, options)
+}
+
+async function find(ref, chatsDir, projectHash, { exact, snapshotDir }) {
+  const { sessions } = await listProject(chatsDir, projectHash)
+  if (sessions.length === 0) return failure('No sessions found for this project', 'NoSessions')
+  const { session, error, code } = exact === true ? findExact(ref, sessions) : resolveSessionRef(ref, sessions)
+  if (session === undefined) return failure(error, code)
+  return removeLocked(session, chatsDir, projectHash, snapshotDir)
+}
+
+function findExact(ref, sessions) {
+  const session = sessions.find(({ sessionId }) => sessionId === ref)
+  return session === undefined ? { error: `Session not found: ${ref}`, code: 'NotFound' } : { session }
+}
+
+async function removeLocked({ sessionId, filePath }, chatsDir, projectHash, snapshotDir) {
+  const busy = 'Cannot delete: session is in use by another process'
+  const { lock, failed } = await lockSession(chatsDir, sessionId, busy, 'Failed to lock session for deletion: ')
+  if (failed !== undefined) return failed
+  try {
+    const blocked = await blockers(filePath, projectHash)
+    if (blocked !== undefined) return blocked
+    await removeSessionFiles(filePath, { __proto__: null, snapshotDir })
+    return { ok: true, deletedSessionId: sessionId }
+  } catch (error) {
+    return failure(`Failed to delete session: ${error.message}`, 'System')
+  } finally {
+    await lock.release()
+  }
+}
+
+/** What keeps a session from being deleted, if anything does: a fork may be made of a checkpoint as long as it lives. */
+async function blockers(filePath, projectHash) {
+  const report = await scanFile(filePath, projectHash, NO_OPTIONS)
+  if (hasOwn(report, 'error')) {
+    return failure(`Failed to delete session: Cannot verify checkpoint blockers: ${report.error}`, 'ReplayFailed')
+  }
+  const live = liveCheckpoints(report.checkpoints)
+  if (live.length === 0) return undefined
+  const shown = live.map(({ name, checkpointId }) => `${name} (${checkpointId})`).join(', ')
+  return failure(`Cannot delete session: live checkpoints block deletion: ${shown}`, 'CheckpointsBlock')
+}
+
+module.exports = { deleteSession }

@@ -1,0 +1,148 @@
+'use strict'
+
+// Forking: a new session that begins with another one's history up to a checkpoint, and a recorder that goes on in it.
+
+const path = require('node:path')
+const { randomUUID } = require('node:crypto')
+const { native, record } = require('./native.js')
+const { NO_OPTIONS, check, checkSnapshotOptions, expect } = require('./arguments.js')
+const { messageText } = require('./assembly.js')
+const { SEQUENCE_CORRUPT } = require('./describe.js')
+const { SESSION, runJob } = require('./job.js')
+const { nameOf, startPayload } = require('./new-session.js')
+const { SessionRecordingService, checkRecorderOptions } = require('./recorder.js')
+const { replaySession } = require('./replay.js')
+const { failure, lockSession } = require('./session-failure.js')
+const { removeSessionFiles } = require('./session-files.js')
+const { acquireSessionLock } = require('./session-lock.js')
+const { timestamp } = require('./timestamp.js')
+
+function forkSession(target, options) {
+  checkTarget(target)
+  checkOptions(options)
+  return fork(target, options)
+}
+
+function checkTarget(target) {
+  check.object(target, 'target')
+  check.filledString(target.checkpointId, 'target.checkpointId')
+  check.string(target.checkpointName, 'target.checkpointName')
+  check.object(target.source, 'target.source')
+  check.string(target.source.sessionId, 'target.source.sessionId')
+  check.filledString(target.source.filePath, 'target.source.filePath')
+}
+
+function checkOptions(options) {
+  checkSnapshotOptions(options)
+  for (const field of ['chatsDir', 'projectHash', 'provider', 'model']) check.filledString(options[field], `options.${field}`)
+  check.strings(options.workspaceDirs, 'options.workspaceDirs')
+  const { source, recorder } = options
+  const isRecorder = source === undefined || source === null || typeof source.ownsLockFor === 'function'
+  expect(isRecorder, 'options.source', 'a recorder, or null', source)
+  if (recorder !== undefined) checkRecorderOptions(recorder, 'options.recorder')
+}
+
+async function fork(target, options) {
+  const { sessionId } = target.source
+  const { source } = options
+  if (source?.ownsLockFor(sessionId)) {
+    try {
+      await source.flush()
+    } catch (error) {
+      return failure(`Failed to replay source session: ${error.message}`, 'ReplayFailed')
+    }
+    return forkLocked(target, options)
+  }
+  const prefix = 'Source session is in use: '
+  const busy = `${prefix}Session is in use by another process`
+  const { lock, failed } = await lockSession(options.chatsDir, sessionId, busy, prefix)
+  if (failed !== undefined) return failed
+  try {
+    return await forkLocked(target, options)
+  } finally {
+    await lock.release()
+  }
+}
+
+/** Makes the new session. Nobody writes to the source meanwhile. */
+async function forkLocked(target, options) {
+  const child = { recorder: undefined, filePath: undefined, lock: undefined }
+  try {
+    const config = configOf(options)
+    child.lock = await acquireSessionLock(options.chatsDir, config.sessionId)
+    const made = record(await writeFile(target, options, config))
+    const result = made.failed === undefined ? await open(child, made, config, options) : failureOf(made, target)
+    if (!result.ok) await remove(child, options)
+    return result
+  } catch (error) {
+    await remove(child, options)
+    return failure(`Failed to create child session: ${error.message}`, 'System')
+  }
+}
+
+function configOf({ chatsDir, projectHash, provider, model, workspaceDirs, recorder = NO_OPTIONS }) {
+  const { cwd, fileName, onWarning, durability, exclusive } = recorder
+  const sessionId = randomUUID()
+  return { __proto__: null, sessionId, projectHash, chatsDir, provider, model, workspaceDirs, cwd, fileName, onWarning, durability, exclusive }
+}
+
+/** The addon's result: the new file's path and last number, or what has `failed`. */
+function writeFile({ checkpointId, source }, { projectHash, snapshot, snapshotDir }, config) {
+  const now = Date.now()
+  const { nameHasSeconds, idPrefix } = nameOf(config)
+  const wanted = {
+    __proto__: null,
+    source: source.filePath,
+    projectHash,
+    checkpointId,
+    snapshot: snapshot === true,
+    snapshotDir,
+    chatsDir: path.resolve(config.chatsDir),
+    nameHasSeconds,
+    idPrefix,
+    startPayload: startPayload(config, timestamp(now)),
+    now,
+  }
+  return runJob(SESSION, (onReady) => native.forkSession(wanted, onReady))
+}
+
+function failureOf({ failed, message }, { checkpointId, checkpointName }) {
+  const text = message === undefined ? '' : messageText(message)
+  switch (failed) {
+    case 'replay':
+      return failure(`Failed to replay source session: ${text}`, 'ReplayFailed')
+    case 'sequence':
+      return failure(`Failed to replay source session: ${SEQUENCE_CORRUPT}`, 'SequenceCorrupt')
+    case 'checkpoint':
+      return failure(`Checkpoint '${checkpointName}' (${checkpointId}) is not live`, 'CheckpointGone')
+    case 'through':
+      return failure(`Failed to replay source through checkpoint: ${text}`, 'ReplayFailed')
+    case 'history':
+      return failure('Checkpoint has no conversation history', 'NothingToFork')
+    default:
+      return failure(`Failed to create child session: ${text}`, 'System')
+  }
+}
+
+/** Opens the new session as a caller goes on with it. `child` is told of all that would have to be undone. */
+async function open(child, { filePath, lastSeq }, config, { projectHash, snapshot, snapshotDir }) {
+  child.filePath = filePath
+  const recording = (child.recorder = new SessionRecordingService(config))
+  recording.initializeForResume(filePath, lastSeq)
+  recording.adoptLock(child.lock)
+  const replayed = await replaySession(filePath, projectHash, { __proto__: null, strict: true, snapshot, snapshotDir })
+  if (!replayed.ok) throw new Error(replayed.error)
+  if (!recording.isActive()) throw new Error('its file cannot be recorded to')
+  if (!(await child.lock.ownsLock())) return failure('Failed to retain child session lock', 'LockFailed')
+  const { history, metadata } = replayed
+  return { ok: true, history, metadata, recording, lockHandle: child.lock }
+}
+
+/** Removes what there is of a new session that failed. */
+async function remove({ recorder, filePath, lock }, { snapshotDir }) {
+  await recorder?.dispose().catch(() => {})
+  if (filePath !== undefined) await removeSessionFiles(filePath, { __proto__: null, snapshotDir }).catch(() => {})
+  await lock?.release()
+}
+
+module.exports = { forkSession }

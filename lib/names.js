@@ -1,0 +1,104 @@
+'use strict'
+
+// The names of the sessions and checkpoints of a project: giving, taking, removing and listing them.
+
+const { hasOwn } = require('./native.js')
+const { NO_OPTIONS, check, checkSnapshotOptions, expect } = require('./arguments.js')
+const { liveCheckpoints } = require('./describe.js')
+const { CheckpointLockError } = require('./naming/lock-error.js')
+const { expectLive, giveName } = require('./naming/give.js')
+const { Locks } = require('./naming/locks.js')
+const { placeOf } = require('./naming/places.js')
+const { scanFile } = require('./scan.js')
+
+function listCheckpoints(filePath, projectHash, options = NO_OPTIONS) {
+  check.filledString(filePath, 'filePath')
+  check.filledString(projectHash, 'projectHash')
+  checkSnapshotOptions(options)
+  return live(filePath, projectHash, options)
+}
+
+async function live(filePath, projectHash, { snapshot, snapshotDir }) {
+  const report = await reportOn(filePath, projectHash, { __proto__: null, snapshot, snapshotDir })
+  return liveCheckpoints(report.checkpoints)
+}
+
+function createCheckpoint(place, projectHash, name, options = NO_OPTIONS) {
+  checkGiving(place, projectHash, options)
+  check.string(name, 'name')
+  const give = (where, trimmed) => where.createCheckpoint(trimmed)
+  return given(place, projectHash, { __proto__: null, name, checkpointId: undefined, needsHistory: true, give }, options)
+}
+
+function renameCheckpoint(place, projectHash, checkpointId, name, options = NO_OPTIONS) {
+  checkGiving(place, projectHash, options)
+  check.filledString(checkpointId, 'checkpointId')
+  check.string(name, 'name')
+  const give = (where, trimmed, report) => where.renameCheckpoint(checkpointId, trimmed, expectLive(report, checkpointId).name)
+  return given(place, projectHash, { __proto__: null, name, checkpointId, needsHistory: false, give }, options)
+}
+
+function nameSession(place, projectHash, name, options = NO_OPTIONS) {
+  checkGiving(place, projectHash, options)
+  check.stringOrNull(name, 'name')
+  if (name === null) return removed(place, projectHash, (where) => where.setName(null, null))
+  const give = (where, trimmed, report) => where.setName(trimmed, report?.name ?? null)
+  return given(place, projectHash, { __proto__: null, name, checkpointId: null, needsHistory: false, give }, options)
+}
+
+function deleteCheckpoint(place, projectHash, checkpointId) {
+  checkPlace(place, projectHash)
+  check.filledString(checkpointId, 'checkpointId')
+  return removed(place, projectHash, (where, report) => {
+    where.expectFile()
+    expectLive(report, checkpointId)
+    return where.deleteCheckpoint(checkpointId)
+  })
+}
+
+async function given(place, projectHash, giving, { overwrite, snapshot, snapshotDir }) {
+  return giveName(placeOf(place, projectHash), projectHash, giving, { __proto__: null, overwrite, snapshot, snapshotDir })
+}
+
+/** Removing needs no name lock: at most a name becomes free. */
+async function removed(place, projectHash, remove) {
+  const where = placeOf(place, projectHash)
+  await where.expectUsable()
+  const locks = new Locks(where.chatsDir)
+  try {
+    await where.enter(locks)
+    const report = where.filePath === null ? undefined : await reportOn(where.filePath, projectHash, NO_OPTIONS)
+    if (report !== undefined) where.expectReport(report, false)
+    await remove(where, report)
+  } finally {
+    await locks.release()
+  }
+}
+
+/** What a replay of the file reports. Rejects with the error of the replay. */
+async function reportOn(filePath, projectHash, options) {
+  const report = await scanFile(filePath, projectHash, options)
+  if (hasOwn(report, 'error')) throw new Error(report.error)
+  return report
+}
+
+function checkGiving(place, projectHash, options) {
+  checkPlace(place, projectHash)
+  checkSnapshotOptions(options)
+  check.optional(options.overwrite, 'options.overwrite', 'boolean')
+}
+
+/** A recorder is known by its methods: it may be of any subclass, or another program's that works alike. */
+function checkPlace(place, projectHash) {
+  check.object(place, 'place')
+  check.filledString(projectHash, 'projectHash')
+  if (typeof place.filePath === 'string') {
+    for (const field of ['filePath', 'chatsDir', 'sessionId']) check.filledString(place[field], `place.${field}`)
+  } else {
+    expect(METHODS.every((method) => typeof place[method] === 'function'), 'place', 'a recorder, or a closed session', place)
+  }
+}
+
+const METHODS = ['ownsLockFor', 'getOwnedLockHandle', 'getChatsDir', 'getSessionId', 'getFilePath', 'isActive', 'flush', 'createCheckpoint']
+
+module.exports = { CheckpointLockError, createCheckpoint, deleteCheckpoint, listCheckpoints, nameSession, renameCheckpoint }

@@ -1,0 +1,81 @@
+'use strict'
+
+// The locks of an operation on names: the project's name lock, and those of sessions. They are released together.
+
+const { push } = require('../native.js')
+const { acquireSessionLock, sessionLockPath, SessionLockedError } = require('../session-lock.js')
+const { readLockFile } = require('../session-lock/lock-file.js')
+const { isStale } = require('../session-lock/staleness.js')
+const { elapsed, wait } = require('../session-lock/waiting.js')
+const { lockError } = require('./lock-error.js')
+
+/** For so long is a busy name lock waited for: other processes hold it only while they give one name. */
+const PATIENCE_MS = 2000
+
+class Locks {
+  #chatsDir
+  #held = []
+  #ids = new Set()
+
+  constructor(chatsDir) {
+    this.#chatsDir = chatsDir
+  }
+
+  /** Whether the session is locked here. */
+  has(sessionId) {
+    return this.#ids.has(sessionId)
+  }
+
+  /** Locks a session, unless it is locked here already. */
+  async acquire(sessionId) {
+    if (this.has(sessionId)) return
+    try {
+      this.#add(sessionId, await acquireSessionLock(this.#chatsDir, sessionId))
+    } catch (error) {
+      throw lockError(sessionId, error)
+    }
+  }
+
+  /** Acquires the name lock of a project. */
+  async acquireNames(projectHash) {
+    const id = `checkpoint-namespace-${projectHash}`
+    const deadline = elapsed() + PATIENCE_MS
+    for (;;) {
+      try {
+        this.#add(id, await acquireSessionLock(this.#chatsDir, id))
+        return
+      } catch (error) {
+        const mayWait = error instanceof SessionLockedError && (await this.#becomesFree(id, deadline))
+        if (!mayWait) throw lockError(id, error)
+      }
+    }
+  }
+
+  /** Waits until the lock seems to be free, which it may not be for long. False if that takes too long. */
+  async #becomesFree(id, deadline) {
+    while (elapsed() < deadline) {
+      await wait(10 + Math.random() * 20)
+      if (!(await isHeld(sessionLockPath(this.#chatsDir, id)))) return true
+    }
+    return false
+  }
+
+  #add(id, lock) {
+    push(this.#held, lock)
+    this.#ids.add(id)
+  }
+
+  /** Releases all, the last one first. Never rejects. */
+  async release() {
+    for (let index = this.#held.length - 1; index >= 0; index--) await this.#held[index].release()
+    this.#held.length = 0
+    this.#ids.clear()
+  }
+}
+
+async function isHeld(lockPath) {
+  const file = await readLockFile(lockPath)
+  return file !== null && !isStale(file, true)
+}
+
+module.exports = { Locks }

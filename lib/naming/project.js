@@ -1,0 +1,104 @@
+'use strict'
+
+// The names of a project: what its sessions and their live checkpoints are called, as of a scan of all files.
+
+const path = require('node:path')
+const { hasOwn, native, parseRecord, push } = require('../native.js')
+const { liveCheckpoints } = require('../describe.js')
+const { HEADERS, resultOf } = require('../job.js')
+const { listProject } = require('../list.js')
+const { scan } = require('../scan.js')
+
+class Project {
+  #projectHash
+  #options
+  /** Of each file: the path, the session's id, whether it is the place's own, its identity, and what the scan reports. */
+  #files
+
+  constructor(projectHash, options, files) {
+    this.#projectHash = projectHash
+    this.#options = options
+    this.#files = files
+  }
+
+  /** Scans the project of a place. `options` are those of the scan. */
+  static async scan(place, projectHash, options) {
+    const { sessions } = await listProject(place.chatsDir, projectHash)
+    const files = sessions.map(({ filePath, sessionId }) => ({ filePath, sessionId, isOwn: false }))
+    const own = place.filePath
+    if (own !== null) push(files, { filePath: own, sessionId: place.sessionId, isOwn: true })
+    const identities = await identitiesOf(files)
+    files.forEach((file, index) => (file.identity = identities[index]))
+    const project = new Project(projectHash, options, own === null ? files : withoutOwnTwice(files))
+    await project.#rescan(project.#files)
+    return project
+  }
+
+  /** Scans again what has changed since, and the sessions that `isLocked` tells: only now nobody changes those any more. */
+  async update(isLocked) {
+    const identities = await identitiesOf(this.#files)
+    const changed = this.#files.filter((file, index) => !isSame(file.identity, identities[index]) || isLocked(file.sessionId))
+    this.#files.forEach((file, index) => (file.identity = identities[index]))
+    await this.#rescan(changed)
+  }
+
+  async #rescan(files) {
+    const paths = files.map(({ filePath }) => filePath)
+    const reports = await scan(paths, this.#projectHash, this.#options)
+    files.forEach((file, index) => (file.report = reports[index]))
+  }
+
+  /** The report on the place's own file; undefined if it has none. Throws the error of its replay. */
+  own() {
+    const file = this.#files.find(({ isOwn }) => isOwn)
+    if (file !== undefined && hasOwn(file.report, 'error')) throw new Error(file.report.error)
+    return file?.report
+  }
+
+  /** Whether a session or a live checkpoint has this id. */
+  hasId(name) {
+    return this.#usable().some(
+      ({ sessionId, report }) =>
+        sessionId === name || liveCheckpoints(report.checkpoints).some(({ checkpointId }) => checkpointId === name),
+    )
+  }
+
+  /** What has this name: `{ file, checkpointId }`, without `checkpointId` if the session itself has it. `isExempt` tells what may keep it. */
+  collisions(name, isExempt) {
+    const found = []
+    for (const file of this.#usable()) {
+      if (isNamed(file.report, name)) push(found, { file, checkpointId: undefined })
+      for (const { checkpointId, name: other } of liveCheckpoints(file.report.checkpoints)) {
+        if (other.trim() === name) push(found, { file, checkpointId })
+      }
+    }
+    return found.filter((collision) => !isExempt(collision))
+  }
+
+  #usable() {
+    return this.#files.filter(({ report }) => !hasOwn(report, 'error') && !report.sequenceCorrupt)
+  }
+}
+
+function isNamed(report, name) {
+  return hasOwn(report, 'name') && report.name !== null && report.name.trim() === name
+}
+
+/** The place's own file is the last. It may be in the listing too, by a path through a link perhaps. */
+function withoutOwnTwice(files) {
+  const own = files[files.length - 1]
+  const isOwn = ({ filePath, identity }) =>
+    path.resolve(filePath) === path.resolve(own.filePath) || (identity !== null && identity[0] !== '' && identity[0] === own.identity?.[0])
+  return files.filter((file) => file === own || !isOwn(file))
+}
+
+async function identitiesOf(files) {
+  return resultOf(HEADERS, parseRecord(await native.fileIdentities(files.map(({ filePath }) => filePath))))
+}
+
+function isSame(one, other) {
+  if (one === null || other === null) return one === other
+  return one[0] === other[0] && one[1] === other[1]
+}
+
+module.exports = { Project }

@@ -1,0 +1,25 @@
+'use strict'
+
+// How a new session begins: its file's name, and its first record.
+
+const { stringify } = require('./native.js')
+
+/** With `fileName: 'seconds'`, this many characters of the session id end the file's name. */
+const SESSION_FILE_ID_PREFIX_LENGTH = 12
+
+/** The same for `fileName: 'minutes'`. */
+const SHORT_PREFIX_LENGTH = 8
+
+/** The form of a file's name, for the addon. */
+function nameOf({ sessionId, fileName }) {
+  const nameHasSeconds = fileName === 'seconds'
+  const idPrefix = sessionId.slice(0, nameHasSeconds ? SESSION_FILE_ID_PREFIX_LENGTH : SHORT_PREFIX_LENGTH)
+  return { __proto__: null, nameHasSeconds, idPrefix }
+}
+
+/** The payload of `session_start`, as JSON. */
+function startPayload({ sessionId, projectHash, workspaceDirs, cwd, provider, model }, startTime) {
+  return stringify({ sessionId, projectHash, workspaceDirs, cwd, provider, model, startTime })
+}
+
+module.exports = { SESSION_FILE_ID_PREFIX_LENGTH, nameOf, startPayload }

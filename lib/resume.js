@@ -1,0 +1,138 @@
+'use strict'
+
+// Resuming a session: it is locked, replayed, and gets a recorder that goes on in its file.
+
+const { push } = require('./native.js')
+const { NO_OPTIONS, check, checkSnapshotOptions } = require('./arguments.js')
+const { SEQUENCE_CORRUPT, scanSessions, usableOf } = require('./describe.js')
+const { listProject } = require('./list.js')
+const { SessionRecordingService, checkRecorderOptions } = require('./recorder.js')
+const { replaySession } = require('./replay.js')
+const { failure, lockSession } = require('./session-failure.js')
+const { resolveSessionRef } = require('./session-reference.js')
+
+/** As a reference: the newest session that is not in use and can be resumed. */
+const CONTINUE_LATEST = '__CONTINUE_LATEST__'
+
+function resumeSession(request) {
+  checkRequest(request)
+  return resume(request)
+}
+
+function checkRequest(request) {
+  check.object(request, 'request')
+  check.string(request.continueRef, 'request.continueRef')
+  check.filledString(request.projectHash, 'request.projectHash')
+  check.filledString(request.chatsDir, 'request.chatsDir')
+  check.filledString(request.currentProvider, 'request.currentProvider')
+  check.string(request.currentModel, 'request.currentModel')
+  check.strings(request.workspaceDirs, 'request.workspaceDirs')
+  checkSnapshotOptions(request, 'request')
+  if (request.recorder !== undefined) checkRecorderOptions(request.recorder, 'request.recorder')
+}
+
+async function resume(request) {
+  const { continueRef, chatsDir, projectHash } = request
+  const { sessions } = await listProject(chatsDir, projectHash)
+  if (sessions.length === 0) return failure('No sessions found for this project', 'NoSessions')
+  if (continueRef === CONTINUE_LATEST) return resumeLatest(sessions, request)
+  const { session, error, code } = await find(continueRef, sessions, request)
+  if (session === undefined) return failure(error, code)
+  const { opened, failed } = await openLocked(session, request)
+  return failed ?? goOn(opened, request, [])
+}
+
+/** The session that a reference denotes. A name does only where nothing else does, so that no file is scanned otherwise. */
+async function find(ref, sessions, request) {
+  const found = resolveSessionRef(ref, sessions)
+  if (found.session !== undefined || found.code !== 'NotFound') return found
+  const { snapshot, snapshotDir, projectHash } = request
+  const described = await scanSessions(sessions, projectHash, { __proto__: null, snapshot, snapshotDir })
+  const named = usableOf(described, []).usable.filter(({ session }) => session.name === ref.trim())
+  if (named.length > 1) return { error: `Ambiguous continue target name '${ref}'`, code: 'Ambiguous' }
+  return named.length === 1 ? { session: named[0].session } : found
+}
+
+/** The newest session that can be resumed. Those that are in use are nobody's fault; of others the user is told. */
+async function resumeLatest(sessions, request) {
+  const warnings = []
+  let first
+  for (const session of sessions) {
+    const { opened, failed } = await openLocked(session, request)
+    if (opened !== undefined) return goOn(opened, request, warnings)
+    if (failed.code === 'Locked') continue
+    first ??= failed
+    push(warnings, `Session ${session.sessionId} passed over: ${failed.error}`)
+  }
+  return first ?? failure('All sessions for this project are in use', 'AllLocked')
+}
+
+/** Locks and replays a session. Resolves to `{ opened }`, or to `{ failed }` with a failure; then the lock is released. */
+async function openLocked(session, request) {
+  const { filePath, sessionId } = session
+  const busy = 'Session is in use by another process'
+  const { lock, failed } = await lockSession(request.chatsDir, sessionId, busy, 'Failed to lock session: ')
+  if (failed !== undefined) return { failed }
+  const replayed = await replay(filePath, request)
+  const problem = problemOf(replayed)
+  if (problem === undefined) return { opened: { filePath, lock, replayed } }
+  await lock.release()
+  return { failed: problem }
+}
+
+/** The result of the replay. One that rejects has failed too. */
+async function replay(filePath, { projectHash, snapshot, snapshotDir }) {
+  try {
+    return await replaySession(filePath, projectHash, { __proto__: null, strict: true, snapshot, snapshotDir })
+  } catch (error) {
+    return { ok: false, error: error.message }
+  }
+}
+
+function problemOf({ ok, error, sequenceCorrupt }) {
+  if (!ok) return failure(`Failed to replay session: ${error}`, 'ReplayFailed')
+  if (sequenceCorrupt) return failure(`Failed to replay session: ${SEQUENCE_CORRUPT}`, 'SequenceCorrupt')
+}
+
+async function goOn({ filePath, lock, replayed }, request, passedOver) {
+  const { metadata, history, lastSeq, warnings } = replayed
+  try {
+    const recording = recorderFor(metadata.sessionId, request)
+    recording.initializeForResume(filePath, lastSeq, metadata.title)
+    recording.adoptLock(lock)
+    recordResumption(recording, metadata, request)
+    return { ok: true, history, metadata, recording, lockHandle: lock, warnings: [...passedOver, ...warnings] }
+  } catch (error) {
+    await lock.release()
+    throw error
+  }
+}
+
+function recorderFor(sessionId, { projectHash, chatsDir, workspaceDirs, currentProvider, currentModel, recorder = NO_OPTIONS }) {
+  const { cwd, fileName, onWarning, durability, exclusive } = recorder
+  return new SessionRecordingService({
+    __proto__: null,
+    sessionId,
+    projectHash,
+    chatsDir,
+    workspaceDirs,
+    provider: currentProvider,
+    model: currentModel,
+    cwd,
+    fileName,
+    onWarning,
+    durability,
+    exclusive,
+  })
+}
+
+function recordResumption(recording, { provider, model, startTime }, { currentProvider, currentModel }) {
+  if (provider !== currentProvider || model !== currentModel) {
+    const change = `Provider/model changed from ${provider}/${model} to ${currentProvider}/${currentModel}`
+    recording.recordSessionEvent('warning', change)
+    recording.recordProviderSwitch(currentProvider, currentModel)
+  }
+  recording.recordSessionEvent('info', `Session resumed (originally started ${startTime})`)
+}
+
+module.exports = { resumeSession, CONTINUE_LATEST }

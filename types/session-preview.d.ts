@@ -1,0 +1,42 @@
+// Looking into a session file without replaying it.
+
+/** How a session begins; see {@link readSessionPreview}. */
+export interface SessionPreview {
+  /** Whether there is at least one `content` record. */
+  hasContent: boolean;
+  /** The text blocks of the first human item that has text, concatenated; `null` if there is none. */
+  firstUserMessage: string | null;
+}
+
+/**
+ * Reads how a session begins, for a list of sessions. Stops reading as soon as the answer is known. Looks at what was recorded, regardless of later
+ * compressions and rewinds; lines, items and blocks of another form are passed over.
+ *
+ * @param filePath - The session file, or the directory of a session's bundle, which is not verified.
+ * @param options - `length`: maximum length of `firstUserMessage` in UTF-16 code units; a surrogate pair is never split. Default 120.
+ * @returns Never rejects. For a file that cannot be read: `{ hasContent: false, firstUserMessage: null }`. Pipes are not read.
+ * @throws TypeError - At once, if an argument is of the wrong type, or `length` is not a safe integer ≥ 0.
+ *
+ * @example
+ * ```ts
+ * import { readSessionPreview } from 'session-tape';
+ *
+ * const { hasContent, firstUserMessage } = await readSessionPreview('no-such-session.jsonl', { length: 40 });
+ * console.log(hasContent, firstUserMessage ?? '(no message)'); // false (no message)
+ * ```
+ */
+export declare function readSessionPreview(
+  filePath: string,
+  options?: { length?: number | undefined },
+): Promise<SessionPreview>;
+
+/**
+ * Reads the last title in a session file, that of the last valid `session_metadata` with the key `title`, whatever else is in the file.
+ *
+ * The file is searched from its end, on all cores, and is not kept in memory.
+ *
+ * @param filePath - The session file, or the directory of a session's bundle, which is not verified.
+ * @returns `null`: explicitly no title. `undefined`: no title was recorded, or the file cannot be read. Never rejects. Pipes are not read.
+ * @throws TypeError - At once, if `filePath` is not a string.
+ */
+export declare function readSessionTitle(filePath: string): Promise<string | null | undefined>;
