@@ -10,7 +10,7 @@ use super::line::read_title as title_of_line;
 use crate::jsonl::lines::Lines;
 use crate::jsonl::reader::LineReader;
 use crate::jsonl::scan::Nesting;
-use crate::jsonl::segments::{Segments, equal_segments};
+use crate::jsonl::segments::{Segments, Threads, equal_segments};
 use crate::jsonl::source::{LineSource, ReadError};
 use crate::pipeline::Worker;
 
@@ -21,7 +21,7 @@ pub fn read_title(path: &Path) -> Result<Option<Vec<u8>>, ReadError> {
     let mut segments = equal_segments(&source, 0);
     segments.reverse();
     let make = || TitleSearch { source: source.clone(), reader: LineReader::default(), nesting: Nesting::default() };
-    let mut titles = Segments::new(segments, make);
+    let mut titles = Segments::new(segments, Threads::All, make);
     while let Some(title) = titles.next_output() {
         if let Some(title) = title? {
             return Ok(Some(title));
