@@ -217,6 +217,8 @@ describe.skipIf(!isInstalled('bash'))('in bash (needs it)', () => {
   );
 
   test.skipIf(!hasTerminal)('as typed, names with blanks among them (needs util-linux script)', () => {
+    // Neither the history nor the key bindings of whoever runs this.
+    const PLAIN = { ...process.env, HISTFILE: '/dev/null', INPUTRC: '/dev/null', TERM: 'xterm' };
     const typed = [
       `PS1='' PS2=''; source '${fileOf('bash')}'; session-tape() { printf '<%s>' "$@"; echo; }`,
       'session-tape repl\t--ver\tch\t日\t',
@@ -225,7 +227,7 @@ describe.skipIf(!isInstalled('bash'))('in bash (needs it)', () => {
       'session-tape replay --verify=ful\t',
       'exit\n',
     ].join('\n');
-    const { stdout } = spawnSync('script', ['-qec', 'bash --norc --noprofile -i', '/dev/null'], { cwd: directory(), input: typed, encoding: 'utf8' });
+    const { stdout } = spawnSync('script', ['-qec', 'bash --norc --noprofile -i', '/dev/null'], { cwd: directory(), env: PLAIN, input: typed, encoding: 'utf8' });
     const results = stdout.replaceAll('\r', '').split('\n').filter((line) => /^(?:\u001b\[\?2004l)?</.test(line)).map((line) => line.replace(/^\u001b\[\?2004l/, ''));
     expect(results).toEqual(['<replay><--verify><chain><日記 1.jsonl>', '<bundle><import><x><runs/>', '<bundle><import><x><日>', '<replay><--verify=full>']);
   });

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, utimesSync
 import { join } from 'node:path';
 import { fc, test as property } from '../support/property';
 import { describe, expect, test } from 'vitest';
-import { acquireSessionLock, describeSessions, readSessionPreview } from '../../index.js';
+import { acquireSessionLock, describeSessions, readSessionPreview, resumeSession } from '../../index.js';
 import { complaintOf, errorOf, HOSTILE, hasTerminal, onTerminal, resultOf, sessionTape, shown, UNSAFE } from '../support/command-line';
 import { unprivileged } from '../support/processes';
 import { content, envelope, file, item, PROJECT_HASH, sessionDirectory, start } from '../support/session-file';
@@ -143,6 +143,23 @@ describe('the page', () => {
     expect(page).toContain('! seq does not always ascend; inspect says what that means');
   });
 
+  test('has positions by which resumeSession finds the session', async () => {
+    const directory = chats({
+      'session-b.jsonl': file(start({ sessionId: 'foreign', projectHash: 'anderes' })),
+      'notes.jsonl': ofId('notes', content('x')),
+      'session-c.jsonl': file(start({ sessionId: 'refused', model: '' })),
+      'session-d.jsonl': ofId('older', content('x')),
+    });
+    expect(await shown(['sessions', directory], {}, 1)).toContain('  3  older\n');
+    const page = await shown(['sessions', directory, '--project', PROJECT_HASH], {}, 1);
+    const [, position] = /^ {2}(\d) {2}older$/m.exec(page)!;
+    const request = { continueRef: position!, projectHash: PROJECT_HASH, chatsDir: directory, currentProvider: 'p', currentModel: 'm', workspaceDirs: [] };
+    const resumed = await resumeSession(request);
+    if (!resumed.ok) throw new Error(resumed.error);
+    await resumed.recording.dispose();
+    expect(resumed.metadata.sessionId).toBe('older');
+  });
+
   test('names the projects, if there are several', async () => {
     const directory = chats({ 'session-a.jsonl': ofId('a'), 'session-b.jsonl': file(start({ sessionId: 'b', projectHash: 'anderes' })) });
     const page = await shown(['sessions', directory]);
@@ -169,16 +186,22 @@ describe('the page', () => {
     expect(page).toContain('✗ session-\\x1b[2J\\u202e.jsonl  ');
   });
 
-  test.skipIf(!hasTerminal)('keeps titles and messages on one line of a terminal (needs util-linux script)', async () => {
+  test('keeps titles and messages on one line', async () => {
+    const long = 'ein langer Satz '.repeat(40);
+    const page = await shown(['sessions', chats({ 'session-a.jsonl': ofId('a', titled(long), named(long), content(long)) })]);
+    const rows = page.split('\n').filter((line) => /^ +(Name|Title|Begins) /.test(line));
+    // A pipe counts as 120 columns wide.
+    expect(rows.map((row) => row.length)).toEqual([120, 120, 120]);
+    for (const row of rows) expect(row).toMatch(/…$/);
+  });
+
+  test.skipIf(!hasTerminal)('is no wider on a terminal (needs util-linux script)', async () => {
     const long = 'ein langer Satz '.repeat(40);
     const directory = chats({ 'session-a.jsonl': ofId('a', titled(long), named(long), content(long)) });
     const { stdout } = await onTerminal(['sessions', directory], { env: { NO_COLOR: '1' } });
     const rows = stdout.replaceAll('\r', '').split('\n').filter((line) => /^ +(Name|Title|Begins) /.test(line));
     expect(rows).toHaveLength(3);
-    for (const row of rows) {
-      expect(row).toMatch(/…$/);
-      expect(row.length).toBeLessThanOrEqual(80);
-    }
+    for (const row of rows) expect(row).toMatch(/^.{20,80}…$/);
   });
 
   test.skipIf(!hasTerminal)('a progress bar, if there is much to read (needs util-linux script)', async () => {

@@ -72,7 +72,7 @@ async function isInUse(tape, directory, sessionId) {
 }
 
 /**
- * The position of each session, by file, as functions that take one count: from 1, of the files that recorders create, those that do not replay
+ * The position of each session, by file, as `resumeSession` takes it: from 1, of the files that recorders create, those that do not replay
  * included.
  */
 async function positionsIn({ tape, signal }, directory, projectHash) {
