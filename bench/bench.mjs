@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: the addon and its JavaScript rivals in turn in one process; the figures go to `bench/RESULTS.md`.
  *
- * `npm run bench -- --quick` takes a tenth of the work and three rounds, `--only replay|snapshot|record|header|runs|diff|bundles` a part;
+ * `npm run bench -- --quick` takes a tenth of the work and three rounds, `--only replay|snapshot|header|sessions|record|runs|diff|bundles` a part;
  * both print and leave RESULTS.md as it is. `--large` adds files of 1 and 10 GB and a run of ten million events, which are generated and
  * deleted.
  */
@@ -14,7 +14,7 @@ import { report } from './report.mjs';
 import { DATA } from './workloads.mjs';
 
 const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url));
-const PARTS = ['replay', 'snapshot', 'header', 'record', 'runs', 'diff', 'bundles'];
+const PARTS = ['replay', 'snapshot', 'header', 'sessions', 'record', 'runs', 'diff', 'bundles'];
 const ROUNDS = 7;
 const say = (text) => process.stderr.write(`${text}\n`);
 
@@ -25,6 +25,7 @@ async function measure(parts, { quick, large }) {
   if (parts.includes('snapshot')) results.snapshot = await (await import('./large.mjs')).benchSnapshot(how);
   if (large && parts.includes('snapshot')) results.large = await (await import('./large.mjs')).benchLarge(how);
   if (parts.includes('header')) results.headers = await (await import('./header.mjs')).benchHeaders(how);
+  if (parts.includes('sessions')) results.sessions = await (await import('./sessions.mjs')).benchSessions(how);
   if (parts.includes('record')) {
     results.record = await (await import('./record.mjs')).benchRecord(how);
     results.durable = await (await import('./durable.mjs')).benchDurable(how);

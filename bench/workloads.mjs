@@ -55,6 +55,23 @@ export function headerFiles(howMany) {
   return paths;
 }
 
+/** A project of sessions of about 2 MB, each with a checkpoint near its end and every fourth with a name, as recorders leave them. */
+export function projectFiles(howMany) {
+  const directory = join(DATA, `project-${howMany}.${VERSION}`);
+  const paths = Array.from({ length: howMany }, (_, i) => join(directory, `session-2026-02-11T16-00-00-bench-${String(i + 1).padStart(6, '0')}.jsonl`));
+  if (existsSync(paths.at(-1))) return { directory, paths };
+  mkdirSync(directory, { recursive: true });
+  paths.forEach((path, i) => writeFileSync(path, [...sessionLines({ records: 1450, texts: LONG, seed: i + 1 }), ...namingLines(i + 1)].join('')));
+  return { directory, paths };
+}
+
+function namingLines(seed) {
+  const envelope = (seq, type, payload) => `${JSON.stringify({ v: 1, seq, ts: '2026-02-11T18:00:00.000Z', type, payload })}\n`;
+  const lines = [envelope(1451, 'checkpoint_created', { checkpointId: `point-${seed}`, name: `before change ${seed}` })];
+  if (seed % 4 === 0) lines.push(envelope(1452, 'session_named', { name: `work ${seed}` }));
+  return lines;
+}
+
 /** Payloads of `content` events whose lines in a session file are about 500 bytes. */
 export function contentPayloads(howMany) {
   const random = randomFrom(500);
@@ -89,9 +106,12 @@ function event(random, seq, texts, compressEvery, seed) {
   return ['content', { content: item(random, seq, texts) }];
 }
 
+/** The project that all sessions belong to. */
+export const PROJECT_HASH = '9b74c9897bac770ffc029102a200c5de21d7b4a8c6f0f3e4d2b1a09c8e7f6a5b';
+
 const startPayload = (seed) => ({
   sessionId: `bench-${String(seed).padStart(6, '0')}`,
-  projectHash: '9b74c9897bac770ffc029102a200c5de21d7b4a8c6f0f3e4d2b1a09c8e7f6a5b',
+  projectHash: PROJECT_HASH,
   workspaceDirs: ['/home/ada/project', '/home/ada/library'],
   provider: 'anthropic',
   model: 'claude-sonnet-4-5',
