@@ -1,8 +1,8 @@
 //! Describing many sessions: each file is scanned to its end, on all cores together, and none of its items is read
 //! (`docs/session-format.md` section 5).
 //!
-//! Most sessions are small, so a file is one job. A large one would keep its thread busy after all others are done, so those come first,
-//! one by one, each shared among the cores as in a replay.
+//! Most sessions are small: some of them are one job, so that threads need not wake each other for every file. A large one would keep its
+//! thread busy after all others are done, so those come first, one by one, each shared among the cores as in a replay.
 
 use std::path::PathBuf;
 use std::vec::IntoIter;
@@ -16,6 +16,10 @@ use crate::pipeline::{Pipeline, Worker, spare_cores};
 
 /// From this size on a file is shared among the cores.
 const LARGE_BYTES: u64 = 8 << 20;
+
+/// Small files with so many bytes together are one job, and so are so many files.
+const JOB_BYTES: u64 = 256 << 10;
+const JOB_FILES: usize = 16;
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -40,7 +44,9 @@ pub struct Described {
 pub struct Describing {
     describer: Describer,
     large: IntoIter<SessionFile>,
-    small: IntoIter<SessionFile>,
+    small: IntoIter<Vec<SessionFile>>,
+    /// What was described together, and is not returned yet.
+    ready: Vec<Described>,
     pipeline: Pipeline<Describer>,
     total: u64,
 }
@@ -60,12 +66,14 @@ impl Describing {
             SessionFile { index, path, size }
         });
         let (large, small): (Vec<_>, Vec<_>) = files.partition(|file| file.size >= LARGE_BYTES);
+        let total = large.iter().chain(&small).map(|file| file.size).sum();
+        let small = jobs(small);
         let helpers = spare_cores().min(small.len().saturating_sub(1));
         let describer = Describer { options };
         let workers = vec![describer.clone(); helpers];
-        let total = large.iter().chain(&small).map(|file| file.size).sum();
         let pipeline = Pipeline::parallel(describer.clone(), workers, 2 * (helpers + 1));
-        Describing { describer, large: large.into_iter(), small: small.into_iter(), pipeline, total }
+        let (large, small, ready) = (large.into_iter(), small.into_iter(), Vec::new());
+        Describing { describer, large, small, ready, pipeline, total }
     }
 
     /// The sizes of all files, in bytes.
@@ -81,13 +89,34 @@ impl Iterator for Describing {
         if let Some(file) = self.large.next() {
             return Some(self.describer.describe(file, Threads::All));
         }
-        while !self.pipeline.is_full()
-            && let Some(file) = self.small.next()
-        {
-            self.pipeline.push(file);
+        while self.ready.is_empty() {
+            while !self.pipeline.is_full()
+                && let Some(job) = self.small.next()
+            {
+                self.pipeline.push(job);
+            }
+            self.ready = self.pipeline.next_output()?.1;
         }
-        self.pipeline.next_output().map(|(_, described)| described)
+        self.ready.pop()
     }
+}
+
+fn jobs(files: Vec<SessionFile>) -> Vec<Vec<SessionFile>> {
+    let mut jobs: Vec<Vec<SessionFile>> = Vec::new();
+    let mut bytes = JOB_BYTES;
+    for file in files {
+        match jobs.last_mut().filter(|job| bytes + file.size <= JOB_BYTES && job.len() < JOB_FILES) {
+            Some(job) => {
+                bytes += file.size;
+                job.push(file);
+            }
+            None => {
+                bytes = file.size;
+                jobs.push(vec![file]);
+            }
+        }
+    }
+    jobs
 }
 
 #[derive(Clone)]
@@ -104,11 +133,11 @@ impl Describer {
 }
 
 impl Worker for Describer {
-    type Job = SessionFile;
-    type Output = Described;
+    type Job = Vec<SessionFile>;
+    type Output = Vec<Described>;
 
-    fn work(&mut self, file: SessionFile) -> Described {
-        self.describe(file, Threads::Own)
+    fn work(&mut self, files: Vec<SessionFile>) -> Vec<Described> {
+        files.into_iter().map(|file| self.describe(file, Threads::Own)).collect()
     }
 }
 
