@@ -397,13 +397,14 @@ fn ends_plain(byte: u8) -> bool {
     (byte == b'"') | (byte == b'\\') | (byte < 0x20)
 }
 
-/// Copies plain string text of ASCII from the beginning of `bytes`. Returns how many bytes that was.
+/// Appends the plain string text of ASCII at the beginning of `bytes`, each character as a byte or as a UTF-16 unit. Returns how many there
+/// are.
 #[inline]
-pub fn copy_plain_ascii(onto: &mut Vec<u8>, bytes: &[u8]) -> usize {
+pub fn copy_plain_ascii<Unit: From<u8> + Copy>(onto: &mut Vec<Unit>, bytes: &[u8]) -> usize {
     let mut at = 0;
     // Each block is copied whole, and what is too much of it taken back: that is one branch a block.
     while let Some(word) = bytes[at..].first_chunk::<8>() {
-        onto.extend_from_slice(word);
+        onto.extend_from_slice(&word.map(Unit::from));
         let word = u64::from_le_bytes(*word);
         let hits = ends_plain_mask(word) | word & HIGH;
         if hits != 0 {
@@ -415,7 +416,7 @@ pub fn copy_plain_ascii(onto: &mut Vec<u8>, bytes: &[u8]) -> usize {
     }
     let tail = &bytes[at..];
     let plain = tail.iter().position(|&byte| ends_plain(byte) || !byte.is_ascii()).unwrap_or(tail.len());
-    onto.extend_from_slice(&tail[..plain]);
+    onto.extend(tail[..plain].iter().map(|byte| Unit::from(*byte)));
     at + plain
 }
 

@@ -5,7 +5,7 @@
 //! (`docs/session-format.md` section 2).
 
 use super::scan::{Cursor, Nesting, NotJson, plain_prefix};
-use super::text::{decode_narrow_onto, decode_onto};
+use super::text::{decode_narrow_onto, decode_wide_onto};
 
 /// What a code says, in its lowest four bits; the rest of it is the code's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -297,13 +297,17 @@ impl TapeBuilder {
         }
         let start = self.tape.narrow.len();
         match decode_narrow_onto(&mut self.tape.narrow, &rest[1..]) {
-            Some(length) => {
+            Ok(length) => {
                 cursor.skip(length + 2);
                 self.narrow_string(start, &rest[1..=length]);
             }
-            None => {
-                self.tape.narrow.truncate(start);
-                self.other_string(cursor)?;
+            Err(at) => {
+                let Tape { narrow, wide, .. } = &mut self.tape;
+                let wide_start = wide.len();
+                wide.extend(narrow.drain(start..).map(u16::from));
+                let length = decode_wide_onto(wide, &rest[1..], at).ok_or(NotJson)?;
+                cursor.skip(length + 2);
+                self.wide_string(wide_start, &rest[1..=length]);
             }
         }
         Ok(())
@@ -311,24 +315,17 @@ impl TapeBuilder {
 
     /// A string that may be huge: in a text of its own from the beginning.
     fn long_string(&mut self, cursor: &mut Cursor<'_>) -> Result<(), NotJson> {
-        let (rest, mut text) = (cursor.rest(), Vec::new());
-        match decode_narrow_onto(&mut text, &rest[1..]) {
-            Some(length) => {
-                cursor.skip(length + 2);
-                self.own_text(Code::Text, OwnText::Narrow(text));
-                Ok(())
+        let (rest, mut narrow) = (cursor.rest(), Vec::new());
+        let (text, length) = match decode_narrow_onto(&mut narrow, &rest[1..]) {
+            Ok(length) => (OwnText::Narrow(narrow), length),
+            Err(at) => {
+                let mut wide = narrow.into_iter().map(u16::from).collect();
+                let length = decode_wide_onto(&mut wide, &rest[1..], at).ok_or(NotJson)?;
+                (OwnText::Wide(wide), length)
             }
-            None => {
-                drop(text);
-                self.other_string(cursor)
-            }
-        }
-    }
-
-    fn other_string(&mut self, cursor: &mut Cursor<'_>) -> Result<(), NotJson> {
-        let rest = cursor.rest();
-        let string = cursor.string()?;
-        self.wide_string(&rest[1..string.len() - 1]);
+        };
+        cursor.skip(length + 2);
+        self.own_text(Code::Text, text);
         Ok(())
     }
 
@@ -356,18 +353,16 @@ impl TapeBuilder {
         }
     }
 
-    /// A string with characters beyond U+00FF, or with bytes that are not UTF-8.
-    fn wide_string(&mut self, inside: &[u8]) {
+    /// The same for a string with characters beyond U+00FF, or with bytes that are not UTF-8.
+    fn wide_string(&mut self, start: usize, inside: &[u8]) {
         if inside.len() <= MAX_NAME {
+            self.tape.wide.truncate(start);
             self.name_string(inside);
         } else if inside.len() < OWN_TEXT && !self.shares_nothing() {
-            let start = self.tape.wide.len();
-            decode_onto(&mut self.tape.wide, inside);
             self.tape.codes.push(Code::Wide.with(self.tape.wide.len() - start));
         } else {
-            let mut wide = Vec::new();
-            decode_onto(&mut wide, inside);
-            self.own_text(Code::Text, OwnText::Wide(wide));
+            let text = self.tape.wide.split_off(start);
+            self.own_text(Code::Text, OwnText::Wide(text));
         }
     }
 

@@ -52,14 +52,23 @@ pub fn decode(inside: &[u8]) -> impl Iterator<Item = u16> + '_ {
 
 /// Appends the UTF-16 code units of the inside of a valid JSON string.
 pub fn decode_onto(units: &mut Vec<u16>, inside: &[u8]) {
-    let mut rest = inside;
-    while let Some(at) = memchr::memchr(b'\\', rest) {
-        push_lossy(units, &rest[..at]);
-        let (unit, length) = escaped_unit(&rest[at..]);
-        units.push(unit);
-        rest = &rest[at + length..];
+    let mut at = 0;
+    loop {
+        at += copy_plain_ascii(units, &inside[at..]);
+        match &inside[at..] {
+            [] => return,
+            rest @ [b'\\', ..] => {
+                let (unit, length) = escaped_unit(rest);
+                units.push(unit);
+                at = inside.len().min(at + length);
+            }
+            [byte, ..] if byte.is_ascii() => {
+                units.push(u16::from(*byte));
+                at += 1;
+            }
+            rest => at += push_beyond_ascii(units, rest),
+        }
     }
-    push_lossy(units, rest);
 }
 
 /// The same until there are `most` units. The last character is appended whole, so there may be one more.
@@ -78,24 +87,57 @@ pub fn decode_up_to(units: &mut Vec<u16>, inside: &[u8], most: usize) {
     }
 }
 
-/// Appends the characters of the JSON string whose inside `bytes` begin with, one byte each. Returns how long the inside is. Nothing
-/// if a character is beyond U+00FF, or the string is not JSON: what was appended by then is of no use.
-pub fn decode_narrow_onto(narrow: &mut Vec<u8>, bytes: &[u8]) -> Option<usize> {
+/// Appends the characters of the JSON string whose inside `bytes` begin with, one byte each. Returns how long the inside is. An error is
+/// the offset of what is no character up to U+00FF, or is not JSON: what comes before it is appended.
+pub fn decode_narrow_onto(narrow: &mut Vec<u8>, bytes: &[u8]) -> Result<usize, usize> {
     let mut at = 0;
     loop {
         at += copy_plain_ascii(narrow, &bytes[at..]);
-        let rest = &bytes[at..];
-        let (byte, length) = match rest {
-            [b'"', ..] => return Some(at),
-            [b'\\', b'u', digits @ ..] => (u8::try_from(hex(digits.first_chunk()?)?).ok()?, 6),
-            [b'\\', escape, ..] => (simple_escape(*escape)?, 2),
+        let (byte, length) = match &bytes[at..] {
+            [b'"', ..] => return Ok(at),
+            [b'\\', b'u', digits @ ..] => (narrow_unit(digits).ok_or(at)?, 6),
+            [b'\\', escape, ..] => (simple_escape(*escape).ok_or(at)?, 2),
             // U+0080 to U+00FF are the characters that begin with these.
             [first @ (0xc2 | 0xc3), second @ 0x80..=0xbf, ..] => (first << 6 | second & 0x3f, 2),
-            _ => return None,
+            _ => return Err(at),
         };
         narrow.push(byte);
         at += length;
     }
+}
+
+fn narrow_unit(digits: &[u8]) -> Option<u8> {
+    u8::try_from(hex(digits.first_chunk()?)?).ok()
+}
+
+/// Goes on where [`decode_narrow_onto`] has stopped, at this offset: appends the UTF-16 code units of the rest of the string. Returns how long
+/// the whole inside is; nothing if it is not JSON.
+pub fn decode_wide_onto(units: &mut Vec<u16>, bytes: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        at += copy_plain_ascii(units, &bytes[at..]);
+        match &bytes[at..] {
+            [b'"', ..] => return Some(at),
+            [b'\\', b'u', digits @ ..] => {
+                units.push(hex(digits.first_chunk()?)?);
+                at += 6;
+            }
+            [b'\\', escape, ..] => {
+                units.push(u16::from(simple_escape(*escape)?));
+                at += 2;
+            }
+            rest @ [0x80..=0xff, ..] => at += push_beyond_ascii(units, rest),
+            // A control character, or the end of the text.
+            _ => return None,
+        }
+    }
+}
+
+/// Appends the units of the characters beyond ASCII that `bytes` begin with. Returns how many bytes these are. What is not UTF-8 never
+/// includes an ASCII character.
+fn push_beyond_ascii(units: &mut Vec<u16>, bytes: &[u8]) -> usize {
+    let length = bytes.iter().position(u8::is_ascii).unwrap_or(bytes.len());
+    push_lossy(units, &bytes[..length]);
+    length
 }
 
 fn simple_escape(byte: u8) -> Option<u8> {
@@ -145,81 +187,4 @@ fn escaped_unit(bytes: &[u8]) -> (u16, usize) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn decoded(inside: &[u8]) -> String {
-        String::from_utf16_lossy(&decode(inside).collect::<Vec<_>>())
-    }
-
-    #[test]
-    fn blank_is_what_trim_leaves_nothing_of() {
-        for blank in ["", " ", "\t\u{b}\u{c}\r", "\u{feff}", "\u{a0}\u{2028}\u{3000}\u{1680}\u{200a}\u{202f}\u{205f}"] {
-            assert!(is_blank(blank.as_bytes()), "{blank:?}");
-        }
-        for not_blank in ["x", "\u{85}", "\u{200b}", "\u{180e}", "\0", " . "] {
-            assert!(!is_blank(not_blank.as_bytes()), "{not_blank:?}");
-        }
-        assert!(!is_blank(b"\xff"), "U+FFFD is no white space");
-    }
-
-    #[test]
-    fn a_string_is_blank_by_what_its_escapes_mean() {
-        for blank in
-            [&b""[..], b" ", br"\u0020\t\n\r\f\u000b", br"\ufeff\u00a0 \u2029\u3000", "\u{2003}\\u1680".as_bytes()]
-        {
-            assert!(is_blank_string(blank), "{blank:?}");
-        }
-        for other in
-            [&br"\b"[..], br"\u0085", br"\u180e", br"\u200b", br"\ud800", br" \u0041", b"\xff", b" \\t\xff", br"\\"]
-        {
-            assert!(!is_blank_string(other), "{other:?}");
-        }
-    }
-
-    #[test]
-    fn escaped_words_are_recognised() {
-        assert!(spells(b"type", "type"));
-        assert!(spells(br"ty\u0070e", "type"));
-        assert!(spells(br"\u0074\u0079\u0070\u0065", "type"));
-        for other in [&b"typ"[..], b"types", br"ty\u0070E", br"\u0074ype2", b"", br"ty\\pe"] {
-            assert!(!spells(other, "type"), "{other:?}");
-        }
-    }
-
-    #[test]
-    fn escapes_and_bad_bytes_decode_as_in_javascript() {
-        assert_eq!(decoded(br#"a\n\"\\\/\b\f\r\t\u00e9"#), "a\n\"\\/\u{8}\u{c}\r\t\u{e9}");
-        assert_eq!(decode(br"\ud83d\ude00\ud800").collect::<Vec<_>>(), [0xd83d, 0xde00, 0xd800]);
-        // One U+FFFD for each maximal part of a broken sequence, as the WHATWG decoder has it.
-        assert_eq!(decoded(b"a\xe2\x82b\xff\xf0\x9f\x98"), "a\u{fffd}b\u{fffd}\u{fffd}");
-        assert_eq!(decoded(b"\xed\xa0\x80"), "\u{fffd}\u{fffd}\u{fffd}");
-    }
-
-    proptest! {
-        #[test]
-        fn the_beginning_of_a_text_is_that_of_the_whole(
-            pieces in proptest::collection::vec(prop_oneof![
-                any::<String>().prop_map(|text| text.replace(['"', '\\'], "x").into_bytes()),
-                prop::sample::select(vec![&br"\n"[..], br"\ud83d", br"\ude00", b"\xff", b"\xe2\x82", b"\xf0\x9f\x98\x80"]).prop_map(<[u8]>::to_vec),
-            ], 0..12),
-            before in 0..3_usize,
-            most in 0..40_usize,
-        ) {
-            let inside = pieces.concat();
-            let mut units = vec![0x61; before];
-            decode_up_to(&mut units, &inside, most);
-            let whole: Vec<u16> = std::iter::repeat_n(0x61, before).chain(decode(&inside)).collect();
-            prop_assert!(whole.starts_with(&units));
-            prop_assert!(units.len() == whole.len() || units.len() >= most);
-            prop_assert!(units.len() <= before.max(most + 1));
-        }
-
-        #[test]
-        fn any_text_survives_serde_json(text in any::<String>()) {
-            let literal = serde_json::to_string(&text).unwrap();
-            prop_assert_eq!(decoded(&literal.as_bytes()[1..literal.len() - 1]), text);
-        }
-    }
-}
+mod tests;

@@ -12,7 +12,7 @@ const LENIENT: How = How { through_seq: None, mode: Mode::Lenient };
 
 fn effect_of(text: &[u8], offset: u64, at_start: bool, how: How) -> Effect {
     let How { through_seq, mode } = how;
-    Fold::new(FoldOptions { project_hash: None, through_seq, mode }).effect(text, offset, at_start)
+    Fold::new(FoldOptions { through_seq, mode, ..FoldOptions::default() }).effect(text, offset, at_start)
 }
 
 fn mode() -> impl Strategy<Value = Mode> {
