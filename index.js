@@ -1,87 +1,42 @@
 'use strict'
 
-const { replaySession } = require('./lib/replay.js')
-const { openSession } = require('./lib/session.js')
-const { foldCheckpoints } = require('./lib/checkpoints.js')
-const { readSessionHeader, readSessionHeaders } = require('./lib/header.js')
-const { listSessions } = require('./lib/list.js')
-const { describeSessions, listContinueTargets } = require('./lib/describe.js')
-const { readSessionPreview, readSessionTitle } = require('./lib/preview.js')
-const {
-  sessionLockPath,
-  acquireSessionLock,
-  isSessionLocked,
-  isLockStale,
-  removeStaleLock,
-  cleanUpLocks,
-  SessionLockedError,
-} = require('./lib/session-lock.js')
-const { resumeSession, CONTINUE_LATEST } = require('./lib/resume.js')
-const { deleteSession } = require('./lib/delete-session.js')
-const {
-  listCheckpoints,
-  createCheckpoint,
-  renameCheckpoint,
-  deleteCheckpoint,
-  nameSession,
-  CheckpointLockError,
-} = require('./lib/names.js')
-const { removeSessionFiles } = require('./lib/session-files.js')
-const { resolveSessionRef, resolveContinueRef, checkSessionName } = require('./lib/session-reference.js')
-const { forkSession } = require('./lib/fork.js')
-const { SessionRecordingService } = require('./lib/recorder.js')
-const { SESSION_FILE_ID_PREFIX_LENGTH } = require('./lib/new-session.js')
+// The front door. What a function needs is loaded when it is called for the first time: most programs use a few of them. Classes and
+// constants are here from the beginning, for they are extended and compared.
+
 const { RunRecorder } = require('./lib/run-recorder.js')
-const { compileWorkflow } = require('./lib/workflow.js')
-const { replayRun, verifyRun } = require('./lib/run-replay.js')
-const { readRunEvents } = require('./lib/run-events.js')
-const { diff, traceAncestors } = require('./lib/diff.js')
-const { diffToText } = require('./lib/diff-text.js')
-const { exportBundle, verifyBundle, importBundle } = require('./lib/bundle.js')
+const { SessionRecordingService } = require('./lib/recorder.js')
+const { SessionLockedError } = require('./lib/session-lock/locked-error.js')
+const { CheckpointLockError } = require('./lib/naming/lock-error.js')
+const { CONTINUE_LATEST, SESSION_FILE_ID_PREFIX_LENGTH } = require('./lib/constants.js')
+const { lazily } = require('./lib/lazily.js')
+// Takes the real timers now, which the program may replace later.
+require('./lib/session-lock/waiting.js')
 
 module.exports = {
-  replaySession,
-  openSession,
-  foldCheckpoints,
-  readSessionHeader,
-  readSessionHeaders,
-  listSessions,
-  describeSessions,
-  listContinueTargets,
-  resumeSession,
-  CONTINUE_LATEST,
-  deleteSession,
-  listCheckpoints,
-  createCheckpoint,
-  renameCheckpoint,
-  deleteCheckpoint,
-  nameSession,
-  CheckpointLockError,
-  forkSession,
-  readSessionPreview,
-  readSessionTitle,
-  removeSessionFiles,
-  resolveSessionRef,
-  resolveContinueRef,
-  checkSessionName,
-  SessionRecordingService,
-  sessionLockPath,
-  acquireSessionLock,
-  isSessionLocked,
-  isLockStale,
-  removeStaleLock,
-  cleanUpLocks,
-  SessionLockedError,
-  SESSION_FILE_ID_PREFIX_LENGTH,
+  ...lazily(() => require('./lib/replay.js'), ['replaySession']),
+  ...lazily(() => require('./lib/session.js'), ['openSession']),
+  ...lazily(() => require('./lib/checkpoints.js'), ['foldCheckpoints']),
+  ...lazily(() => require('./lib/header.js'), ['readSessionHeader', 'readSessionHeaders']),
+  ...lazily(() => require('./lib/list.js'), ['listSessions']),
+  ...lazily(() => require('./lib/describe.js'), ['describeSessions', 'listContinueTargets']),
+  ...lazily(() => require('./lib/preview.js'), ['readSessionPreview', 'readSessionTitle']),
+  ...lazily(() => require('./lib/session-lock.js'), ['sessionLockPath', 'acquireSessionLock', 'isSessionLocked', 'isLockStale', 'removeStaleLock', 'cleanUpLocks']),
+  ...lazily(() => require('./lib/resume.js'), ['resumeSession']),
+  ...lazily(() => require('./lib/delete-session.js'), ['deleteSession']),
+  ...lazily(() => require('./lib/names.js'), ['listCheckpoints', 'createCheckpoint', 'renameCheckpoint', 'deleteCheckpoint', 'nameSession']),
+  ...lazily(() => require('./lib/fork.js'), ['forkSession']),
+  ...lazily(() => require('./lib/session-files.js'), ['removeSessionFiles']),
+  ...lazily(() => require('./lib/session-reference.js'), ['resolveSessionRef', 'resolveContinueRef', 'checkSessionName']),
+  ...lazily(() => require('./lib/workflow.js'), ['compileWorkflow']),
+  ...lazily(() => require('./lib/run-replay.js'), ['replayRun', 'verifyRun']),
+  ...lazily(() => require('./lib/run-events.js'), ['readRunEvents']),
+  ...lazily(() => require('./lib/diff.js'), ['diff', 'traceAncestors']),
+  ...lazily(() => require('./lib/diff-text.js'), ['diffToText']),
+  ...lazily(() => require('./lib/bundle.js'), ['exportBundle', 'verifyBundle', 'importBundle']),
   RunRecorder,
-  compileWorkflow,
-  replayRun,
-  verifyRun,
-  readRunEvents,
-  diff,
-  diffToText,
-  traceAncestors,
-  exportBundle,
-  verifyBundle,
-  importBundle,
+  SessionRecordingService,
+  SessionLockedError,
+  CheckpointLockError,
+  CONTINUE_LATEST,
+  SESSION_FILE_ID_PREFIX_LENGTH,
 }

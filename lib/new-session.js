@@ -2,10 +2,8 @@
 
 // How a new session begins: its file's name, and its first record.
 
+const { SESSION_FILE_ID_PREFIX_LENGTH } = require('./constants.js')
 const { stringify } = require('./native.js')
-
-/** With `fileName: 'seconds'`, this many characters of the session id end the file's name. */
-const SESSION_FILE_ID_PREFIX_LENGTH = 12
 
 /** The same for `fileName: 'minutes'`. */
 const SHORT_PREFIX_LENGTH = 8
@@ -22,4 +20,4 @@ function startPayload({ sessionId, projectHash, workspaceDirs, cwd, provider, mo
   return stringify({ sessionId, projectHash, workspaceDirs, cwd, provider, model, startTime })
 }
 
-module.exports = { SESSION_FILE_ID_PREFIX_LENGTH, nameOf, startPayload }
+module.exports = { nameOf, startPayload }

@@ -5,7 +5,6 @@ const { check } = require('./arguments.js')
 const { nameOf, startPayload } = require('./new-session.js')
 const { Writing, absolute, thisProcess, ownerOf, shownOwner } = require('./writing.js')
 const { timestamp } = require('./timestamp.js')
-const { createCheckpoint, renameCheckpoint, deleteCheckpoint, setSessionName } = require('./durable-operations.js')
 
 const KNOWN_TYPES = new Map(
   ['content', 'compressed', 'rewind', 'provider_switch', 'session_event', 'directories_changed'].map((type, index) => [type, index]),
@@ -132,23 +131,23 @@ class SessionRecordingService {
 
   createCheckpoint(name) {
     check.string(name, 'name')
-    return createCheckpoint(this, name)
+    return durable().createCheckpoint(this, name)
   }
 
   renameCheckpoint(checkpointId, name) {
     check.filledString(checkpointId, 'checkpointId')
     check.string(name, 'name')
-    return renameCheckpoint(this, checkpointId, name)
+    return durable().renameCheckpoint(this, checkpointId, name)
   }
 
   deleteCheckpoint(checkpointId) {
     check.filledString(checkpointId, 'checkpointId')
-    return deleteCheckpoint(this, checkpointId)
+    return durable().deleteCheckpoint(this, checkpointId)
   }
 
   setSessionName(name) {
     check.stringOrNull(name, 'name')
-    return setSessionName(this, name)
+    return durable().setSessionName(this, name)
   }
 
   flush() {
@@ -243,6 +242,11 @@ class SessionRecordingService {
       ...(owner && { owner }),
     }
   }
+}
+
+/** Operations that few recorders need, loaded when one does. */
+function durable() {
+  return require('./durable-operations.js')
 }
 
 /** Calls what may be a caller's own function. What it throws is a rejection too, and never an unhandled one. */

@@ -4,15 +4,13 @@
 
 const { push } = require('./native.js')
 const { NO_OPTIONS, check, checkSnapshotOptions } = require('./arguments.js')
+const { CONTINUE_LATEST } = require('./constants.js')
 const { SEQUENCE_CORRUPT, scanSessions, usableOf } = require('./describe.js')
 const { listProject } = require('./list.js')
 const { SessionRecordingService, checkRecorderOptions } = require('./recorder.js')
 const { replaySession } = require('./replay.js')
 const { failure, lockSession } = require('./session-failure.js')
 const { resolveSessionRef } = require('./session-reference.js')
-
-/** As a reference: the newest session that is not in use and can be resumed. */
-const CONTINUE_LATEST = '__CONTINUE_LATEST__'
 
 function resumeSession(request) {
   checkRequest(request)
@@ -135,4 +133,4 @@ function recordResumption(recording, { provider, model, startTime }, { currentPr
   recording.recordSessionEvent('info', `Session resumed (originally started ${startTime})`)
 }
 
-module.exports = { resumeSession, CONTINUE_LATEST }
+module.exports = { resumeSession }

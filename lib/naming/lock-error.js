@@ -1,7 +1,7 @@
 'use strict'
 
 const { define, own } = require('../native.js')
-const { SessionLockedError } = require('../session-lock.js')
+const { SessionLockedError } = require('../session-lock/locked-error.js')
 
 /** A lock that an operation needs could not be acquired. `cause` is the reason. */
 class CheckpointLockError extends Error {}
