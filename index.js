@@ -12,27 +12,101 @@ const { lazily } = require('./lib/lazily.js')
 // Takes the real timers now, which the program may replace later.
 require('./lib/session-lock/waiting.js')
 
+const { replaySession } = lazily(() => require('./lib/replay.js'), ['replaySession'])
+const { openSession } = lazily(() => require('./lib/session.js'), ['openSession'])
+const { foldCheckpoints } = lazily(() => require('./lib/checkpoints.js'), ['foldCheckpoints'])
+const { readSessionHeader, readSessionHeaders } = lazily(() => require('./lib/header.js'), ['readSessionHeader', 'readSessionHeaders'])
+const { listSessions } = lazily(() => require('./lib/list.js'), ['listSessions'])
+const { describeSessions, listContinueTargets } = lazily(() => require('./lib/describe.js'), ['describeSessions', 'listContinueTargets'])
+const { readSessionPreview, readSessionTitle } = lazily(() => require('./lib/preview.js'), ['readSessionPreview', 'readSessionTitle'])
+const {
+  sessionLockPath,
+  acquireSessionLock,
+  isSessionLocked,
+  isLockStale,
+  removeStaleLock,
+  cleanUpLocks,
+} = lazily(() => require('./lib/session-lock.js'), [
+  'sessionLockPath',
+  'acquireSessionLock',
+  'isSessionLocked',
+  'isLockStale',
+  'removeStaleLock',
+  'cleanUpLocks',
+])
+const { resumeSession } = lazily(() => require('./lib/resume.js'), ['resumeSession'])
+const { deleteSession } = lazily(() => require('./lib/delete-session.js'), ['deleteSession'])
+const {
+  listCheckpoints,
+  createCheckpoint,
+  renameCheckpoint,
+  deleteCheckpoint,
+  nameSession,
+} = lazily(() => require('./lib/names.js'), [
+  'listCheckpoints',
+  'createCheckpoint',
+  'renameCheckpoint',
+  'deleteCheckpoint',
+  'nameSession',
+])
+const { forkSession } = lazily(() => require('./lib/fork.js'), ['forkSession'])
+const { removeSessionFiles } = lazily(() => require('./lib/session-files.js'), ['removeSessionFiles'])
+const {
+  resolveSessionRef,
+  resolveContinueRef,
+  checkSessionName,
+} = lazily(() => require('./lib/session-reference.js'), [
+  'resolveSessionRef',
+  'resolveContinueRef',
+  'checkSessionName',
+])
+const { compileWorkflow } = lazily(() => require('./lib/workflow.js'), ['compileWorkflow'])
+const { replayRun, verifyRun } = lazily(() => require('./lib/run-replay.js'), ['replayRun', 'verifyRun'])
+const { readRunEvents } = lazily(() => require('./lib/run-events.js'), ['readRunEvents'])
+const { diff, traceAncestors } = lazily(() => require('./lib/diff.js'), ['diff', 'traceAncestors'])
+const { diffToText } = lazily(() => require('./lib/diff-text.js'), ['diffToText'])
+const { exportBundle, verifyBundle, importBundle } = lazily(() => require('./lib/bundle.js'), ['exportBundle', 'verifyBundle', 'importBundle'])
+
+// Written out, so that the names can be found without running this.
 module.exports = {
-  ...lazily(() => require('./lib/replay.js'), ['replaySession']),
-  ...lazily(() => require('./lib/session.js'), ['openSession']),
-  ...lazily(() => require('./lib/checkpoints.js'), ['foldCheckpoints']),
-  ...lazily(() => require('./lib/header.js'), ['readSessionHeader', 'readSessionHeaders']),
-  ...lazily(() => require('./lib/list.js'), ['listSessions']),
-  ...lazily(() => require('./lib/describe.js'), ['describeSessions', 'listContinueTargets']),
-  ...lazily(() => require('./lib/preview.js'), ['readSessionPreview', 'readSessionTitle']),
-  ...lazily(() => require('./lib/session-lock.js'), ['sessionLockPath', 'acquireSessionLock', 'isSessionLocked', 'isLockStale', 'removeStaleLock', 'cleanUpLocks']),
-  ...lazily(() => require('./lib/resume.js'), ['resumeSession']),
-  ...lazily(() => require('./lib/delete-session.js'), ['deleteSession']),
-  ...lazily(() => require('./lib/names.js'), ['listCheckpoints', 'createCheckpoint', 'renameCheckpoint', 'deleteCheckpoint', 'nameSession']),
-  ...lazily(() => require('./lib/fork.js'), ['forkSession']),
-  ...lazily(() => require('./lib/session-files.js'), ['removeSessionFiles']),
-  ...lazily(() => require('./lib/session-reference.js'), ['resolveSessionRef', 'resolveContinueRef', 'checkSessionName']),
-  ...lazily(() => require('./lib/workflow.js'), ['compileWorkflow']),
-  ...lazily(() => require('./lib/run-replay.js'), ['replayRun', 'verifyRun']),
-  ...lazily(() => require('./lib/run-events.js'), ['readRunEvents']),
-  ...lazily(() => require('./lib/diff.js'), ['diff', 'traceAncestors']),
-  ...lazily(() => require('./lib/diff-text.js'), ['diffToText']),
-  ...lazily(() => require('./lib/bundle.js'), ['exportBundle', 'verifyBundle', 'importBundle']),
+  replaySession,
+  openSession,
+  foldCheckpoints,
+  readSessionHeader,
+  readSessionHeaders,
+  listSessions,
+  describeSessions,
+  listContinueTargets,
+  readSessionPreview,
+  readSessionTitle,
+  sessionLockPath,
+  acquireSessionLock,
+  isSessionLocked,
+  isLockStale,
+  removeStaleLock,
+  cleanUpLocks,
+  resumeSession,
+  deleteSession,
+  listCheckpoints,
+  createCheckpoint,
+  renameCheckpoint,
+  deleteCheckpoint,
+  nameSession,
+  forkSession,
+  removeSessionFiles,
+  resolveSessionRef,
+  resolveContinueRef,
+  checkSessionName,
+  compileWorkflow,
+  replayRun,
+  verifyRun,
+  readRunEvents,
+  diff,
+  traceAncestors,
+  diffToText,
+  exportBundle,
+  verifyBundle,
+  importBundle,
   RunRecorder,
   SessionRecordingService,
   SessionLockedError,

@@ -1,15 +1,37 @@
 'use strict'
 
 const fs = require('node:fs')
-const { native } = require('./native.js')
+const { native, parseRecord } = require('./native.js')
 const { bundles } = require('./bundles.js')
 const { Assembly } = require('./assembly.js')
 const { NO_OPTIONS, check, checkScanOptions, expect } = require('./arguments.js')
-const { SESSION, runJob } = require('./job.js')
+const { SESSION, resultOf, runJob } = require('./job.js')
 
 function replaySession(filePath, expectedProjectHash, options) {
   checkArguments(filePath, expectedProjectHash, options)
-  return replay(native.startReplay, filePath, expectedProjectHash, options).then(({ result }) => result)
+  return replayWhole(filePath, expectedProjectHash, captured(options))
+}
+
+/** The options as they are now: the caller may change them while the file is read. */
+function captured({ throughSeq, auditTrail, strict, snapshot, snapshotDir, signal, onProgress } = NO_OPTIONS) {
+  return { __proto__: null, throughSeq, auditTrail, strict, snapshot, snapshotDir, signal, onProgress }
+}
+
+async function replayWhole(filePath, expectedProjectHash, options) {
+  const { snapshot, signal, onProgress } = options
+  // Only a job can be stopped, report progress or keep a snapshot.
+  const needsJob = snapshot === true || signal !== undefined || onProgress !== undefined || filePath.includes('\0')
+  const small = needsJob ? null : await native.replaySmall(filePath, wantedOf(expectedProjectHash, options))
+  if (small !== null) return resultOfSmall(small)
+  const { result } = await replay(native.startReplay, filePath, expectedProjectHash, options)
+  return result
+}
+
+/** The result in the only batch of a job that has ended. */
+function resultOfSmall(job) {
+  const assembly = new Assembly()
+  const batch = parseRecord(job.take())
+  return assembly.result(assembly.add(batch, job) ?? resultOf(SESSION, batch))
 }
 
 function checkArguments(filePath, expectedProjectHash, options) {
@@ -34,13 +56,21 @@ function checkArguments(filePath, expectedProjectHash, options) {
  * for an opened session also to the length of its history, which the result does not contain.
  */
 async function replay(start, filePath, expectedProjectHash, options = NO_OPTIONS) {
-  const { throughSeq, auditTrail, strict, snapshot, snapshotDir, signal, onProgress } = options
+  const { signal, onProgress } = options
   if (signal?.aborted) throw signal.reason
   const assembly = new Assembly()
   if (filePath.includes('\0')) return { result: assembly.result(assembly.fail(`Failed to read file: ${openError(filePath)}`)) }
-  const wanted = {
+  const wanted = wantedOf(expectedProjectHash, options)
+  const begin = (onReady) => start(bundles, filePath, wanted, onReady)
+  const done = await runJob(SESSION, begin, { __proto__: null, signal, onProgress, takeBatch: assembly.add })
+  return { result: assembly.result(done), historyLength: done.historyLength }
+}
+
+/** The options for the addon. */
+function wantedOf(projectHash, { throughSeq, auditTrail, strict, snapshot, snapshotDir, onProgress }) {
+  return {
     __proto__: null,
-    projectHash: expectedProjectHash,
+    projectHash,
     throughSeq,
     auditTrail: auditTrail === true,
     progress: onProgress !== undefined,
@@ -48,9 +78,6 @@ async function replay(start, filePath, expectedProjectHash, options = NO_OPTIONS
     snapshotDir,
     strict: strict === true,
   }
-  const begin = (onReady) => start(bundles, filePath, wanted, onReady)
-  const done = await runJob(SESSION, begin, { __proto__: null, signal, onProgress, takeBatch: assembly.add })
-  return { result: assembly.result(done), historyLength: done.historyLength }
 }
 
 /** Node's error message for a path with a NUL. */

@@ -9,10 +9,8 @@ use super::batch_builder::{checkpoint_json, metadata_json, object_json};
 use super::job::{Closed, JobEnd, NativeJob, Progress, Sender, new_job};
 use super::json::{JsonText, number_json};
 use super::message_json::message_json;
-use super::replay::snapshots_of;
+use super::replay::{fold_options, snapshots_of};
 use crate::session::describe::{DescribeOptions, Described, Describing};
-use crate::session::event::Mode;
-use crate::session::fold::FoldOptions;
 use crate::session::replay::{Outcome, Replay, ReplayError};
 
 /// A batch is sent when it has so many bytes: JavaScript parses it in well under a millisecond.
@@ -41,12 +39,7 @@ pub fn describe_sessions(
 ) -> Result<NativeJob> {
     let (sender, job) = new_job(on_ready)?;
     sender.run_in_background(move |sender| {
-        let fold = FoldOptions {
-            project_hash: options.project_hash.map(|hash| hash.to_vec()),
-            through_seq: None,
-            checkpoint_id: None,
-            mode: Mode::Strict,
-        };
+        let fold = fold_options(options.project_hash, None, true);
         let options = DescribeOptions { fold, snapshots: snapshots_of(options.snapshot, options.snapshot_dir) };
         let describing = Describing::new(paths.into_iter().map(PathBuf::from), options);
         DescribedBatches::new(sender, describing.total()).run(describing).unwrap_or_else(|Closed| JobEnd::closed())

@@ -48,6 +48,16 @@ pub struct NativeJob {
     on_ready: Weak<OnReady>,
 }
 
+impl NativeJob {
+    /// A job that has ended, with this batch. Nothing is called back.
+    pub fn ended(end: Batch) -> Self {
+        let queue = Arc::new(BatchQueue::default());
+        // Nothing waits in it, so there is room.
+        queue.send(end, || false);
+        NativeJob { queue, tape: Tape::default(), on_ready: Weak::new() }
+    }
+}
+
 impl Drop for NativeJob {
     /// The environment ends, or JavaScript has dropped the job: no further batch will be taken.
     fn drop(&mut self) {

@@ -25,6 +25,7 @@ mod run_json;
 mod run_recorder;
 mod run_replay;
 mod session_batches;
+mod small_replay;
 mod text;
 mod workflow;
 mod writing;

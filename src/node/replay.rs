@@ -128,18 +128,23 @@ fn start(
             None => snapshots_of(options.snapshot, options.snapshot_dir),
             Some(_) => Snapshots::None,
         };
-        let fold = FoldOptions {
-            project_hash: options.project_hash.map(|hash| hash.to_vec()),
-            through_seq: options.through_seq,
-            checkpoint_id: None,
-            mode: if options.strict { Mode::Strict } else { Mode::Lenient },
-        };
+        let fold = fold_options(options.project_hash, options.through_seq, options.strict);
         let replay = Replay::open_with(&file, fold, &snapshots, Threads::All);
         let wanted = SessionOptions { items, audit_trail: options.audit_trail, progress: options.progress };
         let keep = |replay| keep(Held { replay, _unpacked: unpacked });
         send_replay(replay, wanted, sender, keep).unwrap_or_else(|_| JobEnd::closed())
     });
     Ok(job)
+}
+
+/// The options of a replay's fold.
+pub fn fold_options(project_hash: Option<Utf16String>, through_seq: Option<f64>, strict: bool) -> FoldOptions {
+    FoldOptions {
+        project_hash: project_hash.map(|hash| hash.to_vec()),
+        through_seq,
+        checkpoint_id: None,
+        mode: if strict { Mode::Strict } else { Mode::Lenient },
+    }
 }
 
 /// Whether snapshots are kept, and where: beside the file unless a directory is given.

@@ -69,6 +69,18 @@ pub fn send_items(replay: &Replay, range: Range<usize>, sender: &Sender) -> Resu
     }
 }
 
+/// The end of a job that sends nothing else: the whole of a replay that is done. `None` if that is too much for a batch, or an item can't
+/// be read.
+pub fn whole_replay(replay: &Replay, audit_trail: bool) -> Option<JobEnd> {
+    let (items, events) = (replay.items(), replay.session_events());
+    let mut batch = BatchBuilder::new(0);
+    let is_whole = batch.append_items(items, replay.source()).ok()? == items.len()
+        && batch.append_events(events, replay.source(), audit_trail).ok()? == events.len();
+    let outcome = replay.outcome(None);
+    let has_all = is_whole && outcome_values(&outcome).all(|(belonging, json)| batch.append(belonging, &json));
+    has_all.then(|| batch.finish_outcome(&outcome, items.len()))
+}
+
 struct SessionBatches<'s> {
     options: SessionOptions,
     sender: &'s Sender,
@@ -202,9 +214,7 @@ impl<'s> SessionBatches<'s> {
         replay: &Replay,
         outcome: &Outcome<'_>,
     ) -> Result<JobEnd, Closed> {
-        let checkpoints = outcome.checkpoints.iter().map(|one| (Belonging::Checkpoint, checkpoint_json(one)));
-        let results = results_json(outcome).chain(outcome.warnings.iter().map(message_json));
-        for (belonging, json) in checkpoints.chain(results.map(|json| (Belonging::Result, json))) {
+        for (belonging, json) in outcome_values(outcome) {
             if !batch.append(belonging, &json) {
                 let full = std::mem::replace(&mut batch, self.begin());
                 self.sender.send(full.finish())?;
@@ -215,6 +225,13 @@ impl<'s> SessionBatches<'s> {
         self.reporter.advance(Progress { bytes: total, total, files: None });
         Ok(self.reporter.finish(batch.finish_outcome(outcome, replay.items().len())))
     }
+}
+
+/// The checkpoints, the results and the warnings.
+fn outcome_values(outcome: &Outcome<'_>) -> impl Iterator<Item = (Belonging, Vec<u8>)> {
+    let checkpoints = outcome.checkpoints.iter().map(|one| (Belonging::Checkpoint, checkpoint_json(one)));
+    let results = results_json(outcome).chain(outcome.warnings.iter().map(message_json));
+    checkpoints.chain(results.map(|json| (Belonging::Result, json)))
 }
 
 /// Why there is no result, or the metadata, and the session's name and ancestry if it has any.

@@ -1,0 +1,72 @@
+//! `replaySession` of a small file: one task of Node's own thread pool and one batch. A job of its own costs several times what there is to
+//! do: a function that is called back, a thread that is woken, a turn of the event loop for each batch.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use napi::bindgen_prelude::{AsyncTask, Result};
+use napi::{Env, Task};
+use napi_derive::napi;
+
+use super::job::{Batch, JobEnd, NativeJob};
+use super::replay::{NativeReplayOptions, fold_options};
+use super::session_batches::whole_replay;
+use crate::disk::{files, sniff};
+use crate::jsonl::segments::Threads;
+use crate::session::fold::FoldOptions;
+use crate::session::replay::Replay;
+use crate::session::snapshot::Snapshots;
+
+/// A larger file takes longer than a job costs.
+const MOST_BYTES: u64 = 256 << 10;
+
+/// Longer than any beginning that tells what a file is.
+const BEGINNING_BYTES: u64 = 64;
+
+/// Replays the session in a small file. The result is a job that has ended; null if there is no such file, or it is for
+/// [`start_replay`](super::replay::start_replay): large, no plain file, a bundle, or one that cannot be read.
+#[napi(catch_unwind, ts_return_type = "Promise<NativeJob | null>")]
+pub fn replay_small(path: String, options: NativeReplayOptions) -> AsyncTask<SmallReplay> {
+    let fold = fold_options(options.project_hash, options.through_seq, options.strict);
+    AsyncTask::new(SmallReplay { path, fold, audit_trail: options.audit_trail })
+}
+
+/// The task.
+pub struct SmallReplay {
+    path: String,
+    fold: FoldOptions,
+    audit_trail: bool,
+}
+
+impl SmallReplay {
+    fn replay(&self) -> Option<JobEnd> {
+        let path = Path::new(&self.path);
+        // A pipe must not even be opened: its writer would find a reader that is gone at once.
+        files::metadata(path).ok().filter(|metadata| metadata.is_file() && metadata.size <= MOST_BYTES)?;
+        let replay = Replay::open_with(path, self.fold.clone(), &Snapshots::None, Threads::Own).ok()?;
+        is_recording(&replay).then_some(())?;
+        whole_replay(&replay.complete().ok()?, self.audit_trail)
+    }
+}
+
+/// Whether the file is no bundle, whatever its name is.
+fn is_recording(replay: &Replay) -> bool {
+    let (source, mut scratch) = (replay.source(), Vec::new());
+    let beginning = source.bytes_at(0, source.size().min(BEGINNING_BYTES) as usize, &mut scratch);
+    beginning.is_ok_and(sniff::may_be_recording)
+}
+
+impl Task for SmallReplay {
+    type Output = Option<Batch>;
+    type JsValue = Option<NativeJob>;
+
+    fn compute(&mut self) -> Result<Option<Batch>> {
+        // A panic on this thread would end the process.
+        let end = catch_unwind(AssertUnwindSafe(|| self.replay()));
+        Ok(end.unwrap_or_else(|panic| Some(JobEnd::panicked(&*panic))).map(JobEnd::into_batch))
+    }
+
+    fn resolve(&mut self, _: Env, batch: Option<Batch>) -> Result<Option<NativeJob>> {
+        Ok(batch.map(NativeJob::ended))
+    }
+}
