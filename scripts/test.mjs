@@ -1,9 +1,10 @@
 // `npm test`: sets the work tree up and runs every test, those in Rust beside those in JavaScript. Arguments are passed to vitest.
 //
-// The two sides share the machine because each leaves a core idle at times: the end of the addon's build is one thread, many tests wait.
-// Cargo locks a folder for each profile, so the build of the addon (release) and that of the tests (dev) do not wait for each other.
+// The two sides share the machine because each leaves a core idle at times: installing the npm packages waits for the network, many tests
+// wait. They share the dependencies too: the profile `bench` compiles them as `release` does, and for the target that `napi build` names.
+// So the one waits while the other compiles, but nothing is compiled twice.
 
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
@@ -27,12 +28,20 @@ async function javascriptTests() {
 
 /** The binding's tests with the rest of the unit tests; the others against the core as it is built without Node.js. */
 async function rustTests() {
-  const core = ['--no-default-features', '--features', 'failpoints'];
+  const test = ['test', '--profile', 'bench', ...target(), '--features', 'failpoints'];
+  const core = [...test, '--no-default-features'];
   return (
-    (await step('cargo, unit tests', 'cargo', ['test', '--features', 'failpoints', '--lib'], { quiet: true })) &&
-    (await step('cargo, core', 'cargo', ['test', ...core, '--test', '*'], { quiet: true })) &&
-    (await step('cargo, documentation', 'cargo', ['test', ...core, '--doc'], { quiet: true }))
+    (await step('cargo, unit tests', 'cargo', [...test, '--lib'], { quiet: true })) &&
+    (await step('cargo, core', 'cargo', [...core, '--test', '*'], { quiet: true })) &&
+    (await step('cargo, documentation', 'cargo', [...core, '--doc'], { quiet: true }))
   );
+}
+
+/** The target that `napi build` passes to Cargo. Without it the dependencies would be compiled again, into another folder. */
+function target() {
+  const { stdout } = spawnSync('rustc', ['-vV'], { cwd: ROOT, encoding: 'utf8' });
+  const triple = process.env.CARGO_BUILD_TARGET ?? /^host: (.+)$/m.exec(stdout ?? '')?.[1];
+  return triple ? ['--target', triple] : [];
 }
 
 /** Whether the command ended well. A quiet one shows what it said when it has ended: lines of two sides mixed are not readable. */

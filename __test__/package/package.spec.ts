@@ -8,7 +8,8 @@ import { platformName } from '../../scripts/platform.mjs';
 import { npm, succeed } from './packing/command.js';
 import { makeRelease, platformOf, ROOT, type Release } from './packing/release.js';
 
-const MEGABYTE = 1_000_000;
+// `npm run build` does not optimise for size. What is published is smaller, and CI tests that with its own limit.
+const LARGEST_ADDON = process.env.SESSION_TAPE_ADDON === 'published' ? 6_000_000 : 8_000_000;
 const CONSUMER = join(ROOT, '__test__', 'package', 'packing', 'consumer');
 
 let directory: string;
@@ -53,10 +54,10 @@ describe('the tarball', () => {
     expect(release.workTree.files.map(({ path }) => path).sort()).toEqual(expected.sort());
   });
 
-  test('of the platform package holds the addon and is under 6 MB unpacked', () => {
+  test(`of the platform package holds the addon and is under ${LARGEST_ADDON / 1e6} MB unpacked`, () => {
     const names = release.platform.files.map(({ path }) => path).sort();
     expect(names).toEqual(['README.md', 'package.json', `session-tape.${platformName()}.node`]);
-    expect(release.platform.unpackedSize).toBeLessThan(6 * MEGABYTE);
+    expect(release.platform.unpackedSize).toBeLessThan(LARGEST_ADDON);
   });
 
   test('brings no install script', async () => {
