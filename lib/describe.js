@@ -14,11 +14,10 @@ function describeSessions(chatsDir, options = NO_OPTIONS) {
   check.filledString(chatsDir, 'chatsDir')
   checkScanOptions(options)
   check.optional(options.projectHash, 'options.projectHash', 'string')
-  return describe(chatsDir, options)
+  return describe(chatsDir, options.projectHash, scanOptionsOf(options))
 }
 
-async function describe(chatsDir, options) {
-  const { projectHash } = options
+async function describe(chatsDir, projectHash, options) {
   const { sessions, unreadable } = await list(chatsDir, projectHash)
   const described = await scanSessions(sessions, projectHash, options)
   for (const { session, report } of described) {
@@ -32,7 +31,7 @@ function listContinueTargets(chatsDir, projectHash, options = NO_OPTIONS) {
   check.filledString(chatsDir, 'chatsDir')
   check.filledString(projectHash, 'projectHash')
   checkScanOptions(options)
-  return continueTargets(chatsDir, projectHash, options)
+  return continueTargets(chatsDir, projectHash, scanOptionsOf(options))
 }
 
 async function continueTargets(chatsDir, projectHash, options) {
@@ -46,6 +45,11 @@ async function continueTargets(chatsDir, projectHash, options) {
     }
   }
   return { targets, skipped }
+}
+
+/** The options as they are now: the caller may change them while the directory is listed. */
+function scanOptionsOf({ snapshot, snapshotDir, signal, onProgress }) {
+  return { __proto__: null, snapshot, snapshotDir, signal, onProgress }
 }
 
 /**
