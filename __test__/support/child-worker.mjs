@@ -1,4 +1,4 @@
-/** A worker thread that records. `workerData`: job, and what the job needs. */
+/** A worker thread that records or finds sessions. `workerData`: job, and what the job needs. */
 import { parentPort, workerData } from 'node:worker_threads';
 import tape from '../../index.js';
 
@@ -30,6 +30,15 @@ const jobs = {
   async recordAndFlush() {
     await record().flush();
     parentPort.postMessage('flushed');
+  },
+  async describe() {
+    parentPort.postMessage(await tape.describeSessions(chatsDir));
+  },
+  /** Is told of before it can be done. */
+  async describeAndWait() {
+    const describing = tape.describeSessions(chatsDir);
+    parentPort.postMessage('begun');
+    await describing;
   },
   load() {},
 };
