@@ -3,7 +3,7 @@
 // Resuming a session: it is locked, replayed, and gets a recorder that goes on in its file.
 
 const path = require('node:path')
-const { hasOwn, push, slice } = require('./native.js')
+const { append, hasOwn, slice } = require('./native.js')
 const { NO_OPTIONS, check, checkSnapshotOptions } = require('./arguments.js')
 const { SEQUENCE_CORRUPT, scanSessions, usableOf } = require('./describe.js')
 const { listProject } = require('./list.js')
@@ -87,7 +87,7 @@ async function resumeLatest(sessions, request) {
     if (opened !== undefined) return goOn(opened, request, warnings)
     if (failed.code === 'Locked') continue
     first ??= failed
-    push(warnings, `Session ${session.sessionId} passed over: ${failed.error}`)
+    append(warnings, `Session ${session.sessionId} passed over: ${failed.error}`)
   }
   return first ?? failure('All sessions for this project are in use', 'AllLocked')
 }

@@ -18,6 +18,8 @@ async function scan(filePaths, projectHash, options) {
   const { snapshot, snapshotDir, signal, onProgress } = options
   const found = filePaths.map(() => undefined)
   const takeBatch = ({ described }) => {
+    // The end of a job that failed has none.
+    if (described === undefined) return
     for (let at = 0; at < described.length; at++) {
       const element = described[at]
       // An element without a report was too long for a batch.

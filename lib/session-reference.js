@@ -3,7 +3,7 @@
 // What a user types to denote a session or a checkpoint: an id, a position in the list, the beginning of an id, a name.
 
 const { check, checkEach, expect } = require('./arguments.js')
-const { hasOwn, push } = require('./native.js')
+const { append, hasOwn } = require('./native.js')
 
 const ONLY_DIGITS = /^[0-9]+$/
 
@@ -69,7 +69,7 @@ function checkSessionName(name) {
 
 function matching(list, holds) {
   const matches = []
-  for (let index = 0; index < list.length; index++) if (holds(list[index])) push(matches, list[index])
+  for (let index = 0; index < list.length; index++) if (holds(list[index])) append(matches, list[index])
   return matches
 }
 

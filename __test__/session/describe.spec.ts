@@ -13,7 +13,7 @@ import { describeSessions, listContinueTargets, listSessions, replaySession } fr
 import type { DescribeOptions, Progress, SessionOverview } from '../../index.js';
 import { PROJECT_HASH, START_PAYLOAD, content, envelope, file, rewind, session, sessionEvent, sessionOf, start, writeSession } from '../support/session-file.js';
 import type { Event } from '../support/session-file.js';
-import { BAD_IDS, checkpoint, checkpointDeleted, checkpointRenamed, named, orderByAge, projectOf, sessionWith, titled, watched } from '../support/project-files.js';
+import { BAD_IDS, binding, checkpoint, checkpointDeleted, checkpointRenamed, named, orderByAge, projectOf, sessionWith, titled, watched } from '../support/project-files.js';
 import { anyEvents, runs } from '../support/session-arbitraries.js';
 import { anyFile } from '../support/line-arbitraries.js';
 import { directoryOf, root } from '../support/file-directory.js';
@@ -229,7 +229,7 @@ const sessionBytes = anyEvents.map((events) => Buffer.from(session(...events)));
 const anySessionFile = fc.oneof({ weight: 2, arbitrary: anyFile.map((bytes) => Buffer.from(bytes)) }, { weight: 1, arbitrary: sessionBytes });
 
 describe('of any files', () => {
-  test.prop([fc.array(anySessionFile, { minLength: 1, maxLength: 6 }), fc.boolean()], runs(120))('equals the strict replay of each, with snapshots and without', async (files, ofProject) => {
+  test.prop([fc.array(anySessionFile, { minLength: 1, maxLength: 6 }), fc.boolean()], runs(80))('equals the strict replay of each, with snapshots and without', async (files, ofProject) => {
     const directory = directoryOf(Object.fromEntries(files.map((bytes, i) => [`${i}.jsonl`, bytes])));
     const options = ofProject ? { projectHash: PROJECT_HASH } : {};
     const wanted = await expected(directory, options);
@@ -332,12 +332,11 @@ describe('signal', () => {
   test('aborted while a file is scanned alone: rejects with the reason', async () => {
     const directory = directoryOf({ 'long.jsonl': session(titled('t'.repeat(300_000))), 'longer.jsonl': session(titled('t'.repeat(400_000))) });
     const controller = new AbortController();
-    const open = watched('openReplay');
+    const open = binding['openReplay']!;
     const progressed: Progress[] = [];
-    open.mockImplementationOnce((...args) => {
+    vi.spyOn(binding, 'openReplay').mockImplementation((...args) => {
       controller.abort(reason);
-      open.mockRestore();
-      return (createRequire(import.meta.url)('../../binding.js') as Record<string, (...args: unknown[]) => unknown>)['openReplay']!(...args);
+      return open(...args);
     });
     await expect(describeSessions(directory, { signal: controller.signal, onProgress: (progress) => progressed.push(progress) })).rejects.toBe(reason);
     expect(progressed.filter(({ files }) => files === 2)).toStrictEqual([]);

@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import tape from '../../index.js';
 
-const { job, chatsDir, count, id = 'worker', lastBytes = 0 } = workerData;
+const { job, chatsDir, count, id = 'worker', lastBytes = 0, request } = workerData;
 
 function record() {
   const recorder = new tape.SessionRecordingService({ sessionId: id, projectHash: 'a3f5c1', chatsDir, workspaceDirs: [], provider: 'p', model: 'm' });
@@ -39,6 +39,17 @@ const jobs = {
     const describing = tape.describeSessions(chatsDir);
     parentPort.postMessage('begun');
     await describing;
+  },
+  /** Resumes a session, ends that when it is told to, and tries again. */
+  async resume() {
+    const first = await tape.resumeSession(request);
+    parentPort.postMessage({ ok: first.ok });
+    const told = () => new Promise((resolve) => parentPort.once('message', resolve));
+    await told();
+    await first.recording.dispose();
+    parentPort.postMessage('disposed');
+    await told();
+    parentPort.postMessage(await tape.resumeSession(request));
   },
   load() {},
 };

@@ -33,7 +33,7 @@ export function projectOf(files: Record<string, string | Uint8Array>): string {
 
 /** Lets the first of these files be the newest. */
 export function orderByAge(directory: string, names: readonly string[]): void {
-  names.forEach((name, index) => utimesSync(join(directory, name), 1, 1_900_000_000 - index));
+  names.forEach((name, index) => utimesSync(join(directory, name), 1, 1_500_000_000 - index));
 }
 
 /** The files of session locks, of any session: locks, guards and temporary ones. */
@@ -48,7 +48,8 @@ export async function expectNoLock(directory: string, ...ids: string[]): Promise
   expect(lockFilesIn(directory)).toEqual([]);
 }
 
-const binding = createRequire(import.meta.url)('../../binding.js') as Record<string, (...args: unknown[]) => unknown>;
+/** The functions of the addon. */
+export const binding = createRequire(import.meta.url)('../../binding.js') as Record<string, (...args: unknown[]) => unknown>;
 
 /** Watches a function of the addon, which works as ever. */
 export const watched = (name: string) => vi.spyOn(binding, name);
