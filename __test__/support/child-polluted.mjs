@@ -138,7 +138,7 @@ async function prepare() {
   cpSync(join(root, 'bundle.cath-bundle'), join(root, 'bad.cath-bundle'), { recursive: true });
   appendFileSync(join(root, 'bad.cath-bundle', 'dag.json'), ' ');
   const { publicKey } = generateKeyPairSync('ed25519', { publicKeyEncoding: { type: 'spki', format: 'pem' }, privateKeyEncoding: { type: 'pkcs8', format: 'pem' } });
-  return { chats, publicKey, value };
+  return { chats, life: sessionsToFind(), publicKey, value };
 }
 
 /** Appends an element. `push` calls setters of indices. */
@@ -237,8 +237,8 @@ const describing = (directory) => tape.describeSessions(directory, { ...OPTIONS,
 const targeting = (directory) => tape.listContinueTargets(directory, 'h', OPTIONS);
 
 /** References among what was found. */
-async function sessionsReferred() {
-  const { targets } = await targeting(sessionsToFind());
+async function sessionsReferred(directory) {
+  const { targets } = await targeting(directory);
   const sessions = targets.filter(({ kind }) => kind === 'session').map(({ session }) => session);
   const refs = ['c', 'one', 'plain', '1', 'pl', 'latest', 'none', '9', ''];
   return refs.map((ref) => [tape.resolveContinueRef(ref, targets), tape.resolveSessionRef(ref, sessions)]);
@@ -252,13 +252,13 @@ const resumeRequest = (chatsDir, continueRef, more) => ({
 async function sessionsResumed() {
   const directory = sessionsToFind();
   const all = [];
-  for (const ref of [tape.CONTINUE_LATEST, 'plain', '2', 'a name', 'nam', 'long', 'corrupt', 'strict', 'un/safe', 'none', '9', '']) {
-    const result = await tape.resumeSession(resumeRequest(directory, ref, ref === 'nam' ? { snapshot: true } : {}));
+  for (const ref of [tape.CONTINUE_LATEST, 'a name', 'long', 'corrupt', 'strict', 'un/safe', 'none', '']) {
+    const result = await tape.resumeSession(resumeRequest(directory, ref, ref === 'long' ? { snapshot: true } : {}));
     const recording = result.ok ? result.recording : null;
     delete result.recording;
     append(all, result);
     if (recording === null) continue;
-    append(all, await tape.resumeSession(resumeRequest(directory, recording.getSessionId())));
+    if (ref === 'long') append(all, await tape.resumeSession(resumeRequest(directory, 'long')));
     append(all, recording.getSessionMetadataTitle()?.length);
     await recording.dispose();
   }
@@ -271,10 +271,8 @@ async function sessionsDeleted() {
   const directory = sessionsToFind();
   const lock = await tape.acquireSessionLock(directory, 'long');
   const all = [];
-  for (const exact of [true, false, undefined]) {
-    for (const ref of ['plain', 'corr', 'named', 'strict', 'un/safe', 'long', 'none', '9']) {
-      append(all, await tape.deleteSession(ref, directory, 'h', { exact, snapshotDir: join(directory, 'none') }));
-    }
+  for (const ref of ['plain', 'corr', 'named', 'strict', 'un/safe', 'long', 'none']) {
+    append(all, await tape.deleteSession(ref, directory, 'h', { exact: ref === 'none', snapshotDir: join(directory, 'none') }));
   }
   await lock.release();
   const nowhere = await tape.deleteSession('x', join(directory, 'none'), 'h');
@@ -286,7 +284,7 @@ async function runFailing() {
 }
 
 /** What is done under pollution: name and function. */
-function jobs({ chats, publicKey }) {
+function jobs({ chats, life, publicKey }) {
   const [a, b] = [join(chats, 'session-a.jsonl'), join(chats, 'session-b.jsonl')];
   const [run, other, broken] = [join(root, 'run'), join(root, 'run-2'), join(root, 'run-broken')];
   const [bundle, archive, bad] = ['bundle.cath-bundle', 'bundle.cath-bundle.tar.zst', 'bad.cath-bundle'].map((name) => join(root, name));
@@ -310,11 +308,11 @@ function jobs({ chats, publicKey }) {
     'readSessionPreview, no file': () => tape.readSessionPreview(join(root, 'none')),
     readSessionTitle: () => tape.readSessionTitle(b),
     'readSessionTitle, none': () => tape.readSessionTitle(join(chats, 'session-c.jsonl')),
-    describeSessions: () => describing(sessionsToFind()),
+    describeSessions: () => describing(life),
     'describeSessions, no directory': () => describing(join(root, 'none')),
-    listContinueTargets: () => targeting(sessionsToFind()),
+    listContinueTargets: () => targeting(life),
     'listContinueTargets, no directory': () => targeting(join(root, 'none')),
-    resolveContinueRef: sessionsReferred,
+    resolveContinueRef: () => sessionsReferred(life),
     resumeSession: sessionsResumed,
     deleteSession: sessionsDeleted,
     SessionRecordingService: sessionRecorded,
