@@ -2,6 +2,7 @@
 
 // Deleting a session, with everything that is kept beside it.
 
+const path = require('node:path')
 const { hasOwn } = require('./native.js')
 const { NO_OPTIONS, check } = require('./arguments.js')
 const { liveCheckpoints } = require('./describe.js')
@@ -18,15 +19,18 @@ function deleteSession(ref, chatsDir, projectHash, options = NO_OPTIONS) {
   check.object(options, 'options')
   check.optional(options.exact, 'options.exact', 'boolean')
   if (options.snapshotDir !== undefined) check.filledString(options.snapshotDir, 'options.snapshotDir')
-  return find(ref, chatsDir, projectHash, options)
+  return remove(ref, chatsDir, projectHash, options)
 }
 
-async function find(ref, chatsDir, projectHash, { exact, snapshotDir }) {
-  const { sessions } = await listProject(chatsDir, projectHash)
+/** The paths are resolved before anything is waited for: the working directory may change meanwhile. */
+async function remove(ref, chatsDir, projectHash, { exact, snapshotDir }) {
+  const directory = path.resolve(chatsDir)
+  const snapshots = snapshotDir === undefined ? undefined : path.resolve(snapshotDir)
+  const { sessions } = await listProject(directory, projectHash)
   if (sessions.length === 0) return failure('No sessions found for this project', 'NoSessions')
-  const { session, error, code } = exact === true ? findExact(ref, sessions) : resolveSessionRef(ref, sessions)
-  if (session === undefined) return failure(error, code)
-  return removeLocked(session, chatsDir, projectHash, snapshotDir)
+  const found = exact === true ? findExact(ref, sessions) : resolveSessionRef(ref, sessions)
+  if (!hasOwn(found, 'session')) return failure(found.error, found.code)
+  return removeLocked(found.session, directory, projectHash, snapshots)
 }
 
 function findExact(ref, sessions) {
@@ -52,7 +56,7 @@ async function removeLocked({ sessionId, filePath }, chatsDir, projectHash, snap
 
 /** What keeps a session from being deleted, if anything does: a fork may be made of a checkpoint as long as it lives. */
 async function blockers(filePath, projectHash) {
-  const report = await scanFile(filePath, projectHash, NO_OPTIONS)
+  const report = await reportOn(filePath, projectHash)
   if (hasOwn(report, 'error')) {
     return failure(`Failed to delete session: Cannot verify checkpoint blockers: ${report.error}`, 'ReplayFailed')
   }
@@ -60,6 +64,15 @@ async function blockers(filePath, projectHash) {
   if (live.length === 0) return undefined
   const shown = live.map(({ name, checkpointId }) => `${name} (${checkpointId})`).join(', ')
   return failure(`Cannot delete session: live checkpoints block deletion: ${shown}`, 'CheckpointsBlock')
+}
+
+/** The report on a file. A scan that rejects has failed too. */
+async function reportOn(filePath, projectHash) {
+  try {
+    return await scanFile(filePath, projectHash, NO_OPTIONS)
+  } catch (error) {
+    return { __proto__: null, error: error.message }
+  }
 }
 
 module.exports = { deleteSession }

@@ -2,7 +2,7 @@
 
 // What the sessions of a directory are: a listing, with what replays of them report.
 
-const { hasOwn, push } = require('./native.js')
+const { append, hasOwn } = require('./native.js')
 const { NO_OPTIONS, check, checkScanOptions } = require('./arguments.js')
 const { list, listProject } = require('./list.js')
 const { scan } = require('./scan.js')
@@ -14,15 +14,14 @@ function describeSessions(chatsDir, options = NO_OPTIONS) {
   check.filledString(chatsDir, 'chatsDir')
   checkScanOptions(options)
   check.optional(options.projectHash, 'options.projectHash', 'string')
-  return describe(chatsDir, options)
+  return describe(chatsDir, options.projectHash, scanOptionsOf(options))
 }
 
-async function describe(chatsDir, options) {
-  const { projectHash } = options
+async function describe(chatsDir, projectHash, options) {
   const { sessions, unreadable } = await list(chatsDir, projectHash)
   const described = await scanSessions(sessions, projectHash, options)
   for (const { session, report } of described) {
-    if (hasOwn(report, 'error')) push(unreadable, skip(session, report.error))
+    if (hasOwn(report, 'error')) append(unreadable, skip(session, report.error))
   }
   const overviews = described.filter(({ report }) => !hasOwn(report, 'error'))
   return { sessions: overviews.map(({ session, report }) => overviewOf(session, report)), unreadable }
@@ -32,20 +31,25 @@ function listContinueTargets(chatsDir, projectHash, options = NO_OPTIONS) {
   check.filledString(chatsDir, 'chatsDir')
   check.filledString(projectHash, 'projectHash')
   checkScanOptions(options)
-  return continueTargets(chatsDir, projectHash, options)
+  return continueTargets(chatsDir, projectHash, scanOptionsOf(options))
 }
 
 async function continueTargets(chatsDir, projectHash, options) {
   const { sessions, unreadable } = await listProject(chatsDir, projectHash)
   const { usable, skipped } = usableOf(await scanSessions(sessions, projectHash, options), unreadable)
   const targets = []
-  for (const { session } of usable) push(targets, { kind: 'session', session })
+  for (const { session } of usable) append(targets, { kind: 'session', session })
   for (const { session, report } of usable) {
     for (const { checkpointId, name, sequence } of liveCheckpoints(report.checkpoints)) {
-      push(targets, { kind: 'checkpoint', source: session, checkpointId, checkpointName: name, sequence })
+      append(targets, { kind: 'checkpoint', source: session, checkpointId, checkpointName: name, sequence })
     }
   }
   return { targets, skipped }
+}
+
+/** The options as they are now: the caller may change them while the directory is listed. */
+function scanOptionsOf({ snapshot, snapshotDir, signal, onProgress }) {
+  return { __proto__: null, snapshot, snapshotDir, signal, onProgress }
 }
 
 /**
@@ -56,8 +60,8 @@ function usableOf(described, skipped) {
   const usable = []
   for (const { session, report } of described) {
     const reason = report.error ?? (report.sequenceCorrupt ? SEQUENCE_CORRUPT : undefined)
-    if (reason === undefined) push(usable, { session: presented(session, report), report })
-    else push(skipped, skip(session, reason))
+    if (reason === undefined) append(usable, { session: presented(session, report), report })
+    else append(skipped, skip(session, reason))
   }
   return { usable, skipped }
 }

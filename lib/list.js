@@ -7,6 +7,7 @@ const { native, record } = require('./native.js')
 const { check } = require('./arguments.js')
 const { sessionFilesIn } = require('./directory.js')
 const { readShared } = require('./header.js')
+const { hasCode } = require('./session-lock/system-error.js')
 const { newestFirst } = require('./session-order.js')
 
 /** What the name of a file that a recorder has created begins with. */
@@ -46,7 +47,7 @@ async function recordedFilesIn(chatsDir) {
   try {
     return (await sessionFilesIn(chatsDir)).filter((filePath) => path.basename(filePath).startsWith(RECORDED))
   } catch (error) {
-    if (error.code === 'ENOENT') return []
+    if (hasCode(error, 'ENOENT')) return []
     throw error
   }
 }

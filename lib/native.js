@@ -41,6 +41,11 @@ function withFields(object, fields) {
   return object
 }
 
+/** Appends to an array. Unlike `push`, calls no inherited setter of an index. */
+function append(list, element) {
+  define(list, list.length, own(element))
+}
+
 /** The JSON text of a plain value. Ignores a `toJSON` method of a polluted prototype. */
 function plainJson(value) {
   const isPolluted = 'toJSON' in Object.prototype || 'toJSON' in Array.prototype
@@ -66,6 +71,7 @@ module.exports = {
   own,
   hasOwn,
   withFields,
+  append,
   push: uncurried(Array.prototype.push),
   slice: uncurried(Array.prototype.slice),
   substring: uncurried(String.prototype.substring),

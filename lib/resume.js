@@ -2,7 +2,8 @@
 
 // Resuming a session: it is locked, replayed, and gets a recorder that goes on in its file.
 
-const { push } = require('./native.js')
+const path = require('node:path')
+const { append, hasOwn, slice } = require('./native.js')
 const { NO_OPTIONS, check, checkSnapshotOptions } = require('./arguments.js')
 const { CONTINUE_LATEST } = require('./constants.js')
 const { SEQUENCE_CORRUPT, scanSessions, usableOf } = require('./describe.js')
@@ -29,24 +30,47 @@ function checkRequest(request) {
   if (request.recorder !== undefined) checkRecorderOptions(request.recorder, 'request.recorder')
 }
 
-async function resume(request) {
-  const { continueRef, chatsDir, projectHash } = request
-  const { sessions } = await listProject(chatsDir, projectHash)
+async function resume(asked) {
+  const request = captured(asked)
+  const { continueRef, directory, projectHash } = request
+  const { sessions } = await listProject(directory, projectHash)
   if (sessions.length === 0) return failure('No sessions found for this project', 'NoSessions')
   if (continueRef === CONTINUE_LATEST) return resumeLatest(sessions, request)
-  const { session, error, code } = await find(continueRef, sessions, request)
-  if (session === undefined) return failure(error, code)
-  const { opened, failed } = await openLocked(session, request)
+  const found = await find(continueRef, sessions, request)
+  if (!hasOwn(found, 'session')) return failure(found.error, found.code)
+  const { opened, failed } = await openLocked(found.session, request)
   return failed ?? goOn(opened, request, [])
+}
+
+/**
+ * The request as it is now: the caller may change it, or the working directory, while the session is looked for. `directory` is `chatsDir` as an
+ * absolute path.
+ */
+function captured(request) {
+  const { continueRef, projectHash, chatsDir, currentProvider, currentModel, workspaceDirs, snapshot, snapshotDir } = request
+  const { cwd, fileName, onWarning, durability, exclusive } = request.recorder ?? NO_OPTIONS
+  return {
+    __proto__: null,
+    continueRef,
+    projectHash,
+    chatsDir,
+    directory: path.resolve(chatsDir),
+    currentProvider,
+    currentModel,
+    workspaceDirs: slice(workspaceDirs, 0),
+    snapshot,
+    snapshotDir: snapshotDir === undefined ? undefined : path.resolve(snapshotDir),
+    recorder: { __proto__: null, cwd, fileName, onWarning, durability, exclusive },
+  }
 }
 
 /** The session that a reference denotes. A name does only where nothing else does, so that no file is scanned otherwise. */
 async function find(ref, sessions, request) {
   const found = resolveSessionRef(ref, sessions)
-  if (found.session !== undefined || found.code !== 'NotFound') return found
+  if (hasOwn(found, 'session') || found.code !== 'NotFound') return found
   const { snapshot, snapshotDir, projectHash } = request
   const described = await scanSessions(sessions, projectHash, { __proto__: null, snapshot, snapshotDir })
-  const named = usableOf(described, []).usable.filter(({ session }) => session.name === ref.trim())
+  const named = usableOf(described, []).usable.filter(({ report }) => hasOwn(report, 'name') && report.name === ref.trim())
   if (named.length > 1) return { error: `Ambiguous continue target name '${ref}'`, code: 'Ambiguous' }
   return named.length === 1 ? { session: named[0].session } : found
 }
@@ -55,12 +79,13 @@ async function find(ref, sessions, request) {
 async function resumeLatest(sessions, request) {
   const warnings = []
   let first
-  for (const session of sessions) {
+  for (let index = 0; index < sessions.length; index++) {
+    const session = sessions[index]
     const { opened, failed } = await openLocked(session, request)
     if (opened !== undefined) return goOn(opened, request, warnings)
     if (failed.code === 'Locked') continue
     first ??= failed
-    push(warnings, `Session ${session.sessionId} passed over: ${failed.error}`)
+    append(warnings, `Session ${session.sessionId} passed over: ${failed.error}`)
   }
   return first ?? failure('All sessions for this project are in use', 'AllLocked')
 }
@@ -69,13 +94,13 @@ async function resumeLatest(sessions, request) {
 async function openLocked(session, request) {
   const { filePath, sessionId } = session
   const busy = 'Session is in use by another process'
-  const { lock, failed } = await lockSession(request.chatsDir, sessionId, busy, 'Failed to lock session: ')
-  if (failed !== undefined) return { failed }
+  const { lock, failed } = await lockSession(request.directory, sessionId, busy, 'Failed to lock session: ')
+  if (failed !== undefined) return { __proto__: null, failed }
   const replayed = await replay(filePath, request)
   const problem = problemOf(replayed)
-  if (problem === undefined) return { opened: { filePath, lock, replayed } }
+  if (problem === undefined) return { __proto__: null, opened: { filePath, lock, replayed } }
   await lock.release()
-  return { failed: problem }
+  return { __proto__: null, failed: problem }
 }
 
 /** The result of the replay. One that rejects has failed too. */
@@ -96,7 +121,7 @@ async function goOn({ filePath, lock, replayed }, request, passedOver) {
   const { metadata, history, lastSeq, warnings } = replayed
   try {
     const recording = recorderFor(metadata.sessionId, request)
-    recording.initializeForResume(filePath, lastSeq, metadata.title)
+    recording.initializeForResume(filePath, lastSeq, hasOwn(metadata, 'title') ? metadata.title : undefined)
     recording.adoptLock(lock)
     recordResumption(recording, metadata, request)
     return { ok: true, history, metadata, recording, lockHandle: lock, warnings: [...passedOver, ...warnings] }
@@ -106,8 +131,7 @@ async function goOn({ filePath, lock, replayed }, request, passedOver) {
   }
 }
 
-function recorderFor(sessionId, { projectHash, chatsDir, workspaceDirs, currentProvider, currentModel, recorder = NO_OPTIONS }) {
-  const { cwd, fileName, onWarning, durability, exclusive } = recorder
+function recorderFor(sessionId, { projectHash, chatsDir, workspaceDirs, currentProvider, currentModel, recorder }) {
   return new SessionRecordingService({
     __proto__: null,
     sessionId,
@@ -116,11 +140,7 @@ function recorderFor(sessionId, { projectHash, chatsDir, workspaceDirs, currentP
     workspaceDirs,
     provider: currentProvider,
     model: currentModel,
-    cwd,
-    fileName,
-    onWarning,
-    durability,
-    exclusive,
+    ...recorder,
   })
 }
 

@@ -18,6 +18,8 @@ async function scan(filePaths, projectHash, options) {
   const { snapshot, snapshotDir, signal, onProgress } = options
   const found = filePaths.map(() => undefined)
   const takeBatch = ({ described }) => {
+    // The end of a job that failed has none.
+    if (described === undefined) return
     for (let at = 0; at < described.length; at++) {
       const element = described[at]
       // An element without a report was too long for a batch.
@@ -26,11 +28,15 @@ async function scan(filePaths, projectHash, options) {
   }
   const wanted = { __proto__: null, projectHash, snapshot: snapshot === true, snapshotDir }
   const begin = (onReady) => native.describeSessions(filePaths, wanted, onReady)
-  const progress = onProgress && tenTimesASecond(onProgress, filePaths.length)
-  await runJob(SESSION, begin, { __proto__: null, signal, onProgress: progress, takeBatch })
+  const progress = new ScanProgress(onProgress, filePaths.length)
+  const report = onProgress && ((done) => progress.report(done))
+  await runJob(SESSION, begin, { __proto__: null, signal, onProgress: report, takeBatch })
   for (let index = 0; index < found.length; index++) {
     found[index] ??= await scanFile(filePaths[index], projectHash, { __proto__: null, snapshot, snapshotDir, signal })
   }
+  progress.end()
+  // `onProgress` may have aborted it.
+  if (signal?.aborted) throw signal.reason
   return found
 }
 
@@ -60,14 +66,29 @@ async function scanFile(filePath, projectHash, options) {
   }
 }
 
-/** Calls `onProgress` no more often than it is to be called, and always with the end. */
-function tenTimesASecond(onProgress, files) {
-  let last = -Infinity
-  return (progress) => {
+/** Calls `onProgress` no more often than it is to be called, and once with the end. */
+class ScanProgress {
+  #onProgress
+  #files
+  #reportedAt = -Infinity
+  #last
+
+  constructor(onProgress, files) {
+    this.#onProgress = onProgress
+    this.#files = files
+  }
+
+  /** The end is not reported here: some files may have to be scanned once more. */
+  report(progress) {
+    this.#last = progress
     const time = now()
-    if (progress.files < files && time - last < PROGRESS_MS) return
-    last = time
-    onProgress(progress)
+    if (progress.files === this.#files || time - this.#reportedAt < PROGRESS_MS) return
+    this.#reportedAt = time
+    this.#onProgress(progress)
+  }
+
+  end() {
+    this.#onProgress?.(this.#last)
   }
 }
 

@@ -6,6 +6,7 @@ const crypto = require('node:crypto')
 const fs = require('node:fs/promises')
 const path = require('node:path')
 const { check, NO_OPTIONS } = require('./arguments.js')
+const { hasCode } = require('./session-lock/system-error.js')
 
 /** The number of hexadecimal digits of a path's hash in the name of a snapshot. */
 const HASH_DIGITS = 16
@@ -44,7 +45,7 @@ async function unlessAbsent(operation) {
   try {
     return await operation
   } catch (error) {
-    if (error.code !== 'ENOENT') throw error
+    if (!hasCode(error, 'ENOENT')) throw error
     return undefined
   }
 }

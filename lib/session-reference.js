@@ -3,7 +3,7 @@
 // What a user types to denote a session or a checkpoint: an id, a position in the list, the beginning of an id, a name.
 
 const { check, checkEach, expect } = require('./arguments.js')
-const { push } = require('./native.js')
+const { append, hasOwn } = require('./native.js')
 
 const ONLY_DIGITS = /^[0-9]+$/
 
@@ -46,7 +46,7 @@ function resolveContinueRef(ref, targets) {
   if (ref === 'latest' && ofSessions.length > 0) return { target: ofSessions[0] }
   const sessions = ofSessions.map((target) => target.session)
   const found = findSession(ref, sessions)
-  return found.session === undefined ? found : { target: ofSessions[sessions.indexOf(found.session)] }
+  return !hasOwn(found, 'session') ? found : { target: ofSessions[sessions.indexOf(found.session)] }
 }
 
 function isNamed(target, ref) {
@@ -69,7 +69,7 @@ function checkSessionName(name) {
 
 function matching(list, holds) {
   const matches = []
-  for (let index = 0; index < list.length; index++) if (holds(list[index])) push(matches, list[index])
+  for (let index = 0; index < list.length; index++) if (holds(list[index])) append(matches, list[index])
   return matches
 }
 

@@ -1,6 +1,7 @@
 // What becomes of a promise when the addon throws, rejects or sends what can't be parsed: it settles, the work stops, and no listener is left.
 
 import { getEventListeners } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
@@ -33,6 +34,8 @@ type Options = { signal: AbortSignal };
 const JOBS: [string, string, (options: Options) => Promise<unknown>][] = [
   ['replaySession', 'ESESSIONPANIC', (options) => tape.replaySession(session, undefined, options)],
   ['openSession', 'ESESSIONPANIC', (options) => tape.openSession(session, undefined, options)],
+  ['describeSessions', 'ESESSIONPANIC', (options) => tape.describeSessions(join(session, '..'), options)],
+  ['listContinueTargets', 'ESESSIONPANIC', (options) => tape.listContinueTargets(join(session, '..'), 'hash', options)],
   ['replayRun', 'ERUNPANIC', (options) => tape.replayRun(run, options)],
   ['verifyRun', 'ERUNPANIC', (options) => tape.verifyRun(run, options)],
   ['diff', 'ERUNPANIC', (options) => tape.diff(run, run, options)],
@@ -86,11 +89,12 @@ test.each(['readSessionPreview', 'readSessionTitle'] as const)('a panic while a 
   expect(error).toMatchObject({ code: 'ESESSIONPANIC', cause: { message: 'index 3 of 2' } });
 });
 
-test.each(['startReplay', 'startRunReplay', 'startDiff', 'startVerification'])('work that cannot be begun: %s', async (start) => {
+test.each(['startReplay', 'describeSessions', 'startRunReplay', 'startDiff', 'startVerification'])('work that cannot be begun: %s', async (start) => {
   vi.spyOn(binding as Record<string, () => never>, start).mockImplementation(fault);
   const { signal } = new AbortController();
   const begin: Record<string, () => Promise<unknown>> = {
     startReplay: () => tape.replaySession(session, undefined, { signal }),
+    describeSessions: () => tape.describeSessions(join(session, '..'), { signal }),
     startRunReplay: () => tape.replayRun(run, { signal }),
     startDiff: () => tape.diff(run, run, { signal }),
     startVerification: () => tape.verifyBundle(archive, { signal }),
@@ -134,6 +138,37 @@ test.each(['readHeaders', 'readSummaries'])('a panic while files are read: %s', 
   expect(error.cause).toMatchObject({ message: 'index 3 of 2' });
 });
 
+describe('a panic while a session is replayed', () => {
+  const panic = () => replace('NativeJob', 'take', () => '{"panicked":"index 3 of 2"}');
+  const words = 'session-tape failed while replaying a session. This is a bug in session-tape: please report it';
+
+  async function directoryWithSession(): Promise<string> {
+    const chatsDir = freshDirectory();
+    const recorder = new tape.SessionRecordingService({ sessionId: 's-1', projectHash: 'h', chatsDir, workspaceDirs: [], provider: 'p', model: 'm' });
+    recorder.recordContent({ speaker: 'human', blocks: [{ type: 'text', text: 'é' }] });
+    await recorder.dispose();
+    return chatsDir;
+  }
+
+  test('fails to resume it, and leaves no lock', async () => {
+    const chatsDir = await directoryWithSession();
+    panic();
+    const request = { chatsDir, projectHash: 'h', currentProvider: 'p', currentModel: 'm', workspaceDirs: [] };
+    const failure = { ok: false, error: `Failed to replay session: ${words}`, code: 'ReplayFailed' };
+    for (const continueRef of ['s-1', tape.CONTINUE_LATEST]) expect(await tape.resumeSession({ ...request, continueRef })).toEqual(failure);
+    expect(await rejection(tape.resumeSession({ ...request, continueRef: 'a name' }))).toMatchObject({ code: 'ESESSIONPANIC', message: words });
+    expect(readdirSync(chatsDir)).toHaveLength(1);
+  });
+
+  test('fails to delete it, and leaves no lock', async () => {
+    const chatsDir = await directoryWithSession();
+    panic();
+    const failure = { ok: false, error: `Failed to delete session: Cannot verify checkpoint blockers: ${words}`, code: 'ReplayFailed' };
+    for (const exact of [false, true]) expect(await tape.deleteSession('s-1', chatsDir, 'h', { exact })).toEqual(failure);
+    expect(readdirSync(chatsDir)).toHaveLength(1);
+  });
+});
+
 describe('recorders', () => {
   function recorder(): InstanceType<typeof tape.RunRecorder> {
     const workflow = { name: 'w', version: '1', nodes: [{ id: 'a', kind: 'k' }] };
@@ -161,9 +196,10 @@ describe('recorders', () => {
   });
 });
 
-test.each(['replaySession', 'diff', 'verifyBundle'])('what onProgress throws is the reason: %s', async (name) => {
+test.each(['replaySession', 'describeSessions', 'diff', 'verifyBundle'])('what onProgress throws is the reason: %s', async (name) => {
   const begin: Record<string, () => Promise<unknown>> = {
     replaySession: () => tape.replaySession(session, undefined, { onProgress: fault }),
+    describeSessions: () => tape.describeSessions(join(session, '..'), { onProgress: fault }),
     diff: () => tape.diff(run, run, { onProgress: fault }),
     verifyBundle: () => tape.verifyBundle(archive, { onProgress: fault }),
   };

@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
 // In a process of its own: a test runner does not expect members on all objects.
-test('members that all objects or arrays inherit change no result', { timeout: 120_000 }, () => {
+test('members that all objects or arrays inherit change no result', { timeout: 240_000 }, () => {
   const [child, library] = ['../support/child-polluted.mjs', '../../index.js'].map((path) => fileURLToPath(new URL(path, import.meta.url)));
-  const { stdout, stderr, status } = spawnSync(process.execPath, [child!, library!, '60'], { encoding: 'utf8', timeout: 100_000 });
+  const { stdout, stderr, status } = spawnSync(process.execPath, [child!, library!, '60'], { encoding: 'utf8', timeout: 220_000 });
   expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
   expect(JSON.parse(stdout)).toEqual([]);
 });

@@ -5,18 +5,24 @@ import * as esm from '../../index.mjs';
 import {
   acquireSessionLock,
   cleanUpLocks,
+  CONTINUE_LATEST,
+  deleteSession,
+  describeSessions,
   foldCheckpoints,
   isLockStale,
+  listContinueTargets,
   listSessions,
   openSession,
   readSessionHeader,
   readSessionHeaders,
   readSessionPreview,
   readSessionTitle,
+  removeSessionFiles,
   removeStaleLock,
   replaySession,
   resolveContinueRef,
   resolveSessionRef,
+  resumeSession,
   SESSION_FILE_ID_PREFIX_LENGTH,
   SessionLockedError,
   sessionLockPath,
@@ -25,23 +31,38 @@ import {
   type CompressedPayload,
   type ContentBlock,
   type ContentPayload,
+  type ContinueTarget,
+  type DeleteOptions,
+  type DescribeOptions,
   type IContent,
+  type NamedTarget,
+  type Progress,
+  type RecorderOptions,
   type RecordingError,
   type RecordingWarning,
   type ReplayFailure,
   type ReplayOptions,
   type ReferenceFailure,
   type ReplayResult,
+  type ResumeRequest,
+  type ResumeResult,
+  type ScanOptions,
   type SessionEventPayload,
   type SessionEventType,
+  type SessionFailure,
+  type SessionFailureCode,
   type SessionForkedPayload,
   type SessionHandle,
   type SessionLock,
   type SessionMetadata,
+  type SessionOverview,
   type SessionPreview,
   type SessionRecordingServiceConfig,
   type SessionRecordLine,
   type SessionStartPayload,
+  type SessionSummary,
+  type SkippedSession,
+  type SnapshotOptions,
 } from '../../index.js';
 
 /** A content item as a CLI may have it: other speakers, other blocks, more fields. */
@@ -264,6 +285,93 @@ test('references', () => {
   expectTypeOf(resolveSessionRef('s', sessions)).toEqualTypeOf<{ session: { sessionId: string; mine: number } } | ReferenceFailure>();
   type Target = { kind: 'session'; session: { sessionId: string; name?: string | null } } | { kind: 'checkpoint'; checkpointId: string; checkpointName: string; mine: 1 };
   expectTypeOf(resolveContinueRef('s', [] as Target[])).toEqualTypeOf<{ target: Target } | ReferenceFailure>();
+});
+
+test('finding sessions', () => {
+  type Described = { sessions: SessionOverview[]; unreadable: SkippedSession[] };
+  expectTypeOf(describeSessions).toEqualTypeOf<(chatsDir: string, options?: DescribeOptions) => Promise<Described>>();
+  type Targets = { targets: ContinueTarget[]; skipped: SkippedSession[] };
+  expectTypeOf(listContinueTargets).toEqualTypeOf<(chatsDir: string, projectHash: string, options?: ScanOptions) => Promise<Targets>>();
+  expectTypeOf<SessionOverview>().toExtend<SessionSummary>();
+  expectTypeOf<Pick<SessionSummary, 'createdAt' | 'title' | 'name' | 'cwd'>>().toEqualTypeOf<{ createdAt?: string; title?: string | null; name?: string | null; cwd?: string }>();
+  expectTypeOf<SessionOverview['metadata']>().toEqualTypeOf<SessionMetadata>();
+  expectTypeOf<SessionOverview['checkpoints']>().toEqualTypeOf<Checkpoint[]>();
+  expectTypeOf<SessionOverview['ancestry']>().toEqualTypeOf<SessionForkedPayload | undefined>();
+  expectTypeOf<SessionOverview['historyLength' | 'lastSeq' | 'eventCount']>().toBeNumber();
+  expectTypeOf<SessionOverview>().not.toHaveProperty('history');
+  expectTypeOf<SkippedSession>().toEqualTypeOf<{ filePath: string; reason: string }>();
+  expectTypeOf<ScanOptions>().toEqualTypeOf<{ snapshot?: boolean | undefined; snapshotDir?: string | undefined; signal?: AbortSignal | undefined; onProgress?: ((progress: Progress) => void) | undefined }>();
+  expectTypeOf<ContinueTarget>().toExtend<NamedTarget>();
+  const target = {} as ContinueTarget;
+  if (target.kind === 'session') expectTypeOf(target.session).toEqualTypeOf<SessionSummary>();
+  else {
+    expectTypeOf(target).toEqualTypeOf<{ kind: 'checkpoint'; source: SessionSummary; checkpointId: string; checkpointName: string; sequence: number }>();
+    // @ts-expect-error a checkpoint is found in its source
+    void target.session;
+  }
+  expectTypeOf(resolveContinueRef('x', [target])).toEqualTypeOf<{ target: ContinueTarget } | ReferenceFailure>();
+  // @ts-expect-error targets are of a project
+  void listContinueTargets('chats');
+});
+
+test('a caller resolves references among its own summaries', () => {
+  interface AcmeSummary {
+    sessionId: string;
+    pinned: boolean;
+  }
+  expectTypeOf(resolveSessionRef('x', [] as readonly AcmeSummary[])).toEqualTypeOf<{ session: AcmeSummary } | ReferenceFailure>();
+  // @ts-expect-error a session has an id
+  resolveSessionRef('x', [{ pinned: true }]);
+});
+
+describe('resuming', () => {
+  const request: ResumeRequest = { continueRef: CONTINUE_LATEST, chatsDir: 'chats', projectHash: 'h', currentProvider: 'p', currentModel: 'm', workspaceDirs: [] };
+
+  test('narrows on ok, and has items of the caller’s own type', async () => {
+    expectTypeOf(CONTINUE_LATEST).toEqualTypeOf<'__CONTINUE_LATEST__'>();
+    expectTypeOf(resumeSession(request)).resolves.toEqualTypeOf<ResumeResult<IContent> | SessionFailure>();
+    const result = await resumeSession<AcmeContent>(request);
+    if (result.ok) {
+      expectTypeOf(result.history).toEqualTypeOf<AcmeContent[]>();
+      expectTypeOf(result.recording).toEqualTypeOf<SessionRecordingService<AcmeContent>>();
+      expectTypeOf(result.lockHandle).toEqualTypeOf<SessionLock>();
+      expectTypeOf(result.metadata).toEqualTypeOf<SessionMetadata>();
+      expectTypeOf(result.warnings).toEqualTypeOf<string[]>();
+      expectTypeOf(result).not.toHaveProperty('error');
+    } else {
+      expectTypeOf(result).toEqualTypeOf<SessionFailure>();
+      expectTypeOf(result.code).toEqualTypeOf<SessionFailureCode>();
+    }
+  });
+
+  test('takes snapshots and the options of a recorder', () => {
+    expectTypeOf<ResumeRequest>().toExtend<SnapshotOptions>();
+    expectTypeOf(resumeSession).toBeCallableWith({ ...request, snapshot: true, snapshotDir: 'd', recorder: { cwd: '/', fileName: 'seconds', durability: 'fsync', exclusive: true, onWarning: () => {} } });
+    expectTypeOf<keyof RecorderOptions>().toEqualTypeOf<'cwd' | 'fileName' | 'onWarning' | 'durability' | 'exclusive'>();
+    // @ts-expect-error the session has its id
+    void resumeSession({ ...request, recorder: { sessionId: 's' } });
+    const { chatsDir: _, ...without } = request;
+    // @ts-expect-error no directory
+    void resumeSession(without);
+  });
+
+  test('fails with one of these codes', () => {
+    type Codes =
+      | 'NoSessions' | 'NotFound' | 'IndexOutOfRange' | 'Ambiguous' | 'Locked' | 'AllLocked' | 'LockFailed' | 'ReplayFailed' | 'SequenceCorrupt'
+      | 'CheckpointsBlock' | 'CheckpointGone' | 'NothingToFork' | 'System';
+    expectTypeOf<SessionFailureCode>().toEqualTypeOf<Codes>();
+    expectTypeOf<SessionFailure>().toExtend<{ ok: false; error: string; code: Codes }>();
+    expectTypeOf<SessionFailure>().toExtend<ReferenceFailure>();
+  });
+});
+
+test('deleting', () => {
+  type Deleted = { ok: true; deletedSessionId: string } | SessionFailure;
+  expectTypeOf(deleteSession).toEqualTypeOf<(ref: string, chatsDir: string, projectHash: string, options?: DeleteOptions) => Promise<Deleted>>();
+  expectTypeOf<DeleteOptions>().toEqualTypeOf<{ exact?: boolean | undefined; snapshotDir?: string | undefined }>();
+  expectTypeOf(removeSessionFiles).toEqualTypeOf<(filePath: string, options?: { snapshotDir?: string | undefined }) => Promise<void>>();
+  // @ts-expect-error no such option
+  void deleteSession('s', 'chats', 'h', { exactly: true });
 });
 
 test('session locks', () => {

@@ -1,8 +1,8 @@
 /**
- * A process that lists, as a user who may not read everything or beside what might block it. Arguments: job, and the
- * directory or the files. Prints the result.
+ * A process that lists, resumes or deletes, as a user who may not read everything or beside what might block it. Arguments: job, and the
+ * directory or the files. Prints the result, or the code of an error.
  */
-import { listSessions, readSessionHeader, readSessionHeaders } from '../../index.js';
+import { deleteSession, describeSessions, listContinueTargets, listSessions, readSessionHeader, readSessionHeaders, resumeSession } from '../../index.js';
 
 const [job, ...paths] = process.argv.slice(2);
 const jobs = {
@@ -10,5 +10,10 @@ const jobs = {
   header: () => readSessionHeader(paths[0]),
   headers: () => readSessionHeaders(paths),
   directory: () => readSessionHeaders(paths[0]),
+  describe: () => describeSessions(paths[0]),
+  targets: () => listContinueTargets(paths[0], paths[1]),
+  resume: () => resumeSession({ continueRef: paths[2], chatsDir: paths[0], projectHash: paths[1], currentProvider: 'p', currentModel: 'm', workspaceDirs: [] }),
+  delete: () => deleteSession(paths[2], paths[0], paths[1]),
 };
-console.log(JSON.stringify(await jobs[job]()));
+const rejected = ({ code, message }) => ({ rejected: code, message });
+console.log(JSON.stringify(await jobs[job]().catch(rejected)));

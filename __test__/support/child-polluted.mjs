@@ -4,7 +4,7 @@
  * property.
  */
 import { generateKeyPairSync } from 'node:crypto';
-import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join as joined } from 'node:path';
@@ -32,6 +32,8 @@ const NAMES = [
   ...'ownerToken isFile changedNs modified bytes isJson record pidReuse lockPath guard inode'.split(' '),
   ...'strict snapshotDir sequenceCorrupt checkpoints sessionName ancestry isNamed isFork cwd title name deleted sequence'.split(' '),
   ...'hasContent firstUserMessage checkpointId checkpointName createdAt parentSessionId parentSequence ts type seq'.split(' '),
+  ...'described report hash listed opened replayed lock lockHandle recording targets target sessions skipped usable overviews'.split(' '),
+  ...'exact continueRef currentProvider currentModel directory deletedSessionId historyLength source warnings release ownsLock'.split(' '),
   ...'queued eventsDropped filePath takeBatch result native recorder cleansUp cause once toJSON clock'.split(' '),
 ];
 const OPTIONS = {
@@ -136,7 +138,7 @@ async function prepare() {
   cpSync(join(root, 'bundle.cath-bundle'), join(root, 'bad.cath-bundle'), { recursive: true });
   appendFileSync(join(root, 'bad.cath-bundle', 'dag.json'), ' ');
   const { publicKey } = generateKeyPairSync('ed25519', { publicKeyEncoding: { type: 'spki', format: 'pem' }, privateKeyEncoding: { type: 'pkcs8', format: 'pem' } });
-  return { chats, publicKey, value };
+  return { chats, life: sessionsToFind(), publicKey, value };
 }
 
 /** Appends an element. `push` calls setters of indices. */
@@ -205,12 +207,84 @@ async function sessionLocked() {
   return { second, unsafe, states, text, cleaned, left: readdirSync(directory) };
 }
 
+/** Files of sessions to be found: good ones, and such as cannot be continued. Their texts are made before anything is polluted. */
+const LIFE = (() => {
+  const line = (seq, type, payload) => `${stringify({ v: 1, seq, ts: 't', type, payload })}\n`;
+  const header = (sessionId, provider = 'p') => line(1, 'session_start', { sessionId, projectHash: 'h', workspaceDirs: [], provider, model: 'm', startTime: 't' });
+  return [
+    { name: 'session-1.jsonl', text: header('corrupt') + line(3, 'x', 1) + line(3, 'x', 1) },
+    { name: 'session-2.jsonl', text: header('strict', '') },
+    { name: 'session-3.jsonl', text: header('plain') + line(2, 'content', { content: { speaker: 'ai', blocks: [] } }) },
+    { name: 'session-4.jsonl', text: header('named') + line(2, 'session_named', { name: 'a name' }) + line(3, 'checkpoint_created', { checkpointId: 'c', name: 'one' }) },
+    { name: 'session-5.jsonl', text: header('un/safe') },
+    { name: 'session-6.jsonl', text: header('long') + line(2, 'session_metadata', { title: 't'.repeat(300_000) }) },
+    { name: 'other.jsonl', text: 'nothing' },
+  ];
+})();
+
+function sessionsToFind() {
+  const directory = join(root, `life-${++directories}`);
+  mkdirSync(directory);
+  for (let at = 0; at < LIFE.length; at++) {
+    const path = join(directory, LIFE[at].name);
+    writeFileSync(path, LIFE[at].text);
+    utimesSync(path, 1, 1000 - at);
+  }
+  return directory;
+}
+
+const describing = (directory) => tape.describeSessions(directory, { ...OPTIONS, projectHash: undefined });
+const targeting = (directory) => tape.listContinueTargets(directory, 'h', OPTIONS);
+
+/** References among what was found. */
+async function sessionsReferred(directory) {
+  const { targets } = await targeting(directory);
+  const sessions = targets.filter(({ kind }) => kind === 'session').map(({ session }) => session);
+  const refs = ['c', 'one', 'plain', '1', 'pl', 'latest', 'none', '9', ''];
+  return refs.map((ref) => [tape.resolveContinueRef(ref, targets), tape.resolveSessionRef(ref, sessions)]);
+}
+
+const resumeRequest = (chatsDir, continueRef, more) => ({
+  continueRef, chatsDir, projectHash: 'h', currentProvider: 'p2', currentModel: 'm', workspaceDirs: [], snapshot: undefined, snapshotDir: undefined, recorder: undefined, ...more,
+});
+
+/** Resumes by every kind of reference, and what fails. */
+async function sessionsResumed() {
+  const directory = sessionsToFind();
+  const all = [];
+  for (const ref of [tape.CONTINUE_LATEST, 'a name', 'long', 'corrupt', 'strict', 'un/safe', 'none', '']) {
+    const result = await tape.resumeSession(resumeRequest(directory, ref, ref === 'long' ? { snapshot: true } : {}));
+    const recording = result.ok ? result.recording : null;
+    delete result.recording;
+    append(all, result);
+    if (recording === null) continue;
+    if (ref === 'long') append(all, await tape.resumeSession(resumeRequest(directory, 'long')));
+    append(all, recording.getSessionMetadataTitle()?.length);
+    await recording.dispose();
+  }
+  const nowhere = await tape.resumeSession(resumeRequest(join(directory, 'none'), 'x'));
+  return { all, nowhere, text: readFileSync(join(directory, 'session-4.jsonl'), { __proto__: null, encoding: 'utf8' }), left: readdirSync(directory) };
+}
+
+/** Deletes all that can be deleted. */
+async function sessionsDeleted() {
+  const directory = sessionsToFind();
+  const lock = await tape.acquireSessionLock(directory, 'long');
+  const all = [];
+  for (const ref of ['plain', 'corr', 'named', 'strict', 'un/safe', 'long', 'none']) {
+    append(all, await tape.deleteSession(ref, directory, 'h', { exact: ref === 'none', snapshotDir: join(directory, 'none') }));
+  }
+  await lock.release();
+  const nowhere = await tape.deleteSession('x', join(directory, 'none'), 'h');
+  return { all, nowhere, left: readdirSync(directory) };
+}
+
 async function runFailing() {
   return outcome(() => new tape.RunRecorder(runConfig(`${root}/chats/session-a.jsonl/below`)));
 }
 
 /** What is done under pollution: name and function. */
-function jobs({ chats, publicKey }) {
+function jobs({ chats, life, publicKey }) {
   const [a, b] = [join(chats, 'session-a.jsonl'), join(chats, 'session-b.jsonl')];
   const [run, other, broken] = [join(root, 'run'), join(root, 'run-2'), join(root, 'run-broken')];
   const [bundle, archive, bad] = ['bundle.cath-bundle', 'bundle.cath-bundle.tar.zst', 'bad.cath-bundle'].map((name) => join(root, name));
@@ -234,6 +308,13 @@ function jobs({ chats, publicKey }) {
     'readSessionPreview, no file': () => tape.readSessionPreview(join(root, 'none')),
     readSessionTitle: () => tape.readSessionTitle(b),
     'readSessionTitle, none': () => tape.readSessionTitle(join(chats, 'session-c.jsonl')),
+    describeSessions: () => describing(life),
+    'describeSessions, no directory': () => describing(join(root, 'none')),
+    listContinueTargets: () => targeting(life),
+    'listContinueTargets, no directory': () => targeting(join(root, 'none')),
+    resolveContinueRef: () => sessionsReferred(life),
+    resumeSession: sessionsResumed,
+    deleteSession: sessionsDeleted,
     SessionRecordingService: sessionRecorded,
     acquireSessionLock: sessionLocked,
     RunRecorder: () => smallRun(join(root, `recorded-${++directories}`), 'E1'),
@@ -271,7 +352,7 @@ function shown(result) {
     if (key === 'seconds' || key === 'snapshotId' || key === 'snapshot') return '';
     return value;
   });
-  return text.replace(/[0-9a-f]{64}/g, 'HASH').replace(/snap_\w+/g, 'SNAPSHOT').replace(/(record|recorded|locks|out|in)-\d+/g, '$1').replace(/\(?\d*\)?\.jsonl/g, '.jsonl');
+  return text.replace(/[0-9a-f]{64}/g, 'HASH').replace(/snap_\w+/g, 'SNAPSHOT').replace(/(record|recorded|locks|life|out|in)-\d+/g, '$1').replace(/\(?\d*\)?\.jsonl/g, '.jsonl');
 }
 
 /** Runs all jobs while `pollute` holds. */
@@ -340,7 +421,7 @@ const indices = Array.from({ length: 8 }, (_, index) => [String(index), setter(7
 await compare('setters of indices of Array.prototype', polluted(Array.prototype, indices));
 await compare('setters of indices of Object.prototype', polluted(Object.prototype, indices));
 // What the caller passes is recorded as `JSON.stringify` has it, with any `toJSON`.
-const passes = new Set(['SessionRecordingService', 'RunRecorder', 'RunRecorder, no directory', 'compileWorkflow', 'compileWorkflow, a circle']);
+const passes = new Set(['SessionRecordingService', 'resumeSession', 'RunRecorder', 'RunRecorder, no directory', 'compileWorkflow', 'compileWorkflow, a circle']);
 await compare('toJSON of arrays', polluted(Array.prototype, [['toJSON', plain(() => 'array')]]), (name) => !passes.has(name));
 await compare('toJSON of objects', polluted(Object.prototype, [['toJSON', plain(() => 'object')]]), (name) => !passes.has(name));
 

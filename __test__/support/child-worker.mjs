@@ -1,8 +1,8 @@
-/** A worker thread that records. `workerData`: job, and what the job needs. */
+/** A worker thread that records or finds sessions. `workerData`: job, and what the job needs. */
 import { parentPort, workerData } from 'node:worker_threads';
 import tape from '../../index.js';
 
-const { job, chatsDir, count, id = 'worker', lastBytes = 0 } = workerData;
+const { job, chatsDir, count, id = 'worker', lastBytes = 0, request } = workerData;
 
 function record() {
   const recorder = new tape.SessionRecordingService({ sessionId: id, projectHash: 'a3f5c1', chatsDir, workspaceDirs: [], provider: 'p', model: 'm' });
@@ -30,6 +30,26 @@ const jobs = {
   async recordAndFlush() {
     await record().flush();
     parentPort.postMessage('flushed');
+  },
+  async describe() {
+    parentPort.postMessage(await tape.describeSessions(chatsDir));
+  },
+  /** Is told of before it can be done. */
+  async describeAndWait() {
+    const describing = tape.describeSessions(chatsDir);
+    parentPort.postMessage('begun');
+    await describing;
+  },
+  /** Resumes a session, ends that when it is told to, and tries again. */
+  async resume() {
+    const first = await tape.resumeSession(request);
+    parentPort.postMessage({ ok: first.ok });
+    const told = () => new Promise((resolve) => parentPort.once('message', resolve));
+    await told();
+    await first.recording.dispose();
+    parentPort.postMessage('disposed');
+    await told();
+    parentPort.postMessage(await tape.resumeSession(request));
   },
   load() {},
 };

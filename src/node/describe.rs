@@ -1,6 +1,7 @@
 //! `describeSessions` and all that is made of it: one job that scans many sessions.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use napi::bindgen_prelude::{Function, Result, Utf16String};
 use napi_derive::napi;
@@ -15,6 +16,9 @@ use crate::session::replay::{Outcome, Replay, ReplayError};
 
 /// A batch is sent when it has so many bytes: JavaScript parses it in well under a millisecond.
 const BATCH_BYTES: usize = 64 << 10;
+
+/// A batch is sent so often at least, since it has the progress: large files have little to report.
+const BATCH_EVERY: Duration = Duration::from_millis(100);
 
 /// What is longer is not described in a batch, which would stop the event loop. JavaScript replays that file by itself.
 const MOST_BYTES: usize = 256 << 10;
@@ -53,12 +57,14 @@ struct DescribedBatches<'s> {
     elements: Vec<Vec<u8>>,
     bytes: usize,
     progress: Progress,
+    /// When the last batch was sent.
+    sent: Instant,
 }
 
 impl<'s> DescribedBatches<'s> {
     fn new(sender: &'s Sender, total: u64) -> Self {
         let progress = Progress { bytes: 0, total, files: Some(0) };
-        DescribedBatches { sender, elements: Vec::new(), bytes: 0, progress }
+        DescribedBatches { sender, elements: Vec::new(), bytes: 0, progress, sent: Instant::now() }
     }
 
     fn run(mut self, describing: Describing) -> std::result::Result<JobEnd, Closed> {
@@ -67,7 +73,7 @@ impl<'s> DescribedBatches<'s> {
                 return Err(Closed);
             }
             self.add(&described);
-            if self.bytes >= BATCH_BYTES {
+            if self.bytes >= BATCH_BYTES || self.sent.elapsed() >= BATCH_EVERY {
                 let mut json = self.take();
                 json.close();
                 self.sender.send(json.finish())?;
@@ -102,6 +108,7 @@ impl<'s> DescribedBatches<'s> {
         json.array(self.elements.drain(..), |json, element| json.raw(&element));
         self.progress.append_to(&mut json);
         self.bytes = 0;
+        self.sent = Instant::now();
         json
     }
 }

@@ -1,0 +1,338 @@
+// deleteSession: a session goes with everything that is kept beside it, or stays whole; a failure has its words and its code and leaves no lock.
+
+import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import { afterEach, describe, expect, vi } from 'vitest';
+import { fc, test } from '../support/property';
+import { CONTINUE_LATEST, SessionRecordingService, acquireSessionLock, deleteSession, isSessionLocked, replaySession, resumeSession } from '../../index.js';
+import type { DeleteOptions, SessionFailure } from '../../index.js';
+import { PROJECT_HASH, START_PAYLOAD, content, envelope, file, session, start, writeSession } from '../support/session-file.js';
+import {
+  BAD_IDS, afterListing, binding, checkpoint, checkpointDeleted, checkpointRenamed, expectNoLock, lockFilesIn, named, projectOf, sessionWith, watched,
+} from '../support/project-files.js';
+import { DEAD_PID, HOUR, LockProcess, lockOf, writeLock } from '../support/session-locks.js';
+import { anyEvents, runs } from '../support/session-arbitraries.js';
+import { directoryOf, root } from '../support/file-directory.js';
+import { eachCase } from '../support/each-case.js';
+import { childReport, unprivileged } from '../support/processes';
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+const remove = (directory: string, ref: string, options?: DeleteOptions) => deleteSession(ref, directory, PROJECT_HASH, options);
+const fails = (error: string, code: string): SessionFailure => ({ ok: false, error, code: code as SessionFailure['code'] });
+const deleted = (deletedSessionId: string) => ({ ok: true, deletedSessionId });
+
+/** Content by name, of what a directory holds. */
+const contentsOf = (directory: string): Record<string, string> =>
+  Object.fromEntries(readdirSync(directory, { withFileTypes: true }).map((entry) => [entry.name, entry.isFile() ? readFileSync(join(directory, entry.name), 'latin1') : 'other']));
+
+/** Fails unless the deletion fails with these words and this code, changes nothing, and leaves no lock of the ids. */
+async function expectFailure(directory: string, ref: string, failure: SessionFailure, ids: string[], options?: DeleteOptions): Promise<void> {
+  const before = contentsOf(directory);
+  expect(await remove(directory, ref, options)).toStrictEqual(failure);
+  expect(contentsOf(directory)).toStrictEqual(before);
+  await expectNoLock(directory, ...ids);
+}
+
+describe('a deleted session', () => {
+  test.each([
+    ['its id', 'abd', {}],
+    ['its position', '2', {}],
+    ['the beginning of its id', 'abd-', {}],
+    ['its whole id', 'abd-2', { exact: true }],
+  ])('is denoted by %s', async (_, ref, options) => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('abc'), 'session-2.jsonl': sessionWith('abd-2', content('é')), 'session-3.jsonl': sessionWith('xyz') });
+    expect(await remove(directory, ref, options)).toStrictEqual(deleted('abd-2'));
+    expect(readdirSync(directory).sort()).toStrictEqual(['session-1.jsonl', 'session-3.jsonl']);
+    await expectNoLock(directory, 'abc', 'abd-2', 'xyz');
+  });
+
+  test('leaves an empty directory, also after an exclusive recorder and with snapshots in either place', async () => {
+    const chatsDir = directoryOf();
+    const snapshotDir = join(directoryOf(), 'deep', 'snäpshots');
+    const recorder = await SessionRecordingService.createLocked({ sessionId: 's-1', projectHash: PROJECT_HASH, chatsDir, workspaceDirs: [], provider: 'p', model: 'm', exclusive: true, fileName: 'seconds' });
+    recorder.recordContent({ speaker: 'ai', blocks: [{ type: 'text', text: 'é'.repeat(100_000) }] });
+    await recorder.dispose();
+    const path = recorder.getFilePath()!;
+    // As one that was killed leaves it.
+    writeFileSync(`${path}.lock`, '{}');
+    for (const place of [undefined, snapshotDir]) await replaySession(path, undefined, { strict: true, snapshot: true, snapshotDir: place });
+    expect([readdirSync(chatsDir).length, readdirSync(snapshotDir).length]).toStrictEqual([3, 1]);
+    expect(await remove(chatsDir, 's-1', { snapshotDir })).toStrictEqual(deleted('s-1'));
+    expect([readdirSync(chatsDir), readdirSync(snapshotDir)]).toStrictEqual([[], []]);
+  });
+
+  test('takes a stale lock with it', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('dead'), 'session-2.jsonl': sessionWith('old') });
+    writeLock(directory, lockOf(DEAD_PID, { sessionId: 'dead' }), { id: 'dead' });
+    writeLock(directory, lockOf(process.pid, { sessionId: 'old', age: 49 * HOUR }), { id: 'old' });
+    expect(await remove(directory, 'dead')).toStrictEqual(deleted('dead'));
+    expect(await remove(directory, 'old')).toStrictEqual(deleted('old'));
+    expect(readdirSync(directory)).toStrictEqual([]);
+  });
+
+  test('may be sequence-corrupt, and have deleted checkpoints', async () => {
+    const text = `${sessionWith('s-1', content('a'), checkpoint('c', 'ç'), checkpointDeleted('c'))}${envelope(2, content('b'))}\n`;
+    const directory = projectOf({ 'session-1.jsonl': text });
+    expect(await remove(directory, 's-1')).toStrictEqual(deleted('s-1'));
+    expect(readdirSync(directory)).toStrictEqual([]);
+  });
+
+  test('behind a link is the link', async () => {
+    const elsewhere = writeSession(sessionWith('s-1'));
+    const directory = directoryOf();
+    symlinkSync(elsewhere, join(directory, 'session-link.jsonl'));
+    expect(await remove(directory, 's-1')).toStrictEqual(deleted('s-1'));
+    expect([readdirSync(directory), existsSync(elsewhere)]).toStrictEqual([[], true]);
+  });
+
+  test('of several files with its id is the newest', async () => {
+    const directory = projectOf({ 'session-2.jsonl': sessionWith('same'), 'session-1.jsonl': sessionWith('same') });
+    expect(await remove(directory, 'same', { exact: true })).toStrictEqual(deleted('same'));
+    expect(readdirSync(directory)).toStrictEqual(['session-1.jsonl']);
+    expect(await remove(directory, 'same')).toStrictEqual(deleted('same'));
+    expect(await remove(directory, 'same')).toStrictEqual(fails('No sessions found for this project', 'NoSessions'));
+  });
+
+  test('is locked while it is being deleted', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
+    const states: Promise<boolean>[] = [];
+    const open = binding['openReplay']!;
+    vi.spyOn(binding, 'openReplay').mockImplementation((...args) => {
+      states.push(isSessionLocked(directory, 's-1'));
+      return open(...args);
+    });
+    expect(await remove(directory, 's-1')).toStrictEqual(deleted('s-1'));
+    expect(await Promise.all(states)).toStrictEqual([true]);
+    expect(readdirSync(directory)).toStrictEqual([]);
+  });
+
+  test('is deleted by one of several at once', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1'), 'session-2.jsonl': sessionWith('s-2') });
+    const results = await Promise.all(Array.from({ length: 6 }, () => remove(directory, 's-1')));
+    expect(results.filter(({ ok }) => ok)).toStrictEqual([deleted('s-1')]);
+    // One that had found the session may lock it when it is gone.
+    for (const result of results) if (!result.ok) expect(['Locked', 'ReplayFailed']).toContain(result.code);
+    await expectNoLock(directory, 's-1', 's-2');
+    expect(readdirSync(directory)).toStrictEqual(['session-2.jsonl']);
+  });
+
+  const FOREIGN = ['session-2.jsonl', 'session-1.jsonl.snap.old', 'session-1.jsonlx', 'x-session-1.jsonl.snap', 's-1', 's-1.jsonl', 's-12.lock', '.session-tape-1.snap', 'session-1.jsonl.lock.bak', 'nötes.txt'];
+  const OWN = ['session-1.jsonl.snap', 'session-1.jsonl.lock'];
+  test.prop([fc.subarray(FOREIGN), fc.subarray(OWN), anyEvents], runs(40))('any directory: what is its own goes, whatever else is there stays; what does not go stays whole', async (foreign, own, events) => {
+    const directory = directoryOf(Object.fromEntries([...foreign, ...own].map((name) => [name, `content of ${name}`])));
+    const path = join(directory, 'session-1.jsonl');
+    writeFileSync(path, session(...events));
+    const before = contentsOf(directory);
+    const replayed = await replaySession(path, PROJECT_HASH, { strict: true });
+    const live = replayed.ok ? replayed.checkpoints.filter((one) => !one.deleted) : [];
+    const result = await remove(directory, START_PAYLOAD.sessionId);
+    const after = contentsOf(directory);
+    if (live.length === 0 && replayed.ok) {
+      expect(result).toStrictEqual(deleted(START_PAYLOAD.sessionId));
+      for (const name of ['session-1.jsonl', ...OWN]) delete before[name];
+    } else {
+      const names = live.map(({ name, checkpointId }) => `${name} (${checkpointId})`).join(', ');
+      expect(result).toStrictEqual(fails(`Cannot delete session: live checkpoints block deletion: ${names}`, 'CheckpointsBlock'));
+    }
+    expect(after).toStrictEqual(before);
+    await expectNoLockBut(directory, foreign);
+    rmSync(directory, { recursive: true });
+  });
+
+  async function expectNoLockBut(directory: string, foreign: readonly string[]): Promise<void> {
+    expect(lockFilesIn(directory)).toStrictEqual(foreign.filter((name) => name === 's-12.lock'));
+    await (await acquireSessionLock(directory, START_PAYLOAD.sessionId)).release();
+  }
+});
+
+describe('a failure', () => {
+  test('without any session of the project', async () => {
+    const directories = [directoryOf(), directoryOf({ 'session-other.jsonl': file(start({ projectHash: 'øther' })), 'foreign.jsonl': session(), 'session-bad.jsonl': 'x' })];
+    for (const directory of directories) for (const exact of [false, true]) await expectFailure(directory, '1', fails('No sessions found for this project', 'NoSessions'), [], { exact });
+    expect(await remove(join(root, 'none', 'deeper'), 'x')).toStrictEqual(fails('No sessions found for this project', 'NoSessions'));
+    expect(existsSync(join(root, 'none'))).toBe(false);
+  });
+
+  test('of a reference that denotes none, or several; no name does', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('abc', named('náme')), 'session-2.jsonl': sessionWith('abd'), 'session-3.jsonl': sessionWith('7') });
+    const ids = ['abc', 'abd', '7'];
+    const notFound = (ref: string) => fails(`Session not found for this project: ${ref}`, 'NotFound');
+    await eachCase(
+      [
+        ['x', notFound('x')],
+        ['náme', notFound('náme')],
+        ['latest', notFound('latest')],
+        [CONTINUE_LATEST, notFound(CONTINUE_LATEST)],
+        ['0', fails('Session index 0 out of range (1-3)', 'IndexOutOfRange')],
+        ['07', fails('Session index 7 out of range (1-3)', 'IndexOutOfRange')],
+        ['ab', fails("Ambiguous session prefix 'ab' matches: abc, abd", 'Ambiguous')],
+        ['', fails("Ambiguous session prefix '' matches: abc, abd, 7", 'Ambiguous')],
+      ] as const,
+      ([ref, failure]) => expectFailure(directory, ref, failure, ids),
+    );
+    for (const ref of ['x', 'náme', '1', 'ab', 'abcd', '', 'ABC', ' abc']) await expectFailure(directory, ref, fails(`Session not found: ${ref}`, 'NotFound'), ids, { exact: true });
+    expect(await remove(directory, '7', { exact: true })).toStrictEqual(deleted('7'));
+  });
+
+  test('of a session that is in use, by another process or by this one', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1'), 'session-2.jsonl': sessionWith('s-2') });
+    const inUse = fails('Cannot delete: session is in use by another process', 'Locked');
+    const other = new LockProcess();
+    expect(await other.acquire(directory, 's-1')).toBe('held');
+    const resumed = await resumeSession({ continueRef: 's-2', chatsDir: directory, projectHash: PROJECT_HASH, currentProvider: 'p', currentModel: 'm', workspaceDirs: [] });
+    for (const ref of ['s-1', 's-2']) for (const exact of [false, true]) expect(await remove(directory, ref, { exact })).toStrictEqual(inUse);
+    expect(lockFilesIn(directory).sort()).toStrictEqual(['s-1.lock', 's-2.lock']);
+    await other.release();
+    await other.kill();
+    if (resumed.ok) await resumed.recording.dispose();
+    await expectNoLock(directory, 's-1', 's-2');
+    for (const ref of ['s-1', 's-2']) expect(await remove(directory, ref)).toStrictEqual(deleted(ref));
+    expect(readdirSync(directory)).toStrictEqual([]);
+  });
+
+  test.each([['a/b'], ['é'], ['x'.repeat(257)], ['.']])('of a lock for the unsafe id %j', async (id) => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith(id) });
+    for (const exact of [false, true]) await expectFailure(directory, id, fails(`Failed to lock session for deletion: Unsafe session ID rejected: "${id}"`, 'LockFailed'), [], { exact });
+  });
+
+  test.skipIf(process.platform === 'win32')("of a lock that the system refuses has the system's words", async () => {
+    const id = 'n'.repeat(256);
+    const directory = projectOf({ 'session-1.jsonl': sessionWith(id) });
+    await expectFailure(directory, id, fails(expect.stringMatching(/^Failed to lock session for deletion: ENAMETOOLONG: name too long, open '/) as string, 'LockFailed'), []);
+  });
+
+  test.skipIf(unprivileged === null)('of a lock in a directory that the user may not write to', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
+    chmodSync(directory, 0o555);
+    const result = await childReport('child-listing.mjs', ['delete', directory, PROJECT_HASH, 's-1'], unprivileged ?? {});
+    expect(result).toStrictEqual(fails(expect.stringMatching(/^Failed to lock session for deletion: EACCES: permission denied, open '/) as string, 'LockFailed'));
+    chmodSync(directory, 0o755);
+    expect(readdirSync(directory)).toStrictEqual(['session-1.jsonl']);
+  });
+
+  const unverified = (error: string) => fails(`Failed to delete session: Cannot verify checkpoint blockers: ${error}`, 'ReplayFailed');
+
+  test('of the replay, since its checkpoints are not known then', async () => {
+    const changes = { p: { provider: '' }, m: { model: null }, t: { startTime: 7 } };
+    const directory = projectOf(Object.fromEntries(Object.entries(changes).map(([sessionId, change]) => [`session-${sessionId}.jsonl`, file(start({ sessionId, ...change }))])));
+    for (const id of ['p', 'm', 't']) await expectFailure(directory, id, unverified('Invalid session_start: missing or malformed required fields'), ['p', 'm', 't']);
+  });
+
+  test('of the replay of a file that went away, or became another, when it had been found', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
+    const path = join(directory, 'session-1.jsonl');
+    for (const [change, error] of [
+      [() => writeFileSync(path, file(start({ projectHash: 'øther' }))), `Project hash mismatch: expected ${PROJECT_HASH} got øther`],
+      [() => writeFileSync(path, ''), 'Empty file'],
+      [() => rmSync(path), `Failed to read file: ENOENT: no such file or directory, open '${path}'`],
+    ] as const) {
+      afterListing(change);
+      expect(await remove(directory, 's-1')).toStrictEqual(unverified(error));
+      await expectNoLock(directory, 's-1');
+      writeFileSync(path, sessionWith('s-1'));
+    }
+  });
+
+  test('of a replay that rejects has its words too', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
+    watched('openReplay').mockImplementationOnce(() => {
+      throw new Error('das Addon kann nicht mehr');
+    });
+    await expectFailure(directory, 's-1', unverified('das Addon kann nicht mehr'), ['s-1']);
+  });
+
+  test('of live checkpoints names them by their places', async () => {
+    const events = [content('a'), checkpoint('c1', 'zuerst'), checkpoint('c2', 'gone'), checkpoint('c3', 'before'), content('b'), checkpointDeleted('c2'), checkpointRenamed('c3', 'à la fin')];
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1', ...events) });
+    const blocked = fails('Cannot delete session: live checkpoints block deletion: zuerst (c1), à la fin (c3)', 'CheckpointsBlock');
+    for (const exact of [false, true]) await expectFailure(directory, 's-1', blocked, ['s-1'], { exact });
+    appendFileSync(join(directory, 'session-1.jsonl'), `${envelope(9, checkpointDeleted('c1'))}\n${envelope(10, checkpointDeleted('c3'))}\n`);
+    expect(await remove(directory, 's-1')).toStrictEqual(deleted('s-1'));
+  });
+
+  test('of the removal leaves the session, if its snapshot cannot go', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
+    mkdirSync(join(directory, 'session-1.jsonl.snap'));
+    const words = expect.stringMatching(/^Failed to delete session: (EISDIR|EPERM): .*, unlink '.*session-1\.jsonl\.snap'$/) as string;
+    await expectFailure(directory, 's-1', fails(words, 'System'), ['s-1']);
+    rmSync(join(directory, 'session-1.jsonl.snap'), { recursive: true });
+    const snapshotDir = writeSession('a file');
+    await expectFailure(directory, 's-1', fails(expect.stringMatching(/^Failed to delete session: ENOTDIR: .*, unlink '/) as string, 'System'), ['s-1'], { snapshotDir });
+    expect(await remove(directory, 's-1', { snapshotDir: join(root, 'none') })).toStrictEqual(deleted('s-1'));
+  });
+
+  test.each(BAD_IDS)('is not that of one header with the id %j', async (id) => {
+    const directory = projectOf({ 'session-bad.jsonl': sessionWith(id), 'session-a.jsonl': sessionWith('a'), 'session-b.jsonl': sessionWith('b'), 'session-c.jsonl': sessionWith('c') });
+    expect(await remove(directory, '2')).toStrictEqual(deleted('b'));
+    expect(await remove(directory, 'c', { exact: true })).toStrictEqual(deleted('c'));
+    expect(await remove(directory, '')).toStrictEqual(deleted('a'));
+    expect(await remove(directory, '')).toStrictEqual(fails('No sessions found for this project', 'NoSessions'));
+    expect(readdirSync(directory)).toStrictEqual(['session-bad.jsonl']);
+  });
+});
+
+describe('the arguments', () => {
+  test('of a wrong type throw at once a TypeError that names them', () =>
+    eachCase(
+      [
+        ['ref', [7, '.', 'hash']],
+        ['ref', []],
+        ['chatsDir', ['x', '', 'hash']],
+        ['chatsDir', ['x', null, 'hash']],
+        ['projectHash', ['x', '.']],
+        ['projectHash', ['x', '.', '']],
+        ['options', ['x', '.', 'hash', null]],
+        ['options', ['x', '.', 'hash', true]],
+        ['options.exact', ['x', '.', 'hash', { exact: 1 }]],
+        ['options.snapshotDir', ['x', '.', 'hash', { snapshotDir: '' }]],
+        ['options.snapshotDir', ['x', '.', 'hash', { snapshotDir: 7 }]],
+      ] as const,
+      ([name, values]) => {
+        const call = () => (deleteSession as (...some: unknown[]) => unknown)(...values);
+        expect(call).toThrow(expect.objectContaining({ name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE', message: expect.stringMatching(new RegExp(`^${name} `)) as string }));
+      },
+    ));
+
+  test('with a directory that cannot be read: rejects', async () => {
+    await expect(remove(writeSession(''), 'x')).rejects.toMatchObject({ code: 'ENOTDIR' });
+    await expect(remove('a\0b', 'x')).rejects.toMatchObject({ code: 'ERR_INVALID_ARG_VALUE' });
+  });
+
+  test.skipIf(unprivileged === null)('with a directory that the user may not read: rejects', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
+    chmodSync(directory, 0o311);
+    expect(await childReport('child-listing.mjs', ['delete', directory, PROJECT_HASH, 's-1'], unprivileged ?? {})).toMatchObject({ rejected: 'EACCES' });
+    expect(existsSync(join(directory, 'session-1.jsonl'))).toBe(true);
+  });
+
+  test('may be relative paths, and the working directory and the options change meanwhile', async () => {
+    const [directory, elsewhere] = [projectOf({ 'session-1.jsonl': sessionWith('s-1') }), projectOf({ 'session-1.jsonl': sessionWith('s-1') })];
+    const before = process.cwd();
+    try {
+      process.chdir(directory);
+      await replaySession('session-1.jsonl', undefined, { snapshot: true, snapshotDir: 'snaps' });
+      expect(readdirSync('snaps')).toHaveLength(1);
+      afterListing(() => process.chdir(elsewhere));
+      const options: Record<string, unknown> = { exact: true, snapshotDir: 'snaps' };
+      const removing = remove(`.${sep}`, 's-1', options);
+      Object.assign(options, { exact: 7, snapshotDir: 7 });
+      expect(await removing).toStrictEqual(deleted('s-1'));
+    } finally {
+      process.chdir(before);
+    }
+    expect([readdirSync(directory), readdirSync(join(directory, 'snaps')), readdirSync(elsewhere)]).toStrictEqual([['snaps'], [], ['session-1.jsonl']]);
+  });
+});
+
+test('faked timers do not stop a deletion, also where a stale lock has to be replaced', async () => {
+  const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
+  writeLock(directory, lockOf(DEAD_PID, { sessionId: 's-1' }), { id: 's-1' });
+  vi.useFakeTimers();
+  const result = await remove(directory, 's-1');
+  vi.useRealTimers();
+  expect([result, readdirSync(directory)]).toStrictEqual([deleted('s-1'), []]);
+});

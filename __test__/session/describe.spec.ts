@@ -1,0 +1,449 @@
+// describeSessions: a listing with what a strict replay reports of each file, whatever the files are.
+
+import { appendFileSync, chmodSync, existsSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { basename, join, relative } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { getEventListeners } from 'node:events';
+import { afterEach, describe, expect, vi } from 'vitest';
+import { fc, test } from '../support/property';
+import { describeSessions, listContinueTargets, listSessions, replaySession } from '../../index.js';
+import type { DescribeOptions, Progress, SessionOverview } from '../../index.js';
+import { PROJECT_HASH, START_PAYLOAD, content, envelope, file, rewind, session, sessionEvent, sessionOf, start, writeSession } from '../support/session-file.js';
+import type { Event } from '../support/session-file.js';
+import { BAD_IDS, binding, checkpoint, checkpointDeleted, checkpointRenamed, named, orderByAge, projectOf, sessionWith, titled, watched } from '../support/project-files.js';
+import { anyEvents, runs } from '../support/session-arbitraries.js';
+import { anyFile } from '../support/line-arbitraries.js';
+import { directoryOf, root } from '../support/file-directory.js';
+import { eachCase } from '../support/each-case.js';
+import { childReport, unprivileged } from '../support/processes';
+import { expectSame } from '../support/same-replay.js';
+
+const MIB = 1 << 20;
+
+type Description = Awaited<ReturnType<typeof describeSessions>>;
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+/** What `describeSessions` should give, by the definition: the listing and a strict replay of each file. */
+async function expected(directory: string, { projectHash }: DescribeOptions = {}): Promise<Description> {
+  const { sessions, unreadable } = await listSessions(directory, { projectHash });
+  const described: Description = { sessions: [], unreadable };
+  for (const summary of sessions) {
+    const replayed = await replaySession(summary.filePath, projectHash, { strict: true });
+    if (!replayed.ok) {
+      unreadable.push({ filePath: summary.filePath, reason: replayed.error });
+      continue;
+    }
+    const { metadata, lastSeq, sequenceCorrupt, eventCount, history, checkpoints, warnings } = replayed;
+    const overview: SessionOverview = { ...summary, metadata, lastSeq, sequenceCorrupt, eventCount, historyLength: history.length, checkpoints, warnings };
+    if ('title' in metadata) overview.title = metadata.title;
+    if ('sessionName' in replayed) overview.name = replayed.sessionName;
+    if ('ancestry' in replayed) overview.ancestry = replayed.ancestry;
+    described.sessions.push(overview);
+  }
+  return described;
+}
+
+function expectSameDescription(found: Description, wanted: Description): void {
+  const comparable = ({ sessions, unreadable }: Description) => ({
+    sessions: sessions.map((one) => ({ ...one, lastModified: one.lastModified.getTime() })),
+    unreadable,
+  });
+  expectSame(comparable(found), comparable(wanted), { keyOrder: false });
+}
+
+describe('a description', () => {
+  test('has the summary, the title, the name, and what the replay reports, but no history', async () => {
+    const fork = { parentSessionId: 'père', parentSequence: 4, checkpointId: 'c0', checkpointName: 'vorher', more: ['kept'] };
+    const directory = directoryOf({
+      'any name.jsonl': file(
+        start({ cwd: '/home/ann' }), ['session_forked', fork], content('Grüße'), content('a', 'ai'), checkpoint('c1', 'één'), rewind(1), titled('Título'), named('naïve'),
+        checkpoint('c2', 'two'), checkpointDeleted('c2'), checkpointRenamed('c1', 'eins'), checkpointDeleted('c9'), ['content', { content: { speaker: 'robot', blocks: [] } }],
+        ['provider_switch', { provider: 'openai', model: 'gpt' }], ['directories_changed', { directories: ['/other'] }], sessionEvent('noted'), 'torn {',
+      ),
+    });
+    const filePath = join(directory, 'any name.jsonl');
+    const { size, mtimeMs } = statSync(filePath);
+    const { sessions, unreadable } = await describeSessions(directory);
+    expect(unreadable).toStrictEqual([]);
+    expect(sessions).toStrictEqual([
+      {
+        ...START_PAYLOAD, cwd: '/home/ann', createdAt: START_PAYLOAD.startTime, filePath, fileSize: size, lastModified: new Date(mtimeMs),
+        title: 'Título', name: 'naïve', ancestry: fork,
+        metadata: { ...START_PAYLOAD, cwd: '/home/ann', provider: 'openai', model: 'gpt', workspaceDirs: ['/other'], title: 'Título' },
+        lastSeq: 16, sequenceCorrupt: false, eventCount: 16, historyLength: 1,
+        checkpoints: [
+          { checkpointId: 'c1', name: 'eins', sequence: 5, deleted: false, createdAt: '2026-02-11T16:00:05.000Z' },
+          { checkpointId: 'c2', name: 'two', sequence: 9, deleted: true, createdAt: '2026-02-11T16:00:09.000Z' },
+        ],
+        warnings: [
+          'Line 13: malformed content event, skipping', 'Replay: 1 malformed events skipped',
+          'WARNING: >6.3% of known events are malformed (1/16)', 'Sequence 12: checkpoint_deleted references unknown checkpoint ID',
+        ],
+      },
+    ]);
+  });
+
+  test('tells three states of title and name apart', async () => {
+    const directory = projectOf({
+      'session-none.jsonl': sessionWith('none'),
+      'session-null.jsonl': sessionWith('null', titled('before'), named('before'), titled(null), named(null)),
+      'session-text.jsonl': sessionWith('text', titled(null), named(null), titled(''), named(' ünïcode ')),
+      'session-untold.jsonl': sessionWith('untold', ['session_metadata', {}]),
+    });
+    const { sessions } = await describeSessions(directory);
+    const states = sessions.map((one) => ['title' in one, one.title, 'title' in one.metadata, 'name' in one, one.name]);
+    expect(states).toStrictEqual([
+      [false, undefined, false, false, undefined],
+      [true, null, true, true, null],
+      [true, '', true, true, ' ünïcode '],
+      [false, undefined, false, false, undefined],
+    ]);
+  });
+
+  test('is of all files of the listing, in its order; what does not replay strictly is unreadable with the error of the replay', async () => {
+    const directory = projectOf({
+      'foreign.jsonl': sessionWith('b', content('b')),
+      'session-empty.jsonl': '',
+      'session-provider.jsonl': file(start({ sessionId: 'p', provider: '' })),
+      'session-model.jsonl': file(start({ sessionId: 'q', model: undefined })),
+      'session-time.jsonl': file(start({ sessionId: 't', startTime: 7 })),
+      'session-corrupt.jsonl': `${sessionWith('corrupt')}${envelope(5, content('a'))}\n${envelope(5, content('b'))}\n`,
+      'session-a.jsonl': sessionWith('a', content('a')),
+    });
+    const { sessions, unreadable } = await describeSessions(directory);
+    expect(sessions.map(({ sessionId, sequenceCorrupt, historyLength }) => [sessionId, sequenceCorrupt, historyLength])).toStrictEqual([
+      ['b', false, 1],
+      ['corrupt', true, 2],
+      ['a', false, 1],
+    ]);
+    const strict = 'Invalid session_start: missing or malformed required fields';
+    expect(unreadable.map(({ filePath, reason }) => [relative(directory, filePath), reason])).toStrictEqual([
+      ['session-empty.jsonl', 'Empty file'],
+      ['session-provider.jsonl', strict],
+      ['session-model.jsonl', strict],
+      ['session-time.jsonl', strict],
+    ]);
+  });
+
+  test.each(BAD_IDS)('one header with the id %j spoils none of the others', async (id) => {
+    const directory = projectOf({ 'session-a.jsonl': sessionWith('a'), 'session-bad.jsonl': sessionWith(id), 'session-b.jsonl': sessionWith('b') });
+    const { sessions, unreadable } = await describeSessions(directory, { projectHash: PROJECT_HASH });
+    expect(sessions.map(({ sessionId }) => sessionId)).toStrictEqual(['a', 'b']);
+    expect(unreadable).toStrictEqual([{ filePath: join(directory, 'session-bad.jsonl'), reason: 'Invalid session_start: missing required fields' }]);
+  });
+
+  test('of one project', async () => {
+    const directory = projectOf({ 'a.jsonl': sessionWith('a'), 'other.jsonl': file(start({ projectHash: 'other', provider: '' })), 'bad.jsonl': 'nothing' });
+    const { sessions, unreadable } = await describeSessions(directory, { projectHash: PROJECT_HASH });
+    expect([sessions.length, unreadable.map(({ filePath }) => basename(filePath))]).toStrictEqual([1, ['bad.jsonl']]);
+    expect((await describeSessions(directory)).unreadable).toHaveLength(2);
+  });
+
+  test('of a directory that is absent, a file or impossible: an entry that says why, as in a listing', () =>
+    eachCase([join(root, 'none'), writeSession(''), 'a\0b'], async (directory) => {
+      const described = await describeSessions(directory, { projectHash: PROJECT_HASH });
+      expect(described).toStrictEqual(await listSessions(directory));
+      expect(described.unreadable).toStrictEqual([{ filePath: directory, reason: expect.stringMatching(/^ENOENT|^ENOTDIR|null bytes/) as string }]);
+    }));
+
+  test.skipIf(unprivileged === null)('of what the user may not read: the reason', async () => {
+    const directory = directoryOf({ 'good.jsonl': session(), 'secret.jsonl': session() });
+    chmodSync(join(directory, 'secret.jsonl'), 0);
+    const described = await childReport<Description>('child-listing.mjs', ['describe', directory], unprivileged ?? {});
+    expect(described.sessions.map(({ filePath }) => basename(filePath))).toStrictEqual(['good.jsonl']);
+    expect(described.unreadable).toStrictEqual([{ filePath: join(directory, 'secret.jsonl'), reason: expect.stringContaining('EACCES') as string }]);
+    chmodSync(directory, 0);
+    const closed = await childReport<Description>('child-listing.mjs', ['describe', directory], unprivileged ?? {});
+    expect(closed).toStrictEqual({ sessions: [], unreadable: [{ filePath: directory, reason: expect.stringContaining('EACCES') as string }] });
+  });
+
+  test('arguments of a wrong type throw at once a TypeError that names them', () =>
+    eachCase(
+      [
+        ['chatsDir', []],
+        ['chatsDir', ['']],
+        ['chatsDir', [7]],
+        ['options', ['.', null]],
+        ['options', ['.', 'hash']],
+        ['options.projectHash', ['.', { projectHash: 7 }]],
+        ['options.snapshot', ['.', { snapshot: 1 }]],
+        ['options.snapshotDir', ['.', { snapshotDir: '' }]],
+        ['options.snapshotDir', ['.', { snapshotDir: null }]],
+        ['options.signal', ['.', { signal: {} }]],
+        ['options.onProgress', ['.', { onProgress: 'call me' }]],
+      ] as const,
+      ([name, values]) => {
+        const call = () => (describeSessions as (...some: unknown[]) => unknown)(...values);
+        expect(call).toThrow(expect.objectContaining({ name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE', message: expect.stringMatching(new RegExp(`^${name} `)) as string }));
+      },
+    ));
+
+  test('is made by one call of the addon, of small files and large ones', async () => {
+    const directory = directoryOf({ 'large.jsonl': sessionOf(Array.from({ length: 70_000 }, (_, i) => content(`${i} ${'é'.repeat(40)}`))), 'a.jsonl': sessionWith('a'), 'b.jsonl': session(content('b')) });
+    expect(statSync(join(directory, 'large.jsonl')).size).toBeGreaterThan(8 * MIB);
+    const wanted = await expected(directory);
+    const [scan, open, start] = [watched('describeSessions'), watched('openReplay'), watched('startReplay')];
+    for (const snapshot of [false, true, true]) expectSameDescription(await describeSessions(directory, { snapshot }), wanted);
+    expect([scan.mock.calls.length, open.mock.calls.length, start.mock.calls.length]).toStrictEqual([3, 0, 0]);
+    expect(readdirSync(directory).filter((name) => name.endsWith('.snap'))).toHaveLength(3);
+  });
+
+  test.each([
+    ['a name', () => [named('n'.repeat(200_000) + 'é'.repeat(100_000))]],
+    ['a title', () => [titled('t'.repeat(300_000))]],
+    ['checkpoints', () => Array.from({ length: 4000 }, (_, i) => checkpoint(`c${i}`, `checkpoint ${i} ${'x'.repeat(50)}`))],
+    ['its ancestry', (): Event[] => [['session_forked', { parentSessionId: 's', parentSequence: 1, checkpointId: 'c', checkpointName: 'n', more: 'm'.repeat(300_000) }]]],
+  ])('of a session with so much to report, %s, is made of that file alone', async (_, events: () => Event[]) => {
+    const directory = directoryOf({ 'a.jsonl': sessionWith('a', titled('short')), 'long.jsonl': sessionWith('long', content('x'), ...events()), 'z.jsonl': sessionWith('z') });
+    const wanted = await expected(directory);
+    const open = watched('openReplay');
+    expectSameDescription(await describeSessions(directory, { snapshot: true }), wanted);
+    expect(open.mock.calls.map((call) => basename(call[1] as string))).toStrictEqual(['long.jsonl']);
+    expectSameDescription(await describeSessions(directory, { snapshot: true }), wanted);
+    expect(wanted.sessions).toHaveLength(3);
+  });
+
+  test('of ten thousand small sessions', async () => {
+    const directory = directoryOf();
+    const names = Array.from({ length: 10_000 }, (_, i) => `session-${String(i).padStart(5, '0')}.jsonl`);
+    names.forEach((name, i) => writeFileSync(join(directory, name), sessionWith(`id-${i}`, content(`é ${i}`), named(`name ${i}`), ...(i % 1000 === 0 ? [checkpoint(`c-${i}`, 'c')] : []))));
+    orderByAge(directory, names);
+    const { sessions, unreadable } = await describeSessions(directory);
+    expect([sessions.length, unreadable]).toStrictEqual([10_000, []]);
+    expect(sessions.every(({ name, sessionId, historyLength }, i) => name === `name ${i}` && sessionId === `id-${i}` && historyLength === 1)).toBe(true);
+    const { targets, skipped } = await listContinueTargets(directory, PROJECT_HASH);
+    expect([targets.length, skipped]).toStrictEqual([10_010, []]);
+    expect(targets[10_009]).toMatchObject({ kind: 'checkpoint', checkpointId: 'c-9000', source: { sessionId: 'id-9000' } });
+    rmSync(directory, { recursive: true });
+  });
+});
+
+const sessionBytes = anyEvents.map((events) => Buffer.from(session(...events)));
+const anySessionFile = fc.oneof({ weight: 2, arbitrary: anyFile.map((bytes) => Buffer.from(bytes)) }, { weight: 1, arbitrary: sessionBytes });
+
+describe('of any files', () => {
+  test.prop([fc.array(anySessionFile, { minLength: 1, maxLength: 6 }), fc.boolean()], runs(80))('equals the strict replay of each, with snapshots and without', async (files, ofProject) => {
+    const directory = directoryOf(Object.fromEntries(files.map((bytes, i) => [`${i}.jsonl`, bytes])));
+    const options = ofProject ? { projectHash: PROJECT_HASH } : {};
+    const wanted = await expected(directory, options);
+    for (const snapshot of [undefined, true, true]) expectSameDescription(await describeSessions(directory, { ...options, snapshot }), wanted);
+    rmSync(directory, { recursive: true });
+  });
+
+  type Change = { file: number; cut: number; added: Uint8Array };
+  const change: fc.Arbitrary<Change> = fc.record({ file: fc.nat({ max: 2 }), cut: fc.nat({ max: 300 }), added: anySessionFile });
+  test.prop([fc.array(sessionBytes, { minLength: 3, maxLength: 3 }), fc.array(change, { maxLength: 4 }), fc.boolean()], runs(40))(
+    'a snapshot changes nothing, whatever was cut and appended since, wherever it is',
+    async (files, changes, apart) => {
+      const directory = directoryOf(Object.fromEntries(files.map((bytes, i) => [`${i}.jsonl`, bytes])));
+      const options = { snapshot: true, snapshotDir: apart ? join(directory, 'snapshots', 'deep') : undefined };
+      await describeSessions(directory, options);
+      for (const { file: at, cut, added } of changes) {
+        const path = join(directory, `${at}.jsonl`);
+        truncateSync(path, Math.max(0, statSync(path).size - cut));
+        appendFileSync(path, added);
+        expectSameDescription(await describeSessions(directory, options), await expected(directory));
+      }
+      expect(readdirSync(directory).some((name) => name.endsWith('.snap'))).toBe(!apart && files.length > 0);
+      rmSync(directory, { recursive: true });
+    },
+  );
+
+  test.prop([fc.array(fc.array(fc.constantFrom('é', 'x', '\u{1f39e}', '\n'), { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 3 }), fc.nat({ max: 3 })], runs(6))(
+    'also of files that are shared among the cores',
+    async (letters, torn) => {
+      const directory = directoryOf();
+      letters.forEach((some, at) => {
+        const text = some.join('').repeat(20_000);
+        const lines = Array.from({ length: 180 }, (_, i) => (i % 50 === 49 ? checkpoint(`c${i}`, `${i}`) : content(`${i} ${text}`, i % 3 === 0 ? 'human' : 'ai')));
+        const bytes = Buffer.from(sessionOf([...lines, titled(`last ${at}`), 'no json', rewind(3)]));
+        writeFileSync(join(directory, `${at}.jsonl`), bytes.subarray(0, bytes.length - torn));
+      });
+      writeFileSync(join(directory, 'small.jsonl'), session(content('small')));
+      const wanted = await expected(directory);
+      for (const snapshot of [false, true, true]) expectSameDescription(await describeSessions(directory, { snapshot }), wanted);
+      rmSync(directory, { recursive: true });
+    },
+  );
+});
+
+describe.skipIf(!existsSync('/proc/self/io'))('with snapshots', () => {
+  /** Bytes that this process reads meanwhile. */
+  async function bytesRead(work: () => Promise<unknown>): Promise<number> {
+    const soFar = () => Number(/rchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))![1]);
+    const before = soFar();
+    await work();
+    return soFar() - before;
+  }
+
+  test('files at rest are not read again, only those that have changed', async () => {
+    const large = sessionOf(Array.from({ length: 60_000 }, (_, i) => content(`${i}`)));
+    expect(large.length).toBeGreaterThan(6 * MIB);
+    const directory = directoryOf({ 'session-rest.jsonl': large, 'session-changes.jsonl': sessionWith('changes', content('a')) });
+    // A clock that ticks slowly could hide a change of a file that was written just now.
+    await sleep(3_300);
+    expect(await bytesRead(() => listContinueTargets(directory, PROJECT_HASH, { snapshot: true }))).toBeGreaterThan(6 * MIB);
+    appendFileSync(join(directory, 'session-changes.jsonl'), `${envelope(3, named('später'))}\n`);
+    let targets: Awaited<ReturnType<typeof listContinueTargets>>['targets'] = [];
+    const count = await bytesRead(async () => ({ targets } = await listContinueTargets(directory, PROJECT_HASH, { snapshot: true })));
+    expect(count).toBeLessThan(3 * MIB);
+    expect(targets).toMatchObject([{ session: { name: 'später' } }, { session: { sessionId: START_PAYLOAD.sessionId } }]);
+    expect(await bytesRead(() => listContinueTargets(directory, PROJECT_HASH))).toBeGreaterThan(6 * MIB);
+  });
+});
+
+describe('signal', () => {
+  const controllerThat = (abort: (controller: AbortController) => void) => {
+    const controller = new AbortController();
+    abort(controller);
+    return controller;
+  };
+  const reason = new Error('genug');
+
+  test.each([
+    ['before', (controller: AbortController) => controller.abort(reason)],
+    ['while the directory is listed', (controller: AbortController) => queueMicrotask(() => controller.abort(reason))],
+  ])('aborted %s: rejects with the reason', async (_, abort) => {
+    const directory = directoryOf({ 'session-a.jsonl': session() });
+    for (const call of [describeSessions, (where: string, options: DescribeOptions) => listContinueTargets(where, PROJECT_HASH, options)]) {
+      const { signal } = controllerThat(abort);
+      await expect(call(directory, { signal })).rejects.toBe(reason);
+      expect(getEventListeners(signal, 'abort')).toStrictEqual([]);
+    }
+  });
+
+  test('aborted in any report of progress, the last one too: rejects with the reason', async () => {
+    const directory = directoryOf(Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`${i}.jsonl`, session(titled('t'.repeat(30_000)))])));
+    for (const isDone of [false, true]) {
+      const controller = new AbortController();
+      const onProgress = ({ files }: Progress) => void (isDone === (files === 30) && controller.abort(reason));
+      await expect(describeSessions(directory, { signal: controller.signal, onProgress })).rejects.toBe(reason);
+      expect(getEventListeners(controller.signal, 'abort')).toStrictEqual([]);
+    }
+  });
+
+  test('aborted while a file is scanned alone: rejects with the reason', async () => {
+    const directory = directoryOf({ 'long.jsonl': session(titled('t'.repeat(300_000))), 'longer.jsonl': session(titled('t'.repeat(400_000))) });
+    const controller = new AbortController();
+    const open = binding['openReplay']!;
+    const progressed: Progress[] = [];
+    vi.spyOn(binding, 'openReplay').mockImplementation((...args) => {
+      controller.abort(reason);
+      return open(...args);
+    });
+    await expect(describeSessions(directory, { signal: controller.signal, onProgress: (progress) => progressed.push(progress) })).rejects.toBe(reason);
+    expect(progressed.filter(({ files }) => files === 2)).toStrictEqual([]);
+  });
+
+  test('that is never aborted has no listener afterwards', async () => {
+    const { signal } = new AbortController();
+    await describeSessions(directoryOf({ 'a.jsonl': session() }), { signal });
+    expect(getEventListeners(signal, 'abort')).toStrictEqual([]);
+  });
+});
+
+describe('onProgress', () => {
+  const wide = () => directoryOf(Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`${i}.jsonl`, sessionWith(`${i}`, titled('é'.repeat(20_000)))])));
+  const sizeOf = (directory: string) => readdirSync(directory).reduce((sum, name) => sum + statSync(join(directory, name)).size, 0);
+
+  test('grows up to the whole, which is reported once, at the end', async () => {
+    const directory = wide();
+    writeFileSync(join(directory, 'long.jsonl'), session(titled('t'.repeat(300_000))));
+    const bytes = sizeOf(directory);
+    const progressed: Progress[] = [];
+    let settled = false;
+    await describeSessions(directory, { onProgress: (progress) => void (expect(settled).toBe(false), progressed.push(progress)) }).then(() => (settled = true));
+    expect(progressed.at(-1)).toStrictEqual({ bytes, total: bytes, files: 61 });
+    expect(progressed.filter(({ files }) => files === 61)).toHaveLength(1);
+    for (let i = 1; i < progressed.length; i++) expect(progressed[i]!.files).toBeGreaterThan(progressed[i - 1]!.files!);
+    for (const progress of progressed) expect(progress).toMatchObject({ total: bytes });
+  });
+
+  test('is called once of no files', async () => {
+    const onProgress = vi.fn();
+    await describeSessions(directoryOf(), { onProgress });
+    expect(onProgress.mock.calls).toStrictEqual([[{ bytes: 0, total: 0, files: 0 }]]);
+    await listContinueTargets(join(root, 'none'), PROJECT_HASH, { onProgress });
+    expect(onProgress).toHaveBeenCalledTimes(2);
+  });
+
+  test('is called at most ten times a second, by the clock that the library has', async () => {
+    const [require, lib] = [createRequire(import.meta.url), `${join(fileURLToPath(import.meta.url), '..', '..', '..', 'lib')}/`];
+    const cached = Object.entries(require.cache);
+    // The library takes its clock when it is loaded: this one is ahead by 30 ms with each look.
+    let [clock, looks] = [0, 0];
+    const real = performance.now;
+    for (const [path] of cached) if (path.startsWith(lib)) delete require.cache[path];
+    performance.now = () => (looks++, (clock += 30));
+    let scan: typeof describeSessions;
+    try {
+      scan = (require('../../lib/describe.js') as { describeSessions: typeof describeSessions }).describeSessions;
+    } finally {
+      performance.now = real;
+      for (const [path, entry] of cached) if (path.startsWith(lib)) require.cache[path] = entry;
+    }
+    const directory = wide();
+    const times: number[] = [];
+    await scan(directory, { onProgress: () => void times.push(clock) });
+    expect(looks).toBeGreaterThan(9);
+    expect(times.length).toBeGreaterThan(2);
+    for (let i = 1; i < times.length - 1; i++) expect(times[i]! - times[i - 1]!).toBe(120);
+  });
+
+  test.each([0, 1, 60])('what it throws is the rejection: after %i files', async (count) => {
+    const directory = wide();
+    const mistake = new Error('im Aufruf');
+    const onProgress = ({ files }: Progress) => {
+      if (files! >= count) throw mistake;
+    };
+    await expect(describeSessions(directory, { onProgress })).rejects.toBe(mistake);
+    await expect(listContinueTargets(join(root, 'none'), PROJECT_HASH, { onProgress: () => { throw mistake; } })).rejects.toBe(mistake);
+  });
+});
+
+test('what the caller does to the options meanwhile changes nothing', async () => {
+  const directory = directoryOf({ 'a.jsonl': sessionWith('a'), 'other.jsonl': file(start({ projectHash: 'other' })) });
+  const onProgress = vi.fn();
+  const options: Record<string, unknown> = { projectHash: PROJECT_HASH, snapshot: false, onProgress };
+  const describing = describeSessions(directory, options);
+  Object.assign(options, { projectHash: 'other', snapshot: true, onProgress: 7, signal: 7, snapshotDir: 7 });
+  expect((await describing).sessions.map(({ sessionId }) => sessionId)).toStrictEqual(['a']);
+  expect([onProgress.mock.calls.length, readdirSync(directory).length]).toStrictEqual([1, 2]);
+});
+
+test('faked timers do not stop a scan', async () => {
+  const directory = directoryOf({ 'a.jsonl': session(content('a')), 'long.jsonl': session(titled('t'.repeat(300_000))) });
+  const wanted = await expected(directory);
+  vi.useFakeTimers();
+  const described = await describeSessions(directory);
+  vi.useRealTimers();
+  expectSameDescription(described, wanted);
+});
+
+describe('worker threads', () => {
+  const inWorker = (workerData: unknown) => new Worker(fileURLToPath(new URL('../support/child-worker.mjs', import.meta.url)), { workerData });
+
+  test('describe as the main thread does, several at once', async () => {
+    const directory = projectOf({ 'session-a.jsonl': sessionWith('a', named('ä'), content('x')), 'session-b.jsonl': 'nothing' });
+    const wanted = await describeSessions(directory);
+    const found = await Promise.all([1, 2, 3].map(() => new Promise((resolve, reject) => void inWorker({ job: 'describe', chatsDir: directory }).once('message', resolve).once('error', reject))));
+    expect(found).toStrictEqual([wanted, wanted, wanted]);
+  });
+
+  test('that end in the middle of a scan leave the process in order', async () => {
+    const directory = directoryOf(Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`${i}.jsonl`, session(titled('t'.repeat(50_000)))])));
+    for (let round = 0; round < 5; round++) {
+      const worker = inWorker({ job: 'describeAndWait', chatsDir: directory });
+      await new Promise((resolve, reject) => void worker.once('message', resolve).once('error', reject));
+      await worker.terminate();
+    }
+    expect((await describeSessions(directory)).sessions).toHaveLength(100);
+  });
+});

@@ -1,0 +1,679 @@
+// resumeSession: a session is found, locked, replayed, and goes on in its file; a failure has its words and its code and leaves no lock.
+
+import { appendFileSync, chmodSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { afterEach, describe, expect, vi } from 'vitest';
+import { fc, test } from '../support/property';
+import {
+  CONTINUE_LATEST, SessionRecordingService, acquireSessionLock, describeSessions, isSessionLocked, listContinueTargets, replaySession, resumeSession, sessionLockPath,
+} from '../../index.js';
+import type { RecordingWarning, ResumeRequest, ResumeResult, SessionFailure } from '../../index.js';
+import { PROJECT_HASH, START_PAYLOAD, content, envelope, file, item, session, start, textsOf, writeSession } from '../support/session-file.js';
+import type { Event } from '../support/session-file.js';
+import { BAD_IDS, afterListing, expectNoLock, lockFilesIn, named, orderByAge, projectOf, sessionWith, titled, watched } from '../support/project-files.js';
+import { DEAD_PID, LockProcess, lockOf, writeLock } from '../support/session-locks.js';
+import { anyEvents, filledString, anyString, runs } from '../support/session-arbitraries.js';
+import { directoryOf, root } from '../support/file-directory.js';
+import { recordsOf } from '../support/recording.js';
+import { eachCase } from '../support/each-case.js';
+import { childReport, unprivileged } from '../support/processes';
+import { expectSame } from '../support/same-replay.js';
+
+const { provider, model, startTime } = START_PAYLOAD;
+const RESUMED = `Session resumed (originally started ${startTime})`;
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+function requestOf(chatsDir: string, continueRef: string, more: Partial<ResumeRequest> = {}): ResumeRequest {
+  return { continueRef, chatsDir, projectHash: PROJECT_HASH, currentProvider: provider, currentModel: model, workspaceDirs: ['/w'], ...more };
+}
+
+/** Resumes a session that can be resumed. */
+async function resumed(chatsDir: string, continueRef: string, more: Partial<ResumeRequest> = {}): Promise<ResumeResult> {
+  const result = await resumeSession(requestOf(chatsDir, continueRef, more));
+  if (!result.ok) throw new Error(`${result.code}: ${result.error}`);
+  return result;
+}
+
+/** Resumes it, and ends the recording at once. */
+async function resumedAndEnded(chatsDir: string, continueRef: string, more: Partial<ResumeRequest> = {}): Promise<ResumeResult> {
+  const result = await resumed(chatsDir, continueRef, more);
+  await result.recording.dispose();
+  return result;
+}
+
+const fails = (error: string, code: string): SessionFailure => ({ ok: false, error, code: code as SessionFailure['code'] });
+
+/** Fails unless a request fails with these words and this code, and leaves no lock of the ids. */
+async function expectFailure(chatsDir: string, continueRef: string, failure: SessionFailure, ...ids: string[]): Promise<void> {
+  expect(await resumeSession(requestOf(chatsDir, continueRef))).toStrictEqual(failure);
+  await expectNoLock(chatsDir, ...ids);
+}
+
+/** Type and payload of what was appended to a file that had this text before. */
+function appendedTo(path: string, before: string): unknown[] {
+  const text = readFileSync(path, 'utf8');
+  expect(text.startsWith(before)).toBe(true);
+  return text.slice(before.length).trimEnd().split('\n').map((line) => JSON.parse(line) as { seq: number; type: string; payload: unknown }).map(({ seq, type, payload }) => [seq, type, payload]);
+}
+
+const corrupt = (id: string): string => `${sessionWith(id)}${envelope(4, content('a'))}\n${envelope(3, content('b'))}\n`;
+const strictError = 'Failed to replay session: Invalid session_start: missing or malformed required fields';
+const corruptError = 'Failed to replay session: recording has non-monotonic sequences';
+
+describe('a resumed session', () => {
+  test('has its history, its metadata, a recorder, and the lock that this owns', async () => {
+    const text = sessionWith('s-1', content('Grüße'), content('b', 'ai'), titled('Título'));
+    const directory = projectOf({ 'session-1.jsonl': text });
+    const filePath = join(directory, 'session-1.jsonl');
+    const result = await resumed(directory, 's-1');
+    const { recording, lockHandle } = result;
+    expect(Object.keys(result).sort()).toStrictEqual(['history', 'lockHandle', 'metadata', 'ok', 'recording', 'warnings']);
+    expect(result).toMatchObject({ ok: true, history: [item('human', 'Grüße'), item('ai', 'b')], warnings: [] });
+    expect(result.metadata).toStrictEqual({ ...START_PAYLOAD, sessionId: 's-1', title: 'Título' });
+    expect(recording).toBeInstanceOf(SessionRecordingService);
+    expect([recording.isActive(), recording.getSessionId(), recording.getFilePath(), recording.getChatsDir(), recording.getProjectHash(), recording.getSessionMetadataTitle()]).toStrictEqual(
+      [true, 's-1', filePath, directory, PROJECT_HASH, 'Título'],
+    );
+    expect([recording.getOwnedLockHandle() === lockHandle, recording.ownsLockFor('s-1'), await lockHandle.ownsLock(), lockHandle.lockPath]).toStrictEqual([true, true, true, sessionLockPath(directory, 's-1')]);
+    recording.recordContent(item('human', 'weiter'));
+    await recording.dispose();
+    expect(appendedTo(filePath, text)).toStrictEqual([
+      [5, 'session_event', { severity: 'info', message: RESUMED }],
+      [6, 'content', { content: item('human', 'weiter') }],
+    ]);
+    expect(await lockHandle.ownsLock()).toBe(false);
+    await lockHandle.release();
+    await expectNoLock(directory, 's-1');
+  });
+
+  test('is not flushed', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
+    const flush = vi.spyOn(SessionRecordingService.prototype, 'flush');
+    const { recording } = await resumed(directory, 's-1');
+    expect(flush).not.toHaveBeenCalled();
+    await recording.dispose();
+    expect(flush).toHaveBeenCalledOnce();
+  });
+
+  test('stays locked until its recorder ends, and can be resumed then', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
+    const { recording } = await resumed(directory, 's-1');
+    expect(await isSessionLocked(directory, 's-1')).toBe(true);
+    expect(await resumeSession(requestOf(directory, 's-1'))).toStrictEqual(fails('Session is in use by another process', 'Locked'));
+    expect(await resumeSession(requestOf(directory, CONTINUE_LATEST))).toStrictEqual(fails('All sessions for this project are in use', 'AllLocked'));
+    await recording.dispose();
+    await resumedAndEnded(directory, 's-1');
+    await expectNoLock(directory, 's-1');
+  });
+
+  test('is resumed by one of several at once', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1', content('é')) });
+    const results = await Promise.all(Array.from({ length: 6 }, () => resumeSession(requestOf(directory, '1'))));
+    const winners = results.filter((result) => result.ok);
+    expect(winners).toHaveLength(1);
+    expect(results.filter((result) => !result.ok)).toStrictEqual(Array(5).fill(fails('Session is in use by another process', 'Locked')));
+    await winners[0]!.recording.dispose();
+    expect(recordsOf(join(directory, 'session-1.jsonl')).map(({ seq }) => seq)).toStrictEqual([1, 2, 3]);
+    await expectNoLock(directory, 's-1');
+  });
+
+  test('has the title that was recorded, in three states', async () => {
+    const directory = projectOf({
+      'session-none.jsonl': sessionWith('none', ['session_metadata', {}]),
+      'session-null.jsonl': sessionWith('null', titled('x'), titled(null)),
+      'session-text.jsonl': sessionWith('text', titled('ß')),
+    });
+    for (const [id, title] of [['none', undefined], ['null', null], ['text', 'ß']] as const) {
+      const { recording, metadata } = await resumedAndEnded(directory, id);
+      expect([recording.getSessionMetadataTitle(), metadata.title, 'title' in metadata]).toStrictEqual([title, title, id !== 'none']);
+    }
+  });
+
+  test('replaces a stale lock', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
+    writeLock(directory, lockOf(DEAD_PID, { sessionId: 's-1' }), { id: 's-1' });
+    await resumedAndEnded(directory, 's-1');
+    await expectNoLock(directory, 's-1');
+  });
+
+  test('of several files with its id is the newest', async () => {
+    const directory = projectOf({ 'session-2.jsonl': sessionWith('same', content('neu')), 'session-1.jsonl': sessionWith('same', content('alt')) });
+    expect(textsOf((await resumedAndEnded(directory, 'same')).history)).toStrictEqual(['neu']);
+    expect(textsOf((await resumedAndEnded(directory, '2')).history)).toStrictEqual(['alt']);
+  });
+
+  test('may be behind a link, and has the warnings of its replay', async () => {
+    const elsewhere = writeSession(`${sessionWith('s-1')}null\n[]\n${envelope(2, ['rewind', {}])}\n${envelope(3, content('a'))}\n`);
+    const directory = directoryOf();
+    symlinkSync(elsewhere, join(directory, 'session-link.jsonl'));
+    const replayed = await replaySession(elsewhere, PROJECT_HASH, { strict: true });
+    const { warnings, recording } = await resumedAndEnded(directory, 's-1');
+    expect(warnings).toStrictEqual(replayed.warnings);
+    expect(warnings[0]).toBe('Line 3: malformed sequence number, skipping');
+    expect(recording.getFilePath()).toBe(join(directory, 'session-link.jsonl'));
+    expect(recordsOf(elsewhere).at(-1)).toMatchObject({ seq: 4, type: 'session_event' });
+  });
+});
+
+describe('provider and model', () => {
+  const change = (from: string, to: string) => ({ severity: 'warning', message: `Provider/model changed from ${from} to ${to}` });
+  const noted = { severity: 'info', message: RESUMED };
+
+  test.each([
+    ['both', 'öpenai', 'gpt-µ'],
+    ['the provider', 'öpenai', model],
+    ['the model', provider, 'gpt-µ'],
+  ])('that differ, %s, are recorded once', async (_, currentProvider, currentModel) => {
+    const text = sessionWith('s-1', content('é'));
+    const directory = projectOf({ 'session-1.jsonl': text });
+    const path = join(directory, 'session-1.jsonl');
+    const first = await resumedAndEnded(directory, 's-1', { currentProvider, currentModel });
+    expect([first.metadata.provider, first.metadata.model]).toStrictEqual([provider, model]);
+    const afterFirst = [
+      [3, 'session_event', change(`${provider}/${model}`, `${currentProvider}/${currentModel}`)],
+      [4, 'provider_switch', { provider: currentProvider, model: currentModel }],
+      [5, 'session_event', noted],
+    ];
+    expect(appendedTo(path, text)).toStrictEqual(afterFirst);
+    const second = await resumedAndEnded(directory, 's-1', { currentProvider, currentModel });
+    expect([second.metadata.provider, second.metadata.model]).toStrictEqual([currentProvider, currentModel]);
+    expect(appendedTo(path, text)).toStrictEqual([...afterFirst, [6, 'session_event', noted]]);
+    await resumedAndEnded(directory, 's-1');
+    expect(appendedTo(path, text).slice(4)).toStrictEqual([
+      [7, 'session_event', change(`${currentProvider}/${currentModel}`, `${provider}/${model}`)],
+      [8, 'provider_switch', { provider, model }],
+      [9, 'session_event', noted],
+    ]);
+  });
+
+  test('are compared with what the session ended with', async () => {
+    const text = sessionWith('s-1', ['provider_switch', { provider: 'p2', model: 'm2' }]);
+    const directory = projectOf({ 'session-1.jsonl': text });
+    await resumedAndEnded(directory, 's-1', { currentProvider: 'p2', currentModel: 'm2' });
+    expect(appendedTo(join(directory, 'session-1.jsonl'), text)).toStrictEqual([[3, 'session_event', noted]]);
+  });
+});
+
+type Step = { texts: string[]; provider: string };
+const step: fc.Arbitrary<Step> = fc.record({ texts: fc.array(anyString, { maxLength: 4 }), provider: fc.constantFrom(provider, 'two', 'thrée') });
+test.prop([fc.array(step, { minLength: 1, maxLength: 5 }), fc.boolean()], runs(40))('any number of resumes: numbers go on by one, all content is there, each change of provider once', async (steps, snapshot) => {
+  const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
+  const path = join(directory, 'session-1.jsonl');
+  let [said, current, switches] = [[] as string[], provider, 0];
+  for (const { texts, provider: next } of steps) {
+    const { recording, history, warnings } = await resumed(directory, CONTINUE_LATEST, { currentProvider: next, snapshot });
+    expect([textsOf(history), warnings]).toStrictEqual([said, []]);
+    texts.forEach((text) => recording.recordContent(item('human', text)));
+    await recording.dispose();
+    said = [...said, ...texts];
+    if (next !== current) switches += 1;
+    current = next;
+  }
+  const records = recordsOf(path);
+  expect(records.map(({ seq }) => seq)).toStrictEqual(records.map((_, i) => i + 1));
+  expect(records.filter(({ type }) => type === 'provider_switch')).toHaveLength(switches);
+  expect(records.filter(({ payload }) => payload.message === RESUMED)).toHaveLength(steps.length);
+  expect(await replaySession(path, PROJECT_HASH, { strict: true })).toMatchObject({ ok: true, warnings: [], sequenceCorrupt: false, metadata: { provider: current } });
+  await expectNoLock(directory, 's-1');
+  rmSync(directory, { recursive: true });
+});
+
+test.prop([anyEvents, fc.constantFrom(undefined, 'beside', 'apart')], runs(60))('any session: what a strict replay of it gives, and the next record is its next', async (events, place) => {
+  const directory = projectOf({ 'session-1.jsonl': session(...events) });
+  const path = join(directory, 'session-1.jsonl');
+  const snapshots = { snapshot: place !== undefined, snapshotDir: place === 'apart' ? join(directory, 'späte', 'snapshots') : undefined };
+  const replayed = await replaySession(path, PROJECT_HASH, { strict: true });
+  const result = await resumeSession(requestOf(directory, START_PAYLOAD.sessionId, snapshots));
+  if (replayed.ok && !replayed.sequenceCorrupt) {
+    if (!result.ok) throw new Error(result.error);
+    const { history, metadata, warnings } = result;
+    expectSame({ history, metadata, warnings }, { history: replayed.history, metadata: replayed.metadata, warnings: replayed.warnings });
+    expect(result.recording.getSessionMetadataTitle()).toBe(replayed.metadata.title);
+    await result.recording.dispose();
+    const again = await replaySession(path, PROJECT_HASH, { strict: true });
+    const added = metadata.provider === provider && metadata.model === model ? 1 : 3;
+    expect(again).toMatchObject({ ok: true, lastSeq: replayed.lastSeq + added, eventCount: replayed.eventCount + added, sequenceCorrupt: false });
+  } else expect(result.ok).toBe(false);
+  expect(readdirSync(directory).includes('session-1.jsonl.snap')).toBe(place === 'beside');
+  expect(readdirSync(directory).includes('späte')).toBe(place === 'apart');
+  await expectNoLock(directory, START_PAYLOAD.sessionId);
+  rmSync(directory, { recursive: true });
+});
+
+test('a torn last line of any length: its bytes stay, and what is recorded next replays', async () => {
+  const whole = Buffer.from(sessionWith('s-1', content('first')));
+  const last = Buffer.from(`${envelope(3, content('zerrissen ü\u{1f39e}'))}\n`);
+  for (let length = 0; length <= last.length; length++) {
+    const directory = projectOf({ 'session-1.jsonl': Buffer.concat([whole, last.subarray(0, length)]) });
+    const path = join(directory, 'session-1.jsonl');
+    const before = readFileSync(path);
+    const { recording, history } = await resumed(directory, 's-1');
+    recording.recordContent(item('human', 'nächste'));
+    await recording.dispose();
+    const isWhole = length >= last.length - 1;
+    const warnings = isWhole || length === 0 ? [] : ['Line 3: failed to parse JSON', 'WARNING: >20.0% of lines are unparseable (1/5)'];
+    expect(textsOf(history)).toStrictEqual(isWhole ? ['first', 'zerrissen ü\u{1f39e}'] : ['first']);
+    const after = readFileSync(path);
+    expect(after.subarray(0, before.length).equals(before)).toBe(true);
+    expect(after.subarray(before.length).toString().startsWith(before.at(-1) === 10 ? '{"v":1,' : '\n{"v":1,')).toBe(true);
+    const replayed = await replaySession(path, PROJECT_HASH, { strict: true });
+    expect(replayed).toMatchObject({ ok: true, lastSeq: isWhole ? 5 : 4, sequenceCorrupt: false, warnings });
+    expect(replayed.ok && textsOf(replayed.history)).toStrictEqual([...textsOf(history), 'nächste']);
+    expect(replayed.ok && replayed.sessionEvents).toStrictEqual([{ severity: 'info', message: RESUMED }]);
+    rmSync(directory, { recursive: true });
+  }
+});
+
+describe('a reference', () => {
+  test('is an id, a position or the beginning of an id, in this order; a name only where it is none of them', async () => {
+    const directory = projectOf({
+      'session-1.jsonl': sessionWith('2', named('alpha')),
+      'session-2.jsonl': sessionWith('alpha-1', named('2'), content('é')),
+      'session-3.jsonl': sessionWith('beta', named('alp')),
+      'session-4.jsonl': sessionWith('gamma', named('bet')),
+      'session-5.jsonl': sessionWith('delta', named('beta')),
+      'session-6.jsonl': sessionWith('epsilon', named('Straße 7')),
+    });
+    const files = readdirSync(directory).sort();
+    const scan = watched('describeSessions');
+    for (const [ref, id] of [['2', '2'], ['3', 'beta'], ['al', 'alpha-1'], ['alp', 'alpha-1'], ['alpha', 'alpha-1'], ['bet', 'beta'], ['beta', 'beta'], ['006', 'epsilon']] as const) {
+      expect([ref, (await resumedAndEnded(directory, ref)).metadata.sessionId]).toStrictEqual([ref, id]);
+      // The listing is in order of time: what was resumed would be the first.
+      orderByAge(directory, files);
+    }
+    expect(scan).not.toHaveBeenCalled();
+    for (const ref of ['Straße 7', ' Straße 7\n']) {
+      expect((await resumedAndEnded(directory, ref)).metadata.sessionId).toBe('epsilon');
+      orderByAge(directory, files);
+    }
+    expect(scan).toHaveBeenCalledTimes(2);
+  });
+
+  test('by name is that of one session, as it is now', async () => {
+    const directory = projectOf({
+      'session-a.jsonl': sessionWith('a', named('früher'), named('jetzt')),
+      'session-b.jsonl': sessionWith('b', named('früher')),
+      'session-c.jsonl': sessionWith('c', named('früher'), named(null)),
+      'session-d.jsonl': sessionWith('d', titled('Titel')),
+      'session-e.jsonl': sessionWith('e', named(' jetzt ')),
+    });
+    expect((await resumedAndEnded(directory, 'früher')).metadata.sessionId).toBe('b');
+    expect((await resumedAndEnded(directory, 'jetzt')).metadata.sessionId).toBe('a');
+    for (const ref of ['Titel', 'Früher', 'null', 'undefined', 'latest', 'constructor', '__proto__']) {
+      await expectFailure(directory, ref, fails(`Session not found for this project: ${ref}`, 'NotFound'), 'a', 'b', 'c', 'd', 'e');
+    }
+  });
+
+  test('by a name that several sessions have is ambiguous', async () => {
+    const directory = projectOf({ 'session-a.jsonl': sessionWith('a', named('dóppelt')), 'session-b.jsonl': sessionWith('b', named('dóppelt')), 'session-c.jsonl': sessionWith('c') });
+    for (const ref of ['dóppelt', ' dóppelt ']) await expectFailure(directory, ref, fails(`Ambiguous continue target name '${ref}'`, 'Ambiguous'), 'a', 'b', 'c');
+  });
+
+  test('by name is none of a session that could not be resumed, or of another project', async () => {
+    const directory = projectOf({
+      'session-corrupt.jsonl': `${corrupt('x')}${envelope(9, named('náme'))}\n`,
+      'session-headless.jsonl': file(start({ sessionId: 'y', provider: '' }), named('náme')),
+      'session-other.jsonl': file(start({ sessionId: 'z', projectHash: 'other' }), named('náme')),
+      'foreign.jsonl': sessionWith('f', named('náme')),
+      'session-good.jsonl': sessionWith('good'),
+    });
+    await expectFailure(directory, 'náme', fails('Session not found for this project: náme', 'NotFound'), 'x', 'y', 'good');
+    appendFileSync(join(directory, 'session-good.jsonl'), `${envelope(2, named('náme'))}\n`);
+    expect((await resumedAndEnded(directory, 'náme')).metadata.sessionId).toBe('good');
+  });
+
+  test('by name uses the snapshots that the request asks for', async () => {
+    const directory = projectOf({ 'session-a.jsonl': sessionWith('a', named('ä')), 'session-b.jsonl': sessionWith('b', named('b')) });
+    const snapshotDir = join(directory, 'deep', 'snapshots');
+    await resumedAndEnded(directory, 'ä', { snapshot: true, snapshotDir });
+    expect(readdirSync(snapshotDir)).toHaveLength(2);
+    await resumedAndEnded(directory, 'ä', { snapshot: true });
+    expect(readdirSync(directory).filter((name) => name.endsWith('.snap')).sort()).toStrictEqual(['session-a.jsonl.snap', 'session-b.jsonl.snap']);
+  });
+
+  test('that denotes none, or several', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('abc', named('náme')), 'session-2.jsonl': sessionWith('abd') });
+    await eachCase(
+      [
+        ['x', fails('Session not found for this project: x', 'NotFound')],
+        ['0', fails('Session index 0 out of range (1-2)', 'IndexOutOfRange')],
+        ['3', fails('Session index 3 out of range (1-2)', 'IndexOutOfRange')],
+        ['99999999999999999999999', fails('Session index 1e+23 out of range (1-2)', 'IndexOutOfRange')],
+        ['ab', fails("Ambiguous session prefix 'ab' matches: abc, abd", 'Ambiguous')],
+        ['', fails("Ambiguous session prefix '' matches: abc, abd", 'Ambiguous')],
+        [`${CONTINUE_LATEST} `, fails(`Session not found for this project: ${CONTINUE_LATEST} `, 'NotFound')],
+      ] as const,
+      ([ref, failure]) => expectFailure(directory, ref, failure, 'abc', 'abd'),
+    );
+  });
+});
+
+describe('a failure', () => {
+  test('without any session of the project', async () => {
+    const directories = [directoryOf(), directoryOf({ 'session-other.jsonl': file(start({ projectHash: 'øther' })), 'foreign.jsonl': session(), 'session-bad.jsonl': 'x' }), join(root, 'none'), join(root, 'none', 'deeper')];
+    for (const directory of directories) {
+      for (const ref of ['x', '1', '', CONTINUE_LATEST]) expect(await resumeSession(requestOf(directory, ref))).toStrictEqual(fails('No sessions found for this project', 'NoSessions'));
+    }
+    expect(directories.slice(0, 2).flatMap(lockFilesIn)).toStrictEqual([]);
+    expect(readdirSync(root)).not.toContain('none');
+  });
+
+  test('of a session that another process has', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1'), 'session-2.jsonl': sessionWith('s-2') });
+    const other = new LockProcess();
+    expect(await other.acquire(directory, 's-1')).toBe('held');
+    const locked = readFileSync(sessionLockPath(directory, 's-1'), 'utf8');
+    expect(await resumeSession(requestOf(directory, 's-1'))).toStrictEqual(fails('Session is in use by another process', 'Locked'));
+    expect(readFileSync(sessionLockPath(directory, 's-1'), 'utf8')).toBe(locked);
+    expect((await resumedAndEnded(directory, CONTINUE_LATEST)).metadata.sessionId).toBe('s-2');
+    await other.release();
+    await other.kill();
+    await expectNoLock(directory, 's-1', 's-2');
+  });
+
+  test.each([['a/b'], ['..'], ['é'], ['x'.repeat(257)], ['a.b'], [' ']])('of a lock for the unsafe id %j', async (id) => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith(id) });
+    const error = `Failed to lock session: Unsafe session ID rejected: "${id}"`;
+    await expectFailure(directory, id, fails(error, 'LockFailed'));
+    await expectFailure(directory, CONTINUE_LATEST, fails(error, 'LockFailed'));
+  });
+
+  test.skipIf(process.platform === 'win32')("of a lock that the system refuses has the system's words", async () => {
+    const id = 'n'.repeat(256);
+    const directory = projectOf({ 'session-1.jsonl': sessionWith(id) });
+    const result = await resumeSession(requestOf(directory, id));
+    expect(result).toStrictEqual(fails(expect.stringMatching(/^Failed to lock session: ENAMETOOLONG: name too long, open '/) as string, 'LockFailed'));
+    expect(lockFilesIn(directory)).toStrictEqual([]);
+  });
+
+  test('of a lock in a directory that a file has taken the place of', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
+    afterListing(() => {
+      renameSync(directory, `${directory}-away`);
+      writeFileSync(directory, 'a file');
+    });
+    const result = await resumeSession(requestOf(directory, 's-1'));
+    expect(result).toStrictEqual(fails(expect.stringMatching(/^Failed to lock session: (ENOTDIR|ENOENT): /) as string, 'LockFailed'));
+    rmSync(directory);
+    renameSync(`${directory}-away`, directory);
+    await expectNoLock(directory, 's-1');
+  });
+
+  test.skipIf(unprivileged === null)('of a lock in a directory that the user may not write to', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
+    chmodSync(directory, 0o555);
+    const result = await childReport('child-listing.mjs', ['resume', directory, PROJECT_HASH, 's-1'], unprivileged ?? {});
+    expect(result).toStrictEqual(fails(expect.stringMatching(/^Failed to lock session: EACCES: permission denied, open '/) as string, 'LockFailed'));
+    chmodSync(directory, 0o755);
+    expect(readdirSync(directory)).toStrictEqual(['session-1.jsonl']);
+  });
+
+  test('of the replay', async () => {
+    const directory = projectOf({
+      'session-provider.jsonl': file(start({ sessionId: 'p', provider: '' })),
+      'session-model.jsonl': file(start({ sessionId: 'm', model: 7 })),
+      'session-time.jsonl': file(start({ sessionId: 't', startTime: undefined })),
+      'session-corrupt.jsonl': corrupt('c'),
+      'session-equal.jsonl': `${sessionWith('e', content('a'))}${envelope(2, content('b'))}\n`,
+    });
+    for (const id of ['p', 'm', 't']) await expectFailure(directory, id, fails(strictError, 'ReplayFailed'), id);
+    for (const id of ['c', 'e']) await expectFailure(directory, id, fails(corruptError, 'SequenceCorrupt'), id);
+  });
+
+  test('of the replay of a file that went away, or became another, when it had been found', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
+    const path = join(directory, 'session-1.jsonl');
+    for (const [change, error] of [
+      [() => writeFileSync(path, file(start({ projectHash: 'øther' }))), `Project hash mismatch: expected ${PROJECT_HASH} got øther`],
+      [() => writeFileSync(path, 'x'), 'Missing or corrupt session_start event'],
+      [() => rmSync(path), `Failed to read file: ENOENT: no such file or directory, open '${path}'`],
+    ] as const) {
+      afterListing(change);
+      await expectFailure(directory, 's-1', fails(`Failed to replay session: ${error}`, 'ReplayFailed'), 's-1');
+      writeFileSync(path, sessionWith('s-1'));
+    }
+  });
+
+  test('of a replay that rejects has its words too', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1'), 'session-2.jsonl': sessionWith('s-2') });
+    const fault = () => {
+      throw new Error('das Addon kann nicht mehr');
+    };
+    watched('startReplay').mockImplementationOnce(fault).mockImplementationOnce(fault);
+    await expectFailure(directory, 's-1', fails('Failed to replay session: das Addon kann nicht mehr', 'ReplayFailed'), 's-1');
+    expect((await resumedAndEnded(directory, CONTINUE_LATEST)).warnings).toStrictEqual(['Session s-1 passed over: Failed to replay session: das Addon kann nicht mehr']);
+    await expectNoLock(directory, 's-1', 's-2');
+  });
+
+  test.each(BAD_IDS)('is not that of one header with the id %j', async (id) => {
+    const directory = projectOf({ 'session-bad.jsonl': sessionWith(id, named('bad')), 'session-a.jsonl': sessionWith('a'), 'session-b.jsonl': sessionWith('b', named('ƀ')) });
+    expect((await resumedAndEnded(directory, CONTINUE_LATEST)).metadata.sessionId).toBe('a');
+    for (const [ref, found] of [['b', 'b'], ['a', 'a'], ['1', 'a'], ['ƀ', 'b']] as const) expect([ref, (await resumedAndEnded(directory, ref)).metadata.sessionId]).toStrictEqual([ref, found]);
+    await expectFailure(directory, 'bad', fails('Session not found for this project: bad', 'NotFound'), 'a', 'b');
+  });
+});
+
+describe('the latest', () => {
+  test('is the newest, of equal times the last id', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('old-id'), 'session-2.jsonl': sessionWith('z') });
+    expect((await resumedAndEnded(directory, CONTINUE_LATEST)).metadata.sessionId).toBe('old-id');
+    for (const name of ['session-1.jsonl', 'session-2.jsonl']) orderByAge(directory, [name]);
+    expect((await resumedAndEnded(directory, CONTINUE_LATEST)).metadata.sessionId).toBe('z');
+  });
+
+  test('is the next one if the newest is torn in its first line', async () => {
+    const directory = projectOf({ 'session-torn.jsonl': sessionWith('torn').slice(0, -9), 'session-good.jsonl': sessionWith('good') });
+    const { metadata, warnings } = await resumedAndEnded(directory, CONTINUE_LATEST);
+    expect([metadata.sessionId, warnings]).toStrictEqual(['good', []]);
+  });
+
+  test('is the next one if the newest is sequence-corrupt: the warnings say so, before those of the replay', async () => {
+    const directory = projectOf({ 'session-c.jsonl': corrupt('c'), 'session-p.jsonl': file(start({ sessionId: 'p', provider: '' })), 'session-good.jsonl': `${sessionWith('good')}7 7\n${envelope(2, content('x'))}\n` });
+    const { metadata, warnings } = await resumedAndEnded(directory, CONTINUE_LATEST);
+    expect(metadata.sessionId).toBe('good');
+    expect(warnings.slice(0, 3)).toStrictEqual([`Session c passed over: ${corruptError}`, `Session p passed over: ${strictError}`, 'Line 2: failed to parse JSON']);
+    await expectNoLock(directory, 'c', 'p', 'good');
+  });
+
+  test('fails as the first one did if none can be resumed', async () => {
+    const directory = projectOf({ 'session-c.jsonl': corrupt('c'), 'session-p.jsonl': file(start({ sessionId: 'p', provider: '' })) });
+    await expectFailure(directory, CONTINUE_LATEST, fails(corruptError, 'SequenceCorrupt'), 'c', 'p');
+    orderByAge(directory, ['session-p.jsonl', 'session-c.jsonl']);
+    await expectFailure(directory, CONTINUE_LATEST, fails(strictError, 'ReplayFailed'), 'c', 'p');
+    const torn = projectOf({ 'session-1.jsonl': sessionWith('a').slice(0, -9), 'session-2.jsonl': '' });
+    await expectFailure(torn, CONTINUE_LATEST, fails('No sessions found for this project', 'NoSessions'));
+  });
+
+  const KINDS = {
+    good: (id: string) => sessionWith(id, content(id)),
+    locked: (id: string) => sessionWith(id),
+    corrupt,
+    strict: (id: string) => file(start({ sessionId: id, startTime: '' })),
+    unsafe: (id: string) => sessionWith(`é${id}`),
+    torn: (id: string) => sessionWith(id).slice(0, -9),
+    other: (id: string) => file(start({ sessionId: id, projectHash: 'øther' })),
+  };
+  const ERRORS: Partial<Record<keyof typeof KINDS, (id: string) => [string, string]>> = {
+    corrupt: () => [corruptError, 'SequenceCorrupt'],
+    strict: () => [strictError, 'ReplayFailed'],
+    unsafe: (id) => [`Failed to lock session: Unsafe session ID rejected: "é${id}"`, 'LockFailed'],
+  };
+  const anyKind = fc.constantFrom(...(Object.keys(KINDS) as (keyof typeof KINDS)[]));
+  test.prop([fc.array(anyKind, { maxLength: 7 })], runs(60))('of any mix is the newest that can be resumed', async (kinds) => {
+    const idOf = (i: number) => `id-${i}`;
+    const directory = projectOf(Object.fromEntries(kinds.map((kind, i) => [`session-${i}.jsonl`, KINDS[kind](idOf(i))])));
+    const held = await Promise.all(kinds.flatMap((kind, i) => (kind === 'locked' ? [acquireSessionLock(directory, idOf(i))] : [])));
+    const result = await resumeSession(requestOf(directory, CONTINUE_LATEST));
+    const good = kinds.indexOf('good');
+    const problems = kinds.slice(0, good < 0 ? undefined : good).flatMap((kind, i) => (ERRORS[kind] ? [[kind === 'unsafe' ? `é${idOf(i)}` : idOf(i), ...ERRORS[kind](idOf(i))] as const] : []));
+    if (result.ok) {
+      expect([result.metadata.sessionId, result.warnings]).toStrictEqual([idOf(good), problems.map(([id, error]) => `Session ${id} passed over: ${error}`)]);
+      await result.recording.dispose();
+    } else if (problems.length > 0) expect(result).toStrictEqual(fails(problems[0]![1], problems[0]![2]));
+    else if (held.length > 0) expect(result).toStrictEqual(fails('All sessions for this project are in use', 'AllLocked'));
+    else expect(result).toStrictEqual(fails('No sessions found for this project', 'NoSessions'));
+    expect(result.ok).toBe(good >= 0);
+    expect(lockFilesIn(directory)).toHaveLength(held.length);
+    for (const lock of held) await lock.release();
+    await expectNoLock(directory, ...kinds.map((_, i) => idOf(i)));
+    rmSync(directory, { recursive: true });
+  });
+});
+
+describe('the request', () => {
+  test('of a wrong type throws at once a TypeError that names it', () =>
+    eachCase(
+      [
+        ['request', null],
+        ['request', 'latest'],
+        ['request.continueRef', { continueRef: 7 }],
+        ['request.continueRef', { continueRef: undefined }],
+        ['request.projectHash', { projectHash: '' }],
+        ['request.chatsDir', { chatsDir: '' }],
+        ['request.chatsDir', { chatsDir: ['.'] }],
+        ['request.currentProvider', { currentProvider: '' }],
+        ['request.currentProvider', { currentProvider: undefined }],
+        ['request.currentModel', { currentModel: null }],
+        ['request.workspaceDirs', { workspaceDirs: '/w' }],
+        ['request.workspaceDirs', { workspaceDirs: ['/w', 7] }],
+        ['request.snapshot', { snapshot: 1 }],
+        ['request.snapshotDir', { snapshotDir: '' }],
+        ['request.recorder', { recorder: null }],
+        ['request.recorder.cwd', { recorder: { cwd: 7 } }],
+        ['request.recorder.fileName', { recorder: { fileName: 'hours' } }],
+        ['request.recorder.onWarning', { recorder: { onWarning: 'call me' } }],
+        ['request.recorder.durability', { recorder: { durability: 'disk' } }],
+        ['request.recorder.exclusive', { recorder: { exclusive: 1 } }],
+      ] as const,
+      ([name, changes]) => {
+        const request = typeof changes === 'object' && changes !== null ? { ...requestOf('.', 'x'), ...changes } : changes;
+        const call = () => resumeSession(request as unknown as ResumeRequest);
+        expect(call).toThrow(expect.objectContaining({ name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE', message: expect.stringMatching(new RegExp(`^${name} `)) as string }));
+      },
+    ));
+
+  test('for a directory that cannot be read rejects, and locks nothing', async () => {
+    const inPlace = writeSession('');
+    await expect(resumeSession(requestOf(inPlace, 'x'))).rejects.toMatchObject({ code: 'ENOTDIR' });
+    await expect(resumeSession(requestOf('a\0b', CONTINUE_LATEST))).rejects.toMatchObject({ code: 'ERR_INVALID_ARG_VALUE' });
+  });
+
+  test.skipIf(unprivileged === null)('for a directory that the user may not read rejects', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
+    chmodSync(directory, 0o311);
+    expect(await childReport('child-listing.mjs', ['resume', directory, PROJECT_HASH, 's-1'], unprivileged ?? {})).toMatchObject({ rejected: 'EACCES' });
+  });
+
+  test('gives the recorder its options', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
+    const path = join(directory, 'session-1.jsonl');
+    const first = await resumed(directory, 's-1', { recorder: { exclusive: true, durability: 'fsync', cwd: '/ẃ', fileName: 'seconds' } });
+    await first.recording.flush();
+    expect(readdirSync(directory)).toContain('session-1.jsonl.lock');
+    await first.lockHandle.release();
+    const warnings: RecordingWarning[] = [];
+    const second = await resumed(directory, 's-1', { recorder: { exclusive: true, onWarning: (warning) => warnings.push(warning) } });
+    await vi.waitFor(() => expect(warnings).toMatchObject([{ code: 'ESESSIONLOCKED', filePath: path }]));
+    // A recorder that has failed keeps its lock until it is disposed of.
+    expect([second.recording.isActive(), await second.lockHandle.ownsLock()]).toStrictEqual([false, true]);
+    await second.recording.dispose();
+    await first.recording.dispose();
+    expect(recordsOf(path).map(({ type }) => type)).toStrictEqual(['session_start', 'session_event']);
+    await expectNoLock(directory, 's-1');
+  });
+
+  test('may be changed meanwhile by its caller', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
+    const recorder: Record<string, unknown> = { onWarning: undefined };
+    const request: Record<string, unknown> = { ...requestOf(directory, 's-1'), workspaceDirs: ['/w'], recorder };
+    const resuming = resumeSession(request as unknown as ResumeRequest);
+    recorder['onWarning'] = 7;
+    (request['workspaceDirs'] as unknown[]).push(7);
+    Object.assign(request, { continueRef: 7, currentProvider: 7, currentModel: 7, chatsDir: 7, projectHash: 7, snapshot: 7, recorder: 7 });
+    const result = await resuming;
+    expect(result).toMatchObject({ ok: true });
+    if (result.ok) await result.recording.dispose();
+    expect(recordsOf(join(directory, 'session-1.jsonl'))).toMatchObject([{ type: 'session_start' }, { payload: { message: RESUMED } }]);
+    await expectNoLock(directory, 's-1');
+  });
+
+  test('may name its directories by relative paths, and the working directory change meanwhile', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1', content('é')) });
+    const elsewhere = directoryOf();
+    const before = process.cwd();
+    try {
+      process.chdir(root);
+      afterListing(() => process.chdir(elsewhere));
+      const relativeDirectory = `${relative(root, directory)}${sep}`;
+      const result = await resumed(relativeDirectory, 's-1', { snapshot: true, snapshotDir: join(relativeDirectory, 'snaps') });
+      expect(result.recording.getChatsDir()).toBe(relativeDirectory);
+      expect(result.recording.getFilePath()).toBe(join(directory, 'session-1.jsonl'));
+      expect(lockFilesIn(directory)).toStrictEqual(['s-1.lock']);
+      await result.recording.dispose();
+    } finally {
+      process.chdir(before);
+    }
+    expect([readdirSync(elsewhere), readdirSync(join(directory, 'snaps')).length]).toStrictEqual([[], 1]);
+    await expectNoLock(directory, 's-1');
+  });
+});
+
+test('faked timers do not stop a resumption, also where a stale lock has to be replaced', async () => {
+  const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1', named('fäked')) });
+  writeLock(directory, lockOf(DEAD_PID, { sessionId: 's-1' }), { id: 's-1' });
+  vi.useFakeTimers();
+  const { recording, history } = await resumed(directory, 'fäked');
+  await recording.dispose();
+  vi.useRealTimers();
+  expect(history).toStrictEqual([]);
+  await expectNoLock(directory, 's-1');
+});
+
+test('a worker thread keeps a session from the main thread, and the main thread from it', async () => {
+  const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1', content('é')) });
+  const worker = new Worker(fileURLToPath(new URL('../support/child-worker.mjs', import.meta.url)), { workerData: { job: 'resume', chatsDir: directory, request: requestOf(directory, 's-1') } });
+  const messages: unknown[] = [];
+  worker.on('message', (message) => messages.push(message));
+  await vi.waitFor(() => expect(messages).toStrictEqual([{ ok: true }]), { timeout: 30_000 });
+  expect(await resumeSession(requestOf(directory, 's-1'))).toStrictEqual(fails('Session is in use by another process', 'Locked'));
+  worker.postMessage('end');
+  await vi.waitFor(() => expect(messages[1]).toBe('disposed'), { timeout: 30_000 });
+  const mine = await resumed(directory, 's-1');
+  worker.postMessage('again');
+  await vi.waitFor(() => expect(messages[2]).toStrictEqual(fails('Session is in use by another process', 'Locked')), { timeout: 30_000 });
+  await mine.recording.dispose();
+  await worker.terminate();
+  await expectNoLock(directory, 's-1');
+});
+
+test('what is resumed can be found by what was recorded', async () => {
+  const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1', content('é')) });
+  const { recording } = await resumed(directory, '1');
+  const made = await recording.createCheckpoint(' vör ');
+  await recording.setSessionName('náme');
+  recording.recordSessionMetadata('Título');
+  await recording.dispose();
+  const { targets } = await listContinueTargets(directory, PROJECT_HASH, { snapshot: true });
+  expect(targets).toMatchObject([{ session: { name: 'náme', title: 'Título' } }, { checkpointId: made.checkpointId, checkpointName: 'vör', sequence: made.sequence }]);
+  expect((await describeSessions(directory)).sessions).toMatchObject([{ historyLength: 1, lastSeq: 6, metadata: { title: 'Título' } }]);
+  expect((await resumedAndEnded(directory, 'náme')).metadata.title).toBe('Título');
+});
+
+test.prop([filledString, anyString, filledString, anyString], runs(40))('any provider and model: the words of the change, and the switch', async (before, beforeModel, after, afterModel) => {
+  const events: Event[] = [['provider_switch', { provider: before, model: beforeModel }]];
+  const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1', ...events) });
+  const { metadata } = await resumedAndEnded(directory, 's-1', { currentProvider: after, currentModel: afterModel });
+  const [change, switched] = recordsOf(join(directory, 'session-1.jsonl')).slice(2);
+  if (metadata.provider === after && metadata.model === afterModel) expect(change!.payload.message).toBe(RESUMED);
+  else {
+    const words = `Provider/model changed from ${metadata.provider}/${metadata.model} to ${after}/${afterModel}`;
+    expect([change!.payload, switched!.payload]).toStrictEqual([{ severity: 'warning', message: words }, { provider: after, model: afterModel }]);
+  }
+  rmSync(directory, { recursive: true });
+});
