@@ -5,6 +5,7 @@
 const fs = require('node:fs/promises')
 const { withFields } = require('../native.js')
 const { SessionRecordingService } = require('../recorder.js')
+const { hasCode } = require('../session-lock/system-error.js')
 
 /** Inode numbers can be larger than a number holds exactly. */
 const EXACT = Object.freeze({ __proto__: null, bigint: true })
@@ -48,13 +49,23 @@ class ClosedFile {
     return this.#lastSeq
   }
 
-  /** Gives the file the bytes that it had before the first append. Throws if there is another file in its place. */
+  /** Gives the file the bytes that it had before the first append, unless it is gone. Throws if there is another file in its place. */
   async cutBack() {
-    if (this.#before === undefined) return
+    const now = this.#before === undefined ? undefined : await statOf(this.#filePath)
+    if (now === undefined) return
     const { dev, ino, size } = this.#before
-    const now = await fs.stat(this.#filePath, EXACT)
     if (now.dev !== dev || now.ino !== ino) throw new Error(`Another file is in the place of '${this.#filePath}'`)
     if (now.size > size) await fs.truncate(this.#filePath, Number(size))
+  }
+}
+
+/** Undefined if there is no file. */
+async function statOf(filePath) {
+  try {
+    return await fs.stat(filePath, EXACT)
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined
+    throw error
   }
 }
 
