@@ -344,6 +344,39 @@ describe('in an open session, when a step fails', () => {
     expect(bytesOf(chats)['session-b.jsonl']).toBe(other);
   });
 
+  test('because the recorder was disposed of, its lock is released before another one protects the append', async () => {
+    const chats = projectOf({ a: [...OWN, created('cp-x', 'x')] });
+    const lock = await tape.acquireSessionLock(chats, 'a');
+    const recorder = new tape.SessionRecordingService({ sessionId: 'a', projectHash: HASH, chatsDir: chats, workspaceDirs: [], provider: 'p', model: 'm' });
+    recorder.initializeForResume(pathIn(chats, 'a'), 4);
+    let isReleased = false;
+    const release = async (): Promise<void> => {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      isReleased = true;
+      await lock.release();
+    };
+    recorder.adoptLock({ ...lock, release });
+    failOnce(recorder, 'deleteCheckpoint', false, () => void recorder.dispose());
+    const atAppend: unknown[] = [];
+    beforeAppend(chats, 'a', () => void atAppend.push(isReleased, lockedIn(chats)));
+    expect(await messageOf(GIVE['nameSession']!(recorder))).toBe('Error: deleteCheckpoint failed');
+    expect(atAppend).toEqual([true, ['a', NAME_LOCK]]);
+    expect([await holdersIn(chats), locksIn(chats)]).toEqual([{ Anfang: ['a/cp-own'], x: ['a/cp-x'] }, []]);
+  });
+
+  test('what a method has enqueued before it rejected is undone when it is in the file', async () => {
+    const chats = projectOf({ a: OWN });
+    const recorder = await opened(chats, 'a');
+    recorder.createCheckpoint = async (name) => {
+      recorder.recordContent(said('ß'.repeat(4_000_000)));
+      recorder.enqueue('checkpoint_created', { checkpointId: 'cp-new', name });
+      throw new Error('no patience');
+    };
+    expect(await messageOf(createCheckpoint(recorder, HASH, 'neu'))).toBe('Error: no patience');
+    await recorder.flush();
+    expect(addedTo(chats, 'a', 4)).toEqual([['checkpoint_created', { checkpointId: 'cp-new', name: 'neu' }], ['checkpoint_deleted', { checkpointId: 'cp-new' }]]);
+  });
+
   test('because the recorder was disposed of while it gave the name, that is undone', async () => {
     const chats = projectOf({ a: OWN });
     const recorder = await opened(chats, 'a');
