@@ -6,6 +6,9 @@ const { ClosedFile } = require('./closed-file.js')
 
 /** A session that no recorder has open. Names are given by appending to its file, under the session's lock. */
 class ClosedPlace {
+  filePath
+  chatsDir
+  sessionId
   #file
 
   constructor({ filePath, chatsDir, sessionId }) {

@@ -15,6 +15,8 @@ const NO_SNAPSHOT = Object.freeze({ __proto__: null })
  * be undone.
  */
 class OpenPlace {
+  chatsDir
+  sessionId
   #recorder
   #projectHash
   #lock

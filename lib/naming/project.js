@@ -24,9 +24,9 @@ class Project {
   /** Scans the project of a place. `options` are those of the scan. */
   static async scan(place, projectHash, options) {
     const { sessions } = await listProject(place.chatsDir, projectHash)
-    const files = sessions.map(({ filePath, sessionId }) => ({ filePath, sessionId, isOwn: false }))
+    const files = sessions.map(({ filePath, sessionId }) => fileOf(filePath, sessionId, false))
     const own = place.filePath
-    if (own !== null) append(files, { filePath: own, sessionId: place.sessionId, isOwn: true })
+    if (own !== null) append(files, fileOf(own, place.sessionId, true))
     const identities = await identitiesOf(files)
     files.forEach((file, index) => (file.identity = identities[index]))
     const project = new Project(projectHash, options, eachOnce(files))
@@ -82,6 +82,11 @@ class Project {
   #usable() {
     return this.#files.filter(({ report }) => !hasOwn(report, 'error') && !report.sequenceCorrupt)
   }
+}
+
+/** A file before it is scanned. */
+function fileOf(filePath, sessionId, isOwn) {
+  return { filePath, sessionId, isOwn, identity: null, report: undefined }
 }
 
 function isNamed(report, name) {
