@@ -4,16 +4,22 @@ import { describe, expectTypeOf, test } from 'vitest';
 import * as esm from '../../index.mjs';
 import {
   acquireSessionLock,
+  CheckpointLockError,
   cleanUpLocks,
+  createCheckpoint,
+  deleteCheckpoint,
   foldCheckpoints,
   isLockStale,
+  listCheckpoints,
   listSessions,
+  nameSession,
   openSession,
   readSessionHeader,
   readSessionHeaders,
   readSessionPreview,
   readSessionTitle,
   removeStaleLock,
+  renameCheckpoint,
   replaySession,
   resolveContinueRef,
   resolveSessionRef,
@@ -22,10 +28,12 @@ import {
   sessionLockPath,
   SessionRecordingService,
   type Checkpoint,
+  type ClosedSession,
   type CompressedPayload,
   type ContentBlock,
   type ContentPayload,
   type IContent,
+  type NameOptions,
   type RecordingError,
   type RecordingWarning,
   type ReplayFailure,
@@ -38,10 +46,12 @@ import {
   type SessionHandle,
   type SessionLock,
   type SessionMetadata,
+  type SessionPlace,
   type SessionPreview,
   type SessionRecordingServiceConfig,
   type SessionRecordLine,
   type SessionStartPayload,
+  type SnapshotOptions,
 } from '../../index.js';
 
 /** A content item as a CLI may have it: other speakers, other blocks, more fields. */
@@ -264,6 +274,34 @@ test('references', () => {
   expectTypeOf(resolveSessionRef('s', sessions)).toEqualTypeOf<{ session: { sessionId: string; mine: number } } | ReferenceFailure>();
   type Target = { kind: 'session'; session: { sessionId: string; name?: string | null } } | { kind: 'checkpoint'; checkpointId: string; checkpointName: string; mine: 1 };
   expectTypeOf(resolveContinueRef('s', [] as Target[])).toEqualTypeOf<{ target: Target } | ReferenceFailure>();
+});
+
+test('names and checkpoints of a project', () => {
+  class Facade extends SessionRecordingService<AcmeContent> {}
+  const closed = { filePath: 'f', chatsDir: 'd', sessionId: 's' };
+  expectTypeOf<ClosedSession>().toEqualTypeOf<{ filePath: string; chatsDir: string; sessionId: string }>();
+  expectTypeOf<Facade>().toExtend<SessionPlace<AcmeContent>>();
+  expectTypeOf<typeof closed>().toExtend<SessionPlace<AcmeContent>>();
+  expectTypeOf(createCheckpoint(new Facade(config), 'h', 'n', { overwrite: true, snapshot: true, snapshotDir: 'd' })).resolves.toEqualTypeOf<{
+    checkpointId: string;
+    name: string;
+    sequence: number;
+  }>();
+  expectTypeOf(createCheckpoint<AcmeContent>(closed, 'h', 'n', { overwrite: undefined })).resolves.toHaveProperty('sequence');
+  expectTypeOf(renameCheckpoint(closed, 'h', 'id', 'n')).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(deleteCheckpoint(new Facade(config), 'h', 'id')).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(nameSession(closed, 'h', null)).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(listCheckpoints).toEqualTypeOf<(filePath: string, projectHash: string, options?: SnapshotOptions) => Promise<Checkpoint[]>>();
+  expectTypeOf<NameOptions>().toExtend<SnapshotOptions>();
+  expectTypeOf<NameOptions['overwrite']>().toEqualTypeOf<boolean | undefined>();
+  expectTypeOf<CheckpointLockError>().toExtend<Error>();
+  expectTypeOf<CheckpointLockError['name']>().toEqualTypeOf<'CheckpointLockError'>();
+  // @ts-expect-error: a closed session is found by its directory and its id too.
+  void createCheckpoint({ filePath: 'f' }, 'h', 'n');
+  // @ts-expect-error: a checkpoint has a name.
+  void renameCheckpoint(closed, 'h', 'id', null);
+  // @ts-expect-error: nothing is taken from a name that is removed.
+  void deleteCheckpoint(closed, 'h', 'id', { overwrite: true });
 });
 
 test('session locks', () => {
