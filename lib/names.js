@@ -5,10 +5,11 @@
 const { hasOwn } = require('./native.js')
 const { NO_OPTIONS, check, checkSnapshotOptions, expect } = require('./arguments.js')
 const { liveCheckpoints } = require('./describe.js')
+const { ClosedPlace } = require('./naming/closed-place.js')
 const { CheckpointLockError } = require('./naming/lock-error.js')
 const { expectLive, giveName } = require('./naming/give.js')
 const { Locks } = require('./naming/locks.js')
-const { placeOf } = require('./naming/places.js')
+const { OpenPlace } = require('./naming/open-place.js')
 const { scanFile } = require('./scan.js')
 
 function listCheckpoints(filePath, projectHash, options = NO_OPTIONS) {
@@ -26,7 +27,7 @@ async function live(filePath, projectHash, { snapshot, snapshotDir }) {
 function createCheckpoint(place, projectHash, name, options = NO_OPTIONS) {
   checkGiving(place, projectHash, options)
   check.string(name, 'name')
-  const give = (where, trimmed) => where.createCheckpoint(trimmed)
+  const give = (where, trimmed, report) => where.createCheckpoint(trimmed, report)
   return given(place, projectHash, { __proto__: null, name, checkpointId: undefined, needsHistory: true, give }, options)
 }
 
@@ -41,7 +42,7 @@ function renameCheckpoint(place, projectHash, checkpointId, name, options = NO_O
 function nameSession(place, projectHash, name, options = NO_OPTIONS) {
   checkGiving(place, projectHash, options)
   check.stringOrNull(name, 'name')
-  if (name === null) return removed(place, projectHash, (where) => where.setName(null, null))
+  if (name === null) return removed(place, projectHash, (where) => where.setName(null, null), options)
   const give = (where, trimmed, report) => where.setName(trimmed, report?.name ?? null)
   return given(place, projectHash, { __proto__: null, name, checkpointId: null, needsHistory: false, give }, options)
 }
@@ -49,11 +50,12 @@ function nameSession(place, projectHash, name, options = NO_OPTIONS) {
 function deleteCheckpoint(place, projectHash, checkpointId) {
   checkPlace(place, projectHash)
   check.filledString(checkpointId, 'checkpointId')
-  return removed(place, projectHash, (where, report) => {
+  const remove = (where, report) => {
     where.expectFile()
     expectLive(report, checkpointId)
     return where.deleteCheckpoint(checkpointId)
-  })
+  }
+  return removed(place, projectHash, remove, NO_OPTIONS)
 }
 
 async function given(place, projectHash, giving, { overwrite, snapshot, snapshotDir }) {
@@ -61,18 +63,22 @@ async function given(place, projectHash, giving, { overwrite, snapshot, snapshot
 }
 
 /** Removing needs no name lock: at most a name becomes free. */
-async function removed(place, projectHash, remove) {
+async function removed(place, projectHash, remove, { snapshot, snapshotDir }) {
   const where = placeOf(place, projectHash)
   await where.expectUsable()
   const locks = new Locks(where.chatsDir)
   try {
     await where.enter(locks)
-    const report = where.filePath === null ? undefined : await reportOn(where.filePath, projectHash, NO_OPTIONS)
+    const report = where.filePath === null ? undefined : await reportOn(where.filePath, projectHash, { __proto__: null, snapshot, snapshotDir })
     if (report !== undefined) where.expectReport(report, false)
     await remove(where, report)
   } finally {
     await locks.release()
   }
+}
+
+function placeOf(place, projectHash) {
+  return isRecorder(place) ? new OpenPlace(place, projectHash) : new ClosedPlace(place)
 }
 
 /** What a replay of the file reports. Rejects with the error of the replay. */
@@ -88,17 +94,22 @@ function checkGiving(place, projectHash, options) {
   check.optional(options.overwrite, 'options.overwrite', 'boolean')
 }
 
-/** A recorder is known by its methods: it may be of any subclass, or another program's that works alike. */
 function checkPlace(place, projectHash) {
   check.object(place, 'place')
   check.filledString(projectHash, 'projectHash')
-  if (typeof place.filePath === 'string') {
-    for (const field of ['filePath', 'chatsDir', 'sessionId']) check.filledString(place[field], `place.${field}`)
-  } else {
-    expect(METHODS.every((method) => typeof place[method] === 'function'), 'place', 'a recorder, or a closed session', place)
-  }
+  if (isRecorder(place)) return
+  expect(typeof place.filePath === 'string', 'place', 'a recorder, or a closed session', place)
+  for (const field of ['filePath', 'chatsDir', 'sessionId']) check.filledString(place[field], `place.${field}`)
 }
 
-const METHODS = ['ownsLockFor', 'getOwnedLockHandle', 'getChatsDir', 'getSessionId', 'getFilePath', 'isActive', 'flush', 'createCheckpoint']
+/** A recorder is known by its methods: it may be of any subclass, or another program's that works alike. */
+function isRecorder(place) {
+  return METHODS.every((method) => typeof place[method] === 'function')
+}
+
+const METHODS = [
+  ...['ownsLockFor', 'getOwnedLockHandle', 'getChatsDir', 'getSessionId', 'getFilePath', 'isActive', 'flush'],
+  ...['createCheckpoint', 'renameCheckpoint', 'deleteCheckpoint', 'setSessionName'],
+]
 
 module.exports = { CheckpointLockError, createCheckpoint, deleteCheckpoint, listCheckpoints, nameSession, renameCheckpoint }

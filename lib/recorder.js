@@ -12,7 +12,13 @@ const KNOWN_TYPES = new Map(
 const SEVERITIES = ['info', 'warning', 'error']
 const FILE_NAMES = ['minutes', 'seconds']
 
+let disposedOf
+
 class SessionRecordingService {
+  static {
+    disposedOf = (recorder) => (#disposed in recorder ? recorder.#disposed : undefined)
+  }
+
   #native
   /** Records an event of a known type. */
   #record
@@ -249,6 +255,17 @@ function durable() {
   return require('./durable-operations.js')
 }
 
+/**
+ * Waits until a recorder that was disposed of has written its last record and released its lock. Resolves at once for any other; never rejects.
+ */
+async function endOf(recorder) {
+  try {
+    await disposedOf(recorder)
+  } catch {
+    // The caller of `dispose` knows.
+  }
+}
+
 /** Calls what may be a caller's own function. What it throws is a rejection too, and never an unhandled one. */
 function attempt(operation) {
   const outcome = new Promise((resolve) => resolve(operation()))
@@ -293,4 +310,4 @@ function warningMessage({ code, message, path: filePath }, dropped, owner) {
 
 const METHODS = Object.getOwnPropertyNames(SessionRecordingService.prototype).filter((name) => name !== 'constructor')
 
-module.exports = { SessionRecordingService, checkRecorderOptions }
+module.exports = { SessionRecordingService, checkRecorderOptions, endOf }

@@ -4,14 +4,19 @@ import { describe, expectTypeOf, test } from 'vitest';
 import * as esm from '../../index.mjs';
 import {
   acquireSessionLock,
+  CheckpointLockError,
   cleanUpLocks,
   CONTINUE_LATEST,
+  createCheckpoint,
+  deleteCheckpoint,
   deleteSession,
   describeSessions,
   foldCheckpoints,
   isLockStale,
+  listCheckpoints,
   listContinueTargets,
   listSessions,
+  nameSession,
   openSession,
   readSessionHeader,
   readSessionHeaders,
@@ -19,6 +24,7 @@ import {
   readSessionTitle,
   removeSessionFiles,
   removeStaleLock,
+  renameCheckpoint,
   replaySession,
   resolveContinueRef,
   resolveSessionRef,
@@ -28,6 +34,7 @@ import {
   sessionLockPath,
   SessionRecordingService,
   type Checkpoint,
+  type ClosedSession,
   type CompressedPayload,
   type ContentBlock,
   type ContentPayload,
@@ -36,6 +43,7 @@ import {
   type DescribeOptions,
   type IContent,
   type NamedTarget,
+  type NameOptions,
   type Progress,
   type RecorderOptions,
   type RecordingError,
@@ -56,6 +64,7 @@ import {
   type SessionLock,
   type SessionMetadata,
   type SessionOverview,
+  type SessionPlace,
   type SessionPreview,
   type SessionRecordingServiceConfig,
   type SessionRecordLine,
@@ -372,6 +381,34 @@ test('deleting', () => {
   expectTypeOf(removeSessionFiles).toEqualTypeOf<(filePath: string, options?: { snapshotDir?: string | undefined }) => Promise<void>>();
   // @ts-expect-error no such option
   void deleteSession('s', 'chats', 'h', { exactly: true });
+});
+
+test('names and checkpoints of a project', () => {
+  class Facade extends SessionRecordingService<AcmeContent> {}
+  const closed = { filePath: 'f', chatsDir: 'd', sessionId: 's' };
+  expectTypeOf<ClosedSession>().toEqualTypeOf<{ filePath: string; chatsDir: string; sessionId: string }>();
+  expectTypeOf<Facade>().toExtend<SessionPlace<AcmeContent>>();
+  expectTypeOf<typeof closed>().toExtend<SessionPlace<AcmeContent>>();
+  expectTypeOf(createCheckpoint(new Facade(config), 'h', 'n', { overwrite: true, snapshot: true, snapshotDir: 'd' })).resolves.toEqualTypeOf<{
+    checkpointId: string;
+    name: string;
+    sequence: number;
+  }>();
+  expectTypeOf(createCheckpoint<AcmeContent>(closed, 'h', 'n', { overwrite: undefined })).resolves.toHaveProperty('sequence');
+  expectTypeOf(renameCheckpoint(closed, 'h', 'id', 'n')).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(deleteCheckpoint(new Facade(config), 'h', 'id')).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(nameSession(closed, 'h', null)).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(listCheckpoints).toEqualTypeOf<(filePath: string, projectHash: string, options?: SnapshotOptions) => Promise<Checkpoint[]>>();
+  expectTypeOf<NameOptions>().toExtend<SnapshotOptions>();
+  expectTypeOf<NameOptions['overwrite']>().toEqualTypeOf<boolean | undefined>();
+  expectTypeOf<CheckpointLockError>().toExtend<Error>();
+  expectTypeOf<CheckpointLockError['name']>().toEqualTypeOf<'CheckpointLockError'>();
+  // @ts-expect-error: a closed session is found by its directory and its id too.
+  void createCheckpoint({ filePath: 'f' }, 'h', 'n');
+  // @ts-expect-error: a checkpoint has a name.
+  void renameCheckpoint(closed, 'h', 'id', null);
+  // @ts-expect-error: nothing is taken from a name that is removed.
+  void deleteCheckpoint(closed, 'h', 'id', { overwrite: true });
 });
 
 test('session locks', () => {

@@ -9,6 +9,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join as joined } from 'node:path';
 import fc from 'fast-check';
+import { NAMES_OF_NAMING, NAMING_THAT_RECORDS, namingJobs } from './polluted-names.mjs';
 
 const [library, runs] = process.argv.slice(2);
 const tape = createRequire(import.meta.url)(library);
@@ -19,6 +20,7 @@ Date.now = () => 1_760_000_000_000;
 
 /** Every name of a member or option that is passed between JavaScript and Rust, or read from what a caller may leave out. */
 const NAMES = [
+  ...NAMES_OF_NAMING,
   ...'keep names wide items events results bytes total last lastSeq eventCount historyLength failed panicked done files cancelled'.split(' '),
   ...'error code message time eventId expected found errno syscall path problems owner pid startTime host kept side'.split(' '),
   ...'isEnvironmental severity timestamp seq ok state stateHash fromSnapshot metrics warnings seconds history metadata'.split(' '),
@@ -317,6 +319,7 @@ function jobs({ chats, life, publicKey }) {
     deleteSession: sessionsDeleted,
     SessionRecordingService: sessionRecorded,
     acquireSessionLock: sessionLocked,
+    ...namingJobs(tape, root),
     RunRecorder: () => smallRun(join(root, `recorded-${++directories}`), 'E1'),
     'RunRecorder, no directory': runFailing,
     compileWorkflow: () => tape.compileWorkflow(WORKFLOW),
@@ -421,7 +424,7 @@ const indices = Array.from({ length: 8 }, (_, index) => [String(index), setter(7
 await compare('setters of indices of Array.prototype', polluted(Array.prototype, indices));
 await compare('setters of indices of Object.prototype', polluted(Object.prototype, indices));
 // What the caller passes is recorded as `JSON.stringify` has it, with any `toJSON`.
-const passes = new Set(['SessionRecordingService', 'resumeSession', 'RunRecorder', 'RunRecorder, no directory', 'compileWorkflow', 'compileWorkflow, a circle']);
+const passes = new Set([...NAMING_THAT_RECORDS, 'SessionRecordingService', 'resumeSession', 'RunRecorder', 'RunRecorder, no directory', 'compileWorkflow', 'compileWorkflow, a circle']);
 await compare('toJSON of arrays', polluted(Array.prototype, [['toJSON', plain(() => 'array')]]), (name) => !passes.has(name));
 await compare('toJSON of objects', polluted(Object.prototype, [['toJSON', plain(() => 'object')]]), (name) => !passes.has(name));
 

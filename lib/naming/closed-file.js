@@ -5,17 +5,22 @@
 const fs = require('node:fs/promises')
 const { withFields } = require('../native.js')
 const { SessionRecordingService } = require('../recorder.js')
+const { hasCode } = require('../session-lock/system-error.js')
+
+/** Inode numbers can be larger than a number holds exactly. */
+const EXACT = Object.freeze({ __proto__: null, bigint: true })
 
 /** Appends records to a file, and undoes that as long as the lock is held. */
 class ClosedFile {
   #filePath
   #sessionId
   #lastSeq
-  /** The size before the first append. */
-  #size
+  /** The size before the first append, and which file it was. */
+  #before
 
-  /** `lastSeq` is that of a strict replay. */
-  constructor(filePath, sessionId, lastSeq) {
+  /** `report` is that of a strict replay. Throws if nothing may be appended. */
+  constructor(filePath, sessionId, { sequenceCorrupt, lastSeq }) {
+    if (sequenceCorrupt) throw new Error('Cannot append metadata to a sequence-corrupt recording')
     this.#filePath = filePath
     this.#sessionId = sessionId
     this.#lastSeq = lastSeq
@@ -23,7 +28,7 @@ class ClosedFile {
 
   /** Appends a record, through the writer of recorders: a torn last line is ended first. Resolves to its number. */
   async append(type, payload) {
-    this.#size ??= (await fs.stat(this.#filePath)).size
+    this.#before ??= await fs.stat(this.#filePath, EXACT)
     let failure
     const recorder = new SessionRecordingService({
       __proto__: null,
@@ -44,11 +49,23 @@ class ClosedFile {
     return this.#lastSeq
   }
 
-  /** Gives the file the bytes that it had before the first append. */
+  /** Gives the file the bytes that it had before the first append, unless it is gone. Throws if there is another file in its place. */
   async cutBack() {
-    if (this.#size === undefined) return
-    const { size } = await fs.stat(this.#filePath)
-    if (size > this.#size) await fs.truncate(this.#filePath, this.#size)
+    const now = this.#before === undefined ? undefined : await statOf(this.#filePath)
+    if (now === undefined) return
+    const { dev, ino, size } = this.#before
+    if (now.dev !== dev || now.ino !== ino) throw new Error(`Another file is in the place of '${this.#filePath}'`)
+    if (now.size > size) await fs.truncate(this.#filePath, Number(size))
+  }
+}
+
+/** Undefined if there is no file. */
+async function statOf(filePath) {
+  try {
+    return await fs.stat(filePath, EXACT)
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined
+    throw error
   }
 }
 

@@ -3,15 +3,15 @@
 // Giving a name that is unique in a project (`docs/session-format.md`, section on names): under the project's name lock the name is given first,
 // and then taken from what had it. A crash in between leaves two things of one name, and loses none.
 
-const { push } = require('../native.js')
+const { append } = require('../native.js')
 const { checkSessionName } = require('../session-reference.js')
 const { Locks } = require('./locks.js')
-const { ClosedPlace } = require('./places.js')
+const { ClosedPlace } = require('./closed-place.js')
 const { Project } = require('./project.js')
 
 /**
  * Gives a name. `giving` says to what: `{ name, checkpointId, needsHistory, give(place, report) }`, where `checkpointId` is that of a checkpoint
- * to be renamed, and `null` if the session itself is to be named. Resolves to what `give` resolves to as `value`.
+ * to be renamed, and `null` if the session itself is to be named. Resolves to what `give` resolves to.
  */
 async function giveName(place, projectHash, giving, options) {
   await place.expectUsable()
@@ -30,20 +30,22 @@ async function giveName(place, projectHash, giving, options) {
 
 /** What the name is to be taken from, all of it locked. Throws if the name cannot be given. */
 async function collisionsOf(project, place, giving, overwrite, locks) {
-  const check = () => {
+  const find = () => {
     expectGivable(project, place, giving)
-    const found = project.collisions(giving.name, isExemptFor(giving))
+    return project.collisions(giving.name, isExemptFor(giving))
+  }
+  const expectFree = (found) => {
     if (found.length > 0 && !overwrite) throw new Error(`Name '${giving.name}' already exists`)
     return found
   }
-  const others = new Set(check().map(({ file }) => file.sessionId))
+  const others = new Set(expectFree(find()).map(({ file }) => file.sessionId))
   others.delete(place.sessionId)
   for (const sessionId of [...others].sort((a, b) => a.localeCompare(b))) await locks.acquire(sessionId)
   await project.update((sessionId) => others.has(sessionId))
-  const collisions = check()
+  const collisions = find()
   const isLocked = ({ file }) => file.isOwn || file.sessionId === place.sessionId || locks.has(file.sessionId)
   if (!collisions.every(isLocked)) throw new Error(`Name '${giving.name}' changed while acquiring locks`)
-  return collisions
+  return expectFree(collisions)
 }
 
 /** Throws if the place's own file does not allow the name to be given, or the name is an id. */
@@ -70,32 +72,29 @@ function isExemptFor(giving) {
 }
 
 async function giveAndTake(place, project, giving, taken) {
-  const undoing = new Undoing()
+  const touched = [place]
   try {
-    undoing.cutsBack(place)
-    const { value, undo } = await giving.give(place, giving.name, project.own())
-    undoing.add(undo)
-    await take(place, giving.name, taken, undoing)
+    const value = await giving.give(place, giving.name, project.own())
+    await take(place, giving.name, taken, touched)
     return value
   } catch (error) {
-    await undoing.undo(error)
-    throw error
+    throw await undone(touched, error)
   }
 }
 
 /** Takes the name away: from other sessions first, from the place itself last, where a deleted checkpoint cannot be had back. */
-async function take(place, name, taken, undoing) {
+async function take(place, name, taken, touched) {
   const closed = new Map()
   for (const { file, checkpointId } of taken.filter(({ file }) => !file.isOwn)) {
-    const other = closed.get(file) ?? closedPlaceOf(file, place.chatsDir, undoing)
-    closed.set(file, other)
-    await takeFrom(other, name, checkpointId)
+    if (!closed.has(file)) {
+      closed.set(file, closedPlaceOf(file, place.chatsDir))
+      append(touched, closed.get(file))
+    }
+    await takeFrom(closed.get(file), name, checkpointId)
   }
   const own = taken.filter(({ file }) => file.isOwn)
   for (const isOfSession of [true, false]) {
-    for (const { checkpointId } of own.filter((one) => (one.checkpointId === undefined) === isOfSession)) {
-      undoing.add((await takeFrom(place, name, checkpointId)).undo)
-    }
+    for (const { checkpointId } of own.filter((one) => (one.checkpointId === undefined) === isOfSession)) await takeFrom(place, name, checkpointId)
   }
 }
 
@@ -103,38 +102,23 @@ function takeFrom(place, name, checkpointId) {
   return checkpointId === undefined ? place.setName(null, name) : place.deleteCheckpoint(checkpointId)
 }
 
-function closedPlaceOf({ filePath, sessionId, report }, chatsDir, undoing) {
+function closedPlaceOf({ filePath, sessionId, report }, chatsDir) {
   const place = new ClosedPlace({ __proto__: null, filePath, chatsDir, sessionId })
   place.expectReport(report, false)
-  undoing.cutsBack(place)
   return place
 }
 
-/** What is to be done if the operation fails. */
-class Undoing {
-  #steps = []
-
-  /** Gives the place's file the bytes that it had, if it is a closed one. */
-  cutsBack(place) {
-    push(this.#steps, () => place.cutBack())
-  }
-
-  add(step) {
-    if (step !== undefined) push(this.#steps, step)
-  }
-
-  /** Undoes all steps, the last one first. Throws an error that begins with `error` if a step fails. */
-  async undo(error) {
-    const errors = [error]
-    for (let index = this.#steps.length - 1; index >= 0; index--) {
-      try {
-        await this.#steps[index]()
-      } catch (failed) {
-        push(errors, failed)
-      }
+/** Undoes what was done in the places, the last one first. Resolves to the error, or to one that begins with it if a place fails. */
+async function undone(places, error) {
+  const errors = [error]
+  for (let index = places.length - 1; index >= 0; index--) {
+    try {
+      await places[index].undo()
+    } catch (failed) {
+      append(errors, failed)
     }
-    if (errors.length > 1) throw new AggregateError(errors, 'Checkpoint overwrite rollback failed')
   }
+  return errors.length > 1 ? new AggregateError(errors, 'Checkpoint overwrite rollback failed') : error
 }
 
 module.exports = { giveName, expectLive }

@@ -2,7 +2,7 @@
 
 // The locks of an operation on names: the project's name lock, and those of sessions. They are released together.
 
-const { push } = require('../native.js')
+const { append } = require('../native.js')
 const { acquireSessionLock, sessionLockPath, SessionLockedError } = require('../session-lock.js')
 const { readLockFile } = require('../session-lock/lock-file.js')
 const { isStale } = require('../session-lock/staleness.js')
@@ -61,7 +61,7 @@ class Locks {
   }
 
   #add(id, lock) {
-    push(this.#held, lock)
+    append(this.#held, lock)
     this.#ids.add(id)
   }
 

@@ -3,7 +3,7 @@
 // The names of a project: what its sessions and their live checkpoints are called, as of a scan of all files.
 
 const path = require('node:path')
-const { hasOwn, native, parseRecord, push } = require('../native.js')
+const { append, hasOwn, native, parseRecord } = require('../native.js')
 const { liveCheckpoints } = require('../describe.js')
 const { HEADERS, resultOf } = require('../job.js')
 const { listProject } = require('../list.js')
@@ -24,12 +24,12 @@ class Project {
   /** Scans the project of a place. `options` are those of the scan. */
   static async scan(place, projectHash, options) {
     const { sessions } = await listProject(place.chatsDir, projectHash)
-    const files = sessions.map(({ filePath, sessionId }) => ({ filePath, sessionId, isOwn: false }))
+    const files = sessions.map(({ filePath, sessionId }) => fileOf(filePath, sessionId, false))
     const own = place.filePath
-    if (own !== null) push(files, { filePath: own, sessionId: place.sessionId, isOwn: true })
+    if (own !== null) append(files, fileOf(own, place.sessionId, true))
     const identities = await identitiesOf(files)
     files.forEach((file, index) => (file.identity = identities[index]))
-    const project = new Project(projectHash, options, own === null ? files : withoutOwnTwice(files))
+    const project = new Project(projectHash, options, eachOnce(files))
     await project.#rescan(project.#files)
     return project
   }
@@ -45,7 +45,11 @@ class Project {
   async #rescan(files) {
     const paths = files.map(({ filePath }) => filePath)
     const reports = await scan(paths, this.#projectHash, this.#options)
-    files.forEach((file, index) => (file.report = reports[index]))
+    files.forEach((file, index) => {
+      file.report = reports[index]
+      // Since the listing, the file of another session may have come into its place.
+      if (!file.isOwn && !hasOwn(file.report, 'error')) file.sessionId = file.report.metadata.sessionId
+    })
   }
 
   /** The report on the place's own file; undefined if it has none. Throws the error of its replay. */
@@ -67,9 +71,9 @@ class Project {
   collisions(name, isExempt) {
     const found = []
     for (const file of this.#usable()) {
-      if (isNamed(file.report, name)) push(found, { file, checkpointId: undefined })
+      if (isNamed(file.report, name)) append(found, { file, checkpointId: undefined })
       for (const { checkpointId, name: other } of liveCheckpoints(file.report.checkpoints)) {
-        if (other.trim() === name) push(found, { file, checkpointId })
+        if (other.trim() === name) append(found, { file, checkpointId })
       }
     }
     return found.filter((collision) => !isExempt(collision))
@@ -80,16 +84,25 @@ class Project {
   }
 }
 
+/** A file before it is scanned. */
+function fileOf(filePath, sessionId, isOwn) {
+  return { filePath, sessionId, isOwn, identity: null, report: undefined }
+}
+
 function isNamed(report, name) {
   return hasOwn(report, 'name') && report.name !== null && report.name.trim() === name
 }
 
-/** The place's own file is the last. It may be in the listing too, by a path through a link perhaps. */
-function withoutOwnTwice(files) {
-  const own = files[files.length - 1]
-  const isOwn = ({ filePath, identity }) =>
-    path.resolve(filePath) === path.resolve(own.filePath) || (identity !== null && identity[0] !== '' && identity[0] === own.identity?.[0])
-  return files.filter((file) => file === own || !isOwn(file))
+/** A file can be in the listing twice, through a link. The place's own file is the last: its other paths are those to be left out. */
+function eachOnce(files) {
+  const seen = new Set()
+  const isNew = ({ filePath, identity }) => {
+    const keys = [path.resolve(filePath), ...(identity !== null && identity[0] !== '' ? [identity[0]] : [])]
+    if (keys.some((key) => seen.has(key))) return false
+    keys.forEach((key) => seen.add(key))
+    return true
+  }
+  return files.reverse().filter(isNew).reverse()
 }
 
 async function identitiesOf(files) {
