@@ -6,8 +6,22 @@ use session_tape::session::event::Mode;
 use session_tape::session::fold::{Fold, FoldOptions};
 
 const SEQS: [&str; 16] = [
-    "\"seq\":0,", "\"seq\":1,", "\"seq\":2,", "\"seq\":3,", "\"seq\":4,", "\"seq\":5,", "\"seq\":5,\"seq\":6,", "\"seq\":1e1,",
-    "\"seq\":-0,", "\"seq\":1.5,", "\"seq\":-1,", "\"seq\":9007199254740991,", "\"seq\":9007199254740992,", "\"seq\":\"3\",", "\"seq\":null,", "",
+    "\"seq\":0,",
+    "\"seq\":1,",
+    "\"seq\":2,",
+    "\"seq\":3,",
+    "\"seq\":4,",
+    "\"seq\":5,",
+    "\"seq\":5,\"seq\":6,",
+    "\"seq\":1e1,",
+    "\"seq\":-0,",
+    "\"seq\":1.5,",
+    "\"seq\":-1,",
+    "\"seq\":9007199254740991,",
+    "\"seq\":9007199254740992,",
+    "\"seq\":\"3\",",
+    "\"seq\":null,",
+    "",
 ];
 
 const EVENTS: [&str; 26] = [
@@ -57,7 +71,7 @@ fuzz_target!(|input: (u16, Option<i8>, bool, bool, &[u8])| {
 /// The line as it is. One that begins with a byte that begins no JSON stands for an event.
 fn line(bytes: &[u8]) -> Vec<u8> {
     match bytes {
-        [128.., seq, event, ..] => {
+        [128..=255, seq, event, ..] => {
             let (seq, event) = (SEQS[*seq as usize % SEQS.len()], EVENTS[*event as usize % EVENTS.len()]);
             format!("{{\"v\":1,{seq}{event}}}").into_bytes()
         }
