@@ -35,7 +35,7 @@ async function expectUnchanged({ recording, history, metadata }: ForkResult, byt
   expect([replayed.history, replayed.metadata, replayed.warnings]).toEqual([history, metadata, []]);
 }
 
-test.prop([events, events, fate, fc.boolean(), fc.nat({ max: 3 })], runs(60))('a fork has the history at its checkpoint, whatever becomes of the source and of another fork', async (before, after, then, snapshot, how) => {
+test.prop([events, events, fate, fc.boolean(), fc.nat({ max: 3 })], runs(40))('a fork has the history at its checkpoint, whatever becomes of the source and of another fork', async (before, after, then, snapshot, how) => {
   const all = [start(), ...before, created('fork', 'dér'), ...(then === undefined ? [] : [then]), ...after];
   const sequence = before.length + 2;
   const source: Source = sourceOf(textOf(all));
@@ -63,7 +63,7 @@ test.prop([events, events, fate, fc.boolean(), fc.nat({ max: 3 })], runs(60))('a
   await disposeForks();
 });
 
-test.prop([fc.array(events, { minLength: 1, maxLength: 3 })], runs(20))('a fork of a fork has what both have recorded up to their checkpoints', async (parts) => {
+test.prop([fc.array(events, { minLength: 1, maxLength: 3 })], runs(12))('a fork of a fork has what both have recorded up to their checkpoints', async (parts) => {
   const source = sourceOf(textOf([start(), content('first'), created('fork', 'dér')]));
   let target = source.target('fork');
   for (const part of parts) {

@@ -183,11 +183,17 @@ describe('a source that is open in this process', () => {
   test('is flushed and keeps its lock', async () => {
     const { recorder, source, checkpointId } = await openSource('one', 'two');
     recorder.recordContent(item('human', 'not in the fork'));
-    recorder.enqueue('checkpoint_renamed', { checkpointId, name: 'déjà' });
+    const { flush } = recorder;
+    // What the flush brings to the file is part of the source.
+    recorder.flush = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      recorder.enqueue('checkpoint_renamed', { checkpointId, name: 'déjà' });
+      await flush();
+    };
     const { history, recording } = await forked(source.target(checkpointId), source.options({ source: recorder }));
     expect(textsOf(history)).toEqual(['one', 'two']);
-    // The new name was enqueued, and is read from the file.
     expect((await strictReplay(recording.getFilePath()!)).ancestry?.checkpointName).toBe('déjà');
+    recorder.flush = flush;
     expect([recorder.isActive(), await recorder.getOwnedLockHandle()!.ownsLock()]).toEqual([true, true]);
     recorder.enqueue('checkpoint_deleted', { checkpointId });
     expect(await forkSession(source.target(checkpointId, 'x'), source.options({ source: recorder }))).toMatchObject({ ok: false, code: 'CheckpointGone' });

@@ -204,3 +204,6 @@ impl<W: Write> Records<'_, W> {
         self.writer.write_all(&line)
     }
 }
+
+#[cfg(test)]
+mod tests;
