@@ -129,16 +129,16 @@ async function open(child, { filePath, lastSeq }, config, { projectHash, snapsho
   child.filePath = filePath
   const recording = (child.recorder = new SessionRecordingService(config))
   recording.initializeForResume(filePath, lastSeq)
-  recording.adoptLock(child.lock)
   const replayed = await replaySession(filePath, projectHash, { __proto__: null, strict: true, snapshot, snapshotDir })
   if (!replayed.ok) throw new Error(replayed.error)
   if (!recording.isActive()) throw new Error('its file cannot be recorded to')
   if (!(await child.lock.ownsLock())) return failure('Failed to retain child session lock', 'LockFailed')
+  recording.adoptLock(child.lock)
   const { history, metadata } = replayed
   return { ok: true, history, metadata, recording, lockHandle: child.lock }
 }
 
-/** Removes what there is of a new session that failed. */
+/** Removes what there is of a new session that failed. It is locked as long as anything is left of it. */
 async function remove({ recorder, filePath, lock }, { snapshotDir }) {
   await recorder?.dispose().catch(() => {})
   if (filePath !== undefined) await removeSessionFiles(filePath, { __proto__: null, snapshotDir }).catch(() => {})

@@ -21,11 +21,11 @@ if (!packagesAreInstalled()) {
 if (process.argv.includes('--as-published')) {
   requireCargo();
   // Cargo knows best whether there is something to do: an addon may be current and yet be the other one.
-  run('npm', ['run', '--silent', 'build:release']);
+  run('npm', ['run', '--silent', 'build']);
 } else if (!addonIsCurrent()) {
   requireCargo();
   announce('building the addon (release mode, a minute or two the first time)');
-  run('npm', ['run', '--silent', 'build']);
+  run('npm', ['run', '--silent', 'build:quick']);
 }
 
 /**

@@ -8,7 +8,7 @@ import { platformName } from '../../scripts/platform.mjs';
 import { npm, succeed } from './packing/command.js';
 import { makeRelease, platformOf, ROOT, type Release } from './packing/release.js';
 
-// `npm run build` does not optimise for size. What is published is smaller, and CI tests that with its own limit.
+// `npm run build:quick` does not optimise for size. What is published is smaller, and CI tests that with its own limit.
 const LARGEST_ADDON = process.env.SESSION_TAPE_ADDON === 'published' ? 6_000_000 : 8_000_000;
 const CONSUMER = join(ROOT, '__test__', 'package', 'packing', 'consumer');
 

@@ -63,9 +63,17 @@ pub struct Effect {
     pub history: HistoryEffect,
     /// What becomes of it up to the creation of the checkpoint that was [asked for](FoldOptions::checkpoint_id).
     #[serde(skip)]
-    at_checkpoint: Option<HistoryEffect>,
+    at_checkpoint: Option<AtCheckpoint>,
     /// Whether the replay ends here, whatever follows.
     pub stopped: bool,
+}
+
+/// What becomes of history up to the creation of a checkpoint.
+#[derive(Clone, Debug, PartialEq)]
+struct AtCheckpoint {
+    /// The `seq` of the creation.
+    seq: f64,
+    history: HistoryEffect,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -273,10 +281,11 @@ impl Effect {
                 self.ancestry.get_or_insert_with(|| place.raw(payload));
             }
             Body::Checkpoint(fields) => {
-                if let (Some(wanted), CheckpointChange::Created(_)) = (&options.checkpoint_id, &fields.change)
+                if let (Some(wanted), CheckpointChange::Created(_), Some(seq)) =
+                    (&options.checkpoint_id, &fields.change, event.seq)
                     && is_string(fields.id.of(place.line), wanted)
                 {
-                    self.at_checkpoint.get_or_insert_with(|| self.history.clone());
+                    self.at_checkpoint.get_or_insert_with(|| AtCheckpoint { seq, history: self.history.clone() });
                 }
                 self.checkpoint_events.extend(place.checkpoint_event(&fields, event.seq, event.ts));
             }
@@ -356,10 +365,10 @@ impl Effect {
         self.ancestry = self.ancestry.or(later.ancestry);
         self.checkpoint_events.extend(later.checkpoint_events);
         self.session_events.extend(later.session_events);
-        if let (None, Some(noted)) = (&self.at_checkpoint, later.at_checkpoint) {
+        if let (None, Some(AtCheckpoint { seq, history: noted })) = (&self.at_checkpoint, later.at_checkpoint) {
             let mut history = self.history.clone();
             history.append(noted);
-            self.at_checkpoint = Some(history);
+            self.at_checkpoint = Some(AtCheckpoint { seq, history });
         }
         self.history.append(later.history);
         self.stopped = later.stopped;
@@ -387,10 +396,10 @@ impl Effect {
         }
     }
 
-    /// The items of history at the creation of the checkpoint that was asked for, if that is among these lines and these are the file's
-    /// first.
-    pub fn items_at_checkpoint(&self) -> Option<&[ItemRef]> {
-        self.at_checkpoint.as_ref().map(|history| &history.items[..])
+    /// The items of history at the creation of the checkpoint that was asked for, if its `seq` is this one and these are the file's first
+    /// lines. An effect from a snapshot does not have it; then a later record with the same id may have been taken for the creation.
+    pub fn items_at_checkpoint(&self, seq: f64) -> Option<&[ItemRef]> {
+        self.at_checkpoint.as_ref().filter(|noted| noted.seq == seq).map(|noted| &noted.history.items[..])
     }
 
     /// Whether it can be that of the file's first `end` bytes: what it counts fits in there, the places that it names are there, in the

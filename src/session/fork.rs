@@ -16,6 +16,7 @@ use super::recorder::{FileNameForm, MOST_NAMES, Record, append_rest, file_name};
 use super::replay::{Replay, ReplayError};
 use super::snapshot::Snapshots;
 use crate::clock::{Clock, timestamp};
+use crate::disk::files;
 use crate::disk::os_error::OsError;
 use crate::disk::parent::parent;
 use crate::disk::sync_directory::sync_directory;
@@ -105,7 +106,7 @@ pub fn fork(source: &ForkSource, target: &ForkTarget) -> Result<Fork, ForkError>
     let live = outcome.checkpoints.iter().find(|one| !one.deleted && is_string(one.id, &source.checkpoint_id));
     let checkpoint = live.ok_or(ForkError::Gone)?;
     let forked = forked_payload(metadata.session_id, checkpoint);
-    match replay.items_at_checkpoint() {
+    match replay.items_at_checkpoint(checkpoint.sequence) {
         Some(items) => write(target, &forked, items, &replay),
         // Its creation is in the part that a snapshot stands for.
         None => {
@@ -159,7 +160,11 @@ fn write(target: &ForkTarget, forked: &[u8], items: &[ItemRef], replay: &Replay)
     failpoint!("fork::synced");
     let path = place(file, target).map_err(ForkError::System)?;
     failpoint!("fork::placed");
-    sync_directory(parent(&path)).map_err(ForkError::System)?;
+    if let Err(error) = sync_directory(parent(&path)) {
+        // A failure leaves no session behind.
+        let _ = files::remove_file(&path);
+        return Err(ForkError::System(error));
+    }
     Ok(Fork { path, last_seq })
 }
 
@@ -199,3 +204,6 @@ impl<W: Write> Records<'_, W> {
         self.writer.write_all(&line)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -208,10 +208,10 @@ impl Replay {
         &self.effect.history.items
     }
 
-    /// The items of history at the creation of the checkpoint that the options name. `None` if that was not scanned: there is none, or
-    /// a snapshot stands for that part of the file.
-    pub fn items_at_checkpoint(&self) -> Option<&[ItemRef]> {
-        self.effect.items_at_checkpoint()
+    /// The items of history at the creation of the checkpoint that the options name, which has this `seq`. `None` if that was not
+    /// scanned: a snapshot stands for that part of the file.
+    pub fn items_at_checkpoint(&self, seq: f64) -> Option<&[ItemRef]> {
+        self.effect.items_at_checkpoint(seq)
     }
 
     /// The session events as far as the file is scanned.

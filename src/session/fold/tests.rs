@@ -5,21 +5,29 @@ use proptest::prelude::*;
 #[derive(Clone, Copy, Debug)]
 struct How {
     through_seq: Option<f64>,
+    /// The history at the creation of this checkpoint is wanted.
+    checkpoint: Option<&'static str>,
     mode: Mode,
 }
 
-const LENIENT: How = How { through_seq: None, mode: Mode::Lenient };
+const LENIENT: How = How { through_seq: None, checkpoint: None, mode: Mode::Lenient };
 
 fn effect_of(text: &[u8], offset: u64, at_start: bool, how: How) -> Effect {
-    let How { through_seq, mode } = how;
-    Fold::new(FoldOptions { through_seq, mode, ..FoldOptions::default() }).effect(text, offset, at_start)
+    let How { through_seq, checkpoint, mode } = how;
+    let checkpoint_id = checkpoint.map(|id| id.encode_utf16().collect());
+    Fold::new(FoldOptions { project_hash: None, through_seq, checkpoint_id, mode }).effect(text, offset, at_start)
+}
+
+/// A checkpoint that texts create often, one that they delete and never create, or none.
+fn checkpoint() -> impl Strategy<Value = Option<&'static str>> {
+    prop::sample::select(vec![None, Some("a"), Some("a"), Some("a"), Some("b"), Some("c")])
 }
 
 fn mode() -> impl Strategy<Value = Mode> {
     prop_oneof![Just(Mode::Lenient), Just(Mode::Strict)]
 }
 
-const LATER_TYPES: [&str; 15] = [
+const LATER_TYPES: [&str; 17] = [
     r#""type":"session_metadata","payload":{"title":"t"}"#,
     r#""type":"session_metadata","payload":{"title":null}"#,
     r#""type":"session_metadata","payload":{"title":7}"#,
@@ -31,6 +39,8 @@ const LATER_TYPES: [&str; 15] = [
     r#""type":"session_forked","payload":{"checkpointId":"a"}"#,
     r#""ts":"now","type":"checkpoint_created","payload":{"checkpointId":"a","name":"one"}"#,
     r#""ts":1,"type":"checkpoint_created","payload":{"checkpointId":"b","name":"two"}"#,
+    r#""type":"checkpoint_created","payload":{"checkpointId":"\u0061","name":"one again"}"#,
+    r#""type":"checkpoint_created","payload":{"checkpointId":"a","name":"\t"}"#,
     r#""type":"checkpoint_renamed","payload":{"checkpointId":"a","name":"three"}"#,
     r#""type":"checkpoint_renamed","payload":{"checkpointId":"\u0062","name":" "}"#,
     r#""type":"checkpoint_deleted","payload":{"checkpointId":"\u0062"}"#,
@@ -60,7 +70,7 @@ fn line() -> impl Strategy<Value = String> {
         1 => Just(r#""type":"session_start","payload":{}"#),
         1 => Just(r#""type":["new"],"payload":{}"#),
         2 => Just(r#""type":"content","payload":{"content":{"speaker":"user","blocks":[]}}"#),
-        6 => prop::sample::select(LATER_TYPES.to_vec()),
+        12 => prop::sample::select(LATER_TYPES.to_vec()),
     ];
     prop_oneof![
         12 => (seq, body).prop_map(|(seq, body)| format!("{{\"v\":1,{seq}{body}}}")),
@@ -96,9 +106,10 @@ proptest! {
         cut in any::<prop::sample::Index>(),
         at_start in any::<bool>(),
         through_seq in prop::option::of((0i32..12).prop_map(f64::from)),
+        checkpoint in checkpoint(),
         mode in mode(),
     ) {
-        let how = How { through_seq, mode };
+        let how = How { through_seq, checkpoint, mode };
         let cuts = cuts(&text);
         let cut = cuts[cut.index(cuts.len())];
         let first = effect_of(&text[..cut], 100, at_start, how);
@@ -111,14 +122,39 @@ proptest! {
         text in text(),
         one in any::<prop::sample::Index>(),
         two in any::<prop::sample::Index>(),
+        checkpoint in checkpoint(),
         mode in mode(),
     ) {
         let cuts = cuts(&text);
         let mut at = [cuts[one.index(cuts.len())], cuts[two.index(cuts.len())]];
         at.sort_unstable();
-        let part = |from: usize, to: usize| effect_of(&text[from..to], from as u64, from == 0, How { mode, ..LENIENT });
+        let part = |from: usize, to: usize| effect_of(&text[from..to], from as u64, from == 0, How { checkpoint, mode, ..LENIENT });
         let (a, b, c) = (part(0, at[0]), part(at[0], at[1]), part(at[1], text.len()));
         prop_assert_eq!(a.clone().then(b.clone()).then(c.clone()), a.then(b.then(c)));
+    }
+
+    #[test]
+    fn the_history_at_a_checkpoint_is_that_of_the_lines_up_to_its_creation(
+        text in text(),
+        cut in any::<prop::sample::Index>(),
+        mode in mode(),
+    ) {
+        let how = How { checkpoint: Some("a"), mode, ..LENIENT };
+        let cuts = cuts(&text);
+        let cut = cuts[cut.index(cuts.len())];
+        let whole = effect_of(&text[..cut], 0, true, how).then(effect_of(&text[cut..], cut as u64, cut == 0, how));
+        let up_to_creation = cuts.into_iter().map(|cut| effect_of(&text[..cut], 0, true, how));
+        let first = up_to_creation.map(|effect| (effect.checkpoint_events, effect.history)).find(|(events, _)| {
+            events.last().is_some_and(|event| matches!(event.change, Change::Created { .. }) && is_string(&event.id, &[97]))
+        });
+        match first {
+            Some((events, history)) => {
+                let seq = events.last().map_or(0.0, |event| event.seq);
+                prop_assert_eq!(whole.items_at_checkpoint(seq), Some(&history.items[..]));
+                prop_assert_eq!(whole.items_at_checkpoint(seq + 1.0), None);
+            }
+            None => prop_assert_eq!(whole.at_checkpoint, None),
+        }
     }
 
     #[test]
@@ -152,7 +188,7 @@ fn one_seq_out_of_order_is_known_beyond_all_warnings() {
 #[test]
 fn a_limit_is_passed_by_valid_numbers_only_in_strict_mode() {
     let text = b"{\"seq\":1}\n{\"seq\":9007199254740992}\n{\"seq\":2}\n{\"seq\":6}\n";
-    let lines = |mode| effect_of(text, 0, false, How { through_seq: Some(5.0), mode }).lines;
+    let lines = |mode| effect_of(text, 0, false, How { through_seq: Some(5.0), mode, ..LENIENT }).lines;
     assert_eq!((lines(Mode::Lenient), lines(Mode::Strict)), (2, 4));
 }
 

@@ -1,0 +1,83 @@
+import { basename } from 'node:path';
+
+import {
+  checkSessionName,
+  CONTINUE_LATEST,
+  listContinueTargets,
+  listSessions,
+  readSessionHeader,
+  readSessionPreview,
+  readSessionTitle,
+  resolveContinueRef,
+  resolveSessionRef,
+  type ContinueTarget,
+  type SessionStartPayload,
+  type SessionSummary,
+  type SkippedSession,
+} from 'session-tape';
+
+export { CONTINUE_LATEST, type ContinueTarget, type SessionSummary };
+
+interface SessionList {
+  sessions: SessionSummary[];
+  skippedCount: number;
+}
+
+interface TargetList {
+  targets: ContinueTarget[];
+  skippedCount: number;
+}
+
+export class SessionDiscovery {
+  static listSessions = async (chatsDir: string, projectHash: string): Promise<SessionSummary[]> =>
+    (await SessionDiscovery.listSessionsDetailed(chatsDir, projectHash)).sessions;
+
+  static async listSessionsDetailed(chatsDir: string, projectHash: string): Promise<SessionList> {
+    const { sessions, unreadable } = await listSessions(chatsDir, { projectHash });
+    throwUnlessRead(chatsDir, unreadable);
+    return { sessions: sessions.filter(isRecorded), skippedCount: unreadable.filter(isRecorded).filter(isSkipped).length };
+  }
+
+  static listContinueTargets = async (chatsDir: string, projectHash: string): Promise<ContinueTarget[]> =>
+    (await SessionDiscovery.listContinueTargetsDetailed(chatsDir, projectHash)).targets;
+
+  static async listContinueTargetsDetailed(chatsDir: string, projectHash: string): Promise<TargetList> {
+    const { targets, skipped } = await listContinueTargets(chatsDir, projectHash, { snapshot: true });
+    return { targets, skippedCount: skipped.length };
+  }
+
+  static resolveContinueRef = resolveContinueRef;
+  static resolveSessionRef = resolveSessionRef;
+  static validateName = checkSessionName;
+
+  /** The text of the conflict is the CLI's own. */
+  static async validateAvailableName(name: string, chatsDir: string, projectHash: string): Promise<string> {
+    const trimmed = checkSessionName(name);
+    const taken = (await SessionDiscovery.listContinueTargets(chatsDir, projectHash)).find((target) => isNamed(target, trimmed));
+    if (taken !== undefined) throw new Error(`Name '${trimmed}' already exists (conflicts with a ${taken.kind})`);
+    return trimmed;
+  }
+
+  static hasContentEvents = async (filePath: string): Promise<boolean> => (await readSessionPreview(filePath)).hasContent;
+
+  static readFirstUserMessage = async (filePath: string, length?: number): Promise<string | null> =>
+    (await readSessionPreview(filePath, { length })).firstUserMessage;
+
+  static readSessionHeader = (filePath: string): Promise<SessionStartPayload | null> => readSessionHeader(filePath);
+  static readSessionMetadataTitle = (filePath: string): Promise<string | null | undefined> => readSessionTitle(filePath);
+}
+
+/** A directory that is not there has no sessions. One that cannot be read is an error, whereas session-tape reports it among the files. */
+function throwUnlessRead(chatsDir: string, unreadable: SkippedSession[]): void {
+  const reason = unreadable.find(({ filePath }) => filePath === chatsDir)?.reason;
+  const code = reason?.split(':')[0];
+  if (code !== undefined && code !== 'ENOENT') throw Object.assign(new Error(reason), { code });
+}
+
+const isRecorded = ({ filePath }: { filePath: string }): boolean => /^session-.*\.jsonl$/.test(basename(filePath));
+
+/** A header without all its fields belongs to no project, as one of another project does. */
+const isSkipped = ({ reason }: SkippedSession): boolean => !reason.startsWith('Invalid session_start');
+
+const isNamed = (target: ContinueTarget, name: string): boolean =>
+  target.kind === 'session' ? [target.session.name, target.session.sessionId].includes(name) : target.checkpointName === name;

@@ -1,0 +1,16 @@
+import { SESSION_FILE_ID_PREFIX_LENGTH, SessionRecordingService as Tape, type SessionRecordingServiceConfig } from 'session-tape';
+
+import type { IContent } from './content.js';
+import { onWarning } from './logging.js';
+
+export { SESSION_FILE_ID_PREFIX_LENGTH, type SessionRecordingServiceConfig };
+
+/** `createLocked` is inherited: `SessionRecordingService.createLocked(config)` constructs this class. */
+export class SessionRecordingService extends Tape<IContent> {
+  constructor(config: SessionRecordingServiceConfig) {
+    super({ ...config, fileName: 'seconds', onWarning });
+  }
+}
+
+/** A recorder of this class or one that `resumeSession` or a fork has made, which is of session-tape's class. */
+export type Recording = Tape<IContent>;

@@ -1,0 +1,92 @@
+import { readdir, rename, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+import { CheckpointService, SessionDiscovery } from '../src/index.js';
+import { closedSession, newDirectory, openSession, PROJECT, said } from './chats.js';
+
+const header = (payload: object): string => `${JSON.stringify({ v: 1, seq: 1, ts: '', type: 'session_start', payload })}\n`;
+
+describe('listing', () => {
+  test('has the sessions of the project in recorded files, the newest first, and counts what is no session', async () => {
+    const chatsDir = await newDirectory();
+    const [first, second] = [await closedSession(chatsDir, 'a1', 'one'), await closedSession(chatsDir, 'b2', 'zwei')];
+    await utimes(first, 1_800_000_000, 1_800_000_000);
+    await utimes(second, 1_700_000_000, 1_700_000_000);
+    await rename(await closedSession(chatsDir, 'd4', 'four'), join(chatsDir, 'copy.jsonl'));
+    await writeFile(join(chatsDir, 'session-other.jsonl'), header({ sessionId: 'x', projectHash: 'another' }));
+    await writeFile(join(chatsDir, 'session-none.jsonl'), header({ sessionId: null, projectHash: PROJECT }));
+    await writeFile(join(chatsDir, 'session-torn.jsonl'), '{"v":1,');
+    await writeFile(join(chatsDir, 'notes.jsonl'), 'nothing');
+    const { sessions, skippedCount } = await SessionDiscovery.listSessionsDetailed(chatsDir, PROJECT);
+    expect(sessions.map(({ sessionId }) => sessionId)).toEqual(['a1', 'b2']);
+    expect(skippedCount).toBe(1);
+    expect(await SessionDiscovery.listSessions(chatsDir, PROJECT)).toEqual(sessions);
+  });
+
+  test('of a directory that is not there has none; of a file in its place is a rejection', async () => {
+    const chatsDir = await newDirectory();
+    expect(await SessionDiscovery.listSessionsDetailed(chatsDir, PROJECT)).toEqual({ sessions: [], skippedCount: 0 });
+    expect(await SessionDiscovery.listContinueTargets(chatsDir, PROJECT)).toEqual([]);
+    await writeFile(chatsDir, '');
+    await expect(SessionDiscovery.listSessions(chatsDir, PROJECT)).rejects.toMatchObject({ code: 'ENOTDIR' });
+    await expect(SessionDiscovery.listContinueTargets(chatsDir, PROJECT)).rejects.toMatchObject({ code: 'ENOTDIR' });
+  });
+
+  test('of targets has sessions and live checkpoints, and keeps snapshots', async () => {
+    const chatsDir = await newDirectory();
+    const recording = await openSession(chatsDir, 'a1', 'one');
+    const { checkpointId } = await new CheckpointService().createCheckpoint(recording, PROJECT, 'größer');
+    await writeFile(join(chatsDir, 'session-torn.jsonl'), '{"v":1,');
+    const { targets, skippedCount } = await SessionDiscovery.listContinueTargetsDetailed(chatsDir, PROJECT);
+    expect(targets).toMatchObject([
+      { kind: 'session', session: { sessionId: 'a1' } },
+      { kind: 'checkpoint', source: { sessionId: 'a1' }, checkpointId, checkpointName: 'größer', sequence: 3 },
+    ]);
+    expect(skippedCount).toBe(1);
+    expect((await readdir(chatsDir)).filter((name) => name.endsWith('.snap'))).toHaveLength(1);
+    expect(SessionDiscovery.resolveContinueRef('größer', targets)).toEqual({ target: targets[1] });
+    expect(SessionDiscovery.resolveSessionRef('2', await SessionDiscovery.listSessions(chatsDir, PROJECT))).toEqual({
+      error: 'Session index 2 out of range (1-1)', code: 'IndexOutOfRange',
+    });
+  });
+});
+
+describe('names', () => {
+  test('are trimmed, and refused if they are empty or reserved', () => {
+    expect(SessionDiscovery.validateName('  naïve ')).toBe('naïve');
+    expect(() => SessionDiscovery.validateName(' ')).toThrow('Name must not be empty');
+    expect(() => SessionDiscovery.validateName('latest')).toThrow("Name 'latest' is reserved");
+  });
+
+  test('are refused if a session or a checkpoint of the project has them', async () => {
+    const chatsDir = await newDirectory();
+    const recording = await openSession(chatsDir, 'a1', 'one');
+    const service = new CheckpointService();
+    await service.setSessionName(recording, PROJECT, 'plan');
+    await service.createCheckpoint(recording, PROJECT, 'début');
+    const available = (name: string): Promise<string> => SessionDiscovery.validateAvailableName(name, chatsDir, PROJECT);
+    expect(await available(' free ')).toBe('free');
+    await expect(available('plan')).rejects.toThrow("Name 'plan' already exists (conflicts with a session)");
+    await expect(available('a1')).rejects.toThrow("Name 'a1' already exists (conflicts with a session)");
+    await expect(available('début')).rejects.toThrow("Name 'début' already exists (conflicts with a checkpoint)");
+  });
+});
+
+test('looking into a file', async () => {
+  const chatsDir = await newDirectory();
+  const recording = await openSession(chatsDir, 'a1');
+  recording.recordSessionMetadata('Títle');
+  await recording.flush();
+  const path = recording.getFilePath()!;
+  expect(await SessionDiscovery.hasContentEvents(path)).toBe(false);
+  expect(await SessionDiscovery.readFirstUserMessage(path)).toBeNull();
+  recording.recordContent(said('answer', 'ai'));
+  recording.recordContent(said('a 😀 question'));
+  await recording.flush();
+  expect(await SessionDiscovery.hasContentEvents(path)).toBe(true);
+  expect(await SessionDiscovery.readFirstUserMessage(path)).toBe('a 😀 question');
+  expect(await SessionDiscovery.readFirstUserMessage(path, 3)).toBe('a ');
+  expect(await SessionDiscovery.readSessionMetadataTitle(path)).toBe('Títle');
+  expect(await SessionDiscovery.readSessionHeader(path)).toMatchObject({ sessionId: 'a1' });
+});

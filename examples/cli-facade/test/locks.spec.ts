@@ -1,0 +1,49 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+import { SessionLockedError, SessionLockManager, type LockHandle } from '../src/index.js';
+import { newDirectory } from './chats.js';
+
+const DAY = 86_400_000;
+
+/** Writes a lock as a process leaves it that ended `days` ago, or has not ended. */
+async function writeLock(chatsDir: string, sessionId: string, pid: number, days: number): Promise<string> {
+  await mkdir(chatsDir, { recursive: true });
+  const lockPath = SessionLockManager.getLockPath(chatsDir, sessionId);
+  await writeFile(lockPath, JSON.stringify({ pid, timestamp: new Date(Date.now() - days * DAY).toISOString(), sessionId }));
+  return lockPath;
+}
+
+test('a lock is held by one', async () => {
+  const chatsDir = await newDirectory();
+  const lock: LockHandle = await SessionLockManager.acquire(chatsDir, 's1');
+  expect(lock.lockPath).toBe(join(chatsDir, 's1.lock'));
+  expect(await SessionLockManager.isLocked(chatsDir, 's1')).toBe(true);
+  await expect(SessionLockManager.acquire(chatsDir, 's1')).rejects.toBeInstanceOf(SessionLockedError);
+  await lock.release();
+  expect(await SessionLockManager.isLocked(chatsDir, 's1')).toBe(false);
+});
+
+test('stale locks are told apart and removed', async () => {
+  const chatsDir = await newDirectory();
+  const ended = spawnSync(process.execPath, ['-e', '']).pid;
+  const dead = await writeLock(chatsDir, 'dead', ended, 0);
+  const reused = await writeLock(chatsDir, 'reused', process.pid, 3);
+  const alive = await writeLock(chatsDir, 'alive', process.pid, 1);
+  const { isStale, checkStale, checkStaleWithPidReuse, removeStaleLock, cleanupOrphanedLocks } = SessionLockManager;
+  expect([await isStale(chatsDir, 'dead'), await isStale(chatsDir, 'reused'), await isStale(chatsDir, 'none')]).toEqual([true, false, false]);
+  expect([await checkStale(dead), await checkStale(reused), await checkStale(alive)]).toEqual([true, false, false]);
+  expect([await checkStaleWithPidReuse(reused), await checkStaleWithPidReuse(alive)]).toEqual([true, false]);
+  expect(await removeStaleLock(chatsDir, 'dead')).toBe(true);
+  expect(await cleanupOrphanedLocks(chatsDir)).toBe(1);
+  expect([dead, reused, alive].map((path) => existsSync(path))).toEqual([false, false, true]);
+});
+
+test('an unsafe id is refused', async () => {
+  const chatsDir = await newDirectory();
+  expect(() => SessionLockManager.getLockPath(chatsDir, '../s')).toThrow('Unsafe session ID rejected: "../s"');
+  await expect(SessionLockManager.isStale(chatsDir, '../s')).rejects.toThrow('Unsafe session ID rejected: "../s"');
+});
