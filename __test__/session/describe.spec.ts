@@ -205,7 +205,7 @@ describe('a description', () => {
     const wanted = await expected(directory);
     const open = watched('openReplay');
     expectSameDescription(await describeSessions(directory, { snapshot: true }), wanted);
-    expect(open.mock.calls.map((call) => basename(call[1] as string))).toStrictEqual(['long.jsonl']);
+    expect(open.mock.calls).toMatchObject([[{}, join(directory, 'long.jsonl'), { snapshot: true, strict: true }, {}]]);
     expectSameDescription(await describeSessions(directory, { snapshot: true }), wanted);
     expect(wanted.sessions).toHaveLength(3);
   });

@@ -337,8 +337,9 @@ describe('a reference', () => {
     expect(readdirSync(directory).filter((name) => name.endsWith('.snap')).sort()).toStrictEqual(['session-a.jsonl.snap', 'session-b.jsonl.snap']);
   });
 
-  test('that denotes none, or several', async () => {
-    const directory = projectOf({ 'session-1.jsonl': sessionWith('abc', named('náme')), 'session-2.jsonl': sessionWith('abd') });
+  test('that denotes none, or several; a name decides nothing then', async () => {
+    const directory = projectOf({ 'session-1.jsonl': sessionWith('abc', named('ab')), 'session-2.jsonl': sessionWith('abd', named('3')) });
+    const scan = watched('describeSessions');
     await eachCase(
       [
         ['x', fails('Session not found for this project: x', 'NotFound')],
@@ -351,6 +352,8 @@ describe('a reference', () => {
       ] as const,
       ([ref, failure]) => expectFailure(directory, ref, failure, 'abc', 'abd'),
     );
+    // Of these only two denote nothing.
+    expect(scan).toHaveBeenCalledTimes(2);
   });
 });
 
