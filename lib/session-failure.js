@@ -14,10 +14,10 @@ function failure(error, code) {
  */
 async function lockSession(chatsDir, sessionId, busy, prefix) {
   try {
-    return { lock: await acquireSessionLock(chatsDir, sessionId) }
+    return { __proto__: null, lock: await acquireSessionLock(chatsDir, sessionId) }
   } catch (error) {
-    if (error instanceof SessionLockedError) return { failed: failure(busy, 'Locked') }
-    return { failed: failure(`${prefix}${error.message}`, 'LockFailed') }
+    if (error instanceof SessionLockedError) return { __proto__: null, failed: failure(busy, 'Locked') }
+    return { __proto__: null, failed: failure(`${prefix}${error.message}`, 'LockFailed') }
   }
 }
 

@@ -9,6 +9,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join as joined } from 'node:path';
 import fc from 'fast-check';
+import { FORKS_THAT_RECORD, forkJobs, NAMES_OF_FORKS } from './polluted-forks.mjs';
 
 const [library, runs] = process.argv.slice(2);
 const tape = createRequire(import.meta.url)(library);
@@ -32,6 +33,7 @@ const NAMES = [
   ...'ownerToken isFile changedNs modified bytes isJson record pidReuse lockPath guard inode'.split(' '),
   ...'strict snapshotDir sequenceCorrupt checkpoints sessionName ancestry isNamed isFork cwd title name deleted sequence'.split(' '),
   ...'hasContent firstUserMessage checkpointId checkpointName createdAt parentSessionId parentSequence ts type seq'.split(' '),
+  ...NAMES_OF_FORKS,
   ...'queued eventsDropped filePath takeBatch result native recorder cleansUp cause once toJSON clock'.split(' '),
 ];
 const OPTIONS = {
@@ -238,6 +240,7 @@ function jobs({ chats, publicKey }) {
     acquireSessionLock: sessionLocked,
     RunRecorder: () => smallRun(join(root, `recorded-${++directories}`), 'E1'),
     'RunRecorder, no directory': runFailing,
+    ...forkJobs(tape, root),
     compileWorkflow: () => tape.compileWorkflow(WORKFLOW),
     'compileWorkflow, a circle': () => tape.compileWorkflow({ ...WORKFLOW, nodes: [{ id: 'a', kind: 'k', tool: 't', dependsOn: ['a'], capabilities: [] }] }),
     replayRun: () => tape.replayRun(run),
@@ -340,7 +343,7 @@ const indices = Array.from({ length: 8 }, (_, index) => [String(index), setter(7
 await compare('setters of indices of Array.prototype', polluted(Array.prototype, indices));
 await compare('setters of indices of Object.prototype', polluted(Object.prototype, indices));
 // What the caller passes is recorded as `JSON.stringify` has it, with any `toJSON`.
-const passes = new Set(['SessionRecordingService', 'RunRecorder', 'RunRecorder, no directory', 'compileWorkflow', 'compileWorkflow, a circle']);
+const passes = new Set(['SessionRecordingService', 'RunRecorder', 'RunRecorder, no directory', 'compileWorkflow', 'compileWorkflow, a circle', ...FORKS_THAT_RECORD]);
 await compare('toJSON of arrays', polluted(Array.prototype, [['toJSON', plain(() => 'array')]]), (name) => !passes.has(name));
 await compare('toJSON of objects', polluted(Object.prototype, [['toJSON', plain(() => 'object')]]), (name) => !passes.has(name));
 
