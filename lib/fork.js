@@ -4,7 +4,7 @@
 
 const path = require('node:path')
 const { randomUUID } = require('node:crypto')
-const { native, record } = require('./native.js')
+const { native, record, slice } = require('./native.js')
 const { NO_OPTIONS, check, checkSnapshotOptions, expect } = require('./arguments.js')
 const { messageText } = require('./assembly.js')
 const { SEQUENCE_CORRUPT } = require('./describe.js')
@@ -20,7 +20,7 @@ const { timestamp } = require('./timestamp.js')
 function forkSession(target, options) {
   checkTarget(target)
   checkOptions(options)
-  return fork(target, options)
+  return fork(captured(target, options))
 }
 
 function checkTarget(target) {
@@ -42,62 +42,76 @@ function checkOptions(options) {
   if (recorder !== undefined) checkRecorderOptions(recorder, 'options.recorder')
 }
 
-async function fork(target, options) {
-  const { sessionId } = target.source
-  const { source } = options
+/**
+ * What is asked for, as it is now: the caller may change it, or the working directory, while the source is read. `directory` is `chatsDir` as an
+ * absolute path, `config` that of the new session's recorder.
+ */
+function captured({ checkpointId, checkpointName, source: { sessionId, filePath } }, options) {
+  const { chatsDir, projectHash, provider, model, workspaceDirs, source, snapshot, snapshotDir } = options
+  const { cwd, fileName, onWarning, durability, exclusive } = options.recorder ?? NO_OPTIONS
+  const recorder = { __proto__: null, cwd, fileName, onWarning, durability, exclusive }
+  const session = { __proto__: null, sessionId: randomUUID(), projectHash, chatsDir, workspaceDirs: slice(workspaceDirs, 0), provider, model }
+  return {
+    __proto__: null,
+    checkpointId,
+    checkpointName,
+    sessionId,
+    filePath: path.resolve(filePath),
+    source,
+    directory: path.resolve(chatsDir),
+    snapshots: { __proto__: null, snapshot, snapshotDir: snapshotDir === undefined ? undefined : path.resolve(snapshotDir) },
+    config: { __proto__: null, ...session, ...recorder },
+  }
+}
+
+async function fork(asked) {
+  const { source, sessionId, directory } = asked
   if (source?.ownsLockFor(sessionId)) {
     try {
       await source.flush()
     } catch (error) {
       return failure(`Failed to replay source session: ${error.message}`, 'ReplayFailed')
     }
-    return forkLocked(target, options)
+    return forkLocked(asked)
   }
   const prefix = 'Source session is in use: '
   const busy = `${prefix}Session is in use by another process`
-  const { lock, failed } = await lockSession(options.chatsDir, sessionId, busy, prefix)
+  const { lock, failed } = await lockSession(directory, sessionId, busy, prefix)
   if (failed !== undefined) return failed
   try {
-    return await forkLocked(target, options)
+    return await forkLocked(asked)
   } finally {
     await lock.release()
   }
 }
 
 /** Makes the new session. Nobody writes to the source meanwhile. */
-async function forkLocked(target, options) {
-  const child = { recorder: undefined, filePath: undefined, lock: undefined }
+async function forkLocked(asked) {
+  const child = { __proto__: null, recorder: undefined, filePath: undefined, lock: undefined }
   try {
-    const config = configOf(options)
-    child.lock = await acquireSessionLock(options.chatsDir, config.sessionId)
-    const made = record(await writeFile(target, options, config))
-    const result = made.failed === undefined ? await open(child, made, config, options) : failureOf(made, target)
-    if (!result.ok) await remove(child, options)
+    child.lock = await acquireSessionLock(asked.directory, asked.config.sessionId)
+    const made = record(await writeFile(asked))
+    const result = made.failed === undefined ? await open(child, made, asked) : failureOf(made, asked)
+    if (!result.ok) await remove(child, asked)
     return result
   } catch (error) {
-    await remove(child, options)
+    await remove(child, asked)
     return failure(`Failed to create child session: ${error.message}`, 'System')
   }
 }
 
-function configOf({ chatsDir, projectHash, provider, model, workspaceDirs, recorder = NO_OPTIONS }) {
-  const { cwd, fileName, onWarning, durability, exclusive } = recorder
-  const sessionId = randomUUID()
-  return { __proto__: null, sessionId, projectHash, chatsDir, provider, model, workspaceDirs, cwd, fileName, onWarning, durability, exclusive }
-}
-
 /** The addon's result: the new file's path and last number, or what has `failed`. */
-function writeFile({ checkpointId, source }, { projectHash, snapshot, snapshotDir }, config) {
+function writeFile({ checkpointId, filePath, directory, snapshots: { snapshot, snapshotDir }, config }) {
   const now = Date.now()
   const { nameHasSeconds, idPrefix } = nameOf(config)
   const wanted = {
     __proto__: null,
-    source: source.filePath,
-    projectHash,
+    source: filePath,
+    projectHash: config.projectHash,
     checkpointId,
     snapshot: snapshot === true,
     snapshotDir,
-    chatsDir: path.resolve(config.chatsDir),
+    chatsDir: directory,
     nameHasSeconds,
     idPrefix,
     startPayload: startPayload(config, timestamp(now)),
@@ -125,11 +139,11 @@ function failureOf({ failed, message }, { checkpointId, checkpointName }) {
 }
 
 /** Opens the new session as a caller goes on with it. `child` is told of all that would have to be undone. */
-async function open(child, { filePath, lastSeq }, config, { projectHash, snapshot, snapshotDir }) {
+async function open(child, { filePath, lastSeq }, { config, snapshots }) {
   child.filePath = filePath
   const recording = (child.recorder = new SessionRecordingService(config))
   recording.initializeForResume(filePath, lastSeq)
-  const replayed = await replaySession(filePath, projectHash, { __proto__: null, strict: true, snapshot, snapshotDir })
+  const replayed = await replaySession(filePath, config.projectHash, { __proto__: null, strict: true, ...snapshots })
   if (!replayed.ok) throw new Error(replayed.error)
   if (!recording.isActive()) throw new Error('its file cannot be recorded to')
   if (!(await child.lock.ownsLock())) return failure('Failed to retain child session lock', 'LockFailed')
@@ -139,7 +153,7 @@ async function open(child, { filePath, lastSeq }, config, { projectHash, snapsho
 }
 
 /** Removes what there is of a new session that failed. It is locked as long as anything is left of it. */
-async function remove({ recorder, filePath, lock }, { snapshotDir }) {
+async function remove({ recorder, filePath, lock }, { snapshots: { snapshotDir } }) {
   await recorder?.dispose().catch(() => {})
   if (filePath !== undefined) await removeSessionFiles(filePath, { __proto__: null, snapshotDir }).catch(() => {})
   await lock?.release()

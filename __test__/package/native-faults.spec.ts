@@ -89,6 +89,18 @@ test.each(['readSessionPreview', 'readSessionTitle'] as const)('a panic while a 
   expect(error).toMatchObject({ code: 'ESESSIONPANIC', cause: { message: 'index 3 of 2' } });
 });
 
+test('a panic while a small session is replayed', async () => {
+  replace('NativeJob', 'take', () => '{"panicked":"index 3 of 2"}');
+  expect(await rejection(tape.replaySession(session))).toMatchObject({ code: 'ESESSIONPANIC', cause: { message: 'index 3 of 2' } });
+});
+
+test('a small session whose values cannot be read is one that was changed meanwhile', async () => {
+  replace('NativeJob', 'codes', () => {
+    throw new SyntaxError('no values');
+  });
+  expect(await tape.replaySession(session)).toMatchObject({ ok: false, error: 'Failed to read file: the file was changed while it was being read' });
+});
+
 test.each(['startReplay', 'describeSessions', 'startRunReplay', 'startDiff', 'startVerification'])('work that cannot be begun: %s', async (start) => {
   vi.spyOn(binding as Record<string, () => never>, start).mockImplementation(fault);
   const { signal } = new AbortController();

@@ -1,6 +1,6 @@
 /** Forks: a new session with another one's history up to a checkpoint (section 8 of docs/session-format.md). */
 import { readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, vi } from 'vitest';
 import { acquireSessionLock, cleanUpLocks, describeSessions, forkSession, isSessionLocked, listSessions, replaySession, resumeSession, sessionLockPath, SessionRecordingService } from '../../index.js';
 import type { ForkOptions, ForkTarget } from '../../index.js';
@@ -130,6 +130,18 @@ describe('the new session', () => {
     second.initializeForResume(path, 9);
     await second.dispose();
     expect(warnings).toMatchObject([{ code: 'ESESSIONLOCKED' }]);
+  });
+
+  test('is as it was asked for, whatever the caller changes meanwhile', async () => {
+    const source = simpleSource();
+    const [target, options] = [source.target(), source.options({ workspaceDirs: ['/w'], recorder: { fileName: 'seconds', cwd: '/c' } })];
+    const forking = forked(target, options);
+    target.checkpointId = target.source.filePath = options.provider = options.chatsDir = 'ánother';
+    options.workspaceDirs.push('/more');
+    options.recorder!.cwd = '/elsewhere';
+    const { metadata, recording } = await forking;
+    expect(metadata).toMatchObject({ provider: 'acme', workspaceDirs: ['/w'], cwd: '/c' });
+    expect(dirname(recording.getFilePath()!)).toBe(source.chatsDir);
   });
 
   test('goes on with its own numbers, and can be resumed', async () => {

@@ -448,7 +448,7 @@ describe('a failure', () => {
     const fault = () => {
       throw new Error('das Addon kann nicht mehr');
     };
-    watched('startReplay').mockImplementationOnce(fault).mockImplementationOnce(fault);
+    watched('replaySmall').mockImplementationOnce(fault).mockImplementationOnce(fault);
     await expectFailure(directory, 's-1', fails('Failed to replay session: das Addon kann nicht mehr', 'ReplayFailed'), 's-1');
     expect((await resumedAndEnded(directory, CONTINUE_LATEST)).warnings).toStrictEqual(['Session s-1 passed over: Failed to replay session: das Addon kann nicht mehr']);
     await expectNoLock(directory, 's-1', 's-2');

@@ -425,3 +425,39 @@ test('session locks', () => {
 test('import and require offer the same names', () => {
   expectTypeOf<typeof esm>().toEqualTypeOf<typeof import('../../index.js')>();
 });
+
+describe('forking', () => {
+  type ForkTarget = esm.ForkTarget;
+  type ForkOptions<C = IContent> = esm.ForkOptions<C>;
+  const target: ForkTarget = { checkpointId: 'c', checkpointName: 'n', source: { sessionId: 's', filePath: 'f' } };
+  const options: ForkOptions<AcmeContent> = { chatsDir: 'd', projectHash: 'h', provider: 'p', model: 'm', workspaceDirs: [] };
+
+  test('gives items and a recorder of the caller’s own type, or a failure', async () => {
+    expectTypeOf(esm.forkSession(target, options)).resolves.toEqualTypeOf<esm.ForkResult<AcmeContent> | esm.SessionFailure>();
+    expectTypeOf<esm.ForkResult>().toEqualTypeOf<{
+      ok: true; history: IContent[]; metadata: SessionMetadata; recording: SessionRecordingService; lockHandle: SessionLock;
+    }>();
+    const result = await esm.forkSession<AcmeContent>(target, options);
+    if (result.ok) expectTypeOf(result.recording).toEqualTypeOf<SessionRecordingService<AcmeContent>>();
+    else expectTypeOf(result.code).toEqualTypeOf<esm.SessionFailureCode>();
+  });
+
+  test('begins at a target of a list, with further members of the caller’s own', () => {
+    expectTypeOf<Extract<esm.ContinueTarget, { kind: 'checkpoint' }>>().toExtend<ForkTarget>();
+    interface AcmeTarget extends ForkTarget {
+      pinned: boolean;
+    }
+    expectTypeOf<AcmeTarget>().toExtend<Parameters<typeof esm.forkSession>[0]>();
+    // @ts-expect-error a session has no checkpoint to fork from
+    void esm.forkSession({} as Extract<esm.ContinueTarget, { kind: 'session' }>, options);
+  });
+
+  test('takes the recorder of an open source, snapshots, and options of the new recorder', () => {
+    const source = {} as SessionRecordingService<AcmeContent>;
+    expectTypeOf({ ...options, source, snapshot: true, snapshotDir: 's', recorder: { cwd: '/c', fileName: 'seconds' as const } }).toExtend<ForkOptions<AcmeContent>>();
+    // @ts-expect-error the new session has a name of its own
+    void esm.forkSession(target, { ...options, recorder: { sessionId: 's' } });
+    // @ts-expect-error no provider
+    void esm.forkSession(target, { chatsDir: 'd', projectHash: 'h', model: 'm', workspaceDirs: [] });
+  });
+});

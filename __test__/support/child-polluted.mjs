@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join as joined } from 'node:path';
 import fc from 'fast-check';
 import { NAMES_OF_NAMING, NAMING_THAT_RECORDS, namingJobs } from './polluted-names.mjs';
+import { FORKS_THAT_RECORD, forkJobs, NAMES_OF_FORKS } from './polluted-forks.mjs';
 
 const [library, runs] = process.argv.slice(2);
 const tape = createRequire(import.meta.url)(library);
@@ -36,6 +37,7 @@ const NAMES = [
   ...'hasContent firstUserMessage checkpointId checkpointName createdAt parentSessionId parentSequence ts type seq'.split(' '),
   ...'described report hash listed opened replayed lock lockHandle recording targets target sessions skipped usable overviews'.split(' '),
   ...'exact continueRef currentProvider currentModel directory deletedSessionId historyLength source warnings release ownsLock'.split(' '),
+  ...NAMES_OF_FORKS,
   ...'queued eventsDropped filePath takeBatch result native recorder cleansUp cause once toJSON clock'.split(' '),
 ];
 const OPTIONS = {
@@ -322,6 +324,7 @@ function jobs({ chats, life, publicKey }) {
     ...namingJobs(tape, root),
     RunRecorder: () => smallRun(join(root, `recorded-${++directories}`), 'E1'),
     'RunRecorder, no directory': runFailing,
+    ...forkJobs(tape, root),
     compileWorkflow: () => tape.compileWorkflow(WORKFLOW),
     'compileWorkflow, a circle': () => tape.compileWorkflow({ ...WORKFLOW, nodes: [{ id: 'a', kind: 'k', tool: 't', dependsOn: ['a'], capabilities: [] }] }),
     replayRun: () => tape.replayRun(run),
@@ -424,7 +427,7 @@ const indices = Array.from({ length: 8 }, (_, index) => [String(index), setter(7
 await compare('setters of indices of Array.prototype', polluted(Array.prototype, indices));
 await compare('setters of indices of Object.prototype', polluted(Object.prototype, indices));
 // What the caller passes is recorded as `JSON.stringify` has it, with any `toJSON`.
-const passes = new Set([...NAMING_THAT_RECORDS, 'SessionRecordingService', 'resumeSession', 'RunRecorder', 'RunRecorder, no directory', 'compileWorkflow', 'compileWorkflow, a circle']);
+const passes = new Set([...NAMING_THAT_RECORDS, ...FORKS_THAT_RECORD, 'SessionRecordingService', 'resumeSession', 'RunRecorder', 'RunRecorder, no directory', 'compileWorkflow', 'compileWorkflow, a circle']);
 await compare('toJSON of arrays', polluted(Array.prototype, [['toJSON', plain(() => 'array')]]), (name) => !passes.has(name));
 await compare('toJSON of objects', polluted(Object.prototype, [['toJSON', plain(() => 'object')]]), (name) => !passes.has(name));
 
