@@ -2,6 +2,7 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fc, test as property } from '../support/property';
+import { codePoint } from '../support/code-points';
 import { describe, expect, test } from 'vitest';
 import { openSession, readSessionHeader, replayRun } from '../../index.js';
 import { beside, complaintOf, GOLDEN_RUN, resultOf, SAMPLE, sessionTape, shown, UNSAFE } from '../support/command-line';
@@ -164,7 +165,7 @@ describe('anything', () => {
     });
   const anyBytes = fc.oneof(
     fc.uint8Array({ maxLength: 300 }),
-    fc.string({ unit: 'binary' }).map((text) => Buffer.from(text)),
+    fc.string({ unit: codePoint }).map((text) => Buffer.from(text)),
     damaged(validSession),
     fc.jsonValue().map((payload) => Buffer.from(`${JSON.stringify({ v: 1, seq: 1, type: 'session_start', payload })}\n`)),
     fc.dictionary(fc.constantFrom(...Object.keys(START_PAYLOAD)), fc.oneof(fc.jsonValue(), fc.constant({ toString: {} }))).map((changes) =>

@@ -1,6 +1,7 @@
 /** The parts of the command line that take anything that can stand in a file: text, values, lines. */
 import { createRequire } from 'node:module';
 import { fc, test as property } from '../support/property';
+import { codePoint } from '../support/code-points';
 import { describe, expect, test } from 'vitest';
 import { replaySession } from '../../index.js';
 import { UNSAFE } from '../support/command-line';
@@ -14,7 +15,7 @@ const { addLine, newTally, tallyOf } = load('../../cli/session/tally.js');
 const { soundness } = load('../../cli/session/soundness.js');
 
 const anyText = fc.oneof(
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: codePoint }),
   fc.array(fc.oneof(fc.constantFrom('\u001b[2J', '\u009b', '\u202e', '\u2028', '\ud800', '\u{e0041}', '\u200d', '\n', '\r', 'ä', '👩‍🚒'), fc.string())).map((parts) => parts.join('')),
 );
 const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
@@ -67,7 +68,7 @@ describe('a value as JSON', () => {
 
 describe('the pass over the lines', () => {
   property.prop([
-    fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('\n', '\r\n', '\ufeff', '')), { maxLength: 40 }),
+    fc.array(fc.oneof(fc.string({ unit: codePoint }), fc.constantFrom('\n', '\r\n', '\ufeff', '')), { maxLength: 40 }),
     fc.integer({ min: 1, max: 40 }),
   ])('gives the same lines whatever the size of its buffer', async (parts, chunkSize) => {
     const bytes = Buffer.from(parts.join('\n'));
@@ -116,7 +117,7 @@ describe('the pass over the lines', () => {
   });
 
   const anyValue = fc.oneof(fc.jsonValue(), fc.constantFrom(TRAP, [TRAP], { toString: 'x' }));
-  property.prop([fc.string({ unit: 'binary' }), fc.json(), anyValue])('never stumbles over a line', (text, json, value) => {
+  property.prop([fc.string({ unit: codePoint }), fc.json(), anyValue])('never stumbles over a line', (text, json, value) => {
     const tally = newTally();
     const lines = [
       text,

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { fc, test } from '../support/property';
+import { codePoint } from '../support/code-points';
 import { describe, expect } from 'vitest';
 import { anyString, runs } from '../support/session-arbitraries.js';
 import { part } from '../support/diff-html.js';
@@ -64,7 +65,7 @@ describe('a cut payload', () => {
     }
   });
 
-  test.prop([fc.string({ unit: 'binary', minLength: 101, maxLength: 600 })], runs(200))('keeps the beginning and the end of a text, and no half of a character', (long) => {
+  test.prop([fc.string({ unit: codePoint, minLength: 101, maxLength: 600 })], runs(200))('keeps the beginning and the end of a text, and no half of a character', (long) => {
     const { value, cuts } = cut(long, limits);
     if (cuts.length === 0) return expect(long.length).toBeLessThanOrEqual(100);
     const { at, left } = cuts[0];

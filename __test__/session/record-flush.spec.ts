@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, readdirSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fc, test } from '../support/property';
+import { codePoint } from '../support/code-points';
 import { describe, expect, vi } from 'vitest';
 import { eventually, freshDirectory, lineText, newRecorder, pathOf, recordedSession, recorderConfig, recordsOf, said, SessionRecordingService, startedRecorder } from '../support/recording';
 import { canTrace, childReport, isLinux, runChild } from '../support/processes';
@@ -249,7 +250,7 @@ describe('what is pending', () => {
     expect([recorder.getPendingRecordCount(), recorder.getPendingByteCount()]).toEqual([0, 0]);
   });
 
-  test.prop([fc.array(fc.string({ unit: 'binary' }), { maxLength: 10 })], { numRuns: 40 })('the bytes are those that will be in the file', async (texts) => {
+  test.prop([fc.array(fc.string({ unit: codePoint }), { maxLength: 10 })], { numRuns: 40 })('the bytes are those that will be in the file', async (texts) => {
     const recorder = newRecorder();
     for (const text of texts) recorder.recordSessionEvent('info', text);
     const waiting = recorder.getPendingByteCount();

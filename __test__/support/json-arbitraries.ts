@@ -2,6 +2,7 @@
 // Spelling matters here: `"ty\u0070e"` and `"type"` are the same key, `1e999` and `01` are not the same mistake.
 
 import * as fc from 'fast-check';
+import { codePoint } from './code-points.js';
 
 const joined = (parts: readonly (string | number)[]) => parts.join('');
 
@@ -47,7 +48,7 @@ const soundPiece = fc.oneof(
   {
     weight: 2,
     arbitrary: fc
-      .string({ unit: 'binary', minLength: 1, maxLength: 2 })
+      .string({ unit: codePoint, minLength: 1, maxLength: 2 })
       .map((text) => JSON.stringify(text).slice(1, -1)),
   },
   { weight: 2, arbitrary: hex },

@@ -9,8 +9,11 @@ export function sha256(...parts) {
   return hash.digest('hex');
 }
 
+const ASCII = /^[\0-\x7f]*$/;
+
 /** In the order of their UTF-8 bytes. */
 export function byBytes(a, b) {
+  if (ASCII.test(a) && ASCII.test(b)) return a < b ? -1 : Number(a > b);
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 

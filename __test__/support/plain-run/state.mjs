@@ -60,10 +60,23 @@ export function entriesOf(state) {
   return entries;
 }
 
+/** Hashes of entries, by text. An event changes few of them. */
+const entryHashes = new Map();
+
+function entryHash(text) {
+  let hash = entryHashes.get(text);
+  if (hash === undefined) {
+    hash = BigInt(`0x${sha256(text)}`);
+    if (entryHashes.size >= 10_000) entryHashes.clear();
+    entryHashes.set(text, hash);
+  }
+  return hash;
+}
+
 /** The hash of a state, from nothing; `logicalTime` if it is to be hashed as that of another time. */
 export function stateHash(state, logicalTime = state.logicalTime) {
   let sum = 0n;
-  for (const entry of entriesOf(state)) sum += BigInt(`0x${sha256(canonicalJson(entry))}`);
+  for (const entry of entriesOf(state)) sum += entryHash(canonicalJson(entry));
   const accumulator = (sum % (1n << 256n)).toString(16).padStart(64, '0');
   return sha256(`state/1\n${state.run.status}\n${logicalTime}\n${accumulator}`);
 }
