@@ -85,7 +85,7 @@ async function fork(asked) {
   }
 }
 
-/** Makes the new session. Nobody writes to the source meanwhile. */
+/** Makes the new session. The source is locked, here or by its recorder. */
 async function forkLocked(asked) {
   const child = { __proto__: null, recorder: undefined, filePath: undefined, lock: undefined }
   try {
@@ -138,7 +138,7 @@ function failureOf({ failed, message }, { checkpointId, checkpointName }) {
   }
 }
 
-/** Opens the new session as a caller goes on with it. `child` is told of all that would have to be undone. */
+/** Opens the new session as a caller goes on with it. `child` collects what a failure has to undo. */
 async function open(child, { filePath, lastSeq }, { config, snapshots }) {
   child.filePath = filePath
   const recording = (child.recorder = new SessionRecordingService(config))

@@ -75,7 +75,7 @@ async function find(ref, sessions, request) {
   return named.length === 1 ? { session: named[0].session } : found
 }
 
-/** The newest session that can be resumed. Those that are in use are nobody's fault; of others the user is told. */
+/** The newest session that can be resumed. Sessions in use are passed over in silence, others with a warning. */
 async function resumeLatest(sessions, request) {
   const warnings = []
   let first

@@ -48,7 +48,7 @@ struct Orders<'a> {
 
 // ---- The child ----------------------------------------------------------------------------------
 
-/// Run by the harness in a process of its own, and by nobody else.
+/// Only the harness runs this, in a process of its own.
 #[test]
 fn child() {
     let Ok(directory) = std::env::var("CRASH_DIRECTORY") else { return };

@@ -78,7 +78,7 @@ fn workflow() -> String {
     format!(r#"{{"name":"w","version":"1","nodes":[{nodes}]}}"#)
 }
 
-/// Run by the harness in a process of its own, and by nobody else.
+/// Only the harness runs this, in a process of its own.
 #[test]
 fn child() {
     let Ok(directory) = std::env::var("RUN_CRASH_DIRECTORY") else { return };

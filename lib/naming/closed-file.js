@@ -1,6 +1,6 @@
 'use strict'
 
-// The file of a session that nobody records to. The caller holds the session's lock.
+// The file of a session without a recorder. The caller holds the session's lock.
 
 const fs = require('node:fs/promises')
 const { withFields } = require('../native.js')

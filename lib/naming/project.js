@@ -34,7 +34,7 @@ class Project {
     return project
   }
 
-  /** Scans again what has changed since, and the sessions that `isLocked` tells: only now nobody changes those any more. */
+  /** Scans again what has changed since, and the sessions that `isLocked` tells: those cannot change any more. */
   async update(isLocked) {
     const identities = await identitiesOf(this.#files)
     const changed = this.#files.filter((file, index) => !isSame(file.identity, identities[index]) || isLocked(file.sessionId))
