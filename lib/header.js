@@ -7,7 +7,7 @@ const { HEADERS, resultOf } = require('./job.js')
 const { sessionFilesIn } = require('./directory.js')
 
 /** The number of files of one call of the addon, which reads them on one thread. Their headers are parsed in one turn of the event loop. */
-const SHARE = 256
+const SHARE = 64
 
 /** The number of concurrent calls. Node's thread pool has four threads by default. */
 const MAX_CONCURRENT_SHARES = Math.max(4, os.availableParallelism())

@@ -3,7 +3,7 @@
 // Listing the sessions of a directory by their first lines.
 
 const path = require('node:path')
-const { native, record } = require('./native.js')
+const { hasOwn, native } = require('./native.js')
 const { check } = require('./arguments.js')
 const { sessionFilesIn } = require('./directory.js')
 const { readShared } = require('./header.js')
@@ -53,7 +53,7 @@ async function recordedFilesIn(chatsDir) {
 }
 
 function read(filePaths) {
-  return readShared(filePaths, native.readSummaries, entryOf)
+  return readShared(filePaths, (share) => native.readSummaries(share.join('\0')), entryOf)
 }
 
 function sorted(entries, isWanted) {
@@ -72,33 +72,39 @@ const NO_HEADER = Symbol('no header')
 /** The entry of a file: the project's hash, whatever it is, and the session or the reason why it is unreadable. */
 function entryOf(found, filePath) {
   if (typeof found === 'string') return { hash: NO_HEADER, session: undefined, unreadable: { filePath, reason: found } }
-  const payload = record(found[0])
-  const hash = payload.projectHash
-  const reason = problemOf(payload)
-  if (reason !== undefined) return { hash, session: undefined, unreadable: { filePath, reason } }
-  const session = { ...summaryOf(payload), filePath, fileSize: found[1], lastModified: new Date(found[2]) }
-  return { hash, session, unreadable: undefined }
+  const payload = found[0]
+  const hash = own(payload, 'projectHash')
+  if (!isFilled(own(payload, 'sessionId')) || !isFilled(hash)) return { hash, session: undefined, unreadable: { filePath, reason: INVALID } }
+  const file = { filePath, fileSize: found[1], lastModified: new Date(found[2]) }
+  return { hash, session: summaryOf(payload, file), unreadable: undefined }
 }
 
-/** The error with which `replaySession` would refuse the session, if it would. */
-function problemOf({ sessionId, projectHash }) {
-  const usable = isFilled(sessionId) && isFilled(projectHash)
-  return usable ? undefined : 'Invalid session_start: missing required fields'
-}
+/** The error with which `replaySession` would refuse the session. */
+const INVALID = 'Invalid session_start: missing required fields'
 
 /** The fields in the form of `replaySession`'s metadata: values of the wrong type become empty. */
-function summaryOf({ sessionId, projectHash, workspaceDirs, cwd, provider, model, startTime }) {
-  const strings = Array.isArray(workspaceDirs) && workspaceDirs.every((one) => typeof one === 'string')
-  return {
-    sessionId,
-    projectHash,
-    workspaceDirs: strings ? workspaceDirs : [],
+function summaryOf(payload, file) {
+  const cwd = own(payload, 'cwd')
+  const startTime = own(payload, 'startTime')
+  const start = {
+    sessionId: own(payload, 'sessionId'),
+    projectHash: own(payload, 'projectHash'),
+    workspaceDirs: strings(own(payload, 'workspaceDirs')),
     ...(typeof cwd === 'string' ? { cwd } : undefined),
-    provider: text(provider),
-    model: text(model),
+    provider: text(own(payload, 'provider')),
+    model: text(own(payload, 'model')),
     startTime: text(startTime),
-    ...(typeof startTime === 'string' && { createdAt: startTime }),
   }
+  return typeof startTime === 'string' ? { ...start, createdAt: startTime, ...file } : { ...start, ...file }
+}
+
+/** A member of a parsed object. One that it inherits was not in the text. */
+function own(parsed, name) {
+  return hasOwn(parsed, name) ? parsed[name] : undefined
+}
+
+function strings(value) {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string') ? value : []
 }
 
 function isFilled(value) {

@@ -67,11 +67,11 @@ fn append_header(json: &mut JsonText, found: &Found) {
 }
 
 /// The result is an array with an element for each path: an array of the header, the file's size, and its time of modification in
-/// milliseconds and in nanoseconds of the second; or a string with the reason why there is none. Of large headers only the first: one
-/// at least.
+/// milliseconds; or a string with the reason why there is none. Of large headers only the first: one at least. The paths are separated by
+/// NULs, which no path has: one long string crosses faster than thousands of short ones.
 #[napi(catch_unwind, ts_return_type = "Promise<string>")]
-pub fn read_summaries(paths: Vec<String>) -> AsyncTask<PoolJob> {
-    read_files(paths, read_summary, append_summary)
+pub fn read_summaries(paths: String) -> AsyncTask<PoolJob> {
+    read_files(paths.split('\0').map(str::to_owned).collect(), read_summary, append_summary)
 }
 
 fn append_summary(json: &mut JsonText, found: &Found) {
@@ -79,7 +79,7 @@ fn append_summary(json: &mut JsonText, found: &Found) {
         Ok(summary) => {
             json.syntax("[");
             json.raw(&summary.payload);
-            for number in [summary.size as f64, summary.modified, f64::from(summary.nanoseconds)] {
+            for number in [summary.size as f64, summary.modified] {
                 json.syntax(",");
                 json.number(number);
             }

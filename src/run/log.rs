@@ -161,7 +161,12 @@ impl<R: Read> LogReader<R> {
             buffer.truncate(wanted);
             buffer.shrink_to_fit();
         }
-        buffer.resize(wanted, 0);
+        if buffer.is_empty() {
+            // New pages are zeros already, and a short log touches few of them.
+            buffer = vec![0; wanted];
+        } else {
+            buffer.resize(wanted, 0);
+        }
         buffer[..self.carry.len()].copy_from_slice(&self.carry);
         buffer
     }

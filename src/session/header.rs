@@ -58,8 +58,6 @@ pub struct Summary {
     pub size: u64,
     /// When it was last written, in milliseconds since 1970; 0 where the system does not tell.
     pub modified: f64,
-    /// So many nanoseconds after that.
-    pub nanoseconds: u32,
     /// JSON text of the payload of its `session_start`.
     pub payload: Vec<u8>,
 }
@@ -101,10 +99,8 @@ fn read(
         FirstLine::Whole(line) => line,
         FirstLine::Prefix(beginning) => read_on(path, &beginning)?,
     };
-    let metadata = file.metadata().map_err(|error| failed(&error, "fstat", None))?;
     let payload = payload_of(&line).ok_or_else(|| problem_of(&line, metadata.size == line.len() as u64))?.to_vec();
-    let (modified, nanoseconds) = modified(&metadata);
-    Ok(Summary { size: metadata.size, modified, nanoseconds, payload })
+    Ok(Summary { size: metadata.size, modified: modified(&metadata), payload })
 }
 
 fn failed(error: &io::Error, syscall: &'static str, path: Option<&Path>) -> HeaderError {
@@ -144,9 +140,9 @@ fn payload_of(line: &[u8]) -> Option<&[u8]> {
     read_start_payload(line).map(|payload| payload.of(line))
 }
 
-fn modified(metadata: &Metadata) -> (f64, u32) {
+fn modified(metadata: &Metadata) -> f64 {
     let since_1970 = metadata.modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    since_1970.map_or((0.0, 0), |time| (time.as_millis() as f64, time.subsec_nanos() % 1_000_000))
+    since_1970.map_or(0.0, |time| time.as_millis() as f64)
 }
 
 /// A first line, without its ending.
