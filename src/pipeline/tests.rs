@@ -149,9 +149,9 @@ fn helpers_that_are_not_allowed_any_more_leave_the_jobs_to_the_owner() {
     let Counted { mut pipeline, .. } = pipeline(Some(3));
     results(&mut pipeline, 100..300);
     pipeline.limit_helpers(0);
-    // Each may do one more.
-    results(&mut pipeline, 100..110);
-    assert!(results(&mut pipeline, 100..120).iter().all(|(_, (_, thread))| *thread == current().id()));
+    let by_helpers =
+        results(&mut pipeline, 100..220).iter().filter(|(_, (_, thread))| *thread != current().id()).count();
+    assert!(by_helpers <= 3, "each may do the one that it was waiting for");
 }
 
 #[test]
