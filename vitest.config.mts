@@ -8,9 +8,8 @@ export default defineConfig({
     include: ['__test__/**/*.spec.ts', 'examples/*/test/*.spec.ts'],
     // Processes, not threads: some tests change the umask, the user or the working directory, or end the process.
     pool: 'forks',
-    // Tests wait half of their time, for processes and disks. By itself vitest takes one process less than there are cores: on two cores, one
-    // spec file at a time.
-    maxWorkers: '200%',
+    // By itself vitest takes one process less than there are cores: on two cores, one spec file at a time.
+    maxWorkers: '100%',
     // Limits against a hang, not expectations: a busy two-core machine takes its time.
     testTimeout: 120_000,
     hookTimeout: 300_000,
