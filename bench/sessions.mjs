@@ -71,9 +71,9 @@ const seenOf = (replays) =>
 
 async function benchListing(paths, rounds) {
   const directory = dirname(paths[0]);
-  const plain = async () => {
+  const plain = (together) => async () => {
     const names = (await readdir(directory)).filter((name) => name.endsWith('.jsonl'));
-    const found = await pool(names, 32, async (name) => {
+    const found = await pool(names, together, async (name) => {
       const filePath = join(directory, name);
       const [header, { size, mtime }] = [await readHeaderWithReadline(filePath), await stat(filePath)];
       return { ...header, filePath, fileSize: size, lastModified: mtime };
@@ -84,11 +84,12 @@ async function benchListing(paths, rounds) {
   const { sessions } = await tape.listSessions(directory);
   deepStrictEqual(
     sessions.map(({ sessionId, fileSize }) => [sessionId, fileSize]),
-    (await plain()).map(({ sessionId, fileSize }) => [sessionId, fileSize]),
+    (await plain(32)()).map(({ sessionId, fileSize }) => [sessionId, fileSize]),
   );
   const measured = await inTurn(
     {
-      plain: () => timed(plain),
+      plain: () => timed(plain(32)),
+      plainLoop: () => timed(plain(1)),
       addon: () => timed(() => tape.listSessions(directory)),
       plainWhole: () => timed(whole),
       addonWhole: () => timed(() => tape.listContinueTargets(directory, PROJECT_HASH)),
@@ -96,8 +97,9 @@ async function benchListing(paths, rounds) {
     },
     rounds,
   );
+  const looped = { ...measured, plain: measured.plainLoop };
   const named = { plain: measured.plainWhole, targets: measured.addonWhole, idle: measured.idle };
-  return { files: paths.length, ...summary(measured, ['addon']), whole: summary(named, ['targets']) };
+  return { files: paths.length, ...summary(measured, ['addon']), loop: summary(looped, ['addon']), whole: summary(named, ['targets']) };
 }
 
 // ---- Resuming, forking, naming -----------------------------------------------------------------
