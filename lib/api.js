@@ -12,13 +12,13 @@ const { lazily } = require('./lazily.js')
 // Takes the real timers now, which the program may replace later.
 require('./session-lock/waiting.js')
 
-const { replaySession } = lazily(() => require('./replay.js'), ['replaySession'])
-const { openSession } = lazily(() => require('./session.js'), ['openSession'])
-const { foldCheckpoints } = lazily(() => require('./checkpoints.js'), ['foldCheckpoints'])
-const { readSessionHeader, readSessionHeaders } = lazily(() => require('./header.js'), ['readSessionHeader', 'readSessionHeaders'])
-const { listSessions } = lazily(() => require('./list.js'), ['listSessions'])
-const { describeSessions, listContinueTargets } = lazily(() => require('./describe.js'), ['describeSessions', 'listContinueTargets'])
-const { readSessionPreview, readSessionTitle } = lazily(() => require('./preview.js'), ['readSessionPreview', 'readSessionTitle'])
+const { replaySession } = lazily(() => require('./replay.js'))
+const { openSession } = lazily(() => require('./session.js'))
+const { foldCheckpoints } = lazily(() => require('./checkpoints.js'))
+const { readSessionHeader, readSessionHeaders } = lazily(() => require('./header.js'))
+const { listSessions } = lazily(() => require('./list.js'))
+const { describeSessions, listContinueTargets } = lazily(() => require('./describe.js'))
+const { readSessionPreview, readSessionTitle } = lazily(() => require('./preview.js'))
 const {
   sessionLockPath,
   acquireSessionLock,
@@ -26,46 +26,19 @@ const {
   isLockStale,
   removeStaleLock,
   cleanUpLocks,
-} = lazily(() => require('./session-lock.js'), [
-  'sessionLockPath',
-  'acquireSessionLock',
-  'isSessionLocked',
-  'isLockStale',
-  'removeStaleLock',
-  'cleanUpLocks',
-])
-const { resumeSession } = lazily(() => require('./resume.js'), ['resumeSession'])
-const { deleteSession } = lazily(() => require('./delete-session.js'), ['deleteSession'])
-const {
-  listCheckpoints,
-  createCheckpoint,
-  renameCheckpoint,
-  deleteCheckpoint,
-  nameSession,
-} = lazily(() => require('./names.js'), [
-  'listCheckpoints',
-  'createCheckpoint',
-  'renameCheckpoint',
-  'deleteCheckpoint',
-  'nameSession',
-])
-const { forkSession } = lazily(() => require('./fork.js'), ['forkSession'])
-const { removeSessionFiles } = lazily(() => require('./session-files.js'), ['removeSessionFiles'])
-const {
-  resolveSessionRef,
-  resolveContinueRef,
-  checkSessionName,
-} = lazily(() => require('./session-reference.js'), [
-  'resolveSessionRef',
-  'resolveContinueRef',
-  'checkSessionName',
-])
-const { compileWorkflow } = lazily(() => require('./workflow.js'), ['compileWorkflow'])
-const { replayRun, verifyRun } = lazily(() => require('./run-replay.js'), ['replayRun', 'verifyRun'])
-const { readRunEvents } = lazily(() => require('./run-events.js'), ['readRunEvents'])
-const { diff, traceAncestors } = lazily(() => require('./diff.js'), ['diff', 'traceAncestors'])
-const { diffToText } = lazily(() => require('./diff-text.js'), ['diffToText'])
-const { exportBundle, verifyBundle, importBundle } = lazily(() => require('./bundle.js'), ['exportBundle', 'verifyBundle', 'importBundle'])
+} = lazily(() => require('./session-lock.js'))
+const { resumeSession } = lazily(() => require('./resume.js'))
+const { deleteSession } = lazily(() => require('./delete-session.js'))
+const { listCheckpoints, createCheckpoint, renameCheckpoint, deleteCheckpoint, nameSession } = lazily(() => require('./names.js'))
+const { forkSession } = lazily(() => require('./fork.js'))
+const { removeSessionFiles } = lazily(() => require('./session-files.js'))
+const { resolveSessionRef, resolveContinueRef, checkSessionName } = lazily(() => require('./session-reference.js'))
+const { compileWorkflow } = lazily(() => require('./workflow.js'))
+const { replayRun, verifyRun } = lazily(() => require('./run-replay.js'))
+const { readRunEvents } = lazily(() => require('./run-events.js'))
+const { diff, traceAncestors } = lazily(() => require('./diff.js'))
+const { diffToText } = lazily(() => require('./diff-text.js'))
+const { exportBundle, verifyBundle, importBundle } = lazily(() => require('./bundle.js'))
 
 // Written out, so that the names can be found without running this.
 module.exports = {

@@ -1,18 +1,11 @@
 'use strict'
 
-const { define, own } = require('./native.js')
-
 const { apply } = Reflect
 
-/** Functions of a module that is loaded by the first call of one of them. */
-function lazily(load, names) {
-  const functions = {}
-  for (let index = 0; index < names.length; index++) {
-    const name = names[index]
-    const call = { [name]: (...args) => apply(load()[name], undefined, args) }[name]
-    define(functions, name, own(call))
-  }
-  return functions
+/** The functions of a module, by their names. The module is loaded by the first call of one of them. */
+function lazily(load) {
+  const get = (_, name) => ({ [name]: (...args) => apply(load()[name], undefined, args) })[name]
+  return new Proxy({}, { __proto__: null, get })
 }
 
 module.exports = { lazily }
