@@ -46,11 +46,6 @@ function withFields(object, fields) {
   return object
 }
 
-/** Appends to an array. Unlike `push`, calls no inherited setter of an index. */
-function append(list, element) {
-  define(list, list.length, own(element))
-}
-
 /** The JSON text of a plain value. Ignores a `toJSON` method of a polluted prototype. */
 function plainJson(value) {
   const isPolluted = 'toJSON' in Object.prototype || 'toJSON' in Array.prototype
@@ -77,8 +72,7 @@ module.exports = {
   hasOwn,
   append,
   withFields,
-  append,
-  push: uncurried(Array.prototype.push),
+  join: uncurried(Array.prototype.join),
   slice: uncurried(Array.prototype.slice),
   substring: uncurried(String.prototype.substring),
   queueMicrotask: globalThis.queueMicrotask,

@@ -1,6 +1,6 @@
 'use strict'
 
-const { parse, define, own, push, slice, substring } = require('./native.js')
+const { parse, define, own, slice, substring } = require('./native.js')
 const { getOwnPropertyNames } = Object
 
 /** The kinds of codes, and the maximum number of codes of a batch, as in `src/jsonl/tape.rs`. */
@@ -23,9 +23,8 @@ const MAX_CODES = 32 << 10
  */
 let codes
 let at = 0
+let shapes
 let names
-/** Flags, by index, for the names that `Object.prototype` has too; undefined if there are none. */
-let inherited
 let narrow = ''
 let narrowAt = 0
 let wide = ''
@@ -38,10 +37,10 @@ const number = new Float64Array(halves.buffer)
 
 /**
  * Builds the values on the tape of a batch, equal to those of `JSON.parse`, and appends to each array the number of them that the batch
- * has. The tape is read from `job`.
+ * has. The tape is read from `job`; `known` has the shapes of all of its batches.
  */
-function appendValues(job, batch, items, events, checkpoints, results) {
-  begin(job, batch)
+function appendValues(job, batch, known, items, events, checkpoints, results) {
+  begin(job, batch, known)
   const append = hasIndices(Array.prototype) || hasIndices(Object.prototype) ? appendDefined : appendPushed
   try {
     append(items, batch.items)
@@ -50,13 +49,13 @@ function appendValues(job, batch, items, events, checkpoints, results) {
     append(results, batch.results)
   } finally {
     // Substrings keep the pools of text alive; this module must not.
-    names = texts = inherited = undefined
+    names = texts = shapes = undefined
     narrow = wide = ''
   }
 }
 
 function appendPushed(all, count) {
-  for (let left = count; left > 0; left--) push(all, value())
+  for (let left = count; left > 0; left--) all[all.length] = value()
 }
 
 /** Like `appendPushed`, but slower and without calling inherited setters of indices. */
@@ -69,16 +68,12 @@ function hasIndices(prototype) {
   return /^\d/.test(getOwnPropertyNames(prototype)[0])
 }
 
-function begin(job, batch) {
+function begin(job, batch, known) {
   codes ??= new Int32Array(MAX_CODES)
   job.codes(codes)
   at = 0
   names = batch.names
-  inherited = undefined
-  for (let index = 0; index < names.length; index++) {
-    // Assigning to this name might call an inherited setter.
-    if (names[index] in Object.prototype) define((inherited ??= []), index, own(true))
-  }
+  shapes = known.list(batch.shapes)
   narrow = job.narrow()
   narrowAt = 0
   wide = batch.wide ? job.wide() : ''
@@ -97,7 +92,7 @@ function value() {
       return substring(narrow, start, narrowAt)
     }
     case OBJECT:
-      return object(code >> 4)
+      return object(shapes[code >> 4])
     case ARRAY:
       return array(code >> 4)
     case INTEGER:
@@ -130,12 +125,29 @@ function smallest(value) {
   return integer === value && (integer !== 0 || 1 / value > 0) ? integer : value
 }
 
-function object(members) {
+/**
+ * The objects that most of a session consists of: built in one go they take less time and memory than member by member. The values of an
+ * object literal are evaluated in their order.
+ */
+const BUILDERS = [
+  { keys: ['speaker', 'blocks'], build: () => ({ speaker: value(), blocks: value() }) },
+  { keys: ['speaker', 'blocks', 'metadata'], build: () => ({ speaker: value(), blocks: value(), metadata: value() }) },
+  { keys: ['type', 'text'], build: () => ({ type: value(), text: value() }) },
+  { keys: ['type', 'id', 'name', 'parameters'], build: () => ({ type: value(), id: value(), name: value(), parameters: value() }) },
+  {
+    keys: ['type', 'callId', 'toolName', 'result'],
+    build: () => ({ type: value(), callId: value(), toolName: value(), result: value() }),
+  },
+]
+
+function object(shape) {
+  const { build, keys } = shape
+  if (build !== undefined) return build()
   const built = {}
-  for (; members > 0; members--) {
-    const index = codes[at++]
-    if (inherited !== undefined && inherited[index] === true) define(built, names[index], own(value()))
-    else built[names[index]] = value()
+  for (let index = 0; index < keys.length; index++) {
+    // Assigning to this key might call an inherited setter.
+    if (shape.isInherited) define(built, keys[index], own(value()))
+    else built[keys[index]] = value()
   }
   return built
 }
@@ -158,4 +170,4 @@ function manyNulls() {
   return parse(`[${'null,'.repeat(MAX_CODES - 1)}null]`)
 }
 
-module.exports = { appendValues }
+module.exports = { appendValues, BUILDERS }

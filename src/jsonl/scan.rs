@@ -10,6 +10,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::block::{self, BLOCK_BYTES};
+
 /// Where a value stands in its line, as byte offsets. Lines are shorter than 4 GiB, see
 /// [`MAX_LINE_BYTES`](super::MAX_LINE_BYTES).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -403,16 +405,14 @@ fn ends_plain(byte: u8) -> bool {
 pub fn copy_plain_ascii<Unit: From<u8> + Copy>(onto: &mut Vec<Unit>, bytes: &[u8]) -> usize {
     let mut at = 0;
     // Each block is copied whole, and what is too much of it taken back: that is one branch a block.
-    while let Some(word) = bytes[at..].first_chunk::<8>() {
-        onto.extend_from_slice(&word.map(Unit::from));
-        let word = u64::from_le_bytes(*word);
-        let hits = ends_plain_mask(word) | word & HIGH;
-        if hits != 0 {
-            let plain = (hits.trailing_zeros() / 8) as usize;
-            onto.truncate(onto.len() - 8 + plain);
-            return at + plain;
+    while let Some(block) = bytes[at..].first_chunk() {
+        onto.extend_from_slice(&block.map(Unit::from));
+        let plain = block::plain_ascii(block);
+        at += plain;
+        if plain < BLOCK_BYTES {
+            onto.truncate(onto.len() - (BLOCK_BYTES - plain));
+            return at;
         }
-        at += 8;
     }
     let tail = &bytes[at..];
     let plain = tail.iter().position(|&byte| ends_plain(byte) || !byte.is_ascii()).unwrap_or(tail.len());
@@ -424,40 +424,14 @@ pub fn copy_plain_ascii<Unit: From<u8> + Copy>(onto: &mut Vec<Unit>, bytes: &[u8
 #[inline]
 pub fn plain_prefix(bytes: &[u8]) -> usize {
     let mut at = 0;
-    // Most strings are short, and most runs end at an escape soon: eight bytes at a time first.
-    while at < 32 {
-        let Some(word) = bytes[at..].first_chunk::<8>() else { return at + plain_tail(&bytes[at..]) };
-        let hits = ends_plain_mask(u64::from_le_bytes(*word));
-        if hits != 0 {
-            return at + (hits.trailing_zeros() / 8) as usize;
+    while let Some(block) = bytes[at..].first_chunk() {
+        let plain = block::plain(block);
+        at += plain;
+        if plain < BLOCK_BYTES {
+            return at;
         }
-        at += 8;
     }
-    // A long run: a loop without a branch a byte, which the compiler turns into vector instructions.
-    while let Some(block) = bytes[at..].first_chunk::<32>() {
-        if block.iter().fold(false, |any, &b| any | ends_plain(b)) {
-            break;
-        }
-        at += 32;
-    }
-    at + plain_tail(&bytes[at..])
-}
-
-fn plain_tail(bytes: &[u8]) -> usize {
-    bytes.iter().position(|&b| ends_plain(b)).unwrap_or(bytes.len())
-}
-
-const HIGH: u64 = 0x8080_8080_8080_8080;
-
-/// The high bit of each byte that ends plain text; exact up to and including the lowest hit, which is the one that is used.
-#[inline(always)]
-fn ends_plain_mask(word: u64) -> u64 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    let zero_bytes = |v: u64| v.wrapping_sub(ONES) & !v;
-    let quote = zero_bytes(word ^ (ONES * b'"' as u64));
-    let backslash = zero_bytes(word ^ (ONES * b'\\' as u64));
-    let control = word.wrapping_sub(ONES * 0x20) & !word;
-    (quote | backslash | control) & HIGH
+    at + bytes[at..].iter().position(|&byte| ends_plain(byte)).unwrap_or(bytes.len() - at)
 }
 
 #[cfg(test)]

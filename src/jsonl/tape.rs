@@ -4,6 +4,11 @@
 //! unescaped or decoded again. What a value means is the same as in the rest of this layer: JavaScript decides
 //! (`docs/session-format.md` section 2).
 
+pub mod arena;
+mod shapes;
+
+use self::arena::{Arena, Text};
+use self::shapes::{ShapeList, Shapes};
 use super::scan::{Cursor, Nesting, NotJson, plain_prefix};
 use super::text::{decode_narrow_onto, decode_wide_onto};
 
@@ -11,7 +16,7 @@ use super::text::{decode_narrow_onto, decode_wide_onto};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Code {
-    /// An object of so many members follows: for each the number of its name, without a kind, and its value.
+    /// The values of an object of the [shape](FinishedTape::shapes) of this number follow.
     Object = 0,
     /// An array of so many values follows.
     Array = 1,
@@ -43,9 +48,9 @@ impl Code {
     }
 }
 
-/// A text that is not in a pool.
+/// A text that is not in a pool, on a tape that more can be put on.
 #[derive(Debug, PartialEq, Eq)]
-pub enum OwnText {
+enum OwnText {
     /// A string, one byte a character up to U+00FF.
     Narrow(Vec<u8>),
     /// A string, in UTF-16.
@@ -54,33 +59,65 @@ pub enum OwnText {
     Json(Vec<u8>),
 }
 
-/// Values on a tape. Each is complete.
+/// Values on a tape that more can be put on.
 #[derive(Debug, Default)]
-pub struct Tape {
+struct Tape {
     /// How many values there are.
-    pub count: usize,
+    count: usize,
     /// What to build.
-    pub codes: Vec<i32>,
+    codes: Vec<i32>,
     /// Strings of characters up to U+00FF, one byte each.
-    pub narrow: Vec<u8>,
+    narrow: Vec<u8>,
     /// Strings with other characters, in UTF-16.
-    pub wide: Vec<u16>,
+    wide: Vec<u16>,
     /// Texts that are too long for a pool: a short string that JavaScript keeps would keep the long ones in memory.
-    pub texts: Vec<OwnText>,
+    texts: Vec<OwnText>,
     /// The insides of JSON strings, one after the other, and where each ends.
     names: Vec<u8>,
     name_ends: Vec<u32>,
 }
 
 impl Tape {
-    /// The names, as they stand between the quotes of a JSON string: keys, and short strings, which often occur again.
-    pub fn names(&self) -> impl Iterator<Item = &[u8]> {
-        (0..self.name_ends.len()).map(|index| self.name(index))
-    }
-
     fn name(&self, index: usize) -> &[u8] {
-        let start = index.checked_sub(1).map_or(0, |before| self.name_ends[before] as usize);
-        &self.names[start..self.name_ends[index] as usize]
+        name_of(&self.names, &self.name_ends, index)
+    }
+}
+
+fn name_of<'n>(names: &'n [u8], ends: &[u32], index: usize) -> &'n [u8] {
+    let start = index.checked_sub(1).map_or(0, |before| ends[before] as usize);
+    &names[start..ends[index] as usize]
+}
+
+/// A tape that is complete. Its texts are where JavaScript can read them in place.
+pub struct FinishedTape {
+    /// What to build.
+    pub codes: Vec<i32>,
+    /// Strings of characters up to U+00FF, one byte each.
+    pub narrow: Text<u8>,
+    /// Strings with other characters, in UTF-16.
+    pub wide: Text<u16>,
+    /// Texts that are in no pool.
+    pub texts: Vec<FinishedText>,
+    names: Vec<u8>,
+    name_ends: Vec<u32>,
+    /// The shapes of its objects.
+    pub shapes: ShapeList,
+}
+
+/// A text that is not in a pool.
+pub enum FinishedText {
+    /// A string, one byte a character up to U+00FF.
+    Narrow(Text<u8>),
+    /// A string, in UTF-16.
+    Wide(Text<u16>),
+    /// JSON, as it stands in the file.
+    Json(Vec<u8>),
+}
+
+impl FinishedTape {
+    /// The names, as they stand between the quotes of a JSON string: short strings, which often occur again.
+    pub fn names(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.name_ends.len()).map(|index| name_of(&self.names, &self.name_ends, index))
     }
 }
 
@@ -90,14 +127,15 @@ pub const MAX_CODES: usize = 32 << 10;
 /// Strings up to this length, most ids among them, are names: cut off a pool they would keep all of it in memory.
 const MAX_NAME: usize = 40;
 
-/// Longer keys are for a JSON parser: names are handed over in one text.
+/// Longer keys are for a JSON parser: shapes are handed over in one text.
 const MAX_KEY: usize = 1 << 10;
 
 /// Objects with more members are for a JSON parser: built member by member, V8 makes a dictionary of them, which is large and slow.
 const MAX_MEMBERS: usize = 16;
 
-/// Strings this short cost less to copy from a pool than a name does, as long as they occur once.
+/// Strings this short cost less to copy from a pool than a name does, as long as they occur a few times only.
 const MAX_COPIED: usize = 12;
+const FEW: u32 = 3;
 
 /// Strings of this length share a pool with nothing.
 const OWN_TEXT: usize = 4 << 10;
@@ -114,10 +152,11 @@ const MAX_DEPTH: usize = 100;
 /// Puts values on a tape.
 pub struct TapeBuilder {
     tape: Tape,
+    shapes: Shapes,
     nesting: Nesting,
-    /// Recent names, and short strings that occurred once, by their hashes.
+    /// Recent names, and short strings that occurred a few times, by their hashes.
     names: Box<[u32; SLOTS]>,
-    once: Box<[u32; SLOTS]>,
+    few: Box<[Met; SLOTS]>,
     /// The value has more codes than there is room for.
     is_full: bool,
     /// The object that was begun last is for a JSON parser.
@@ -128,25 +167,29 @@ pub struct TapeBuilder {
 
 const SLOTS: usize = 512;
 
-impl TapeBuilder {
-    /// Room for values of `bytes` of JSON.
-    pub fn with_capacity(bytes: usize) -> Self {
-        let tape = Tape {
-            narrow: Vec::with_capacity(bytes.min(POOL_BYTES)),
-            codes: Vec::with_capacity((bytes / 16).min(MAX_CODES)),
-            ..Tape::default()
-        };
+/// A short string that was met.
+#[derive(Clone, Copy, Default)]
+struct Met {
+    hash: u32,
+    times: u32,
+}
+
+impl Default for TapeBuilder {
+    fn default() -> Self {
         TapeBuilder {
-            tape,
+            tape: Tape::default(),
+            shapes: Shapes::default(),
             nesting: Nesting::default(),
             names: Box::new([0; SLOTS]),
-            once: Box::new([0; SLOTS]),
+            few: Box::new([Met::default(); SLOTS]),
             is_full: false,
             is_unfit: false,
             is_apart: false,
         }
     }
+}
 
+impl TapeBuilder {
     /// As [`push`](Self::push), for a value that JavaScript may keep longer than others: none of its strings shares a pool with them.
     pub fn push_apart(&mut self, json: &[u8]) -> bool {
         self.is_apart = true;
@@ -173,9 +216,36 @@ impl TapeBuilder {
         true
     }
 
-    /// The tape.
-    pub fn finish(self) -> Tape {
-        self.tape
+    /// How many values were put on the tape.
+    pub fn count(&self) -> usize {
+        self.tape.count
+    }
+
+    /// The tape, its texts in an arena.
+    pub fn finish(&self, arena: &mut Arena) -> FinishedTape {
+        let tape = &self.tape;
+        let mut own = |text: &OwnText| match text {
+            OwnText::Narrow(text) => FinishedText::Narrow(arena.text(text)),
+            OwnText::Wide(text) => FinishedText::Wide(arena.text(text)),
+            OwnText::Json(json) => FinishedText::Json(json.clone()),
+        };
+        FinishedTape {
+            codes: tape.codes.clone(),
+            texts: tape.texts.iter().map(&mut own).collect(),
+            narrow: arena.text(&tape.narrow),
+            wide: arena.text(&tape.wide),
+            names: tape.names.clone(),
+            name_ends: tape.name_ends.clone(),
+            shapes: self.shapes.list(),
+        }
+    }
+
+    /// Begins another tape, in the memory of this one.
+    pub fn clear(&mut self) {
+        self.roll_back([0; 5]);
+        self.tape.count = 0;
+        self.shapes.clear();
+        self.few.fill(Met::default());
     }
 
     fn mark(&self) -> [usize; 5] {
@@ -224,7 +294,7 @@ impl TapeBuilder {
     }
 
     fn members(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<(), NotJson> {
-        let (head, mut members) = (self.tape.codes.len(), 0);
+        let (head, mut members, mut shape) = (self.tape.codes.len(), 0, shapes::EMPTY);
         self.tape.codes.push(0);
         cursor.object(|cursor, key| {
             members += 1;
@@ -232,11 +302,10 @@ impl TapeBuilder {
                 self.is_unfit = true;
                 return Err(NotJson);
             }
-            let name = self.name(key);
-            self.tape.codes.push(name as i32);
+            shape = self.shapes.with_key(shape, key);
             self.value(cursor, depth + 1)
         })?;
-        self.tape.codes[head] = Code::Object.with(members);
+        self.tape.codes[head] = Code::Object.with(shape as usize);
         Ok(())
     }
 
@@ -331,7 +400,7 @@ impl TapeBuilder {
 
     /// A string that has no escapes.
     fn short_string(&mut self, inside: &[u8]) {
-        if inside.len() <= MAX_COPIED && inside.is_ascii() && self.is_met_first(inside) {
+        if inside.len() <= MAX_COPIED && inside.is_ascii() && self.is_rare(inside) {
             self.tape.codes.push(Code::Narrow.with(inside.len()));
             self.tape.narrow.extend_from_slice(inside);
         } else {
@@ -375,13 +444,15 @@ impl TapeBuilder {
         self.tape.codes.push(Code::Name.with(name));
     }
 
-    /// Whether a short string is one to be met for the first time, as far as that is remembered.
-    fn is_met_first(&mut self, inside: &[u8]) -> bool {
+    /// Whether a short string was met a few times at most, as far as that is remembered.
+    fn is_rare(&mut self, inside: &[u8]) -> bool {
         let hash = hash(inside);
-        let slot = &mut self.once[slot(hash)];
-        let is_met_first = *slot != hash;
-        *slot = hash;
-        is_met_first && !self.is_name(hash, inside)
+        let met = &mut self.few[slot(hash)];
+        if met.hash != hash {
+            *met = Met { hash, times: 0 };
+        }
+        met.times += u32::from(met.times <= FEW);
+        met.times <= FEW
     }
 
     fn is_name(&self, hash: u32, inside: &[u8]) -> bool {

@@ -1,5 +1,6 @@
 //! The text of JSON strings, as JavaScript sees it: UTF-16, bytes that are not UTF-8 replaced by U+FFFD.
 
+use super::block::{BLOCK_BYTES, Block, plain_ascii};
 use super::scan::copy_plain_ascii;
 
 /// Whether a line is nothing but JavaScript white space (`String.prototype.trim` leaves nothing).
@@ -87,16 +88,84 @@ pub fn decode_up_to(units: &mut Vec<u16>, inside: &[u8], most: usize) {
     }
 }
 
+/// How much room is made at a time for what is decoded: so little that short strings do not pay for it.
+const ROOM: usize = 512;
+
+/// What comes behind plain text.
+enum Next {
+    /// More plain text, but there is no room.
+    Room,
+    /// The quote that ends the string.
+    End,
+    /// Something that is not known yet.
+    Other,
+}
+
+/// Copies plain ASCII and the simple escapes that `bytes` begin with, each character as a unit. Returns how many bytes these are, how many
+/// units, and what comes next. Where there is room, each block is copied whole, and what is too much of it is written over.
+#[inline]
+fn decode_simple<Unit: From<u8> + Copy>(into: &mut [Unit], bytes: &[u8]) -> (usize, usize, Next) {
+    let (mut read, mut written) = (0, 0);
+    loop {
+        let Some(room) = into[written..].first_chunk_mut() else { return (read, written, Next::Room) };
+        let block = bytes[read..].first_chunk().copied().unwrap_or_else(|| last_block(&bytes[read..]));
+        *room = block.map(Unit::from);
+        let plain = plain_ascii(&block);
+        (read, written) = (read + plain, written + plain);
+        if plain == BLOCK_BYTES {
+            continue;
+        }
+        let escaped = match bytes[read..] {
+            [b'"', ..] => return (read, written, Next::End),
+            [b'\\', escape, ..] => SIMPLE_ESCAPES[usize::from(escape)],
+            _ => 0,
+        };
+        if escaped == 0 {
+            return (read, written, Next::Other);
+        }
+        // There was room for a whole block.
+        into[written] = Unit::from(escaped);
+        (read, written) = (read + 2, written + 1);
+    }
+}
+
+/// The bytes at the end of a text, and a character that ends every string.
+#[cold]
+fn last_block(bytes: &[u8]) -> Block {
+    let mut block = [0; BLOCK_BYTES];
+    block[..bytes.len()].copy_from_slice(bytes);
+    block
+}
+
+/// Appends what [`decode_simple`] decodes, as far as it goes. Returns how many bytes that were, and whether the string ends there.
+fn decode_simple_onto<Unit: From<u8> + Copy + Default>(onto: &mut Vec<Unit>, bytes: &[u8]) -> (usize, bool) {
+    let (mut read, mut length) = (0, onto.len());
+    let is_end = loop {
+        onto.resize(length + ROOM, Unit::default());
+        let (more_read, written, next) = decode_simple(&mut onto[length..], &bytes[read..]);
+        (read, length) = (read + more_read, length + written);
+        match next {
+            Next::Room => {}
+            Next::End => break true,
+            Next::Other => break false,
+        }
+    };
+    onto.truncate(length);
+    (read, is_end)
+}
+
 /// Appends the characters of the JSON string whose inside `bytes` begin with, one byte each. Returns how long the inside is. An error is
 /// the offset of what is no character up to U+00FF, or is not JSON: what comes before it is appended.
 pub fn decode_narrow_onto(narrow: &mut Vec<u8>, bytes: &[u8]) -> Result<usize, usize> {
     let mut at = 0;
     loop {
-        at += copy_plain_ascii(narrow, &bytes[at..]);
+        let (read, is_end) = decode_simple_onto(narrow, &bytes[at..]);
+        at += read;
+        if is_end {
+            return Ok(at);
+        }
         let (byte, length) = match &bytes[at..] {
-            [b'"', ..] => return Ok(at),
             [b'\\', b'u', digits @ ..] => (narrow_unit(digits).ok_or(at)?, 6),
-            [b'\\', escape, ..] => (simple_escape(*escape).ok_or(at)?, 2),
             // U+0080 to U+00FF are the characters that begin with these.
             [first @ (0xc2 | 0xc3), second @ 0x80..=0xbf, ..] => (first << 6 | second & 0x3f, 2),
             _ => return Err(at),
@@ -114,19 +183,18 @@ fn narrow_unit(digits: &[u8]) -> Option<u8> {
 /// the whole inside is; nothing if it is not JSON.
 pub fn decode_wide_onto(units: &mut Vec<u16>, bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
-        at += copy_plain_ascii(units, &bytes[at..]);
+        let (read, is_end) = decode_simple_onto(units, &bytes[at..]);
+        at += read;
+        if is_end {
+            return Some(at);
+        }
         match &bytes[at..] {
-            [b'"', ..] => return Some(at),
             [b'\\', b'u', digits @ ..] => {
                 units.push(hex(digits.first_chunk()?)?);
                 at += 6;
             }
-            [b'\\', escape, ..] => {
-                units.push(u16::from(simple_escape(*escape)?));
-                at += 2;
-            }
             rest @ [0x80..=0xff, ..] => at += push_beyond_ascii(units, rest),
-            // A control character, or the end of the text.
+            // A control character, an escape that there is not, or the end of the text.
             _ => return None,
         }
     }
@@ -140,16 +208,22 @@ fn push_beyond_ascii(units: &mut Vec<u16>, bytes: &[u8]) -> usize {
     length
 }
 
+/// What the escapes of one character stand for; 0 for those that there are not.
+const SIMPLE_ESCAPES: [u8; 256] = {
+    let mut escapes = [0; 256];
+    escapes[b'"' as usize] = b'"';
+    escapes[b'\\' as usize] = b'\\';
+    escapes[b'/' as usize] = b'/';
+    escapes[b'b' as usize] = 0x08;
+    escapes[b'f' as usize] = 0x0c;
+    escapes[b'n' as usize] = b'\n';
+    escapes[b'r' as usize] = b'\r';
+    escapes[b't' as usize] = b'\t';
+    escapes
+};
+
 fn simple_escape(byte: u8) -> Option<u8> {
-    Some(match byte {
-        b'n' => b'\n',
-        b'"' | b'\\' | b'/' => byte,
-        b't' => b'\t',
-        b'r' => b'\r',
-        b'b' => 0x08,
-        b'f' => 0x0c,
-        _ => return None,
-    })
+    Some(SIMPLE_ESCAPES[usize::from(byte)]).filter(|escaped| *escaped != 0)
 }
 
 fn hex(digits: &[u8; 4]) -> Option<u16> {

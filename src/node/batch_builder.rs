@@ -1,19 +1,21 @@
 //! A batch that is being built: which values it has, and what they are.
 
-use super::job::{Batch, JobEnd, Progress};
+use super::job::{Batch, JobEnd, OutputTape, Progress};
 use super::json::{JsonText, number_json};
 use super::message_json::message_json;
 use crate::jsonl::scan::Span;
 use crate::jsonl::source::{LineSource, ReadError};
-use crate::jsonl::tape::{Tape, TapeBuilder};
+use crate::jsonl::tape::arena::Arena;
+use crate::jsonl::tape::{FinishedTape, FinishedText, TapeBuilder};
 use crate::session::checkpoint::Checkpoint;
 use crate::session::fold::SessionEventRef;
 use crate::session::history::ItemRef;
+use crate::session::layout::{ItemTape, TAPE_BYTES};
 use crate::session::message::Message;
 use crate::session::replay::{CurrentMetadata, Outcome};
 
 /// About how much of the file is built in one turn of the event loop.
-const BATCH_BYTES: usize = 256 << 10;
+const BATCH_BYTES: usize = TAPE_BYTES;
 
 /// Items that lie closer to each other are read from the file together.
 const READ_TOGETHER: u64 = 16 << 10;
@@ -31,22 +33,25 @@ pub enum Belonging {
     Result,
 }
 
-/// A batch that is being built. Values of any length are put on its tape, which has no limit for all of them together.
+/// Builds one batch after the other. Values of any length are put on its tape, which has no limit for all of them together.
+#[derive(Default)]
 pub struct BatchBuilder {
     json: JsonText,
-    tape: Option<TapeBuilder>,
+    tape: TapeBuilder,
     /// How many values belong where, and how many bytes of JSON they were.
     counts: [usize; 4],
     bytes: usize,
+    arena: Arena,
 }
 
 impl BatchBuilder {
-    /// A batch of what comes behind `items` items of history.
-    pub fn new(items: usize) -> Self {
-        let mut json = JsonText::default();
-        json.open();
-        json.member("keep", &items);
-        BatchBuilder { json, tape: None, counts: [0; 4], bytes: 0 }
+    /// Begins another batch, of what comes behind `items` items of history.
+    pub fn begin(&mut self, items: usize) {
+        self.tape.clear();
+        (self.counts, self.bytes) = ([0; 4], 0);
+        self.json = JsonText::default();
+        self.json.open();
+        self.json.member("keep", &items);
     }
 
     /// Appends a value. Returns false if the batch is full.
@@ -55,9 +60,9 @@ impl BatchBuilder {
         if !is_empty && self.bytes + json.len() > BATCH_BYTES {
             return false;
         }
-        let tape = self.tape.get_or_insert_with(|| TapeBuilder::with_capacity(json.len()));
         // Items are shown and dropped together. Metadata and warnings that a caller keeps must not keep a page of items in memory.
-        let pushed = if matches!(belonging, Belonging::Item) { tape.push(json) } else { tape.push_apart(json) };
+        let pushed =
+            if matches!(belonging, Belonging::Item) { self.tape.push(json) } else { self.tape.push_apart(json) };
         if !pushed {
             return false;
         }
@@ -70,9 +75,6 @@ impl BatchBuilder {
     pub fn append_items(&mut self, items: &[ItemRef], source: &LineSource) -> Result<usize, ReadError> {
         let mut scratch = Vec::new();
         let (mut rest, mut appended) = (&items[..batch_length(items)], 0);
-        if !rest.is_empty() && self.tape.is_none() {
-            self.tape = Some(TapeBuilder::with_capacity(rest.iter().map(|item| item.length as usize).sum()));
-        }
         while !rest.is_empty() {
             let together = read_together(rest);
             let (now, later) = rest.split_at(together);
@@ -106,30 +108,43 @@ impl BatchBuilder {
         Ok(events.len())
     }
 
+    /// Whether the batch has no value.
+    pub fn is_empty(&self) -> bool {
+        self.tape.count() == 0
+    }
+
+    /// The batch, which has no value yet, with items that are laid out. More batches follow.
+    pub fn finish_laid_out(&mut self, ItemTape { items, tape, .. }: ItemTape) -> Batch {
+        let mut json = std::mem::take(&mut self.json);
+        describe(&mut json, &tape, [items.len(), 0, 0, 0]);
+        json.close();
+        Batch { text: json.finish(), tape: Some(output_of(tape)) }
+    }
+
     /// Appends the progress of the replay.
     pub fn tell_progress(&mut self, progress: Progress) {
         progress.append_to(&mut self.json);
     }
 
     /// The batch, more of which follow.
-    pub fn finish(self) -> Batch {
-        let (mut json, tape) = self.into_parts();
+    pub fn finish(&mut self) -> Batch {
+        let (mut json, tape) = self.take_parts();
         json.close();
         Batch { text: json.finish(), tape }
     }
 
     /// The end of a job that reads items.
-    pub fn finish_items(self) -> JobEnd {
-        let (json, tape) = self.into_parts();
+    pub fn finish_items(mut self) -> JobEnd {
+        let (json, tape) = self.take_parts();
         JobEnd::done_behind(json, tape, |json| json.syntax("{}"))
     }
 
     /// The end of a job whose replay has this outcome and `items` items of history.
-    pub fn finish_outcome(self, outcome: &Outcome<'_>, items: usize) -> JobEnd {
+    pub fn finish_outcome(mut self, outcome: &Outcome<'_>, items: usize) -> JobEnd {
         if outcome.metadata.is_err() {
             return self.finish_failed();
         }
-        let (json, tape) = self.into_parts();
+        let (json, tape) = self.take_parts();
         JobEnd::done_behind(json, tape, |json| {
             json.open();
             json.key("lastSeq");
@@ -143,39 +158,67 @@ impl BatchBuilder {
         })
     }
 
-    fn finish_failed(self) -> JobEnd {
-        let (json, tape) = self.into_parts();
+    fn finish_failed(mut self) -> JobEnd {
+        let (json, tape) = self.take_parts();
         JobEnd::done_behind(json, tape, |json| json.syntax("{\"failed\":true}"))
     }
 
     /// The open object of the batch, and its tape.
-    fn into_parts(mut self) -> (JsonText, Option<Tape>) {
-        let tape = self.tape.take().map(TapeBuilder::finish);
-        if let Some(tape) = &tape {
-            self.describe(tape);
+    fn take_parts(&mut self) -> (JsonText, Option<OutputTape>) {
+        let mut json = std::mem::take(&mut self.json);
+        if self.tape.count() == 0 {
+            return (json, None);
         }
-        (self.json, tape)
+        let tape = self.tape.finish(&mut self.arena);
+        describe(&mut json, &tape, self.counts);
+        (json, Some(output_of(tape)))
     }
+}
 
-    fn describe(&mut self, tape: &Tape) {
-        for (key, count) in ["items", "events", "checkpoints", "results"].into_iter().zip(self.counts) {
-            self.json.member(key, &count);
-        }
-        if !tape.wide.is_empty() {
-            self.json.member("wide", &true);
-        }
-        self.json.key("names");
-        self.json.array(tape.names(), |json, name| {
-            json.syntax("\"");
-            json.raw(name);
-            json.syntax("\"");
-        });
+fn describe(json: &mut JsonText, tape: &FinishedTape, counts: [usize; 4]) {
+    for (key, count) in ["items", "events", "checkpoints", "results"].into_iter().zip(counts) {
+        json.member(key, &count);
     }
+    if !tape.wide.units().is_empty() {
+        json.member("wide", &true);
+    }
+    json.key("names");
+    json.array(tape.names(), append_string);
+    // Of each shape the number of the one that it extends, and its last key.
+    json.key("shapes");
+    json.array(tape.shapes.iter(), |json, (extended, key)| {
+        json.value(&extended);
+        json.syntax(",");
+        append_string(json, key);
+    });
+}
+
+/// Appends the string whose inside is `inside`.
+fn append_string(json: &mut JsonText, inside: &[u8]) {
+    json.syntax("\"");
+    json.raw(inside);
+    json.syntax("\"");
+}
+
+fn output_of(tape: FinishedTape) -> OutputTape {
+    let texts = tape.texts.into_iter().map(|text| {
+        Some(match text {
+            FinishedText::Narrow(text) => text.into(),
+            FinishedText::Wide(text) => text.into(),
+            FinishedText::Json(json) => {
+                let mut text = JsonText::with_capacity(json.len());
+                text.raw(&json);
+                text.finish()
+            }
+        })
+    });
+    OutputTape { texts: texts.collect(), codes: tape.codes, narrow: tape.narrow.into(), wide: tape.wide.into() }
 }
 
 /// The end of a job that has no result, for the reason in `message`.
 pub fn failure(message: &Message<'_>) -> JobEnd {
-    let mut batch = BatchBuilder::new(0);
+    let mut batch = BatchBuilder::default();
+    batch.begin(0);
     batch.append(Belonging::Result, &message_json(message));
     batch.finish_failed()
 }

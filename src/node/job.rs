@@ -17,7 +17,7 @@ mod registry;
 mod reporter;
 mod sender;
 
-use std::mem::{replace, take};
+use std::mem::take;
 use std::sync::{Arc, Weak};
 
 use napi::Env;
@@ -27,14 +27,12 @@ use napi_derive::napi;
 pub use end::JobEnd;
 pub use pool::PoolJob;
 pub use progress::{Every, Progress};
-pub use queue::Batch;
+pub use queue::{Batch, OutputTape};
 pub use registry::{JobGuard, JobRegistry};
 pub use reporter::ProgressReporter;
 pub use sender::{Closed, Sender};
 
-use super::json::JsonText;
 use super::text::OutputText;
-use crate::jsonl::tape::{OwnText, Tape};
 use queue::BatchQueue;
 use sender::OnReady;
 
@@ -43,7 +41,7 @@ use sender::OnReady;
 pub struct NativeJob {
     queue: Arc<BatchQueue>,
     /// The tape of the batch that was taken last.
-    tape: Tape,
+    tape: Option<OutputTape>,
     /// Dropped at the end of the work.
     on_ready: Weak<OnReady>,
 }
@@ -54,7 +52,7 @@ impl NativeJob {
         let queue = Arc::new(BatchQueue::default());
         // Nothing waits in it, so there is room.
         queue.send(end, || false);
-        NativeJob { queue, tape: Tape::default(), on_ready: Weak::new() }
+        NativeJob { queue, tape: None, on_ready: Weak::new() }
     }
 }
 
@@ -69,7 +67,7 @@ impl Drop for NativeJob {
 pub fn new_job(on_ready: Function<'_, (), ()>) -> Result<(Sender, NativeJob)> {
     let on_ready = Arc::new(on_ready.build_threadsafe_function::<()>().callee_handled::<false>().build()?);
     let queue = Arc::new(BatchQueue::default());
-    let job = NativeJob { queue: queue.clone(), tape: Tape::default(), on_ready: Arc::downgrade(&on_ready) };
+    let job = NativeJob { queue: queue.clone(), tape: None, on_ready: Arc::downgrade(&on_ready) };
     Ok((Sender::new(queue, on_ready), job))
 }
 
@@ -79,45 +77,36 @@ impl NativeJob {
     #[napi(catch_unwind)]
     pub fn take(&mut self) -> Option<OutputText> {
         let Batch { text, tape } = self.queue.take()?;
-        self.tape = tape.unwrap_or_default();
+        self.tape = tape;
         Some(text)
     }
 
     /// Copies the codes of the batch's tape.
     #[napi(catch_unwind)]
     pub fn codes(&self, mut into: Int32ArraySlice<'_>) -> Result<()> {
-        let codes = &self.tape.codes;
+        let Some(OutputTape { codes, .. }) = &self.tape else { return Ok(()) };
         // SAFETY: nothing else has a reference into the array while this call lasts: it is on the thread of the array's owner.
         let room = unsafe { into.as_mut() }.get_mut(..codes.len());
         room.ok_or_else(|| Error::from_reason("there is no room for the codes of a batch"))?.copy_from_slice(codes);
         Ok(())
     }
 
-    /// The pool of the tape's strings that have no character beyond U+00FF.
+    /// The pool of the tape's strings that have no character beyond U+00FF, once.
     #[napi(catch_unwind)]
-    pub fn narrow(&mut self) -> OutputText {
-        OutputText::Latin1(take(&mut self.tape.narrow))
+    pub fn narrow(&mut self) -> Option<OutputText> {
+        self.tape.as_mut().map(|tape| take(&mut tape.narrow))
     }
 
-    /// The pool of its other strings.
+    /// The pool of its other strings, once.
     #[napi(catch_unwind)]
-    pub fn wide(&mut self) -> OutputText {
-        OutputText::Utf16(take(&mut self.tape.wide))
+    pub fn wide(&mut self) -> Option<OutputText> {
+        self.tape.as_mut().map(|tape| take(&mut tape.wide))
     }
 
     /// A text that is in no pool, once.
     #[napi(catch_unwind)]
     pub fn text(&mut self, index: u32) -> Option<OutputText> {
-        let text = self.tape.texts.get_mut(index as usize)?;
-        Some(match replace(text, OwnText::Wide(Vec::new())) {
-            OwnText::Narrow(bytes) => OutputText::Latin1(bytes),
-            OwnText::Wide(units) => OutputText::Utf16(units),
-            OwnText::Json(json) => {
-                let mut text = JsonText::with_capacity(json.len());
-                text.raw(&json);
-                text.finish()
-            }
-        })
+        self.tape.as_mut()?.texts.get_mut(index as usize)?.take()
     }
 
     /// Asks the job to stop. Its end still comes, after it has cleaned up.

@@ -129,7 +129,10 @@ fn start(
             Some(_) => Snapshots::None,
         };
         let fold = fold_options(options.project_hash, options.through_seq, options.strict);
-        let replay = Replay::open_with(&file, fold, &snapshots, Threads::All);
+        let replay = match items {
+            Items::All => Replay::open_laid_out(&file, fold, &snapshots),
+            Items::OnDemand => Replay::open_with(&file, fold, &snapshots, Threads::All),
+        };
         let wanted = SessionOptions { items, audit_trail: options.audit_trail, progress: options.progress };
         let keep = |replay| keep(Held { replay, _unpacked: unpacked });
         send_replay(replay, wanted, sender, keep).unwrap_or_else(|_| JobEnd::closed())

@@ -12,11 +12,15 @@ use super::job::{Batch, Closed, JobEnd, Progress, ProgressReporter, Sender};
 use super::message_json::message_json;
 use super::reading::every;
 use crate::session::history::ItemRef;
+use crate::session::layout::{ItemTape, ItemTapes};
 use crate::session::replay::{Outcome, Replay, ReplayError};
 
 /// How far the scan must be ahead of an item that is sent before the end: several times the size of what agents let gather between
 /// two compressions.
 const RUN_AHEAD: u64 = 4 << 20;
+
+/// How many bytes of items that are laid out may wait for JavaScript, if it is slower than the scan.
+const MOST_WAITING: usize = 16 << 20;
 
 /// The options.
 #[derive(Clone, Copy, Debug)]
@@ -55,9 +59,9 @@ pub fn send_replay(
 /// Sends the items of a replay that is done. Returns the end of the job, which has the last of them.
 pub fn send_items(replay: &Replay, range: Range<usize>, sender: &Sender) -> Result<JobEnd, Closed> {
     let items = replay.items().get(range).unwrap_or_default();
-    let mut sent = 0;
+    let (mut sent, mut batch) = (0, BatchBuilder::default());
     loop {
-        let mut batch = BatchBuilder::new(sent);
+        batch.begin(sent);
         match batch.append_items(&items[sent..], replay.source()) {
             Ok(count) => sent += count,
             Err(error) => return Ok(failure(&ReplayError::from(error).message())),
@@ -73,7 +77,8 @@ pub fn send_items(replay: &Replay, range: Range<usize>, sender: &Sender) -> Resu
 /// be read.
 pub fn whole_replay(replay: &Replay, audit_trail: bool) -> Option<JobEnd> {
     let (items, events) = (replay.items(), replay.session_events());
-    let mut batch = BatchBuilder::new(0);
+    let mut batch = BatchBuilder::default();
+    batch.begin(0);
     let is_whole = batch.append_items(items, replay.source()).ok()? == items.len()
         && batch.append_events(events, replay.source(), audit_trail).ok()? == events.len();
     let outcome = replay.outcome(None);
@@ -88,12 +93,13 @@ struct SessionBatches<'s> {
     /// Items and session events that were sent and are still wanted.
     items: usize,
     events: usize,
+    batch: BatchBuilder,
 }
 
 impl<'s> SessionBatches<'s> {
     fn new(options: SessionOptions, sender: &'s Sender) -> Self {
         let reporter = ProgressReporter::new(sender, every(options.progress));
-        SessionBatches { options, sender, reporter, items: 0, events: 0 }
+        SessionBatches { options, sender, reporter, items: 0, events: 0, batch: BatchBuilder::default() }
     }
 
     fn run(mut self, mut replay: Replay, keep: impl FnOnce(Arc<Replay>)) -> Result<JobEnd, Closed> {
@@ -119,66 +125,104 @@ impl<'s> SessionBatches<'s> {
         if scanned.is_ok() {
             replay.keep_snapshot();
         }
+        let tapes = std::mem::take(replay.tapes());
         replay.settle();
         let replay = Arc::new(replay);
         keep(replay.clone());
-        self.finish(&replay, scanned.err())
+        self.finish(&replay, tapes, scanned.err())
     }
 
-    /// Sends what can be sent while the scan goes on, as far as there is room for it.
+    /// Sends what can be sent while the scan goes on, as far as there is room for it or too much waits.
     fn send_early(&mut self, replay: &mut Replay) -> Result<Result<(), ReplayError>, Closed> {
-        while self.sender.has_room() {
+        while self.sender.has_room() || replay.tapes().bytes() > MOST_WAITING {
             match self.early_batch(replay) {
                 Ok(None) => break,
                 Ok(Some(batch)) => self.sender.send(batch)?,
                 Err(error) => return Ok(Err(error)),
             }
-            // From now on V8 needs a core too, and is the slower part.
-            replay.spare(1);
         }
         Ok(Ok(()))
     }
 
     /// A full batch of items that are unlikely to be removed, if there is one; or just progress.
-    fn early_batch(&mut self, replay: &Replay) -> Result<Option<Batch>, ReplayError> {
+    fn early_batch(&mut self, replay: &mut Replay) -> Result<Option<Batch>, ReplayError> {
         let settled = replay.scanned().saturating_sub(RUN_AHEAD);
-        let ready = self.unsent(replay);
-        let ready = &ready[..ready.partition_point(|item| item.offset < settled)];
-        let mut batch = self.begin();
-        if batch_length(ready) < ready.len() {
-            self.items += batch.append_items(ready, replay.source())?;
+        let ready = unsent(replay, self.options.items, self.items);
+        let ready = ready.partition_point(|item| item.offset < settled);
+        let laid_out = replay.tapes().next_items(self.items);
+        let gap = laid_out.as_ref().map_or(ready, |items| ready.min(items.start - self.items));
+        self.batch.begin(self.items);
+        if let Some(items) = laid_out.filter(|items| gap == 0 && items.len() <= ready)
+            && let Some(tape) = replay.tapes().take_next()
+        {
+            self.items = items.end;
+            self.tell_progress(replay);
+            return Ok(Some(self.batch.finish_laid_out(tape)));
+        }
+        let missing = &replay.items()[self.items..self.items + gap];
+        if batch_length(missing) < gap || (gap > 0 && gap < ready) {
+            self.items += self.batch.append_items(missing, replay.source())?;
         } else if !self.reporter.is_due(replay.scanned()) {
             return Ok(None);
         }
-        Ok(Some(self.close(batch, replay)))
+        self.tell_progress(replay);
+        Ok(Some(self.batch.finish()))
     }
 
     /// Sends what is left. Returns the end of the job, which has the result.
-    fn finish(mut self, replay: &Replay, mut error: Option<ReplayError>) -> Result<JobEnd, Closed> {
-        let mut batch = self.begin();
+    fn finish(
+        mut self,
+        replay: &Replay,
+        mut tapes: ItemTapes,
+        mut error: Option<ReplayError>,
+    ) -> Result<JobEnd, Closed> {
+        self.batch.begin(self.items);
         while error.is_none() {
-            match self.append_next(&mut batch, replay) {
+            let laid_out = tapes.next_items(self.items);
+            let is_next = laid_out.as_ref().is_some_and(|items| items.start == self.items);
+            if let Some(tape) = is_next.then(|| tapes.take_next()).flatten() {
+                self.send_laid_out(tape, replay)?;
+                continue;
+            }
+            match self.append_next(replay, laid_out.map(|items| items.start)) {
                 Ok(()) if self.is_done(replay) => break,
-                Ok(()) => {
-                    let full = self.close(batch, replay);
-                    self.sender.send(full)?;
-                    batch = self.begin();
-                }
+                Ok(()) => self.send_batch(replay)?,
                 Err(failed) => {
                     error = Some(failed);
-                    batch = self.begin();
+                    self.batch.begin(self.items);
                 }
             }
         }
-        self.send_outcome(batch, replay, &replay.outcome(error))
+        self.send_outcome(replay, &replay.outcome(error))
     }
 
-    /// Appends what comes next: items first, session events behind the last of them.
-    fn append_next(&mut self, batch: &mut BatchBuilder, replay: &Replay) -> Result<(), ReplayError> {
-        self.items += batch.append_items(self.unsent(replay), replay.source())?;
+    /// Sends the batch, and the items behind it.
+    fn send_laid_out(&mut self, tape: ItemTape, replay: &Replay) -> Result<(), Closed> {
+        if !self.batch.is_empty() {
+            self.send_batch(replay)?;
+        }
+        self.items = tape.items.end;
+        self.tell_progress(replay);
+        self.sender.send(self.batch.finish_laid_out(tape))?;
+        self.batch.begin(self.items);
+        Ok(())
+    }
+
+    fn send_batch(&mut self, replay: &Replay) -> Result<(), Closed> {
+        self.tell_progress(replay);
+        self.sender.send(self.batch.finish())?;
+        self.batch.begin(self.items);
+        Ok(())
+    }
+
+    /// Appends what comes next: items first, up to the `end` behind which they are laid out; session events behind the last of them.
+    fn append_next(&mut self, replay: &Replay, end: Option<usize>) -> Result<(), ReplayError> {
+        let unsent = unsent(replay, self.options.items, self.items);
+        let missing = end.map_or(unsent, |end| &unsent[..end - self.items]);
+        self.items += self.batch.append_items(missing, replay.source())?;
         if self.unsent(replay).is_empty() {
             let events = &replay.session_events()[self.events..];
-            self.events += batch.append_events(events, replay.source(), self.options.audit_trail)?;
+            self.events += self.batch.append_events(events, replay.source(), self.options.audit_trail)?;
         }
         Ok(())
     }
@@ -188,42 +232,36 @@ impl<'s> SessionBatches<'s> {
     }
 
     fn unsent<'r>(&self, replay: &'r Replay) -> &'r [ItemRef] {
-        match self.options.items {
-            Items::All => replay.items().get(self.items..).unwrap_or_default(),
-            Items::OnDemand => &[],
-        }
+        unsent(replay, self.options.items, self.items)
     }
 
-    fn begin(&self) -> BatchBuilder {
-        BatchBuilder::new(self.items)
-    }
-
-    fn close(&mut self, mut batch: BatchBuilder, replay: &Replay) -> Batch {
+    fn tell_progress(&mut self, replay: &Replay) {
         let progress = Progress { bytes: replay.scanned(), total: replay.source().size(), files: None };
         if let Some(progress) = self.reporter.advance(progress) {
-            batch.tell_progress(progress);
+            self.batch.tell_progress(progress);
         }
-        batch.finish()
     }
 
     /// Sends the result: the checkpoints, the metadata or why there is none, and the warnings. They quote the file, so they may be any
     /// length.
-    fn send_outcome(
-        mut self,
-        mut batch: BatchBuilder,
-        replay: &Replay,
-        outcome: &Outcome<'_>,
-    ) -> Result<JobEnd, Closed> {
+    fn send_outcome(mut self, replay: &Replay, outcome: &Outcome<'_>) -> Result<JobEnd, Closed> {
         for (belonging, json) in outcome_values(outcome) {
-            if !batch.append(belonging, &json) {
-                let full = std::mem::replace(&mut batch, self.begin());
-                self.sender.send(full.finish())?;
-                batch.append(belonging, &json);
+            if !self.batch.append(belonging, &json) {
+                self.sender.send(self.batch.finish())?;
+                self.batch.begin(self.items);
+                self.batch.append(belonging, &json);
             }
         }
         let total = replay.source().size();
         self.reporter.advance(Progress { bytes: total, total, files: None });
-        Ok(self.reporter.finish(batch.finish_outcome(outcome, replay.items().len())))
+        Ok(self.reporter.finish(self.batch.finish_outcome(outcome, replay.items().len())))
+    }
+}
+
+fn unsent(replay: &Replay, wanted: Items, sent: usize) -> &[ItemRef] {
+    match wanted {
+        Items::All => replay.items().get(sent..).unwrap_or_default(),
+        Items::OnDemand => &[],
     }
 }
 

@@ -1,11 +1,14 @@
-//! Strings between V8 and Rust, each copied once.
+//! Strings between V8 and Rust, each copied once at most.
 
+use std::ffi::c_void;
 use std::ptr;
+use std::sync::OnceLock;
 
 use napi::bindgen_prelude::{FromNapiValue, ToNapiValue, TypeName, ValidateNapiValue};
 use napi::{Status, ValueType, sys};
 
 use crate::jsonl::payload::Payload;
+use crate::jsonl::tape::arena::{Shared, Text};
 
 /// Text for V8, in the encoding that costs V8 least.
 pub enum OutputText {
@@ -13,6 +16,34 @@ pub enum OutputText {
     Latin1(Vec<u8>),
     /// For text that would be longer than a string can be if its characters beyond Latin-1 were escaped.
     Utf16(Vec<u16>),
+    /// One byte a character, which V8 reads in place.
+    SharedLatin1(Shared<u8>),
+    /// UTF-16, which V8 reads in place.
+    SharedUtf16(Shared<u16>),
+}
+
+impl From<Text<u8>> for OutputText {
+    fn from(text: Text<u8>) -> Self {
+        match text {
+            Text::Own(text) => OutputText::Latin1(text),
+            Text::Shared(text) => OutputText::SharedLatin1(text),
+        }
+    }
+}
+
+impl From<Text<u16>> for OutputText {
+    fn from(text: Text<u16>) -> Self {
+        match text {
+            Text::Own(text) => OutputText::Utf16(text),
+            Text::Shared(text) => OutputText::SharedUtf16(text),
+        }
+    }
+}
+
+impl Default for OutputText {
+    fn default() -> Self {
+        OutputText::Latin1(Vec::new())
+    }
 }
 
 impl TypeName for OutputText {
@@ -28,21 +59,116 @@ impl TypeName for OutputText {
 impl ToNapiValue for OutputText {
     unsafe fn to_napi_value(env: sys::napi_env, text: Self) -> napi::Result<sys::napi_value> {
         let mut value = ptr::null_mut();
-        let status = match &text {
-            // SAFETY: the caller gives a live `env` on its own thread; pointer and length are those of a vector that lives
-            // until the call returns, and V8 copies. (Strings that V8 reads in place were tried: it is slow to collect them, and
-            // the event loop stopped twice as long.)
-            OutputText::Latin1(bytes) => unsafe {
-                sys::napi_create_string_latin1(env, bytes.as_ptr().cast(), bytes.len() as isize, &mut value)
-            },
-            // SAFETY: as above.
-            OutputText::Utf16(units) => unsafe {
-                sys::napi_create_string_utf16(env, units.as_ptr(), units.len() as isize, &mut value)
-            },
+        // SAFETY: the caller gives a live `env` on its own thread.
+        let status = unsafe {
+            match text {
+                OutputText::Latin1(text) => copy_latin1(env, &text, &mut value),
+                OutputText::Utf16(text) => copy_utf16(env, &text, &mut value),
+                OutputText::SharedLatin1(text) => share(env, text, share_latin1, copy_latin1, &mut value),
+                OutputText::SharedUtf16(text) => share(env, text, share_utf16, copy_utf16, &mut value),
+            }
         };
         napi::check_status!(status, "a text of the session could not be made a JavaScript string")?;
         Ok(value)
     }
+}
+
+unsafe fn copy_latin1(env: sys::napi_env, text: &[u8], value: &mut sys::napi_value) -> sys::napi_status {
+    // SAFETY: the caller gives a live `env` on its own thread; pointer and length are those of a slice, and V8 copies.
+    unsafe { sys::napi_create_string_latin1(env, text.as_ptr().cast(), text.len() as isize, value) }
+}
+
+unsafe fn copy_utf16(env: sys::napi_env, text: &[u16], value: &mut sys::napi_value) -> sys::napi_status {
+    // SAFETY: as above.
+    unsafe { sys::napi_create_string_utf16(env, text.as_ptr(), text.len() as isize, value) }
+}
+
+/// Makes a string of a text that is passed to the finalizer as its hint.
+type Share<Unit> = unsafe fn(
+    sys::napi_env,
+    &Shared<Unit>,
+    sys::node_api_basic_finalize,
+    *mut c_void,
+    &mut sys::napi_value,
+) -> sys::napi_status;
+
+/// Makes a string of a text, with the text itself or else a copy of it.
+unsafe fn share<Unit>(
+    env: sys::napi_env,
+    text: Shared<Unit>,
+    share: Share<Unit>,
+    copy: unsafe fn(sys::napi_env, &[Unit], &mut sys::napi_value) -> sys::napi_status,
+    value: &mut sys::napi_value,
+) -> sys::napi_status {
+    if !can_share(env) {
+        // SAFETY: the caller gives a live `env` on its own thread.
+        return unsafe { copy(env, text.units(), value) };
+    }
+    let text = Box::into_raw(Box::new(text));
+    // SAFETY: `text` lives until `drop_shared` is called, which is once: when the string is collected or, if the engine has copied it, at
+    // once. After an error it is not called.
+    unsafe {
+        let status = share(env, &*text, Some(drop_shared::<Unit>), text.cast(), value);
+        if status == sys::Status::napi_ok {
+            return status;
+        }
+        copy(env, Box::from_raw(text).units(), value)
+    }
+}
+
+unsafe fn share_latin1(
+    env: sys::napi_env,
+    text: &Shared<u8>,
+    finalize: sys::node_api_basic_finalize,
+    hint: *mut c_void,
+    value: &mut sys::napi_value,
+) -> sys::napi_status {
+    let (text, mut is_copied) = (text.units(), false);
+    let (start, length) = (text.as_ptr().cast(), text.len() as isize);
+    // SAFETY: the caller gives a live `env` and a text that lives until `finalize` is called.
+    unsafe { sys::node_api_create_external_string_latin1(env, start, length, finalize, hint, value, &mut is_copied) }
+}
+
+unsafe fn share_utf16(
+    env: sys::napi_env,
+    text: &Shared<u16>,
+    finalize: sys::node_api_basic_finalize,
+    hint: *mut c_void,
+    value: &mut sys::napi_value,
+) -> sys::napi_status {
+    let (text, mut is_copied) = (text.units(), false);
+    let (start, length) = (text.as_ptr(), text.len() as isize);
+    // SAFETY: as above.
+    unsafe { sys::node_api_create_external_string_utf16(env, start, length, finalize, hint, value, &mut is_copied) }
+}
+
+unsafe extern "C" fn drop_shared<Unit>(_: sys::node_api_basic_env, _: *mut c_void, hint: *mut c_void) {
+    // SAFETY: `share` has passed a box as the hint, and it is called once.
+    drop(unsafe { Box::from_raw(hint.cast::<Shared<Unit>>()) });
+}
+
+/// Whether the engine has strings that it reads in place: since Node-API 10, and in later versions of Node 20 that have 9.
+fn can_share(env: sys::napi_env) -> bool {
+    static CAN_SHARE: OnceLock<bool> = OnceLock::new();
+    *CAN_SHARE.get_or_init(|| is_exported() || version(env) >= 10)
+}
+
+#[cfg(unix)]
+fn is_exported() -> bool {
+    // SAFETY: the name ends with a zero; a symbol is looked up, not called.
+    unsafe { !libc::dlsym(libc::RTLD_DEFAULT, c"node_api_create_external_string_latin1".as_ptr()).is_null() }
+}
+
+#[cfg(not(unix))]
+fn is_exported() -> bool {
+    false
+}
+
+fn version(env: sys::napi_env) -> u32 {
+    let mut version = 0;
+    // SAFETY: `env` is live, and the call only writes the number.
+    unsafe { sys::napi_get_version(env, &mut version) };
+    version
 }
 
 /// A JavaScript string that stays where it is until its text is wanted. Good for the call it was passed to.

@@ -7,6 +7,7 @@ use super::checkpoint::{Checkpoint, Checkpoints};
 use super::event::{Mode, Raw};
 use super::fold::{Effect, FoldOptions, Metadata, SessionEventRef, Start};
 use super::history::ItemRef;
+use super::layout::{ItemTapes, Layout, Pause};
 use super::message::{Message, MessagePart};
 use super::scan::{Scanned, Scanner};
 use super::snapshot::{self, Place, Snapshot, Snapshots};
@@ -68,6 +69,7 @@ pub struct Replay {
     options: FoldOptions,
     segments: Option<Segments<Scanner>>,
     effect: Effect,
+    tapes: ItemTapes,
     /// Where the lines begin that are not scanned.
     scanned: u64,
     builder: Option<SnapshotBuilder>,
@@ -95,6 +97,11 @@ impl Replay {
         Self::open_with(path, options, &Snapshots::None, Threads::All)
     }
 
+    /// The same as [`open_with`](Self::open_with) on all threads, and items are [laid out](Self::tapes) while they are scanned.
+    pub fn open_laid_out(path: &Path, options: FoldOptions, snapshots: &Snapshots) -> Result<Self, ReplayError> {
+        Self::open_for(path, options, snapshots, Threads::All, Some(Arc::default()))
+    }
+
     /// Opens the file and takes what a [snapshot] of it has as scanned. [`keep_snapshot`](Self::keep_snapshot) then writes one with the
     /// rest. With `through_seq` there is no snapshot: it would be that of another fold.
     pub fn open_with(
@@ -102,6 +109,16 @@ impl Replay {
         options: FoldOptions,
         snapshots: &Snapshots,
         threads: Threads,
+    ) -> Result<Self, ReplayError> {
+        Self::open_for(path, options, snapshots, threads, None)
+    }
+
+    fn open_for(
+        path: &Path,
+        options: FoldOptions,
+        snapshots: &Snapshots,
+        threads: Threads,
+        layout: Option<Arc<Pause>>,
     ) -> Result<Self, ReplayError> {
         let source = Arc::new(LineSource::open_or_drain(path)?);
         let mut effect = Effect::default();
@@ -116,21 +133,21 @@ impl Replay {
             builder
         });
         let start = builder.as_ref().map_or(0, SnapshotBuilder::end);
-        Ok(Self::from_line(source, options, effect, start, builder, threads))
+        Ok(Self::from_line(source, options, (effect, start), builder, threads, layout))
     }
 
     /// A replay that goes on with the line at `start`, what comes before having had this effect.
     fn from_line(
         source: Arc<LineSource>,
         options: FoldOptions,
-        effect: Effect,
-        start: u64,
+        (effect, start): (Effect, u64),
         builder: Option<SnapshotBuilder>,
         threads: Threads,
+        layout: Option<Arc<Pause>>,
     ) -> Self {
-        let make = || Scanner::new(source.clone(), options.clone(), builder.is_some());
+        let make = || Scanner::new(source.clone(), options.clone(), builder.is_some(), layout.clone().map(Layout::new));
         let segments = Some(Segments::new(equal_segments(&source, start), threads, make));
-        Replay { source, options, segments, effect, scanned: start, builder }
+        Replay { source, options, segments, effect, tapes: ItemTapes::default(), scanned: start, builder }
     }
 
     /// Scans on. `None` at the end; otherwise how many of the items that history had before are still there.
@@ -157,7 +174,8 @@ impl Replay {
         }
         let lines_before = self.effect.lines;
         let mut kept = self.effect.history.items.len();
-        self.combine(scanned.effect, &mut kept);
+        let base = self.combine(scanned.effect, &mut kept);
+        self.tapes.append(base, scanned.tapes);
         if let Some(builder) = &mut self.builder {
             builder.blocks.extend(scanned.block);
             builder.effect = scanned.unterminated.is_some().then(|| self.effect.clone());
@@ -174,9 +192,13 @@ impl Replay {
         scanned.error.map_or(Ok(kept), |error| Err(error.behind(lines_before).into()))
     }
 
-    fn combine(&mut self, later: Effect, kept: &mut usize) {
-        *kept = (*kept).min(later.history.kept_of(self.effect.history.items.len()));
+    /// Returns how many items history has kept.
+    fn combine(&mut self, later: Effect, kept: &mut usize) -> usize {
+        let left = later.history.kept_of(self.effect.history.items.len());
+        *kept = (*kept).min(left);
         self.effect = std::mem::take(&mut self.effect).then(later);
+        self.tapes.truncate(left);
+        left
     }
 
     /// Writes the snapshot of what is scanned, if one is wanted: when the scan has come to its end, and before the replay is settled.
@@ -206,6 +228,11 @@ impl Replay {
     /// The items of history as far as the file is scanned.
     pub fn items(&self) -> &[ItemRef] {
         &self.effect.history.items
+    }
+
+    /// Those of the items that are laid out.
+    pub fn tapes(&mut self) -> &mut ItemTapes {
+        &mut self.tapes
     }
 
     /// The items of history at the creation of the checkpoint that the options name, which has this `seq`. `None` if that was not

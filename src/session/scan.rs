@@ -4,6 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::fold::{Effect, Fold, FoldOptions};
+use super::history::Truncation;
+use super::layout::{ItemTapes, Layout};
 use crate::jsonl::digest::{Block, Digest};
 use crate::jsonl::reader::LineReader;
 use crate::jsonl::source::{LineSource, ReadError};
@@ -17,6 +19,8 @@ pub struct Scanned {
     pub end: u64,
     /// The effect of the lines that end with `\n`.
     pub effect: Effect,
+    /// Items of that effect that are laid out.
+    pub tapes: ItemTapes,
     /// The effect of a last line without `\n`, which may still be incomplete.
     pub unterminated: Option<Effect>,
     /// The digest of the lines that end with `\n`, if digests are requested, and the offset after them.
@@ -33,12 +37,13 @@ pub struct Scanner {
     reader: LineReader,
     fold: Fold,
     digests: bool,
+    layout: Option<Layout>,
 }
 
 impl Scanner {
-    /// A scanner of `source` that folds with `options`, and computes digests if `digests` is set.
-    pub fn new(source: Arc<LineSource>, options: FoldOptions, digests: bool) -> Self {
-        Scanner { source, reader: LineReader::default(), fold: Fold::new(options), digests }
+    /// A scanner of `source` that folds with `options`, computes digests if `digests` is set, and lays out items if there is a `layout`.
+    pub fn new(source: Arc<LineSource>, options: FoldOptions, digests: bool, layout: Option<Layout>) -> Self {
+        Scanner { source, reader: LineReader::default(), fold: Fold::new(options), digests, layout }
     }
 
     fn scan(&mut self, scanned: &mut Scanned) -> Result<(), ReadError> {
@@ -53,7 +58,15 @@ impl Scanner {
                 scanned.unterminated = Some(effect);
                 digest = before;
             } else {
+                let kept = effect.history.kept_of(scanned.effect.history.items.len());
+                let is_emptied = effect.history.drop == Truncation::All;
                 scanned.effect = std::mem::take(&mut scanned.effect).then(effect);
+                if let Some(layout) = &mut self.layout {
+                    if is_emptied {
+                        layout.pause_after(chunk.offset);
+                    }
+                    layout.add(&chunk, kept, &scanned.effect.history.items);
+                }
                 let end = self.reader.position();
                 scanned.block = digest.as_ref().map(|digest| Block { end, digest: digest.value() });
             }
@@ -71,6 +84,7 @@ impl Worker for Scanner {
             begin: None,
             end: segment.start,
             effect: Effect::default(),
+            tapes: ItemTapes::default(),
             unterminated: None,
             block: None,
             at_end: false,
@@ -78,6 +92,7 @@ impl Worker for Scanner {
         };
         self.reader.begin(segment);
         scanned.error = self.scan(&mut scanned).err();
+        scanned.tapes = self.layout.as_mut().map(Layout::finish).unwrap_or_default();
         scanned.end = self.reader.position();
         scanned.at_end = self.reader.is_at_end();
         scanned

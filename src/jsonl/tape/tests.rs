@@ -15,15 +15,23 @@ enum Built {
 /// A second reader of the codes, beside the one in JavaScript.
 struct Reader<'a> {
     tape: &'a Tape,
+    /// The keys of each shape.
+    shapes: Vec<Vec<Vec<u16>>>,
     codes: std::slice::Iter<'a, i32>,
     narrow: &'a [u8],
     wide: &'a [u16],
 }
 
 impl<'a> Reader<'a> {
-    fn all(tape: &'a Tape) -> Vec<Built> {
+    fn all(TapeBuilder { tape, shapes, .. }: &'a TapeBuilder) -> Vec<Built> {
         assert!(tape.codes.len() <= MAX_CODES);
-        let mut reader = Reader { tape, codes: tape.codes.iter(), narrow: &tape.narrow, wide: &tape.wide };
+        let mut keys = vec![Vec::new()];
+        for (extended, key) in shapes.list().iter() {
+            let last = crate::jsonl::text::decode(key).collect();
+            keys.push([&keys[extended as usize][..], &[last]].concat());
+        }
+        let mut reader =
+            Reader { tape, shapes: keys, codes: tape.codes.iter(), narrow: &tape.narrow, wide: &tape.wide };
         let values = (0..tape.count).map(|_| reader.value()).collect();
         assert_eq!((reader.codes.len(), reader.narrow.len(), reader.wide.len()), (0, 0, 0), "something is left");
         values
@@ -38,8 +46,8 @@ impl<'a> Reader<'a> {
         let (kind, number) = (code & 15, code >> 4);
         let is = |kind_of: Code| kind == kind_of as i32;
         if is(Code::Object) {
-            let member = |_| (self.member_name(), self.value());
-            Built::Object((0..number).map(member).collect())
+            let keys = self.shapes[number as usize].clone();
+            Built::Object(keys.into_iter().map(|key| (key, self.value())).collect())
         } else if is(Code::Array) {
             Built::Array((0..number).map(|_| self.value()).collect())
         } else if is(Code::Narrow) {
@@ -67,19 +75,14 @@ impl<'a> Reader<'a> {
             Built::Word(["true", "false", "null"][(kind - Code::True as i32) as usize])
         }
     }
-
-    fn member_name(&mut self) -> Vec<u16> {
-        let index = *self.codes.next().unwrap();
-        self.name(index)
-    }
 }
 
-fn laid_out(values: &[&[u8]]) -> Tape {
-    let mut builder = TapeBuilder::with_capacity(100);
+fn laid_out(values: &[&[u8]]) -> TapeBuilder {
+    let mut builder = TapeBuilder::default();
     for json in values {
         assert!(builder.push(json));
     }
-    builder.finish()
+    builder
 }
 
 fn built(json: &str) -> Built {
@@ -234,9 +237,10 @@ fn what_is_not_utf8_becomes_replacement_characters() {
 
 #[test]
 fn strings_that_come_again_are_names() {
-    let tape = laid_out(&[br#"["tool","tool","tool"]"#, br#"{"tool":"id-1"}"#]);
-    assert_eq!(tape.names().collect::<Vec<_>>(), [b"tool"]);
-    assert_eq!(tape.narrow, b"toolid-1");
+    let few = ["\"tool\""; FEW as usize].join(",");
+    let tape = laid_out(&[format!("[{few},\"tool\",\"tool\"]").as_bytes(), br#"{"tool":"id-1"}"#]).tape;
+    assert_eq!(tape.names, b"tool");
+    assert_eq!(tape.narrow, [&b"tool".repeat(FEW as usize)[..], b"id-1"].concat());
 }
 
 #[test]
@@ -265,7 +269,7 @@ fn objects_that_are_built_better_by_a_parser_are_left_to_it() {
 #[test]
 fn no_pool_grows_without_end() {
     let strings = vec![format!("\"{}\"", "x".repeat(OWN_TEXT - 1)); 200].join(",");
-    let tape = laid_out(&[format!("[{strings}]").as_bytes()]);
+    let tape = laid_out(&[format!("[{strings}]").as_bytes()]).tape;
     assert!(tape.narrow.len() <= POOL_BYTES + OWN_TEXT);
     assert_eq!(tape.narrow.len() / (OWN_TEXT - 1) + tape.texts.len(), 200);
 }
@@ -273,20 +277,20 @@ fn no_pool_grows_without_end() {
 #[test]
 fn what_is_apart_has_nothing_in_a_pool() {
     let hash = "0123456789abcdef".repeat(8);
-    let mut builder = TapeBuilder::with_capacity(0);
+    let mut builder = TapeBuilder::default();
     builder.push(format!("\"{hash}\"").as_bytes());
     assert!(builder.push_apart(format!("[\"{hash}\",\"名{hash}\"]").as_bytes()));
     builder.push(format!("\"{hash}\"").as_bytes());
-    let tape = builder.finish();
+    let tape = &builder.tape;
     assert_eq!((tape.narrow.len(), tape.wide.len(), tape.texts.len()), (2 * hash.len(), 0, 2));
-    assert_eq!(Reader::all(&tape)[1], Built::Array(vec![string(&hash), string(&format!("名{hash}"))]));
+    assert_eq!(Reader::all(&builder)[1], Built::Array(vec![string(&hash), string(&format!("名{hash}"))]));
 }
 
 #[test]
 fn what_may_be_huge_is_decoded_where_it_stays() {
     let huge = "é\\n".repeat(HUGE / 3);
     let json = format!(r#"{{"text":"{huge}","wide":"{huge}名","id":"a"}}"#);
-    let tape = laid_out(&[json.as_bytes()]);
+    let tape = laid_out(&[json.as_bytes()]).tape;
     assert_eq!((tape.narrow, tape.texts.len()), (b"a".to_vec(), 2));
     assert!(tape.texts.iter().all(|text| !matches!(text, OwnText::Json(_))));
 }
@@ -294,7 +298,7 @@ fn what_may_be_huge_is_decoded_where_it_stays() {
 #[test]
 fn what_is_long_shares_nothing() {
     let long = "x".repeat(OWN_TEXT);
-    let tape = laid_out(&[format!("[\"{long}\",\"{}\"]", "y".repeat(70)).as_bytes()]);
+    let tape = laid_out(&[format!("[\"{long}\",\"{}\"]", "y".repeat(70)).as_bytes()]).tape;
     assert_eq!(tape.texts, [OwnText::Narrow(long.into_bytes())]);
     assert_eq!(tape.narrow, "y".repeat(70).into_bytes());
 }
@@ -302,14 +306,14 @@ fn what_is_long_shares_nothing() {
 #[test]
 fn what_has_no_room_is_told_and_changes_nothing() {
     let many = format!("[{}]", vec!["1"; MAX_CODES * 2 / 3].join(","));
-    let mut builder = TapeBuilder::with_capacity(0);
+    let mut builder = TapeBuilder::default();
     assert!(builder.push(b"{\"a\":\"text\"}"));
     assert!(builder.push(many.as_bytes()));
     let before = builder.mark();
     assert!(!builder.push(format!("[\"b\",\"b\",{many}]").as_bytes()));
     assert_eq!(builder.mark(), before);
     assert!(builder.push(b"[\"b\",\"b\"]"));
-    let values = Reader::all(&builder.finish());
+    let values = Reader::all(&builder);
     assert_eq!((values.len(), &values[2]), (3, &Built::Array(vec![string("b"), string("b")])));
 }
 
@@ -329,10 +333,10 @@ fn what_never_has_room_or_is_too_deep_is_left_as_it_is() {
 fn codes_are_never_more_than_there_is_room_for() {
     for spare in 0..6 {
         let filling = format!("[{}]", vec!["1"; MAX_CODES - 4 - spare].join(","));
-        let mut builder = TapeBuilder::with_capacity(0);
+        let mut builder = TapeBuilder::default();
         builder.push(filling.as_bytes());
         while builder.push(b"{\"a\":0.5}") {}
         while builder.push(b"{}") {}
-        Reader::all(&builder.finish());
+        Reader::all(&builder);
     }
 }

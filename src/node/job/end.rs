@@ -3,8 +3,7 @@
 use std::any::Any;
 
 use super::progress::Progress;
-use super::queue::Batch;
-use crate::jsonl::tape::Tape;
+use super::queue::{Batch, OutputTape};
 use crate::node::error_json::ErrorJson;
 use crate::node::json::JsonText;
 use crate::node::text::OutputText;
@@ -13,7 +12,7 @@ use crate::node::text::OutputText;
 pub struct JobEnd {
     /// Open: members can be appended.
     json: JsonText,
-    tape: Option<Tape>,
+    tape: Option<OutputTape>,
     is_done: bool,
 }
 
@@ -26,7 +25,7 @@ impl JobEnd {
     }
 
     /// The same in a batch with other content: `json` is the open object of that batch.
-    pub fn done_behind(mut json: JsonText, tape: Option<Tape>, result: impl FnOnce(&mut JsonText)) -> Self {
+    pub fn done_behind(mut json: JsonText, tape: Option<OutputTape>, result: impl FnOnce(&mut JsonText)) -> Self {
         json.key("done");
         result(&mut json);
         JobEnd { json, tape, is_done: true }
@@ -96,6 +95,7 @@ mod tests {
         match end.into_text() {
             OutputText::Latin1(bytes) => String::from_utf8(bytes).unwrap(),
             OutputText::Utf16(units) => String::from_utf16(&units).unwrap(),
+            _ => unreachable!("the text of an end is not shared"),
         }
     }
 

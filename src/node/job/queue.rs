@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use crate::cancellation::Cancellation;
-use crate::jsonl::tape::Tape;
 use crate::node::text::OutputText;
 
 /// How many batches wait at most. The next one is begun when there is room for it.
@@ -23,7 +22,19 @@ pub struct Batch {
     /// JSON text.
     pub text: OutputText,
     /// The values that belong to it.
-    pub tape: Option<Tape>,
+    pub tape: Option<OutputTape>,
+}
+
+/// A [tape](crate::jsonl::tape), its texts as JavaScript takes them. The names are in the text of the batch.
+pub struct OutputTape {
+    /// What to build.
+    pub codes: Vec<i32>,
+    /// The pool of strings that have no character beyond U+00FF.
+    pub narrow: OutputText,
+    /// The pool of other strings.
+    pub wide: OutputText,
+    /// The texts that are in no pool, each taken once.
+    pub texts: Vec<Option<OutputText>>,
 }
 
 impl From<OutputText> for Batch {

@@ -7,7 +7,7 @@ fn batch(byte: u8) -> Batch {
 fn byte(batch: Option<Batch>) -> Option<u8> {
     match batch?.text {
         OutputText::Latin1(bytes) => bytes.first().copied(),
-        OutputText::Utf16(_) => None,
+        _ => None,
     }
 }
 

@@ -1,0 +1,60 @@
+'use strict'
+
+// The shapes of objects: which keys, in which order (src/jsonl/tape/shapes.rs).
+
+const { append, join } = require('./native.js')
+const { getOwnPropertyNames } = Object
+
+/** The shapes of a job. They are kept from batch to batch, because most batches have the same ones. */
+class Shapes {
+  #builders
+  #empty
+  /** The names of `Object.prototype` for which the shapes were made. */
+  #inherited
+
+  /** `builders` has the keys of the most frequent shapes, each with a function that builds an object of it. */
+  constructor(builders) {
+    this.#builders = builders
+  }
+
+  /**
+   * The shapes of a batch in the order of their numbers. `news` has of each but the first, which has no keys, the number of the one that it
+   * extends, and its last key.
+   */
+  list(news) {
+    this.#begin()
+    const list = [this.#empty]
+    for (let index = 0; index < news.length; index += 2) append(list, extended(list[news[index]], news[index + 1]))
+    return list
+  }
+
+  /** Begins anew if `Object.prototype` has other names than it had at the last batch. */
+  #begin() {
+    const inherited = join(getOwnPropertyNames(Object.prototype), ',')
+    if (inherited === this.#inherited) return
+    this.#inherited = inherited
+    this.#empty = { keys: [], build: undefined, isInherited: false, longer: { __proto__: null } }
+    for (let index = 0; index < this.#builders.length; index++) this.#know(this.#builders[index])
+  }
+
+  #know({ keys, build }) {
+    let shape = this.#empty
+    for (let index = 0; index < keys.length; index++) shape = extended(shape, keys[index])
+    shape.build = build
+  }
+}
+
+/** The shape with one key more. `isInherited`: whether `Object.prototype` has one of the keys too. */
+function extended({ keys, isInherited, longer }, key) {
+  longer[key] ??= { keys: withLast(keys, key), build: undefined, isInherited: isInherited || key in Object.prototype, longer: { __proto__: null } }
+  return longer[key]
+}
+
+function withLast(keys, key) {
+  const all = []
+  for (let index = 0; index < keys.length; index++) append(all, keys[index])
+  append(all, key)
+  return all
+}
+
+module.exports = { Shapes }

@@ -1,0 +1,123 @@
+use super::*;
+use crate::jsonl::tape::FinishedText;
+use proptest::prelude::*;
+
+/// The history of a segment, and the items on its tapes: each a string of its number.
+struct Segment {
+    layout: Layout,
+    values: Vec<u32>,
+    items: Vec<ItemRef>,
+    offset: u64,
+}
+
+impl Segment {
+    fn new() -> Self {
+        Segment { layout: Layout::new(Arc::default()), values: Vec::new(), items: Vec::new(), offset: 0 }
+    }
+
+    /// A chunk that leaves `kept` items and adds these, each of `width` digits.
+    fn chunk(&mut self, kept: usize, values: &[u32], width: usize) {
+        let kept = kept.min(self.items.len());
+        self.items.truncate(kept);
+        self.values.truncate(kept);
+        let mut bytes = Vec::new();
+        for value in values {
+            let zeros = "0".repeat(width - value.to_string().len());
+            let json = format!("\"{zeros}{value}\"");
+            self.items.push(ItemRef { offset: self.offset + bytes.len() as u64, length: json.len() as u32 });
+            self.values.push(*value);
+            bytes.extend(json.into_bytes());
+        }
+        let chunk = Chunk { bytes: &bytes, offset: self.offset, at_start: false, unterminated: false };
+        self.layout.add(&chunk, kept, &self.items);
+        self.offset += bytes.len() as u64;
+    }
+
+    /// What is on the tapes, by the numbers of the items, and how many tapes there are.
+    fn finish(&mut self) -> (Vec<(usize, u32)>, usize) {
+        let mut tapes = self.layout.finish();
+        let (mut laid_out, mut count) = (Vec::new(), 0);
+        while let Some(tape) = tapes.take_next() {
+            let values = strings(&tape.tape);
+            assert!(values.len() >= tape.items.len());
+            laid_out.extend(tape.items.zip(values));
+            count += 1;
+        }
+        assert_eq!(tapes.bytes(), 0);
+        (laid_out, count)
+    }
+}
+
+/// The numbers that the strings on a tape are. Short ones are names or in the pool, long ones have a text of their own.
+fn strings(tape: &FinishedTape) -> Vec<u32> {
+    let names: Vec<&[u8]> = tape.names().collect();
+    let mut pool = tape.narrow.units();
+    let mut number = |code: &i32| {
+        let (kind, number) = (code & 15, (code >> 4) as usize);
+        let text = match kind {
+            2 => pool.split_off(..number).unwrap(),
+            4 => names[number],
+            5 => match &tape.texts[number] {
+                FinishedText::Narrow(text) => text.units(),
+                _ => unreachable!("digits are narrow"),
+            },
+            _ => unreachable!("only strings were laid out"),
+        };
+        std::str::from_utf8(text).unwrap().parse().unwrap()
+    };
+    tape.codes.iter().map(&mut number).collect()
+}
+
+#[test]
+fn a_tape_ends_where_it_is_full() {
+    let mut segment = Segment::new();
+    segment.chunk(0, &[1, 2, 3], TAPE_BYTES / 2 - 2);
+    segment.chunk(3, &[4], 5);
+    assert_eq!(segment.finish(), (vec![(0, 1), (1, 2), (2, 3), (3, 4)], 2));
+    segment.items.clear();
+    segment.chunk(0, &[7], 5);
+    assert_eq!(segment.finish(), (vec![(0, 7)], 1), "the next segment begins with nothing");
+}
+
+#[test]
+fn behind_a_compression_items_are_not_laid_out_for_a_while() {
+    let mut segment = Segment::new();
+    segment.chunk(0, &[1], 5);
+    segment.layout.pause_after(segment.offset);
+    segment.chunk(0, &[2, 3], 5);
+    segment.offset += PAUSE_BYTES;
+    segment.chunk(2, &[4], 5);
+    assert_eq!(segment.finish(), (vec![(2, 4)], 1));
+}
+
+#[test]
+fn tapes_follow_the_history_that_they_belong_to() {
+    let mut segment = Segment::new();
+    segment.chunk(0, &[1, 2, 3], 5);
+    let mut tapes = segment.layout.finish();
+    segment.items.clear();
+    segment.chunk(0, &[4, 5], 5);
+    tapes.truncate(2);
+    tapes.append(2, segment.layout.finish());
+    assert_eq!(tapes.bytes(), 35);
+    assert_eq!(tapes.next_items(0), Some(0..2));
+    assert_eq!(tapes.take_next().map(|tape| strings(&tape.tape)), Some(vec![1, 2, 3]), "the tape is as it was");
+    assert_eq!(tapes.next_items(2), Some(2..4));
+    assert_eq!(tapes.next_items(3), None, "what was sent already is not sent again");
+    assert_eq!(tapes.bytes(), 0);
+}
+
+proptest! {
+    /// Whatever a chunk removes and adds, with items of all sizes: the tapes have what history has.
+    #[test]
+    fn tapes_have_the_items_of_history(
+        chunks in prop::collection::vec((0..40_usize, prop::collection::vec(any::<u32>(), 0..12), 10..60_000_usize), 0..12),
+    ) {
+        let mut segment = Segment::new();
+        for (removed, values, width) in chunks {
+            segment.chunk(segment.items.len().saturating_sub(removed), &values, width);
+        }
+        let expected: Vec<_> = segment.values.iter().copied().enumerate().collect();
+        prop_assert_eq!(segment.finish().0, expected);
+    }
+}
