@@ -6,7 +6,6 @@ const [task, filePath] = process.argv.slice(2)
 
 const tasks = {
   require: () => require('../index.js'),
-  import: () => import('../index.mjs'),
   addon: () => process.dlopen({ exports: {} }, filePath),
   replay: () => require('../index.js').replaySession(filePath),
 }

@@ -57,9 +57,10 @@ export async function peakOf(task) {
   return { peak, retained, alive: result !== undefined };
 }
 
+/** What Bun calls external is in `heapUsed` too. */
 function held() {
   const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
+  return process.versions.bun ? heapUsed : heapUsed + external;
 }
 
 /** Linux: the kernel's high-water mark begins again. Elsewhere it is that of the whole life of the process. */

@@ -13,6 +13,6 @@ export const time = (ms) =>
   ms < 1 ? `${(ms * 1000).toFixed(0)} µs` : ms < 100 ? `${ms.toFixed(1)} ms` : `${grouped(Math.round(ms))} ms`;
 export const stop = ({ median, worst }) => `${median.toFixed(1)} / ${worst.toFixed(1)} ms`;
 export const size = (bytes) =>
-  bytes < 1 << 20 ? `${(bytes / 1024).toFixed(0)} KiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+  Math.abs(bytes) < 1 << 20 ? `${(bytes / 1024).toFixed(0)} KiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 export const megabytes = (bytes) => `${grouped(Math.round(bytes / 1e6))} MB`;
 export const grouped = (n) => n.toLocaleString('en-US').replaceAll(',', ' ');

@@ -6,7 +6,7 @@ const TARGET_MS = 4;
 
 const TITLES = {
   require: "`require('session-tape')`",
-  import: "`import('session-tape')` of a script",
+  import: "`import('session-tape')` of an ES module",
   addon: 'the addon alone, by `process.dlopen`',
   replay: '`require`, and `replaySession` of 20 records',
 };
