@@ -1,60 +1,80 @@
 /**
- * `npm run bench`: the addon and its JavaScript rivals in turn in one process; the figures go to `bench/RESULTS.md`.
- *
- * `npm run bench -- --quick` takes a tenth of the work and three rounds, `--only replay|snapshot|header|sessions|record|runs|diff|bundles` a part;
- * both print and leave RESULTS.md as it is. `--large` adds files of 1 and 10 GB and a run of ten million events, which are generated and
- * deleted.
+ * `npm run bench`: the addon and its JavaScript rivals in turn in one process, on each runtime that is found. The figures go to
+ * `results.json` and `RESULTS.md`; what is asked for with `--only`, `--runtime`, `--workload` or `--quick` is only printed. The
+ * options are in `README.md`.
  */
+import { spawn } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
-import { machine } from './machine.mjs';
-import { report } from './report.mjs';
+import { readOptions } from './options.mjs';
+import { PARTS } from './parts.mjs';
+import { report } from './report/report.mjs';
+import { addFigures, noResults, saveResults, savedResults } from './results.mjs';
+import { findRuntimes, ownRuntime } from './runtimes.mjs';
 import { DATA } from './workloads.mjs';
 
-const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url));
-const PARTS = ['replay', 'snapshot', 'header', 'sessions', 'record', 'runs', 'diff', 'bundles'];
-const ROUNDS = 7;
+const CHILD = fileURLToPath(new URL('child.mjs', import.meta.url));
+const REPORT = fileURLToPath(new URL('RESULTS.md', import.meta.url));
+
 const say = (text) => process.stderr.write(`${text}\n`);
 
-async function measure(parts, { quick, large }) {
-  const how = { rounds: quick ? 3 : ROUNDS, scale: quick ? 0.1 : 1, say };
-  const results = { machine: machine(), rounds: how.rounds, quick };
-  if (parts.includes('replay')) results.replay = await (await import('./replay.mjs')).benchReplay(how);
-  if (parts.includes('snapshot')) results.snapshot = await (await import('./large.mjs')).benchSnapshot(how);
-  if (large && parts.includes('snapshot')) results.large = await (await import('./large.mjs')).benchLarge(how);
-  if (parts.includes('header')) results.headers = await (await import('./header.mjs')).benchHeaders(how);
-  if (parts.includes('sessions')) results.sessions = await (await import('./sessions.mjs')).benchSessions(how);
-  if (parts.includes('record')) {
-    results.record = await (await import('./record.mjs')).benchRecord(how);
-    results.durable = await (await import('./durable.mjs')).benchDurable(how);
-    const { imageMemory } = await import('./memory.mjs');
-    results.image = { tape: await imageMemory('tape'), stringify: await imageMemory('stringify') };
+async function measureAll({ parts, runtimes, save, ...how }) {
+  const results = save ? savedResults() : noResults();
+  for (const part of parts) {
+    const suited = PARTS[part].everyRuntime ? runtimes : runtimes.filter(({ name }) => name === ownRuntime());
+    for (const runtime of suited) addFigures(results, part, runtime, await measured(part, runtime, how));
+    if (save) saveResults(results);
   }
-  if (parts.includes('runs')) results.runs = await (await import('./runs.mjs')).benchRuns({ ...how, large });
-  if (parts.includes('diff')) results.diff = await (await import('./diff.mjs')).benchDiff(how);
-  if (parts.includes('bundles')) results.bundles = await (await import('./bundles.mjs')).benchBundles(how);
+  rmSync(join(DATA, 'record'), { recursive: true, force: true });
   return results;
 }
 
-function options() {
+async function measured(part, runtime, how) {
+  say(`== ${part}, ${runtime.title}`);
+  const load = loadavg()[0];
+  const figures = await figuresOf(runtime.path, ['--expose-gc', CHILD, part, JSON.stringify(how)]);
+  return { date: new Date().toISOString().slice(0, 10), load, rounds: how.rounds, scale: how.scale, figures };
+}
+
+/** What a process prints as JSON. */
+function figuresOf(command, args) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const chunks = [];
+    child.stdout.on('data', (chunk) => chunks.push(chunk));
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      if (code === 0) resolve(JSON.parse(Buffer.concat(chunks).toString('utf8')));
+      else reject(new Error(`${command} ended with ${signal ?? code}`));
+    });
+  });
+}
+
+function listed({ parts, runtimes, workloads }) {
+  const programs = runtimes.map(({ name, version, path }) => `  ${name.padEnd(8)}${version}, ${path}\n`).join('');
+  return `parts: ${parts.join(', ')}\nworkloads: ${workloads.join(', ')}\nruntimes:\n${programs}`;
+}
+
+function optionsOrExit() {
   try {
-    const { values } = parseArgs({ options: { quick: { type: 'boolean' }, large: { type: 'boolean' }, only: { type: 'string' } } });
-    if (values.only === undefined || PARTS.includes(values.only)) return values;
-    throw new Error(`--only takes one of ${PARTS.join(', ')}`);
+    return readOptions(process.argv.slice(2), findRuntimes());
   } catch (error) {
     say(`bench: ${error.message}`);
     process.exit(2);
   }
 }
 
-const { quick = false, large = false, only } = options();
-const text = report(await measure(only === undefined ? PARTS : [only], { quick, large }));
-rmSync(join(DATA, 'record'), { recursive: true, force: true });
-if (quick || only !== undefined) {
-  process.stdout.write(text);
+const options = optionsOrExit();
+if (options.list) {
+  process.stdout.write(listed(options));
 } else {
-  writeFileSync(RESULTS, text);
-  say(`written: ${RESULTS}`);
+  const results = await measureAll(options);
+  if (options.save) {
+    writeFileSync(REPORT, report(results));
+    say(`written: ${REPORT}`);
+  } else {
+    process.stdout.write(report(results));
+  }
 }

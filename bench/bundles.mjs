@@ -12,7 +12,7 @@ import { exportBundle, importBundle, verifyBundle } from '../index.mjs';
 import { inTurn, median, timed } from './measure.mjs';
 import { peakOf } from './memory.mjs';
 import { recordedRun } from './run-workloads.mjs';
-import { DATA, REPLAY_WORKLOADS, replayFile } from './workloads.mjs';
+import { DATA, PLAIN, replayFile } from './workloads.mjs';
 
 const SELF = fileURLToPath(import.meta.url);
 const RECORDINGS = fileURLToPath(new URL('../../shared/data/sessions/', import.meta.url));
@@ -27,7 +27,7 @@ export async function benchBundles({ rounds, scale, say }) {
     const sizes = await benchSizes();
     say('bundles: export and verify');
     const run = await recordedRun(1e6 * scale);
-    const { filePath } = await replayFile(REPLAY_WORKLOADS.find(({ name }) => name === 'plain'), scale);
+    const { filePath } = await replayFile(PLAIN, scale);
     const speeds = [
       { title: 'a run', ...(await benchSpeed(run.directory, rounds)) },
       { title: 'a session', ...(await benchSpeed(filePath, rounds)) },

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { cpus, loadavg, release, totalmem, type } from 'node:os';
+import { cpus, release, totalmem, type } from 'node:os';
 
 const require = createRequire(import.meta.url);
 
@@ -12,13 +12,10 @@ export function machine() {
     CPU: `${processors[0].model.trim()}, ${processors.length} ${processors.length === 1 ? 'core' : 'cores'}`,
     Memory: `${(totalmem() / 2 ** 30).toFixed(0)} GiB`,
     System: `${type()} ${release()}, ${process.arch}`,
-    Node: `${process.version} (V8 ${process.versions.v8})`,
     Rust: toolVersion('rustc'),
     'session-tape': versionOf('../package.json'),
     'sonic-boom': versionOf('sonic-boom/package.json'),
     pino: versionOf('pino/package.json'),
-    'Load before': `${loadavg()[0].toFixed(1)} (a quiet machine has 0.0; figures from a busy one are worth less)`,
-    Date: new Date().toISOString().slice(0, 10),
   };
 }
 

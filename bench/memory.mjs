@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { collectGarbage, median } from './measure.mjs';
-import { DATA, REPLAY_WORKLOADS, contentPayloads, replayFile } from './workloads.mjs';
+import { DATA, TINY, contentPayloads, replayFile } from './workloads.mjs';
 
 const SELF = fileURLToPath(import.meta.url);
 const CHILDREN = 3;
@@ -21,8 +21,13 @@ export async function peakMemory(side, filePath) {
   return medianOfChildren(['replay', side, filePath]);
 }
 
-/** @returns {Promise<{ peak: number, payload: number }>} for one event with a payload of 20 MiB */
-export async function imageMemory(side) {
+/** The memory of one event with a payload of 20 MiB. */
+export async function benchImage() {
+  return { tape: await imageMemory('tape'), stringify: await imageMemory('stringify') };
+}
+
+/** @returns {Promise<{ peak: number, payload: number }>} */
+async function imageMemory(side) {
   return { ...(await medianOfChildren(['image', side])), payload: IMAGE_BYTES };
 }
 
@@ -52,9 +57,10 @@ export async function peakOf(task) {
   return { peak, retained, alive: result !== undefined };
 }
 
+/** What Bun calls external is in `heapUsed` too. */
 function held() {
   const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
+  return process.versions.bun ? heapUsed : heapUsed + external;
 }
 
 /** Linux: the kernel's high-water mark begins again. Elsewhere it is that of the whole life of the process. */
@@ -70,7 +76,7 @@ function peakRss() {
 const measurements = {
   async replay(side, filePath) {
     const { ENGINES } = await import('./engines.mjs');
-    const { filePath: tiny } = await replayFile(REPLAY_WORKLOADS.at(-1), 1);
+    const { filePath: tiny } = await replayFile(TINY, 1);
     await ENGINES[side](tiny);
     return peakOf(() => ENGINES[side](filePath));
   },

@@ -5,18 +5,27 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SessionRecordingService } from '../index.mjs';
 import { collectGarbage, inTurn, median, ratios, threadWork } from './measure.mjs';
 import { RIVALS, sessionTape, stringifyAlone } from './recorders.mjs';
-import { DATA, contentPayloads } from './workloads.mjs';
+import { DATA, RECORD_WORKLOADS, contentPayloads } from './workloads.mjs';
 
 const DIRECTORY = join(DATA, 'record');
 
 /** Events in one turn of the event loop. */
 const BURST = 100;
 
-export async function benchRecord({ rounds, scale, say }) {
-  const payloads = contentPayloads(1000);
-  const events = Math.round(50_000 * scale);
-  const sides = { tape: sessionTape(SessionRecordingService), stringify: stringifyAlone, ...RIVALS };
-  say(`recording: ${events} events, ${Object.keys(sides).length} ways`);
+/** One after the other, each text of which is ASCII or wide. The rivals record wide ones only. */
+export async function benchRecord({ rounds, scale, workloads, say }) {
+  const results = [];
+  for (const workload of RECORD_WORKLOADS.filter(({ name }) => workloads.includes(name))) {
+    const rivals = workload.alphabet === 'wide' ? RIVALS : {};
+    results.push(await benchWorkload(workload, rivals, Math.round(50_000 * scale), rounds, say));
+  }
+  return results;
+}
+
+async function benchWorkload({ name: workload, alphabet }, rivals, events, rounds, say) {
+  const payloads = contentPayloads(1000, alphabet);
+  const sides = { tape: sessionTape(SessionRecordingService), stringify: stringifyAlone, ...rivals };
+  say(`recording: ${events} events, ${alphabet}, ${Object.keys(sides).length} ways`);
   const tasks = Object.entries(sides).map(([name, side]) => {
     const howMany = side.slow ? Math.round(events / 10) : events;
     return [name, () => recordAll(side, payloads, howMany)];
@@ -24,9 +33,12 @@ export async function benchRecord({ rounds, scale, say }) {
   const measured = await inTurn(Object.fromEntries(tasks), rounds);
   const perEvent = (name, key) => measured[name].map((one) => one[key]);
   return {
+    name: workload,
+    alphabet,
     events,
     lineBytes: median(perEvent('tape', 'lineBytes')),
     rows: Object.entries(sides).map(([name, side]) => ({
+      name,
       title: side.title,
       writesNothing: side.writesNothing === true,
       perSecond: median(perEvent(name, 'perSecond')),
@@ -34,10 +46,7 @@ export async function benchRecord({ rounds, scale, say }) {
       threadMicros: median(perEvent(name, 'threadMicros')),
     })),
     threadRatio: ratios(perEvent('tape', 'threadMicros'), perEvent('stringify', 'threadMicros')),
-    rivals: [
-      ['sonic-boom', ['sonicSync', 'sonicAsync']],
-      ['pino', ['pinoSync', 'pinoAsync']],
-    ].map(([title, names]) => ({
+    rivals: FASTEST.filter(([, names]) => names.every((name) => name in rivals)).map(([title, names]) => ({
       title,
       speedup: fewestTimes(
         perEvent('tape', 'perSecond'),
@@ -46,6 +55,12 @@ export async function benchRecord({ rounds, scale, say }) {
     })),
   };
 }
+
+/** The rivals that have to be beaten, in all of their variants. */
+const FASTEST = [
+  ['sonic-boom', ['sonicSync', 'sonicAsync']],
+  ['pino', ['pinoSync', 'pinoAsync']],
+];
 
 /** How many times as fast as the fastest variant of the rival. */
 const fewestTimes = (ours, variants) =>

@@ -1,4 +1,4 @@
-/** Replay: the addon beside the plain JavaScript engine, on the four workloads. */
+/** Replay: the addon beside the plain JavaScript engine, on each workload. */
 import { deepStrictEqual } from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
@@ -12,15 +12,16 @@ import { REPLAY_WORKLOADS, replayFile } from './workloads.mjs';
 const TOO_SHORT = 1000;
 const TOGETHER = 200;
 
-export async function benchReplay({ rounds, scale, say }) {
+export async function benchReplay({ rounds, scale, workloads, say }) {
   const results = [];
-  for (const workload of REPLAY_WORKLOADS) {
-    say(`replay: ${workload.title}`);
+  for (const workload of REPLAY_WORKLOADS.filter(({ name }) => workloads.includes(name))) {
+    const { name, shape, title } = workload;
+    say(`replay: ${title}`);
     const { filePath, records } = await replayFile(workload, scale);
     await checkSame(filePath);
     const measured = await measureWorkload(filePath, records < TOO_SHORT ? TOGETHER : 1, rounds);
     const memory = { plain: await peakMemory('plain', filePath), addon: await peakMemory('addon', filePath) };
-    results.push({ ...workload, records, bytes: statSync(filePath).size, ...measured, memory });
+    results.push({ name, shape, title, records, bytes: statSync(filePath).size, ...measured, memory });
   }
   return results;
 }

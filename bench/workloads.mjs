@@ -10,24 +10,34 @@ import { fileURLToPath } from 'node:url';
 export const DATA = fileURLToPath(new URL('data/', import.meta.url));
 
 /** Part of each file's name: a change of the generator makes new files. */
-const VERSION = 'v1';
+const VERSION = 'v2';
 
 /** Text lengths, in characters, that make records of about 1 400 and about 270 bytes. */
 const LONG = { human: 670, ai: 1010, tool: 1300 };
 const SHORT = { human: 72, ai: 44, tool: 32 };
 
-export const REPLAY_WORKLOADS = [
+/** Whether texts are ASCII, or have a word beyond Latin-1 now and then, which makes most of them two bytes a character. */
+const ALPHABETS = ['ascii', 'wide'];
+
+const SHAPES = [
   {
-    name: 'compacted',
+    shape: 'compacted',
     title: '60 000 records, a compression every 400',
     records: 60_000,
     texts: LONG,
     compressEvery: 400,
   },
-  { name: 'plain', title: '40 000 records, nothing compressed', records: 40_000, texts: LONG },
-  { name: 'small', title: '150 000 records of 270 bytes', records: 150_000, texts: SHORT },
-  { name: 'tiny', title: '20 records', records: 20, texts: LONG },
+  { shape: 'plain', title: '40 000 records, nothing compressed', records: 40_000, texts: LONG },
+  { shape: 'small', title: '150 000 records of 270 bytes', records: 150_000, texts: SHORT },
+  { shape: 'tiny', title: '20 records', records: 20, texts: LONG },
 ];
+
+export const REPLAY_WORKLOADS = SHAPES.flatMap((one) =>
+  ALPHABETS.map((alphabet) => ({ ...one, name: `${one.shape}-${alphabet}`, title: `${one.title}, ${alphabet}`, alphabet })),
+);
+export const [PLAIN, TINY] = ['plain-wide', 'tiny-wide'].map((wanted) => REPLAY_WORKLOADS.find(({ name }) => name === wanted));
+
+export const RECORD_WORKLOADS = ALPHABETS.map((alphabet) => ({ name: `events-${alphabet}`, alphabet }));
 
 /**
  * @param {(typeof REPLAY_WORKLOADS)[number]} workload
@@ -73,37 +83,37 @@ function namingLines(seed) {
 }
 
 /** Payloads of `content` events whose lines in a session file are about 500 bytes. */
-export function contentPayloads(howMany) {
+export function contentPayloads(howMany, alphabet = 'wide') {
   const random = randomFrom(500);
   return Array.from({ length: howMany }, (_, i) => ({
-    content: item(random, i, { human: 300, ai: 262, tool: 246 }),
+    content: item(random, i, { human: 300, ai: 262, tool: 246 }, alphabet),
   }));
 }
 
 /** An item of about 1 400 bytes, the same each time. */
-export const contentItem = (seq) => item(randomFrom(seq), seq, LONG);
+export const contentItem = (seq) => item(randomFrom(seq), seq, LONG, 'wide');
 
 /** The first line of a session file. */
 export const startLine = (seq) =>
   `${JSON.stringify({ v: 1, seq, ts: '2026-02-11T16:00:00.000Z', type: 'session_start', payload: startPayload(seq) })}\n`;
 
-function* sessionLines({ records, texts, compressEvery = Infinity, seed = 7 }) {
+function* sessionLines({ seed = 7, ...workload }) {
   const random = randomFrom(seed);
   const startTime = Date.parse('2026-02-11T16:00:00.000Z');
-  for (let seq = 1; seq <= records; seq++) {
-    const [type, payload] = event(random, seq, texts, compressEvery, seed);
+  for (let seq = 1; seq <= workload.records; seq++) {
+    const [type, payload] = event(random, seq, seed, workload);
     const ts = new Date(startTime + seq * 1000).toISOString();
     yield `${JSON.stringify({ v: 1, seq, ts, type, payload })}\n`;
   }
 }
 
-function event(random, seq, texts, compressEvery, seed) {
+function event(random, seq, seed, { texts, alphabet = 'wide', compressEvery = Infinity }) {
   if (seq === 1) return ['session_start', startPayload(seed)];
   if (seq % compressEvery === 0) {
-    const summary = { speaker: 'ai', blocks: [{ type: 'text', text: prose(random, 1200) }] };
+    const summary = { speaker: 'ai', blocks: [{ type: 'text', text: prose(random, 1200, alphabet) }] };
     return ['compressed', { summary, itemsCompressed: compressEvery - 1 }];
   }
-  return ['content', { content: item(random, seq, texts) }];
+  return ['content', { content: item(random, seq, texts, alphabet) }];
 }
 
 /** The project that all sessions belong to. */
@@ -119,19 +129,19 @@ const startPayload = (seed) => ({
 });
 
 /** One turn: a question now and then, else an answer that calls a tool, and what the tool says. */
-function item(random, seq, texts) {
-  if (seq % 9 === 2) return { speaker: 'human', blocks: [{ type: 'text', text: prose(random, texts.human) }] };
+function item(random, seq, texts, alphabet) {
+  if (seq % 9 === 2) return { speaker: 'human', blocks: [{ type: 'text', text: prose(random, texts.human, alphabet) }] };
   const id = `call_${seq >> 1}`;
   if (seq % 2 === 1) {
     const call = {
       type: 'tool_call',
       id,
       name: 'read_file',
-      parameters: { path: `src/${word(random)}.ts`, line: seq % 500 },
+      parameters: { path: `src/${word(random, 'ascii')}.ts`, line: seq % 500 },
     };
-    return { speaker: 'ai', blocks: [{ type: 'text', text: prose(random, texts.ai) }, call] };
+    return { speaker: 'ai', blocks: [{ type: 'text', text: prose(random, texts.ai, alphabet) }, call] };
   }
-  const result = { exitCode: 0, stdout: output(random, texts.tool) };
+  const result = { exitCode: 0, stdout: output(random, texts.tool, alphabet) };
   return { speaker: 'tool', blocks: [{ type: 'tool_response', callId: id, toolName: 'read_file', result }] };
 }
 
@@ -140,28 +150,28 @@ const WORDS = (
   'function return value error file line test module import const string number array object promise stream buffer ' +
   'session record replay history message result option change request response server client parse'
 ).split(' ');
-const FOREIGN = ['“quoted”', 'déjà', 'naïve', 'Größe', '→', '…', '日本語', '✓', '🌊', 'año'];
+const WIDE_WORDS = ['—', '→', '“quoted”', 'it’s', '…', '✓', '•', '├──', '└──', '日本語', '한국어', '🌊', '✅', '≤'];
 
-const word = (random) => WORDS[random() % WORDS.length];
+/** One word in fifty is beyond Latin-1 in wide texts, as in those that models write. */
+function word(random, alphabet) {
+  if (alphabet === 'wide' && random() % 50 === 0) return WIDE_WORDS[random() % WIDE_WORDS.length];
+  return WORDS[random() % WORDS.length];
+}
 
-/** One text in ten has words beyond ASCII, as real sessions have. */
-function prose(random, length) {
-  const foreign = random() % 10 === 0;
+function prose(random, length, alphabet) {
   let text = '';
-  while (text.length < length) {
-    text += foreign && random() % 12 === 0 ? FOREIGN[random() % FOREIGN.length] : word(random);
-    text += random() % 14 === 0 ? '.\n' : ' ';
-  }
+  while (text.length < length) text += word(random, alphabet) + (random() % 14 === 0 ? '.\n' : ' ');
   return text.slice(0, length).toWellFormed().trimEnd();
 }
 
 /** What a program prints: numbered lines, quotation marks, indentation, tabs. */
-function output(random, length) {
+function output(random, length, alphabet) {
+  const one = () => word(random, alphabet);
   let text = '';
   for (let line = 1; text.length < length; line++) {
-    text += `${String(line).padStart(6)}\t${'  '.repeat(random() % 4)}${word(random)} = "${word(random)} ${word(random)}" // ${word(random)}\n`;
+    text += `${String(line).padStart(6)}\t${'  '.repeat(random() % 4)}${one()} = "${one()} ${one()}" // ${one()}\n`;
   }
-  return text.slice(0, length);
+  return text.slice(0, length).toWellFormed();
 }
 
 /** mulberry32: small, quick, the same everywhere. */
@@ -178,7 +188,7 @@ function randomFrom(seed) {
 /** A file under its name is always whole: a run that is interrupted leaves none behind. */
 async function writeLines(filePath, lines) {
   mkdirSync(DATA, { recursive: true });
-  const unfinished = `${filePath}.unfinished`;
+  const unfinished = `${filePath}.${process.pid}.unfinished`;
   const stream = createWriteStream(unfinished);
   let batch = '';
   for (const line of lines) {

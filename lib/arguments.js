@@ -2,7 +2,6 @@
 
 // Checks of arguments. A value of the wrong type throws a TypeError with Node's code for it.
 
-const { inspect } = require('node:util')
 const { withFields } = require('./native.js')
 
 /** The default for options. It has no prototype, so that nothing is inherited from a polluted one. */
@@ -10,6 +9,8 @@ const NO_OPTIONS = Object.freeze({ __proto__: null })
 
 function shown(value) {
   if (typeof value === 'function') return 'a function'
+  // Loaded when it is needed: Bun takes milliseconds for it.
+  const { inspect } = require('node:util')
   const text = inspect(value, { depth: 0, breakLength: Infinity })
   return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }

@@ -12,6 +12,12 @@ function isFaked(timer) {
   return hasOwn(timer, 'clock')
 }
 
+/** Milliseconds of a clock that is never set. (Loading `performance` takes Node.js a millisecond.) */
+const { uptime } = process
+function elapsed() {
+  return uptime() * 1000
+}
+
 /** A method as a function that takes `this` as its first argument. */
 const uncurried = (method) => Function.prototype.call.bind(method)
 
@@ -32,11 +38,6 @@ function record(parsed) {
 /** The property descriptor of an ordinary property. */
 function own(value) {
   return { __proto__: null, value, writable: true, enumerable: true, configurable: true }
-}
-
-/** Adds an element to a list. Unlike `push`, calls no inherited setter of an index. */
-function append(list, value) {
-  define(list, list.length, own(value))
 }
 
 /** Defines the members of `fields` on an object and returns it. Unlike `Object.assign`, calls no inherited setters. */
@@ -61,7 +62,7 @@ function bareCopy(value) {
 }
 
 module.exports = {
-  native: require('../binding.js'),
+  native: require('./addon.js'),
   parse,
   parseRecord,
   record,
@@ -75,7 +76,9 @@ module.exports = {
   join: uncurried(Array.prototype.join),
   slice: uncurried(Array.prototype.slice),
   substring: uncurried(String.prototype.substring),
+  RealDate: Date,
   queueMicrotask: globalThis.queueMicrotask,
-  now: performance.now.bind(performance),
+  setTimeout: globalThis.setTimeout,
+  elapsed,
   nextTurn: isFaked(setImmediate) ? undefined : setImmediate,
 }

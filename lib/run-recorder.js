@@ -1,6 +1,5 @@
 'use strict'
 
-const { types } = require('node:util')
 const { native, parse, parseRecord, stringify, plainJson, queueMicrotask } = require('./native.js')
 const { check, expect } = require('./arguments.js')
 const { errorOf } = require('./errors.js')
@@ -50,6 +49,8 @@ class RunRecorder {
   }
 
   putBlob(data, mediaType) {
+    // Loaded when it is needed: Bun takes milliseconds for it.
+    const { types } = require('node:util')
     expect(typeof data === 'string' || types.isUint8Array(data), 'data', 'a string or a Uint8Array', data)
     check.optional(mediaType, 'mediaType', 'string')
     if (this.#closed) throw disposedError()

@@ -2,7 +2,7 @@
 
 // Scanning many sessions to their ends: one job of the addon, on all cores, that builds no item of any history.
 
-const { native, hasOwn, now } = require('./native.js')
+const { native, hasOwn, elapsed } = require('./native.js')
 const { messageText } = require('./assembly.js')
 const { SESSION, runJob } = require('./job.js')
 const { openSession } = require('./session.js')
@@ -81,7 +81,7 @@ class ScanProgress {
   /** The end is not reported here: some files may have to be scanned once more. */
   report(progress) {
     this.#last = progress
-    const time = now()
+    const time = elapsed()
     if (progress.files === this.#files || time - this.#reportedAt < PROGRESS_MS) return
     this.#reportedAt = time
     this.#onProgress(progress)

@@ -2,9 +2,7 @@
 
 // The background side of recorders of sessions and runs: flushes, failures and the end of the process.
 
-const os = require('node:os')
 const path = require('node:path')
-const process = require('node:process')
 const { native, parseRecord, plainJson, withFields, queueMicrotask } = require('./native.js')
 
 /** The writings of this thread that have not warned yet, by id. The references are weak, so that unreferenced recorders are collected. */
@@ -103,6 +101,7 @@ function absolute(filePath) {
 
 /** The owner of this process's locks, as JSON for the lock file. */
 function thisProcess() {
+  const os = require('node:os')
   const startTime = new Date(performance.timeOrigin).toISOString()
   return plainJson({ pid: process.pid, startTime, host: os.hostname() })
 }

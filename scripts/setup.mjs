@@ -11,7 +11,6 @@ import { addonFile } from './platform.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const ADDON_SOURCES = ['src', 'Cargo.toml', 'Cargo.lock', 'build.rs'];
-const ADDON_OUTPUTS = [addonFile(), 'binding.js'];
 
 requireNode(20);
 if (!packagesAreInstalled()) {
@@ -48,11 +47,11 @@ function packagesOf(lockFile) {
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).packages : null;
 }
 
-/** As make would decide it: every output exists and is younger than every source. */
+/** As make would decide it: the addon exists and is younger than every source. */
 function addonIsCurrent() {
-  const outputs = ADDON_OUTPUTS.map((name) => join(ROOT, name));
-  if (!outputs.every(existsSync)) return false;
-  const builtAt = Math.min(...outputs.map((path) => statSync(path).mtimeMs));
+  const addon = join(ROOT, addonFile());
+  if (!existsSync(addon)) return false;
+  const builtAt = statSync(addon).mtimeMs;
   return ADDON_SOURCES.every((name) => newestChange(join(ROOT, name)) <= builtAt);
 }
 

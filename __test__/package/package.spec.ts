@@ -45,7 +45,7 @@ describe('the tarball', () => {
     const commandLine = await filesIn('cli');
     const types = await filesIn('types');
     const expected = [
-      'CHANGELOG.md', 'LICENSE', 'README.md', 'binding.js', 'index.d.mts', 'index.d.ts', 'index.js', 'index.mjs',
+      'CHANGELOG.md', 'LICENSE', 'README.md', 'index.d.mts', 'index.d.ts', 'index.js', 'index.mjs',
       'package.json', ...facade, ...commandLine, ...types,
     ];
     expect(facade.every((path) => path.endsWith('.js'))).toBe(true);
@@ -84,6 +84,14 @@ describe('the tarball', () => {
 });
 
 describe('the platform packages', () => {
+  test('are those that the library loads', async () => {
+    const loader = await readFile(join(ROOT, 'lib', 'addon.js'), 'utf8');
+    const named = [...loader.matchAll(/require\('@session-tape\/binding-(.*?)'\)/g)].map(([, name]) => name);
+    expect(named.sort()).toEqual((await readdir(join(ROOT, 'npm'))).sort());
+    const built = [...loader.matchAll(/require\('\.\.\/session-tape\.(.*?)\.node'\)/g)].map(([, name]) => name);
+    expect(built.sort()).toEqual(named);
+  });
+
   test('are those of napi.targets, in step with the root package', async () => {
     const root = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
     const folders = (await readdir(join(ROOT, 'npm'))).sort();
@@ -184,6 +192,13 @@ describe('the installed package', () => {
     await npm(['install', '--offline', '--omit=optional', '--no-audit', '--no-fund', ...tarballs()], bare);
     const attempt = succeed(process.execPath, ['-e', "require('session-tape')"], bare);
     await expect(attempt).rejects.toThrow(`@session-tape/binding-${platformName()}`);
+
+    const broken = join(bare, 'node_modules', '@session-tape', `binding-${platformName()}`);
+    await mkdir(broken, { recursive: true });
+    await writeFile(join(broken, 'index.node'), 'no addon');
+    await writeFile(join(broken, 'package.json'), JSON.stringify({ main: 'index.node' }));
+    const script = "try { require('session-tape') } catch ({ message, cause }) { console.log(cause.code, message.includes(cause.message)) }";
+    expect(await succeed(process.execPath, ['-e', script], bare)).toBe('ERR_DLOPEN_FAILED true\n');
   });
 });
 

@@ -49,7 +49,7 @@ export async function expectNoLock(directory: string, ...ids: string[]): Promise
 }
 
 /** The functions of the addon. */
-export const binding = createRequire(import.meta.url)('../../binding.js') as Record<string, (...args: unknown[]) => unknown>;
+export const binding = createRequire(import.meta.url)('../../lib/addon.js') as Record<string, (...args: unknown[]) => unknown>;
 
 /** Watches a function of the addon, which works as ever. */
 export const watched = (name: string) => vi.spyOn(binding, name);

@@ -2,22 +2,14 @@
 
 // Waiting in real time. Programs replace clocks and timers, in tests above all; a lock must be released all the same.
 
-const { hasOwn } = require('../native.js')
-
-const { setTimeout, process } = globalThis
-const { uptime } = process
-
-/** Milliseconds of a clock that is never set. */
-function elapsed() {
-  return uptime() * 1000
-}
+const { hasOwn, setTimeout, elapsed } = require('../native.js')
 
 /** Resolves after `ms` milliseconds. */
 function wait(ms) {
   return new Promise((resolve) => void schedule(resolve, ms))
 }
 
-/** Fake timers that were installed before this file was loaded have marked what they put in place of the real ones. */
+/** Fake timers that were installed before this library was loaded have marked what they put in place of the real ones. */
 const schedule = hasOwn(setTimeout, 'clock')
   ? (resolve, ms) => AbortSignal.timeout(ms).addEventListener('abort', resolve, { __proto__: null, once: true })
   : setTimeout

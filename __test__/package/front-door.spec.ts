@@ -1,0 +1,41 @@
+// What `require` of the package loads, and that what it has not loaded yet cannot be told from the rest.
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+
+import { PROJECT } from '../support/command-line';
+
+const require = createRequire(import.meta.url);
+const ENTRY = join(PROJECT, 'index.js');
+const CLASSES = ['RunRecorder', 'SessionRecordingService', 'SessionLockedError', 'CheckpointLockError'];
+
+let tape: Record<string, unknown>;
+beforeEach(() => {
+  for (const path of loaded()) delete require.cache[path];
+  tape = require(ENTRY);
+});
+
+/** The JavaScript files of the package that are loaded. An addon is never loaded twice. */
+const loaded = (): string[] => Object.keys(require.cache).filter((path) => path === ENTRY || path.startsWith(join(PROJECT, 'lib')));
+
+const namesLoaded = (): string[] => loaded().map((path) => path.slice(PROJECT.length));
+
+test('little is loaded before something is called or looked at', async () => {
+  expect(namesLoaded().sort()).toEqual(['index.js', 'lib/addon.js', 'lib/constants.js', 'lib/lazily.js', 'lib/native.js']);
+  await (tape['readSessionHeader'] as (path: string) => Promise<unknown>)('no-such-file');
+  expect(namesLoaded()).toContain('lib/header.js');
+  expect(namesLoaded()).not.toContain('lib/recorder.js');
+});
+
+test.each(CLASSES)('%s is an ordinary property', (name) => {
+  expect(Object.keys(tape)).toContain(name);
+  const value = tape[name];
+  expect((value as { name: string }).name).toBe(name);
+  expect(Object.getOwnPropertyDescriptor(tape, name)).toEqual({ value, writable: true, enumerable: true, configurable: true });
+  expect(tape[name]).toBe(value);
+});
+
+test.each(CLASSES)('%s can be replaced before it was looked at', (name) => {
+  tape[name] = 'another';
+  expect(Object.getOwnPropertyDescriptor(tape, name)).toEqual({ value: 'another', writable: true, enumerable: true, configurable: true });
+});

@@ -1,0 +1,25 @@
+/** The parts of the benchmark. Each runs in a process of its own: on every runtime that was found, or on the one that was started. */
+
+import { RECORD_WORKLOADS, REPLAY_WORKLOADS } from './workloads.mjs';
+
+/** `workloads`: those that it can be asked to measure alone. */
+const part = (load, name, everyRuntime = false, workloads = []) => ({
+  measure: async (how) => (await load())[name](how),
+  everyRuntime,
+  workloads: workloads.map((workload) => workload.name),
+});
+
+export const PARTS = {
+  replay: part(() => import('./replay.mjs'), 'benchReplay', true, REPLAY_WORKLOADS),
+  record: part(() => import('./record.mjs'), 'benchRecord', true, RECORD_WORKLOADS),
+  require: part(() => import('./require.mjs'), 'benchRequire', true),
+  header: part(() => import('./header.mjs'), 'benchHeaders', true),
+  runs: part(() => import('./runs.mjs'), 'benchRuns', true),
+  snapshot: part(() => import('./large.mjs'), 'benchSnapshot'),
+  sessions: part(() => import('./sessions.mjs'), 'benchSessions'),
+  durable: part(() => import('./durable.mjs'), 'benchDurable'),
+  image: part(() => import('./memory.mjs'), 'benchImage'),
+  diff: part(() => import('./diff.mjs'), 'benchDiff'),
+  bundles: part(() => import('./bundles.mjs'), 'benchBundles'),
+  large: part(() => import('./large.mjs'), 'benchLarge'),
+};

@@ -1,0 +1,50 @@
+/** The life of a session. */
+import { section, table, met, times, time, megabytes, grouped } from './format.mjs';
+
+const TARGETS_TARGET = 6;
+const TARGETS_AGAIN_TARGET = 50;
+const LISTING_TARGET = 20;
+const RESUME_TARGET_MS = 10;
+const NAMING_TARGET = 2;
+const STOP_TARGET_MS = 25;
+
+export function sessionsReport({ sessions, targets, listing, life, lock }) {
+  const { ms, more, moreAgain, resumeRatio, forkRatio, naming } = life;
+  const row = (title, { plainMs }, side, target) => [
+    title,
+    time(plainMs),
+    time(side.ms),
+    times(side.ratio),
+    target ? `≥ ${target}×` : '—',
+    target ? met(side.ratio.median >= target) : '—',
+    time(side.stop),
+  ];
+  const worst = Math.max(targets.addon.stop, targets.again.stop);
+  return section(
+    'The life of a session',
+    `A project of ${sessions} sessions of 2 MB, and a directory of ${grouped(listing.files)} small sessions. The plain engine replays strictly, 8 files at a time; its listing
+reads first lines through readline. Both sides found the same. The idle loop's longest stop in the same rounds: ${time(Math.max(targets.idleStop, listing.idleStop))}.`,
+    table(
+      ['what', 'plain', 'session-tape', 'ratio', 'target', 'met', 'longest stop'],
+      [
+        row('`listContinueTargets`, no snapshot', targets, targets.addon, TARGETS_TARGET),
+        row('`listContinueTargets` again with `snapshot: true`', targets, targets.again, TARGETS_AGAIN_TARGET),
+        row(`\`listSessions\`, ${grouped(listing.files)} files, against one after the other`, listing.loop, listing.loop.addon, LISTING_TARGET),
+        row(`\`listSessions\`, ${grouped(listing.files)} files, against 32 at a time`, listing, listing.addon),
+        row(`\`listContinueTargets\`, ${grouped(listing.files)} files`, listing.whole, listing.whole.targets),
+      ],
+    ),
+    `Among the ${sessions} sessions one of ${megabytes(life.bytes)}, whose last compression left 4 000 items.`,
+    table(
+      ['what', 'time', 'beside', 'target', 'met'],
+      [
+        ['longest stop of both `listContinueTargets`', time(worst), `${time(targets.idleStop)} idle`, `≤ ${STOP_TARGET_MS} ms`, met(worst <= STOP_TARGET_MS)],
+        ['`resumeSession`', time(ms.resumed), `${time(ms.replayed)} \`replaySession\`; plain engine ${times(resumeRatio)}`, `≤ ${RESUME_TARGET_MS} ms more`, met(more <= RESUME_TARGET_MS)],
+        ['`resumeSession` with a snapshot', time(ms.resumedAgain), `${time(ms.replayedAgain)} \`replaySession\``, `≤ ${RESUME_TARGET_MS} ms more`, met(moreAgain <= RESUME_TARGET_MS)],
+        ['`forkSession` near its end', time(ms.forked), `plain engine, which writes the items again: ${times(forkRatio)}`, '—', '—'],
+        ['`createCheckpoint` with a free name, with snapshots', time(naming.created), `${time(naming.listed)} \`listContinueTargets\`: ${times(naming.ratio)}`, `≤ ${NAMING_TARGET}×`, met(naming.ratio.median <= NAMING_TARGET)],
+        ['`acquireSessionLock` and `release`', time(lock), 'two syncs of the disk', '—', '—'],
+      ],
+    ),
+  );
+}
