@@ -6,6 +6,7 @@ export default defineConfig({
   resolve: { alias: { 'session-tape': fileURLToPath(new URL('index.mjs', import.meta.url)) } },
   test: {
     include: ['__test__/**/*.spec.ts', 'examples/*/test/*.spec.ts'],
+    globalSetup: '__test__/support/temporary-root.ts',
     // Processes, not threads: some tests change the umask, the user or the working directory, or end the process.
     pool: 'forks',
     // By itself vitest takes one process less than there are cores: on two cores, one spec file at a time.
