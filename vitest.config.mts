@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer } from 'vitest/node';
@@ -27,8 +28,8 @@ export default defineConfig({
     globalSetup: '__test__/support/temporary-root.ts',
     // Processes, not threads: some tests change the umask, the user or the working directory, or end the process.
     pool: 'forks',
-    // By itself vitest takes one process less than there are cores: on two cores, one spec file at a time.
-    maxWorkers: '100%',
+    // One more than there are cores, since many specs wait for a child, a lock or a disk. By itself vitest takes one less than there are.
+    maxWorkers: availableParallelism() + 1,
     // Limits against a hang, not expectations: a busy two-core machine takes its time.
     testTimeout: 120_000,
     hookTimeout: 300_000,
