@@ -1,5 +1,6 @@
 // readSessionHeader of a file that is in memory is answered without another thread: the same answer, and the event loop goes on.
 
+import '../support/on-disk.js'; // Only of a file on a disk can the system say whether it is in memory.
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { existsSync, linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';

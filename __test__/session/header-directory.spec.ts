@@ -1,5 +1,6 @@
 // readSessionHeaders of a directory: every session file in it by name, with its header or null.
 
+import '../support/on-disk.js'; // Both ways of reading: at once, which takes a disk, and later.
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';

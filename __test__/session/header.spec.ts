@@ -1,5 +1,6 @@
 // readSessionHeader: the payload of the first line, if that is a session_start, and null for everything else.
 
+import '../support/on-disk.js'; // Both ways of reading: at once, which takes a disk, and later.
 import { describe, expect } from 'vitest';
 import { fc, test } from '../support/property';
 import { readSessionHeader } from '../../index.js';

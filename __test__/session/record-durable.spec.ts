@@ -1,4 +1,5 @@
 /** Rule 13: checkpoints and names that are in the file when their promise resolves, and every reason for which it rejects. */
+import '../support/on-disk.js'; // What must reach the disk.
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { fc, test } from '../support/property';
 import { describe, expect } from 'vitest';

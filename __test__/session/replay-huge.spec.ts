@@ -1,5 +1,6 @@
 // Beyond what one JavaScript string can hold (512 MiB): files, histories and lines. Written for each test and deleted after it.
 
+import '../support/on-disk.js'; // Gigabytes.
 import { closeSync, mkdirSync, openSync, rmSync, statfsSync, statSync, symlinkSync, truncateSync, writeSync } from 'node:fs';
 import { freemem } from 'node:os';
 import { join } from 'node:path';

@@ -433,7 +433,7 @@ await compare('toJSON of objects', polluted(Object.prototype, [['toJSON', plain(
 
 const member = fc.tuple(fc.constantFrom(...usable), fc.constantFrom(...VALUES), fc.constantFrom(plain, fixed, setter));
 await fc.assert(
-  fc.asyncProperty(fc.array(member, { minLength: 1, maxLength: 6 }), (members) => {
+  fc.asyncProperty(fc.array(member, { minLength: 1, maxLength: 12, size: 'max' }), (members) => {
     const made = new Map(members.map(([name, value, make]) => [name, make(value)]));
     return compare(stringify(members), polluted(Object.prototype, [...made]));
   }),

@@ -125,6 +125,8 @@ struct State {
     /// A caller waits: the thread makes no pauses.
     urgent: bool,
     failed: bool,
+    /// It has failed, and the failure hook has not returned yet.
+    reporting: bool,
     /// The failure that ends the writer as soon as what was queued before it is written.
     failing: Option<Failing>,
     /// Nothing more will be queued.
@@ -177,16 +179,18 @@ impl Writer {
     }
 
     /// Calls `done` when all that was queued before is in the file and, with [`Durability::Fsync`], on stable storage; at once if
-    /// that is so, or if the writer has failed.
+    /// that is so, or if the writer has failed and `on_failure` has returned.
     pub fn flush(&self, done: FlushDone) {
         let mut state = self.shared.state.lock();
-        if state.is_flushed(self.shared.durability) {
+        if !state.reporting && state.is_flushed(self.shared.durability) {
             drop(state);
             return done(Ok(()));
         }
         let ticket = state.queued;
         state.flushes.push((ticket, done));
-        self.shared.hurry(state);
+        if !state.reporting {
+            self.shared.hurry(state);
+        }
     }
 
     /// Nothing more will be queued. Calls `done` when all is written and flushed and the file is closed and unlocked; at once if
@@ -269,7 +273,7 @@ impl State {
 
     /// Whether all is in the file, and reported if it never will be.
     fn is_written(&self) -> bool {
-        self.pending_lines == 0 && self.failing.is_none()
+        self.pending_lines == 0 && self.failing.is_none() && !self.reporting
     }
 
     fn is_flushed(&self, durability: Durability) -> bool {
