@@ -32,7 +32,7 @@ say('preparing the tools');
 await prepareToolchain(targets, join(ROOT, 'target', 'platforms', 'tools.log'));
 const toolchain = await describeToolchain();
 const failures = await buildAll();
-const addons = await judged();
+const addons = await judged(failures);
 console.log(table(addons));
 for (const { file, problems } of addons) problems.forEach((problem) => console.error(`${file}: ${problem}`));
 failures.forEach((message) => console.error(message));
@@ -61,12 +61,15 @@ async function buildOne(target, processors) {
   say(`${target.name}: built in ${Math.round((Date.now() - start) / 1000)} s`);
 }
 
-/** Only those that are made from these sources. */
-async function judged() {
+/** Only those that are made from these sources, which may have changed while others were built. */
+async function judged(failures) {
   const texts = await machinePaths();
   const results = [];
   for (const target of targets) {
-    if (!isCurrent(target, await keyOf(target, toolchain, profile))) continue;
+    if (!isCurrent(target, await keyOf(target, toolchain, profile))) {
+      failures.push(`${target.name}: not as its sources are now`);
+      continue;
+    }
     const file = addonPath(target);
     const facts = await inspect(join(ROOT, file), texts);
     results.push({ file, facts, problems: problemsOf(facts, target.expected) });

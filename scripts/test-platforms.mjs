@@ -16,6 +16,7 @@ const TIMEOUT_MS = 300_000;
 const names = process.argv.slice(2);
 const targets = names.length === 0 ? TARGETS : TARGETS.filter(({ name }) => names.includes(name));
 const work = join(ROOT, 'target', 'platforms');
+const toolsLog = join(work, 'tools.log');
 mkdirSync(work, { recursive: true });
 
 const runnable = [];
@@ -26,14 +27,17 @@ for (const target of targets) {
   else runnable.push({ target, emulator });
 }
 await installNodes(runnable.map(({ target }) => target.name));
-for (const { target, emulator } of runnable) smoke(target, emulator);
+for (const { target, emulator } of runnable) {
+  await emulator.prepare?.(toolsLog);
+  smoke(target, emulator);
+}
 
 async function installNodes(platforms) {
   const packages = platforms.map((platform) => FOREIGN_NODES[platform]).filter((name) => name !== undefined);
   if (packages.length === 0) return;
   mkdirSync(foreignNodes, { recursive: true });
   // `--force`: they are made for other machines.
-  await run('npm', ['install', '--prefix', foreignNodes, '--force', '--no-audit', '--no-fund', ...packages], { log: join(work, 'tools.log') });
+  await run('npm', ['install', '--prefix', foreignNodes, '--force', '--no-audit', '--no-fund', ...packages], { log: toolsLog });
 }
 
 /** Node's output goes to a file: under Wine it gets lost in a pipe. */

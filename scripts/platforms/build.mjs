@@ -5,8 +5,9 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from
 import { join } from 'node:path';
 
 import { ROOT, output, run } from './commands.mjs';
+import { macosEnvironment, macosFlags } from './macos-linker.mjs';
 import { addonPath } from './targets.mjs';
-import { remappedPaths } from './toolchain.mjs';
+import { TOOLS, remappedPaths } from './toolchain.mjs';
 
 const SOURCES = ['src', 'Cargo.toml', 'Cargo.lock', 'build.rs', 'scripts/platforms'];
 
@@ -41,6 +42,7 @@ export async function build(target, key, toolchain, { profile, jobs }) {
     environment: {
       ...toolchain.environment,
       ...target.environment,
+      ...(target.expected.format === 'Mach-O' ? macosEnvironment(TOOLS) : {}),
       CARGO_BUILD_JOBS: String(jobs),
       CARGO_ENCODED_RUSTFLAGS: flags.join('\x1f'),
       RUSTFLAGS: undefined,
@@ -71,10 +73,12 @@ async function rustFlags(target) {
  */
 const INLINING = '-Cllvm-args=-inline-threshold=75';
 
-function libraryFlags({ expected }) {
+const libraryFlags = (target) => [INLINING, '-Cstrip=symbols', ...linkerFlags(target)];
+
+function linkerFlags({ name, expected }) {
   // Left to itself, the linker of MinGW exports every symbol.
-  const exports = expected.format === 'PE' ? [`-Clink-arg=${join(ROOT, 'scripts', 'platforms', 'addon.def')}`] : [];
-  return [INLINING, '-Cstrip=symbols', ...exports];
+  if (expected.format === 'PE') return [`-Clink-arg=${join(ROOT, 'scripts', 'platforms', 'addon.def')}`];
+  return expected.format === 'Mach-O' ? macosFlags(TOOLS, `session-tape.${name}.node`) : [];
 }
 
 const stampOf = (target) => join(workDirectory(target), 'built.txt');

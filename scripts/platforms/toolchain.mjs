@@ -5,8 +5,9 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 import { ROOT, output, run } from './commands.mjs';
+import { prepareMacosLinker } from './macos-linker.mjs';
 
-const TOOLS = join(ROOT, 'target', 'build-tools');
+export const TOOLS = join(ROOT, 'target', 'build-tools');
 const REQUIREMENTS = join(ROOT, 'scripts', 'platforms', 'requirements.txt');
 const python = join(TOOLS, 'python', 'bin', 'python');
 const libNode = join(TOOLS, 'libnode');
@@ -15,17 +16,17 @@ const libNode = join(TOOLS, 'libnode');
 export async function prepareToolchain(targets, log) {
   await preparePython(log);
   prepareLibNode();
+  prepareMacosLinker(TOOLS, await zigDirectory(), await rustLld());
   await run('rustup', ['target', 'add', ...targets.map(({ triple }) => triple)], { log });
   await run('cargo', ['fetch', '--locked'], { log });
 }
 
 /** What `cargo-zigbuild` is started with, and what tells one state of the tools from another. */
 export async function describeToolchain() {
-  const zig = join(await output(python, ['-c', 'import os, ziglang; print(os.path.dirname(ziglang.__file__))']), 'zig');
   return {
     cargo: join(TOOLS, 'python', 'bin', 'cargo-zigbuild'),
     environment: {
-      CARGO_ZIGBUILD_ZIG_PATH: zig,
+      CARGO_ZIGBUILD_ZIG_PATH: join(await zigDirectory(), 'zig'),
       CARGO_ZIGBUILD_CACHE_DIR: join(TOOLS, 'zigbuild-cache'),
       ZIG_GLOBAL_CACHE_DIR: join(TOOLS, 'zig-cache'),
       ZIG_LOCAL_CACHE_DIR: join(TOOLS, 'zig-cache'),
@@ -72,6 +73,13 @@ function prepareLibNode() {
   mkdirSync(libNode, { recursive: true });
   writeFileSync(join(libNode, 'libnode.dll'), '');
   writeFileSync(join(libNode, 'libnode.a'), '!<arch>\n');
+}
+
+const zigDirectory = () => output(python, ['-c', 'import os, ziglang; print(os.path.dirname(ziglang.__file__))']);
+
+async function rustLld() {
+  const host = /^host: (.+)$/m.exec(await output('rustc', ['-vV']))[1];
+  return join(await sysroot(), 'lib', 'rustlib', host, 'bin', 'rust-lld');
 }
 
 const cargoHome = () => process.env.CARGO_HOME ?? join(homedir(), '.cargo');
