@@ -34,6 +34,7 @@ impl File {
     }
 
     /// The operating system's file, if it is one.
+    #[cfg(unix)]
     pub fn as_real(&self) -> Option<&std::fs::File> {
         Some(&self.0)
     }
@@ -56,6 +57,7 @@ impl File {
     }
 
     /// The operating system's file, if it is one.
+    #[cfg(unix)]
     pub fn as_real(&self) -> Option<&std::fs::File> {
         match &self.0 {
             Opened::Real(file) => Some(file),

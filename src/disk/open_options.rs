@@ -13,8 +13,10 @@ pub struct OpenOptions {
     /// What happens if it is missing.
     pub create: Create,
     /// Whether the last name of the path may be that of a symbolic link.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "Windows has no flag for it."))]
     pub links: Links,
     /// If it is created, only its owner may read and write it. By default the process's umask decides.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "Windows has no modes."))]
     pub owner_only: bool,
 }
 

@@ -11,7 +11,9 @@ use super::file::File;
 use super::file_system::{FileSystem, Names};
 use super::metadata::{FileKind, Inode, Metadata};
 use super::open_file::OpenFile;
-use super::open_options::{Create, Links, OpenOptions};
+#[cfg(unix)]
+use super::open_options::Links;
+use super::open_options::{Create, OpenOptions};
 
 /// The file system of the operating system.
 pub struct Real;

@@ -131,9 +131,7 @@ mod others {
 
     use crate::cancellation::Cancellation;
     use crate::disk::file::File;
-    use crate::disk::file::File;
     use crate::disk::metadata::Metadata;
-    use crate::disk::metadata::{FileKind, Metadata};
     use crate::disk::os_error::OsError;
 
     pub fn drain(_: File, path: &Path, _: &Cancellation) -> Result<Vec<u8>, OsError> {

@@ -1,0 +1,124 @@
+// What `npm run build:all` asks of an addon before it may be published.
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { platformName, addonFile } from '../../scripts/platform.mjs';
+import { problemsOf } from '../../scripts/platforms/judge.mjs';
+import { table } from '../../scripts/platforms/table.mjs';
+import { ENTRY_POINT, TARGETS } from '../../scripts/platforms/targets.mjs';
+import { canInspect, inspect } from '../../scripts/platforms/toolchain.mjs';
+import { platformOf, ROOT } from './packing/release.js';
+
+type Facts = Parameters<typeof problemsOf>[0];
+
+const expectedOf = (name: string) => TARGETS.find((target) => target.name === name)!.expected;
+
+/** An addon with which nothing is wrong. */
+const facts = (name: string, changes: Partial<Facts> = {}): Facts => {
+  const { format, architecture, minimum } = expectedOf(name);
+  const rest = { libraries: [], exports: [ENTRY_POINT], runPaths: [], texts: [], timestamp: 0, size: 1_234_567, sha256: '' };
+  return { format, architecture, minimum: { ...minimum }, ...rest, ...changes };
+};
+
+describe('platforms', () => {
+  test('are those of napi.targets', async () => {
+    const { napi } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { napi: { targets: string[] } };
+    expect(TARGETS.map(({ name }) => name)).toEqual(napi.targets.map(platformOf));
+  });
+
+  test.each(TARGETS.map(({ name }) => name))('%s: an addon that keeps to it has no problems', (name) => {
+    expect(problemsOf(facts(name), expectedOf(name))).toEqual([]);
+  });
+});
+
+describe('a problem is', () => {
+  const of = (name: string, changes: Partial<Facts>) => problemsOf(facts(name, changes), expectedOf(name));
+
+  test('another format or architecture', () => {
+    expect(of('linux-x64-gnu', { architecture: 'arm64' })).toEqual(['is ELF for arm64, not ELF for x64']);
+    expect(of('win32-arm64-msvc', { format: 'ELF' })).toEqual(['is ELF for arm64, not PE for arm64']);
+  });
+
+  test('a newer system than the oldest that is supported', () => {
+    const glibc = (version: string | null) => of('linux-x64-gnu', { minimum: { system: 'glibc', version } });
+    expect(glibc('2.18')).toEqual(['needs glibc 2.18, newer than 2.17']);
+    expect(glibc('3.0')).toEqual(['needs glibc 3.0, newer than 2.17']);
+    expect(glibc('2.9')).toEqual([]);
+    expect(glibc(null)).toEqual(['does not say which glibc it needs']);
+    expect(of('darwin-arm64', { minimum: { system: 'macOS', version: '11.1' } })).toEqual(['needs macOS 11.1, newer than 11.0']);
+    expect(of('darwin-x64', { minimum: { system: 'macOS', version: '11' } })).toEqual([]);
+  });
+
+  test('glibc where there is none', () => {
+    expect(of('linux-x64-musl', { minimum: { system: 'glibc', version: '2.4' } })).toEqual(['needs glibc 2.4, not musl']);
+  });
+
+  test('a library that not every machine has', () => {
+    expect(of('linux-x64-gnu', { libraries: ['libc.so.6', 'libgcc_s.so.1'] })).toEqual(['needs libgcc_s.so.1']);
+    expect(of('linux-x64-musl', { libraries: ['libc.so.6'] })).toEqual(['needs libc.so.6']);
+    const universal = 'api-ms-win-crt-heap-l1-1-0.dll';
+    expect(of('win32-x64-msvc', { libraries: ['kernel32.dll', universal, 'libnode.dll'] })).toEqual(['needs libnode.dll']);
+  });
+
+  test('an export beside the entry point, and none at all', () => {
+    expect(of('darwin-arm64', { exports: [ENTRY_POINT, 'rust_eh_personality'] })).toEqual(['exports rust_eh_personality']);
+    expect(of('darwin-arm64', { exports: [] })).toEqual([`does not export ${ENTRY_POINT}`]);
+  });
+
+  test('a trace of the machine that built it', () => {
+    expect(of('linux-x64-gnu', { runPaths: ['/opt/lib'] })).toEqual(['looks for libraries in /opt/lib']);
+    expect(of('linux-x64-gnu', { texts: ['/home/me/'] })).toEqual(['names /home/me/, a path of the machine that built it']);
+    expect(of('win32-x64-msvc', { timestamp: 1_700_000_000 })).toEqual(['holds the time at which it was built']);
+  });
+});
+
+test('the table has a line for each addon, and says which is wrong', () => {
+  const addons = ['linux-x64-musl', 'darwin-x64'].map((name, i) => ({ file: name, facts: facts(name), problems: i === 0 ? [] : ['exports a'] }));
+  const [, musl, macos, ...more] = table(addons).split('\n');
+  expect(more).toEqual([]);
+  expect(musl).toMatch(/^linux-x64-musl +1\.23 MB +x64 +musl .*as expected$/);
+  expect(macos).toMatch(/^darwin-x64 +1\.23 MB +x64 +macOS 11\.0 .*WRONG$/);
+});
+
+describe.skipIf(!canInspect())('the addon of this machine (skipped before the first `npm run build:all`)', () => {
+  const addon = join(ROOT, addonFile());
+  const target = TARGETS.find(({ name }) => name === platformName());
+  let directory: string;
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'session-tape-platforms-'));
+  });
+
+  afterAll(() => rm(directory, { recursive: true, force: true }));
+
+  test('is read for what it is', async () => {
+    expect(existsSync(addon)).toBe(true);
+    const found = await inspect(addon, []);
+    expect(found).toMatchObject({ format: target!.expected.format, architecture: process.arch, exports: [ENTRY_POINT], texts: [] });
+    expect(found.size).toBe((await readFile(addon)).length);
+  });
+
+  test('is wrong for every other architecture, and with a path in it', async () => {
+    const marked = join(directory, 'marked.node');
+    await cp(addon, marked);
+    await writeFile(marked, 'built in /home/somebody/work', { flag: 'a' });
+    const found = await inspect(marked, ['/home/somebody/', '/home/somebody-else/']);
+    const other = TARGETS.find(({ expected }) => expected.format === 'ELF' && expected.architecture !== process.arch)!;
+    expect(problemsOf(found, other.expected)).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^is .* for .*, not ELF for /),
+        'names /home/somebody/, a path of the machine that built it',
+      ]),
+    );
+    expect(found.texts).toEqual(['/home/somebody/']);
+  });
+
+  test('what is no addon is refused', async () => {
+    const text = join(directory, 'text.node');
+    await writeFile(text, 'no addon');
+    await expect(inspect(text, [])).rejects.toThrow('neither ELF nor Mach-O nor PE');
+  });
+});

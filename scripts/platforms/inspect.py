@@ -1,0 +1,93 @@
+"""Prints, as JSON, what an addon is and what it needs. Usage: inspect.py FILE [TEXT...]; TEXT is what must not occur in its bytes."""
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+import lief
+
+ARCHITECTURES = {
+    "X86_64": "x64",
+    "AARCH64": "arm64",
+    "ARM64": "arm64",
+    "AMD64": "x64",
+}
+
+
+def architecture(value):
+    name = str(value).rsplit(".", 1)[-1]
+    return ARCHITECTURES.get(name, name)
+
+
+def version_of(numbers):
+    return ".".join(str(number) for number in numbers)
+
+
+def elf(binary):
+    run_paths = [entry for entry in binary.dynamic_entries if type(entry).__name__ in ("DynamicEntryRpath", "DynamicEntryRunPath")]
+    return {
+        "format": "ELF",
+        "architecture": architecture(binary.header.machine_type),
+        "minimum": {"system": "glibc", "version": newest_glibc(binary)},
+        "libraries": list(binary.libraries),
+        "exports": sorted({symbol.name for symbol in binary.exported_symbols}),
+        "runPaths": [entry.paths if hasattr(entry, "paths") else str(entry) for entry in run_paths],
+        "timestamp": 0,
+    }
+
+
+def newest_glibc(binary):
+    """The newest version of a symbol of glibc; None if there is none, as with musl."""
+    names = (auxiliary.name for needed in binary.symbols_version_requirement for auxiliary in needed.get_auxiliary_symbols())
+    versions = [tuple(int(part) for part in name[len("GLIBC_"):].split(".")) for name in names if name.startswith("GLIBC_")]
+    return version_of(max(versions)) if versions else None
+
+
+def macho(binary):
+    minimum = binary.build_version.minos if binary.has_build_version else binary.version_min.version
+    return {
+        "format": "Mach-O",
+        "architecture": architecture(binary.header.cpu_type),
+        "minimum": {"system": "macOS", "version": version_of(minimum[:2])},
+        # The first command of a library names the library itself.
+        "libraries": [library.name for library in binary.libraries if library.command != lief.MachO.LoadCommand.TYPE.ID_DYLIB],
+        "exports": sorted(symbol.name.removeprefix("_") for symbol in binary.exported_symbols),
+        "runPaths": [command.path for command in binary.rpaths],
+        "timestamp": 0,
+    }
+
+
+def pe(binary):
+    header = binary.optional_header
+    return {
+        "format": "PE",
+        "architecture": architecture(binary.header.machine),
+        "minimum": {"system": "Windows", "version": version_of([header.major_subsystem_version, header.minor_subsystem_version])},
+        "libraries": sorted({library.name for library in list(binary.imports) + list(binary.delay_imports)}),
+        "exports": sorted(entry.name for entry in binary.get_export().entries) if binary.has_exports else [],
+        "runPaths": [],
+        "timestamp": binary.header.time_date_stamps,
+    }
+
+
+def parsed(path):
+    binary = lief.parse(path)
+    if isinstance(binary, lief.MachO.FatBinary):
+        binary = binary.at(0)
+    for kind, read in ((lief.ELF.Binary, elf), (lief.MachO.Binary, macho), (lief.PE.Binary, pe)):
+        if isinstance(binary, kind):
+            return read(binary)
+    raise SystemExit(f"{path} is neither ELF nor Mach-O nor PE")
+
+
+def main(path, texts):
+    content = Path(path).read_bytes()
+    facts = parsed(path)
+    facts["size"] = len(content)
+    facts["sha256"] = hashlib.sha256(content).hexdigest()
+    facts["texts"] = [text for text in texts if text.encode() in content]
+    json.dump(facts, sys.stdout)
+
+
+main(sys.argv[1], sys.argv[2:])
