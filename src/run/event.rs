@@ -13,6 +13,9 @@ pub const MAX_LINE_BYTES: usize = 16 << 20;
 /// How many hex digits a salt has.
 pub const SALT_DIGITS: usize = 32;
 
+/// How many digits an integer has at most that is exact in JavaScript.
+const MAX_INTEGER_DIGITS: usize = 16;
+
 /// The keys of a line, in their order. Only `salt` may be left out: that marks a redacted payload.
 const KEYS: [&str; 11] =
     ["v", "time", "ts", "kind", "node", "parent", "payloadHash", "stateHash", "hash", "salt", "payload"];
@@ -219,12 +222,15 @@ pub fn peek_time(beginning: &[u8]) -> Option<u64> {
 /// An integer as `JSON.stringify` writes one that is not negative and exact in JavaScript, and its length.
 #[inline]
 fn integer(text: &[u8]) -> Option<(u64, usize)> {
-    let length = text.iter().take(17).take_while(|byte| byte.is_ascii_digit()).count();
-    if length == 0 || length > 16 || (text[0] == b'0' && length > 1) {
-        return None;
+    let (mut value, mut length) = (0, 0);
+    while let Some(digit) = text.get(length).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
+        (value, length) = (value * 10 + u64::from(digit), length + 1);
+        if length > MAX_INTEGER_DIGITS {
+            return None;
+        }
     }
-    let value = text[..length].iter().fold(0, |value, byte| value * 10 + u64::from(byte - b'0'));
-    (value < 1 << 53).then_some((value, length))
+    let is_written_so = length == 1 || (length > 1 && text[0] != b'0');
+    (is_written_so && value < 1 << 53).then_some((value, length))
 }
 
 /// Moves over a line. `None` anywhere: the line is not of the one form, [`diagnose`] finds out why.
@@ -278,7 +284,8 @@ impl<'a> Reader<'a> {
         &self.line.as_bytes()[self.at..]
     }
 
-    #[inline]
+    // Inlined in any case: then the texts are compared as words.
+    #[inline(always)]
     fn takes(&mut self, text: &str) -> bool {
         let found = self.rest().starts_with(text.as_bytes());
         if found {
@@ -287,7 +294,7 @@ impl<'a> Reader<'a> {
         found
     }
 
-    #[inline]
+    #[inline(always)]
     fn text(&mut self, text: &str) -> Option<()> {
         self.takes(text).then_some(())
     }

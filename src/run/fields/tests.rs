@@ -1,7 +1,7 @@
 use super::*;
 
 fn one(json: &'static str) -> Field<'static> {
-    let [field] = read(json, ["f"], &mut Nesting::default()).unwrap();
+    let [field] = read(json, names!["f"], &mut Nesting::default()).unwrap();
     field
 }
 
@@ -18,7 +18,7 @@ fn the_last_of_equal_keys_counts_however_it_is_spelt() {
 #[test]
 fn only_one_whole_object_is_an_object() {
     for text in ["", "null", "[]", "\"{}\"", "{", "{}x", " {}", "{} ", "{}{}", "{\"f\":1,}", "{\"f\":01}"] {
-        assert_eq!(read(text, ["f"], &mut Nesting::default()).unwrap_err(), FieldError::NotAnObject, "{text:?}");
+        assert_eq!(read(text, names!["f"], &mut Nesting::default()).unwrap_err(), FieldError::NotAnObject, "{text:?}");
     }
 }
 
