@@ -129,13 +129,62 @@ pub struct LineOffsets {
     end: u32,
     covered: u32,
     redacted: bool,
+    time: u64,
+    parent: Option<u64>,
+    /// Where in the line `ts` begins. The texts behind it are found by their lengths.
+    ts_start: u32,
+    ts_length: u32,
+    kind_length: u32,
+    node_length: Option<u32>,
 }
 
 impl LineOffsets {
     /// The line of `event`, which begins at `start`.
     pub fn of(event: &EventLine<'_>, start: usize) -> Self {
         let (covered, end) = (event.covered as u32, (start + event.line.len()) as u32);
-        LineOffsets { start: start as u32, end, covered, redacted: event.salt.is_none() }
+        let ts_start = event.ts.as_ptr().addr() - event.line.as_ptr().addr();
+        LineOffsets {
+            start: start as u32,
+            end,
+            covered,
+            redacted: event.salt.is_none(),
+            time: event.time,
+            parent: event.parent,
+            ts_start: ts_start as u32,
+            ts_length: event.ts.len() as u32,
+            kind_length: event.kind.len() as u32,
+            node_length: event.node.map(|node| node.len() as u32),
+        }
+    }
+
+    /// The line, taken apart as it was. `None` if these are other lines.
+    #[inline]
+    pub fn line<'a>(&self, lines: &'a str) -> Option<EventLine<'a>> {
+        let line = lines.get(self.start as usize..self.end as usize)?;
+        let text = |start: usize, length: u32| line.get(start..start + length as usize);
+        let ts_start = self.ts_start as usize;
+        let kind_start = ts_start + self.ts_length as usize + r#"","kind":""#.len();
+        let node_start = kind_start + self.kind_length as usize + r#"","node":""#.len();
+        let node = match self.node_length {
+            Some(length) => Some(text(node_start, length)?),
+            None => None,
+        };
+        let parts = self.hashed_parts(lines.as_bytes(), self.time)?;
+        let payload_end = line.len() - 1;
+        Some(EventLine {
+            line,
+            time: self.time,
+            ts: text(ts_start, self.ts_length)?,
+            kind: text(kind_start, self.kind_length)?,
+            node,
+            parent: self.parent,
+            payload_hash: parts.payload_hash,
+            state_hash: parts.state_hash,
+            hash: parts.hash,
+            salt: parts.salt,
+            payload: line.get(payload_end - parts.payload.len()..payload_end)?,
+            covered: self.covered as usize,
+        })
     }
 
     /// What the line's hashes are about. `None` if these are other lines.

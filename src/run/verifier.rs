@@ -55,7 +55,8 @@ pub struct Notes {
 }
 
 impl Notes {
-    fn clear(&mut self) {
+    /// Removes all notes and keeps the allocated memory.
+    pub fn clear(&mut self) {
         self.offsets.clear();
         self.outputs.clear();
         self.changes.clear();
