@@ -102,3 +102,42 @@ fn split_lines(chunk: &Chunk, offsets: &mut Vec<LineOffsets>) -> Result<(), RunE
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::chain::tests::log_of;
+    use super::*;
+
+    /// How many lines were read, the fault behind them, and the torn bytes.
+    fn read(log: &[u8]) -> (Vec<u64>, Option<RunError>, u64) {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), log).unwrap();
+        let mut ahead = ReadAhead::open_at(file.path(), 0).unwrap();
+        let (mut times, mut fault) = (Vec::new(), None);
+        while let Some(lines) = ahead.next_chunk(Spare::default).unwrap() {
+            let (text, _) = lines.chunk.text();
+            times.extend(lines.spare.notes.offsets.iter().map(|offsets| offsets.line(text).unwrap().time));
+            fault = fault.or(lines.fault);
+        }
+        (times, fault, ahead.torn_bytes())
+    }
+
+    #[test]
+    fn short_and_long_logs_are_read_to_their_end() {
+        for (count, padding) in [(1, 0), (100, 10), (3000, 2000)] {
+            let mut log = log_of(count, padding);
+            assert_eq!(log.len() as u64 > SHORT_BYTES, count == 3000);
+            log.extend_from_slice(b"torn");
+            assert_eq!(read(&log), ((0..count).collect(), None, 4));
+        }
+    }
+
+    #[test]
+    fn a_bad_line_is_found_where_it_is() {
+        let log = String::from_utf8(log_of(3000, 2000)).unwrap();
+        let bad = log.replace(r#""time":2000,"ts""#, r#""time":2000,"at""#);
+        let (times, fault, _) = read(bad.as_bytes());
+        assert_eq!((times[1999], fault.unwrap().time), (1999, Some(2000)));
+        assert_ne!(times.get(2000), Some(&2000));
+    }
+}

@@ -187,6 +187,24 @@ mod tests {
     }
 
     #[test]
+    fn calls_of_a_task_that_has_ended_are_still_found() {
+        let mut calls = Calls::default();
+        let [fetch, open, closed] = ["fetch", "open", "closed"].map(Text::from_plain);
+        for task in 0..3 {
+            calls.open(task, &fetch, &open);
+            let call = calls.open(task, &fetch, &closed);
+            calls.close(call, CallStatus::Failed, None);
+        }
+        calls.end_task(1);
+        assert_eq!([0, 1, 2].map(|task| calls.find(task, &open)), [Some(0), Some(2), Some(4)]);
+        assert_eq!([0, 1, 2].map(|task| calls.find(task, &closed)), [Some(1), Some(3), Some(5)]);
+        assert_eq!(calls.find(1, &fetch), None);
+        // Only the list of its task knows the closed one now.
+        calls.of_tasks[1].has_ended = false;
+        assert_eq!([&open, &closed].map(|id| calls.find(1, id)), [Some(2), None]);
+    }
+
+    #[test]
     fn a_call_is_small() {
         assert!(size_of::<Call>() <= 64, "{}", size_of::<Call>());
     }
