@@ -150,6 +150,7 @@ pub mod signature;
 mod background;
 mod cancellation;
 mod clock;
+mod hash_batch;
 #[cfg(feature = "node")]
 // In a test build napi-rs registers nothing, so that nothing of the binding seems to be used.
 #[cfg_attr(test, allow(dead_code))]

@@ -8,7 +8,7 @@ use super::manifest::BundleKind;
 use super::path::METADATA;
 use crate::jsonl::scan::Nesting;
 use crate::run::canonical::{Object, write_integer, write_text};
-use crate::run::fields;
+use crate::run::fields::{self, names};
 use crate::run::text::Text;
 
 /// Bundles are the same on every platform.
@@ -138,8 +138,8 @@ pub struct RunSummary {
 pub fn summary_of_run(document: &str) -> Result<RunSummary, BundleError> {
     let nesting = &mut Nesting::default();
     let mut read = || {
-        let [id, started_at, workflow] = fields::read(document, ["runId", "startedAt", "workflow"], nesting)?;
-        let [name, version] = fields::read(workflow.required("an object")?, ["name", "version"], nesting)?;
+        let [id, started_at, workflow] = fields::read(document, names!["runId", "startedAt", "workflow"], nesting)?;
+        let [name, version] = fields::read(workflow.required("an object")?, names!["name", "version"], nesting)?;
         let created = [id.id()?, name.text()?, version.text()?].map(Text::into_owned);
         let started_at = started_at.optional(fields::Field::text)?.map(|time| time.as_json().to_owned());
         Ok::<_, fields::FieldError>(RunSummary { created, started_at })

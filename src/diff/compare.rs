@@ -29,7 +29,7 @@ use crate::run::created::Created;
 use crate::run::directory::RunDirectory;
 use crate::run::documents::read_text;
 use crate::run::error::event_id;
-use crate::run::fields::{Field as JsonField, read as read_fields};
+use crate::run::fields::{Field as JsonField, names, read as read_fields};
 use crate::run::fold::Watch;
 use crate::run::kind::Kind;
 use crate::run::text::Text;
@@ -196,7 +196,8 @@ fn partial_header(left: &Source, right: &Source) -> Option<Vec<Field>> {
         let workflow = read_text(&directory.workflow()).ok();
         let workflow = workflow.filter(|_| !source.is_redacted);
         let nesting = &mut Nesting::default();
-        let name = workflow.as_deref().and_then(|text| read_fields(text.trim(), ["name", "version"], nesting).ok());
+        let name =
+            workflow.as_deref().and_then(|text| read_fields(text.trim(), names!["name", "version"], nesting).ok());
         let json = |field: JsonField<'_>| field.required("a string").ok().map(str::to_owned);
         let [name, version] = name.map_or([None, None], |fields| fields.map(json));
         [("/payload/workflow/name", name), ("/payload/workflow/version", version), ("/payload/dagHash", dag_hash)]

@@ -58,6 +58,11 @@ impl BlobStore {
     /// Opens a blob for reading; its size too. Whether its bytes have the hash is not known yet.
     pub fn open(&self, hash: &str) -> Result<(InputFile, u64), RunError> {
         let path = self.path_of(hash).ok_or_else(|| missing(hash, "that is not the name of a blob"))?;
+        // Looking first would cost as much again as opening.
+        if let Ok(file) = InputFile::open(&path) {
+            let size = file.metadata()?.size;
+            return Ok((file, size));
+        }
         match files::metadata(&path) {
             Ok(metadata) if metadata.is_file() => Ok((InputFile::open(&path)?, metadata.size)),
             Ok(_) => Err(missing(hash, "what has its name is not a file")),
@@ -72,7 +77,7 @@ impl BlobStore {
         // No blob grows: one byte more shows that this one did.
         let mut file = file.take(size.saturating_add(1));
         let mut hasher = Sha256::new();
-        let mut block = vec![0; BLOCK_BYTES];
+        let mut block = vec![0; usize::try_from(size).map_or(BLOCK_BYTES, |size| BLOCK_BYTES.min(size + 1))];
         let mut size = 0;
         loop {
             let count = read_some(&mut file, &mut block)?;

@@ -3,11 +3,19 @@
 //! A line is checked against the *stored* hash before it. Whether that one was right is the check of the line
 //! before, so lines can be checked in any order and on any thread.
 
+use super::check::Check;
 use super::error::{ErrorCode, RunError, event_id};
 #[cfg(test)]
 use super::event::{Envelope, print_covered, print_rest};
 use super::event::{EventLine, HashedParts, SALT_DIGITS};
-use crate::hash::{HEX_BYTES, HexHash, as_text, sha256_hex};
+use crate::hash::{HEX_BYTES, Hash, HexHash, as_text, sha256_hex, to_hex};
+use crate::hash_batch::HashBatch;
+
+/// How many lines are hashed together: so many that the end of a group, which is hashed line by line, hardly counts.
+const GROUP_LINES: usize = 32;
+
+/// A longer payload is hashed where it is: hashing it with others would copy it.
+const LONG_BYTES: usize = 16 << 10;
 
 /// What the first line is chained to.
 pub const GENESIS: HexHash = [b'0'; HEX_BYTES];
@@ -24,10 +32,15 @@ pub enum Integrity {
 /// The hash of a payload: of the salt's 16 bytes and the payload's bytes as they stand in the line.
 #[inline]
 pub fn payload_hash(salt: &[u8; SALT_DIGITS], payload: &[u8]) -> HexHash {
+    sha256_hex([&salt_bytes(salt), payload])
+}
+
+#[inline]
+fn salt_bytes(salt: &[u8; SALT_DIGITS]) -> [u8; SALT_DIGITS / 2] {
     let mut bytes = [0; SALT_DIGITS / 2];
     // A salt that was read or made here has nothing but hex digits.
     let _ = const_hex::decode_to_slice(salt, &mut bytes);
-    sha256_hex([&bytes, payload])
+    bytes
 }
 
 /// The hash of a line: of the hash before, `\n`, and the line from its `{` through `stateHash`'s closing quote.
@@ -49,6 +62,65 @@ pub fn check(previous: &HexHash, event: &HashedParts<'_>) -> Result<Integrity, R
         return Err(broken(event.time, "payloadHash", "the event's payload", &hash, event.payload_hash));
     }
     Ok(Integrity::Whole)
+}
+
+/// Checks lines as [`check`] does, which hashes several of them at a time.
+#[derive(Default)]
+pub struct ChainChecker {
+    batch: HashBatch,
+    hashes: Vec<Hash>,
+}
+
+impl ChainChecker {
+    /// Checks lines that follow one another, the first of them one with the hash `previous`, and adds to `check` what is found.
+    pub fn check_all<'l>(
+        &mut self,
+        mut previous: &'l HexHash,
+        lines: impl Iterator<Item = HashedParts<'l>>,
+        check: &mut Check,
+    ) {
+        let mut group = Vec::with_capacity(GROUP_LINES);
+        for line in lines {
+            group.push((previous, line));
+            previous = line.hash;
+            if group.len() == GROUP_LINES {
+                self.check_group(&group, check);
+                group.clear();
+            }
+        }
+        self.check_group(&group, check);
+    }
+
+    fn check_group(&mut self, group: &[(&HexHash, HashedParts<'_>)], findings: &mut Check) {
+        self.hash_short_lines(group);
+        let mut hashes = self.hashes.iter().map(to_hex);
+        for (previous, line) in group {
+            findings.checked += 1;
+            findings.unverifiable += u64::from(line.salt.is_none());
+            let is_whole = is_short(line)
+                && hashes.next().as_ref() == Some(line.hash)
+                && line.salt.is_none_or(|_| hashes.next().as_ref() == Some(line.payload_hash));
+            if !is_whole && let Err(error) = check(previous, line) {
+                findings.fail(line.time, error);
+            }
+        }
+    }
+
+    /// Hashes each line, and behind it its payload if that is not redacted.
+    fn hash_short_lines(&mut self, group: &[(&HexHash, HashedParts<'_>)]) {
+        self.batch.clear();
+        for (previous, line) in group.iter().filter(|(_, line)| is_short(line)) {
+            self.batch.push([&previous[..], b"\n", line.covered]);
+            if let Some(salt) = line.salt {
+                self.batch.push([&salt_bytes(salt), line.payload]);
+            }
+        }
+        self.batch.hash_into(&mut self.hashes);
+    }
+}
+
+fn is_short(line: &HashedParts<'_>) -> bool {
+    line.payload.len() <= LONG_BYTES && line.covered.len() <= LONG_BYTES
 }
 
 #[cold]
@@ -165,6 +237,37 @@ pub(super) mod tests {
         assert!(payload.message.starts_with("evt_2 does not have its payloadHash"), "{payload}");
         let found = log.split("\"payloadHash\":\"").nth(3).unwrap()[..64].to_owned();
         assert_eq!(payload.found, Some(found));
+    }
+
+    #[test]
+    fn lines_that_are_hashed_together_are_checked_as_one_by_one() {
+        for padding in [3, LONG_BYTES] {
+            let log = String::from_utf8(log_of(70, padding)).unwrap();
+            let redacted = log.replacen(
+                &format!(r#","salt":"{}""#, log.split("salt\":\"").nth(41).unwrap().split('"').next().unwrap()),
+                "",
+                1,
+            );
+            let damaged = redacted
+                .replace("\"n\":33}", "\"n\":34}")
+                .replace("\"time\":66,\"ts\":\"2026", "\"time\":66,\"ts\":\"2027");
+            let events: Vec<_> = damaged.lines().map(|line| EventLine::split(line).unwrap().hashed_parts()).collect();
+            let mut expected = Check::default();
+            let mut previous = &GENESIS;
+            for event in &events {
+                expected.checked += 1;
+                match check(previous, event) {
+                    Ok(Integrity::Whole) => {}
+                    Ok(Integrity::PayloadRedacted) => expected.unverifiable += 1,
+                    Err(error) => expected.fail(event.time, error),
+                }
+                previous = event.hash;
+            }
+            let mut found = Check::default();
+            ChainChecker::default().check_all(&GENESIS, events.into_iter(), &mut found);
+            assert_eq!((found.checked, found.failed, found.unverifiable), (70, 2, 1));
+            assert_eq!(found, expected);
+        }
     }
 
     #[test]

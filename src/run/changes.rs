@@ -7,7 +7,8 @@ use super::event::HashedParts;
 use super::state::{RunStatus, State};
 use super::state_hash::{Change, StateHasher};
 use super::text::Text;
-use crate::hash::{as_text, to_hex};
+use crate::hash::{Hash, as_text, to_hex};
+use crate::hash_batch::HashBatch;
 
 /// A sink with a call at the end of each event.
 pub trait Tape: EntrySink {
@@ -23,10 +24,9 @@ impl Tape for NoSink {
 /// What some events changed, in their order.
 #[derive(Debug, Default)]
 pub struct Changes {
-    /// The changed entries, one behind the other.
-    entries: Vec<u8>,
-    /// Each change, with where its entry ends.
-    changes: Vec<(Change, Slot, usize)>,
+    /// The changed entries. A removed one has none.
+    entries: HashBatch,
+    changes: Vec<(Change, Slot)>,
     /// For each event, where its changes end and the run's status then.
     events: Vec<(usize, RunStatus)>,
     claims: Vec<(usize, SnapshotClaim)>,
@@ -62,8 +62,8 @@ impl Changes {
     }
 
     fn put(&mut self, change: Change, state: &State, slot: Slot) {
-        write_entry(&mut self.entries, state, slot);
-        self.changes.push((change, slot, self.entries.len()));
+        self.entries.write(|entry| write_entry(entry, state, slot));
+        self.changes.push((change, slot));
     }
 
     /// Hashes the changes and compares the state's hash after each event with the recorded one, which `parts` gives by the event's
@@ -73,25 +73,15 @@ impl Changes {
         first: u64,
         parts: impl Fn(usize) -> Option<HashedParts<'l>>,
         hasher: &mut StateHasher,
+        scratch: &mut Scratch,
         check: &mut Check,
     ) {
-        let mut claims = self.claims.iter().peekable();
-        let (mut done, mut start) = (0, 0);
-        for (event, &(end, status)) in self.events.iter().enumerate() {
-            let time = first + event as u64;
-            let mut claim_fault = None;
-            while let Some((_, claim)) = claims.next_if(|(of, _)| *of == event) {
-                claim_fault = claim.verify(hasher).and_then(Result::err);
-            }
-            for &(change, slot, end) in &self.changes[done..end] {
-                hasher.take(change, slot, &self.entries[start..end]);
-                start = end;
-            }
-            done = end;
-            let own = to_hex(&hasher.sum().state_hash(status, time));
+        let mut claim_faults = self.hash_states(first, hasher, scratch).into_iter().peekable();
+        for (event, hash) in scratch.hashes.iter().enumerate() {
+            let (time, own) = (first + event as u64, to_hex(hash));
             check.checked += 1;
-            match (claim_fault, parts(event)) {
-                (Some(fault), _) => check.fail(time, fault.at(time)),
+            match (claim_faults.next_if(|(of, _)| *of == event), parts(event)) {
+                (Some((_, fault)), _) => check.fail(time, fault.at(time)),
                 (None, Some(parts)) if *parts.state_hash == own => {}
                 (None, parts) => {
                     let found = parts.map_or("nothing", |parts| as_text(parts.state_hash));
@@ -100,6 +90,35 @@ impl Changes {
             }
         }
     }
+
+    /// Leaves the hash of the state after each event in `scratch`. Returns which events make a false claim.
+    fn hash_states(&self, first: u64, hasher: &mut StateHasher, scratch: &mut Scratch) -> Vec<(usize, RunError)> {
+        let Scratch { states, hashes } = scratch;
+        self.entries.hash_into(hashes);
+        states.clear();
+        let (mut entry_hashes, mut done) = (hashes.iter(), 0);
+        let (mut claims, mut faults) = (self.claims.iter().peekable(), Vec::new());
+        for (event, &(end, status)) in self.events.iter().enumerate() {
+            while let Some((_, claim)) = claims.next_if(|(of, _)| *of == event) {
+                faults.extend(claim.verify(hasher).and_then(Result::err).map(|fault| (event, fault)));
+            }
+            for &(change, slot) in &self.changes[done..end] {
+                let is_entry = change != Change::Remove;
+                hasher.take(change, slot, if is_entry { entry_hashes.next() } else { None });
+            }
+            done = end;
+            hasher.sum().with_state(status, first + event as u64, |state| states.push(state));
+        }
+        states.hash_into(hashes);
+        faults
+    }
+}
+
+/// Buffers of a verification.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    states: HashBatch,
+    hashes: Vec<Hash>,
 }
 
 #[cold]
@@ -122,7 +141,7 @@ impl EntrySink for Changes {
     }
 
     fn remove(&mut self, slot: Slot) {
-        self.changes.push((Change::Remove, slot, self.entries.len()));
+        self.changes.push((Change::Remove, slot));
     }
 
     fn created(&mut self, status: RunStatus, at: u64, state_hash: &Text<'_>) {

@@ -5,7 +5,7 @@
 
 use super::canonical::{Array, Object, write_text, write_texts};
 use super::error::{ErrorCode, RunError, quoted};
-use super::fields::{self, Field, FieldError};
+use super::fields::{self, Field, FieldError, names};
 use super::lookup::Lookup;
 use super::text::Text;
 use crate::hash::{HexHash, as_text, sha256_hex};
@@ -72,9 +72,9 @@ impl Workflow {
     fn read(json: &str) -> Result<Self, FieldError> {
         let nesting = &mut Nesting::default();
         let [name, version, list] =
-            fields::read(json.trim_matches([' ', '\t', '\n', '\r']), ["name", "version", "nodes"], nesting)?;
+            fields::read(json.trim_matches([' ', '\t', '\n', '\r']), names!["name", "version", "nodes"], nesting)?;
         let nodes = drafts(list, nesting, |json, nesting| {
-            let names = ["id", "kind", "tool", "dependsOn", "capabilities"];
+            let names = names!["id", "kind", "tool", "dependsOn", "capabilities"];
             let [id, kind, tool, depends_on, capabilities] = fields::read(json, names, nesting)?;
             Ok(NodeSpec {
                 depends_on: owned(depends_on.optional(|field| field.ids(nesting))?),
@@ -105,9 +105,10 @@ impl Dag {
 
     fn read(text: &str) -> Result<Vec<NodeSpec>, FieldError> {
         let nesting = &mut Nesting::default();
-        let [edges, list] = fields::read(text, ["edges", "nodes"], nesting)?;
+        let [edges, list] = fields::read(text, names!["edges", "nodes"], nesting)?;
         let mut nodes = drafts(list, nesting, |json, nesting| {
-            let [id, kind, tool, capabilities] = fields::read(json, ["id", "kind", "tool", "capabilities"], nesting)?;
+            let [id, kind, tool, capabilities] =
+                fields::read(json, names!["id", "kind", "tool", "capabilities"], nesting)?;
             draft(id, kind, tool, owned(Some(capabilities.id_set(nesting)?)))
         })?;
         let mut pairs = Vec::new();

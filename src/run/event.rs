@@ -13,6 +13,9 @@ pub const MAX_LINE_BYTES: usize = 16 << 20;
 /// How many hex digits a salt has.
 pub const SALT_DIGITS: usize = 32;
 
+/// How many digits an integer has at most that is exact in JavaScript.
+const MAX_INTEGER_DIGITS: usize = 16;
+
 /// The keys of a line, in their order. Only `salt` may be left out: that marks a redacted payload.
 const KEYS: [&str; 11] =
     ["v", "time", "ts", "kind", "node", "parent", "payloadHash", "stateHash", "hash", "salt", "payload"];
@@ -126,13 +129,62 @@ pub struct LineOffsets {
     end: u32,
     covered: u32,
     redacted: bool,
+    time: u64,
+    parent: Option<u64>,
+    /// Where in the line `ts` begins. The texts behind it are found by their lengths.
+    ts_start: u32,
+    ts_length: u32,
+    kind_length: u32,
+    node_length: Option<u32>,
 }
 
 impl LineOffsets {
     /// The line of `event`, which begins at `start`.
     pub fn of(event: &EventLine<'_>, start: usize) -> Self {
         let (covered, end) = (event.covered as u32, (start + event.line.len()) as u32);
-        LineOffsets { start: start as u32, end, covered, redacted: event.salt.is_none() }
+        let ts_start = event.ts.as_ptr().addr() - event.line.as_ptr().addr();
+        LineOffsets {
+            start: start as u32,
+            end,
+            covered,
+            redacted: event.salt.is_none(),
+            time: event.time,
+            parent: event.parent,
+            ts_start: ts_start as u32,
+            ts_length: event.ts.len() as u32,
+            kind_length: event.kind.len() as u32,
+            node_length: event.node.map(|node| node.len() as u32),
+        }
+    }
+
+    /// The line, taken apart as it was. `None` if these are other lines.
+    #[inline]
+    pub fn line<'a>(&self, lines: &'a str) -> Option<EventLine<'a>> {
+        let line = lines.get(self.start as usize..self.end as usize)?;
+        let text = |start: usize, length: u32| line.get(start..start + length as usize);
+        let ts_start = self.ts_start as usize;
+        let kind_start = ts_start + self.ts_length as usize + r#"","kind":""#.len();
+        let node_start = kind_start + self.kind_length as usize + r#"","node":""#.len();
+        let node = match self.node_length {
+            Some(length) => Some(text(node_start, length)?),
+            None => None,
+        };
+        let parts = self.hashed_parts(lines.as_bytes(), self.time)?;
+        let payload_end = line.len() - 1;
+        Some(EventLine {
+            line,
+            time: self.time,
+            ts: text(ts_start, self.ts_length)?,
+            kind: text(kind_start, self.kind_length)?,
+            node,
+            parent: self.parent,
+            payload_hash: parts.payload_hash,
+            state_hash: parts.state_hash,
+            hash: parts.hash,
+            salt: parts.salt,
+            payload: line.get(payload_end - parts.payload.len()..payload_end)?,
+            covered: self.covered as usize,
+        })
     }
 
     /// What the line's hashes are about. `None` if these are other lines.
@@ -219,12 +271,15 @@ pub fn peek_time(beginning: &[u8]) -> Option<u64> {
 /// An integer as `JSON.stringify` writes one that is not negative and exact in JavaScript, and its length.
 #[inline]
 fn integer(text: &[u8]) -> Option<(u64, usize)> {
-    let length = text.iter().take(17).take_while(|byte| byte.is_ascii_digit()).count();
-    if length == 0 || length > 16 || (text[0] == b'0' && length > 1) {
-        return None;
+    let (mut value, mut length) = (0, 0);
+    while let Some(digit) = text.get(length).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
+        (value, length) = (value * 10 + u64::from(digit), length + 1);
+        if length > MAX_INTEGER_DIGITS {
+            return None;
+        }
     }
-    let value = text[..length].iter().fold(0, |value, byte| value * 10 + u64::from(byte - b'0'));
-    (value < 1 << 53).then_some((value, length))
+    let is_written_so = length == 1 || (length > 1 && text[0] != b'0');
+    (is_written_so && value < 1 << 53).then_some((value, length))
 }
 
 /// Moves over a line. `None` anywhere: the line is not of the one form, [`diagnose`] finds out why.
@@ -278,7 +333,8 @@ impl<'a> Reader<'a> {
         &self.line.as_bytes()[self.at..]
     }
 
-    #[inline]
+    // Inlined in any case: then the texts are compared as words.
+    #[inline(always)]
     fn takes(&mut self, text: &str) -> bool {
         let found = self.rest().starts_with(text.as_bytes());
         if found {
@@ -287,7 +343,7 @@ impl<'a> Reader<'a> {
         found
     }
 
-    #[inline]
+    #[inline(always)]
     fn text(&mut self, text: &str) -> Option<()> {
         self.takes(text).then_some(())
     }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::text::Text;
-use crate::jsonl::scan::{Cursor, Nesting, NotJson, Span};
+use crate::jsonl::scan::{Cursor, Nesting, NotJson, Span, plain_prefix};
 use crate::jsonl::text::spells;
 
 /// The largest integer that JavaScript tells from its neighbours.
@@ -56,27 +56,135 @@ impl FieldError {
     }
 }
 
+/// The name of a field, in a form that is quickly compared with a key.
+#[derive(Clone, Copy, Debug)]
+pub struct Name {
+    text: &'static str,
+    /// The name and the quote behind it, the first byte in the lowest bits.
+    word: u128,
+    /// All bits that `word` uses.
+    mask: u128,
+}
+
+impl Name {
+    /// The name `text`, which has no character that JSON escapes.
+    pub const fn new(text: &'static str) -> Self {
+        let bytes = text.as_bytes();
+        assert!(bytes.len() < WORD_BYTES);
+        let (mut word, mut at) = (b'"' as u128, bytes.len());
+        while at > 0 {
+            at -= 1;
+            word = word << 8 | bytes[at] as u128;
+        }
+        Name { text, word, mask: u128::MAX >> (8 * (WORD_BYTES - 1 - bytes.len())) }
+    }
+
+    #[inline(always)]
+    fn begins(&self, word: u128) -> bool {
+        word & self.mask == self.word
+    }
+}
+
+/// The bytes of the word that a name is compared with.
+const WORD_BYTES: usize = size_of::<u128>();
+
+/// Names of fields.
+macro_rules! names {
+    ($($name:literal),+ $(,)?) => {
+        const { [$($crate::run::fields::Name::new($name)),+] }
+    };
+}
+pub(crate) use names;
+
 /// A field, there or not.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<'a> {
     name: &'static str,
     value: Option<&'a str>,
+    /// The value is known to be a string without escapes.
+    is_plain: bool,
 }
 
 /// Reads the fields of these names from the text of one JSON object, without white space around it.
 #[inline]
 pub fn read<'a, const N: usize>(
     object: &'a str,
-    names: [&'static str; N],
+    names: [Name; N],
     nesting: &mut Nesting,
 ) -> Result<[Field<'a>; N], FieldError> {
-    let mut fields = names.map(|name| Field { name, value: None });
+    let none = names.map(|name| Field { name: name.text, value: None, is_plain: false });
+    let mut fields = none;
+    if read_usual(object, &names, &mut fields, nesting).is_some() {
+        return Ok(fields);
+    }
+    let mut fields = none;
+    read_any(object, &mut fields, nesting)?;
+    Ok(fields)
+}
+
+/// Reads an object as this library writes it: without white space, and with no other fields. `None` for any other object, and for what is
+/// none.
+#[inline]
+fn read_usual<'a>(object: &'a str, names: &[Name], fields: &mut [Field<'a>], nesting: &mut Nesting) -> Option<()> {
+    let bytes = bounded(object).ok()?;
+    let (mut at, mut before, mut expected) = (0, b'{', 0);
+    loop {
+        if *bytes.get(at)? != before || *bytes.get(at + 1)? != b'"' {
+            return None;
+        }
+        let word = word_at(&bytes[at + 2..]);
+        // Most writers keep the order.
+        let place = match names.get(expected) {
+            Some(name) if name.begins(word) => expected,
+            _ => names.iter().position(|name| name.begins(word))?,
+        };
+        let start = at + names[place].text.len() + 4;
+        if *bytes.get(start - 1)? != b':' {
+            return None;
+        }
+        let (length, is_plain) = usual_value(&bytes[start..], nesting)?;
+        at = start + length;
+        fields[place].value = Some(object.get(start..at).unwrap_or_default());
+        fields[place].is_plain = is_plain;
+        match bytes.get(at)? {
+            b',' => (before, expected) = (b',', place + 1),
+            b'}' => return (at + 1 == bytes.len()).then_some(()),
+            _ => return None,
+        }
+    }
+}
+
+/// The first bytes of a text as a word, zeros behind a shorter one.
+#[inline(always)]
+fn word_at(text: &[u8]) -> u128 {
+    match text.first_chunk() {
+        Some(word) => u128::from_le_bytes(*word),
+        None => text.iter().rev().fold(0, |word, &byte| word << 8 | u128::from(byte)),
+    }
+}
+
+/// The length of the value at the beginning of a text, and whether it is a string without escapes.
+#[inline(always)]
+fn usual_value(text: &[u8], nesting: &mut Nesting) -> Option<(usize, bool)> {
+    if let Some((b'"', inside)) = text.split_first() {
+        let length = plain_prefix(inside);
+        if inside.get(length) == Some(&b'"') {
+            return Some((length + 2, true));
+        }
+    }
+    let mut cursor = Cursor::new(text);
+    cursor.value(nesting).ok()?;
+    Some((cursor.position(), false))
+}
+
+/// Reads any object.
+fn read_any<'a>(object: &'a str, fields: &mut [Field<'a>], nesting: &mut Nesting) -> Result<(), FieldError> {
     let mut cursor = Cursor::new(bounded(object)?);
     cursor
         .object(|cursor, key| {
             let span = cursor.value(nesting)?;
-            if let Some(field) = named(&mut fields, key) {
-                field.value = Some(slice(object, span));
+            if let Some(field) = named(fields, key) {
+                (field.value, field.is_plain) = (Some(slice(object, span)), false);
             }
             Ok(())
         })
@@ -84,7 +192,7 @@ pub fn read<'a, const N: usize>(
     if cursor.position() < object.len() {
         return Err(FieldError::NotAnObject);
     }
-    Ok(fields)
+    Ok(())
 }
 
 /// The scanner counts in 32 bits.
@@ -92,7 +200,6 @@ fn bounded(text: &str) -> Result<&[u8], FieldError> {
     if text.len() > u32::MAX as usize { Err(FieldError::NotAnObject) } else { Ok(text.as_bytes()) }
 }
 
-#[inline]
 fn named<'f, 'a>(fields: &'f mut [Field<'a>], key: &[u8]) -> Option<&'f mut Field<'a>> {
     match fields.iter().position(|field| field.name.as_bytes() == key) {
         Some(at) => fields.get_mut(at),
@@ -115,7 +222,7 @@ fn slice(text: &str, span: Span) -> &str {
 impl<'a> Field<'a> {
     /// A value that is no member of an object, under a name that errors will have.
     pub fn of(name: &'static str, value: &'a str) -> Self {
-        Field { name, value: Some(value) }
+        Field { name, value: Some(value), is_plain: false }
     }
 
     /// The value as JSON.
@@ -140,17 +247,26 @@ impl<'a> Field<'a> {
         FieldError::Wrong { field: self.name.into(), expected, found }
     }
 
+    /// The value of a JSON string; None if the JSON is something else.
+    #[inline]
+    fn string(&self, json: &'a str) -> Option<Text<'a>> {
+        let inside = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'))?;
+        Some(if self.is_plain { Text::from_unescaped(inside) } else { Text::from_json(inside) })
+    }
+
     /// A string.
     #[inline]
     pub fn text(self) -> Result<Text<'a>, FieldError> {
-        string(self.required("a string")?).ok_or_else(|| self.wrong("a string"))
+        let value = self.required("a string")?;
+        self.string(value).ok_or_else(|| self.wrong("a string"))
     }
 
     /// A string that names something: not empty.
     #[inline]
     pub fn id(self) -> Result<Text<'a>, FieldError> {
         const EXPECTED: &str = "a non-empty string";
-        match string(self.required(EXPECTED)?) {
+        let value = self.required(EXPECTED)?;
+        match self.string(value) {
             Some(text) if !text.is_empty() => Ok(text),
             _ => Err(self.wrong(EXPECTED)),
         }
@@ -233,12 +349,6 @@ impl<'a> Field<'a> {
         scanned.map_err(|_| self.wrong("an object"))?;
         Ok(members)
     }
-}
-
-/// The value of a JSON string; None if the JSON is something else.
-#[inline]
-fn string(json: &str) -> Option<Text<'_>> {
-    json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).map(Text::from_json)
 }
 
 /// The value of a JSON number that is an integer from 0 to [`MAX_INTEGER`], however it is written.

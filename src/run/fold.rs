@@ -10,11 +10,12 @@ use super::check::{Aspect, Check, Findings};
 use super::decoded_event::Event;
 use super::entry::NoSink;
 use super::error::{ErrorCode, RunError};
-use super::event::LineOffsets;
+use super::event::{EventLine, LineOffsets};
 use super::event_reader::EventDecoder;
-use super::log::{Chunk, LogReader};
+use super::log::Chunk;
 use super::outputs::Output;
 use super::payload::Payload;
+use super::read_ahead::{ReadAhead, SplitChunk};
 use super::redactions::Redactions;
 use super::replay_start::ReplayStart;
 use super::state::State;
@@ -130,8 +131,8 @@ struct Fold<'r> {
     decoder: EventDecoder<'r>,
     offset: u64,
     torn: u64,
-    /// The buffers of the previous chunk. With a verifier they are kept there.
-    spare: Spare,
+    /// The buffers of folded chunks. With a verifier they are kept there.
+    spares: Vec<Spare>,
 }
 
 /// What folding a chunk yields beside the state.
@@ -140,54 +141,68 @@ struct ChunkResult {
     notes: Notes,
     schedule: Check,
     last_hash: Option<HexHash>,
+    /// How many lines had the time that their place demands.
+    in_order: usize,
 }
 
 impl<'r> Fold<'r> {
     fn new(start: ReplayStart, rules: FoldRules<'r>, verifier: Option<Verifier>) -> Self {
         let ReplayStart { state, previous, offset } = start;
         let decoder = EventDecoder::new(Some(state.next_time()), Cow::Borrowed(rules.redactions));
-        Fold { state, previous, rules, verifier, decoder, offset, torn: 0, spare: Spare::default() }
+        Fold { state, previous, rules, verifier, decoder, offset, torn: 0, spares: Vec::new() }
     }
 
     /// Applies the events of the log at `path`, up to the last one wanted or until the verifier has failed.
     fn run(&mut self, path: &Path, watch: &mut Watch<'_>) -> Result<(), Stop> {
-        let mut reader = LogReader::open_at(path, self.offset).map_err(Stop::Outside)?;
-        let total = reader.size().map_err(Stop::Outside)?;
+        // A verifier has other threads than this one.
+        let busy = usize::from(self.verifier.is_some());
+        let mut log = ReadAhead::open_at(path, self.offset, busy).map_err(Stop::Outside)?;
+        let total = log.size();
         while self.wants_more() {
             watch.go_on().map_err(Stop::Outside)?;
-            let Spare { lines, notes } = match &mut self.verifier {
-                Some(verifier) => verifier.spare(),
-                None => std::mem::take(&mut self.spare),
-            };
-            let Some(chunk) = reader.next_chunk(lines).map_err(stopped)? else { break };
-            self.offset = reader.offset();
-            self.take(chunk, notes)?;
+            let Fold { verifier, spares, .. } = self;
+            let spare = || verifier.as_mut().map_or_else(|| spares.pop().unwrap_or_default(), Verifier::spare);
+            let Some(lines) = log.next_chunk(spare).map_err(stopped)? else { break };
+            self.offset = lines.chunk.offset + lines.chunk.bytes().len() as u64;
+            self.take(lines)?;
             (watch.progress)(self.offset, total.max(self.offset));
         }
-        self.torn = reader.torn_bytes();
+        self.torn = log.torn_bytes();
         Ok(())
     }
 
     fn wants_more(&self) -> bool {
-        let goes_on = self.rules.until.is_none_or(|until| self.state.next_time() <= until);
-        goes_on && !self.verifier.as_ref().is_some_and(Verifier::has_failed)
+        self.is_wanted() && !self.verifier.as_ref().is_some_and(Verifier::has_failed)
     }
 
-    fn take(&mut self, chunk: Chunk, notes: Notes) -> Result<(), Stop> {
+    /// Whether the next event is to be applied.
+    fn is_wanted(&self) -> bool {
+        self.rules.until.is_none_or(|until| self.state.next_time() <= until)
+    }
+
+    fn take(&mut self, lines: SplitChunk) -> Result<(), Stop> {
+        let SplitChunk { chunk, spare: Spare { notes, .. }, fault } = lines;
         let (first, previous) = (self.state.next_time(), self.previous);
         let mut draft = ChunkResult { notes, ..ChunkResult::default() };
+        let mut offsets = std::mem::take(&mut draft.notes.offsets);
         let result = if self.verifier.as_ref().is_some_and(Verifier::hashes_states) {
             let mut changes = std::mem::take(&mut draft.notes.changes);
-            let result = self.fold(&chunk, &mut draft, &mut changes);
+            let result = self.fold(&chunk, &offsets, &mut draft, &mut changes);
             draft.notes.changes = changes;
             result
         } else {
-            self.fold(&chunk, &mut draft, &mut NoSink)
+            self.fold(&chunk, &offsets, &mut draft, &mut NoSink)
+        };
+        let result = match fault {
+            Some(fault) if result.is_ok() && self.is_wanted() => Err(fault),
+            _ => result,
         };
         if let Some(hash) = draft.last_hash {
             self.previous = hash;
         }
-        let ChunkResult { notes, schedule, .. } = draft;
+        let ChunkResult { mut notes, schedule, in_order, .. } = draft;
+        offsets.truncate(in_order);
+        notes.offsets = offsets;
         match &mut self.verifier {
             Some(verifier) => {
                 let mut findings = Findings::default();
@@ -195,37 +210,40 @@ impl<'r> Fold<'r> {
                 verifier.report(findings);
                 verifier.submit(Batch { chunk, first, previous, notes });
             }
-            None => self.spare = Spare { lines: chunk.into_spare(), notes },
+            None => {
+                notes.clear();
+                self.spares.push(Spare { lines: chunk.into_spare(), notes });
+            }
         }
         result.map_err(Stop::Refused)
     }
 
-    fn fold(&mut self, chunk: &Chunk, draft: &mut ChunkResult, tape: &mut impl Tape) -> Result<(), RunError> {
-        for line in chunk.lines() {
-            if self.rules.until.is_some_and(|until| self.state.next_time() > until) {
-                return Ok(());
+    fn fold(
+        &mut self,
+        chunk: &Chunk,
+        offsets: &[LineOffsets],
+        draft: &mut ChunkResult,
+        tape: &mut impl Tape,
+    ) -> Result<(), RunError> {
+        let (text, _) = chunk.text();
+        for line in offsets.iter().map_while(|offsets| offsets.line(text)) {
+            if !self.is_wanted() {
+                break;
             }
-            let (start, line) = line?;
-            self.step(start, line, draft, tape)?;
+            self.step(&line, draft, tape)?;
         }
         Ok(())
     }
 
     #[inline]
-    fn step(
-        &mut self,
-        start: usize,
-        line: &str,
-        draft: &mut ChunkResult,
-        tape: &mut impl Tape,
-    ) -> Result<(), RunError> {
-        let line = self.decoder.split(line)?;
+    fn step(&mut self, line: &EventLine<'_>, draft: &mut ChunkResult, tape: &mut impl Tape) -> Result<(), RunError> {
         let time = line.time;
+        self.decoder.expect(time)?;
+        draft.in_order += 1;
         if self.verifier.is_some() {
-            draft.notes.offsets.push(LineOffsets::of(&line, start));
             draft.last_hash = Some(*line.hash);
         }
-        let event = self.decoder.decode(&line)?;
+        let event = self.decoder.decode(line)?;
         let is_decision = self.rules.schedule && matches!(event.payload, Payload::TaskAssigned { .. });
         let decision = is_decision.then(|| check_assignment(&self.state, &event));
         self.state.apply_into(&event, tape)?;

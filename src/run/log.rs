@@ -36,7 +36,7 @@ impl Chunk {
     }
 
     /// The lines that are UTF-8, and the error of the line behind them if that isn't.
-    fn text(&self) -> (&str, Option<RunError>) {
+    pub(super) fn text(&self) -> (&str, Option<RunError>) {
         let bytes = self.bytes();
         match std::str::from_utf8(bytes) {
             Ok(text) => (text, None),

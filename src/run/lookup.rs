@@ -18,6 +18,13 @@ impl Lookup {
         self.table.find(self.seed.hash_one(key), |&index| is(index)).copied()
     }
 
+    /// Removes the number that [`find`](Self::find) finds, if there is one.
+    pub fn remove<K: Hash + ?Sized>(&mut self, key: &K, is: impl Fn(u32) -> bool) {
+        if let Ok(entry) = self.table.find_entry(self.seed.hash_one(key), |&index| is(index)) {
+            entry.remove();
+        }
+    }
+
     /// Adds a number that is not there yet. `key_of` tells the keys of those that are.
     pub fn insert<K: Hash>(&mut self, key: K, index: u32, key_of: impl Fn(u32) -> K) {
         let seed = &self.seed;

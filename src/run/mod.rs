@@ -26,6 +26,7 @@ pub mod normalize;
 pub mod outputs;
 pub mod payload;
 pub mod payload_fields;
+pub mod read_ahead;
 #[cfg(test)]
 pub mod recorded;
 pub mod recorder;

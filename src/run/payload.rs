@@ -5,7 +5,7 @@
 //! every event; a test fails where it differs from the table in [`payload_fields`](super::payload_fields).
 
 use super::error::{ErrorCode, RunError};
-use super::fields::{Field, FieldError, read};
+use super::fields::{Field, FieldError, names, read};
 use super::kind::Kind;
 use super::scheduler::Scheduler;
 use super::text::Text;
@@ -94,36 +94,36 @@ impl<'a> Payload<'a> {
             Kind::RunCreated | Kind::RunStarted | Kind::RunCompleted | Kind::RunFailed => run(kind, json, nesting),
             Kind::NodeScheduled => scheduled(json, nesting),
             Kind::NodeStarted => {
-                let [task, worker, input] = read(json, ["task", "worker", "inputHash"], nesting)?;
+                let [task, worker, input] = read(json, names!["task", "worker", "inputHash"], nesting)?;
                 Ok(Payload::NodeStarted { task: task.id()?, worker: worker.id()?, input_hash: input.id()? })
             }
             Kind::NodeCompleted => {
-                let [task, output] = read(json, ["task", "outputHash"], nesting)?;
+                let [task, output] = read(json, names!["task", "outputHash"], nesting)?;
                 Ok(Payload::NodeCompleted { task: task.id()?, output_hash: output.id()? })
             }
             Kind::NodeFailed => {
-                let [task, code, message, retry] = read(json, ["task", "code", "message", "willRetry"], nesting)?;
+                let [task, code, message, retry] = read(json, names!["task", "code", "message", "willRetry"], nesting)?;
                 let (task, will_retry) = (task.id()?, retry.boolean()?);
                 Ok(Payload::NodeFailed { task, code: code.text()?, message: message.text()?, will_retry })
             }
             Kind::NodeSkipped => {
-                let [reason, because] = read(json, ["reason", "because"], nesting)?;
+                let [reason, because] = read(json, names!["reason", "because"], nesting)?;
                 Ok(Payload::NodeSkipped { reason: reason.text()?, because: because.optional(Field::integer)? })
             }
             Kind::ToolInvoked | Kind::ToolCompleted | Kind::ToolFailed | Kind::ToolTimedOut => {
                 tool(kind, json, nesting)
             }
             Kind::TaskAssigned => {
-                let [task, worker, reason, from] = read(json, ["task", "worker", "reason", "from"], nesting)?;
+                let [task, worker, reason, from] = read(json, names!["task", "worker", "reason", "from"], nesting)?;
                 let (reason, from) = (reason.optional(Field::text)?, from.optional(Field::id)?);
                 Ok(Payload::TaskAssigned { task: task.id()?, worker: worker.id()?, reason, from })
             }
             Kind::TaskAccepted => {
-                let [task, worker] = read(json, ["task", "worker"], nesting)?;
+                let [task, worker] = read(json, names!["task", "worker"], nesting)?;
                 Ok(Payload::TaskAccepted { task: task.id()?, worker: worker.id()? })
             }
             Kind::TaskRejected => {
-                let [task, worker, reason] = read(json, ["task", "worker", "reason"], nesting)?;
+                let [task, worker, reason] = read(json, names!["task", "worker", "reason"], nesting)?;
                 Ok(Payload::TaskRejected { task: task.id()?, worker: worker.id()?, reason: reason.text()? })
             }
             Kind::CapabilityCheck
@@ -183,10 +183,10 @@ impl<'a> Payload<'a> {
 fn run<'a>(kind: Kind, json: &'a str, nesting: &mut Nesting) -> Result<Payload<'a>, FieldError> {
     match kind {
         Kind::RunCreated => {
-            let names = ["runId", "workflow", "dagHash", "scheduler", "capabilities"];
+            let names = names!["runId", "workflow", "dagHash", "scheduler", "capabilities"];
             let [run_id, workflow, dag_hash, scheduler, capabilities] = read(json, names, nesting)?;
             let (run_id, dag_hash) = (run_id.id()?, dag_hash.id()?);
-            let inner = read(workflow.required("an object")?, ["name", "version"], nesting);
+            let inner = read(workflow.required("an object")?, names!["name", "version"], nesting);
             let [name, version] = inner.map_err(|error| error.within("workflow"))?;
             let named = |field: Field<'a>| field.text().map_err(|error| error.within("workflow"));
             let (workflow_name, workflow_version) = (named(name)?, named(version)?);
@@ -195,15 +195,15 @@ fn run<'a>(kind: Kind, json: &'a str, nesting: &mut Nesting) -> Result<Payload<'
             Ok(Payload::RunCreated { run_id, workflow_name, workflow_version, dag_hash, scheduler, capabilities })
         }
         Kind::RunStarted => {
-            let [list] = read(json, ["workers"], nesting)?;
+            let [list] = read(json, names!["workers"], nesting)?;
             Ok(Payload::RunStarted { workers: workers(list, nesting)? })
         }
         Kind::RunCompleted => {
-            let [list] = read(json, ["outputs"], nesting)?;
+            let [list] = read(json, names!["outputs"], nesting)?;
             Ok(Payload::RunCompleted { outputs: outputs(list, nesting)? })
         }
         _ => {
-            let [code, message, node] = read(json, ["code", "message", "node"], nesting)?;
+            let [code, message, node] = read(json, names!["code", "message", "node"], nesting)?;
             let (code, message) = (code.text()?, message.text()?);
             Ok(Payload::RunFailed { code, message, node: node.optional(Field::id)? })
         }
@@ -220,7 +220,7 @@ fn scheduler_of(field: Field<'_>) -> Result<Scheduler, FieldError> {
 fn workers<'a>(list: Field<'a>, nesting: &mut Nesting) -> Result<Vec<WorkerDeclaration<'a>>, FieldError> {
     let (mut workers, inner) = (Vec::new(), &mut Nesting::default());
     list.each(nesting, |element| {
-        let worker = read(element.required("an object")?, ["id", "capabilities"], inner)
+        let worker = read(element.required("an object")?, names!["id", "capabilities"], inner)
             .and_then(|[id, list]| Ok(WorkerDeclaration { id: id.id()?, capabilities: list.id_set(inner)? }));
         workers.push(worker.map_err(|error| error.within(&format!("workers[{}]", workers.len())))?);
         Ok(())
@@ -239,7 +239,7 @@ fn outputs<'a>(list: Field<'a>, nesting: &mut Nesting) -> Result<Vec<(Text<'a>, 
 
 #[inline]
 fn scheduled<'a>(json: &'a str, nesting: &mut Nesting) -> Result<Payload<'a>, FieldError> {
-    let [task, priority, depends_on] = read(json, ["task", "priority", "dependsOn"], nesting)?;
+    let [task, priority, depends_on] = read(json, names!["task", "priority", "dependsOn"], nesting)?;
     let (task, priority) = (task.id()?, priority.optional(Field::number)?);
     let mut latest_dependency = None;
     depends_on.each(nesting, |time| {
@@ -254,23 +254,23 @@ fn scheduled<'a>(json: &'a str, nesting: &mut Nesting) -> Result<Payload<'a>, Fi
 fn tool<'a>(kind: Kind, json: &'a str, nesting: &mut Nesting) -> Result<Payload<'a>, FieldError> {
     match kind {
         Kind::ToolInvoked => {
-            let [tool, call, request, version] = read(json, ["tool", "call", "requestHash", "version"], nesting)?;
+            let [tool, call, request, version] = read(json, names!["tool", "call", "requestHash", "version"], nesting)?;
             let (tool, call, request_hash) = (tool.id()?, call.id()?, request.id()?);
             Ok(Payload::ToolInvoked { tool, call, request_hash, version: version.optional(Field::text)? })
         }
         Kind::ToolCompleted => {
-            let names = ["tool", "call", "rawHash", "outputHash", "normalizer"];
+            let names = names!["tool", "call", "rawHash", "outputHash", "normalizer"];
             let [tool, call, raw, output, normalizer] = read(json, names, nesting)?;
             let (tool, call, raw_hash, output_hash) = (tool.id()?, call.id()?, raw.id()?, output.id()?);
             Ok(Payload::ToolCompleted { tool, call, raw_hash, output_hash, normalizer: normalizer.id()? })
         }
         Kind::ToolFailed => {
-            let [tool, call, code, message] = read(json, ["tool", "call", "code", "message"], nesting)?;
+            let [tool, call, code, message] = read(json, names!["tool", "call", "code", "message"], nesting)?;
             let (tool, call, code, message) = (tool.id()?, call.id()?, code.text()?, message.text()?);
             Ok(Payload::ToolFailed { tool, call, code, message })
         }
         _ => {
-            let [tool, call, limit] = read(json, ["tool", "call", "limitMs"], nesting)?;
+            let [tool, call, limit] = read(json, names!["tool", "call", "limitMs"], nesting)?;
             Ok(Payload::ToolTimedOut { tool: tool.id()?, call: call.id()?, limit_ms: limit.amount()? })
         }
     }
@@ -280,17 +280,17 @@ fn tool<'a>(kind: Kind, json: &'a str, nesting: &mut Nesting) -> Result<Payload<
 fn beside<'a>(kind: Kind, json: &'a str, nesting: &mut Nesting) -> Result<Payload<'a>, FieldError> {
     match kind {
         Kind::CapabilityCheck => {
-            let [capability, subject, allowed] = read(json, ["capability", "subject", "allowed"], nesting)?;
+            let [capability, subject, allowed] = read(json, names!["capability", "subject", "allowed"], nesting)?;
             let (capability, subject) = (capability.id()?, subject.optional(Field::text)?);
             Ok(Payload::CapabilityCheck { capability, subject, allowed: allowed.boolean()? })
         }
         Kind::PolicyDecision => {
-            let [decision, rule, allowed] = read(json, ["decision", "rule", "allowed"], nesting)?;
+            let [decision, rule, allowed] = read(json, names!["decision", "rule", "allowed"], nesting)?;
             let (decision, rule) = (decision.text()?, rule.id()?);
             Ok(Payload::PolicyDecision { decision, rule, allowed: allowed.boolean()? })
         }
         Kind::SnapshotCreated | Kind::SnapshotRestored => {
-            let [snapshot, state_hash, at] = read(json, ["snapshot", "stateHash", "at"], nesting)?;
+            let [snapshot, state_hash, at] = read(json, names!["snapshot", "stateHash", "at"], nesting)?;
             let (snapshot, state_hash, at) = (snapshot.id()?, state_hash.id()?, at.integer()?);
             Ok(match kind {
                 Kind::SnapshotCreated => Payload::SnapshotCreated { snapshot, state_hash, at },
@@ -298,18 +298,18 @@ fn beside<'a>(kind: Kind, json: &'a str, nesting: &mut Nesting) -> Result<Payloa
             })
         }
         Kind::BlobStored => {
-            let [blob, size, media_type] = read(json, ["blob", "size", "mediaType"], nesting)?;
+            let [blob, size, media_type] = read(json, names!["blob", "size", "mediaType"], nesting)?;
             let (blob, size) = (blob.id()?, size.amount()?);
             Ok(Payload::BlobStored { blob, size, media_type: media_type.optional(Field::text)? })
         }
         Kind::Heartbeat => {
-            let [worker, status, capabilities] = read(json, ["worker", "status", "capabilities"], nesting)?;
+            let [worker, status, capabilities] = read(json, names!["worker", "status", "capabilities"], nesting)?;
             let (worker, status) = (worker.id()?, status.id()?);
             let capabilities = capabilities.optional(|field| field.id_set(nesting))?;
             Ok(Payload::Heartbeat { worker, status, capabilities })
         }
         _ => {
-            let [code, message, recoverable] = read(json, ["code", "message", "recoverable"], nesting)?;
+            let [code, message, recoverable] = read(json, names!["code", "message", "recoverable"], nesting)?;
             let (code, message) = (code.text()?, message.text()?);
             Ok(Payload::Error { code, message, recoverable: recoverable.boolean()? })
         }

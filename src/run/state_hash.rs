@@ -11,6 +11,7 @@ use super::error::{ErrorCode, RunError};
 use super::state::{CallStatus, Counter, RunStatus, State};
 use super::text::Text;
 use crate::hash::{Hash, as_text, sha256, to_hex};
+use crate::hash_batch::HashBatch;
 
 /// A sum of hashes, each a big-endian number of 256 bits, modulo 2^256.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,17 +52,26 @@ impl Accumulator {
 
     /// The hash of a state whose entries have this sum.
     pub fn state_hash(&self, status: RunStatus, logical_time: u64) -> Hash {
+        self.with_state(status, logical_time, sha256)
+    }
+
+    /// Calls `hash` with the parts of what is hashed for a state whose entries have this sum.
+    pub fn with_state<T>(&self, status: RunStatus, logical_time: u64, hash: impl FnOnce([&[u8]; 6]) -> T) -> T {
         let mut digits = [0; MAX_DIGITS];
         let time = super::canonical::digits(&mut digits, logical_time);
         let sum = to_hex(&self.to_bytes());
-        sha256([b"state/1\n", status.as_str().as_bytes(), b"\n", time, b"\n", &sum])
+        hash([b"state/1\n", status.as_str().as_bytes(), b"\n", time, b"\n", &sum])
     }
 }
 
 /// The numbers that a hash consists of, the least significant first.
 fn limbs(hash: &Hash) -> impl Iterator<Item = u64> {
-    hash.rchunks_exact(8).map(|chunk| chunk.iter().fold(0, |limb, &byte| limb << 8 | u64::from(byte)))
+    let (words, _) = hash.as_chunks();
+    words.iter().rev().map(|word| u64::from_be_bytes(*word))
 }
+
+/// How many entries of a state are hashed together.
+const GROUP_ENTRIES: usize = 64;
 
 /// What happened to the entry in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,29 +106,18 @@ pub struct StateHasher {
 impl StateHasher {
     /// The hasher of a state, whose entries are all hashed once.
     pub fn of(state: &State) -> Self {
-        let mut hasher = StateHasher::default();
+        let mut entries = Entries::default();
         for slot in slots(state) {
-            match slot {
-                // Closed calls change no more, and most calls are closed.
-                Slot::Call(call) if state.calls().get(call).status != CallStatus::Open => {
-                    hasher.count(|entry| write_entry(entry, state, slot));
-                }
-                _ => hasher.add(state, slot),
-            }
+            // Closed calls change no more, and most calls are closed.
+            let is_final = matches!(slot, Slot::Call(call) if state.calls().get(call).status != CallStatus::Open);
+            entries.add((!is_final).then_some(slot), |entry| write_entry(entry, state, slot));
         }
         for (at, task) in state.tasks().iter() {
             if state.nodes()[task.node as usize].task != Some(at) {
-                hasher.count(|entry| write_task_entry(entry, state, task));
+                entries.add(None, |entry| write_task_entry(entry, state, task));
             }
         }
-        hasher
-    }
-
-    /// Adds an entry that will not change.
-    fn count(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
-        self.entry.clear();
-        write(&mut self.entry);
-        self.sum.add(&sha256([&self.entry]));
+        entries.finish()
     }
 
     /// The sum of the entries' hashes.
@@ -131,19 +130,23 @@ impl StateHasher {
         Some(self.sum.state_hash(state.run()?.status, state.logical_time()?))
     }
 
-    /// Takes a change of an entry, given as its canonical JSON.
-    pub fn take(&mut self, change: Change, slot: Slot, entry: &[u8]) {
-        if matches!(change, Change::Replace | Change::Finalize | Change::Remove) {
-            let hash = *self.remembered(slot);
-            self.sum.subtract(&hash);
+    /// Takes a change of an entry, given the entry's hash. `None`: there is no entry any more.
+    pub fn take(&mut self, change: Change, slot: Slot, hash: Option<&Hash>) {
+        let closed_call = match (change, slot) {
+            (Change::Finalize | Change::Remove, Slot::Call(call)) => Some(call),
+            _ => None,
+        };
+        if change != Change::Add {
+            let before = match closed_call {
+                Some(call) => self.open_calls.remove(&call).unwrap_or_default(),
+                None => *self.remembered(slot),
+            };
+            self.sum.subtract(&before);
         }
-        if change != Change::Remove {
-            let hash = sha256([entry]);
-            self.sum.add(&hash);
-            *self.remembered(slot) = hash;
-        }
-        if let (Change::Finalize | Change::Remove, Slot::Call(call)) = (change, slot) {
-            self.open_calls.remove(&call);
+        let Some(hash) = hash else { return };
+        self.sum.add(hash);
+        if closed_call.is_none() {
+            *self.remembered(slot) = *hash;
         }
     }
 
@@ -165,8 +168,44 @@ impl StateHasher {
         let mut entry = std::mem::take(&mut self.entry);
         entry.clear();
         write_entry(&mut entry, state, slot);
-        self.take(change, slot, &entry);
+        self.take(change, slot, Some(&sha256([&entry])));
         self.entry = entry;
+    }
+}
+
+/// The entries of a state, some of which are hashed together.
+#[derive(Default)]
+struct Entries {
+    hasher: StateHasher,
+    batch: HashBatch,
+    /// The slot of each entry of the batch that may still change.
+    slots: Vec<Option<Slot>>,
+    hashes: Vec<Hash>,
+}
+
+impl Entries {
+    fn add(&mut self, slot: Option<Slot>, write: impl FnOnce(&mut Vec<u8>)) {
+        self.batch.write(write);
+        self.slots.push(slot);
+        if self.batch.count() == GROUP_ENTRIES {
+            self.hash();
+        }
+    }
+
+    fn hash(&mut self) {
+        self.batch.hash_into(&mut self.hashes);
+        self.batch.clear();
+        for (slot, hash) in self.slots.drain(..).zip(&self.hashes) {
+            match slot {
+                Some(slot) => self.hasher.take(Change::Add, slot, Some(hash)),
+                None => self.hasher.sum.add(hash),
+            }
+        }
+    }
+
+    fn finish(mut self) -> StateHasher {
+        self.hash();
+        self.hasher
     }
 }
 
@@ -184,7 +223,7 @@ impl EntrySink for StateHasher {
     }
 
     fn remove(&mut self, slot: Slot) {
-        self.take(Change::Remove, slot, &[]);
+        self.take(Change::Remove, slot, None);
     }
 
     fn created(&mut self, status: RunStatus, at: u64, state_hash: &Text<'_>) {

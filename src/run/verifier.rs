@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::chain::{self, Integrity};
-use super::changes::Changes;
+use super::chain::ChainChecker;
+use super::changes::{Changes, Scratch};
 use super::check::{Aspect, Findings};
 use super::event::LineOffsets;
 use super::log::Chunk;
@@ -55,7 +55,8 @@ pub struct Notes {
 }
 
 impl Notes {
-    fn clear(&mut self) {
+    /// Removes all notes and keeps the allocated memory.
+    pub fn clear(&mut self) {
         self.offsets.clear();
         self.outputs.clear();
         self.changes.clear();
@@ -114,9 +115,11 @@ impl Verifier {
         let (checks_outputs, outputs) = (outputs.is_some(), outputs.map(Arc::new));
         let helpers = spare_cores().min(MAX_HELPERS);
         let room = (helpers + 1) * BATCHES_PER_THREAD;
-        let worker = || LineVerifier { outputs: outputs.clone(), stopping: stopping.clone() };
+        let worker =
+            || LineVerifier { chain: ChainChecker::default(), outputs: outputs.clone(), stopping: stopping.clone() };
         let lines = Pipeline::parallel(worker(), (0..helpers).map(|_| worker()).collect(), room);
-        let states = hasher.map(|hasher| StateVerifier { hasher, stopping: stopping.clone() });
+        let states =
+            hasher.map(|hasher| StateVerifier { hasher, scratch: Scratch::default(), stopping: stopping.clone() });
         let states = states.map(|worker| Pipeline::serial(worker, room));
         Verifier { lines, states, checks_outputs, stopping, findings: Findings::default(), spares: Vec::new() }
     }
@@ -205,6 +208,7 @@ impl Verifier {
 
 /// Verifies the lines of batches and the outputs that their events name.
 struct LineVerifier {
+    chain: ChainChecker,
     outputs: Option<Arc<OutputChecker>>,
     stopping: Arc<Stopping>,
 }
@@ -224,19 +228,10 @@ impl Worker for LineVerifier {
 }
 
 impl LineVerifier {
-    fn verify(&self, batch: &Batch, findings: &mut Findings) {
-        let check = findings.of_mut(Aspect::Chain);
-        let mut previous = &batch.previous;
-        for (time, offsets) in (batch.first..).zip(&batch.notes.offsets) {
-            let Some(parts) = offsets.hashed_parts(batch.chunk.bytes(), time) else { break };
-            check.checked += 1;
-            match chain::check(previous, &parts) {
-                Ok(Integrity::Whole) => {}
-                Ok(Integrity::PayloadRedacted) => check.unverifiable += 1,
-                Err(error) => check.fail(time, error),
-            }
-            previous = parts.hash;
-        }
+    fn verify(&mut self, batch: &Batch, findings: &mut Findings) {
+        let lines = (batch.first..).zip(&batch.notes.offsets);
+        let lines = lines.map_while(|(time, offsets)| offsets.hashed_parts(batch.chunk.bytes(), time));
+        self.chain.check_all(&batch.previous, lines, findings.of_mut(Aspect::Chain));
         if let Some(outputs) = &self.outputs {
             outputs.check_all(&batch.notes.outputs, findings.of_mut(Aspect::OutputHashes));
         }
@@ -247,6 +242,7 @@ impl LineVerifier {
 struct StateVerifier {
     /// Of the state behind the batches so far.
     hasher: StateHasher,
+    scratch: Scratch,
     stopping: Arc<Stopping>,
 }
 
@@ -270,7 +266,7 @@ impl StateVerifier {
             batch.notes.offsets.get(event)?.hashed_parts(batch.chunk.bytes(), batch.first + event as u64)
         };
         let check = findings.of_mut(Aspect::StateHashes);
-        batch.notes.changes.verify(batch.first, parts, &mut self.hasher, check);
+        batch.notes.changes.verify(batch.first, parts, &mut self.hasher, &mut self.scratch, check);
     }
 }
 

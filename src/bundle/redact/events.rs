@@ -12,7 +12,7 @@ use crate::bundle::error::BundleError;
 use crate::jsonl::scan::Nesting;
 use crate::jsonl::text::spells;
 use crate::run::event::{EventLine, print_rest};
-use crate::run::fields;
+use crate::run::fields::{self, names};
 use crate::run::kind::Kind;
 use crate::run::payload_fields::{FieldType, PayloadField, fields_of};
 
@@ -37,7 +37,7 @@ pub fn allowed(matcher: &Matcher<'_>, kind: Kind, payload: &str) -> Option<Vec<b
 /// The tool of an event that is about a call.
 pub fn tool(kind: Kind, payload: &str) -> Option<String> {
     matches!(kind, Kind::ToolInvoked | Kind::ToolCompleted | Kind::ToolFailed | Kind::ToolTimedOut).then_some(())?;
-    let [tool] = fields::read(payload, ["tool"], &mut Nesting::default()).ok()?;
+    let [tool] = fields::read(payload, names!["tool"], &mut Nesting::default()).ok()?;
     Some(tool.id().ok()?.to_plain().into_owned())
 }
 

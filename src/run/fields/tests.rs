@@ -1,7 +1,8 @@
 use super::*;
+use proptest::prelude::*;
 
 fn one(json: &'static str) -> Field<'static> {
-    let [field] = read(json, ["f"], &mut Nesting::default()).unwrap();
+    let [field] = read(json, names!["f"], &mut Nesting::default()).unwrap();
     field
 }
 
@@ -18,7 +19,7 @@ fn the_last_of_equal_keys_counts_however_it_is_spelt() {
 #[test]
 fn only_one_whole_object_is_an_object() {
     for text in ["", "null", "[]", "\"{}\"", "{", "{}x", " {}", "{} ", "{}{}", "{\"f\":1,}", "{\"f\":01}"] {
-        assert_eq!(read(text, ["f"], &mut Nesting::default()).unwrap_err(), FieldError::NotAnObject, "{text:?}");
+        assert_eq!(read(text, names!["f"], &mut Nesting::default()).unwrap_err(), FieldError::NotAnObject, "{text:?}");
     }
 }
 
@@ -86,4 +87,28 @@ fn errors_name_the_path() {
     assert_eq!(error.to_string(), "'workers[2].f' is missing");
     assert_eq!(one(r#"{"f":7}"#).id().unwrap_err().to_string(), "'f' must be a non-empty string");
     assert_eq!(FieldError::NotAnObject.within("workflow").to_string(), "'workflow' must be an object");
+}
+
+fn any_member() -> impl Strategy<Value = String> {
+    let keys = ["task", "worker", "node", "t\\u0061sk", "tasks", "tas", ""];
+    let values =
+        ["\"a\"", "\"\"", "\"a\\n\"", "\"\\\"", "1", "1e3", "true", "null", "[1,{\"task\":2}]", "{}", "\"é\"", "x", ""];
+    let blanks = prop::sample::select(vec!["", "", "", " ", "\n"]);
+    (prop::sample::select(keys.to_vec()), prop::sample::select(values.to_vec()), blanks)
+        .prop_map(|(key, value, blank)| format!("\"{key}\":{blank}{value}{blank}"))
+}
+
+proptest! {
+    #[test]
+    fn the_quick_way_reads_what_the_thorough_one_reads(
+        members in proptest::collection::vec(any_member(), 0..5), end in prop::sample::select(vec!["}", "}", "}", "", "}}", ",}"]),
+    ) {
+        let object = format!("{{{}{end}", members.join(","));
+        let names = names!["task", "worker", "node"];
+        let values = |fields: [Field<'_>; 3]| fields.map(|field| (field.value.map(str::to_owned), field.text().ok().map(Text::into_owned)));
+        let found = read(&object, names, &mut Nesting::default()).map(values);
+        let mut fields = names.map(|name| Field { name: name.text, value: None, is_plain: false });
+        let expected = read_any(&object, &mut fields, &mut Nesting::default()).map(|()| values(fields));
+        prop_assert_eq!(found, expected);
+    }
 }

@@ -28,14 +28,33 @@ pub struct Call {
     /// The hash of its normalised output, once it is completed.
     pub output_hash: Option<StoredHash>,
     tool: u32,
-    id_length: u32,
+    /// The call that its task opened before.
+    previous: Option<Place>,
     id_start: u64,
+}
+
+/// A place in the list of calls; one more than its index, so that none costs nothing.
+type Place = std::num::NonZeroU32;
+
+fn index(place: Place) -> u32 {
+    place.get() - 1
+}
+
+/// The calls of a task.
+#[derive(Clone, Copy, Debug, Default)]
+struct TaskCalls {
+    last: Option<Place>,
+    /// Those that were closed by then are not in the lookup.
+    has_ended: bool,
 }
 
 /// The calls of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Calls {
     list: Vec<Call>,
+    /// By task.
+    of_tasks: Vec<TaskCalls>,
+    /// Without the calls that were closed when their task ended, so that it stays small: only an illegal event asks for those.
     lookup: Lookup,
     ids: String,
     tools: Vec<Box<str>>,
@@ -57,7 +76,7 @@ impl Calls {
     /// A call's id, unique on its task: the inside of a canonical JSON string.
     #[inline]
     pub fn id(&self, call: u32) -> &str {
-        id_in(&self.ids, &self.list[call as usize])
+        id_in(&self.ids, &self.list, call)
     }
 
     /// The tool that was called: the inside of a canonical JSON string.
@@ -70,17 +89,44 @@ impl Calls {
     #[inline]
     pub fn find(&self, task: u32, id: &Text<'_>) -> Option<u32> {
         let id = id.as_json();
-        self.lookup.find(&(task, id), |call| self.get(call).task == task && self.id(call) == id)
+        let found = self.lookup.find(&(task, id), |call| self.get(call).task == task && self.id(call) == id);
+        found.or_else(|| self.of_ended_task(task).find(|&call| self.id(call) == id))
+    }
+
+    /// The calls of a task, none if it has not ended.
+    fn of_ended_task(&self, task: u32) -> impl Iterator<Item = u32> {
+        let calls = self.of_tasks.get(task as usize).filter(|calls| calls.has_ended);
+        let last = calls.and_then(|calls| calls.last);
+        std::iter::successors(last, |&call| self.get(index(call)).previous).map(index)
+    }
+
+    /// The task has ended: its calls need not be found quickly any more.
+    pub(in crate::run::state) fn end_task(&mut self, task: u32) {
+        let Some(calls) = self.of_tasks.get_mut(task as usize) else { return };
+        calls.has_ended = true;
+        let mut next = calls.last;
+        while let Some(at) = next.map(index) {
+            let call = &self.list[at as usize];
+            // An open one may still be closed.
+            if call.status != CallStatus::Open {
+                self.lookup.remove(&(task, id_in(&self.ids, &self.list, at)), |other| other == at);
+            }
+            next = call.previous;
+        }
     }
 
     /// Opens a call that its task has not made yet.
     pub(in crate::run::state) fn open(&mut self, task: u32, tool: &Text<'_>, id: &Text<'_>) -> u32 {
         let (call, tool, id) = (self.list.len() as u32, self.tool_number(tool.as_json()), id.as_json());
-        let (id_start, id_length) = (self.ids.len() as u64, id.len() as u32);
+        let id_start = self.ids.len() as u64;
         self.ids.push_str(id);
-        self.list.push(Call { task, status: CallStatus::Open, output_hash: None, tool, id_length, id_start });
+        if self.of_tasks.len() <= task as usize {
+            self.of_tasks.resize(task as usize + 1, TaskCalls::default());
+        }
+        let previous = std::mem::replace(&mut self.of_tasks[task as usize].last, Place::new(call + 1));
+        self.list.push(Call { task, status: CallStatus::Open, output_hash: None, tool, previous, id_start });
         let (list, ids) = (&self.list, &self.ids);
-        let key = |call: u32| (list[call as usize].task, id_in(ids, &list[call as usize]));
+        let key = |call: u32| (list[call as usize].task, id_in(ids, list, call));
         self.lookup.insert(key(call), call, key);
         call
     }
@@ -103,9 +149,10 @@ impl Calls {
     }
 }
 
-fn id_in<'i>(ids: &'i str, call: &Call) -> &'i str {
-    let start = call.id_start as usize;
-    ids.get(start..start + call.id_length as usize).unwrap_or_default()
+/// The id of a call: it ends where that of the next one begins.
+fn id_in<'i>(ids: &'i str, list: &[Call], call: u32) -> &'i str {
+    let end = list.get(call as usize + 1).map_or(ids.len(), |next| next.id_start as usize);
+    ids.get(list[call as usize].id_start as usize..end).unwrap_or_default()
 }
 
 impl PartialEq for Calls {
@@ -137,6 +184,24 @@ mod tests {
         calls.close(found, CallStatus::Completed, Some(&Text::from_plain("h")));
         assert_eq!(calls.get(found).status, CallStatus::Completed);
         assert_eq!(calls.tools.len(), 2);
+    }
+
+    #[test]
+    fn calls_of_a_task_that_has_ended_are_still_found() {
+        let mut calls = Calls::default();
+        let [fetch, open, closed] = ["fetch", "open", "closed"].map(Text::from_plain);
+        for task in 0..3 {
+            calls.open(task, &fetch, &open);
+            let call = calls.open(task, &fetch, &closed);
+            calls.close(call, CallStatus::Failed, None);
+        }
+        calls.end_task(1);
+        assert_eq!([0, 1, 2].map(|task| calls.find(task, &open)), [Some(0), Some(2), Some(4)]);
+        assert_eq!([0, 1, 2].map(|task| calls.find(task, &closed)), [Some(1), Some(3), Some(5)]);
+        assert_eq!(calls.find(1, &fetch), None);
+        // Only the list of its task knows the closed one now.
+        calls.of_tasks[1].has_ended = false;
+        assert_eq!([&open, &closed].map(|id| calls.find(1, id)), [Some(2), None]);
     }
 
     #[test]

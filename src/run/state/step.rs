@@ -156,6 +156,7 @@ impl State {
         let node = self.tasks.get(task).node;
         self.release(task);
         self.tasks.end(task, status, time);
+        self.calls.end_task(task);
         sink.replace(self, Slot::Task(node));
         node
     }

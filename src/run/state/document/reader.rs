@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::jsonl::scan::Nesting;
 use crate::run::dag::Dag;
 use crate::run::error::{ErrorCode, RunError};
-use crate::run::fields::{Field, FieldError, read};
+use crate::run::fields::{Field, FieldError, Name, names, read};
 use crate::run::lookup::Lookup;
 use crate::run::scheduler::Scheduler;
 use crate::run::state::{
@@ -24,7 +24,7 @@ pub(super) struct Reader {
 
 impl Reader {
     pub(super) fn state(mut self, text: &str) -> Result<State, RunError> {
-        let names = [
+        let names = names![
             "calls",
             "capabilities",
             "coordinator",
@@ -36,7 +36,7 @@ impl Reader {
             "workers",
         ];
         let fields = read(text, names, &mut self.nesting).map_err(wrong)?;
-        let coordinator_names = ["completedNodes", "dag", "logicalTime", "nodeStates", "pendingTasks", "run"];
+        let coordinator_names = names!["completedNodes", "dag", "logicalTime", "nodeStates", "pendingTasks", "run"];
         let coordinator = fields[2].required("an object").map_err(wrong)?;
         let coordinator = read(coordinator, coordinator_names, &mut self.nesting).map_err(wrong)?;
         let dag = Dag::parse(coordinator[1].required("a graph").map_err(wrong)?)?;
@@ -69,13 +69,13 @@ impl Reader {
         &mut self,
         name: &'static str,
         json: &'a str,
-        names: [&'static str; N],
+        names: [Name; N],
     ) -> Result<[Field<'a>; N], FieldError> {
         read(json, names, &mut self.nesting).map_err(|error| error.within(name))
     }
 
     fn run(&mut self, run: Field<'_>, scheduler: Field<'_>, capabilities: Field<'_>) -> Result<Run, FieldError> {
-        let [id, status] = self.read("run", run.required("an object")?, ["id", "status"])?;
+        let [id, status] = self.read("run", run.required("an object")?, names!["id", "status"])?;
         let found = Scheduler::parse(scheduler.text()?.as_json());
         Ok(Run {
             id: id.id()?.into_owned(),
@@ -87,7 +87,7 @@ impl Reader {
 
     fn workers(&mut self, state: &mut State, workers: Field<'_>) -> Result<(), FieldError> {
         for (id, json) in workers.members(&mut self.nesting)? {
-            let [capabilities, status] = self.read("workers", json, ["capabilities", "status"])?;
+            let [capabilities, status] = self.read("workers", json, names!["capabilities", "status"])?;
             if id.is_empty() {
                 return Err(workers.wrong("workers with ids"));
             }
@@ -99,7 +99,7 @@ impl Reader {
 
     fn tasks(&mut self, state: &mut State, tasks: Field<'_>) -> Result<(), FieldError> {
         for (id, json) in tasks.members(&mut self.nesting)? {
-            let names = ["assignedAt", "attempt", "endedAt", "node", "status", "worker"];
+            let names = names!["assignedAt", "attempt", "endedAt", "node", "status", "worker"];
             let [assigned_at, attempt, ended_at, node, status, holder] = self.read("tasks", json, names)?;
             let place = state.dag.find(&node.id()?).ok_or_else(|| node.wrong("a node of the graph"))?;
             let holder = holder.optional(|field| worker(state, field))?;
@@ -132,7 +132,7 @@ impl Reader {
         }
         for (id, json) in members {
             let place = state.dag.find(&id).ok_or_else(|| nodes.wrong("nodes of the graph"))?;
-            let names = ["attempt", "error", "resultHash", "status", "task"];
+            let names = names!["attempt", "error", "resultHash", "status", "task"];
             let [attempt, error, result, status, task] = self.read("nodeStates", json, names)?;
             let task = task.optional(|field| self.task(field))?;
             // So that what is looked up by node later finds a task of that node.
@@ -151,7 +151,7 @@ impl Reader {
     }
 
     fn failure(&mut self, error: Field<'_>) -> Result<Box<TaskFailure>, FieldError> {
-        let [code, message] = self.read("error", error.required("an object")?, ["code", "message"])?;
+        let [code, message] = self.read("error", error.required("an object")?, names!["code", "message"])?;
         Ok(Box::new(TaskFailure { code: code.text()?.into_owned(), message: message.text()?.into_owned() }))
     }
 
@@ -186,7 +186,7 @@ impl Reader {
             let found = self.tasks.find(id.as_json(), |task| self.task_ids[task as usize] == id.as_json());
             let task = found.ok_or_else(|| calls.wrong("calls of tasks that there are"))?;
             for (id, json) in Field::of("calls", json).members(&mut self.nesting)? {
-                let [output_hash, status, tool] = self.read("calls", json, ["outputHash", "status", "tool"])?;
+                let [output_hash, status, tool] = self.read("calls", json, names!["outputHash", "status", "tool"])?;
                 let (status, tool) = (one_of(status, CallStatus::parse)?, tool.id()?);
                 let call = state.calls.open(task, &tool, &id);
                 state.calls.close(call, status, output_hash.optional(Field::id)?.as_ref());
@@ -197,7 +197,7 @@ impl Reader {
 
     fn mark(&mut self, state: &State, mark: Field<'_>) -> Result<SnapshotMark, FieldError> {
         let json = mark.required("an object")?;
-        let [at, snapshot, state_hash] = self.read("lastSnapshot", json, ["at", "snapshot", "stateHash"])?;
+        let [at, snapshot, state_hash] = self.read("lastSnapshot", json, names!["at", "snapshot", "stateHash"])?;
         let time = at.integer()?;
         if time >= state.next_time {
             return Err(at.wrong("a time that was"));
