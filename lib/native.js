@@ -40,6 +40,11 @@ function own(value) {
   return { __proto__: null, value, writable: true, enumerable: true, configurable: true }
 }
 
+/** Adds an element to a list. Unlike `push`, calls no inherited setter of an index. */
+function append(list, value) {
+  define(list, list.length, own(value))
+}
+
 /** Defines the members of `fields` on an object and returns it. Unlike `Object.assign`, calls no inherited setters. */
 function withFields(object, fields) {
   const names = keys(fields)
