@@ -282,19 +282,21 @@ impl Shared {
         let failure = WriteFailure { error, path, dropped, kept };
         (state.queue, state.spare, state.unsynced) = (VecDeque::new(), Vec::new(), Unsynced::default());
         (state.pending_lines, state.pending_bytes, state.failing, state.reporting) = (0, 0, None, true);
+        let reached = state.take_flushes_until(kept);
+        let lost = std::mem::take(&mut state.flushes);
         if let Some(target) = state.last_target.take() {
             target.unlock();
         }
         drop(state);
         (self.on_failure)(&failure);
-        // Those asked for meanwhile too: who is answered can rely on the failure being known.
         let mut state = self.state.lock();
         state.reporting = false;
-        let reached = state.take_flushes_until(kept);
-        let lost = std::mem::take(&mut state.flushes);
+        let asked_meanwhile = std::mem::take(&mut state.flushes);
         drop(state);
         answer(reached, || Ok(()));
         answer(lost, || if failure.is_environmental() { Ok(()) } else { Err(failure.clone()) });
+        // As those that are asked for from now on: the caller finds the failure where the hook has put it.
+        answer(asked_meanwhile, || Ok(()));
         self.progress.notify_all();
     }
 }
