@@ -1,17 +1,18 @@
 // Builds the addon for every platform on one Linux machine, which needs Rust (rustup), Node.js and Python, and judges what comes out. Each goes into
 // its folder in npm/. What is up to date is not built again, so it can be stopped and started again.
 //
-//   npm run build:all -- [--jobs N] [--profile NAME] [PLATFORM...]
+//   npm run build:all -- [--jobs N] [--profile NAME] [--twice] [PLATFORM...]
 //
 // A platform is called as its folder in npm/; without one, all are built. `--profile dev` shows in a fraction of the time whether everything links;
-// what is published is `dist`.
+// what is published is `dist`. `--twice`
+// builds each once more, in another directory, and fails if the bytes differ.
 
 import { mkdirSync } from 'node:fs';
 import { availableParallelism, freemem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
-import { build, isCurrent, keyOf, logOf } from './platforms/build.mjs';
+import { build, isCurrent, isReproducible, keyOf, logOf } from './platforms/build.mjs';
 import { ROOT } from './platforms/commands.mjs';
 import { problemsOf } from './platforms/judge.mjs';
 import { table } from './platforms/table.mjs';
@@ -21,8 +22,9 @@ import { describeToolchain, inspect, machinePaths, prepareToolchain } from './pl
 /** What rustc takes when it compiles this crate as one codegen unit, and the linker after it. */
 const BYTES_A_BUILD = 3 * 2 ** 30;
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { jobs: { type: 'string' }, profile: { type: 'string', default: 'dist' } } });
-const { profile } = values;
+const OPTIONS = { jobs: { type: 'string' }, profile: { type: 'string', default: 'dist' }, twice: { type: 'boolean', default: false } };
+const { values, positionals } = parseArgs({ allowPositionals: true, options: OPTIONS });
+const { profile, twice } = values;
 const targets = chosen(positionals);
 const jobs = Number(values.jobs ?? availableParallelism());
 if (!Number.isInteger(jobs) || jobs < 1) fail(`--jobs takes a number of processors, not ${values.jobs}`);
@@ -54,11 +56,20 @@ async function buildAll() {
 
 async function buildOne(target, processors) {
   const key = await keyOf(target, toolchain, profile);
-  if (isCurrent(target, key)) return say(`${target.name}: up to date`);
-  say(`${target.name}: building, ${logOf(target)}`);
+  const how = { profile, jobs: processors };
+  if (isCurrent(target, key)) say(`${target.name}: up to date`);
+  else await timed(target, `building, ${logOf(target)}`, () => build(target, key, toolchain, how));
+  if (twice && !(await timed(target, 'building once more', () => isReproducible(target, toolchain, how)))) {
+    throw new Error('two builds of the same sources differ');
+  }
+}
+
+async function timed(target, what, work) {
+  say(`${target.name}: ${what}`);
   const start = Date.now();
-  await build(target, key, toolchain, { profile, jobs: processors });
+  const result = await work();
   say(`${target.name}: built in ${Math.round((Date.now() - start) / 1000)} s`);
+  return result;
 }
 
 /** Only those that are made from these sources, which may have changed while others were built. */

@@ -75,6 +75,12 @@ describe('a problem is', () => {
   });
 });
 
+test('the table names each library once, without its directory', () => {
+  const libraries = ['/usr/lib/libSystem.B.dylib', 'api-ms-win-crt-heap-l1-1-0.dll', 'api-ms-win-crt-stdio-l1-1-0.dll'];
+  const [, line] = table([{ file: 'a', facts: facts('darwin-x64', { libraries }), problems: [] }]).split('\n');
+  expect(line).toMatch(/ libSystem\.B\.dylib api-ms-win-crt-\* {2}napi_register_module_v1 /);
+});
+
 test('the table has a line for each addon, and says which is wrong', () => {
   const addons = ['linux-x64-musl', 'darwin-x64'].map((name, i) => ({ file: name, facts: facts(name), problems: i === 0 ? [] : ['exports a'] }));
   const [, musl, macos, ...more] = table(addons).split('\n');

@@ -1,7 +1,7 @@
 // Builds the addon for one platform, unless it is up to date.
 
 import { createHash } from 'node:crypto';
-import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { ROOT, output, run } from './commands.mjs';
@@ -33,12 +33,31 @@ export function isCurrent(target, key) {
   return existsSync(addon) && existsSync(stamp) && readFileSync(stamp, 'utf8') === stampText(key, addon);
 }
 
-export async function build(target, key, toolchain, { profile, jobs }) {
-  mkdirSync(workDirectory(target), { recursive: true });
-  writeFileSync(logOf(target), '');
-  const flags = await rustFlags(target);
-  await run(toolchain.cargo, cargoArguments(target, profile), {
-    log: logOf(target),
+export async function build(target, key, toolchain, how) {
+  const library = await compile(target, toolchain, { ...how, directory: workDirectory(target) });
+  const addon = join(ROOT, addonPath(target));
+  copyFileSync(library, addon);
+  writeFileSync(stampOf(target), stampText(key, addon));
+}
+
+/** Whether building it once more, from nothing and in another directory, gives the same bytes. */
+export async function isReproducible(target, toolchain, how) {
+  const directory = `${workDirectory(target)}.again`;
+  rmSync(directory, { recursive: true, force: true });
+  const library = await compile(target, toolchain, { ...how, directory });
+  const isSame = readFileSync(library).equals(readFileSync(join(ROOT, addonPath(target))));
+  if (isSame) rmSync(directory, { recursive: true });
+  return isSame;
+}
+
+/** @returns {Promise<string>} the library's path */
+async function compile(target, toolchain, { profile, jobs, directory }) {
+  mkdirSync(directory, { recursive: true });
+  const log = join(directory, 'build.log');
+  writeFileSync(log, '');
+  const flags = await rustFlags(target, directory);
+  await run(toolchain.cargo, cargoArguments(target, profile, directory), {
+    log,
     environment: {
       ...toolchain.environment,
       ...target.environment,
@@ -50,20 +69,19 @@ export async function build(target, key, toolchain, { profile, jobs }) {
       ZERO_AR_DATE: '1',
     },
   });
-  const addon = join(ROOT, addonPath(target));
-  copyFileSync(join(workDirectory(target), target.triple, profile === 'dev' ? 'debug' : profile, LIBRARY[target.expected.format]), addon);
-  writeFileSync(stampOf(target), stampText(key, addon));
+  return join(directory, target.triple, profile === 'dev' ? 'debug' : profile, LIBRARY[target.expected.format]);
 }
 
 /** The library alone is built: of a crate that is an `rlib` too, `cargo build` would make both. */
-function cargoArguments(target, profile) {
+function cargoArguments(target, profile, directory) {
   const library = ['--lib', '--crate-type', 'cdylib', '--profile', profile, '--locked'];
-  const place = ['--target', target.zigTriple, '--target-dir', workDirectory(target)];
+  const place = ['--target', target.zigTriple, '--target-dir', directory];
   return ['rustc', ...library, ...place, '--', ...libraryFlags(target)];
 }
 
-async function rustFlags(target) {
-  const remapped = (await remappedPaths()).map(([from, to]) => `--remap-path-prefix=${from}=${to}`);
+async function rustFlags(target, directory) {
+  // Of several that fit the last one counts. What build scripts write is below `directory`.
+  const remapped = [...(await remappedPaths()), [directory, '/target']].map(([from, to]) => `--remap-path-prefix=${from}=${to}`);
   return [...target.rustFlags, ...remapped];
 }
 
