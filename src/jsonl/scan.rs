@@ -10,7 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::block::{self, BLOCK_BYTES};
+use super::block::{self, BLOCK_BYTES, LARGE_BLOCK_BYTES};
 
 /// Where a value stands in its line, as byte offsets. Lines are shorter than 4 GiB, see
 /// [`MAX_LINE_BYTES`](super::MAX_LINE_BYTES).
@@ -363,13 +363,28 @@ impl<'a> Cursor<'a> {
     pub fn string(&mut self) -> Result<Span, NotJson> {
         let start = self.at;
         self.take(b'"')?;
+        // Most are short.
+        if let Some(block) = self.bytes[self.at..].first_chunk() {
+            self.at += block::plain(block);
+        }
+        if self.peek() != Some(b'"') {
+            self.rest_of_string()?;
+        }
+        self.at += 1;
+        Ok(self.span_from(start))
+    }
+
+    /// Moves to the quote that ends a string, from anywhere in it but the middle of an escape.
+    fn rest_of_string(&mut self) -> Result<(), NotJson> {
+        while let Some(block) = self.bytes[self.at..].first_chunk() {
+            if self.rest_of_string_in(block)? {
+                return Ok(());
+            }
+        }
         loop {
             self.at += plain_prefix(&self.bytes[self.at..]);
             match self.peek() {
-                Some(b'"') => {
-                    self.at += 1;
-                    return Ok(self.span_from(start));
-                }
+                Some(b'"') => return Ok(()),
                 Some(b'\\') => self.escape()?,
                 // A control character, or the end of the line.
                 _ => return Err(NotJson),
@@ -377,6 +392,27 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Moves to the quote, if it is in the block that begins here, or behind the block and an escape at its end.
+    #[inline]
+    fn rest_of_string_in(&mut self, block: &[u8; LARGE_BLOCK_BYTES]) -> Result<bool, NotJson> {
+        let begin = self.at;
+        let (ends, backslashes) = block::masks(block);
+        let mut hits = ends | backslashes;
+        while hits != 0 {
+            let at = hits.trailing_zeros();
+            self.at = begin + at as usize;
+            if ends >> at & 1 == 1 {
+                return if self.peek() == Some(b'"') { Ok(true) } else { Err(NotJson) };
+            }
+            self.escape()?;
+            let behind = (self.at - begin) as u32;
+            hits &= u64::MAX.checked_shl(behind).unwrap_or(0);
+        }
+        self.at = self.at.max(begin + LARGE_BLOCK_BYTES);
+        Ok(false)
+    }
+
+    #[inline]
     fn escape(&mut self) -> Result<(), NotJson> {
         match self.bytes.get(self.at + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 2,

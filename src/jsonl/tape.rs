@@ -10,7 +10,7 @@ mod shapes;
 use self::arena::{Arena, Text};
 use self::shapes::{ShapeList, Shapes};
 use super::scan::{Cursor, Nesting, NotJson, plain_prefix};
-use super::text::{decode_narrow_onto, decode_wide_onto};
+use super::text::{ROOM, decode_narrow_onto, decode_wide_onto};
 
 /// What a code says, in its lowest four bits; the rest of it is the code's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -238,6 +238,12 @@ impl TapeBuilder {
             name_ends: tape.name_ends.clone(),
             shapes: self.shapes.list(),
         }
+    }
+
+    /// Makes room for values of `bytes` of JSON.
+    pub fn reserve(&mut self, bytes: usize) {
+        self.tape.narrow.reserve(bytes.min(POOL_BYTES) + ROOM);
+        self.tape.codes.reserve((bytes / 16).min(MAX_CODES));
     }
 
     /// Begins another tape, in the memory of this one.

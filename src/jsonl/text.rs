@@ -89,7 +89,7 @@ pub fn decode_up_to(units: &mut Vec<u16>, inside: &[u8], most: usize) {
 }
 
 /// How much room is made at a time for what is decoded: so little that short strings do not pay for it.
-const ROOM: usize = 512;
+pub const ROOM: usize = 512;
 
 /// What comes behind plain text.
 enum Next {

@@ -75,6 +75,9 @@ impl BatchBuilder {
     pub fn append_items(&mut self, items: &[ItemRef], source: &LineSource) -> Result<usize, ReadError> {
         let mut scratch = Vec::new();
         let (mut rest, mut appended) = (&items[..batch_length(items)], 0);
+        if self.is_empty() {
+            self.tape.reserve(rest.iter().map(|item| item.length as usize).sum());
+        }
         while !rest.is_empty() {
             let together = read_together(rest);
             let (now, later) = rest.split_at(together);

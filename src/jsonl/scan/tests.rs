@@ -172,6 +172,25 @@ proptest! {
     }
 
     #[test]
+    fn verdict_equals_serde_json_on_long_strings(
+        pieces in proptest::collection::vec(
+            prop_oneof![
+                "[a-zé→ ]{0,70}",
+                Just("\\\\".to_owned()), Just("\\\"".to_owned()), Just("\\n".to_owned()), Just("\\u00e9".to_owned()),
+                Just("\\\\\\\"".to_owned()), Just("\\".to_owned()), Just("\\u12g4".to_owned()), Just("\"".to_owned()), Just("\u{1}".to_owned()),
+            ],
+            0..40,
+        ),
+        faults in 0..2_usize,
+    ) {
+        let is_fault = |piece: &str| matches!(piece, "\\" | "\\u12g4" | "\"" | "\u{1}");
+        let mut left = faults;
+        let mut is_kept = |piece: &&String| !is_fault(piece) || std::mem::replace(&mut left, left.saturating_sub(1)) > 0;
+        let text = format!("\"{}\"", pieces.iter().filter(|piece| is_kept(piece)).cloned().collect::<String>());
+        prop_assert_eq!(parses(text.as_bytes()), serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok());
+    }
+
+    #[test]
     fn verdict_equals_serde_json_on_damaged_json(
         value in json(),
         damage in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
