@@ -379,14 +379,14 @@ describe('onProgress', () => {
     const cached = Object.entries(require.cache);
     // The library takes its clock when it is loaded: this one is ahead by 30 ms with each look.
     let [clock, looks] = [0, 0];
-    const real = performance.now;
+    const real = process.uptime;
     for (const [path] of cached) if (path.startsWith(lib)) delete require.cache[path];
-    performance.now = () => (looks++, (clock += 30));
+    process.uptime = () => (looks++, (clock += 30) / 1000);
     let scan: typeof describeSessions;
     try {
       scan = (require('../../lib/describe.js') as { describeSessions: typeof describeSessions }).describeSessions;
     } finally {
-      performance.now = real;
+      process.uptime = real;
       for (const [path, entry] of cached) if (path.startsWith(lib)) require.cache[path] = entry;
     }
     const directory = wide();
