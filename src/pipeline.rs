@@ -12,7 +12,6 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
@@ -40,9 +39,6 @@ pub struct Pipeline<W: Worker> {
     is_serial: bool,
     /// The worker has moved to another thread for good.
     has_moved: bool,
-    started: usize,
-    /// How many helpers may work. Those with a lower index may.
-    limit: Arc<AtomicUsize>,
     room: usize,
     /// How many jobs were handed over, and how many results were not taken.
     handed_over: u64,
@@ -96,14 +92,11 @@ impl<W: Worker> Pipeline<W> {
     fn new(worker: Arc<Mutex<W>>, idle: Vec<Arc<Mutex<W>>>, is_serial: bool, room: usize) -> Self {
         let (jobs, waiting) = sync_channel(room);
         let (done, results) = sync_channel(room);
-        let limit = Arc::new(AtomicUsize::new(idle.len()));
         Pipeline {
             worker,
             idle,
             is_serial,
             has_moved: false,
-            started: 0,
-            limit,
             room,
             handed_over: 0,
             under_way: 0,
@@ -184,23 +177,13 @@ impl<W: Worker> Pipeline<W> {
         task.map(|task| task.run(&mut *self.worker.lock(), &self.done)).is_some()
     }
 
-    /// Lets at most `helpers` work from now on, and never more again. The others end after their next job.
-    pub fn limit_helpers(&self, helpers: usize) {
-        self.limit.fetch_min(helpers, Ordering::Relaxed);
-    }
-
     fn start_helper(&mut self) {
-        let (index, limit) = (self.started, self.limit.clone());
-        let may_work = move || index < limit.load(Ordering::Relaxed);
-        let Some(worker) = may_work().then(|| self.idle.pop()).flatten() else { return };
-        self.started += 1;
+        let Some(worker) = self.idle.pop() else { return };
         let (waiting, done, cancellation) = (self.waiting.clone(), self.done.clone(), Cancellation::current());
         let help = move || {
             let mut worker = worker.lock();
             cancellation.during(|| {
-                while may_work()
-                    && let Some(task) = next_task(&waiting)
-                {
+                while let Some(task) = next_task(&waiting) {
                     task.run(&mut *worker, &done);
                 }
             });

@@ -57,11 +57,6 @@ impl<W: Worker<Job = Range<u64>>> Segments<W> {
         segments
     }
 
-    /// Leaves `cores` of the machine to other work from now on.
-    pub fn spare(&self, cores: usize) {
-        self.pipeline.limit_helpers(self.helpers.saturating_sub(cores));
-    }
-
     /// The result of the next segment, `None` behind the last.
     ///
     /// # Panics

@@ -218,13 +218,6 @@ impl Replay {
         }
     }
 
-    /// Leaves `cores` of the machine's to others from now on.
-    pub fn spare(&self, cores: usize) {
-        if let Some(segments) = &self.segments {
-            segments.spare(cores);
-        }
-    }
-
     /// The items of history as far as the file is scanned.
     pub fn items(&self) -> &[ItemRef] {
         &self.effect.history.items

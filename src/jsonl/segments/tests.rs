@@ -40,14 +40,13 @@ impl Worker for Numbers {
     }
 }
 
-fn segments(source: &Arc<LineSource>, before: fn(u64)) -> Segments<Numbers> {
+fn segments(source: &Arc<LineSource>, before: fn(u64), threads: Threads) -> Segments<Numbers> {
     let make = || Numbers { source: source.clone(), reader: LineReader::default(), before };
-    Segments::new(equal_segments(source, 0), Threads::All, make)
+    Segments::new(equal_segments(source, 0), threads, make)
 }
 
-fn in_order(source: &Arc<LineSource>, before: fn(u64), spare: usize) -> Vec<u64> {
-    let mut segments = segments(source, before);
-    segments.spare(spare);
+fn in_order(source: &Arc<LineSource>, before: fn(u64), threads: Threads) -> Vec<u64> {
+    let mut segments = segments(source, before, threads);
     let mut all = Vec::new();
     while let Some(numbers) = segments.next_output() {
         all.extend(numbers);
@@ -59,7 +58,7 @@ fn in_order(source: &Arc<LineSource>, before: fn(u64), spare: usize) -> Vec<u64>
 #[test]
 fn results_come_in_the_order_of_the_file_whichever_thread_is_faster() {
     let source = source(9 << 20);
-    let alone = in_order(&source, |_| {}, usize::MAX);
+    let alone = in_order(&source, |_| {}, Threads::Own);
     assert!(alone.len() > 3000 && alone.iter().enumerate().all(|(index, number)| index as u64 == *number));
     let pauses: [fn(u64); 3] = [
         |_| {},
@@ -67,14 +66,17 @@ fn results_come_in_the_order_of_the_file_whichever_thread_is_faster() {
         |start| std::thread::sleep(Duration::from_millis(9 - start / SEGMENT_BYTES)),
     ];
     for pause in pauses {
-        assert!(in_order(&source, pause, 0) == alone);
+        assert!(in_order(&source, pause, Threads::All) == alone);
     }
 }
 
 #[test]
 fn a_small_file_is_one_segment() {
-    assert_eq!(in_order(&source(10), |_| {}, 0), [0, 1, 2, 3, 4][..in_order(&source(10), |_| {}, 0).len()]);
-    assert_eq!(in_order(&source(0), |_| {}, 0), [] as [u64; 0]);
+    assert_eq!(
+        in_order(&source(10), |_| {}, Threads::All),
+        [0, 1, 2, 3, 4][..in_order(&source(10), |_| {}, Threads::All).len()]
+    );
+    assert_eq!(in_order(&source(0), |_| {}, Threads::All), [] as [u64; 0]);
 }
 
 #[test]
@@ -85,7 +87,7 @@ fn what_is_appended_meanwhile_is_left_to_the_next_reader() {
     let source = Arc::new(LineSource::open(file.path()).unwrap());
     file.write_all(b"23\n").unwrap();
     file.write_all(&b"4\n".repeat(1 << 20)).unwrap();
-    let found = in_order(&source, |_| {}, 0);
+    let found = in_order(&source, |_| {}, Threads::All);
     let (last, rest) = found.split_last().unwrap();
     assert_eq!((*last, rest.len()), (123, 1 << 20), "a line that was under way is whole");
     assert!(rest.iter().all(|number| *number == 0));
@@ -94,7 +96,7 @@ fn what_is_appended_meanwhile_is_left_to_the_next_reader() {
 #[test]
 fn work_that_is_dropped_ends() {
     let source = source(9 << 20);
-    let mut segments = segments(&source, |_| {});
+    let mut segments = segments(&source, |_| {}, Threads::All);
     assert!(segments.next_output().is_some());
     drop(segments);
     // Helpers hold the source as long as they work.
@@ -109,7 +111,7 @@ fn work_that_is_dropped_ends() {
 fn a_panic_of_any_worker_reaches_the_caller() {
     let source = source(9 << 20);
     let panics = |start: u64| assert!(start < 5 << 20, "a worker that panics");
-    let panic = catch_unwind(|| in_order(&source, panics, 0)).unwrap_err();
+    let panic = catch_unwind(|| in_order(&source, panics, Threads::All)).unwrap_err();
     assert_eq!(panic.downcast_ref(), Some(&"a worker that panics"));
-    assert!(!in_order(&source, |_| {}, 0).is_empty());
+    assert!(!in_order(&source, |_| {}, Threads::All).is_empty());
 }
