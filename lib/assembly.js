@@ -1,12 +1,10 @@
 'use strict'
 
 const { define, own, plainJson, record, slice } = require('./native.js')
-const { appendValues, BUILDERS } = require('./tape-reader.js')
-const { Shapes } = require('./shapes.js')
+const { appendValues } = require('./tape-reader.js')
 
 /** Collects the result of a replay from its batches. */
 class Assembly {
-  #shapes = new Shapes(BUILDERS)
   #history = []
   #sessionEvents = []
   #checkpoints = []
@@ -22,7 +20,7 @@ class Assembly {
     if (batch.keep < this.#history.length) this.#history.length = batch.keep
     if (batch.names === undefined) return undefined
     try {
-      appendValues(job, batch, this.#shapes, this.#history, this.#sessionEvents, this.#checkpoints, this.#results)
+      appendValues(job, batch, this.#history, this.#sessionEvents, this.#checkpoints, this.#results)
     } catch (error) {
       // Values are read from the file again after the scan, and the file may have been changed in between.
       if (error instanceof SyntaxError) return this.fail(CHANGED)

@@ -5,10 +5,14 @@
 const { append, join } = require('./native.js')
 const { getOwnPropertyNames } = Object
 
-/** The shapes of a job. They are kept from batch to batch, because most batches have the same ones. */
+/** With so many they begin anew: files whose keys are all different must not fill the memory. */
+const MOST_SHAPES = 4096
+
+/** The shapes that were met. They are kept from batch to batch and from job to job, because most have the same ones. */
 class Shapes {
   #builders
   #empty
+  #count = 0
   /** The names of `Object.prototype` for which the shapes were made. */
   #inherited
 
@@ -24,30 +28,33 @@ class Shapes {
   list(news) {
     this.#begin()
     const list = [this.#empty]
-    for (let index = 0; index < news.length; index += 2) append(list, extended(list[news[index]], news[index + 1]))
+    for (let index = 0; index < news.length; index += 2) append(list, this.#extended(list[news[index]], news[index + 1]))
     return list
   }
 
-  /** Begins anew if `Object.prototype` has other names than it had at the last batch. */
+  /** Begins anew if there are too many, or `Object.prototype` has other names than it had at the last batch. */
   #begin() {
     const inherited = join(getOwnPropertyNames(Object.prototype), ',')
-    if (inherited === this.#inherited) return
+    if (inherited === this.#inherited && this.#count < MOST_SHAPES) return
     this.#inherited = inherited
+    this.#count = 0
     this.#empty = { keys: [], build: undefined, isInherited: false, longer: { __proto__: null } }
     for (let index = 0; index < this.#builders.length; index++) this.#know(this.#builders[index])
   }
 
   #know({ keys, build }) {
     let shape = this.#empty
-    for (let index = 0; index < keys.length; index++) shape = extended(shape, keys[index])
+    for (let index = 0; index < keys.length; index++) shape = this.#extended(shape, keys[index])
     shape.build = build
   }
-}
 
-/** The shape with one key more. `isInherited`: whether `Object.prototype` has one of the keys too. */
-function extended({ keys, isInherited, longer }, key) {
-  longer[key] ??= { keys: withLast(keys, key), build: undefined, isInherited: isInherited || key in Object.prototype, longer: { __proto__: null } }
-  return longer[key]
+  /** The shape with one key more. `isInherited`: whether `Object.prototype` has one of the keys too. */
+  #extended({ keys, isInherited, longer }, key) {
+    const known = longer[key]
+    if (known !== undefined) return known
+    this.#count++
+    return (longer[key] = { keys: withLast(keys, key), build: undefined, isInherited: isInherited || key in Object.prototype, longer: { __proto__: null } })
+  }
 }
 
 function withLast(keys, key) {

@@ -1,6 +1,7 @@
 'use strict'
 
 const { parse, define, own, slice, substring } = require('./native.js')
+const { Shapes } = require('./shapes.js')
 const { getOwnPropertyNames } = Object
 
 /** The kinds of codes, and the maximum number of codes of a batch, as in `src/jsonl/tape.rs`. */
@@ -37,10 +38,10 @@ const number = new Float64Array(halves.buffer)
 
 /**
  * Builds the values on the tape of a batch, equal to those of `JSON.parse`, and appends to each array the number of them that the batch
- * has. The tape is read from `job`; `known` has the shapes of all of its batches.
+ * has. The tape is read from `job`.
  */
-function appendValues(job, batch, known, items, events, checkpoints, results) {
-  begin(job, batch, known)
+function appendValues(job, batch, items, events, checkpoints, results) {
+  begin(job, batch)
   const append = hasIndices(Array.prototype) || hasIndices(Object.prototype) ? appendDefined : appendPushed
   try {
     append(items, batch.items)
@@ -68,7 +69,7 @@ function hasIndices(prototype) {
   return /^\d/.test(getOwnPropertyNames(prototype)[0])
 }
 
-function begin(job, batch, known) {
+function begin(job, batch) {
   codes ??= new Int32Array(MAX_CODES)
   job.codes(codes)
   at = 0
@@ -140,6 +141,8 @@ const BUILDERS = [
   },
 ]
 
+const known = new Shapes(BUILDERS)
+
 function object(shape) {
   const { build, keys } = shape
   if (build !== undefined) return build()
@@ -170,4 +173,4 @@ function manyNulls() {
   return parse(`[${'null,'.repeat(MAX_CODES - 1)}null]`)
 }
 
-module.exports = { appendValues, BUILDERS }
+module.exports = { appendValues }
