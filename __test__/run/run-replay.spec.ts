@@ -8,7 +8,6 @@ import { dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { beforeAll, describe, expect } from 'vitest';
 import { test } from '../support/property';
-import * as esm from '../../index.mjs';
 import { replayRun, verifyRun } from '../../index.js';
 import type { Progress } from '../../index.js';
 import { eachCase } from '../support/each-case.js';
@@ -396,13 +395,6 @@ describe('a long run', () => {
 });
 
 describe('wherever it runs', () => {
-  const NAMES = ['compileWorkflow', 'readRunEvents', 'replayRun', 'verifyRun'] as const;
-
-  test('require and import give the same functions', () => {
-    const required = createRequire(import.meta.url)('../../index.js') as typeof esm;
-    for (const name of NAMES) expect(esm[name]).toBe(required[name]);
-  });
-
   test('a worker thread replays, and may be terminated while it does', () => {
     const run = completedRun();
     return withRun(run, async (directory) => {

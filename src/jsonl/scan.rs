@@ -11,6 +11,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::block::{self, BLOCK_BYTES, LARGE_BLOCK_BYTES};
+use super::text::is_simple_escape;
 
 /// Where a value stands in its line, as byte offsets. Lines are shorter than 4 GiB, see
 /// [`MAX_LINE_BYTES`](super::MAX_LINE_BYTES).
@@ -404,7 +405,10 @@ impl<'a> Cursor<'a> {
             if ends >> at & 1 == 1 {
                 return if self.peek() == Some(b'"') { Ok(true) } else { Err(NotJson) };
             }
-            self.escape()?;
+            match self.bytes.get(self.at + 1) {
+                Some(byte) if is_simple_escape(*byte) => self.at += 2,
+                _ => self.escape()?,
+            }
             let behind = (self.at - begin) as u32;
             hits &= u64::MAX.checked_shl(behind).unwrap_or(0);
         }
@@ -415,7 +419,7 @@ impl<'a> Cursor<'a> {
     #[inline]
     fn escape(&mut self) -> Result<(), NotJson> {
         match self.bytes.get(self.at + 1) {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 2,
+            Some(byte) if is_simple_escape(*byte) => self.at += 2,
             Some(b'u') => {
                 let hex = self.bytes.get(self.at + 2..self.at + 6).ok_or(NotJson)?;
                 if !hex.iter().all(u8::is_ascii_hexdigit) {

@@ -442,7 +442,12 @@ impl TapeBuilder {
     }
 
     fn shares_nothing(&self) -> bool {
-        self.is_apart || self.tape.narrow.len() + 2 * self.tape.wide.len() > POOL_BYTES
+        self.is_apart || self.has_full_pools()
+    }
+
+    /// Whether further strings get texts of their own, each of which costs JavaScript more than one in a pool.
+    pub fn has_full_pools(&self) -> bool {
+        self.tape.narrow.len() + 2 * self.tape.wide.len() > POOL_BYTES
     }
 
     fn name_string(&mut self, inside: &[u8]) {

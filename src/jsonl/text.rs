@@ -209,7 +209,7 @@ fn push_beyond_ascii(units: &mut Vec<u16>, bytes: &[u8]) -> usize {
 }
 
 /// What the escapes of one character stand for; 0 for those that there are not.
-const SIMPLE_ESCAPES: [u8; 256] = {
+static SIMPLE_ESCAPES: [u8; 256] = {
     let mut escapes = [0; 256];
     escapes[b'"' as usize] = b'"';
     escapes[b'\\' as usize] = b'\\';
@@ -221,6 +221,12 @@ const SIMPLE_ESCAPES: [u8; 256] = {
     escapes[b't' as usize] = b'\t';
     escapes
 };
+
+/// Whether there is an escape of one character, this one.
+#[inline]
+pub fn is_simple_escape(byte: u8) -> bool {
+    SIMPLE_ESCAPES[usize::from(byte)] != 0
+}
 
 fn simple_escape(byte: u8) -> Option<u8> {
     Some(SIMPLE_ESCAPES[usize::from(byte)]).filter(|escaped| *escaped != 0)

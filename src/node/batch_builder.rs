@@ -57,7 +57,7 @@ impl BatchBuilder {
     /// Appends a value. Returns false if the batch is full.
     pub fn append(&mut self, belonging: Belonging, json: &[u8]) -> bool {
         let is_empty = self.counts == [0; 4];
-        if !is_empty && self.bytes + json.len() > BATCH_BYTES {
+        if !is_empty && (self.bytes + json.len() > BATCH_BYTES || self.tape.has_full_pools()) {
             return false;
         }
         // Items are shown and dropped together. Metadata and warnings that a caller keeps must not keep a page of items in memory.

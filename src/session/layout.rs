@@ -103,7 +103,7 @@ impl Layout {
     }
 
     fn push(&mut self, index: usize, json: &[u8]) {
-        if index != self.open.end || self.bytes + json.len() > TAPE_BYTES {
+        if index != self.open.end || self.bytes + json.len() > TAPE_BYTES || self.builder.has_full_pools() {
             self.close();
         }
         if self.open.is_empty() {
