@@ -6,6 +6,12 @@ pub const BLOCK_BYTES: usize = 16;
 /// The bytes of a block.
 pub type Block = [u8; BLOCK_BYTES];
 
+/// Whether a byte ends a run of plain string text: a quote, a backslash, a control character.
+#[inline(always)]
+pub fn ends_plain(byte: u8) -> bool {
+    (byte == b'"') | (byte == b'\\') | (byte < 0x20)
+}
+
 /// How many bytes of the block come before the first quote, backslash or control character.
 #[inline(always)]
 pub fn plain(block: &Block) -> usize {
@@ -133,10 +139,6 @@ fn ends_mask(word: u64) -> u64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    fn ends_plain(byte: u8) -> bool {
-        byte == b'"' || byte == b'\\' || byte < 0x20
-    }
 
     fn first(block: &Block, ends: impl Fn(u8) -> bool) -> usize {
         block.iter().position(|byte| ends(*byte)).unwrap_or(BLOCK_BYTES)

@@ -10,7 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::block::{self, BLOCK_BYTES, LARGE_BLOCK_BYTES};
+use super::block::{self, BLOCK_BYTES, LARGE_BLOCK_BYTES, ends_plain};
 use super::text::is_simple_escape;
 
 /// Where a value stands in its line, as byte offsets. Lines are shorter than 4 GiB, see
@@ -431,33 +431,6 @@ impl<'a> Cursor<'a> {
         }
         Ok(())
     }
-}
-
-/// Whether a byte ends a run of plain string text: a quote, a backslash, a control character.
-#[inline(always)]
-fn ends_plain(byte: u8) -> bool {
-    (byte == b'"') | (byte == b'\\') | (byte < 0x20)
-}
-
-/// Appends the plain string text of ASCII at the beginning of `bytes`, each character as a byte or as a UTF-16 unit. Returns how many there
-/// are.
-#[inline]
-pub fn copy_plain_ascii<Unit: From<u8> + Copy>(onto: &mut Vec<Unit>, bytes: &[u8]) -> usize {
-    let mut at = 0;
-    // Each block is copied whole, and what is too much of it taken back: that is one branch a block.
-    while let Some(block) = bytes[at..].first_chunk() {
-        onto.extend_from_slice(&block.map(Unit::from));
-        let plain = block::plain_ascii(block);
-        at += plain;
-        if plain < BLOCK_BYTES {
-            onto.truncate(onto.len() - (BLOCK_BYTES - plain));
-            return at;
-        }
-    }
-    let tail = &bytes[at..];
-    let plain = tail.iter().position(|&byte| ends_plain(byte) || !byte.is_ascii()).unwrap_or(tail.len());
-    onto.extend(tail[..plain].iter().map(|byte| Unit::from(*byte)));
-    at + plain
 }
 
 /// How many bytes from the beginning are plain string text.

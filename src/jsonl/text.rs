@@ -1,7 +1,6 @@
 //! The text of JSON strings, as JavaScript sees it: UTF-16, bytes that are not UTF-8 replaced by U+FFFD.
 
-use super::block::{BLOCK_BYTES, Block, plain_ascii};
-use super::scan::copy_plain_ascii;
+use super::block::{BLOCK_BYTES, Block, ends_plain, plain_ascii};
 
 /// Whether a line is nothing but JavaScript white space (`String.prototype.trim` leaves nothing).
 pub fn is_blank(line: &[u8]) -> bool {
@@ -70,6 +69,27 @@ pub fn decode_onto(units: &mut Vec<u16>, inside: &[u8]) {
             rest => at += push_beyond_ascii(units, rest),
         }
     }
+}
+
+/// Appends the plain string text of ASCII at the beginning of `bytes`, each character as a UTF-16 unit. Returns how many there
+/// are.
+#[inline]
+fn copy_plain_ascii(onto: &mut Vec<u16>, bytes: &[u8]) -> usize {
+    let mut at = 0;
+    // Each block is copied whole, and what is too much of it taken back: that is one branch a block.
+    while let Some(block) = bytes[at..].first_chunk::<BLOCK_BYTES>() {
+        onto.extend_from_slice(&block.map(u16::from));
+        let plain = plain_ascii(block);
+        at += plain;
+        if plain < BLOCK_BYTES {
+            onto.truncate(onto.len() - (BLOCK_BYTES - plain));
+            return at;
+        }
+    }
+    let tail = &bytes[at..];
+    let plain = tail.iter().position(|&byte| ends_plain(byte) || !byte.is_ascii()).unwrap_or(tail.len());
+    onto.extend(tail[..plain].iter().map(|byte| u16::from(*byte)));
+    at + plain
 }
 
 /// The same until there are `most` units. The last character is appended whole, so there may be one more.
