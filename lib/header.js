@@ -3,6 +3,7 @@
 const os = require('node:os')
 const { native, parse, parseRecord, slice } = require('./native.js')
 const { check, expect } = require('./arguments.js')
+const { AtOnce } = require('./at-once.js')
 const { HEADERS, resultOf } = require('./job.js')
 const { sessionFilesIn } = require('./directory.js')
 
@@ -13,34 +14,20 @@ const SHARE = 64
 const MAX_CONCURRENT_SHARES = Math.max(4, os.availableParallelism())
 
 /** The number of files that are read on this thread in one turn of the event loop. */
-const MAX_SYNCHRONOUS_READS = 64
-
-/**
- * The number of files that may still be read on this thread before the next read on another thread completes. Without a limit, a loop
- * over files in the page cache would block timers and input until the last file.
- */
- let synchronousReadsLeft = MAX_SYNCHRONOUS_READS
-let round = 0
+const reads = new AtOnce(64)
 
 function readSessionHeader(filePath) {
   check.string(filePath, 'filePath')
-  return readOne(filePath)
+  return reads.first(() => readHere(filePath), () => readElsewhere(filePath))
 }
 
-async function readOne(filePath) {
-  if (synchronousReadsLeft > 0) {
-    synchronousReadsLeft -= 1
-    const header = native.readHeaderNow(filePath)
-    if (header !== null) return parse(header)
-  }
-  const askedIn = round
-  const headers = await native.readHeaders([filePath])
-  // This runs in a later turn of the event loop. Of several reads that complete in the same turn, only the first resets the limit.
-  if (askedIn === round) {
-    round += 1
-    synchronousReadsLeft = MAX_SYNCHRONOUS_READS
-  }
-  return resultOf(HEADERS, parseRecord(headers))[0]
+function readHere(filePath) {
+  const header = native.readHeaderNow(filePath)
+  return header === null ? undefined : parse(header)
+}
+
+async function readElsewhere(filePath) {
+  return resultOf(HEADERS, parseRecord(await native.readHeaders([filePath])))[0]
 }
 
 function readSessionHeaders(files) {

@@ -4,8 +4,12 @@ const fs = require('node:fs')
 const { native, parseRecord } = require('./native.js')
 const { bundles } = require('./bundles.js')
 const { Assembly } = require('./assembly.js')
+const { AtOnce } = require('./at-once.js')
 const { NO_OPTIONS, check, checkScanOptions, expect } = require('./arguments.js')
 const { SESSION, resultOf, runJob } = require('./job.js')
+
+/** The number of small files that are replayed on this thread in one turn of the event loop: a few milliseconds. */
+const smallReplays = new AtOnce(8)
 
 function replaySession(filePath, expectedProjectHash, options) {
   checkArguments(filePath, expectedProjectHash, options)
@@ -21,10 +25,15 @@ async function replayWhole(filePath, expectedProjectHash, options) {
   const { snapshot, signal, onProgress } = options
   // Only a job can be stopped, report progress or keep a snapshot.
   const needsJob = snapshot === true || signal !== undefined || onProgress !== undefined || filePath.includes('\0')
-  const small = needsJob ? null : await native.replaySmall(filePath, wantedOf(expectedProjectHash, options))
+  const small = needsJob ? null : await replaySmall(filePath, wantedOf(expectedProjectHash, options))
   if (small !== null) return resultOfSmall(small)
   const { result } = await replay(native.startReplay, filePath, expectedProjectHash, options)
   return result
+}
+
+/** The job of a small file, which has ended; null if the file is not small. */
+function replaySmall(filePath, wanted) {
+  return smallReplays.first(() => native.replayAtOnce(filePath, wanted) ?? undefined, () => native.replaySmall(filePath, wanted))
 }
 
 /** The result in the only batch of a job that has ended. */

@@ -1,4 +1,4 @@
-//! The beginning of a file, read on the calling thread if that can be done without waiting for anything.
+//! A file, or its beginning, read on the calling thread if that can be done without waiting for anything.
 //!
 //! A page that the system has in memory costs a few microseconds, handing the file to another thread and back ten times that.
 //! But the thread that asks is the one JavaScript runs on: it must not wait for a disk, a server or the writer of a pipe. So
@@ -9,8 +9,17 @@
 pub use linux::read;
 
 #[cfg(not(target_os = "linux"))]
-pub fn read(_: &std::path::Path, _: &mut [u8]) -> Option<usize> {
+pub fn read(_: &std::path::Path, _: &mut [u8]) -> Option<CachedRead> {
     None
+}
+
+/// What was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CachedRead {
+    /// How many bytes of the buffer are filled. Of a file that is in memory in part only the first part is read.
+    pub length: usize,
+    /// How many bytes the file had before it was read.
+    pub size: u64,
 }
 
 #[cfg(target_os = "linux")]
@@ -22,6 +31,8 @@ mod linux {
     use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, fstatfs, openat2};
     use rustix::io::{ReadWriteFlags, preadv2};
 
+    use super::CachedRead;
+
     /// Local disks whose drivers read without waiting when told so (`RWF_NOWAIT`): ext2 to ext4, XFS, btrfs. Others refuse the
     /// read (tmpfs, overlayfs), or may wait for a server or a program before it comes to that: opening is a request on NFS and
     /// FUSE.
@@ -32,9 +43,8 @@ mod linux {
     /// - `NOCTTY`: should a terminal have taken the file's place meanwhile, it does not become that of this process.
     const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOATIME).union(OFlags::NOCTTY);
 
-    /// How many bytes of the beginning of the file at `path` were read into `buffer`. `None`: it can't be had without waiting, or not
-    /// at all.
-    pub fn read(path: &Path, buffer: &mut [u8]) -> Option<usize> {
+    /// Reads the beginning of the file at `path` into `buffer`. `None`: it can't be had without waiting, or not at all.
+    pub fn read(path: &Path, buffer: &mut [u8]) -> Option<CachedRead> {
         // Only a look first: opening a pipe for reading would start a writer that waits for a reader.
         let place = open(path, OFlags::PATH)?;
         let looked_at = fstat(&place).ok()?;
@@ -42,10 +52,12 @@ mod linux {
             return None;
         }
         let file = open(path, READING)?;
-        if !is_same(&fstat(&file).ok()?, &looked_at) {
+        let opened = fstat(&file).ok()?;
+        if !is_same(&opened, &looked_at) {
             return None;
         }
-        preadv2(&file, &mut [IoSliceMut::new(buffer)], 0, ReadWriteFlags::NOWAIT).ok()
+        let length = preadv2(&file, &mut [IoSliceMut::new(buffer)], 0, ReadWriteFlags::NOWAIT).ok()?;
+        Some(CachedRead { length, size: u64::try_from(opened.st_size).ok()? })
     }
 
     /// Opens what is found by names in memory alone.

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::cached_read::CachedRead;
 use super::file::File;
 use super::metadata::Metadata;
 use super::open_options::OpenOptions;
@@ -26,9 +27,9 @@ pub trait FileSystem: Send + Sync {
     /// Opens a file, or for reading a directory. Never waits: `WouldBlock` means that another process holds a lease on the file.
     fn open(&self, path: &Path, options: &OpenOptions) -> io::Result<File>;
 
-    /// The beginning of the regular file at `path`, as much of it as `buffer` has room for and is in memory; how many bytes that
-    /// are. `None`: it can't be had without waiting, or not at all.
-    fn read_cached(&self, _path: &Path, _buffer: &mut [u8]) -> Option<usize> {
+    /// Reads the beginning of the regular file at `path`, as much of it as `buffer` has room for and is in memory. `None`: it can't be
+    /// had without waiting, or not at all.
+    fn read_cached(&self, _path: &Path, _buffer: &mut [u8]) -> Option<CachedRead> {
         None
     }
 

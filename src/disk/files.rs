@@ -24,8 +24,19 @@ pub fn create_new(path: &Path) -> Result<File, OsError> {
 /// The beginning of the regular file at `path`, as much of it as `buffer` has room for and is in memory. `None`: it can't be had
 /// without waiting, or not at all; which of the two, and why, it does not say.
 pub fn read_cached<'b>(path: &Path, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
-    let length = file_system(path).read_cached(path, buffer)?;
-    buffer.get(..length)
+    let read = file_system(path).read_cached(path, buffer)?;
+    buffer.get(..read.length)
+}
+
+/// The whole of the regular file at `path`, if it has at most `limit` bytes and is in memory; otherwise `None`, as for [`read_cached`].
+pub fn read_whole_cached(path: &Path, limit: usize) -> Option<Vec<u8>> {
+    let mut content = vec![0; limit + 1];
+    let read = file_system(path).read_cached(path, &mut content)?;
+    if read.length > limit || (read.length as u64) < read.size {
+        return None;
+    }
+    content.truncate(read.length);
+    Some(content)
 }
 
 /// What is at `path`, before it is opened. Links are followed.

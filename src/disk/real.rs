@@ -6,7 +6,7 @@ use std::fs::{self, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::cached_read;
+use super::cached_read::{self, CachedRead};
 use super::file::File;
 use super::file_system::{FileSystem, Names};
 use super::metadata::{FileKind, Inode, Metadata};
@@ -27,7 +27,7 @@ impl FileSystem for Real {
         system.open(path).map(File::real)
     }
 
-    fn read_cached(&self, path: &Path, buffer: &mut [u8]) -> Option<usize> {
+    fn read_cached(&self, path: &Path, buffer: &mut [u8]) -> Option<CachedRead> {
         cached_read::read(path, buffer)
     }
 

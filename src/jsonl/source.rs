@@ -10,8 +10,9 @@ use std::time::SystemTime;
 use super::MAX_LINE_BYTES;
 use crate::cancellation::Cancellation;
 use crate::disk::file::File;
+use crate::disk::files;
 use crate::disk::input_file::{self, expect_regular};
-use crate::disk::metadata::Metadata;
+use crate::disk::metadata::{FileKind, Metadata};
 use crate::disk::open_options::Links;
 use crate::disk::os_error::OsError;
 use crate::disk::stream;
@@ -86,6 +87,16 @@ impl LineSource {
     /// The same, but a pipe that has a writer is read to its end, and kept. That is possible once: the pipe is empty then.
     pub fn open_or_drain(path: &Path) -> Result<Self, ReadError> {
         Self::open_as(path, Pipes::Read, KEPT_BYTES)
+    }
+
+    /// The regular file at `path`, if it has at most `limit` bytes and they can be had without waiting: the thread on which JavaScript runs
+    /// may call this.
+    pub fn open_cached(path: &Path, limit: usize) -> Option<Self> {
+        let opened = SystemTime::now();
+        let content = files::read_whole_cached(path, limit)?;
+        let size = content.len() as u64;
+        let metadata = Metadata { kind: FileKind::File, size, modified: None, inode: None };
+        Some(LineSource { content: Content::Memory(content), size, metadata, opened })
     }
 
     /// Reads a regular file at once if it is smaller than `kept_bytes`.

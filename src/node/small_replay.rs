@@ -1,6 +1,8 @@
-//! `replaySession` of a small file: one task of Node's own thread pool and one batch. A job of its own costs several times what there is to
-//! do: a function that is called back, a thread that is woken, a turn of the event loop for each batch.
+//! `replaySession` of a small file: on the JavaScript thread, or as one task of Node's own thread pool; in either case one batch. A job of its
+//! own costs several times what there is to do: a function that is called back, a thread that is woken, a turn of the event loop for each
+//! batch. Waking a thread of the pool and coming back costs as much as replaying twenty records.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
@@ -20,8 +22,21 @@ use crate::session::snapshot::Snapshots;
 /// A larger file takes longer than a job costs.
 const MOST_BYTES: u64 = 256 << 10;
 
+/// A larger file takes longer, on the JavaScript thread, than a thread of the pool costs.
+const MOST_BYTES_AT_ONCE: usize = 64 << 10;
+
 /// Longer than any beginning that tells what a file is.
 const BEGINNING_BYTES: u64 = 64;
+
+/// Replays the session in a small file on the calling thread. The result is a job that has ended; null if that could block, or there is no
+/// such file, or it is for [`replay_small`].
+#[napi(catch_unwind)]
+pub fn replay_at_once(path: String, options: NativeReplayOptions) -> Option<NativeJob> {
+    let audit_trail = options.audit_trail;
+    let fold = fold_options(options.project_hash, options.through_seq, options.strict);
+    let end = caught(|| whole(Replay::open_cached(Path::new(&path), fold, MOST_BYTES_AT_ONCE)?, audit_trail))?;
+    Some(NativeJob::ended(end.into_batch()))
+}
 
 /// Replays the session in a small file. The result is a job that has ended; null if there is no such file, or it is for
 /// [`start_replay`](super::replay::start_replay): large, no plain file, a bundle, or one that cannot be read.
@@ -43,10 +58,27 @@ impl SmallReplay {
         let path = Path::new(&self.path);
         // A pipe must not even be opened: its writer would find a reader that is gone at once.
         files::metadata(path).ok().filter(|metadata| metadata.is_file() && metadata.size <= MOST_BYTES)?;
-        let replay = Replay::open_with(path, self.fold.clone(), &Snapshots::None, Threads::Own).ok()?;
-        is_recording(&replay).then_some(())?;
-        whole_replay(&replay.complete().ok()?, self.audit_trail)
+        whole(Replay::open_with(path, self.fold.clone(), &Snapshots::None, Threads::Own).ok()?, self.audit_trail)
     }
+}
+
+impl Task for SmallReplay {
+    type Output = Option<Batch>;
+    type JsValue = Option<NativeJob>;
+
+    fn compute(&mut self) -> Result<Option<Batch>> {
+        Ok(caught(|| self.replay()).map(JobEnd::into_batch))
+    }
+
+    fn resolve(&mut self, _: Env, batch: Option<Batch>) -> Result<Option<NativeJob>> {
+        Ok(batch.map(NativeJob::ended))
+    }
+}
+
+/// The replay to its end, in one batch.
+fn whole(replay: Replay, audit_trail: bool) -> Option<JobEnd> {
+    is_recording(&replay).then_some(())?;
+    whole_replay(&replay.complete().ok()?, audit_trail)
 }
 
 /// Whether the file is no bundle, whatever its name is.
@@ -56,17 +88,8 @@ fn is_recording(replay: &Replay) -> bool {
     beginning.is_ok_and(sniff::may_be_recording)
 }
 
-impl Task for SmallReplay {
-    type Output = Option<Batch>;
-    type JsValue = Option<NativeJob>;
-
-    fn compute(&mut self) -> Result<Option<Batch>> {
-        // A panic on this thread would end the process.
-        let end = catch_unwind(AssertUnwindSafe(|| self.replay()));
-        Ok(end.unwrap_or_else(|panic| Some(JobEnd::panicked(&*panic))).map(JobEnd::into_batch))
-    }
-
-    fn resolve(&mut self, _: Env, batch: Option<Batch>) -> Result<Option<NativeJob>> {
-        Ok(batch.map(NativeJob::ended))
-    }
+/// The end of the replay, with its panic if it has panicked. On a thread of the pool a panic would end the process.
+fn caught(replay: impl FnOnce() -> Option<JobEnd>) -> Option<JobEnd> {
+    let panicked = |panic: Box<dyn Any + Send>| Some(JobEnd::panicked(&*panic));
+    catch_unwind(AssertUnwindSafe(replay)).unwrap_or_else(panicked)
 }

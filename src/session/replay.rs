@@ -113,6 +113,13 @@ impl Replay {
         Self::open_for(path, options, snapshots, threads, None)
     }
 
+    /// The same as [`open`](Self::open) on this thread alone, of a file that has at most `limit` bytes and is read without waiting. `None`
+    /// for any other.
+    pub fn open_cached(path: &Path, options: FoldOptions, limit: usize) -> Option<Self> {
+        let source = Arc::new(LineSource::open_cached(path, limit)?);
+        Some(Self::from_line(source, options, (Effect::default(), 0), None, Threads::Own, None))
+    }
+
     fn open_for(
         path: &Path,
         options: FoldOptions,

@@ -1,8 +1,8 @@
-use crate::disk::files::read_cached;
+use crate::disk::files::{read_cached, read_whole_cached};
 use rustix::fs::{Advice, CWD, FileType, Mode, fadvise, inotify, mknodat};
 use std::fs::{self, File, OpenOptions};
 use std::mem::MaybeUninit;
-use std::os::unix::fs::{OpenOptionsExt, symlink};
+use std::os::unix::fs::{FileExt, OpenOptionsExt, symlink};
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -59,6 +59,29 @@ fn a_file_that_is_not_in_memory_is_left_alone() {
     assert!((0..100).any(|_| is_gone()));
     assert_eq!(fs::read(&path).unwrap(), bytes);
     assert_eq!(eventually(&path).as_deref(), Some(&bytes[..64]));
+}
+
+#[test]
+fn a_file_that_is_in_memory_in_part_is_not_taken_for_a_shorter_one() {
+    let Some(directory) = directory() else { return };
+    let path = directory.path().join("file");
+    let bytes: Vec<u8> = (0..1 << 16).map(|at| at as u8).collect();
+    fs::write(&path, &bytes).unwrap();
+    let whole = |limit| (0..1000).find_map(|_| read_whole_cached(&path, limit));
+    assert_eq!(whole(bytes.len()).as_deref(), Some(&bytes[..]));
+    assert_eq!(whole(bytes.len() - 1), None);
+    let file = File::open(&path).unwrap();
+    file.sync_all().unwrap();
+    // Only the first page comes back; what is read of it must not pass for the file.
+    let is_partial = || {
+        fadvise(&file, 0, None, Advice::DontNeed).unwrap();
+        fadvise(&file, 0, None, Advice::Random).unwrap();
+        file.read_exact_at(&mut [0; 64], 0).unwrap();
+        let read = read_whole_cached(&path, bytes.len());
+        assert!(read.is_none() || read.as_deref() == Some(&bytes[..]));
+        read.is_none() && eventually(&path).is_some()
+    };
+    assert!((0..100).any(|_| is_partial()));
 }
 
 #[test]

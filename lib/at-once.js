@@ -1,0 +1,35 @@
+'use strict'
+
+/**
+ * Limits what is done on this thread because it can be done without waiting. Without a limit, a loop over files in the page cache would
+ * block timers and input until the last file.
+ */
+class AtOnce {
+  #limit
+  /** How many more are done here before one that is done elsewhere has completed. */
+  #left
+  #round = 0
+
+  constructor(limit) {
+    this.#limit = this.#left = limit
+  }
+
+  /** The result of `here`, unless the limit is reached or that is undefined; otherwise the one that the promise of `elsewhere` has. */
+  async first(here, elsewhere) {
+    if (this.#left > 0) {
+      this.#left -= 1
+      const result = here()
+      if (result !== undefined) return result
+    }
+    const askedIn = this.#round
+    const result = await elsewhere()
+    // This runs in a later turn of the event loop. Of several that complete in the same turn, only the first resets the limit.
+    if (askedIn === this.#round) {
+      this.#round += 1
+      this.#left = this.#limit
+    }
+    return result
+  }
+}
+
+module.exports = { AtOnce }
