@@ -97,6 +97,7 @@ impl Nesting {
 }
 
 /// A position in a line that moves forward over JSON.
+#[derive(Clone)]
 pub struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -112,6 +113,12 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
+    }
+
+    /// The byte at this offset.
+    #[inline]
+    pub fn at(&self, offset: u32) -> Option<u8> {
+        self.bytes.get(offset as usize).copied()
     }
 
     /// The offset of the next byte.
@@ -142,7 +149,9 @@ impl<'a> Cursor<'a> {
         Err(NotJson)
     }
 
-    fn span_from(&self, start: usize) -> Span {
+    /// The place from `start` up to the next byte.
+    #[inline]
+    pub fn span_from(&self, start: usize) -> Span {
         Span { start: start as u32, end: self.at as u32 }
     }
 

@@ -9,7 +9,7 @@ mod shapes;
 
 use self::arena::{Arena, Text};
 use self::shapes::{ShapeList, Shapes};
-use super::scan::{Cursor, Nesting, NotJson, plain_prefix};
+use super::scan::{Cursor, Nesting, NotJson, Span, plain_prefix};
 use super::text::{ROOM, decode_narrow_onto, decode_wide_onto};
 
 /// What a code says, in its lowest four bits; the rest of it is the code's number.
@@ -216,6 +216,28 @@ impl TapeBuilder {
         true
     }
 
+    /// Appends the object at the cursor, which moves behind it. `member` is called with each of its keys, as it stands between its quotes, and
+    /// the place of its value. Returns false if it can't be laid out, or is no object; the tape and the cursor are as they were then, but `member` may have
+    /// been called.
+    pub fn push_object(&mut self, cursor: &mut Cursor<'_>, member: impl FnMut(&[u8], Span)) -> bool {
+        let (before, start) = (self.mark(), cursor.clone());
+        self.is_full = false;
+        let laid_out = self.has_room() && self.members(cursor, 0, member).is_ok();
+        if laid_out {
+            self.tape.count += 1;
+        } else {
+            self.is_unfit = false;
+            self.roll_back(before);
+            *cursor = start;
+        }
+        laid_out
+    }
+
+    /// Whether the last value was refused because there is no room for it behind the others.
+    pub fn is_full(&self) -> bool {
+        self.is_full && self.tape.count > 0
+    }
+
     /// How many values were put on the tape.
     pub fn count(&self) -> usize {
         self.tape.count
@@ -270,9 +292,7 @@ impl TapeBuilder {
 
     /// An error if the value is not JSON, or can't be laid out.
     fn value(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<(), NotJson> {
-        // A number takes three.
-        if depth > MAX_DEPTH || self.tape.codes.len() + 3 > MAX_CODES {
-            self.is_full = depth <= MAX_DEPTH;
+        if depth > MAX_DEPTH || !self.has_room() {
             return Err(NotJson);
         }
         if depth == 0 {
@@ -286,12 +306,19 @@ impl TapeBuilder {
         }
     }
 
+    /// Whether there is room for one more code.
+    fn has_room(&mut self) -> bool {
+        // A number takes three.
+        self.is_full = self.tape.codes.len() + 3 > MAX_CODES;
+        !self.is_full
+    }
+
     fn object(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<(), NotJson> {
-        let (before, start) = (self.mark(), cursor.rest());
-        let laid_out = self.members(cursor, depth);
+        let (before, start) = (self.mark(), cursor.clone());
+        let laid_out = self.members(cursor, depth, |_, _| {});
         if laid_out.is_err() && std::mem::take(&mut self.is_unfit) {
             self.roll_back(before);
-            *cursor = Cursor::new(start);
+            *cursor = start;
             let json = cursor.value_bytes(&mut self.nesting)?;
             self.own_text(Code::Json, OwnText::Json(json.to_vec()));
             return Ok(());
@@ -299,7 +326,13 @@ impl TapeBuilder {
         laid_out
     }
 
-    fn members(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<(), NotJson> {
+    #[inline]
+    fn members(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        depth: usize,
+        mut member: impl FnMut(&[u8], Span),
+    ) -> Result<(), NotJson> {
         let (head, mut members, mut shape) = (self.tape.codes.len(), 0, shapes::EMPTY);
         self.tape.codes.push(0);
         cursor.object(|cursor, key| {
@@ -309,7 +342,10 @@ impl TapeBuilder {
                 return Err(NotJson);
             }
             shape = self.shapes.with_key(shape, key);
-            self.value(cursor, depth + 1)
+            let start = cursor.position();
+            self.value(cursor, depth + 1)?;
+            member(key, cursor.span_from(start));
+            Ok(())
         })?;
         self.tape.codes[head] = Code::Object.with(shape as usize);
         Ok(())

@@ -17,7 +17,8 @@ use super::event::{
     Body, CheckpointChange, CheckpointFields, Event, Mode, Raw, Severity, StartFields, is_string, is_valid_seq,
 };
 use super::history::{HistoryEffect, ItemRef};
-use super::line::{Line, read_line};
+use super::item_sink::{ItemSink, NoItems};
+use super::line::{Line, read_line_into};
 use super::warnings::{Problem, Tally, Warning, Warnings};
 use crate::jsonl::lines::Lines;
 use crate::jsonl::scan::{Cursor, Nesting, Span};
@@ -164,10 +165,16 @@ impl Fold {
     /// The effect of whole lines, which stand at `offset` in their file. `at_start` says that the first of them
     /// is the file's first.
     pub fn effect(&mut self, text: &[u8], offset: u64, at_start: bool) -> Effect {
+        self.effect_into(&mut NoItems, text, offset, at_start)
+    }
+
+    /// The same, and `items` is given what may be an item.
+    pub fn effect_into(&mut self, items: &mut impl ItemSink, text: &[u8], offset: u64, at_start: bool) -> Effect {
         let mut effect = Effect::default();
         for (at, line) in Lines::new(text) {
             let place = Place { line, offset: offset + at as u64, first_of_file: at_start && at == 0 };
-            effect.add_line(&place, &self.options, &mut self.nesting);
+            items.begin_line(place.offset);
+            effect.add_line(&place, &self.options, &mut self.nesting, items);
             if effect.stopped {
                 break;
             }
@@ -216,10 +223,10 @@ impl Place<'_> {
 }
 
 impl Effect {
-    fn add_line(&mut self, place: &Place<'_>, options: &FoldOptions, nesting: &mut Nesting) {
+    fn add_line(&mut self, place: &Place<'_>, options: &FoldOptions, nesting: &mut Nesting, items: &mut impl ItemSink) {
         self.settle_torn();
         self.lines += 1;
-        match read_line(place.line, options.mode, nesting) {
+        match read_line_into(items, place.line, options.mode, nesting) {
             Line::Blank | Line::Null => {}
             Line::Unparseable => self.torn = true,
             Line::WithoutSeq => {

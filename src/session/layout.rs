@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::history::ItemRef;
+use super::item_sink::ItemSink;
 use crate::jsonl::reader::Chunk;
+use crate::jsonl::scan::{Cursor, Span};
 use crate::jsonl::tape::arena::Arena;
 use crate::jsonl::tape::{FinishedTape, TapeBuilder};
 
@@ -19,6 +21,9 @@ pub const TAPE_BYTES: usize = 256 << 10;
 
 /// How far behind a `compressed` event items are laid out again: several times as much as agents let gather between two of them.
 const PAUSE_BYTES: u64 = 4 << 20;
+
+/// How long items are laid out behind their chunk only, if in some chunk it was for nothing.
+const PAUSE_AFTER_MISS: u64 = 1 << 20;
 
 /// Where in a file items are laid out, for all threads that scan it.
 #[derive(Debug, Default)]
@@ -47,6 +52,9 @@ pub struct ItemTape {
 }
 
 /// Lays out the items of one segment after the other.
+///
+/// An item is laid out while its line is scanned, so that nothing of it is read twice. Whether the line adds an item to the history is known
+/// only afterwards; if in some chunk of lines it was another item, or none, the chunk's items are laid out once more.
 pub struct Layout {
     builder: TapeBuilder,
     arena: Arena,
@@ -55,6 +63,19 @@ pub struct Layout {
     open: Range<usize>,
     bytes: usize,
     done: ItemTapes,
+    ahead: Ahead,
+}
+
+/// The items of a chunk that are laid out while it is scanned.
+#[derive(Default)]
+struct Ahead {
+    is_wanted: bool,
+    /// The number that the first of them has in the history of the segment.
+    first: usize,
+    items: Vec<ItemRef>,
+    line_offset: u64,
+    /// Nothing is laid out ahead up to this offset.
+    not_before: u64,
 }
 
 impl Layout {
@@ -67,12 +88,31 @@ impl Layout {
             open: 0..0,
             bytes: 0,
             done: ItemTapes::default(),
+            ahead: Ahead::default(),
         }
     }
 
-    /// Lays out what a chunk adds to the history of the segment, of which it has left `kept` items. `items` is that history after the chunk.
+    /// The chunk at this offset is scanned next. The segment has so many items before it.
+    pub fn begin_chunk(&mut self, offset: u64, length: usize) {
+        self.ahead.is_wanted = offset >= self.ahead.not_before && !self.pause.has(offset);
+        self.ahead.first = length;
+    }
+
+    /// Lays out what a chunk adds to the history of the segment, of which it has left `kept` items, unless that was done while it was
+    /// scanned. `items` is that history after the chunk.
     pub fn add(&mut self, chunk: &Chunk<'_>, kept: usize, items: &[ItemRef]) {
+        let Ahead { first, items: ref ahead, .. } = self.ahead;
+        let is_laid_out = std::mem::take(&mut self.ahead.is_wanted) && kept == first && items[kept..] == ahead[..];
+        let missed = !is_laid_out && !ahead.is_empty();
+        self.ahead.items.clear();
+        if is_laid_out {
+            return;
+        }
+        // What was laid out ahead comes behind these.
         self.truncate(kept);
+        if missed {
+            self.ahead.not_before = chunk.offset + PAUSE_AFTER_MISS;
+        }
         if self.pause.has(chunk.offset) {
             return self.close();
         }
@@ -103,20 +143,34 @@ impl Layout {
     }
 
     fn push(&mut self, index: usize, json: &[u8]) {
-        if index != self.open.end || self.bytes + json.len() > TAPE_BYTES || self.builder.has_full_pools() {
-            self.close();
-        }
-        if self.open.is_empty() {
-            self.begin(index);
-        }
+        self.make_room(index, json.len());
         if !self.builder.push(json) {
-            self.close();
-            self.begin(index);
+            self.next_tape(index);
             // On an empty tape there is room.
             self.builder.push(json);
         }
+        self.pushed(index, json.len());
+    }
+
+    /// Begins another tape if there is no room for so many bytes of JSON more, or if its items would not follow each other.
+    fn make_room(&mut self, index: usize, bytes: usize) {
+        if index != self.open.end
+            || self.bytes + bytes > TAPE_BYTES
+            || self.builder.has_full_pools()
+            || self.open.is_empty()
+        {
+            self.next_tape(index);
+        }
+    }
+
+    fn pushed(&mut self, index: usize, bytes: usize) {
         self.open.end = index + 1;
-        self.bytes += json.len();
+        self.bytes += bytes;
+    }
+
+    fn next_tape(&mut self, index: usize) {
+        self.close();
+        self.begin(index);
     }
 
     fn begin(&mut self, index: usize) {
@@ -130,6 +184,32 @@ impl Layout {
             let tape = self.builder.finish(&mut self.arena);
             self.done.push(ItemTape { items, tape, bytes: self.bytes });
         }
+    }
+}
+
+impl ItemSink for Layout {
+    #[inline]
+    fn begin_line(&mut self, offset: u64) {
+        self.ahead.line_offset = offset;
+    }
+
+    fn take(&mut self, cursor: &mut Cursor<'_>, mut member: impl FnMut(&[u8], Span)) -> bool {
+        if !self.ahead.is_wanted {
+            return false;
+        }
+        let (index, start) = (self.ahead.first + self.ahead.items.len(), cursor.position());
+        self.make_room(index, 0);
+        let mut is_taken = self.builder.push_object(cursor, &mut member);
+        if !is_taken && self.builder.is_full() {
+            self.next_tape(index);
+            is_taken = self.builder.push_object(cursor, &mut member);
+        }
+        if is_taken {
+            let length = cursor.position() - start;
+            self.ahead.items.push(ItemRef { offset: self.ahead.line_offset + start as u64, length: length as u32 });
+            self.pushed(index, length);
+        }
+        is_taken
     }
 }
 

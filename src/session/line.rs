@@ -1,6 +1,7 @@
 //! Reading one line: an envelope taken apart, its payload judged (`docs/session-format.md` section 2, rules 4–11).
 
 use super::event::{Body, Event, EventType, Mode, is_valid_seq};
+use super::item_sink::{ItemSink, NoItems};
 use super::payload::{PayloadSpans, number, read_payload, string};
 use crate::jsonl::scan::{Cursor, Nesting, NotJson, Span};
 use crate::jsonl::text::{is_blank, spells};
@@ -31,12 +32,18 @@ struct Envelope {
 
 /// Reads one line, given without its ending.
 pub fn read_line(line: &[u8], mode: Mode, nesting: &mut Nesting) -> Line {
+    read_line_into(&mut NoItems, line, mode, nesting)
+}
+
+/// The same, and `items` is given what may be an item.
+#[inline]
+pub fn read_line_into(items: &mut impl ItemSink, line: &[u8], mode: Mode, nesting: &mut Nesting) -> Line {
     let mut cursor = Cursor::new(line);
     cursor.white_space();
     match cursor.peek() {
         Some(b'{') => {
             let mut envelope = Envelope::default();
-            match read_envelope(&mut envelope, &mut cursor, nesting) {
+            match read_envelope(&mut envelope, &mut cursor, nesting, items) {
                 Ok(()) => judge(&envelope, line, mode),
                 Err(NotJson) => Line::Unparseable,
             }
@@ -102,7 +109,7 @@ fn read_whole_envelope(line: &[u8], nesting: &mut Nesting) -> Option<Envelope> {
     let mut cursor = Cursor::new(line);
     cursor.white_space();
     let mut envelope = Envelope::default();
-    read_envelope(&mut envelope, &mut cursor, nesting).ok()?;
+    read_envelope(&mut envelope, &mut cursor, nesting, &mut NoItems).ok()?;
     Some(envelope)
 }
 
@@ -110,11 +117,16 @@ fn within_quotes(text: Span) -> Span {
     Span { start: text.start + 1, end: text.end - 1 }
 }
 
-fn read_envelope(envelope: &mut Envelope, cursor: &mut Cursor<'_>, nesting: &mut Nesting) -> Result<(), NotJson> {
+fn read_envelope(
+    envelope: &mut Envelope,
+    cursor: &mut Cursor<'_>,
+    nesting: &mut Nesting,
+    items: &mut impl ItemSink,
+) -> Result<(), NotJson> {
     cursor.object(|cursor, key| {
         match Key::of(key) {
             Key::Payload => {
-                read_payload(&mut envelope.payload, cursor, nesting)?;
+                read_payload(&mut envelope.payload, cursor, nesting, items)?;
                 return Ok(());
             }
             Key::Type => envelope.event_type = Some(cursor.value(nesting)?),

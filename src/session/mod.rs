@@ -15,6 +15,7 @@ pub mod fold;
 pub mod fork;
 pub mod header;
 pub mod history;
+pub mod item_sink;
 pub mod layout;
 pub mod line;
 pub mod message;

@@ -5,6 +5,7 @@ use super::event::{
     Body, CheckpointChange, CheckpointFields, EventType, Fault, Mode, Severity, StartFields, inside_string,
     is_valid_seq,
 };
+use super::item_sink::{ItemSink, NoItems};
 use crate::jsonl::scan::{Cursor, Nesting, NotJson, Span};
 use crate::jsonl::text::{is_blank_string, spells};
 
@@ -52,16 +53,21 @@ struct Strings {
     all_strings: bool,
 }
 
-/// Reads the value at the cursor into `payload`, which has nothing of what it had before.
-pub fn read_payload(payload: &mut PayloadSpans, cursor: &mut Cursor<'_>, nesting: &mut Nesting) -> Result<(), NotJson> {
+/// Reads the value at the cursor into `payload`, which has nothing of what it had before. `items` is given its content.
+pub fn read_payload(
+    payload: &mut PayloadSpans,
+    cursor: &mut Cursor<'_>,
+    nesting: &mut Nesting,
+    items: &mut impl ItemSink,
+) -> Result<(), NotJson> {
     *payload = PayloadSpans::default();
     if cursor.peek() != Some(b'{') {
         return cursor.value(nesting).map(drop);
     }
     let span = cursor.object(|cursor, key| {
         match Key::of(key) {
-            Key::Content => payload.content = Some(read_item(cursor, nesting)?),
-            Key::Summary => payload.summary = Some(read_item(cursor, nesting)?),
+            Key::Content => payload.content = Some(read_item(cursor, nesting, items)?),
+            Key::Summary => payload.summary = Some(read_item(cursor, nesting, &mut NoItems)?),
             Key::Directories => payload.directories = Some(read_strings(cursor, nesting)?),
             Key::WorkspaceDirs => payload.workspace_dirs = Some(read_strings(cursor, nesting)?),
             Key::ItemsCompressed => payload.items_compressed = Some(cursor.value(nesting)?),
@@ -88,22 +94,46 @@ pub fn read_payload(payload: &mut PayloadSpans, cursor: &mut Cursor<'_>, nesting
     Ok(())
 }
 
-fn read_item(cursor: &mut Cursor<'_>, nesting: &mut Nesting) -> Result<Item, NotJson> {
+fn read_item(cursor: &mut Cursor<'_>, nesting: &mut Nesting, items: &mut impl ItemSink) -> Result<Item, NotJson> {
     if cursor.peek() != Some(b'{') {
         return Ok(Item { span: cursor.value(nesting)?, speaker: None, has_blocks: false });
     }
-    let (mut speaker, mut has_blocks) = (None, false);
+    let (line, start, mut members) = (cursor.clone(), cursor.position(), ItemMembers::default());
+    if items.take(cursor, |key, value| members.add(key, value, line.at(value.start))) {
+        return Ok(members.of(cursor.span_from(start)));
+    }
+    members = ItemMembers::default();
     let span = cursor.object(|cursor, key| {
         let first = cursor.peek();
-        let value = cursor.value(nesting)?;
-        match ItemKey::of(key) {
-            ItemKey::Speaker => speaker = (first == Some(b'"') && value.len() > EMPTY_STRING_BYTES).then_some(value),
-            ItemKey::Blocks => has_blocks = first == Some(b'['),
-            ItemKey::Other => {}
-        }
+        members.add(key, cursor.value(nesting)?, first);
         Ok(())
     })?;
-    Ok(Item { span, speaker, has_blocks })
+    Ok(members.of(span))
+}
+
+/// What is asked of the members of an item.
+#[derive(Default)]
+struct ItemMembers {
+    speaker: Option<Span>,
+    has_blocks: bool,
+}
+
+impl ItemMembers {
+    /// Of a key that stands twice the last counts.
+    #[inline]
+    fn add(&mut self, key: &[u8], value: Span, first: Option<u8>) {
+        match ItemKey::of(key) {
+            ItemKey::Speaker => {
+                self.speaker = (first == Some(b'"') && value.len() > EMPTY_STRING_BYTES).then_some(value)
+            }
+            ItemKey::Blocks => self.has_blocks = first == Some(b'['),
+            ItemKey::Other => {}
+        }
+    }
+
+    fn of(&self, span: Span) -> Item {
+        Item { span, speaker: self.speaker, has_blocks: self.has_blocks }
+    }
 }
 
 fn read_strings(cursor: &mut Cursor<'_>, nesting: &mut Nesting) -> Result<Strings, NotJson> {

@@ -53,12 +53,19 @@ impl Scanner {
             let before = digest.clone();
             let mut observe = |bytes: &[u8]| digest.iter_mut().for_each(|digest| digest.add(bytes));
             let Some(chunk) = self.reader.next_chunk(&self.source, scanned.effect.lines, &mut observe)? else { break };
-            let effect = self.fold.effect(chunk.bytes, chunk.offset, chunk.at_start);
+            let length = scanned.effect.history.items.len();
+            let effect = match &mut self.layout {
+                Some(layout) if !chunk.unterminated => {
+                    layout.begin_chunk(chunk.offset, length);
+                    self.fold.effect_into(layout, chunk.bytes, chunk.offset, chunk.at_start)
+                }
+                _ => self.fold.effect(chunk.bytes, chunk.offset, chunk.at_start),
+            };
             if chunk.unterminated {
                 scanned.unterminated = Some(effect);
                 digest = before;
             } else {
-                let kept = effect.history.kept_of(scanned.effect.history.items.len());
+                let kept = effect.history.kept_of(length);
                 let is_emptied = effect.history.drop == Truncation::All;
                 scanned.effect = std::mem::take(&mut scanned.effect).then(effect);
                 if let Some(layout) = &mut self.layout {

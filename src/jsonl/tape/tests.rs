@@ -340,3 +340,47 @@ fn codes_are_never_more_than_there_is_room_for() {
         Reader::all(&builder);
     }
 }
+
+proptest! {
+    /// An object is taken exactly where the scanner finds one, with the same members, unless it is for a JSON parser; and is the same value.
+    #[test]
+    fn an_object_is_taken_as_the_scanner_finds_it(
+        json in any_object(), garbage in prop::collection::vec(any::<u8>(), 0..3), at in any::<prop::sample::Index>(),
+    ) {
+        let mut text = json.into_bytes();
+        let at = at.index(text.len() + 1);
+        text.splice(at..(at + garbage.len() / 2).min(text.len()), garbage);
+        let (mut builder, mut cursor) = (TapeBuilder::default(), Cursor::new(&text));
+        let (mut members, mut expected) = (Vec::new(), Vec::new());
+        let taken = builder.push_object(&mut cursor, |key, value| members.push((key.to_vec(), value)));
+        let (mut scanner, mut nesting) = (Cursor::new(&text), Nesting::default());
+        let scanned = scanner.object(|cursor, key| {
+            expected.push((key.to_vec(), cursor.value(&mut nesting)?));
+            Ok(())
+        });
+        match (taken, scanned) {
+            (true, scanned) => {
+                let scanned = scanned.unwrap();
+                prop_assert_eq!((cursor.position(), members), (scanned.end as usize, expected));
+                prop_assert_eq!(Reader::all(&builder), Reader::all(&laid_out(&[scanned.of(&text)])));
+            }
+            (false, Ok(span)) => {
+                let whole = Reader::all(&laid_out(&[span.of(&text)])).remove(0);
+                prop_assert!(matches!(whole, Built::Json(_)), "refused for no reason: {whole:?}");
+            }
+            (false, Err(_)) => {}
+        }
+        if !taken {
+            prop_assert_eq!((cursor.position(), builder.count(), &builder.tape.codes[..]), (0, 0, &[][..]));
+        }
+    }
+}
+
+/// Objects, some with members that are for a JSON parser.
+fn any_object() -> impl Strategy<Value = String> {
+    let member = prop_oneof![
+        4 => spelled().prop_map(|(_, json)| format!(r#""key":{json}"#)),
+        1 => prop::sample::select(vec![r#""a":{"1":2}"#, r#""speaker":{"\\u0061":[{"2":[]}]}"#, r#""b":[0.5,1]"#, r#""3":4"#]).prop_map(str::to_owned),
+    ];
+    prop::collection::vec(member, 0..5).prop_map(|members| format!("{{{}}}", members.join(",")))
+}

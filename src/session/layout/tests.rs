@@ -1,3 +1,6 @@
+use super::super::fold::FoldOptions;
+use super::super::replay::Replay;
+use super::super::snapshot::Snapshots;
 use super::*;
 use crate::jsonl::tape::FinishedText;
 use proptest::prelude::*;
@@ -17,7 +20,8 @@ impl Segment {
 
     /// A chunk that leaves `kept` items and adds these, each of `width` digits.
     fn chunk(&mut self, kept: usize, values: &[u32], width: usize) {
-        let kept = kept.min(self.items.len());
+        let before = self.items.len();
+        let kept = kept.min(before);
         self.items.truncate(kept);
         self.values.truncate(kept);
         let mut bytes = Vec::new();
@@ -29,6 +33,7 @@ impl Segment {
             bytes.extend(json.into_bytes());
         }
         let chunk = Chunk { bytes: &bytes, offset: self.offset, at_start: false, unterminated: false };
+        self.layout.begin_chunk(self.offset, before);
         self.layout.add(&chunk, kept, &self.items);
         self.offset += bytes.len() as u64;
     }
@@ -38,7 +43,7 @@ impl Segment {
         let mut tapes = self.layout.finish();
         let (mut laid_out, mut count) = (Vec::new(), 0);
         while let Some(tape) = tapes.take_next() {
-            let values = strings(&tape.tape);
+            let values = numbers(&tape.tape);
             assert!(values.len() >= tape.items.len());
             laid_out.extend(tape.items.zip(values));
             count += 1;
@@ -48,8 +53,8 @@ impl Segment {
     }
 }
 
-/// The numbers that the strings on a tape are. Short ones are names or in the pool, long ones have a text of their own.
-fn strings(tape: &FinishedTape) -> Vec<u32> {
+/// The numbers that the strings on a tape are, whatever they are in. Short ones are names or in the pool, long ones have a text of their own.
+fn numbers(tape: &FinishedTape) -> Vec<u32> {
     let names: Vec<&[u8]> = tape.names().collect();
     let mut pool = tape.narrow.units();
     let mut number = |code: &i32| {
@@ -57,15 +62,21 @@ fn strings(tape: &FinishedTape) -> Vec<u32> {
         let text = match kind {
             2 => pool.split_off(..number).unwrap(),
             4 => names[number],
-            5 => match &tape.texts[number] {
+            5 | 6 => match &tape.texts[number] {
                 FinishedText::Narrow(text) => text.units(),
-                _ => unreachable!("digits are narrow"),
+                FinishedText::Json(json) => json,
+                FinishedText::Wide(_) => unreachable!("digits are narrow"),
             },
-            _ => unreachable!("only strings were laid out"),
+            _ => return None,
         };
-        std::str::from_utf8(text).unwrap().parse().unwrap()
+        number_in(std::str::from_utf8(text).unwrap())
     };
-    tape.codes.iter().map(&mut number).collect()
+    tape.codes.iter().filter_map(&mut number).collect()
+}
+
+/// The string of digits in a text.
+fn number_in(text: &str) -> Option<u32> {
+    text.split('"').find_map(|word| word.parse().ok())
 }
 
 #[test]
@@ -101,7 +112,7 @@ fn tapes_follow_the_history_that_they_belong_to() {
     tapes.append(2, segment.layout.finish());
     assert_eq!(tapes.bytes(), 35);
     assert_eq!(tapes.next_items(0), Some(0..2));
-    assert_eq!(tapes.take_next().map(|tape| strings(&tape.tape)), Some(vec![1, 2, 3]), "the tape is as it was");
+    assert_eq!(tapes.take_next().map(|tape| numbers(&tape.tape)), Some(vec![1, 2, 3]), "the tape is as it was");
     assert_eq!(tapes.next_items(2), Some(2..4));
     assert_eq!(tapes.next_items(3), None, "what was sent already is not sent again");
     assert_eq!(tapes.bytes(), 0);
@@ -120,4 +131,76 @@ proptest! {
         let expected: Vec<_> = segment.values.iter().copied().enumerate().collect();
         prop_assert_eq!(segment.finish().0, expected);
     }
+
+    /// Whatever lines have items that history does not get, or loses again: what was laid out while it was scanned is the history.
+    #[test]
+    fn what_is_laid_out_ahead_is_what_history_has(lines in prop::collection::vec(any_line(), 0..60)) {
+        let mut text = format!("{START}\n");
+        for (seq, (kind, number, width)) in lines.iter().enumerate() {
+            text.push_str(&kind.line(seq + 2, *number, *width));
+        }
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), &text).unwrap();
+        let mut replay = Replay::open_laid_out(file.path(), FoldOptions::default(), &Snapshots::None).unwrap();
+        while replay.scan_on().unwrap().is_some() {}
+        let tapes = std::mem::take(replay.tapes());
+        let in_text = |item: &ItemRef| {
+            number_in(&text[item.offset as usize..][..item.length as usize]).unwrap()
+        };
+        let history: Vec<_> = replay.items().iter().map(in_text).collect();
+        for tape in tapes.tapes {
+            let laid_out = numbers(&tape.tape);
+            prop_assert_eq!(&laid_out[..tape.items.len()], &history[tape.items.clone()]);
+        }
+    }
+}
+
+const START: &str = r#"{"v":1,"seq":1,"ts":"t","type":"session_start","payload":{"sessionId":"s","projectHash":"h","workspaceDirs":[],"provider":"p","model":"m","startTime":"t"}}"#;
+
+/// What a line does with an item that it has.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Content,
+    Padded,
+    /// With a member for a JSON parser.
+    Unfit,
+    Twice,
+    OtherType,
+    Malformed,
+    NotJson,
+    Rewind,
+    Compressed,
+}
+
+impl Kind {
+    fn line(self, seq: usize, number: u32, width: usize) -> String {
+        let item = format!(r#"{{"speaker":"ai","n":"{number:0width$}","blocks":[]}}"#);
+        let event = |event_type: &str, payload: &str| {
+            format!(r#"{{"v":1,"seq":{seq},"ts":"t","type":"{event_type}","payload":{payload}}}"#)
+        };
+        let content = event("content", &format!(r#"{{"content":{item}}}"#));
+        let line = match self {
+            Kind::Content => content,
+            Kind::Padded => format!("{content}\n\n"),
+            Kind::Unfit => content.replace(r#","blocks""#, r#","7x":{"0":0},"8":[],"blocks""#),
+            Kind::Twice => event("content", &format!(r#"{{"content":{{"speaker":"ai","n":"7"}},"content":{item}}}"#)),
+            Kind::OtherType => event("other", &format!(r#"{{"content":{item}}}"#)),
+            Kind::Malformed => event("content", &format!(r#"{{"content":{}}}"#, item.replace("ai", ""))),
+            Kind::NotJson => content.replace("}}}", "}}"),
+            Kind::Rewind => event("rewind", &format!(r#"{{"itemsRemoved":{}}}"#, number % 9)),
+            Kind::Compressed => event("compressed", &format!(r#"{{"summary":{item},"itemsCompressed":1}}"#)),
+        };
+        format!("{line}\n")
+    }
+}
+
+/// Mostly content, in lines of all lengths: a chunk is 256 KiB.
+fn any_line() -> impl Strategy<Value = (Kind, u32, usize)> {
+    use Kind::{Compressed, Content, Malformed, NotJson, OtherType, Padded, Rewind, Twice, Unfit};
+    let kind = prop_oneof![
+        30 => Just(Content),
+        7 => prop::sample::select(vec![Padded, Unfit, Twice, OtherType, Malformed, NotJson, Rewind]),
+        1 => prop::sample::select(vec![Compressed]),
+    ];
+    (kind, any::<u32>(), prop_oneof![Just(1_usize), 10..30_000_usize])
 }
