@@ -19,11 +19,29 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+const typecheck = {
+  enabled: true,
+  include: ['__test__/**/*.test-d.ts'],
+  tsconfig: './tsconfig.json',
+  // What is wrong in other files, `npm run typecheck` reports.
+  ignoreSourceErrors: true,
+};
+
+/** Specs that need a process of their own: they import `on-disk.ts`, or replace modules, or change what a process has only one of. */
+const APART = ['session/header*', 'session/record-durable', 'session/replay-at-once', 'session/replay-huge'].map((name) => `__test__/${name}.spec.ts`);
+
+const SPECS = ['__test__/**/*.spec.ts', 'examples/*/test/*.spec.ts'];
+
 export default defineConfig({
   // The examples import the package by its name, as in a project of their own.
   resolve: { alias: { 'session-tape': fileURLToPath(new URL('index.mjs', import.meta.url)) } },
   test: {
-    include: ['__test__/**/*.spec.ts', 'examples/*/test/*.spec.ts'],
+    // To start a process and to load the same modules again takes as long as many a spec.
+    projects: [
+      { extends: true, test: { name: 'apart', include: APART, isolate: true } },
+      { extends: true, test: { name: 'together', include: SPECS, exclude: APART, isolate: false, typecheck } },
+    ],
+    setupFiles: '__test__/support/end-of-spec.ts',
     sequence: { sequencer: LongestFirst },
     globalSetup: '__test__/support/temporary-root.ts',
     // Processes, not threads: some tests change the umask, the user or the working directory, or end the process.
@@ -33,12 +51,5 @@ export default defineConfig({
     // Limits against a hang, not expectations: a busy two-core machine takes its time.
     testTimeout: 120_000,
     hookTimeout: 300_000,
-    typecheck: {
-      enabled: true,
-      include: ['__test__/**/*.test-d.ts'],
-      tsconfig: './tsconfig.json',
-      // What is wrong in other files, `npm run typecheck` reports.
-      ignoreSourceErrors: true,
-    },
   },
 });

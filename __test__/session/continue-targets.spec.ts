@@ -82,7 +82,7 @@ describe('the targets', () => {
   });
 
   test('are none where no file is a session of the project', async () => {
-    for (const directory of [directoryOf(), directoryOf({ 'session-other.jsonl': file(start({ projectHash: 'other' })) }), join(root, 'none'), join(root, 'none', 'deeper')]) {
+    for (const directory of [directoryOf(), directoryOf({ 'session-other.jsonl': file(start({ projectHash: 'other' })) }), join(root(), 'none'), join(root(), 'none', 'deeper')]) {
       expect(await targetsIn(directory)).toStrictEqual({ targets: [], skipped: [] });
     }
   });

@@ -153,8 +153,8 @@ describe('a failure', () => {
   test('without any session of the project', async () => {
     const directories = [directoryOf(), directoryOf({ 'session-other.jsonl': file(start({ projectHash: 'øther' })), 'foreign.jsonl': session(), 'session-bad.jsonl': 'x' })];
     for (const directory of directories) for (const exact of [false, true]) await expectFailure(directory, '1', fails('No sessions found for this project', 'NoSessions'), [], { exact });
-    expect(await remove(join(root, 'none', 'deeper'), 'x')).toStrictEqual(fails('No sessions found for this project', 'NoSessions'));
-    expect(existsSync(join(root, 'none'))).toBe(false);
+    expect(await remove(join(root(), 'none', 'deeper'), 'x')).toStrictEqual(fails('No sessions found for this project', 'NoSessions'));
+    expect(existsSync(join(root(), 'none'))).toBe(false);
   });
 
   test('of a reference that denotes none, or several; no name does', async () => {
@@ -262,7 +262,7 @@ describe('a failure', () => {
     rmSync(join(directory, 'session-1.jsonl.snap'), { recursive: true });
     const snapshotDir = writeSession('a file');
     await expectFailure(directory, 's-1', fails(expect.stringMatching(/^Failed to delete session: ENOTDIR: .*, unlink '/) as string, 'System'), ['s-1'], { snapshotDir });
-    expect(await remove(directory, 's-1', { snapshotDir: join(root, 'none') })).toStrictEqual(deleted('s-1'));
+    expect(await remove(directory, 's-1', { snapshotDir: join(root(), 'none') })).toStrictEqual(deleted('s-1'));
   });
 
   test.each(BAD_IDS)('is not that of one header with the id %j', async (id) => {

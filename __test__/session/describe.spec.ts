@@ -147,7 +147,7 @@ describe('a description', () => {
   });
 
   test('of a directory that is absent, a file or impossible: an entry that says why, as in a listing', () =>
-    eachCase([join(root, 'none'), writeSession(''), 'a\0b'], async (directory) => {
+    eachCase([join(root(), 'none'), writeSession(''), 'a\0b'], async (directory) => {
       const described = await describeSessions(directory, { projectHash: PROJECT_HASH });
       expect(described).toStrictEqual(await listSessions(directory));
       expect(described.unreadable).toStrictEqual([{ filePath: directory, reason: expect.stringMatching(/^ENOENT|^ENOTDIR|null bytes/) as string }]);
@@ -370,7 +370,7 @@ describe('onProgress', () => {
     const onProgress = vi.fn();
     await describeSessions(directoryOf(), { onProgress });
     expect(onProgress.mock.calls).toStrictEqual([[{ bytes: 0, total: 0, files: 0 }]]);
-    await listContinueTargets(join(root, 'none'), PROJECT_HASH, { onProgress });
+    await listContinueTargets(join(root(), 'none'), PROJECT_HASH, { onProgress });
     expect(onProgress).toHaveBeenCalledTimes(2);
   });
 
@@ -404,7 +404,7 @@ describe('onProgress', () => {
       if (files! >= count) throw mistake;
     };
     await expect(describeSessions(directory, { onProgress })).rejects.toBe(mistake);
-    await expect(listContinueTargets(join(root, 'none'), PROJECT_HASH, { onProgress: () => { throw mistake; } })).rejects.toBe(mistake);
+    await expect(listContinueTargets(join(root(), 'none'), PROJECT_HASH, { onProgress: () => { throw mistake; } })).rejects.toBe(mistake);
   });
 });
 

@@ -115,7 +115,7 @@ describe('a directory that can not be read', () => {
   const rejectionOf = (work: Promise<unknown>): Promise<Error> => work.then(() => { throw new Error('did not reject'); }, (error: Error) => error);
 
   test('rejects with the error of Node', () =>
-    eachCase([join(root, 'none'), writeSession(session()), '', 'a\0b', 'x'.repeat(5000)], async (directory) => {
+    eachCase([join(root(), 'none'), writeSession(session()), '', 'a\0b', 'x'.repeat(5000)], async (directory) => {
       const error = await rejectionOf(readSessionHeaders(directory));
       const expected = await rejectionOf(readdir(directory));
       expect(error).toBeInstanceOf(Error);

@@ -79,9 +79,9 @@ describe('a listing', () => {
   test('of a directory that is none, or not there, is an entry that says why', () =>
     eachCase(
       [
-        ['ENOENT', join(root, 'none')],
+        ['ENOENT', join(root(), 'none')],
         ['ENOTDIR', writeSession('')],
-        ['ENOENT', join(root, 'none', 'deeper')],
+        ['ENOENT', join(root(), 'none', 'deeper')],
       ],
       async ([code, directory]) => {
         expect(await listSessions(directory)).toStrictEqual({ sessions: [], unreadable: [{ filePath: directory, reason: expect.stringContaining(code) }] });
@@ -321,7 +321,7 @@ describe('readSessionHeaders', () => {
   const onePath = fc.oneof(
     { weight: 6, arbitrary: anyFile.map((bytes) => () => writeSession(bytes)) },
     { weight: 2, arbitrary: fc.string({ maxLength: 5 }).map((model) => () => writeSession(file(start({ model })))) },
-    { weight: 2, arbitrary: fc.constantFrom(() => root, () => join(root, 'none'), () => '', () => 'a\0b', () => 'x'.repeat(5000), () => '\ud800', () => writeSession('x'.repeat(MIB + 1))) },
+    { weight: 2, arbitrary: fc.constantFrom(root, () => join(root(), 'none'), () => '', () => 'a\0b', () => 'x'.repeat(5000), () => '\ud800', () => writeSession('x'.repeat(MIB + 1))) },
   );
   test.prop([fc.array(onePath, { maxLength: 20 })], runs(60))('of any mix of files: what readSessionHeader finds in each, in their order', async (make) => {
     const paths = make.map((one) => one());
@@ -346,8 +346,8 @@ describe('readSessionHeaders', () => {
   });
 
   test('the same file many times, and several calls at once', async () => {
-    const paths = Array.from({ length: 200 }, (_, i) => (i === 150 ? root : writeSession(session())));
-    const expected = paths.map((path) => (path === root ? null : START_PAYLOAD));
+    const paths = Array.from({ length: 200 }, (_, i) => (i === 150 ? root() : writeSession(session())));
+    const expected = paths.map((path) => (path === root() ? null : START_PAYLOAD));
     expect(await Promise.all(Array.from({ length: 5 }, () => readSessionHeaders(paths)))).toStrictEqual(Array(5).fill(expected));
     const same = await readSessionHeaders(Array(130).fill(paths[0]));
     expect(same).toStrictEqual(Array(130).fill(START_PAYLOAD));

@@ -359,12 +359,12 @@ describe('a reference', () => {
 
 describe('a failure', () => {
   test('without any session of the project', async () => {
-    const directories = [directoryOf(), directoryOf({ 'session-other.jsonl': file(start({ projectHash: 'øther' })), 'foreign.jsonl': session(), 'session-bad.jsonl': 'x' }), join(root, 'none'), join(root, 'none', 'deeper')];
+    const directories = [directoryOf(), directoryOf({ 'session-other.jsonl': file(start({ projectHash: 'øther' })), 'foreign.jsonl': session(), 'session-bad.jsonl': 'x' }), join(root(), 'none'), join(root(), 'none', 'deeper')];
     for (const directory of directories) {
       for (const ref of ['x', '1', '', CONTINUE_LATEST]) expect(await resumeSession(requestOf(directory, ref))).toStrictEqual(fails('No sessions found for this project', 'NoSessions'));
     }
     expect(directories.slice(0, 2).flatMap(lockFilesIn)).toStrictEqual([]);
-    expect(readdirSync(root)).not.toContain('none');
+    expect(readdirSync(root())).not.toContain('none');
   });
 
   test('of a session that another process has', async () => {
@@ -611,9 +611,9 @@ describe('the request', () => {
     const elsewhere = directoryOf();
     const before = process.cwd();
     try {
-      process.chdir(root);
+      process.chdir(root());
       afterListing(() => process.chdir(elsewhere));
-      const relativeDirectory = `${relative(root, directory)}${sep}`;
+      const relativeDirectory = `${relative(root(), directory)}${sep}`;
       const result = await resumed(relativeDirectory, 's-1', { snapshot: true, snapshotDir: join(relativeDirectory, 'snaps') });
       expect(result.recording.getChatsDir()).toBe(relativeDirectory);
       expect(result.recording.getFilePath()).toBe(join(directory, 'session-1.jsonl'));

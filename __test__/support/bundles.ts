@@ -2,17 +2,17 @@
 
 import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
-import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterAll, expect } from 'vitest';
+import { expect } from 'vitest';
 import type * as SessionTape from '../../index.js';
 import type { BundleError, BundleProblem } from '../../index.js';
 import { filesOfTar, tarOf, zstdOf } from './plain-bundle.mjs';
 import type { Files } from './plain-bundle.mjs';
 import { completedRun } from './run-directory.js';
 import { content, session } from './session-file.js';
+import { directoryOfSpec } from './spec-scope.js';
 
 // Required, not imported: the facade must run as Node runs it, untouched by the test runner's transforms.
 const require = createRequire(import.meta.url);
@@ -20,21 +20,12 @@ export const tape = require('../../index.js') as typeof SessionTape;
 export const { exportBundle, verifyBundle, importBundle, replayRun, verifyRun, readRunEvents, replaySession, openSession } = tape;
 export const VERSION: string = require('../../package.json').version;
 
-let root: string | undefined;
+const root = directoryOfSpec('session-tape-bundle-');
 let directories = 0;
-
-afterAll(() => {
-  if (root !== undefined) rmSync(root, { recursive: true, force: true });
-  root = undefined;
-});
 
 /** A new empty directory that any user may enter; it goes away with the spec file. */
 export function freshDirectory(): string {
-  if (root === undefined) {
-    root = realpathSync(mkdtempSync(join(tmpdir(), 'session-tape-bundle-')));
-    chmodSync(root, 0o755);
-  }
-  const directory = join(root, String(++directories));
+  const directory = join(root(), String(++directories));
   mkdirSync(directory, { mode: 0o755 });
   return directory;
 }

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import type { Ended } from './processes';
 import { sessionDirectory } from './session-file';
+import { atEndOfSpec } from './spec-scope';
 
 export const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 export const PROGRAM = join(PROJECT, 'cli/main.js');
@@ -75,6 +76,12 @@ export function sessionTape(args: string[], options: RunOptions = {}): Promise<E
 export function sessionTapeProcess(args: string[], options: RunOptions = {}): Promise<Ended> {
   return run(process.execPath, [...(options.execArgv ?? []), PROGRAM, ...args], options);
 }
+
+const temporaryDirectory = process.env['TMPDIR'];
+atEndOfSpec(() => {
+  if (temporaryDirectory === undefined) delete process.env['TMPDIR'];
+  else process.env['TMPDIR'] = temporaryDirectory;
+});
 
 async function ranHere(args: string[], extra?: Record<string, string>): Promise<Ended> {
   const env = environment(extra);

@@ -3,13 +3,12 @@
  * What the specs of the comparison page share: two executions on disk, what a comparison says of them, and a real browser.
  */
 import { createHash } from 'node:crypto';
-import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { chromium, type Browser, type Page } from 'playwright-core';
-import { afterAll } from 'vitest';
 import type * as SessionTape from '../../index.js';
+import { directoryOfSpec } from './spec-scope';
 
 // Required, not imported: they must run as Node runs them, untouched by the test runner's transforms.
 const require = createRequire(import.meta.url);
@@ -25,10 +24,9 @@ export interface Written {
 export type Sides = { left: string; right: string; diff: unknown; signal?: AbortSignal; limits?: Record<string, number> };
 export const writeDiffPage: (out: string, sides: Sides) => Promise<Written> = part('index').writeDiffPage;
 
-const root = mkdtempSync(join(tmpdir(), 'session-tape-html-'));
+const root = directoryOfSpec('session-tape-html-');
 let paths = 0;
-afterAll(() => rmSync(root, { recursive: true, force: true }));
-export const freshPath = (end = ''): string => join(root, `${++paths}${end}`);
+export const freshPath = (end = ''): string => join(root(), `${++paths}${end}`);
 
 // ---- Executions --------------------------------------------------------------------------------
 

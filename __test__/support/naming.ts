@@ -3,10 +3,11 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { afterAll, expect } from 'vitest';
+import { expect } from 'vitest';
 import type * as SessionTape from '../../index.js';
 import { directoryOf } from './file-directory';
 import { content, type Event, envelope, PROJECT_HASH, start } from './session-file';
+import { atEndOfSpec } from './spec-scope';
 
 // Required, not imported: the library must run as Node runs it, untouched by the test runner's transforms.
 export const tape = createRequire(import.meta.url)('../../index.js') as typeof SessionTape;
@@ -38,7 +39,7 @@ export function projectOf(sessions: Record<string, readonly Event[] | string>): 
 export const closed = (chats: string, sessionId: string): SessionTape.ClosedSession => ({ filePath: pathIn(chats, sessionId), chatsDir: chats, sessionId });
 
 const recorders: Recorder[] = [];
-afterAll(() => Promise.all(recorders.map((recorder) => recorder.dispose().catch(() => {}))));
+atEndOfSpec(() => Promise.all(recorders.splice(0).map((recorder) => recorder.dispose().catch(() => {}))));
 
 /** A recorder without a file that owns the session's lock, disposed of at the end of the spec file. */
 export async function locked(chats: string, sessionId: string, more: Partial<SessionTape.SessionRecordingServiceConfig> = {}): Promise<Recorder> {

@@ -3,12 +3,12 @@
  * the file that came out. The reading is plain JavaScript, so that a mistake of the addon's replay can't hide
  * a mistake of its recorder.
  */
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect } from 'vitest';
+import { expect } from 'vitest';
 import type * as SessionTape from '../../index.js';
+import { directoryOfSpec } from './spec-scope.js';
 
 // Required, not imported: the facade must run as Node runs it, untouched by the test runner's transforms.
 const tape = createRequire(import.meta.url)('../../index.js') as typeof SessionTape;
@@ -27,20 +27,12 @@ export interface Envelope {
   payload: any;
 }
 
-let root: string | undefined;
+const root = directoryOfSpec('session-tape-');
 let directories = 0;
-
-afterAll(() => {
-  if (root !== undefined) rmSync(root, { recursive: true, force: true });
-});
 
 /** A new empty directory that any user may enter; it goes away with the spec file. */
 export function freshDirectory(): string {
-  if (root === undefined) {
-    root = realpathSync(mkdtempSync(join(tmpdir(), 'session-tape-')));
-    chmodSync(root, 0o755);
-  }
-  const directory = join(root, String(++directories));
+  const directory = join(root(), String(++directories));
   mkdirSync(directory, { mode: 0o755 });
   return directory;
 }

@@ -1,26 +1,19 @@
 // Run directories for the specs: real ones, in a temporary directory that goes when the spec file ends.
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
 import { replayRun } from '../../index.js';
 import type { RunReplayOptions, RunReplayResult, RunState, Workflow } from '../../index.js';
 import { PlainRun, sealedLine } from './plain-run-engine.mjs';
 import type { Payload, Place, PlainEvent } from './plain-run-engine.mjs';
+import { directoryOfSpec } from './spec-scope.js';
 
-let root: string | undefined;
+const root = directoryOfSpec('session-tape-run-');
 let directories = 0;
-
-afterAll(() => {
-  if (root !== undefined) rmSync(root, { recursive: true, force: true });
-  root = undefined;
-});
 
 /** A path at which nothing is yet. */
 export function freshPath(): string {
-  root ??= mkdtempSync(join(tmpdir(), 'session-tape-run-'));
-  return join(root, `run-${++directories}`);
+  return join(root(), `run-${++directories}`);
 }
 
 export const logOf = (directory: string): string => join(directory, 'events.cath-log');

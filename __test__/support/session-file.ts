@@ -1,11 +1,10 @@
 // Session files for the replay tests: their text, and real files of it in a temporary directory.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
 import { replaySession } from '../../index.js';
 import type { IContent, ReplayOptions, ReplayResult } from '../../index.js';
+import { directoryOfSpec } from './spec-scope.js';
 
 /** An event without its envelope; a plain string in a list of events stands for a raw line that takes no seq. */
 export type Event = readonly [type: string, payload: unknown];
@@ -73,19 +72,10 @@ function linesOf(events: readonly (Event | string)[], firstSeq = 1): string {
 /** What a file holds of a value: fields that are undefined gone, -0 as 0. */
 export const written = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
-let directory: string | undefined;
-let filesWritten = 0;
-
 /** A directory of this spec file's own, gone when it ends. */
-export function sessionDirectory(): string {
-  directory ??= mkdtempSync(join(tmpdir(), 'session-tape-replay-'));
-  return directory;
-}
+export const sessionDirectory = directoryOfSpec('session-tape-replay-');
 
-afterAll(() => {
-  if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
-  directory = undefined;
-});
+let filesWritten = 0;
 
 export function writeSession(data: string | Uint8Array): string {
   const filePath = join(sessionDirectory(), `session-${++filesWritten}.jsonl`);

@@ -2,11 +2,12 @@
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, expect } from 'vitest';
+import { expect } from 'vitest';
 import { forkSession, replaySession } from '../../index.js';
 import type { ForkOptions, ForkResult, ForkTarget, SessionFailure } from '../../index.js';
 import { directoryOf } from './file-directory';
 import { content, PROJECT_HASH, START_PAYLOAD, session, type Event, type Replayed } from './session-file';
+import { atEndOfTest } from './spec-scope';
 
 export const SOURCE_ID = START_PAYLOAD.sessionId;
 export const created = (checkpointId: unknown, name: unknown = `name of ${String(checkpointId)}`): Event => ['checkpoint_created', { checkpointId, name }];
@@ -43,7 +44,7 @@ export function sourceAt(chatsDir: string, name: string): Source {
 export const simpleSource = (): Source => sourceOf(session(content('one'), content('zwölf', 'ai'), created('c1'), content('three')));
 
 const open: ForkResult[] = [];
-afterEach(disposeForks);
+atEndOfTest(disposeForks);
 
 export async function disposeForks(): Promise<void> {
   for (const { recording } of open.splice(0)) await recording.dispose();
