@@ -143,7 +143,7 @@ describe('the installed command line', () => {
   });
 
   test('has all that writes a page of a difference', async () => {
-    await node('-e', "require('./node_modules/session-tape/cli/html')");
+    await node('-e', "require('./node_modules/session-tape/cli/html/diff')");
   });
 });
 

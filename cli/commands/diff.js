@@ -74,7 +74,7 @@ async function placeOf(path) {
 }
 
 async function writePage({ signal, json, stderr }, out, sides) {
-  const { writeDiffPage } = require('../html')
+  const { writeDiffPage } = require('../html/diff')
   await writeDiffPage(out, { ...sides, signal })
   if (!json) stderr.write(`written to ${shown(out)}\n`)
 }

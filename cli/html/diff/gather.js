@@ -3,13 +3,13 @@
 // Reads all data of the page from both sides.
 
 const { alignedRows } = require('./align.js')
-const { cut } = require('./cut.js')
+const { cut } = require('../cut.js')
 const { changesOf, divergenceOf, placesOf } = require('./divergence.js')
-const { islandJson } = require('./island.js')
-const { LIMITS, PAYLOAD, DIVERGING_PAYLOAD } = require('./limits.js')
+const { islandJson } = require('../island.js')
+const { LIMITS, PAYLOAD, DIVERGING_PAYLOAD } = require('../limits.js')
 const { runEvents, RunFacts } = require('./run-events.js')
 const { sessionEvents, SessionFacts } = require('./session-events.js')
-const { withSource } = require('./source.js')
+const { withSource } = require('../source.js')
 const { Window } = require('./window.js')
 const { comparedBlobs } = require('./blobs.js')
 

@@ -2,9 +2,9 @@
 
 // Reads the events of a run for the page.
 
-const tape = require('../../index.js')
-const { fieldsBriefly, oneLine } = require('./excerpt.js')
-const { moment } = require('../quantities.js')
+const tape = require('../../../index.js')
+const { fieldsBriefly, oneLine } = require('../excerpt.js')
+const { moment } = require('../../quantities.js')
 
 /** The kinds that are not compared. */
 const NOT_COMPARED = new Set(['SnapshotCreated', 'SnapshotRestored', 'BlobStored', 'Heartbeat'])

@@ -3,7 +3,7 @@
 // Reads the blobs behind hashes that differ, to show what was hashed.
 
 const path = require('node:path')
-const { openFile } = require('../open-file.js')
+const { openFile } = require('../../open-file.js')
 
 const HASH = /^[0-9a-f]{64}$/
 /** The number of bytes that are read of a blob. The page says that a longer one is truncated. */

@@ -93,7 +93,7 @@ function begin(page, timeline, search, overview, toDivergence) {
   }
   timeline.onMissing = () => search.clear()
   search.apply()
-  listenToKeys(timeline, search, toDivergence)
+  listenToKeys(timeline, search, { d: toDivergence })
   printWell(page, timeline)
   // The page opens at the divergence, also after a reload.
   history.scrollRestoration = 'manual'

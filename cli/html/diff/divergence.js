@@ -2,9 +2,9 @@
 
 // The page's data about the divergence.
 
-const { cut } = require('./cut.js')
-const { oneLine } = require('./excerpt.js')
-const { ANCESTORS, CHANGES, CHANGED_FIELDS, FIELD, FIELDS } = require('./limits.js')
+const { cut } = require('../cut.js')
+const { oneLine } = require('../excerpt.js')
+const { ANCESTORS, CHANGES, CHANGED_FIELDS, FIELD, FIELDS } = require('../limits.js')
 
 /**
  * The numbers of the events that the diff names, by side: 42 for `evt_42`.

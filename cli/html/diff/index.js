@@ -4,7 +4,7 @@
 
 const { gather } = require('./gather.js')
 const { pageOf } = require('./page.js')
-const { writeAtomically } = require('./atomic.js')
+const { writeAtomically } = require('../atomic.js')
 
 /**
  * Writes the page atomically.
@@ -15,10 +15,10 @@ const { writeAtomically } = require('./atomic.js')
  * @param {object} what
  * @param {string} what.left path of a run, a session or a bundle of either; the page shows it as given
  * @param {string} what.right the other side
- * @param {import('../../index.js').Diff | null} what.diff their diff, null without divergence; with an edit list (`full: true`) the
+ * @param {import('../../../index.js').Diff | null} what.diff their diff, null without divergence; with an edit list (`full: true`) the
  *   page also aligns the events after the divergence
  * @param {AbortSignal} [what.signal] aborting it rejects with its reason and leaves no file
- * @param {Partial<import('./limits.js').Limits>} [what.limits] limits for the page
+ * @param {Partial<import('../limits.js').Limits>} [what.limits] limits for the page
  * @returns {Promise<{ path: string, bytes: number, shown: { left: number, right: number }, events: { left: number, right: number } }>}
  *   the number of events in the page, and in the recording, by side
  */

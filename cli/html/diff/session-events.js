@@ -2,9 +2,9 @@
 
 // Reads the records of a session for the page. The content of the file is untrusted.
 
-const { lineBatches } = require('../session/lines.js')
-const { briefly, fieldsBriefly, oneLine } = require('./excerpt.js')
-const { moment } = require('../quantities.js')
+const { lineBatches } = require('../../session/lines.js')
+const { briefly, fieldsBriefly, oneLine } = require('../excerpt.js')
+const { moment } = require('../../quantities.js')
 
 /** Records are numbered from 0, as in a replay: lines that are JSON, except blank ones and `null`. */
 async function* sessionEvents(file) {

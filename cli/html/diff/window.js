@@ -13,7 +13,7 @@ class Window {
   #isWhole = true
 
   /**
-   * @param {import('./limits.js').Limits} limits
+   * @param {import('../limits.js').Limits} limits
    * @param {number | null} divergence number of the diverging event; null if this side has none
    * @param {Set<number>} wanted numbers of events that are always kept
    */
