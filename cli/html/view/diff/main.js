@@ -94,7 +94,7 @@ function begin(page, timeline, search, overview, toDivergence) {
   timeline.onMissing = () => search.clear()
   search.apply()
   listenToKeys(timeline, search, { d: toDivergence })
-  printWell(page, timeline)
+  printWell(timeline, { centre: () => page.divergenceRow, around: 'the divergence' })
   // The page opens at the divergence, also after a reload.
   history.scrollRestoration = 'manual'
   if (page.divergenceRow >= 0) openAtDivergence(page, timeline)
