@@ -4,10 +4,12 @@
 // being recorded.
 
 const { cut } = require('../cut.js')
+const { briefly, oneLine } = require('../excerpt.js')
 const { islandJson } = require('../island.js')
 const { isFailure, isItem, isObject } = require('../../session/item.js')
 const { History } = require('./history.js')
 const { Images } = require('./images.js')
+const { EXCERPT } = require('./limits.js')
 const { ToolCalls } = require('./tool-calls.js')
 
 /** What a row's flags mean. */
@@ -25,7 +27,7 @@ const RAW = 2000
  * @property {number} flags
  * @property {number} removedBy the line of the compression or rewind that removed the item; 0 if none did
  * @property {number} size in bytes
- * @property {string} payload a line of JSON: `[payload, cuts, images]`
+ * @property {string} payload a line of JSON: `[payload, cuts, images]`, or a string, the excerpt of a record for which there is no room
  */
 
 class Conversation {
@@ -36,11 +38,16 @@ class Conversation {
   calls = new ToolCalls()
   images = new Images()
   #limits
+  #from
   #rowOf = new Map()
 
-  /** @param {{ string: number, total: number, depth: number }} limits of one payload */
-  constructor(limits) {
+  /**
+   * @param {{ string: number, total: number, depth: number }} limits of one payload
+   * @param {number} [from] the first line with a payload. Of the lines before it only an excerpt is kept
+   */
+  constructor(limits, from = 1) {
     this.#limits = limits
+    this.#from = from
   }
 
   /**
@@ -84,7 +91,7 @@ class Conversation {
       flags: (isAdded ? FLAGS.inHistory | FLAGS.item : 0) | (hasFailed(fields, item) ? FLAGS.failed : 0),
       removedBy: 0,
       size,
-      payload: this.#payload(fields, record),
+      payload: line < this.#from ? islandJson(excerptOf(record, item)) : this.#payload(fields, record),
     }
     return this.#push(row, this.#remove(removed, line), calls)
   }
@@ -111,6 +118,13 @@ class Conversation {
     const { item, images } = this.images.takeFrom(payload[name])
     return { payload: { ...payload, [name]: item }, images }
   }
+}
+
+/** The beginning of the first text of an item, or of a payload. */
+function excerptOf(record, item) {
+  const texts = item === null ? [] : blocksOf(item).map((block) => [block?.text, block?.thought, block?.code, block?.name, block?.toolName].find((text) => typeof text === 'string'))
+  const found = texts.find((text) => text !== undefined) ?? briefly(isObject(record) && 'payload' in record ? record.payload : record)
+  return oneLine(found.slice(0, 4 * EXCERPT)).slice(0, EXCERPT)
 }
 
 const NONE = { row: null, changed: [], calls: [] }

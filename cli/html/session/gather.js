@@ -13,14 +13,15 @@ const { LIMITS, PayloadLimits } = require('./limits.js')
  */
 async function gather(source, { signal, limits } = {}) {
   const bounds = { ...LIMITS, ...limits }
-  const conversation = new Conversation(await payloadLimits(source.log, bounds, signal))
+  const chosen = await payloadLimits(source.log, bounds, signal)
+  const conversation = new Conversation(chosen.limits, chosen.from)
   for await (const { lines, tooLong } of lineBatches(source.log)) {
     signal?.throwIfAborted()
     let isMissing = tooLong
     // A line that is too long comes as an empty string.
     for (const line of lines) conversation.add(line, line === '' && isMissing-- > 0)
   }
-  return { conversation, bounds, ...source, ...(await replayed(source.log, signal)) }
+  return { conversation, bounds, excerptsBefore: chosen.from, ...source, ...(await replayed(source.log, signal)) }
 }
 
 async function payloadLimits(log, { bytes }, signal) {

@@ -21,6 +21,7 @@ function pageData(model, more = {}) {
     given,
     size,
     leftOut: conversation.rows.length - rows.length,
+    excerptsBefore: model.excerptsBefore,
     libraries: packagesOf(LIBRARIES),
     ...rowsData(rows),
     calls: conversation.calls.all.map(callData),

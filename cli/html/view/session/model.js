@@ -84,10 +84,17 @@ class Conversation {
     return this.#payloads[row]
   }
 
-  /** `{ value, cuts, images }` of a row. */
+  /** `{ value, cuts, images }` of a row. Of a record for which there is no room, `excerpt` is its beginning, and `value` is null. */
   payload(row) {
-    const [value, cuts = [], images = {}] = this.#whole.get(row) ?? JSON.parse(this.#payloads[row])
+    const found = this.#whole.get(row) ?? JSON.parse(this.#payloads[row])
+    if (typeof found === 'string') return { value: null, cuts: [], images: {}, excerpt: found }
+    const [value, cuts = [], images = {}] = found
     return { value, cuts, images }
+  }
+
+  /** Whether the page has only the beginning of a record. */
+  isExcerpt(row) {
+    return this.#payloads[row].startsWith('"') && !this.#whole.has(row)
   }
 
   /** Replaces the payload of a row by the whole one. */

@@ -1,6 +1,7 @@
 // Rows: a record of the session, or a damaged line.
 
 const SPEAKERS = { human: 'Human', ai: 'AI', tool: 'Tool' }
+const nameOf = (speaker) => (Object.hasOwn(SPEAKERS, speaker) ? SPEAKERS[speaker] : speaker)
 const REMOVERS = ['compressed', 'rewind']
 
 class Rows extends WindowedList {
@@ -55,7 +56,8 @@ class Rows extends WindowedList {
     const { line, type, speaker, flags, removedBy: by } = page.rows[row]
     const payload = page.payload(row)
     const body = el('div.body')
-    if (flags & DAMAGED) body.append(damageView(page, row, payload))
+    if (payload.excerpt !== undefined) this.#appendExcerpt(body, row, payload.excerpt)
+    else if (flags & DAMAGED) body.append(damageView(page, row, payload))
     else if (flags & ITEM) this.#appendItem(body, row, payload)
     else if (type === 'rewind') body.append(removalView(page, row))
     else body.append(noteView(page, row, payload))
@@ -66,11 +68,18 @@ class Rows extends WindowedList {
     return body
   }
 
+  /** The beginning of a record, until the server has sent it. */
+  #appendExcerpt(body, row, excerpt) {
+    const { type, speaker } = this.page.rows[row]
+    body.append(el('p.who', content('b', nameOf(speaker || type))), content('p.excerpt', `${excerpt} …`))
+    if (this.page.served) requestPayload(this.page, row, (rows) => rows.forEach((each) => this.refresh(each)))
+  }
+
   #appendItem(body, row, payload) {
     const { page } = this
     const { type, speaker } = page.rows[row]
     const { item, path } = itemIn(payload) ?? { item: {}, path: '' }
-    body.append(el('p.who', content('b', Object.hasOwn(SPEAKERS, speaker) ? SPEAKERS[speaker] : speaker)))
+    body.append(el('p.who', content('b', nameOf(speaker))))
     if (type === 'compressed') body.append(removalView(page, row))
     if (!Array.isArray(item.blocks)) return body.append(valueView(item, cutsBelow(payload.cuts, path)))
     for (const [index, block] of item.blocks.entries()) {

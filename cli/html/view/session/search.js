@@ -74,8 +74,23 @@ class Search {
     this.apply()
   }
 
+  /** Shows the rows that are found. Where the page has only excerpts, the server searches. */
   apply() {
     const text = this.input.value
+    this.found = null
+    if (text !== '' && this.page.served && this.page.excerptsBefore > 1) this.#ask(text)
+    this.#show(text)
+  }
+
+  #ask(text) {
+    linesWith(this.page, text).then((lines) => {
+      if (this.input.value !== text) return
+      this.found = new Set(lines)
+      this.#show(text)
+    }, () => {})
+  }
+
+  #show(text) {
     marked = text === '' ? null : pattern(text, 'giu')
     const { rows } = this.page
     const test = this.test()
@@ -98,7 +113,7 @@ class Search {
       const row = page.rows[index]
       const group = Object.hasOwn(GROUPS, row.speaker) ? row.speaker : 'other'
       if (!names.has(group) || !isOfState(row, page) || (lines && !lines.has(row.line))) return false
-      return text === '' || payload.test(page.payloadText(index))
+      return text === '' || (this.found ? this.found.has(row.line) : payload.test(page.payloadText(index)))
     }
   }
 }

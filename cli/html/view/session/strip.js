@@ -7,8 +7,9 @@ const LANE = 11
 const GAP = 3
 const HEIGHT = 4 * (LANE + GAP) + 4
 /** Bars that are closer than this, in thousandths of the width, are drawn as one. */
-const NEAR = 0.35
+const NEAR = 1
 const TICKS = 6
+const MOST_REMOVALS = 400
 
 const laneTop = (lane) => 2 + lane * (LANE + GAP)
 
@@ -67,7 +68,7 @@ class Strip {
       const bar = svg('rect', { class: `bar-gone ${type}`, x: from, y: laneTop(LANES.gone), width: Math.max(to - from, 1.5), height: LANE })
       bar.append(svg('title', {}, `${type === 'rewind' ? 'Rewound' : 'Compressed'} at line ${line}: ${counted(removed.length, 'item')}`))
       parts.push(bar, svg('rect', { class: `remover ${type}`, x: scale.endOf(by) * WIDTH - 0.75, y: 0, width: 1.5, height: HEIGHT }))
-      if (parts.length > 1000) break
+      if (parts.length > MOST_REMOVALS) break
     }
     return parts
   }
@@ -138,13 +139,14 @@ class Bars {
 
   add(lane, start, end, kind) {
     const [from, to] = [start * WIDTH, end * WIDTH]
-    const last = this.#last.get(lane)
-    if (last && last.kind === kind && from - last.to < NEAR) {
+    const key = `${lane}${kind}`
+    const last = this.#last.get(key)
+    if (last && from - last.to < NEAR) {
       last.to = Math.max(last.to, to)
       return
     }
     const bar = { lane, from, to, kind }
-    this.#last.set(lane, bar)
+    this.#last.set(key, bar)
     this.#bars.push(bar)
   }
 

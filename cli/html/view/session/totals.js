@@ -9,7 +9,7 @@ function totalsView({ totals, rows }) {
 }
 
 function speakersTable(speakers) {
-  const rows = speakers.map(({ name, turns, bytes, ms }) => [Object.hasOwn(SPEAKERS, name) ? SPEAKERS[name] : name, turns.toLocaleString('en-US'), name === 'human' ? `waited ${lengthOf(ms)}` : lengthOf(ms), fileSize(bytes)])
+  const rows = speakers.map(({ name, turns, bytes, ms }) => [nameOf(name), turns.toLocaleString('en-US'), name === 'human' ? `waited ${lengthOf(ms)}` : lengthOf(ms), fileSize(bytes)])
   return table('Who spoke', ['Speaker', 'Turns', 'Time', 'Size'], rows)
 }
 

@@ -28,7 +28,8 @@ function svg(tag, attributes = {}, ...children) {
   return element
 }
 
-const counted = (count, one, many = `${one}s`) => `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`
+const NUMBERS = new Intl.NumberFormat('en-US')
+const counted = (count, one, many = `${one}s`) => `${NUMBERS.format(count)} ${count === 1 ? one : many}`
 
 function fileSize(bytes) {
   if (bytes < 1024) return counted(bytes, 'byte')
