@@ -9,9 +9,10 @@ const { LIMITS, PayloadLimits } = require('./limits.js')
 
 /**
  * @param {{ log: string, given: string, size: number }} source
+ * @param {{ signal?: AbortSignal, limits?: object, lines?: number }} [options] `lines`: how many lines are read; left out: all
  * @returns the input of `pageOf`: plain data, deterministic for the same recording
  */
-async function gather(source, { signal, limits } = {}) {
+async function gather(source, { signal, limits, lines: count = Infinity } = {}) {
   const bounds = { ...LIMITS, ...limits }
   const chosen = await payloadLimits(source.log, bounds, signal)
   const conversation = new Conversation(chosen.limits, chosen.from)
@@ -19,7 +20,7 @@ async function gather(source, { signal, limits } = {}) {
     signal?.throwIfAborted()
     let isMissing = tooLong
     // A line that is too long comes as an empty string.
-    for (const line of lines) conversation.add(line, line === '' && isMissing-- > 0)
+    for (const line of lines) if (conversation.lines < count) conversation.add(line, line === '' && isMissing-- > 0)
   }
   return { conversation, bounds, excerptsBefore: chosen.from, ...source, ...(await replayed(source.log, signal)) }
 }

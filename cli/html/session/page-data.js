@@ -22,6 +22,7 @@ function pageData(model, more = {}) {
     size,
     leftOut: conversation.rows.length - rows.length,
     excerptsBefore: model.excerptsBefore,
+    seal: model.seal ?? null,
     libraries: packagesOf(LIBRARIES),
     ...rowsData(rows),
     calls: conversation.calls.all.map(callData),

@@ -7,7 +7,7 @@ const { LIBRARIES, pageData } = require('./page-data.js')
 
 /** The modules of the page's script, in the order of their dependencies. */
 const SCRIPTS = [
-  ...['element', 'text', 'payload', 'pattern', 'windowed-list', 'keyboard', 'print', 'quantities', 'markup', 'footer'].map((name) => `shared/${name}`),
+  ...['element', 'text', 'payload', 'pattern', 'windowed-list', 'keyboard', 'print', 'quantities', 'markup', 'seal', 'footer'].map((name) => `shared/${name}`),
   ...['model', 'details', 'value', 'tool-call', 'blocks', 'notes', 'rows', 'time-scale', 'strip', 'totals', 'head', 'search', 'live', 'main'].map((name) => `session/${name}`),
 ]
 
@@ -20,8 +20,8 @@ const ICON =
  * @param model the result of `gather`
  * @param {{ served?: object }} [options] `served`: what the page needs to ask its server, for a page that is served
  */
-function pageOf(model, { served = null, ...more } = {}) {
-  const { title, data, islands } = pageData(model, { served, ...more })
+function pageOf(model, { served = null } = {}) {
+  const { title, data, islands } = pageData(model, { served })
   return documentOf({
     title,
     summary: `${title}: ${data.facts.map(([name, value]) => `${name} ${value}`).join(', ')}. The conversation needs JavaScript, which is switched off here.`,

@@ -4,7 +4,7 @@ const MOST_WARNINGS = 100
 
 function headView(page) {
   const facts = el('dl.facts-list', ...page.facts.map(([name, value]) => el('div', el('dt', name), content('dd', value))))
-  const about = el('div.about', content('h1', page.title), content('p.given', page.given), verdictView(page), facts, checkpointsView(page))
+  const about = el('div.about', content('h1', page.title), content('p.given', page.given), verdictView(page), facts, page.seal && sealView(page.seal), checkpointsView(page))
   if (page.leftOut > 0) about.append(el('p.note', `The first ${counted(page.leftOut, 'record')} are not in this page.`))
   if (page.excerptsBefore > 1 && !page.served) about.append(el('p.note', `Before line ${NUMBERS.format(page.excerptsBefore)} records are shortened to their beginning. `, el('code', 'session-tape view --serve'), ' shows all of them.'))
   return el('header.top', el('div.summary', about, totalsView(page)))

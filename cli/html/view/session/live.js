@@ -32,7 +32,7 @@ async function fetchJson(address) {
 
 /** @param {(news: object) => void} onNews called with the rows, calls and totals that are new */
 function follow({ served }, onNews, onState) {
-  const source = new EventSource(`${served.path}news?from=${served.lines}`)
+  const source = new EventSource(`${served.path}news?from=${served.lines}&images=${served.images}`)
   source.addEventListener('news', ({ data }) => onNews(JSON.parse(data)))
   source.addEventListener('replaced', () => location.reload())
   source.addEventListener('open', () => onState('live'))

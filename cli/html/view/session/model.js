@@ -32,6 +32,7 @@ class Conversation {
     this.addRows(rows, types, speakers)
     for (const call of calls) this.addCall(call)
     this.summarize(summary)
+    this.redactedAt = new Map(this.seal?.redacted.lines)
   }
 
   summarize(summary) {

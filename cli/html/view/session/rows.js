@@ -62,6 +62,7 @@ class Rows extends WindowedList {
     else if (type === 'rewind') body.append(removalView(page, row))
     else body.append(noteView(page, row, payload))
     for (const text of page.warningsAt.get(line) ?? []) body.append(el('p.warning', el('b', 'Warning: '), content('span', text)))
+    if (page.redactedAt.has(line)) body.append(redactedNote(page.redactedAt.get(line)))
     if (flags & ITEM && by > 0) body.querySelector('.who')?.append(goneLabel(page, by))
     if (page.served && payload.cuts.length > 0) body.append(this.#wholeButton(row))
     if (speaker !== '' && !(flags & ITEM)) body.append(el('p.warning', 'It is no item of the history.'))
