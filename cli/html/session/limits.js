@@ -15,7 +15,7 @@ const LIMITS = { rows: 250_000, bytes: 8 << 20 }
  * The limits of one payload: UTF-16 code units of a string and in total, and levels of nesting. The first that keep all payloads within the limit
  * are taken.
  */
-const PAYLOADS = [65_536, 16_384, 4096, 1024].map((string) => ({ string, total: string * 2, depth: 40 }))
+const PAYLOADS = [65_536, 16_384, 4096, 1024].map((string) => ({ string, total: string, depth: 40 }))
 
 /** The limits of payloads that are asked for on their own: some of them, and a single one. */
 const ASKED = PAYLOADS[1]
@@ -25,7 +25,7 @@ const WHOLE = { string: 16 << 20, total: 32 << 20, depth: 200 }
 const EXCERPT = 120
 
 /** The expected size of a page's payload of a line of so many bytes. */
-const expected = (size, { total }) => Math.min(size, total + 200)
+const expected = (size, { total }) => Math.min(size, total + 400)
 
 /** Chooses the limits of payloads by the sizes of lines. */
 class PayloadLimits {

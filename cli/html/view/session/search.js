@@ -21,7 +21,7 @@ class Search {
     this.list = list
     this.input = withAttributes(el('input'), { type: 'search', placeholder: 'Search the conversation', 'aria-label': 'Search the conversation', autocomplete: 'off', spellcheck: 'false' })
     this.state = this.#select('Which records', Object.entries(STATES_OF_ROWS).map(([value, [text]]) => [value, text]))
-    this.tool = this.#select('Tool', [['', 'All tools'], ...this.#toolChoices()])
+    this.tool = this.#select('Which tool', [['', 'All tools'], ...this.#toolChoices()])
     this.tool.hidden = page.totals.tools.length === 0
     this.groups = this.#groupBoxes()
     this.status = withAttributes(el('output.status'), { 'aria-live': 'polite' })
