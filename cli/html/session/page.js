@@ -7,8 +7,8 @@ const { LIBRARIES, pageData } = require('./page-data.js')
 
 /** The modules of the page's script, in the order of their dependencies. */
 const SCRIPTS = [
-  ...['element', 'text', 'payload', 'pattern', 'windowed-list', 'keyboard', 'print', 'quantities', 'markup', 'seal', 'footer'].map((name) => `shared/${name}`),
-  ...['model', 'details', 'value', 'tool-call', 'blocks', 'notes', 'rows', 'time-scale', 'strip', 'totals', 'head', 'search', 'live', 'main'].map((name) => `session/${name}`),
+  ...['element', 'text', 'payload', 'pattern', 'windowed-list', 'keyboard', 'print', 'quantities', 'time-scale', 'markup', 'seal', 'footer'].map((name) => `shared/${name}`),
+  ...['model', 'details', 'value', 'tool-call', 'blocks', 'notes', 'rows', 'strip', 'totals', 'head', 'search', 'live', 'main'].map((name) => `session/${name}`),
 ]
 
 /** The icon: a speech bubble. */

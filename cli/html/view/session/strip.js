@@ -29,7 +29,7 @@ class Strip {
 
   draw() {
     const { page } = this
-    this.scale = new TimeScale(page.rows)
+    this.scale = new TimeScale(Float64Array.from(page.rows, ({ at }) => at ?? NaN))
     this.map.replaceChildren(...this.#waits(), ...this.#lanes(), ...this.#gone(), ...this.#marks(), this.frame)
     this.axis.replaceChildren(...this.#ticks())
     this.update()

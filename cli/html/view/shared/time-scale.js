@@ -1,20 +1,21 @@
-// The positions of records on the time line, from 0 to 1. Long waits are shortened, so that the rest stays readable.
+// The positions of records or events on a time line, from 0 to 1. Long waits are shortened, so that the rest stays readable.
 
 const SHORTEST_WAIT = 60_000
 
 class TimeScale {
-  /** By row: the positions of a record, and of the one before it. */
-  ends
   /** `[position before, position behind, ms]` of each shortened wait. */
   waits = []
 
-  constructor(rows) {
-    const steps = stepsOf(rows)
+  /** @param {ArrayLike<number>} times in milliseconds; NaN where there is none */
+  constructor(times) {
+    const count = times.length
+    const steps = stepsOf(times)
     const longest = longestStep(steps)
-    this.ends = new Float64Array(rows.length)
-    this.times = new Float64Array(rows.length)
-    let [position, time] = [0, rows.find(({ at }) => at !== null)?.at ?? 0]
-    for (const [row, step] of steps.entries()) {
+    this.ends = new Float64Array(count)
+    this.times = new Float64Array(count)
+    let [position, time] = [0, firstTime(times)]
+    for (let row = 0; row < count; row++) {
+      const step = steps[row]
       if (step > longest) this.waits.push([position, position + longest, step])
       position += Math.min(step, longest)
       time += step
@@ -22,7 +23,7 @@ class TimeScale {
       this.times[row] = time
     }
     this.hasTimes = position > 0
-    this.#normalize(position, rows.length)
+    this.#normalize(position, count)
   }
 
   /** Without times, records are at equal distances. */
@@ -51,19 +52,26 @@ class TimeScale {
   }
 }
 
+function firstTime(times) {
+  for (let row = 0; row < times.length; row++) if (!Number.isNaN(times[row])) return times[row]
+  return 0
+}
+
 /** The time between each record and the one before it. A record without a time, or with one that goes back, takes none. */
-function stepsOf(rows) {
-  let latest = null
-  return rows.map(({ at }) => {
-    if (at === null) return 0
-    const step = latest === null ? 0 : Math.max(at - latest, 0)
-    latest = latest === null ? at : Math.max(latest, at)
-    return step
-  })
+function stepsOf(times) {
+  const steps = new Float64Array(times.length)
+  let latest = NaN
+  for (let row = 0; row < times.length; row++) {
+    const at = times[row]
+    if (Number.isNaN(at)) continue
+    steps[row] = at > latest ? at - latest : 0
+    latest = at < latest ? latest : at
+  }
+  return steps
 }
 
 function longestStep(steps) {
-  const sorted = steps.filter((step) => step > 0).sort((a, b) => a - b)
+  const sorted = steps.filter((step) => step > 0).sort()
   const usual = sorted[Math.floor(sorted.length * 0.9)] ?? 0
   return Math.max(SHORTEST_WAIT, usual * 6)
 }

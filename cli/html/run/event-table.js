@@ -1,0 +1,150 @@
+'use strict'
+
+// The events of a run in columns: few bytes for each event, so that a page can hold a million. Payloads are kept while there is room, the latest
+// ones.
+
+const { cut } = require('../cut.js')
+const { islandJson } = require('../island.js')
+
+const KINDS = [
+  'RunCreated', 'RunStarted', 'RunCompleted', 'RunFailed', 'NodeScheduled', 'NodeStarted', 'NodeCompleted', 'NodeFailed', 'NodeSkipped',
+  'ToolInvoked', 'ToolCompleted', 'ToolFailed', 'ToolTimedOut', 'CapabilityCheck', 'PolicyDecision', 'TaskAssigned', 'TaskAccepted',
+  'TaskRejected', 'SnapshotCreated', 'SnapshotRestored', 'BlobStored', 'Heartbeat', 'Error',
+]
+const KIND = new Map(KINDS.map((kind, at) => [kind, at]))
+
+/** In `parent` is the distance to the parent, in `at` the milliseconds since the event before; `-1` means none in all others. */
+const COLUMNS = ['kind', 'node', 'worker', 'attempt', 'parent', 'label', 'extra', 'at']
+/** The types of numbers that a column can have in the page, the smallest first. */
+const TYPES = [Int8Array, Int16Array, Int32Array, Float64Array]
+
+const PAYLOAD = { string: 4096, total: 16_384, depth: 40 }
+/** What names an event beside its node. */
+const LABELS = ['tool', 'code', 'capability', 'rule', 'reason', 'snapshot']
+/** Further labels are left out, because each event of a hostile log may have another. */
+const MOST_LABELS = 5000
+
+class EventTable {
+  columns = Object.fromEntries(COLUMNS.map((name) => [name, []]))
+  nodes = new Names()
+  workers = new Names()
+  labels = new Names(MOST_LABELS)
+  statuses = new Names()
+  payloads = []
+  /** The first event with a payload. */
+  payloadsFrom = 0
+  /** The time of the first event: behind a snapshot it is not 0. */
+  first = 0
+  /** The wall clock of the first event, in milliseconds. */
+  start = 0
+  startedWorkers = 0
+  #clock = NaN
+  #room
+
+  constructor(room) {
+    this.#room = room
+  }
+
+  get length() {
+    return this.columns.kind.length
+  }
+
+  /** @param {import('../../../index.js').RunEvent} event */
+  add(event) {
+    if (this.length === 0) this.#begin(event)
+    for (const [name, value] of Object.entries(this.#values(event))) this.columns[name].push(value)
+    if (event.kind === 'RunStarted') this.#startWorkers(event.payload.workers)
+    this.#keep(payloadIsland(event.payload))
+  }
+
+  /** They come before workers that only a heartbeat names, so their number is enough. */
+  #startWorkers(workers) {
+    for (const { id } of workers) this.workers.index(id)
+    this.startedWorkers = this.workers.list.length
+  }
+
+  #begin({ logicalTime, ts }) {
+    this.first = logicalTime
+    this.start = Date.parse(ts) || 0
+    this.#clock = this.start
+  }
+
+  #values({ logicalTime, kind, node, parent, ts, payload }) {
+    const { task, worker } = payload
+    const [of, attempt] = typeof task === 'string' ? taskParts(task) : [node, 0]
+    const label = LABELS.map((name) => payload[name]).find((value) => typeof value === 'string')
+    const clock = Date.parse(ts)
+    const passed = Number.isNaN(clock) ? 0 : clock - this.#clock
+    this.#clock += passed
+    return {
+      kind: KIND.get(kind),
+      node: of === null ? -1 : this.nodes.index(of),
+      worker: typeof worker === 'string' ? this.workers.index(worker) : -1,
+      attempt,
+      parent: parent === null ? 0 : logicalTime - Number(parent.slice('evt_'.length)),
+      label: label === undefined ? -1 : this.labels.index(label),
+      extra: this.#extra(kind, payload),
+      at: passed,
+    }
+  }
+
+  /** A failure that is retried, a check that was not allowed, the status of a heartbeat. */
+  #extra(kind, { willRetry, allowed, status }) {
+    if (kind === 'NodeFailed') return willRetry === true ? 1 : 0
+    if (kind === 'Heartbeat') return this.statuses.index(String(status))
+    return allowed === false ? 1 : 0
+  }
+
+  #keep(payload) {
+    this.payloads.push(payload)
+    this.#room -= payload.length
+    while (this.#room < 0 && this.payloadsFrom < this.payloads.length) {
+      this.#room += this.payloads[this.payloadsFrom].length
+      this.payloads[this.payloadsFrom++] = 'null'
+    }
+  }
+
+  /** The columns from an event on: `[bits of a number, numbers in base64]`, little-endian as on all machines that this runs on. */
+  encoded(from = 0) {
+    return Object.fromEntries(COLUMNS.map((name) => {
+      const numbers = this.columns[name].slice(from)
+      const Type = TYPES.find((each) => each === Float64Array || isEqual(each.from(numbers), numbers))
+      return [name, [Type.BYTES_PER_ELEMENT * 8, Buffer.from(Type.from(numbers).buffer).toString('base64')]]
+    }))
+  }
+}
+
+const isEqual = (typed, numbers) => numbers.every((number, at) => typed[at] === number)
+
+/** A line of the page's payloads: `[payload]` or `[payload, cuts]`. */
+function payloadIsland(payload, limits = PAYLOAD) {
+  const { value, cuts } = cut(payload, limits)
+  return islandJson(cuts.length === 0 ? [value] : [value, cuts])
+}
+
+/** The node and the attempt of a task: `write#2`. */
+function taskParts(task) {
+  const at = task.lastIndexOf('#')
+  return [task.slice(0, at), Number(task.slice(at + 1))]
+}
+
+/** A list of distinct names. */
+class Names {
+  list = []
+  #indices = new Map()
+
+  constructor(most = Infinity) {
+    this.most = most
+  }
+
+  /** -1 if there are too many. */
+  index(name) {
+    const found = this.#indices.get(name)
+    if (found !== undefined) return found
+    if (this.list.length >= this.most) return -1
+    this.#indices.set(name, this.list.length)
+    return this.list.push(name) - 1
+  }
+}
+
+module.exports = { EventTable, KINDS, payloadIsland }
