@@ -37,7 +37,8 @@ class EventTable {
   first = 0
   /** The wall clock of the first event, in milliseconds. */
   start = 0
-  startedWorkers = 0
+  /** The workers that RunStarted names. */
+  startedWorkers = []
   #clock = NaN
   #room
 
@@ -57,10 +58,8 @@ class EventTable {
     this.#keep(payloadIsland(event.payload))
   }
 
-  /** They come before workers that only a heartbeat names, so their number is enough. */
   #startWorkers(workers) {
-    for (const { id } of workers) this.workers.index(id)
-    this.startedWorkers = this.workers.list.length
+    this.startedWorkers = workers.map(({ id }) => this.workers.index(id))
   }
 
   #begin({ logicalTime, ts }) {

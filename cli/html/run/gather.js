@@ -43,11 +43,14 @@ async function addEvents(table, facts, root, { from = 0, signal } = {}) {
 }
 
 /** The state after the first event of a log that begins behind a snapshot. A whole log begins with nothing. */
-async function initialState(root, { first, workers }) {
+async function initialState(root, { first, workers, statuses }) {
   if (first === 0) return null
   const { state } = await tape.replayRun(root, { until: first, verify: 'none' })
   if (state === null) return null
-  for (const id of Object.keys(state.workers)) workers.index(id)
+  for (const [id, { status }] of Object.entries(state.workers)) {
+    workers.index(id)
+    if (status !== 'idle') statuses.index(status)
+  }
   return stateData(state)
 }
 

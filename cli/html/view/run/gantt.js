@@ -1,8 +1,11 @@
 // The Gantt chart: workers as lanes, tasks as bars, on a time line whose long waits are shortened. It is a picture of what the table of
 // workers says for each event.
 
-const LANE_HEIGHT = 24
+/** A lane has as many rows as its worker had tasks at a time. */
+const ROW_HEIGHT = 17
+const LANE_PADDING = 7
 const BAR_HEIGHT = 15
+const MOST_ROWS = 8
 const TICKS = 7
 const MOST_LANES = 200
 
@@ -17,7 +20,7 @@ class Gantt {
     this.tip.hidden = true
     this.cursor = el('div.cursor')
     this.plot = el('div.plot', this.canvas, this.cursor, this.tip, this.axis)
-    this.element = el('div.gantt', this.names, this.plot)
+    this.element = withAttributes(el('div.gantt', this.names, this.plot), { tabindex: 0, role: 'region', 'aria-label': 'Tasks of the workers over time' })
     this.canvas.addEventListener('click', (event) => this.#clicked(event))
     this.canvas.addEventListener('pointermove', (event) => this.#point(event))
     this.canvas.addEventListener('pointerleave', () => { this.tip.hidden = true })
@@ -30,8 +33,12 @@ class Gantt {
     const { run } = this
     this.scale = new TimeScale(run.clocks)
     this.bars = taskBars(run)
-    this.lanes = Math.min(run.workers.length, MOST_LANES)
-    const names = run.workers.slice(0, MOST_LANES).map((name) => content('span', name))
+    this.lanes = lanesOf(run, this.bars).slice(0, MOST_LANES)
+    const names = this.lanes.map(({ worker, height }) => {
+      const name = content('span', run.workers[worker])
+      name.style.height = `${height}px`
+      return name
+    })
     if (run.workers.length > MOST_LANES) names.push(el('span', `and ${counted(run.workers.length - MOST_LANES, 'more worker')}`))
     this.names.replaceChildren(...names)
     this.axis.replaceChildren(...this.#ticks())
@@ -53,14 +60,14 @@ class Gantt {
     const width = this.plot.clientWidth
     if (width === 0) return
     const ratio = devicePixelRatio || 1
-    const height = Math.max(this.lanes, 1) * LANE_HEIGHT
+    const height = this.lanes.reduce((sum, lane) => sum + lane.height, 0)
     Object.assign(this.canvas, { width: width * ratio, height: height * ratio })
     Object.assign(this.canvas.style, { width: `${width}px`, height: `${height}px` })
     const brush = this.canvas.getContext('2d')
     brush.scale(ratio, ratio)
     const colours = this.#colours()
     this.#drawLanes(brush, width, colours)
-    for (const bar of this.bars) if (bar.worker < this.lanes) this.#drawBar(brush, bar, width, colours)
+    for (const bar of this.bars) if (bar.worker < this.lanes.length) this.#drawBar(brush, bar, width, colours)
     this.showCursor(this.event ?? 0)
   }
 
@@ -71,18 +78,18 @@ class Gantt {
   }
 
   #drawLanes(brush, width, colours) {
-    for (let lane = 0; lane < this.lanes; lane++) {
-      brush.fillStyle = lane % 2 ? colours.paper : colours.sunk
-      brush.fillRect(0, lane * LANE_HEIGHT, width, LANE_HEIGHT)
+    for (const { worker, top, height } of this.lanes) {
+      brush.fillStyle = worker % 2 ? colours.paper : colours.sunk
+      brush.fillRect(0, top, width, height)
     }
     brush.fillStyle = colours.line
-    for (const [from, to] of this.scale.waits) brush.fillRect(from * width, 0, Math.max((to - from) * width, 1), this.lanes * LANE_HEIGHT)
+    for (const [from, to] of this.scale.waits) brush.fillRect(from * width, 0, Math.max((to - from) * width, 1), this.canvas.height)
   }
 
   /** Light while the task waits for its start, filled while it runs, and its end as a shape: a cross for a failure, open for a rejection. */
-  #drawBar(brush, { worker, from, start, to, end, attempt }, width, colours) {
+  #drawBar(brush, { worker, row, from, start, to, end, attempt }, width, colours) {
     const [x, begin, right] = [from, start < 0 ? to : start, to].map((event) => this.scale.endOf(event) * width)
-    const top = worker * LANE_HEIGHT + (LANE_HEIGHT - BAR_HEIGHT) / 2
+    const top = this.#topOf(worker, row)
     brush.fillStyle = colours.waiting
     brush.fillRect(x, top + 4, Math.max(begin - x, 1), BAR_HEIGHT - 8)
     brush.fillStyle = { failed: colours.failed, '': colours.running }[end] ?? colours.done
@@ -99,11 +106,16 @@ class Gantt {
     }
   }
 
+  #topOf(worker, row) {
+    return this.lanes[worker].top + LANE_PADDING / 2 + row * ROW_HEIGHT + (ROW_HEIGHT - BAR_HEIGHT) / 2
+  }
+
   #barAt({ offsetX, offsetY }) {
     const position = offsetX / this.plot.clientWidth
     const near = 3 / this.plot.clientWidth
-    const worker = Math.floor(offsetY / LANE_HEIGHT)
-    return this.bars.findLast((bar) => bar.worker === worker && this.scale.endOf(bar.from) - near <= position && this.scale.endOf(bar.to) + near >= position)
+    const lane = this.lanes.findLast(({ top }) => top <= offsetY)
+    const isAt = (bar) => bar.worker === lane?.worker && Math.abs(this.#topOf(bar.worker, bar.row) + BAR_HEIGHT / 2 - offsetY) <= ROW_HEIGHT / 2
+    return this.bars.findLast((bar) => isAt(bar) && this.scale.endOf(bar.from) - near <= position && this.scale.endOf(bar.to) + near >= position)
   }
 
   #clicked(event) {
@@ -126,6 +138,23 @@ class Gantt {
     this.event = event
     if (this.run.length > 0) this.cursor.style.left = `${this.scale.endOf(Math.min(event, this.run.length - 1)) * 100}%`
   }
+}
+
+/** Gives each bar a row of its worker's lane that is free until it ends. */
+function lanesOf(run, bars) {
+  const ends = run.workers.map(() => [])
+  for (const bar of bars) {
+    const rows = ends[bar.worker]
+    const free = rows.findIndex((end) => end <= bar.from)
+    bar.row = Math.min(free >= 0 ? free : rows.length, MOST_ROWS - 1)
+    rows[bar.row] = bar.to
+  }
+  let top = 0
+  return ends.map((rows, worker) => {
+    const lane = { worker, top, height: Math.max(rows.length, 1) * ROW_HEIGHT + LANE_PADDING }
+    top += lane.height
+    return lane
+  })
 }
 
 function mark(brush, x, top, colour) {

@@ -64,9 +64,9 @@ class State {
   }
 
   static #steps = {
-    RunStarted(state, event, { startedWorkers }) {
+    RunStarted(state, event, fields, { startedWorkers }) {
       state.run = 1
-      for (const worker of startedWorkers(event)) state.workerStatus[worker] = -1
+      for (const worker of startedWorkers) state.workerStatus[worker] = -1
     },
     RunCompleted: (state) => { state.run = 2 },
     RunFailed: (state) => { state.run = 3 },
@@ -101,8 +101,8 @@ class State {
     Heartbeat: (state, event, { worker, extra }) => { state.workerStatus[worker] = extra },
   }
 
-  apply(kind, event, fields) {
-    State.#steps[kind]?.(this, event, fields)
+  apply(kind, event, fields, run) {
+    State.#steps[kind]?.(this, event, fields, run)
   }
 }
 
@@ -146,7 +146,6 @@ class States {
       attempt: attempt[event],
       worker: worker[event],
       extra: extra[event],
-      startedWorkers: () => Array.from({ length: run.startedWorkers }, (_, at) => at),
-    })
+    }, run)
   }
 }
