@@ -88,11 +88,14 @@ describe('the events in the page', () => {
 
   test('keep the latest payloads while there is room', async () => {
     const { table } = await gather(source(GOLDEN_RUN), { limits: { bytes: 5000 } });
-    expect(table.payloadsFrom).toBeGreaterThan(200);
-    const kept = table.payloads.slice(table.payloadsFrom);
-    expect(kept.length).toBeGreaterThan(5);
-    expect(kept.join('').length).toBeLessThanOrEqual(5000);
-    expect(table.payloads.slice(0, table.payloadsFrom).every((payload: string) => payload === 'null')).toBe(true);
+    const { from, lines } = table.payloads();
+    expect(from).toBeGreaterThan(200);
+    expect(lines.length).toBeGreaterThan(5);
+    expect(from + lines.length).toBe(268);
+    expect(lines.join('').length).toBeLessThanOrEqual(5000);
+    const kept: unknown[] = [];
+    for await (const { payload } of readRunEvents(GOLDEN_RUN, { from })) kept.push(payload);
+    expect(lines.map((line: string) => JSON.parse(line)[0])).toEqual(kept);
   });
 
   test('make a bar of each assignment, with its end', async () => {

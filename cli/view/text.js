@@ -4,9 +4,9 @@
 
 const { usage } = require('../complaint.js')
 const { jsonText } = require('../json-text.js')
-const { duration } = require('../quantities.js')
+const { duration, plural } = require('../quantities.js')
 const { escaped, printable } = require('../safe-text.js')
-const { isFailure, isItem, isObject } = require('../session/item.js')
+const { isFailure, isItem, isObject, removedItems } = require('../session/item.js')
 const { lineBatches } = require('../session/lines.js')
 const { History } = require('../html/session/history.js')
 const { throughPager } = require('./pager.js')
@@ -131,13 +131,18 @@ class Printer {
   }
 
   #note(line, type, payload) {
-    const about = type === 'rewind' ? `rewound: ${printable(payload?.itemsRemoved ?? '?', 20)} items left the history` : `${printable(type ?? '(no type)', 40)} ${printable(payload ?? '', this.#width)}`
+    const about = type === 'rewind' ? `rewound: ${removalText(payload)} left the history` : `${printable(type ?? '(no type)', 40)} ${printable(payload ?? '', this.#width)}`
     return `\n${this.#colour.dim(`· ${about}  line ${line}`)}\n`
   }
 
   #row(mark, text, tone = 'cyan') {
     return `  ${this.#colour[tone](mark)} ${text}\n`
   }
+}
+
+function removalText(payload) {
+  const removed = isObject(payload) ? removedItems(payload) : null
+  return removed === null ? 'nothing' : plural(removed, 'item')
 }
 
 /** The text of a result: that of its only member, if it has one. */

@@ -18,6 +18,8 @@ const COLUMNS = ['kind', 'node', 'worker', 'attempt', 'parent', 'label', 'extra'
 /** The types of numbers that a column can have in the page, the smallest first. */
 const TYPES = [Int8Array, Int16Array, Int32Array, Float64Array]
 
+/** The size in characters that a payload has at least, nearly. */
+const SHORTEST_PAYLOAD = 40
 const PAYLOAD = { string: 4096, total: 16_384, depth: 40 }
 /** What names an event beside its node. */
 const LABELS = ['tool', 'code', 'capability', 'rule', 'reason', 'snapshot']
@@ -30,9 +32,9 @@ class EventTable {
   workers = new Names()
   labels = new Names(MOST_LABELS)
   statuses = new Names()
-  payloads = []
-  /** The first event with a payload. */
-  payloadsFrom = 0
+  /** The payloads of the latest events, from `#keptFrom` on. */
+  #kept = []
+  #keptFrom = 0
   /** The time of the first event: behind a snapshot it is not 0. */
   first = 0
   /** The wall clock of the first event, in milliseconds. */
@@ -53,9 +55,15 @@ class EventTable {
   /** @param {import('../../../index.js').RunEvent} event */
   add(event) {
     if (this.length === 0) this.#begin(event)
-    for (const [name, value] of Object.entries(this.#values(event))) this.columns[name].push(value)
+    this.#push(event)
     if (event.kind === 'RunStarted') this.#startWorkers(event.payload.workers)
-    this.#keep(payloadIsland(event.payload))
+    this.#kept.push(event.payload)
+    if (this.#kept.length > 2 * this.#most) this.#keptFrom += this.#kept.splice(0, this.#most).length
+  }
+
+  /** No more payloads than this have room. */
+  get #most() {
+    return Math.ceil(this.#room / SHORTEST_PAYLOAD)
   }
 
   #startWorkers(workers) {
@@ -68,23 +76,22 @@ class EventTable {
     this.#clock = this.start
   }
 
-  #values({ logicalTime, kind, node, parent, ts, payload }) {
+  #push({ logicalTime, kind, node, parent, ts, payload }) {
     const { task, worker } = payload
     const [of, attempt] = typeof task === 'string' ? taskParts(task) : [node, 0]
-    const label = LABELS.map((name) => payload[name]).find((value) => typeof value === 'string')
+    const label = labelOf(payload)
     const clock = Date.parse(ts)
     const passed = Number.isNaN(clock) ? 0 : clock - this.#clock
     this.#clock += passed
-    return {
-      kind: KIND.get(kind),
-      node: of === null ? -1 : this.nodes.index(of),
-      worker: typeof worker === 'string' ? this.workers.index(worker) : -1,
-      attempt,
-      parent: parent === null ? 0 : logicalTime - Number(parent.slice('evt_'.length)),
-      label: label === undefined ? -1 : this.labels.index(label),
-      extra: this.#extra(kind, payload),
-      at: passed,
-    }
+    const { columns } = this
+    columns.kind.push(KIND.get(kind))
+    columns.node.push(of === null ? -1 : this.nodes.index(of))
+    columns.worker.push(typeof worker === 'string' ? this.workers.index(worker) : -1)
+    columns.attempt.push(attempt)
+    columns.parent.push(parent === null ? 0 : logicalTime - Number(parent.slice('evt_'.length)))
+    columns.label.push(label === undefined ? -1 : this.labels.index(label))
+    columns.extra.push(this.#extra(kind, payload))
+    columns.at.push(passed)
   }
 
   /** A failure that is retried, a check that was not allowed, the status of a heartbeat. */
@@ -94,21 +101,33 @@ class EventTable {
     return allowed === false ? 1 : 0
   }
 
-  #keep(payload) {
-    this.payloads.push(payload)
-    this.#room -= payload.length
-    while (this.#room < 0 && this.payloadsFrom < this.payloads.length) {
-      this.#room += this.payloads[this.payloadsFrom].length
-      this.payloads[this.payloadsFrom++] = 'null'
+  /** The payloads of the latest events for which there is room, as lines of the page. */
+  payloads() {
+    const lines = []
+    let room = this.#room
+    for (let at = this.#kept.length - 1; at >= 0; at--) {
+      const line = payloadIsland(this.#kept[at])
+      room -= line.length
+      if (room < 0) break
+      lines.push(line)
     }
+    return { from: this.length - lines.length, lines: lines.reverse() }
+  }
+
+  /** The payloads from an event on, of those that are still kept. */
+  payloadsFrom(event) {
+    return Array.from({ length: this.length - event }, (_, at) => {
+      const index = event + at - this.#keptFrom
+      return index < 0 ? 'null' : payloadIsland(this.#kept[index])
+    })
   }
 
   /** The columns from an event on: `[bits of a number, numbers in base64]`, little-endian as on all machines that this runs on. */
   encoded(from = 0) {
     return Object.fromEntries(COLUMNS.map((name) => {
       const numbers = this.columns[name].slice(from)
-      const Type = TYPES.find((each) => each === Float64Array || isEqual(each.from(numbers), numbers))
-      return [name, [Type.BYTES_PER_ELEMENT * 8, Buffer.from(Type.from(numbers).buffer).toString('base64')]]
+      const Type = TYPES.find((each) => each === Float64Array || isEqual(new each(numbers), numbers))
+      return [name, [Type.BYTES_PER_ELEMENT * 8, Buffer.from(new Type(numbers).buffer).toString('base64')]]
     }))
   }
 }
@@ -119,6 +138,11 @@ const isEqual = (typed, numbers) => numbers.every((number, at) => typed[at] === 
 function payloadIsland(payload, limits = PAYLOAD) {
   const { value, cuts } = cut(payload, limits)
   return islandJson(cuts.length === 0 ? [value] : [value, cuts])
+}
+
+function labelOf(payload) {
+  for (const name of LABELS) if (typeof payload[name] === 'string') return payload[name]
+  return undefined
 }
 
 /** The node and the attempt of a task: `write#2`. */

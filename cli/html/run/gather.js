@@ -21,8 +21,11 @@ async function gather(source, { signal, limits } = {}) {
   const graph = await graphOf(source.at)
   // Nodes keep the numbers of the graph, also those without an event.
   for (const { id } of graph.nodes) table.nodes.index(id)
+  const verifying = verificationOf(source.at, signal)
+  // Both at once: verification runs on other threads. Its rejection is awaited below.
+  verifying.catch(() => {})
   const problem = await addEvents(table, facts, source.at, { signal })
-  return { ...source, table, facts, graph, initial: await initialState(source.at, table), problem, verification: await verificationOf(source.at, signal) }
+  return { ...source, table, facts, graph, initial: await initialState(source.at, table), problem, verification: await verifying }
 }
 
 /** Adds the events from a time on. Returns why the rest of the log can't be read, or null. */

@@ -28,6 +28,7 @@ const ICON =
 function pageOf(model, { served = null } = {}) {
   const { table, given, graph, initial, seal } = model
   const title = titleOf(model)
+  const payloads = table.payloads()
   const data = {
     v: 1,
     title,
@@ -41,6 +42,7 @@ function pageOf(model, { served = null } = {}) {
     count: table.length,
     graph,
     initial,
+    payloadsFrom: payloads.from,
     ...namesOf(table),
     ...summaryOf(model),
   }
@@ -54,7 +56,7 @@ function pageOf(model, { served = null } = {}) {
     islands: [
       ['page-data', islandJson(data)],
       ['columns', islandJson(table.encoded())],
-      ['payloads', islandOfLines(table.payloads.slice(table.payloadsFrom))],
+      ['payloads', islandOfLines(payloads.lines)],
     ],
     isServed: served !== null,
   })
@@ -62,7 +64,7 @@ function pageOf(model, { served = null } = {}) {
 
 const titleOf = ({ facts }) => (facts.of === undefined ? `Run ${oneLine(String(facts.id ?? ''))}` : `${oneLine(String(facts.of))}: run ${oneLine(String(facts.id))}`)
 
-const namesOf = ({ nodes, workers, labels, statuses, payloadsFrom, startedWorkers }) => ({ startedWorkers, nodes: nodes.list, workers: workers.list, labels: labels.list.map(oneLine), statuses: statuses.list.map(oneLine), payloadsFrom })
+const namesOf = ({ nodes, workers, labels, statuses, startedWorkers }) => ({ startedWorkers, nodes: nodes.list, workers: workers.list, labels: labels.list.map(oneLine), statuses: statuses.list.map(oneLine) })
 
 /** What can change while a run is recorded, without its events. */
 function summaryOf({ facts, size, problem, verification }) {

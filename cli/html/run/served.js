@@ -113,7 +113,7 @@ class ServedRun {
     const { table } = this.#model
     if (reader.from > table.length) return reader.send('replaced', {})
     if (reader.from === table.length) return undefined
-    const news = { columns: table.encoded(reader.from), payloads: table.payloads.slice(reader.from), ...namesOf(table), summary: summaryOf(this.#model) }
+    const news = { columns: table.encoded(reader.from), payloads: table.payloadsFrom(reader.from), ...namesOf(table), summary: summaryOf(this.#model) }
     reader.send('news', JSON.parse(islandJson(news)))
     reader.from = table.length
     return undefined

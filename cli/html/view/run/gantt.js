@@ -67,7 +67,8 @@ class Gantt {
     brush.scale(ratio, ratio)
     const colours = this.#colours()
     this.#drawLanes(brush, width, colours)
-    for (const bar of this.bars) if (bar.worker < this.lanes.length) this.#drawBar(brush, bar, width, colours)
+    const drawn = new Drawn()
+    for (const bar of this.bars) if (bar.worker < this.lanes.length && drawn.isNew(bar, this.scale.endOf(bar.to) * width)) this.#drawBar(brush, bar, width, colours)
     this.showCursor(this.event ?? 0)
   }
 
@@ -94,7 +95,7 @@ class Gantt {
     brush.fillRect(x, top + 4, Math.max(begin - x, 1), BAR_HEIGHT - 8)
     brush.fillStyle = { failed: colours.failed, '': colours.running }[end] ?? colours.done
     if (start >= 0) brush.fillRect(begin, top, Math.max(right - begin, 1.5), BAR_HEIGHT)
-    if (end === 'failed') mark(brush, right, top, colours.ink)
+    if (end === 'failed' && right - x > 5) mark(brush, right, top, colours.ink)
     if (end === 'rejected') {
       brush.strokeStyle = colours.failed
       brush.strokeRect(x + 0.5, top + 0.5, Math.max(right - x, 3), BAR_HEIGHT - 1)
@@ -137,6 +138,18 @@ class Gantt {
   showCursor(event) {
     this.event = event
     if (this.run.length > 0) this.cursor.style.left = `${this.scale.endOf(Math.min(event, this.run.length - 1)) * 100}%`
+  }
+}
+
+/** How far each row was drawn, to pass over bars that no one could see: those of the same end that end in the same half pixel. */
+class Drawn {
+  #rights = new Map()
+
+  isNew({ worker, row, end }, right) {
+    const key = `${worker} ${row} ${end}`
+    if (right - (this.#rights.get(key) ?? -1) < 0.5) return false
+    this.#rights.set(key, right)
+    return true
   }
 }
 
