@@ -4,6 +4,7 @@ const SIGNS = { Pending: '○', Scheduled: '◇', Running: '▶', Completed: '�
 /** Larger graphs are shown as cells by layer: their lines could not be told apart. */
 const MOST_DRAWN = 250
 const NODE_HEIGHT = 34
+const WIDEST_FITTED = 1700
 const CHARACTER = 7.2
 
 class Graph {
@@ -33,7 +34,8 @@ class Graph {
     for (const [from, to] of this.run.graph.edges) graph.setEdge(from, to)
     dagre.layout(graph)
     const { width, height } = graph.graph()
-    const canvas = svg('svg', { viewBox: `0 0 ${width} ${height}`, width, height, role: 'group', 'aria-label': 'Nodes' })
+    // A wider drawing is scrolled: made to fit, its names could not be read.
+    const canvas = svg('svg', { class: width < WIDEST_FITTED ? 'fits' : '', viewBox: `0 0 ${width} ${height}`, width, height, role: 'group', 'aria-label': 'Nodes' })
     canvas.append(...graph.edges().map((edge) => svg('path', { class: 'edge', d: pathOf(graph.edge(edge).points) })))
     for (const node of nodes) canvas.append(this.#box(node, graph.node(node.id)))
     return canvas
