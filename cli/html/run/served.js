@@ -20,6 +20,7 @@ class ServedRun {
   #source
   #signal
   #model
+  #made = { length: -1, html: '' }
   #readers = new Set()
   #timer = null
   #nextVerification = 0
@@ -42,12 +43,19 @@ class ServedRun {
 
   routes() {
     return {
-      '': (query, reply) => reply.html(pageOf(this.#model, { served: { path: '', events: this.#model.table.length } })),
+      '': (query, reply) => reply.html(this.#page()),
       state: async (query, reply) => reply.json(await this.#state(numberIn(query, 'at'))),
       event: async (query, reply) => reply.json(await this.#payload(numberIn(query, 'at'))),
       search: async (query, reply) => reply.json(await this.#search(query.get('text') ?? '')),
       news: (query, reply) => this.#follow(numberIn(query, 'from'), reply),
     }
+  }
+
+  /** The page is made again only when there are new events. */
+  #page() {
+    const { length } = this.#model.table
+    if (this.#made.length !== length) this.#made = { length, html: pageOf(this.#model, { served: { path: '', events: length } }) }
+    return this.#made.html
   }
 
   /** The state after an event: the engine starts at the nearest snapshot before it. */
@@ -106,6 +114,7 @@ class ServedRun {
 
   async #replace() {
     this.#model = await gather(this.#source, { signal: this.#signal })
+    this.#made = { length: -1, html: '' }
     for (const { send } of this.#readers) send('replaced', {})
   }
 

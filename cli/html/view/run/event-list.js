@@ -6,6 +6,9 @@ const HIGHEST = 30_000_000
 const OVERSCAN = 12
 
 class EventList {
+  /** The rows in the document, by their place in the list. */
+  #drawn = new Map()
+
   constructor(run, pick) {
     this.run = run
     this.pick = pick
@@ -35,6 +38,7 @@ class EventList {
   /** @param {number[] | null} events in order; null for all */
   show(events) {
     this.shown = events
+    this.#drawn.clear()
     this.draw()
     this.reveal(this.current ?? 0)
   }
@@ -59,9 +63,19 @@ class EventList {
     const last = Math.min(first + Math.ceil(clientHeight / ROW) + 2 * OVERSCAN, this.count)
     const top = this.#scale === 1 ? first * ROW : Math.max(scrollTop - OVERSCAN * ROW, 0)
     this.rows.style.transform = `translateY(${top}px)`
-    this.rows.replaceChildren(...Array.from({ length: Math.max(last - first, 0) }, (_, at) => this.#row(this.eventAt(first + at), first + at)))
+    this.rows.replaceChildren(...Array.from({ length: Math.max(last - first, 0) }, (_, at) => this.#rowAt(first + at)))
+    this.#drawn = new Map([...this.rows.children].map((row) => [row.place, row]))
     if (this.count === 0) this.rows.replaceChildren(el('p.note', 'Nothing.'))
     this.#mark()
+  }
+
+  /** A row that is there already, or a new one. */
+  #rowAt(place) {
+    const found = this.#drawn.get(place)
+    if (found) return found
+    const row = this.#row(this.eventAt(place), place)
+    row.place = place
+    return row
   }
 
   #row(event, row) {
@@ -86,7 +100,10 @@ class EventList {
   }
 
   #mark() {
-    for (const row of this.rows.querySelectorAll('.event')) row.setAttribute('aria-selected', String(Number(row.dataset.event) === this.current))
+    for (const row of this.#drawn.values()) {
+      const isSelected = String(Number(row.dataset.event) === this.current)
+      if (row.getAttribute('aria-selected') !== isSelected) row.setAttribute('aria-selected', isSelected)
+    }
     if (document.getElementById(`event-${this.current}`)) this.element.setAttribute('aria-activedescendant', `event-${this.current}`)
     else this.element.removeAttribute('aria-activedescendant')
   }

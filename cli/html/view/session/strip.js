@@ -10,6 +10,8 @@ const HEIGHT = 4 * (LANE + GAP) + 4
 const NEAR = 1
 const TICKS = 6
 const MOST_REMOVALS = 400
+/** In milliseconds. */
+const FOLLOWS = 80
 
 const laneTop = (lane) => 2 + lane * (LANE + GAP)
 
@@ -110,13 +112,12 @@ class Strip {
     if (near !== undefined) this.list.jump(near, 'start')
   }
 
+  /** Measuring rows is slow, so the frame follows at intervals. */
   #scrolled() {
-    if (this.isWaiting) return
-    this.isWaiting = true
-    requestAnimationFrame(() => {
-      this.isWaiting = false
+    this.waiting ??= setTimeout(() => {
+      this.waiting = null
       this.update()
-    })
+    }, FOLLOWS)
   }
 
   /** Shows which part of the conversation is in the window. */
