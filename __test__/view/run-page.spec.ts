@@ -69,12 +69,16 @@ describe.skipIf(CHROMIUM === undefined)('the page of a run', () => {
   test('an event shows its payload and its causal ancestors, which lead to their events', async () => {
     const { page } = await runPage(GOLDEN_RUN, '#evt_120');
     expect(await page.locator('.event-panel h2').textContent()).toBe('evt_120 ToolCompleted');
+    expect(await page.locator('.event[aria-selected=true] .number').textContent()).toBe('120');
     expect(await page.locator('.event-panel .payload').textContent()).toContain('"call": "call-13"');
     const ancestors = page.locator('.ancestor');
     expect((await ancestors.allTextContents()).slice(0, 2)).toEqual(['evt_115 ToolInvoked parse 2', 'evt_110 NodeStarted parse 2']);
     await ancestors.nth(1).click();
     await settled(page);
     expect(await page.locator('.event-panel h2').textContent()).toBe('evt_110 NodeStarted');
+    await page.locator('.node[aria-label^="fetch 3:"]').press('Enter');
+    await settled(page);
+    expect(await page.locator('.event-panel .facts').textContent()).toContain('fetch 3');
   });
 
   test('a changed log shows the first failure where it is', async () => {

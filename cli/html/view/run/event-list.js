@@ -57,8 +57,8 @@ class EventList {
   }
 
   draw() {
+    this.#size()
     const { scrollTop, clientHeight } = this.element
-    this.spacer.style.height = `${Math.min(this.count * ROW, HIGHEST)}px`
     const first = Math.max(Math.floor((scrollTop * this.#scale) / ROW) - OVERSCAN, 0)
     const last = Math.min(first + Math.ceil(clientHeight / ROW) + 2 * OVERSCAN, this.count)
     const top = this.#scale === 1 ? first * ROW : Math.max(scrollTop - OVERSCAN * ROW, 0)
@@ -67,6 +67,12 @@ class EventList {
     this.#drawn = new Map([...this.rows.children].map((row) => [row.place, row]))
     if (this.count === 0) this.rows.replaceChildren(el('p.note', 'Nothing.'))
     this.#mark()
+  }
+
+  /** Without its height the list could not be scrolled. */
+  #size() {
+    const height = `${Math.min(this.count * ROW, HIGHEST)}px`
+    if (this.spacer.style.height !== height) this.spacer.style.height = height
   }
 
   /** A row that is there already, or a new one. */
@@ -110,6 +116,7 @@ class EventList {
 
   /** Scrolls an event into the window of the list. */
   reveal(event) {
+    this.#size()
     const at = (this.rowOf(event) * ROW) / this.#scale
     const { scrollTop, clientHeight } = this.element
     if (at < scrollTop || at + ROW > scrollTop + clientHeight) this.element.scrollTop = at - clientHeight / 2

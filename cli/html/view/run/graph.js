@@ -47,9 +47,14 @@ class Graph {
     const name = svg('text', { class: 'name', x: -width / 2 + 28, y: 4.5 })
     appendPlain(name, shortened(id, (width - 40) / CHARACTER))
     const title = svg('title')
-    const box = svg('g', { class: 'node', transform: `translate(${x} ${y})`, role: 'button', tabindex: -1 }, title, shape, sign, name)
+    const box = svg('g', { class: 'node', transform: `translate(${x} ${y})`, role: 'button', tabindex: 0 }, title, shape, sign, name)
     const pick = () => this.onPick(id)
     box.addEventListener('click', pick)
+    box.addEventListener('keydown', (event) => {
+      if (event.key !== 'Enter' && event.key !== ' ') return
+      event.preventDefault()
+      pick()
+    })
     this.boxes.set(id, { box, sign, title, tool })
     return box
   }
