@@ -61,6 +61,6 @@ function packageAt(name) {
 function inScriptElement(code, name) {
   const safe = code.replaceAll(/<\/(?=script)/gi, '<\\/').replaceAll('<!--', '<\\x21--');
   new Function(safe);
-  console.log(`${name}.js: ${Math.round(safe.length / 1000)} kB`);
+  console.error(`${name}.js: ${Math.round(safe.length / 1000)} kB`);
   return safe;
 }
