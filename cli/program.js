@@ -15,6 +15,7 @@ const COMMANDS = [
   require('./commands/verify.js'),
   require('./commands/trace.js'),
   require('./commands/diff.js'),
+  require('./commands/view.js'),
   require('./commands/bundle.js'),
   require('./commands/header.js'),
   require('./commands/sessions.js'),

@@ -2,11 +2,13 @@
  * The pictures of the README, made from invented recordings: `node docs/pictures.mjs` writes them to docs/images.
  *
  * - `replay.svg`: what `session-tape replay` prints on a terminal, for the sample session of the demo.
- * - `diff.png`: the page of `session-tape diff --html`, for two runs whose tool answered differently. Needs a Chromium, from CHROMIUM_PATH or
- *   /usr/bin/chromium.
+ * - `diff.png`: the page of `session-tape diff --html`, for two runs whose tool answered differently.
+ * - `session.png`, `run.png`: the pages of `session-tape view`, for the sample session and for the golden run of the tests.
+ *
+ * The pages need a Chromium, from CHROMIUM_PATH or /usr/bin/chromium.
  */
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -100,15 +102,36 @@ async function writeDiff(file) {
   weeklyRun('monday', { week: 7, total: 18_240, open: 3, late: ['INV-0173'] }, 'One invoice is late.').write(join(directory, 'monday'));
   weeklyRun('tuesday', { week: 7, total: 21_915, open: 4, late: ['INV-0173', 'INV-0181'] }, 'Two invoices are late.').write(join(directory, 'tuesday'));
   printed('diff', 'monday', 'tuesday', '--html', 'page.html');
+  // The page opens at the divergence; 16 pixels further up its header covers no part of a row.
+  await writePicture(file, 'page.html', { height: 776, prepare: (page) => page.evaluate('scrollBy(0, -16)') });
+}
+
+// ---- session.png, run.png ----------------------------------------------------------------------
+
+async function writeSession(file) {
+  copyFileSync(join(here, '..', 'demo', 'sample.jsonl'), join(directory, 'session.jsonl'));
+  printed('view', 'session.jsonl', '--html', 'page.html');
+  await writePicture(file, 'page.html', { height: 860, prepare: (page) => page.locator('#line-4 summary').first().click() });
+}
+
+async function writeRun(file) {
+  cpSync(join(here, '..', '__test__', 'fixtures', 'run', 'v1', 'golden'), join(directory, 'weekly'), { recursive: true });
+  printed('view', 'weekly', '--html', 'page.html');
+  await writePicture(file, 'page.html#evt_120', { height: 1010 });
+}
+
+/** A picture of the top of a page, as it opens. */
+async function writePicture(file, page, { height, prepare = async () => {} }) {
   // Chromium's sandbox does not run as root, as in a container.
   const args = process.getuid?.() === 0 ? ['--disable-gpu', '--no-sandbox'] : ['--disable-gpu'];
   const browser = await chromium.launch({ executablePath: CHROMIUM, args });
   try {
-    const page = await browser.newPage({ viewport: { width: 1200, height: 776 }, colorScheme: 'light' });
-    await page.goto(pathToFileURL(join(directory, 'page.html')).href);
-    // The page opens at the divergence; 16 pixels further up its header covers no part of a row.
-    await page.evaluate('scrollBy(0, -16)');
-    await page.screenshot({ path: file });
+    const opened = await browser.newPage({ viewport: { width: 1200, height }, colorScheme: 'light' });
+    const [name, hash = ''] = page.split(/(?=#)/);
+    await opened.goto(pathToFileURL(join(directory, name)).href + hash);
+    await prepare(opened);
+    await opened.waitForTimeout(300);
+    await opened.screenshot({ path: file });
   } finally {
     await browser.close();
   }
@@ -149,6 +172,8 @@ try {
   mkdirSync(IMAGES, { recursive: true });
   writeReplay(join(IMAGES, 'replay.svg'));
   await writeDiff(join(IMAGES, 'diff.png'));
+  await writeSession(join(IMAGES, 'session.png'));
+  await writeRun(join(IMAGES, 'run.png'));
 } finally {
   rmSync(directory, { recursive: true, force: true });
 }

@@ -1,4 +1,5 @@
-// Makes a work tree ready to run: installs the npm packages and builds the addon, each only when that is due.
+// Makes a work tree ready to run: installs the npm packages, bundles the libraries of the HTML pages and builds the addon, each only when that
+// is due.
 // `npm test` and `npm run demo` begin with it, so that either can be the first command in a fresh clone. With `--as-published` the addon is
 // the one that users get, which takes longer to build: `npm run bench` measures that.
 
@@ -10,6 +11,8 @@ import { fileURLToPath } from 'node:url';
 import { addonFile } from './platform.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
+const PAGE_LIBRARIES = 'cli/html/libraries/list.json';
+const PAGE_LIBRARY_SOURCES = ['package-lock.json', 'scripts/build-page-libraries.mjs'];
 const ADDON_SOURCES = ['src', 'Cargo.toml', 'Cargo.lock', 'build.rs'];
 
 requireNode(20);
@@ -17,11 +20,15 @@ if (!packagesAreInstalled()) {
   announce('installing the npm packages');
   run('npm', ['ci', '--no-audit', '--no-fund']);
 }
+if (!isCurrent(PAGE_LIBRARIES, PAGE_LIBRARY_SOURCES)) {
+  announce('bundling the libraries of the HTML pages');
+  run('npm', ['run', '--silent', 'build:page']);
+}
 if (process.argv.includes('--as-published')) {
   requireCargo();
   // Cargo knows best whether there is something to do: an addon may be current and yet be the other one.
   run('npm', ['run', '--silent', 'build']);
-} else if (!addonIsCurrent()) {
+} else if (!isCurrent(addonFile(), ADDON_SOURCES)) {
   requireCargo();
   announce('building the addon (release mode, a minute or two the first time)');
   run('npm', ['run', '--silent', 'build:quick']);
@@ -47,12 +54,12 @@ function packagesOf(lockFile) {
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).packages : null;
 }
 
-/** As make would decide it: the addon exists and is younger than every source. */
-function addonIsCurrent() {
-  const addon = join(ROOT, addonFile());
-  if (!existsSync(addon)) return false;
-  const builtAt = statSync(addon).mtimeMs;
-  return ADDON_SOURCES.every((name) => newestChange(join(ROOT, name)) <= builtAt);
+/** As make would decide it: what is built exists and is younger than every source. */
+function isCurrent(built, sources) {
+  const path = join(ROOT, built);
+  if (!existsSync(path)) return false;
+  const builtAt = statSync(path).mtimeMs;
+  return sources.every((name) => newestChange(join(ROOT, name)) <= builtAt);
 }
 
 /** The latest modification in a file or a folder, the folder's own included: a deleted source shows there alone. */

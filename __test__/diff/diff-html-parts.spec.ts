@@ -9,12 +9,12 @@ import { part } from '../support/diff-html.js';
 
 const { islandJson, islandOfLines, htmlText } = part('island');
 const { cut } = part('cut');
-const { Window } = part('window');
-const { alignedRows, ROW_KINDS } = part('align');
+const { Window } = part('diff/window');
+const { alignedRows, ROW_KINDS } = part('diff/align');
 
 /** What the page itself runs, of which nothing can be required. */
 const { wordDiff } = new Function(
-  `${readFileSync(new URL('../../cli/html/view/words.js', import.meta.url), 'utf8')}\nreturn { wordDiff }`,
+  `${readFileSync(new URL('../../cli/html/view/diff/words.js', import.meta.url), 'utf8')}\nreturn { wordDiff }`,
 )() as { wordDiff: (left: string, right: string) => ['=' | '-' | '+', string][] };
 
 const HOSTILE = ['</script>', '<script>alert(1)</script>', '<!--', '-->', ']]>', '&lt;', '\u2028', '\u2029', '\u001b[31m', '\u202e', '\u2066', '\u0000', '\ud800', '__proto__', "'\"`"];

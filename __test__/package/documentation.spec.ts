@@ -153,7 +153,7 @@ describe('links', () => {
   }
 
   test('are found, and so are anchors', () => {
-    expect(linksOf(readme)).toEqual(expect.arrayContaining(['docs/api.md', 'docs/errors.md', 'docs/GLOSSARY.md', 'docs/images/replay.svg', 'docs/images/diff.png']));
+    expect(linksOf(readme)).toEqual(expect.arrayContaining(['docs/api.md', 'docs/errors.md', 'docs/GLOSSARY.md', 'docs/images/replay.svg', 'docs/images/diff.png', 'docs/images/session.png']));
     expect(anchorsOf(pages.get('docs/run-format.md')!)).toContain('13-reading-verifying-errors');
     expect(anchorsOf(pages.get('docs/redaction.md')!)).toContain('what-cant-be-redacted');
   });
@@ -175,5 +175,5 @@ describe('links', () => {
 
 test('the README is short, and its pictures are small', async () => {
   expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(200);
-  for (const picture of ['docs/images/replay.svg', 'docs/images/diff.png']) expect((await stat(join(ROOT, picture))).size).toBeLessThan(150_000);
+  for (const picture of ['docs/images/replay.svg', 'docs/images/diff.png', 'docs/images/session.png', 'docs/images/run.png']) expect((await stat(join(ROOT, picture))).size).toBeLessThan(150_000);
 });

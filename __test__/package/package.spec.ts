@@ -142,8 +142,12 @@ describe('the installed command line', () => {
     }
   });
 
-  test('has all that writes a page of a difference', async () => {
-    await node('-e', "require('./node_modules/session-tape/cli/html')");
+  test('has all that writes pages: of a difference, and with the libraries of a session and a run', async () => {
+    await node('-e', "require('./node_modules/session-tape/cli/html/diff')");
+    for (const recording of ['demo/sample.jsonl', '__test__/fixtures/run/v1/golden']) {
+      await npx('view', join(ROOT, recording), '--html', 'page.html');
+      expect(await readFile(join(project, 'page.html'), 'utf8')).toContain('Permission is hereby granted, free of charge');
+    }
   });
 });
 

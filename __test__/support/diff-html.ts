@@ -22,7 +22,7 @@ export interface Written {
   events: { left: number; right: number };
 }
 export type Sides = { left: string; right: string; diff: unknown; signal?: AbortSignal; limits?: Record<string, number> };
-export const writeDiffPage: (out: string, sides: Sides) => Promise<Written> = part('index').writeDiffPage;
+export const writeDiffPage: (out: string, sides: Sides) => Promise<Written> = part('diff/index').writeDiffPage;
 
 const root = directoryOfSpec('session-tape-html-');
 let paths = 0;

@@ -1,9 +1,8 @@
 'use strict'
 
-const { realpath } = require('node:fs/promises')
-const { basename, dirname, join, resolve, sep } = require('node:path')
-const { Complaint, EXIT } = require('../complaint.js')
+const { EXIT } = require('../complaint.js')
 const { gathered } = require('../option-values.js')
+const { refuseRecording } = require('../output-file.js')
 const { recordingAt, shown } = require('../source.js')
 
 const EXAMPLES = `
@@ -36,7 +35,7 @@ async function compare(context, [left, right], { full, details, ignore, heartbea
   for (const path of [left, right]) await recordingAt(context, path)
   // The page needs the edit list to align the events after the divergence.
   const asked = { full: full === true || html !== undefined, heartbeats: heartbeats === true, ...(ignore && { ignore }) }
-  if (html !== undefined) await refuseRecording(html, [left, right])
+  if (html !== undefined) await refuseRecording('--html', html, [left, right])
   const found = await context.during('comparing', (more) => context.tape.diff(left, right, { ...asked, ...more }))
   if (html !== undefined) await writePage(context, html, { left, right, diff: found })
   const diff = full === true ? found : withoutEdits(found)
@@ -54,27 +53,8 @@ function withoutEdits(diff) {
   return rest
 }
 
-/** Refuses to write the page over a recording, or among its files. */
-async function refuseRecording(out, recordings) {
-  const page = await placeOf(out)
-  for (const path of recordings) {
-    const recording = await realpath(path)
-    const isWithin = page === recording || page.startsWith(recording + sep)
-    if (isWithin) throw new Complaint('InvalidOption', `--html ${shown(out)} is a recording that is compared, or in one; name another file`)
-  }
-}
-
-/** The real path of a file, which need not exist yet. */
-async function placeOf(path) {
-  try {
-    return await realpath(path)
-  } catch {
-    return join(await realpath(dirname(resolve(path))).catch(() => dirname(resolve(path))), basename(path))
-  }
-}
-
 async function writePage({ signal, json, stderr }, out, sides) {
-  const { writeDiffPage } = require('../html')
+  const { writeDiffPage } = require('../html/diff')
   await writeDiffPage(out, { ...sides, signal })
   if (!json) stderr.write(`written to ${shown(out)}\n`)
 }

@@ -1,5 +1,6 @@
 'use strict'
 
+const { isFailure, isItem, isName, isObject, removedItems } = require('./item.js')
 const { lineBatches } = require('./lines.js')
 
 // Counts all events of a session file, including those that are no longer in the replayed history: turns and tools before a compression,
@@ -91,19 +92,20 @@ function countEffect(tally, { type, payload }) {
 
 const counts = {
   content(tally, { content }) {
-    if (!isItem(tally, content)) return
+    if (!isItem(content, tally.strict)) return
     countTurn(tally.turns, content)
     countTools(tally.tools, content)
   },
   compressed(tally, { summary, itemsCompressed }) {
-    if (!isItem(tally, summary) || typeof itemsCompressed !== 'number') return
+    if (!isItem(summary, tally.strict) || typeof itemsCompressed !== 'number') return
     tally.compressions += 1
     tally.itemsCompressed += itemsCompressed
   },
-  rewind(tally, { itemsRemoved }) {
-    if (typeof itemsRemoved !== 'number' || !(itemsRemoved >= 0)) return
+  rewind(tally, payload) {
+    const removed = removedItems(payload)
+    if (removed === null) return
     tally.rewinds += 1
-    tally.itemsRewound += Math.ceil(itemsRemoved)
+    tally.itemsRewound += removed
   },
   provider_switch(tally, payload) {
     if (!isName(payload.provider)) return
@@ -146,13 +148,7 @@ function tool(tools, name) {
 }
 
 const roomFor = (map, name) => (map.has(name) || map.size < MOST_NAMES ? name : OTHERS)
-const isFailure = (error) => error !== undefined && error !== null && error !== '' && error !== false
-const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
-const isName = (value) => typeof value === 'string' && value !== ''
 const isSeq = (value) => Number.isSafeInteger(value) && value >= 0
-const SPEAKERS = ['human', 'ai', 'tool']
-const isItem = ({ strict }, item) =>
-  isObject(item) && (strict ? SPEAKERS.includes(item.speaker) && Array.isArray(item.blocks) : isName(item.speaker))
 const modelOf = ({ provider, model }) => ({
   provider: typeof provider === 'string' ? provider : '',
   model: typeof model === 'string' ? model : '',

@@ -1,0 +1,51 @@
+/// <reference lib="dom" />
+/** What the specs of the pages of single recordings share: pages written and opened, and what axe finds in them. */
+import { mkdtempSync, readFileSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Browser, Page } from 'playwright-core';
+import { launch, open, type Opened } from './diff-html';
+import { sessionDirectory, writeSession } from './session-file';
+
+// Required, not imported: they must run as Node runs them, untouched by the test runner's transforms.
+const require = createRequire(import.meta.url);
+export const part = (name: string): any => require(`../../cli/html/${name}.js`);
+
+export { launch, open, CHROMIUM, NO_CHROMIUM, type Opened } from './diff-html';
+
+export const freshFile = (name: string): string => join(mkdtempSync(join(sessionDirectory(), 'page-')), name);
+
+/** A session's file as the source of a page. */
+export const sourceOf = (log: string) => ({ kind: 'session', log, given: log, size: statSync(log).size });
+
+/** Writes the page of a session. Returns its path. */
+export async function sessionPage(log: string, options: object = {}): Promise<string> {
+  const out = freshFile('session.html');
+  await part('session/index').writeSessionPage(out, sourceOf(log), options);
+  return out;
+}
+
+/** Opens the page of a session with this text. */
+export async function openSessionPage(browser: Browser, text: string, { hash = '', ...options }: Parameters<typeof open>[2] & { hash?: string } = {}): Promise<Opened> {
+  const page = await sessionPage(writeSession(text));
+  return open(browser, pathToFileURL(page).href + hash, options);
+}
+
+/** The data in a page. */
+export function dataIn(page: string): any {
+  return JSON.parse(/<script type="application\/json" id="page-data">([^]*?)<\/script>/.exec(readFileSync(page, 'utf8'))![1]!);
+}
+
+/** What axe finds in a page that is serious or worse: rules with the elements. */
+export async function seriousFindings(page: Page): Promise<string[]> {
+  await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
+  const found = (await page.evaluate(`axe.run(document, { resultTypes: ['violations'] })`)) as { violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[] };
+  return found.violations.filter(({ impact }) => ['serious', 'critical'].includes(impact)).map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join('\n')}`);
+}
+
+/** A search waits for a moment, and rows are made when the window comes near. */
+export const settled = (page: Page): Promise<unknown> => page.evaluate('new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 250))');
+
+/** The lines of the rows that are shown. */
+export const linesShown = (page: Page): Promise<number[]> => page.locator('li.line').evaluateAll((rows) => rows.map((row) => Number(row.id.slice('line-'.length))));

@@ -1,0 +1,117 @@
+// The data of a session's page against the replay.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { replaySession } from '../../index.js';
+import { RECORDINGS, SAMPLE } from '../support/command-line';
+import { anyFile } from '../support/line-arbitraries.js';
+import { fc, test } from '../support/property';
+import { anyEvents, runs } from '../support/session-arbitraries.js';
+import { compressed, content, envelope, file, rewind, session, start, writeSession } from '../support/session-file.js';
+import { dataIn, part, sessionPage, sourceOf } from '../support/view-page';
+
+const { gather } = part('session/gather');
+const { FLAGS } = part('session/conversation');
+
+/** The items that the page shows as in the history, read from the file's lines. */
+async function shownHistory(log: string): Promise<unknown[]> {
+  const { conversation } = await gather(sourceOf(log));
+  const lines = new TextDecoder('utf-8').decode(readFileSync(log)).split('\n');
+  return conversation.rows
+    .filter(({ flags }: { flags: number }) => flags & FLAGS.inHistory)
+    .map(({ line }: { line: number }) => {
+      const { type, payload } = JSON.parse(lines[line - 1]!);
+      return type === 'compressed' ? payload.summary : payload.content;
+    });
+}
+
+async function expectHistory(log: string): Promise<void> {
+  const replay = await replaySession(log);
+  if (replay.ok) expect(await shownHistory(log)).toEqual(replay.history);
+}
+
+describe('what the page shows as in the history', () => {
+  test.prop([anyEvents], runs(100))('is the history of the replay, for any events', async (events) => {
+    await expectHistory(writeSession(session(...events)));
+  });
+
+  test.prop([anyFile], runs(100))('is the history of the replay, for any bytes', async (bytes) => {
+    await expectHistory(writeSession(bytes));
+  });
+
+  test('is that of real recordings (needs ../shared/data/sessions)', async ({ skip }) => {
+    skip(!existsSync(RECORDINGS), 'there are no recordings');
+    for (const name of readdirSync(RECORDINGS).filter((each) => each.endsWith('.jsonl'))) await expectHistory(join(RECORDINGS, name));
+  });
+
+  test('names what removed an item: the first that did', async () => {
+    const log = writeSession(session(content('a'), content('b'), rewind(1), content('c'), compressed('s', 2), rewind(1)));
+    const { conversation } = await gather(sourceOf(log));
+    expect(conversation.rows.map(({ line, removedBy }: any) => [line, removedBy])).toEqual([[1, 0], [2, 6], [3, 4], [4, 0], [5, 6], [6, 7], [7, 0]]);
+  });
+});
+
+describe('the data of the page', () => {
+  test('pairs calls with their results, also where an id is used again', async () => {
+    const call = (id: string, name: string) => ['content', { content: { speaker: 'ai', blocks: [{ type: 'tool_call', id, name, parameters: {} }] } }] as const;
+    const answer = (callId: string, error?: string) => ['content', { content: { speaker: 'tool', blocks: [{ type: 'tool_response', callId, toolName: 't', result: 1, ...(error && { error }) }] } }] as const;
+    const log = writeSession(session(call('1', 'ls'), answer('1'), call('1', 'cat'), answer('2'), answer('1', 'no such file')));
+    expect(dataIn(await sessionPage(log)).calls).toEqual([['ls', 2, 0, 3, 0, 0, 1000], ['cat', 4, 0, 6, 0, 1, 2000]]);
+  });
+
+  test('has totals: turns, tools with failures and durations', async () => {
+    const { totals, history } = dataIn(await sessionPage(SAMPLE));
+    const replay = await replaySession(SAMPLE);
+    expect(history).toBe(replay.ok && replay.history.length);
+    expect(totals.speakers.map(({ name, turns }: any) => [name, turns])).toEqual([['human', 6], ['ai', 18], ['tool', 16]]);
+    expect(totals.tools.find(({ name }: any) => name === 'run_command')).toMatchObject({ calls: 6, failures: 2, open: 1, longest: 14_700 });
+  });
+
+  test('has the warnings at their lines, and damaged lines', async () => {
+    const log = writeSession(file(start(), 'no json {', content('x')));
+    const data = dataIn(await sessionPage(log));
+    expect(data.warnings[0]).toEqual([2, 'failed to parse JSON']);
+    expect(data.rows.map(([line, , , , flags]: number[]) => [line, flags! & FLAGS.damaged])).toEqual([[1, 0], [2, FLAGS.damaged], [3, 0]]);
+  });
+
+  test('is shown too where there is nothing to replay', async () => {
+    const data = dataIn(await sessionPage(writeSession(`${envelope(1, content('x'))}\n`)));
+    expect(data.error).toBe('Missing or corrupt session_start event');
+    expect(data.rows).toHaveLength(1);
+  });
+
+  test('is the same for the same recording', async () => {
+    const pages = [await sessionPage(SAMPLE), await sessionPage(SAMPLE)];
+    expect(readFileSync(pages[0]!, 'utf8')).toBe(readFileSync(pages[1]!, 'utf8'));
+  });
+});
+
+describe('the size of the page', () => {
+  const long = 'word '.repeat(400);
+
+  test('stays near its limit: long texts are cut before records lose theirs', async () => {
+    const log = writeSession(session(...Array.from({ length: 300 }, (_, at) => content(`${at} ${long}`))));
+    const { conversation, excerptsBefore } = await gather(sourceOf(log), { limits: { bytes: 500_000 } });
+    expect(excerptsBefore).toBe(1);
+    const sizes = conversation.rows.map(({ payload }: any) => payload.length);
+    expect(sizes.reduce((sum: number, size: number) => sum + size, 0)).toBeLessThan(500_000);
+    expect(Math.min(...sizes.slice(1))).toBeGreaterThan(1000);
+  });
+
+  test('what has no room keeps its beginning, and the end of the session is whole', async () => {
+    const log = writeSession(session(...Array.from({ length: 300 }, (_, at) => content(`${at} ${long}`))));
+    const { conversation, excerptsBefore } = await gather(sourceOf(log), { limits: { bytes: 100_000 } });
+    expect(excerptsBefore).toBeGreaterThan(200);
+    const [first, last] = [conversation.rows[1], conversation.rows.at(-1)].map(({ payload }: any) => JSON.parse(payload));
+    expect(first).toMatch(/^0 word word/);
+    expect(first.length).toBeLessThanOrEqual(120);
+    expect(last[0].content.speaker).toBe('human');
+  });
+
+  test.prop([fc.integer({ min: 1, max: 400 }), fc.integer({ min: 1, max: 5000 })], runs(20))('of any session stays below its limit and an index', async (count, length) => {
+    const log = writeSession(session(...Array.from({ length: count }, (_, at) => content(`${at}${'x'.repeat(length)}`))));
+    const { conversation } = await gather(sourceOf(log), { limits: { bytes: 200_000 } });
+    const size = conversation.rows.reduce((sum: number, { payload }: any) => sum + payload.length, 0);
+    expect(size).toBeLessThan(200_000 + 2500 + count * 130);
+  });
+});

@@ -1,0 +1,262 @@
+// The page of a session in a real browser.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { RECORDINGS, SAMPLE } from '../support/command-line';
+import { compressed, content, file, rewind, session, start } from '../support/session-file.js';
+import type { Event } from '../support/session-file.js';
+import { CHROMIUM, linesShown, launch, NO_CHROMIUM, open, openSessionPage, seriousFindings, sessionPage, settled, type Opened } from '../support/view-page';
+
+let browser: Browser;
+
+const sample = async (hash = ''): Promise<Opened> => open(browser, pathToFileURL(await sessionPage(SAMPLE)).href + hash);
+
+const item = (speaker: string, ...blocks: unknown[]): Event => ['content', { content: { speaker, blocks } }];
+const said = (text: string): Event => item('ai', { type: 'text', text });
+
+test('a Chromium is at hand', ({ skip }) => {
+  skip(CHROMIUM === undefined, NO_CHROMIUM);
+  expect(existsSync(CHROMIUM!)).toBe(true);
+});
+
+const isInView = (page: Page, selector: string): Promise<boolean> =>
+  page.locator(selector).first().evaluate((element) => {
+    const { top, bottom } = element.getBoundingClientRect();
+    return bottom > document.querySelector('.bar')!.getBoundingClientRect().bottom && top < innerHeight;
+  });
+
+describe.skipIf(CHROMIUM === undefined)('the page of a session', () => {
+  beforeAll(async () => {
+    browser = await launch();
+  });
+  afterAll(() => browser.close());
+
+  test('opens without a complaint, asks for nothing, and shows the conversation in order', async () => {
+    const { page, complaints, requests } = await sample();
+    expect(await page.locator('h1').textContent()).toBe('Session 3c8e51d7-0b6');
+    expect((await linesShown(page)).slice(0, 6)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(await page.locator('#line-3 .who b').textContent()).toBe('Human');
+    expect(await page.locator('#line-4 .markdown').textContent()).toContain('An offset that appears at a clock change');
+    // Rows that were not made yet have an estimated height.
+    for (let times = 0; times < 2; times++) {
+      await page.evaluate('scrollTo(0, document.body.scrollHeight)');
+      await settled(page);
+    }
+    expect(await isInView(page, '#line-49')).toBe(true);
+    expect(complaints).toEqual([]);
+    expect(requests).toEqual([]);
+  });
+
+  test('real recordings open (needs ../shared/data/sessions)', async ({ skip }) => {
+    skip(!existsSync(RECORDINGS), 'there are no recordings');
+    for (const name of readdirSync(RECORDINGS).filter((each) => each.endsWith('.jsonl')).slice(0, 4)) {
+      const { page, complaints } = await open(browser, pathToFileURL(await sessionPage(join(RECORDINGS, name))).href);
+      expect(complaints, name).toEqual([]);
+      expect(await page.locator('.verdict').textContent()).toContain('Sound.');
+      await page.close();
+    }
+  });
+
+  test('a call is folded, and opens to arguments and result side by side', async () => {
+    const { page } = await sample('#line-13');
+    const call = page.locator('#line-13 .call').first();
+    expect(await call.locator('summary').textContent()).toMatch(/✗run_command npm test.*failed/);
+    expect(await call.locator('.call-part').count()).toBe(0);
+    await call.locator('summary').click();
+    const [left, right] = await call.locator('.call-part').evaluateAll((parts) => parts.map((part) => part.getBoundingClientRect().toJSON()));
+    expect(left.right).toBeLessThanOrEqual(right.left);
+    expect(left.top).toBe(right.top);
+    expect(await call.locator('.call-part').nth(1).textContent()).toContain('Failed, line 14');
+  });
+
+  test('says what compressions and rewinds took away, where it was and where it went', async () => {
+    const { page } = await openSessionPage(browser, session(content('one'), content('two', 'ai'), compressed('both', 2), content('three'), rewind(1)));
+    expect(await page.locator('.removal').allTextContents()).toEqual(['Compressed: 2 items became this summary (lines 2 to 3)', 'Rewound: 1 item left the history (line 5)']);
+    expect(await page.locator('#line-2 .gone-label').textContent()).toBe('not in the history: compressed at line 4');
+    expect(await page.locator('#line-5 .gone-label').textContent()).toBe('not in the history: rewound at line 6');
+    expect(await page.locator('#line-4 .gone-label').count()).toBe(0);
+    expect(await page.locator('.strip .bar-gone').count()).toBe(2);
+  });
+
+  test('a link to a line shows it, also where it was filtered out', async () => {
+    const { page } = await sample('#line-44');
+    await settled(page);
+    expect(await isInView(page, '#line-44')).toBe(true);
+    expect(await page.evaluate('document.activeElement.id')).toBe('line-44');
+    await page.locator('.search input[type=search]').fill('VTIMEZONE');
+    await settled(page);
+    expect(await linesShown(page)).not.toContain(3);
+    await page.evaluate('location.hash = "#line-3"');
+    await settled(page);
+    expect(await isInView(page, '#line-3')).toBe(true);
+  });
+
+  test('search shows what holds a text, in results too, and marks it', async () => {
+    const { page } = await sample();
+    await page.locator('.search input[type=search]').fill('heures légales');
+    await settled(page);
+    expect(await linesShown(page)).toEqual([10, 11]);
+    expect(await page.locator('.status').textContent()).toBe('2 of 49');
+    expect(await page.locator('#line-11 mark').first().textContent()).toBe('Heures légales');
+    await page.keyboard.press('Escape');
+    expect((await linesShown(page)).length).toBeGreaterThan(10);
+  });
+
+  test('filters by speaker, tool and state', async () => {
+    const { page } = await sample();
+    for (const name of ['AI', 'Tool', 'Other records']) await page.getByLabel(name, { exact: true }).uncheck();
+    expect(await linesShown(page)).toEqual([3, 16, 30, 39, 41, 47]);
+    await page.locator('select').nth(1).selectOption('now');
+    expect(await linesShown(page)).toEqual([30, 41, 47]);
+    await page.keyboard.press('Escape');
+    await page.locator('select').nth(0).selectOption('tool search_files');
+    expect(await page.locator('.status').textContent()).toBe('6 of 49');
+  });
+
+  test('the keys go from record to record, to those in the history and to failures', async () => {
+    const { page } = await sample();
+    const focused = () => page.evaluate('document.activeElement.id');
+    await page.keyboard.press('j');
+    expect(await focused()).toBe('line-2');
+    await page.keyboard.press('k');
+    expect(await focused()).toBe('line-1');
+    await page.keyboard.press('e');
+    expect(await focused()).toBe('line-14');
+    await page.keyboard.press('h');
+    expect(await focused()).toBe('line-29');
+    await page.keyboard.press('/');
+    expect(await page.evaluate('document.activeElement.type')).toBe('search');
+  });
+
+  test('Markdown is rendered, code highlighted, thinking dimmed, images shown', async () => {
+    const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    const { page, complaints } = await openSessionPage(browser, session(
+      item('ai',
+        { type: 'thinking', thought: 'hmm' },
+        { type: 'text', text: '# Title\n\n**bold** and `code`\n\n| a | b |\n|:-:|--:|\n| 1 | 2 |\n\n```js\nconst one = 1\n```' },
+        { type: 'code', code: 'def f(): pass', language: 'python' },
+        { type: 'media', mimeType: 'image/png', encoding: 'base64', data: pixel }),
+    ));
+    expect(await page.locator('.markdown strong').textContent()).toBe('bold');
+    expect(await page.locator('.markdown td').allTextContents()).toEqual(['1', '2']);
+    expect(await page.locator('.hljs-keyword').allTextContents()).toEqual(['const', 'def', 'pass']);
+    expect(await page.locator('.thinking').textContent()).toMatch(/^Thinkinghmm\s*$/);
+    expect(await page.locator('img').evaluate((image: HTMLImageElement) => image.naturalWidth)).toBe(1);
+    expect(complaints).toEqual([]);
+  });
+
+  test('damage and warnings are at their lines', async () => {
+    const { page } = await openSessionPage(browser, file(start(), '{"torn": <script>', content('x'), ['content', { content: 5 }]));
+    expect(await page.locator('#line-2 .damage').textContent()).toBe('Not JSON{"torn": <script>');
+    expect(await page.locator('#line-2 .warning').textContent()).toBe('Warning: failed to parse JSON');
+    expect(await page.locator('#line-4 .warning').textContent()).toBe('Warning: malformed content event, skipping');
+    expect(await page.locator('.verdict summary').textContent()).toMatch(/warnings/);
+  });
+
+  describe('hostile content', () => {
+    const HOSTILE = [
+      '<script>window.ran = 1</script><img src=x onerror="window.ran = 2"><svg onload="window.ran = 3"></svg>',
+      '[click](javascript:window.ran=4) [data](data:text/html,<script>window.ran=5</script>) [v](vbscript:x) <a href="javascript:window.ran=6">a</a>',
+      '![pixel](https://example.invalid/pixel.png) ![x](javascript:alert(1) "t")',
+      '</script><script>window.ran = 7</script><!-- ',
+      '[google.com](https://evil.example/path)',
+      'user\u202egnp.exe \u2066hidden\u2069 \u200bzero \u001b[31mred',
+      '```"><img src=x onerror=window.ran=8>\ncode\n```\n\n    <b>indented</b>',
+    ];
+
+    test('stays text, runs nothing and loads nothing', async () => {
+      const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>window.ran=9</script></svg>').toString('base64');
+      const { page, complaints, requests } = await openSessionPage(browser, session(
+        ...HOSTILE.map(said),
+        item('ai', ...HOSTILE.map((text) => ({ type: 'tool_call', id: text, name: text, parameters: { [text]: text, n: text } })), { type: 'media', mimeType: 'image/svg+xml', encoding: 'base64', data: svg }, { type: 'media', mimeType: 'image/png"onerror="window.ran=10', encoding: 'base64', data: 'AAAA' }, { type: 'media', mimeType: 'image/png', encoding: 'url', data: 'https://example.invalid/x.png' }),
+        item('tool', ...HOSTILE.map((text) => ({ type: 'tool_response', callId: text, toolName: text, result: text, error: text }))),
+        item('<img src=x onerror=window.ran=11>', { type: '__proto__', text: HOSTILE[0] }, { type: 'constructor' }, null, 7),
+        ...HOSTILE.map((text): Event => ['session_event', { severity: 'error', message: text }]),
+        [HOSTILE[0]!, { __proto__: 1, toString: HOSTILE[0] }],
+      ));
+      for (const summary of await page.locator('main summary').all()) await summary.click();
+      await settled(page);
+      expect(complaints).toEqual([]);
+      expect(requests).toEqual([]);
+      expect(await page.evaluate('window.ran')).toBe(undefined);
+      expect(await page.locator('main script, main svg, main img, main iframe, main [onerror], main [onload]').count()).toBe(0);
+      const links = await page.locator('main a:not(.line-link):not(.number)').evaluateAll((all) => all.map((link) => [link.getAttribute('href'), link.getAttribute('rel')]));
+      expect(links).toEqual([['https://evil.example/path', 'noopener noreferrer nofollow']]);
+      expect(await page.locator('.host').textContent()).toBe(' (evil.example)');
+      expect(await page.locator('#line-7 .hidden').allTextContents()).toEqual(['\\u202e', '\\u2066', '\\u2069', '\\u200b', '\\x1b']);
+      expect(await page.locator('#line-2').textContent()).toContain('<script>window.ran = 1</script>');
+    });
+
+    test('a line of ten megabytes is cut, and said to be', async () => {
+      const { page, complaints } = await openSessionPage(browser, session(said('x'.repeat(10_000_000)), content('after')));
+      expect(await page.locator('#line-2 .left-out').textContent()).toMatch(/… 9,9\d\d,\d\d\d characters left out …/);
+      expect(await page.locator('#line-3').textContent()).toContain('after');
+      expect(complaints).toEqual([]);
+    });
+
+    test('its policy lets no script run that is not its own, and makes no markup of strings', async () => {
+      const { page } = await sample();
+      const refused = await page.evaluate(async () => {
+        const found: string[] = [];
+        await fetch('https://example.invalid/').catch(() => found.push('fetch'));
+        try {
+          document.body.innerHTML = '<b>x</b>';
+        } catch {
+          found.push('innerHTML');
+        }
+        const script = document.createElement('script');
+        try {
+          script.textContent = 'window.ran = true';
+        } catch {
+          found.push('script');
+        }
+        return found;
+      });
+      expect(refused).toEqual(['fetch', 'innerHTML', 'script']);
+    });
+  });
+
+  test.each(['light', 'dark'] as const)('in %s colours axe finds nothing serious, parts opened', async (colorScheme) => {
+    const { page } = await open(browser, pathToFileURL(await sessionPage(SAMPLE)).href, { colorScheme, bypassCSP: true });
+    for (const summary of (await page.locator('main summary').all()).slice(0, 6)) await summary.click();
+    expect(await seriousFindings(page)).toEqual([]);
+  });
+
+  test('names the libraries in it with their licences, whose texts are in it', async () => {
+    const { page } = await sample();
+    const made = await page.locator('.made li').allTextContents();
+    expect(made).toEqual(expect.arrayContaining([expect.stringMatching(/^markdown-it \d+\.\d+\.\d+, MIT$/), expect.stringMatching(/^highlight\.js .*BSD-3-Clause$/), expect.stringMatching(/^dompurify .*Apache-2\.0/)]));
+    expect(readFileSync(await sessionPage(SAMPLE), 'utf8')).toContain('Permission is hereby granted, free of charge');
+  });
+
+  test.each([1280, 400])('at a width of %i nothing sticks out', async (width) => {
+    const { page } = await open(browser, pathToFileURL(await sessionPage(SAMPLE)).href, { viewport: { width, height: 800 } });
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+  });
+
+  test('on paper it has the records, and comes back as it was', async () => {
+    const { page } = await sample();
+    await page.emulateMedia({ media: 'print' });
+    const pdf = await page.pdf();
+    expect(pdf.length).toBeGreaterThan(20_000);
+    await page.emulateMedia({ media: 'screen' });
+    expect((await linesShown(page))[0]).toBe(1);
+  });
+
+  test('of ten thousand records few are in the document, and both ends can be reached', async () => {
+    const { page, complaints } = await openSessionPage(browser, session(...Array.from({ length: 10_000 }, (_, at) => content(`turn ${at}`, at % 2 ? 'ai' : 'human'))));
+    await page.evaluate('scrollTo(0, document.body.scrollHeight)');
+    await settled(page);
+    await page.keyboard.press('End');
+    await page.evaluate('location.hash = "#line-10001"');
+    await settled(page);
+    expect(await isInView(page, '#line-10001')).toBe(true);
+    expect(await page.locator('li.line').count()).toBeLessThan(500);
+    await page.locator('.search input[type=search]').fill('turn 7777');
+    await settled(page);
+    expect(await linesShown(page)).toEqual([7779]);
+    expect(complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,166 @@
+// A served page: who is answered, what can be asked for, and what is recorded meanwhile.
+import { appendFileSync, copyFileSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import type { Browser } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { SAMPLE, sessionTapeProcess } from '../support/command-line';
+import { compressed, content, envelope, session, writeSession } from '../support/session-file.js';
+import { CHROMIUM, freshFile, launch, linesShown, open, part, settled, sourceOf } from '../support/view-page';
+
+const { serve } = part('serve/server');
+const { ServedSession } = part('session/served');
+
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+async function served(log: string): Promise<URL> {
+  const source = await new ServedSession(sourceOf(log)).open();
+  const server = await serve(source.routes());
+  closers.push(() => source.close(), () => server.close());
+  return new URL(server.url);
+}
+
+interface Asked {
+  host?: string;
+  method?: string;
+}
+
+/** The status and the body of an answer. `fetch` would not send these hosts, and would make the path plain. */
+function ask(url: URL, path: string, { host = url.host, method = 'GET' }: Asked = {}): Promise<{ status: number; body: string; headers: Record<string, unknown> }> {
+  return new Promise((resolve, reject) => {
+    request({ host: url.hostname, port: url.port, path, method, headers: { host } }, (response) => {
+      let body = '';
+      response.setEncoding('utf8').on('data', (text: string) => (body += text));
+      response.on('end', () => resolve({ status: response.statusCode!, body, headers: response.headers }));
+    }).on('error', reject).end();
+  });
+}
+
+describe('who is answered', () => {
+  test('is who has the token, under a name of this machine', async () => {
+    const url = await served(SAMPLE);
+    expect(url.hostname).toBe('127.0.0.1');
+    expect(url.pathname).toMatch(/^\/[\w-]{32}\/$/);
+    expect((await ask(url, url.pathname)).status).toBe(200);
+    expect((await ask(url, url.pathname, { host: `localhost:${url.port}` })).status).toBe(200);
+    for (const host of ['evil.example', `evil.example:${url.port}`, '127.0.0.1', `127.0.0.1:1`, `127.0.0.1:${url.port}.evil.example`]) {
+      expect((await ask(url, url.pathname, { host })).status, host).toBe(421);
+    }
+    for (const path of ['/', '/index.html', `/${'A'.repeat(32)}/`, url.pathname.slice(0, -1), `${url.pathname.slice(0, -2)}/`, `//${url.pathname}`]) {
+      expect((await ask(url, path)).status, path).toBe(404);
+    }
+  });
+
+  test('nothing else is there, whatever the path', async () => {
+    const url = await served(SAMPLE);
+    for (const path of ['../../etc/passwd', '%2e%2e/%2e%2e/etc/passwd', 'toString', '__proto__', 'constructor', '/etc/passwd', 'record/../../x', 'http://evil.example/']) {
+      expect((await ask(url, `${url.pathname}${path}`)).status, path).toBe(404);
+    }
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'HEAD']) expect((await ask(url, url.pathname, { method })).status, method).toBe(405);
+  });
+
+  test('an answer is not kept, framed, guessed at, or given to another site', async () => {
+    const url = await served(SAMPLE);
+    const { headers } = await ask(url, url.pathname);
+    expect(headers).toMatchObject({ 'cache-control': 'no-store', 'content-security-policy': "frame-ancestors 'none'", 'cross-origin-resource-policy': 'same-origin', 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' });
+    expect(headers['access-control-allow-origin']).toBe(undefined);
+  });
+});
+
+describe('what can be asked for', () => {
+  const long = `${'y'.repeat(300_000)}end`;
+
+  test('is the whole of a record that the page cuts', async () => {
+    const url = await served(writeSession(session(content('short'), content(long))));
+    const { body } = await ask(url, `${url.pathname}record?line=3`);
+    expect(JSON.parse(body)[0].content.blocks[0].text).toBe(long);
+  });
+
+  test('are records by their lines, and the lines that hold a text', async () => {
+    const url = await served(writeSession(session(content('one'), content('Two "quoted"'), content('three'))));
+    const { body } = await ask(url, `${url.pathname}records?from=2&to=3`);
+    expect(JSON.parse(body).map(([line, [payload]]: any) => [line, payload.content.blocks[0].text])).toEqual([[2, 'one'], [3, 'Two "quoted"']]);
+    expect(JSON.parse((await ask(url, `${url.pathname}search?text=${encodeURIComponent('two "')}`)).body)).toEqual([3]);
+  });
+
+  test('what makes no sense is refused', async () => {
+    const url = await served(SAMPLE);
+    for (const path of ['record', 'record?line=-1', 'record?line=x', 'record?line=1e3', 'record?line=99999', 'records?from=1&to=999999', 'news?from=1']) {
+      expect((await ask(url, url.pathname + path)).status, path).toBe(400);
+    }
+  });
+});
+
+describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launch();
+  });
+  afterAll(() => browser.close());
+
+  test('what is recorded meanwhile appears, and takes away what it takes away', async () => {
+    const log = writeSession(session(content('one'), content('two', 'ai')));
+    const { page, complaints } = await open(browser, (await served(log)).href);
+    await page.locator('.live').filter({ hasText: 'live' }).waitFor();
+    appendFileSync(log, `${envelope(4, content('three'))}\n${envelope(5, content('half')).slice(0, 20)}`);
+    await page.locator('#line-4').filter({ hasText: 'three' }).waitFor();
+    expect(await linesShown(page)).toEqual([1, 2, 3, 4]);
+    appendFileSync(log, `${envelope(5, content('half')).slice(20)}\n${envelope(6, compressed('all', 4))}\n`);
+    await page.locator('#line-6').waitFor();
+    expect(await linesShown(page)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(await page.locator('#line-2 .gone-label').textContent()).toBe('not in the history: compressed at line 6');
+    expect(await page.locator('.facts-list').textContent()).toContain('5, 1 in the history now');
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('a file that is replaced is shown anew', async () => {
+    const log = writeSession(session(content('one'), content('two', 'ai')));
+    const { page } = await open(browser, (await served(log)).href);
+    await page.locator('.live').filter({ hasText: 'live' }).waitFor();
+    writeFileSync(log, session(content('other')));
+    await page.locator('#line-2').filter({ hasText: 'other' }).waitFor();
+    expect(await linesShown(page)).toEqual([1, 2]);
+    await page.close();
+  });
+
+  test('records that the page has no room for are asked for when they are seen, and found by the search', async () => {
+    const log = writeSession(session(...Array.from({ length: 4000 }, (_, at) => content(`${at} ${'word '.repeat(500)} last${at}`))));
+    const { page, complaints } = await open(browser, (await served(log)).href);
+    await page.locator('#line-2').filter({ hasText: 'last0' }).waitFor();
+    await page.locator('.search input[type=search]').fill('last77x'.replace('x', ''));
+    await page.locator('.status').filter({ hasText: '11 of 4,001' }).waitFor();
+    expect((await linesShown(page))[0]).toBe(79);
+    await settled(page);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('a cut record is shown whole on demand', async () => {
+    const log = writeSession(session(content(`${'z'.repeat(200_000)}end`)));
+    const { page } = await open(browser, (await served(log)).href);
+    await page.locator('#line-2 .whole').click();
+    await page.locator('#line-2 .whole').waitFor({ state: 'detached' });
+    expect((await page.locator('#line-2 .markdown').textContent())!.length).toBe(200_003);
+    await page.close();
+  });
+});
+
+test('the program serves until it is interrupted, and says where', async () => {
+  const log = freshFile('session.jsonl');
+  copyFileSync(SAMPLE, log);
+  let asked: Promise<number> | undefined;
+  const { code, stdout } = await sessionTapeProcess(['view', log, '--serve', '--json'], {
+    env: { BROWSER: 'none' },
+    onOutput: (child, text) => {
+      if (asked || !text.endsWith('\n')) return;
+      const url = new URL(JSON.parse(text).url);
+      asked = ask(url, url.pathname).then(({ status }) => (child.kill('SIGINT'), status));
+    },
+  });
+  expect(await asked).toBe(200);
+  expect(JSON.parse(stdout).opened).toBe(false);
+  expect(code).toBe(0);
+});

@@ -1,0 +1,85 @@
+'use strict'
+
+const { mkdtemp, stat } = require('node:fs/promises')
+const os = require('node:os')
+const path = require('node:path')
+const { pathToFileURL } = require('node:url')
+const { checkingOptions, withVerifiedBundle } = require('../bundle.js')
+const { Complaint, EXIT, usage } = require('../complaint.js')
+const { wholeNumber } = require('../option-values.js')
+const { refuseRecording } = require('../output-file.js')
+const { isBundle, recordingAt, shown } = require('../source.js')
+const { openInBrowser } = require('../view/browser.js')
+
+const EXAMPLES = `
+Examples:
+  session-tape view chats/session.jsonl                # opens in the browser
+  session-tape view weekly.cath-bundle --html weekly.html
+  session-tape view chats/session.jsonl --serve        # follows the session while it is recorded
+  session-tape view chats/session.jsonl --text
+
+The page is one file that loads nothing. Without a browser (no desktop, or BROWSER=none) its path is printed.
+`
+
+function define(program, does) {
+  const command = program
+    .command('view')
+    .summary('look at it: a conversation, or a run, as a page')
+    .description('Shows a session as the conversation that it was, or a run as its graph, workers and events.')
+    .argument('<path>', 'session, run or bundle')
+    .option('--html <file>', 'only write the page to this file')
+    .option('--serve', 'serve the page on this machine until interrupted, with whole records, and live while it is recorded')
+    .option('--port <number>', 'with --serve: the port (default: any)', wholeNumber)
+    .option('--text', 'sessions: print the conversation, through a pager on a terminal')
+  checkingOptions(command).addHelpText('after', EXAMPLES).action(does(view))
+}
+
+async function view(context, [given], options) {
+  const modes = ['html', 'serve', 'text'].filter((name) => options[name] !== undefined)
+  if (modes.length > 1) throw usage(`--${modes[0]} and --${modes[1]} exclude each other`)
+  if (options.port !== undefined && !options.serve) throw usage('--port: only with --serve')
+  if (options.port > 65_535) throw usage('--port: at most 65535')
+  if (options.html !== undefined) await refuseRecording('--html', options.html, [given])
+  const source = await recordingAt(context, given)
+  return withFilesAndSeal(context, source, options, (files, seal) => show(context, files, seal, options))
+}
+
+/** Calls `use` with the files of a recording and, for a bundle, what its verification found. */
+function withFilesAndSeal(context, source, options, use) {
+  if (!isBundle(source)) {
+    if (options.key ?? options.signature) throw usage(`--key, --signature: ${shown(source.path)} is no bundle`)
+    return use(source, null)
+  }
+  return withVerifiedBundle(context, source, options, async ({ info, problems }, files) => {
+    if (problems.length > 0) throw unsound(source, problems)
+    const { sealOf } = require('../html/seal.js')
+    return use(files, await sealOf(files.at, info, options.key !== undefined))
+  })
+}
+
+function unsound({ path: given }, problems) {
+  const [{ code, message }] = problems
+  return new Complaint(code, `${shown(given)} does not verify: ${message}`, { exitCode: EXIT.damaged, path: given, problems })
+}
+
+async function show(context, files, seal, options) {
+  const recording = { kind: files.kind, at: files.at, log: files.log, given: files.path, size: (await stat(files.log)).size, seal }
+  if (options.text) return require('../view/text.js').printConversation(context, recording)
+  if (options.serve) return require('../view/serving.js').serveUntilInterrupted(context, recording, options)
+  if (options.html !== undefined) return written(context, await writePage(context, options.html, recording), false)
+  const out = path.join(await mkdtemp(path.join(os.tmpdir(), 'session-tape-view-')), `${recording.kind}.html`)
+  const page = await writePage(context, out, recording)
+  return written(context, page, await openInBrowser(pathToFileURL(out).href, context.env))
+}
+
+function writePage({ signal }, out, recording) {
+  const { writeSessionPage } = require('../html/session')
+  const { writeRunPage } = require('../html/run')
+  return recording.kind === 'run' ? writeRunPage(out, recording, { signal }) : writeSessionPage(out, recording, { signal })
+}
+
+async function written(context, page, isOpened) {
+  await context.print({ ...page, opened: isOpened }, () => `${isOpened ? 'opened' : 'written to'} ${shown(page.path)}\n`)
+}
+
+module.exports = { define }

@@ -1,0 +1,50 @@
+'use strict'
+
+// Reads the blobs behind hashes that differ, to show what was hashed.
+
+const path = require('node:path')
+const { openFile } = require('../../open-file.js')
+
+const HASH = /^[0-9a-f]{64}$/
+/** The number of bytes that are read of a blob. The page says that a longer one is truncated. */
+const LONGEST_BLOB = 65_536
+
+/**
+ * The texts behind differing hashes, if both runs have the blobs.
+ *
+ * @returns {Promise<Map<string, { left: BlobText, right: BlobText }>>} by the path of the field
+ * @typedef {{ text: string, size: number, isWhole: boolean }} BlobText
+ */
+async function comparedBlobs(diff, leftSource, rightSource) {
+  const found = new Map()
+  if (!diff || leftSource.kind !== 'run') return found
+  for (const { path: field, left, right } of diff.fields.slice(0, 32)) {
+    if (!HASH.test(left) || !HASH.test(right)) continue
+    const texts = [await textOf(leftSource.root, left), await textOf(rightSource.root, right)]
+    if (texts.every((text) => text !== null)) found.set(field, { left: texts[0], right: texts[1] })
+  }
+  return found
+}
+
+async function textOf(root, hash) {
+  const handle = await openFile(path.join(root, 'blobs', hash.slice(0, 2), hash)).catch(() => null)
+  if (handle === null) return null
+  try {
+    const { size } = await handle.stat()
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(Math.min(size, LONGEST_BLOB)), 0, Math.min(size, LONGEST_BLOB), 0)
+    const isWhole = bytesRead === size
+    return { text: decoded(buffer.subarray(0, bytesRead), isWhole), size, isWhole }
+  } catch {
+    // The page does without a blob that can't be read. Verification reports what is wrong with it.
+    return null
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Decodes UTF-8, without a character that is truncated at the end. Throws for binary content. */
+function decoded(bytes, isWhole) {
+  return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: !isWhole })
+}
+
+module.exports = { comparedBlobs }

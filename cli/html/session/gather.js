@@ -1,0 +1,47 @@
+'use strict'
+
+// Reads all data of a session's page.
+
+const tape = require('../../../index.js')
+const { lineBatches } = require('../../session/lines.js')
+const { Conversation } = require('./conversation.js')
+const { LIMITS, PayloadLimits } = require('./limits.js')
+
+/**
+ * @param {{ log: string, given: string, size: number }} source
+ * @param {{ signal?: AbortSignal, limits?: object, lines?: number }} [options] `lines`: how many lines are read; left out: all
+ * @returns the input of `pageOf`: plain data, deterministic for the same recording
+ */
+async function gather(source, { signal, limits, lines: count = Infinity } = {}) {
+  const bounds = { ...LIMITS, ...limits }
+  const chosen = await payloadLimits(source.log, bounds, signal)
+  const conversation = new Conversation(chosen.limits, chosen.from)
+  for await (const { lines, tooLong } of lineBatches(source.log)) {
+    signal?.throwIfAborted()
+    let isMissing = tooLong
+    // A line that is too long comes as an empty string.
+    for (const line of lines) if (conversation.lines < count) conversation.add(line, line === '' && isMissing-- > 0)
+  }
+  return { conversation, bounds, excerptsBefore: chosen.from, ...source, ...(await replayed(source.log, signal)) }
+}
+
+async function payloadLimits(log, { bytes }, signal) {
+  const limits = new PayloadLimits()
+  for await (const { lines } of lineBatches(log)) {
+    signal?.throwIfAborted()
+    for (const line of lines) limits.take(line.length)
+  }
+  return limits.chosen(bytes)
+}
+
+/** What the library says of the session as a whole. A session that can't be replayed is shown all the same. */
+async function replayed(log, signal) {
+  const opened = await tape.openSession(log, undefined, signal ? { signal } : {})
+  if (!opened.ok) return { error: opened.error, warnings: opened.warnings, metadata: null, checkpoints: [] }
+  const { session } = opened
+  const { metadata, warnings, checkpoints, sequenceCorrupt, sessionName, ancestry, historyLength } = session
+  session.close()
+  return { error: null, warnings, metadata, checkpoints, sequenceCorrupt, sessionName, ancestry, historyLength }
+}
+
+module.exports = { gather, replayed }

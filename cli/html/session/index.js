@@ -1,0 +1,26 @@
+'use strict'
+
+// Writes a self-contained HTML page about a session.
+
+const { writeAtomically } = require('../atomic.js')
+const { gather } = require('./gather.js')
+const { pageOf } = require('./page.js')
+
+/**
+ * Writes the page atomically. The same recording gives the same bytes.
+ *
+ * @param {string} outPath the path of the page; an existing file is replaced
+ * @param {{ log: string, given: string, size: number, seal?: object }} source the session's file, the path that the page shows, the size of
+ *   the file, and the seal of the bundle that it is in
+ * @param {{ signal?: AbortSignal, limits?: Partial<import('./limits.js').Limits> }} [options]
+ * @returns {Promise<{ path: string, bytes: number, records: number, shown: number }>} the number of records in the recording and in the page
+ */
+async function writeSessionPage(outPath, source, { signal, limits } = {}) {
+  const model = await gather(source, { signal, limits })
+  const html = Buffer.from(pageOf(model), 'utf8')
+  await writeAtomically(outPath, html, signal)
+  const { rows } = model.conversation
+  return { path: outPath, bytes: html.length, records: rows.length, shown: Math.min(rows.length, model.bounds.rows) }
+}
+
+module.exports = { writeSessionPage }

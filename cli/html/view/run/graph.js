@@ -1,0 +1,124 @@
+// The graph of the run: layered, with the status of each node by colour and by sign.
+
+const SIGNS = { Pending: '○', Scheduled: '◇', Running: '▶', Completed: '✓', Failed: '✗', Skipped: '⤼' }
+/** Larger graphs are shown as cells by layer: their lines could not be told apart. */
+const MOST_DRAWN = 250
+const NODE_HEIGHT = 34
+const WIDEST_FITTED = 1700
+const CHARACTER = 7.2
+
+class Graph {
+  constructor(run, onPick) {
+    this.run = run
+    this.onPick = onPick
+    this.element = withAttributes(el('div.graph'), { tabindex: 0, role: 'region', 'aria-label': 'Graph' })
+    this.boxes = new Map()
+    this.build()
+  }
+
+  build() {
+    const { run } = this
+    const ids = run.nodes
+    const known = new Map(run.graph.nodes.map((node) => [node.id, node]))
+    const nodes = ids.map((id) => known.get(id) ?? { id, kind: '', tool: null })
+    this.boxes.clear()
+    this.count = ids.length
+    this.element.replaceChildren(nodes.length <= MOST_DRAWN ? this.#drawing(nodes) : this.#cells(nodes))
+  }
+
+  #drawing(nodes) {
+    const graph = new dagre.graphlib.Graph()
+    graph.setGraph({ rankdir: 'LR', nodesep: 14, ranksep: 44, marginx: 8, marginy: 8 })
+    graph.setDefaultEdgeLabel(() => ({}))
+    for (const { id } of nodes) graph.setNode(id, { width: Math.min(Math.max(id.length * CHARACTER + 40, 70), 240), height: NODE_HEIGHT })
+    for (const [from, to] of this.run.graph.edges) graph.setEdge(from, to)
+    dagre.layout(graph)
+    const { width, height } = graph.graph()
+    // A wider drawing is scrolled: made to fit, its names could not be read.
+    const canvas = svg('svg', { class: width < WIDEST_FITTED ? 'fits' : '', viewBox: `0 0 ${width} ${height}`, width, height, role: 'group', 'aria-label': 'Nodes' })
+    canvas.append(...graph.edges().map((edge) => svg('path', { class: 'edge', d: pathOf(graph.edge(edge).points) })))
+    for (const node of nodes) canvas.append(this.#box(node, graph.node(node.id)))
+    return canvas
+  }
+
+  #box({ id, tool }, { x, y, width, height }) {
+    const shape = svg('rect', { class: 'shape', x: -width / 2, y: -height / 2, width, height, rx: 6 })
+    const sign = svg('text', { class: 'sign', x: -width / 2 + 10, y: 5 })
+    const name = svg('text', { class: 'name', x: -width / 2 + 28, y: 4.5 })
+    appendPlain(name, shortened(id, (width - 40) / CHARACTER))
+    const title = svg('title')
+    const box = svg('g', { class: 'node', transform: `translate(${x} ${y})`, role: 'button', tabindex: 0 }, title, shape, sign, name)
+    const pick = () => this.onPick(id)
+    box.addEventListener('click', pick)
+    box.addEventListener('keydown', (event) => {
+      if (event.key !== 'Enter' && event.key !== ' ') return
+      event.preventDefault()
+      pick()
+    })
+    this.boxes.set(id, { box, sign, title, tool })
+    return box
+  }
+
+  #cells(nodes) {
+    const layers = layersOf(nodes, this.run.graph.edges)
+    const columns = layers.map((layer) => el('div.layer', ...layer.map((id) => {
+      const sign = el('span')
+      const box = withAttributes(button('.cell', null, () => this.onPick(id), sign), { tabindex: -1 })
+      this.boxes.set(id, { box, sign, title: null, tool: null })
+      return box
+    })))
+    return el('div.layers', ...columns)
+  }
+
+  /** Shows a state. Only what changed is touched. */
+  show({ status, attempt }, current) {
+    if (this.count !== this.run.nodes.length) this.build()
+    for (const [at, id] of this.run.nodes.entries()) {
+      const found = this.boxes.get(id)
+      const key = `${status[at]} ${attempt[at]} ${at === current}`
+      if (found.key === key) continue
+      found.key = key
+      showStatus(found, id, NODE[status[at]], attempt[at], at === current)
+    }
+  }
+}
+
+function showStatus({ box, sign, title, tool }, id, status, attempt, isCurrent) {
+  const says = visible(`${id}: ${status}${attempt > 1 ? `, attempt ${attempt}` : ''}${tool ? `, tool ${tool}` : ''}`)
+  const kind = title ? 'node' : 'cell'
+  box.setAttribute('class', `${kind} ${status.toLowerCase()}${isCurrent ? ' current' : ''}${attempt > 1 ? ' retried' : ''}`)
+  box.setAttribute('aria-label', says)
+  sign.textContent = SIGNS[status]
+  if (title) title.textContent = says
+  else box.title = says
+}
+
+/** Text for attributes and for SVG, which can't contain the element that shows a hidden character. */
+const visible = (text) => text.replace(HIDDEN, nameOfHidden)
+const appendPlain = (parent, text) => parent.append(visible(text))
+const shortened = (text, longest) => (text.length > longest ? `${text.slice(0, Math.max(longest - 1, 1))}…` : text)
+
+const pathOf = (points) => `M${points.map(({ x, y }) => `${x} ${y}`).join('L')}`
+
+/** The ids of nodes by the length of the longest way to them. */
+function layersOf(nodes, edges) {
+  const depth = new Map(nodes.map(({ id }) => [id, 0]))
+  const after = new Map()
+  const missing = new Map(nodes.map(({ id }) => [id, 0]))
+  for (const [from, to] of edges) {
+    if (!after.has(from)) after.set(from, [])
+    after.get(from).push(to)
+    missing.set(to, (missing.get(to) ?? 0) + 1)
+  }
+  const ready = nodes.map(({ id }) => id).filter((id) => missing.get(id) === 0)
+  for (let at = 0; at < ready.length; at++) {
+    for (const to of after.get(ready[at]) ?? []) {
+      depth.set(to, Math.max(depth.get(to) ?? 0, depth.get(ready[at]) + 1))
+      missing.set(to, missing.get(to) - 1)
+      if (missing.get(to) === 0) ready.push(to)
+    }
+  }
+  const layers = []
+  for (const [id, layer] of depth) (layers[layer] ??= []).push(id)
+  return layers.filter(Boolean)
+}

@@ -1,0 +1,112 @@
+// The events of the run, in columns. Events are numbered from 0 in the page; `first` is the logical time of the first.
+
+const islandText = (id) => document.getElementById(id).textContent
+const ARRAYS = { 8: Int8Array, 16: Int16Array, 32: Int32Array, 64: Float64Array }
+const FAILURES = new Set(['RunFailed', 'NodeFailed', 'ToolFailed', 'ToolTimedOut', 'TaskRejected', 'Error'])
+const CHECKS = new Set(['CapabilityCheck', 'PolicyDecision'])
+
+function decoded([bits, base64]) {
+  const text = atob(base64)
+  const bytes = new Uint8Array(text.length)
+  for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at)
+  return new ARRAYS[bits](bytes.buffer)
+}
+
+/** Joins what was there and what is new. */
+function joined(before, after) {
+  const Type = after.BYTES_PER_ELEMENT > before.BYTES_PER_ELEMENT ? after.constructor : before.constructor
+  const all = new Type(before.length + after.length)
+  all.set(before)
+  all.set(after, before.length)
+  return all
+}
+
+class Run {
+  #payloads
+  #whole = new Map()
+
+  constructor() {
+    Object.assign(this, JSON.parse(islandText('page-data')))
+    this.columns = Object.fromEntries(Object.entries(JSON.parse(islandText('columns'))).map(([name, column]) => [name, decoded(column)]))
+    const text = islandText('payloads').slice(2, -2)
+    this.#payloads = text === '' ? [] : text.split(',\n')
+    this.#payloadsFrom = this.payloadsFrom
+    this.failureKinds = new Set([...FAILURES].map((kind) => this.kinds.indexOf(kind)))
+    this.checkKinds = new Set([...CHECKS].map((kind) => this.kinds.indexOf(kind)))
+    this.clocks = new Float64Array(0)
+    this.#tick()
+  }
+
+  #payloadsFrom
+
+  /** The wall clock of each event. */
+  #tick() {
+    const { at } = this.columns
+    const from = this.clocks.length
+    this.clocks = joined(this.clocks, new Float64Array(at.length - from))
+    for (let event = from; event < at.length; event++) this.clocks[event] = (event === 0 ? this.start : this.clocks[event - 1]) + at[event]
+  }
+
+  get length() {
+    return this.columns.kind.length
+  }
+
+  add({ columns, payloads, summary, nodes, workers, labels, statuses }) {
+    for (const [name, column] of Object.entries(columns)) this.columns[name] = joined(this.columns[name], decoded(column))
+    for (const payload of payloads) this.#payloads.push(payload)
+    Object.assign(this, { nodes, workers, labels, statuses }, summary)
+    this.#tick()
+  }
+
+  kindOf(event) {
+    return this.kinds[this.columns.kind[event]]
+  }
+
+  hasFailed(event) {
+    const kind = this.columns.kind[event]
+    return this.failureKinds.has(kind) || (this.checkKinds.has(kind) && this.columns.extra[event] === 1)
+  }
+
+  nodeOf(event) {
+    return this.nodes[this.columns.node[event]] ?? null
+  }
+
+  workerOf(event) {
+    return this.workers[this.columns.worker[event]] ?? null
+  }
+
+  labelOf(event) {
+    return this.labels[this.columns.label[event]] ?? ''
+  }
+
+  /** -1 for an event without a parent, or one whose parent is not in the page. */
+  parentOf(event) {
+    const distance = this.columns.parent[event]
+    return distance === 0 ? -1 : Math.max(event - distance, -1)
+  }
+
+  nameOf(event) {
+    return `evt_${event + this.first}`
+  }
+
+  payloadText(event) {
+    return this.#payloads[event - this.#payloadsFrom] ?? null
+  }
+
+  /** `[payload, cuts]`; null if it is not in the page. */
+  payload(event) {
+    const text = this.payloadText(event)
+    return this.#whole.get(event) ?? (text === null ? null : JSON.parse(text))
+  }
+
+  setWhole(event, parts) {
+    this.#whole.set(event, parts)
+  }
+
+  /** The causal ancestors, nearest first. */
+  ancestors(event, most) {
+    const found = []
+    for (let at = this.parentOf(event); at >= 0 && found.length < most; at = this.parentOf(at)) found.push(at)
+    return found
+  }
+}

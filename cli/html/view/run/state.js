@@ -1,0 +1,151 @@
+// The state of the run after any event: nodes, tasks and workers. It is built from the nearest kept state and the events after it.
+
+const NODE = ['Pending', 'Scheduled', 'Running', 'Completed', 'Failed', 'Skipped']
+const TASK = ['', 'Pending', 'Assigned', 'Accepted', 'Running']
+const RUN = ['Created', 'Running', 'Completed', 'Failed']
+const [PENDING, SCHEDULED, RUNNING, COMPLETED, FAILED_NODE, SKIPPED] = NODE.keys()
+
+/** The number of states that are kept. */
+const MOST_KEPT = 64
+const SHORTEST_STEP = 2048
+
+class State {
+  constructor(nodes, workers) {
+    this.run = 0
+    this.status = new Uint8Array(nodes)
+    this.attempt = new Uint32Array(nodes)
+    /** Of each node's task: its state, its worker, and when it began to wait. */
+    this.task = new Uint8Array(nodes)
+    this.worker = new Int32Array(nodes).fill(-1)
+    this.waitsSince = new Float64Array(nodes)
+    /** The index of a worker's status; -1 means idle, -2 that it is not there yet. */
+    this.workerStatus = new Int32Array(workers).fill(-2)
+    this.completed = new Uint32Array(workers)
+  }
+
+  /** Takes over a state as the library has it. */
+  set({ run, nodeStates, pendingTasks, workers }, names) {
+    this.run = RUN.indexOf(run.status)
+    for (const [at, id] of names.nodes.entries()) {
+      const { status = 'Pending', attempt = 0 } = nodeStates[id] ?? {}
+      this.status[at] = NODE.indexOf(status)
+      this.attempt[at] = attempt
+      const order = pendingTasks.indexOf(`${id}#${attempt}`)
+      if (order >= 0) this.#wait(at, order - pendingTasks.length)
+    }
+    for (const [at, id] of names.workers.entries()) if (Object.hasOwn(workers, id)) this.#setWorker(at, workers[id], names)
+  }
+
+  #setWorker(at, { status, activeTasks, completedTasks }, names) {
+    this.workerStatus[at] = status === 'idle' ? -1 : names.statuses.indexOf(status)
+    this.completed[at] = completedTasks.length
+    for (const { node, status: task } of Object.values(activeTasks)) {
+      const index = names.nodes.indexOf(node)
+      this.task[index] = TASK.indexOf(task)
+      this.worker[index] = at
+    }
+  }
+
+  copy() {
+    const other = Object.assign(Object.create(State.prototype), this)
+    for (const name of ['status', 'attempt', 'task', 'worker', 'waitsSince', 'workerStatus', 'completed']) other[name] = this[name].slice()
+    return other
+  }
+
+  #leave(node) {
+    this.task[node] = 0
+    this.worker[node] = -1
+  }
+
+  #wait(node, event) {
+    this.task[node] = 1
+    this.worker[node] = -1
+    this.waitsSince[node] = event
+  }
+
+  static #steps = {
+    RunStarted(state, event, fields, { startedWorkers }) {
+      state.run = 1
+      for (const worker of startedWorkers) state.workerStatus[worker] = -1
+    },
+    RunCompleted: (state) => { state.run = 2 },
+    RunFailed: (state) => { state.run = 3 },
+    NodeScheduled(state, event, { node, attempt }) {
+      state.status[node] = SCHEDULED
+      state.attempt[node] = attempt
+      state.#wait(node, event)
+    },
+    NodeStarted(state, event, { node }) {
+      state.status[node] = RUNNING
+      state.task[node] = 4
+    },
+    NodeCompleted(state, event, { node }) {
+      state.status[node] = COMPLETED
+      if (state.worker[node] >= 0) state.completed[state.worker[node]] += 1
+      state.#leave(node)
+    },
+    NodeFailed(state, event, { node, extra }) {
+      state.status[node] = extra === 1 ? PENDING : FAILED_NODE
+      state.#leave(node)
+    },
+    NodeSkipped(state, event, { node }) {
+      state.status[node] = SKIPPED
+      state.#leave(node)
+    },
+    TaskAssigned(state, event, { node, worker }) {
+      state.task[node] = 2
+      state.worker[node] = worker
+    },
+    TaskAccepted: (state, event, { node }) => { state.task[node] = 3 },
+    TaskRejected: (state, event, { node }) => state.#wait(node, event),
+    Heartbeat: (state, event, { worker, extra }) => { state.workerStatus[worker] = extra },
+  }
+
+  apply(kind, event, fields, run) {
+    State.#steps[kind]?.(this, event, fields, run)
+  }
+}
+
+class States {
+  #kept = new Map()
+
+  constructor(run) {
+    this.run = run
+    this.step = Math.max(SHORTEST_STEP, Math.ceil(run.length / MOST_KEPT))
+  }
+
+  /** The state after an event. */
+  after(event) {
+    let start = event - (event % this.step)
+    while (start > 0 && !this.#kept.has(start)) start -= this.step
+    const state = start > 0 ? this.#kept.get(start).copy() : this.#beginning()
+    for (let at = Math.max(start, this.run.initial ? 1 : 0); at <= event; at++) {
+      if (at % this.step === 0 && at > 0 && !this.#kept.has(at)) this.#kept.set(at, state.copy())
+      this.#apply(state, at)
+    }
+    return state
+  }
+
+  /** Before the first event or, in a log that begins behind a snapshot, after it. */
+  #beginning() {
+    const state = new State(this.run.nodes.length, this.run.workers.length)
+    if (this.run.initial) state.set(this.run.initial, this.run)
+    return state
+  }
+
+  /** Forgets what was kept, when nodes or workers were added. */
+  reset() {
+    this.#kept.clear()
+  }
+
+  #apply(state, event) {
+    const { run } = this
+    const { node, attempt, worker, extra } = run.columns
+    state.apply(run.kindOf(event), event, {
+      node: node[event],
+      attempt: attempt[event],
+      worker: worker[event],
+      extra: extra[event],
+    }, run)
+  }
+}

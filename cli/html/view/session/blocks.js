@@ -1,0 +1,54 @@
+// The blocks of an item.
+
+const BLOCKS = {
+  text: (page, row, index, { text }, cuts) => prose(text, cuts, '/text'),
+  thinking: (page, row, index, block, cuts) => thinkingView(page, row, index, block, cuts),
+  code: (page, row, index, { code, language }, cuts) => withCut(code, cuts, '/code', (part) => codeView(part, typeof language === 'string' ? language : '')),
+  tool_call: callView,
+  tool_response: responseView,
+  media: mediaView,
+}
+
+/** The names of the texts of blocks of a kind that the page does not know, and of thinking. */
+const TEXTS = ['thought', 'thinking', 'text', 'code']
+
+function blockView(page, row, index, block, cuts, images) {
+  if (typeof block !== 'object' || block === null) return valueView(block, cuts)
+  const known = typeof block.type === 'string' && Object.hasOwn(BLOCKS, block.type) ? BLOCKS[block.type] : null
+  return known?.(page, row, index, block, cuts, images) ?? valueView(block, cuts)
+}
+
+const prose = (text, cuts, path) => withCut(text, cuts, path, markdownView)
+
+/** Shows a text that may be cut; null for anything else, which is shown as JSON. */
+function withCut(text, cuts, path, view) {
+  if (typeof text !== 'string') return null
+  const cut = cuts.find((each) => each.path === path)
+  if (!cut) return view(text)
+  return el('div', view(text.slice(0, cut.at)), el('p.left-out', leftOut(cut)), view(text.slice(cut.at)))
+}
+
+function thinkingView(page, row, index, block, cuts) {
+  const name = TEXTS.find((each) => typeof block[each] === 'string')
+  if (name === undefined) return null
+  const text = block[name]
+  const summary = el('summary', 'Thinking', text.length > 300 ? content('span.brief', ` ${briefly(text, 160)}`) : null)
+  const body = () => [prose(text, cuts, `/${name}`)]
+  const view = text.length > 300 ? details(`thinking ${page.rows[row].line} ${index}`, summary, body) : el('div', el('span.thinking-label', 'Thinking'), ...body())
+  view.classList.add('thinking')
+  return view
+}
+
+function mediaView(page, row, index, block, cuts, images) {
+  const type = typeof block.mimeType === 'string' ? block.mimeType : 'of an unknown type'
+  if (images[index] !== undefined) return imageView(page.image(images[index]), type)
+  const { data, encoding } = block
+  if (encoding === 'url' && typeof data === 'string') return el('p.media', content('span', `${type} at ${briefly(data, 400)}`))
+  const about = el('p.media', content('span', `${type}, not shown here`))
+  return /^(?:text\/|image\/svg)/.test(type) && typeof data === 'string' ? el('div', about, valueView(data, cutsBelow(cuts, '/data'))) : about
+}
+
+function imageView(url, type) {
+  const image = withAttributes(el('img'), { src: url, alt: `Image (${type})`, decoding: 'async' })
+  return el('figure.media', image)
+}

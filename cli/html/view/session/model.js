@@ -1,0 +1,124 @@
+// The data of the page. Payloads are parsed only when they are shown.
+
+const FAILED = 1
+const IN_HISTORY = 2
+const DAMAGED = 4
+const TOO_LONG = 8
+const ITEM = 16
+
+const islandText = (id) => document.getElementById(id).textContent
+/** Each item of such an island is on a line of its own. */
+const islandLines = (id) => {
+  const text = islandText(id).slice(2, -2)
+  return text === '' ? [] : text.split(',\n')
+}
+
+class Conversation {
+  rows = []
+  /** The rows by line. */
+  rowOf = new Map()
+  calls = []
+  /** The calls by the line of the record that made or answered them. */
+  callsAt = new Map()
+  #payloads
+  #images
+  #whole = new Map()
+
+  constructor() {
+    const data = JSON.parse(islandText('page-data'))
+    const { rows, calls, types, speakers, ...summary } = data
+    this.#payloads = islandLines('payloads')
+    this.#images = islandLines('images')
+    this.addRows(rows, types, speakers)
+    for (const call of calls) this.addCall(call)
+    this.summarize(summary)
+    this.redactedAt = new Map(this.seal?.redacted.lines)
+  }
+
+  summarize(summary) {
+    Object.assign(this, summary)
+    this.warningsAt = new Map()
+    for (const [line, text] of this.warnings) this.warningsAt.set(line, [...(this.warningsAt.get(line) ?? []), text])
+  }
+
+  addRows(rows, types, speakers) {
+    for (const [line, type, speaker, at, flags, removedBy, size] of rows) {
+      const row = { line, type: types[type], speaker: speakers[speaker], at, flags, removedBy, size }
+      this.rowOf.set(line, this.rows.push(row) - 1)
+    }
+  }
+
+  addPayload(payload) {
+    this.#payloads.push(payload)
+  }
+
+  addImage(url) {
+    this.#images.push(JSON.stringify(url))
+  }
+
+  addCall([name, line, block, responseLine, responseBlock, hasFailed, ms]) {
+    const call = { name, line, block, responseLine, responseBlock, hasFailed: hasFailed === 1, ms }
+    const calls = this.callsAt.get(line) ?? []
+    const before = calls.find((other) => other.line === line && other.block === block)
+    // A call is added again when it is answered.
+    if (before) Object.assign(before, call)
+    else this.#register(call, calls)
+    const known = before ?? call
+    const answers = this.callsAt.get(responseLine) ?? []
+    if (responseLine > 0 && !answers.includes(known)) this.callsAt.set(responseLine, [...answers, known])
+  }
+
+  #register(call, calls) {
+    this.calls.push(call)
+    this.callsAt.set(call.line, [...calls, call])
+  }
+
+  callOf(line, block) {
+    return this.callsAt.get(line)?.find((call) => call.line === line && call.block === block)
+  }
+
+  answeredBy(line, block) {
+    return this.callsAt.get(line)?.find((call) => call.responseLine === line && call.responseBlock === block)
+  }
+
+  payloadText(row) {
+    return this.#payloads[row]
+  }
+
+  /** `{ value, cuts, images }` of a row. Of a record for which there is no room, `excerpt` is its beginning, and `value` is null. */
+  payload(row) {
+    const found = this.#whole.get(row) ?? JSON.parse(this.#payloads[row])
+    if (typeof found === 'string') return { value: null, cuts: [], images: {}, excerpt: found }
+    const [value, cuts = [], images = {}] = found
+    return { value, cuts, images }
+  }
+
+  /** Whether the page has only the beginning of a record. */
+  isExcerpt(row) {
+    return this.#payloads[row].startsWith('"') && !this.#whole.has(row)
+  }
+
+  /** Replaces the payload of a row by the whole one. */
+  setWhole(row, parts) {
+    this.#whole.set(row, parts)
+  }
+
+  image(index) {
+    return JSON.parse(this.#images[index])
+  }
+
+  has(row, flag) {
+    return (this.rows[row].flags & flag) !== 0
+  }
+}
+
+/** The item of a payload, with the path that leads to it. */
+function itemIn({ value }) {
+  const name = ['content', 'summary'].find((key) => typeof value?.[key] === 'object' && value[key] !== null)
+  return name === undefined ? null : { item: value[name], path: `/${name}` }
+}
+
+/** The cuts below a path, with paths relative to it. */
+function cutsBelow(cuts, path) {
+  return cuts.filter((cut) => cut.path === path || cut.path.startsWith(`${path}/`)).map((cut) => ({ ...cut, path: cut.path.slice(path.length) }))
+}

@@ -1,0 +1,59 @@
+// Records that are no items: what happened to the session.
+
+const NOTES = {
+  session_start: ({ provider, model, cwd }) => ['The session began', [provider, model, cwd].filter((part) => typeof part === 'string' && part !== '').join(' · ')],
+  provider_switch: ({ provider, model }) => ['Switched to', [provider, model].filter((part) => typeof part === 'string').join(' · ')],
+  directories_changed: ({ directories }) => ['Directories', Array.isArray(directories) ? directories.join(', ') : briefly(directories)],
+  session_event: ({ severity, message }) => [typeof severity === 'string' ? severity : 'event', typeof message === 'string' ? message : briefly(message)],
+  session_metadata: ({ title }) => ['Title', title === null ? '(none)' : briefly(title)],
+  session_named: ({ name }) => ['Named', name === null ? '(none)' : briefly(name)],
+  checkpoint_created: ({ name, checkpointId }) => ['Checkpoint', `${briefly(name)} (${briefly(checkpointId)})`],
+  checkpoint_renamed: ({ name, checkpointId }) => ['Checkpoint renamed', `${briefly(name)} (${briefly(checkpointId)})`],
+  checkpoint_deleted: ({ checkpointId }) => ['Checkpoint deleted', briefly(checkpointId)],
+  session_forked: ({ parentSessionId, checkpointName }) => ['Forked', `from ${briefly(parentSessionId)} at ${briefly(checkpointName)}`],
+}
+
+function noteView(page, row, { value, cuts }) {
+  const { type, line } = page.rows[row]
+  const isKnown = typeof value === 'object' && value !== null && Object.hasOwn(NOTES, type)
+  const [name, text] = isKnown ? NOTES[type](value) : [type, briefly(value)]
+  const severity = type === 'session_event' && typeof value?.severity === 'string' ? value.severity : ''
+  const summary = el('summary', content('b', name), ' ', content('span.note-text', briefly(text, 600)))
+  const view = details(`note ${line}`, summary, () => [valueView(value, cuts)])
+  view.classList.add('event')
+  if (['warning', 'error'].includes(severity)) view.classList.add(severity)
+  return view
+}
+
+function damageView(page, row, { value }) {
+  if (page.has(row, TOO_LONG)) return el('div.damage', el('b', 'A line that is too long to be shown'))
+  const { raw, left } = value
+  const more = left > 0 ? el('p.left-out', `… ${counted(left, 'character')} left out …`) : null
+  return el('div.damage', el('b', 'Not JSON'), withAttributes(content('pre.raw', raw), { tabindex: 0 }), more)
+}
+
+/** What a compression or a rewind took out of the history. */
+function removalView(page, row) {
+  const { line, type } = page.rows[row]
+  const removed = removedBy(page, line)
+  if (removed.length === 0) return el('p.removal', type === 'rewind' ? 'A rewind that removed nothing' : 'A compression of an empty history')
+  const [first, last] = [page.rows[removed[0]].line, page.rows[removed.at(-1)].line]
+  const items = counted(removed.length, 'item')
+  const where = first === last ? [lineLink(first, `line ${first}`)] : ['lines ', lineLink(first, String(first)), ' to ', lineLink(last, String(last))]
+  return el('p.removal', el('b', type === 'rewind' ? `Rewound: ${items} left the history` : `Compressed: ${items} became this summary`), ' (', ...where, ')')
+}
+
+/** The rows that a record removed from the history, in order. */
+function removedBy(page, line) {
+  page.removals ??= new Map()
+  if (!page.removals.has(line)) {
+    for (const [index, { removedBy: by }] of page.rows.entries()) {
+      if (by === 0) continue
+      if (!page.removals.has(by)) page.removals.set(by, [])
+      const rows = page.removals.get(by)
+      if (rows.at(-1) === undefined || rows.at(-1) < index) rows.push(index)
+    }
+    if (!page.removals.has(line)) page.removals.set(line, [])
+  }
+  return page.removals.get(line)
+}

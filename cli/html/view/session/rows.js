@@ -1,0 +1,128 @@
+// Rows: a record of the session, or a damaged line.
+
+const SPEAKERS = { human: 'Human', ai: 'AI', tool: 'Tool' }
+const nameOf = (speaker) => (Object.hasOwn(SPEAKERS, speaker) ? SPEAKERS[speaker] : speaker)
+const REMOVERS = ['compressed', 'rewind']
+
+class Rows extends WindowedList {
+  constructor(page) {
+    const list = withAttributes(el('ol.rows'), { role: 'list', 'aria-label': 'Conversation' })
+    super(el('div.conversation', list), 0)
+    this.page = page
+    this.list = list
+    this.element.addEventListener('click', ({ target }) => this.#clicked(target))
+    this.element.addEventListener('focusin', ({ target }) => {
+      if (target.matches('.line')) this.setCurrent(Number(target.dataset.row))
+    })
+  }
+
+  show(rows) {
+    this.showIn([[this.list, rows]])
+  }
+
+  /** An estimate: texts take more room the longer they are, but calls and notes are folded. */
+  cells(rows) {
+    return rows.reduce((sum, row) => sum + this.#cellsOf(row), 0)
+  }
+
+  #cellsOf(row) {
+    const { speaker, size } = this.page.rows[row]
+    if (speaker === '' || speaker === 'tool') return 1.6
+    return Math.min(2 + size / 260, 60)
+  }
+
+  elementOf(row) {
+    const { page } = this
+    const { line, speaker, flags } = page.rows[row]
+    const kind = flags & DAMAGED ? 'damaged' : flags & ITEM ? 'item' : 'other'
+    const item = withAttributes(el(`li.row.${kind}.line`, this.#gutter(row), this.#body(row)), { id: `line-${line}`, role: 'listitem', tabindex: -1, 'aria-posinset': row + 1, 'aria-setsize': page.rows.length })
+    item.dataset.row = row
+    if (Object.hasOwn(SPEAKERS, speaker)) item.classList.add(speaker)
+    if (flags & FAILED) item.classList.add('failed')
+    if (flags & ITEM && !(flags & IN_HISTORY)) item.classList.add('gone')
+    return item
+  }
+
+  #gutter(row) {
+    const { line, at } = this.page.rows[row]
+    const before = row > 0 ? this.page.rows[row - 1].at : null
+    const time = at === null ? null : withAttributes(el('time', clockOf(at)), { datetime: isoOf(at), title: isoOf(at) })
+    const passed = at === null || before === null || at <= before ? null : el('span.passed', `+${lengthOf(at - before)}`)
+    return el('div.gutter', withAttributes(el('a.number', String(line)), { href: `#line-${line}`, 'aria-label': `Link to line ${line}` }), time, passed)
+  }
+
+  #body(row) {
+    const { page } = this
+    const { line, type, speaker, flags, removedBy: by } = page.rows[row]
+    const payload = page.payload(row)
+    const body = el('div.body')
+    if (payload.excerpt !== undefined) this.#appendExcerpt(body, row, payload.excerpt)
+    else if (flags & DAMAGED) body.append(damageView(page, row, payload))
+    else if (flags & ITEM) this.#appendItem(body, row, payload)
+    else if (type === 'rewind') body.append(removalView(page, row))
+    else body.append(noteView(page, row, payload))
+    for (const text of page.warningsAt.get(line) ?? []) body.append(el('p.warning', el('b', 'Warning: '), content('span', text)))
+    if (page.redactedAt.has(line)) body.append(redactedNote(page.redactedAt.get(line)))
+    if (flags & ITEM && by > 0) body.querySelector('.who')?.append(goneLabel(page, by))
+    if (page.served && payload.cuts.length > 0) body.append(this.#wholeButton(row))
+    if (speaker !== '' && !(flags & ITEM)) body.append(el('p.warning', 'It is no item of the history.'))
+    return body
+  }
+
+  /** The beginning of a record, until the server has sent it. */
+  #appendExcerpt(body, row, excerpt) {
+    const { type, speaker } = this.page.rows[row]
+    body.append(el('p.who', content('b', nameOf(speaker || type))), content('p.excerpt', `${excerpt} …`))
+    if (this.page.served) requestPayload(this.page, row, (rows) => rows.forEach((each) => this.refresh(each)))
+  }
+
+  #appendItem(body, row, payload) {
+    const { page } = this
+    const { type, speaker } = page.rows[row]
+    const { item, path } = itemIn(payload) ?? { item: {}, path: '' }
+    body.append(el('p.who', content('b', nameOf(speaker))))
+    if (type === 'compressed') body.append(removalView(page, row))
+    if (!Array.isArray(item.blocks)) return body.append(valueView(item, cutsBelow(payload.cuts, path)))
+    for (const [index, block] of item.blocks.entries()) {
+      body.append(blockView(page, row, index, block, cutsBelow(payload.cuts, `${path}/blocks/${index}`), payload.images))
+    }
+    const cut = payload.cuts.find((each) => each.path === `${path}/blocks`)
+    if (cut) body.append(el('p.left-out', leftOut(cut)))
+    this.#appendMetadata(body, row, item, cutsBelow(payload.cuts, `${path}/metadata`))
+  }
+
+  #appendMetadata(body, row, { metadata }, cuts) {
+    if (typeof metadata !== 'object' || metadata === null || Object.keys(metadata).length === 0) return
+    const view = details(`metadata ${this.page.rows[row].line}`, el('summary', 'Metadata'), () => [valueView(metadata, cuts)])
+    view.classList.add('metadata')
+    body.append(view)
+  }
+
+  #wholeButton(row) {
+    const show = button('.whole', null, async () => {
+      show.disabled = true
+      const parts = await wholePayload(this.page, row).catch(() => null)
+      if (parts === null) return show.replaceWith(el('p.warning', 'The record could not be read.'))
+      this.page.setWhole(row, parts)
+      this.refresh(row)
+    }, 'Show the whole record')
+    return show
+  }
+
+  #clicked(target) {
+    const line = target.closest('.line')
+    if (line) this.setCurrent(Number(line.dataset.row))
+  }
+
+  /** Shows a line of the file, or the next one that is a record. */
+  jumpToLine(line) {
+    const row = this.page.rowOf.get(line) ?? this.page.rows.findIndex((each) => each.line >= line)
+    if (row >= 0) this.jump(row, 'start')
+  }
+}
+
+function goneLabel(page, by) {
+  const row = page.rowOf.get(by)
+  const what = row !== undefined && page.rows[row].type === 'rewind' ? 'rewound' : 'compressed'
+  return el('span.gone-label', `not in the history: ${what} at `, lineLink(by, `line ${by}`))
+}

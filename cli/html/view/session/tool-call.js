@@ -1,0 +1,67 @@
+// Tool calls: folded, with arguments and result side by side.
+
+const STATES = { failed: ['✗', 'failed'], open: ['…', 'without a result'], done: ['✓', 'succeeded'] }
+
+/** @param block the call's block, at `path` of the payload of the row */
+function callView(page, row, index, block, cuts) {
+  const call = page.callOf(page.rows[row].line, index)
+  const response = call && responseOf(page, call)
+  const state = response === null || response === undefined ? 'open' : call.hasFailed ? 'failed' : 'done'
+  const [mark, says] = STATES[state]
+  const name = typeof block.name === 'string' && block.name !== '' ? block.name : '(unnamed)'
+  const facts = call && call.ms !== null ? el('span.took', lengthOf(call.ms)) : null
+  const summary = el('summary', withAttributes(el(`span.state.${state}`, mark), { 'aria-hidden': 'true' }), content('span.tool-name', name), ' ', content('span.brief', fieldsBriefly(block.parameters)), el('span.unseen', `, ${says}`), facts)
+  const view = details(`call ${page.rows[row].line} ${index}`, summary, () => [
+    el('div.call-parts', part('Arguments', valueView(block.parameters, cutsBelow(cuts, '/parameters'))), resultPart(page, call, response, state)),
+  ])
+  view.classList.add('call', state)
+  return view
+}
+
+const part = (title, ...children) => el('section.call-part', el('h4', title), ...children)
+
+function resultPart(page, call, response, state) {
+  if (!response) return part('Result', el('p.note', 'There is none in this recording.'))
+  const { block, cuts } = response
+  const where = lineLink(call.responseLine, `line ${call.responseLine}`)
+  const views = []
+  if (state === 'failed') views.push(errorView(block.error, cuts))
+  if (block.result !== undefined && block.result !== null && block.result !== '') views.push(valueView(block.result, cutsBelow(cuts, '/result')))
+  if (views.length === 0) views.push(el('p.note', 'Nothing.'))
+  return part(el('span', state === 'failed' ? 'Failed' : 'Result', ', ', where), ...views)
+}
+
+function errorView(error, cuts) {
+  const view = valueView(error, cutsBelow(cuts, '/error'))
+  view.classList.add('error')
+  return view
+}
+
+/** The response to a call, or null. */
+function responseOf(page, { responseLine, responseBlock }) {
+  const row = page.rowOf.get(responseLine)
+  if (row === undefined) return null
+  const payload = page.payload(row)
+  const found = itemIn(payload)
+  const block = found?.item.blocks?.[responseBlock]
+  return block ? { block, cuts: cutsBelow(payload.cuts, `${found.path}/blocks/${responseBlock}`) } : null
+}
+
+/** A response: short where its call is shown with it, whole where there is none. */
+function responseView(page, row, index, block, cuts) {
+  const { line } = page.rows[row]
+  const call = page.answeredBy(line, index)
+  const failed = block.error !== undefined && block.error !== null && block.error !== '' && block.error !== false
+  const name = typeof block.toolName === 'string' && block.toolName !== '' ? block.toolName : (call?.name ?? '(unnamed)')
+  const [mark, says] = STATES[failed ? 'failed' : 'done']
+  const origin = call ? el('span.origin', 'to the call at ', lineLink(call.line, `line ${call.line}`)) : el('span.origin', 'to no call in this recording')
+  const summary = el('summary', withAttributes(el(`span.state.${failed ? 'failed' : 'done'}`, mark), { 'aria-hidden': 'true' }), content('span.tool-name', name), ' ', content('span.brief', fieldsBriefly(failed ? block.error : (block.result ?? ''))), el('span.unseen', `, ${says}`))
+  const view = details(`response ${line} ${index}`, summary, () => [
+    ...(failed ? [errorView(block.error, cuts)] : []),
+    ...(block.result === undefined || block.result === null ? [] : [valueView(block.result, cutsBelow(cuts, '/result'))]),
+  ])
+  view.classList.add('response')
+  return el('div.response-row', view, origin)
+}
+
+const lineLink = (line, ...children) => withAttributes(el('a.line-link', ...children), { href: `#line-${line}` })

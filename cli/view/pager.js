@@ -1,0 +1,39 @@
+'use strict'
+
+// Shows long output through the user's pager.
+
+const { spawn } = require('node:child_process')
+const { Output } = require('../output.js')
+
+/**
+ * Calls `write` with an output: that of a pager on a terminal, standard output otherwise. `PAGER` names the pager, `less` by default; empty, or
+ * `cat`, means none.
+ *
+ * @param {(output: Output) => Promise<void>} write
+ */
+async function throughPager({ stdout, output, env }, write) {
+  const pager = stdout.isTTY && env.TERM !== 'dumb' ? await started(env.PAGER ?? 'less', env) : null
+  if (pager === null) {
+    await write(output)
+    return output.flush()
+  }
+  const paged = new Output(pager.stdin)
+  const closed = new Promise((resolve) => pager.on('close', resolve))
+  await write(paged)
+  await paged.flush()
+  pager.stdin.end()
+  await closed
+}
+
+/** The pager, once it runs; null if there is none. `PAGER` may have arguments, so a shell runs it, as `man` and `git` do. */
+function started(command, env) {
+  if (['', 'cat'].includes(command.trim())) return null
+  const options = { stdio: ['pipe', 'inherit', 'inherit'], env: { LESS: 'FRX', LESSCHARSET: 'utf-8', ...env } }
+  const child = env.PAGER === undefined ? spawn(command, options) : spawn(command, { ...options, shell: true })
+  return new Promise((resolve) => {
+    child.on('error', () => resolve(null))
+    child.on('spawn', () => resolve(child))
+  })
+}
+
+module.exports = { throughPager }

@@ -1,0 +1,29 @@
+'use strict'
+
+// Serves the page of one recording until the program is interrupted.
+
+const { once } = require('node:events')
+const { serve } = require('../html/serve/server.js')
+const { openInBrowser } = require('./browser.js')
+
+async function serveUntilInterrupted(context, recording, { port }) {
+  const { signal } = context
+  const served = await openServed(recording, signal)
+  const server = await serve(served.routes(), { port })
+  try {
+    const isOpened = await openInBrowser(server.url, context.env)
+    await context.print({ url: server.url, opened: isOpened }, () => `${isOpened ? 'opened' : 'open'} ${server.url}\nCtrl-C ends it.\n`)
+    if (!signal.aborted) await once(signal, 'abort')
+  } finally {
+    served.close()
+    await server.close()
+  }
+}
+
+function openServed(recording, signal) {
+  const { ServedSession } = require('../html/session/served.js')
+  const { ServedRun } = require('../html/run/served.js')
+  return new (recording.kind === 'run' ? ServedRun : ServedSession)(recording, { signal }).open()
+}
+
+module.exports = { serveUntilInterrupted }

@@ -1,0 +1,162 @@
+'use strict'
+
+// Prints a session as a conversation. It is read twice, in bounded memory: what a record says, later records may have taken out of the history.
+
+const { usage } = require('../complaint.js')
+const { jsonText } = require('../json-text.js')
+const { duration, plural } = require('../quantities.js')
+const { escaped, printable } = require('../safe-text.js')
+const { isFailure, isItem, isObject, removedItems } = require('../session/item.js')
+const { lineBatches } = require('../session/lines.js')
+const { History } = require('../html/session/history.js')
+const { throughPager } = require('./pager.js')
+
+/** The number of lines that are shown of a result, and the number of characters of a text. */
+const RESULT_LINES = 12
+const LONGEST_TEXT = 100_000
+
+const SPEAKERS = { human: ['Human', 'blue'], ai: ['AI', 'magenta'], tool: ['Tool', 'green'] }
+
+async function printConversation(context, { kind, log }) {
+  if (kind === 'run') throw usage('--text: not for a run; trace --events lists its events')
+  if (context.json) throw usage('--text and --json exclude each other')
+  const removers = await removersIn(log, context.signal)
+  await throughPager(context, (output) => print(context, output, log, removers))
+}
+
+/** The line that removed an item from the history, by the line of the item. */
+async function removersIn(log, signal) {
+  const history = new History()
+  const removers = new Map()
+  for await (const [line, record] of records(log, signal)) {
+    if (!isObject(record)) continue
+    for (const removed of history.take(line, record).removed) removers.set(removed, { line, type: record.type })
+  }
+  return removers
+}
+
+/** The lines of a session that are not blank, with their numbers. A line that is no JSON has the value undefined. */
+async function* records(log, signal) {
+  let line = 0
+  for await (const { lines } of lineBatches(log)) {
+    signal.throwIfAborted()
+    for (const text of lines) {
+      line += 1
+      if (text.trim() !== '') yield [line, parsed(text)]
+    }
+  }
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+async function print({ colour, signal, width }, output, log, removers) {
+  const printer = new Printer(colour, Math.max(Math.min(width, 120), 40))
+  for await (const [line, record] of records(log, signal)) {
+    if (output.isClosed) return
+    if (record !== null) await output.write(printer.text(line, record, removers.get(line)))
+  }
+}
+
+class Printer {
+  #colour
+  #width
+  /** The names and times of calls, by id. */
+  #calls = new Map()
+
+  constructor(colour, width) {
+    this.#colour = colour
+    this.#width = width
+  }
+
+  text(line, record, remover) {
+    if (!isObject(record)) return this.#row('✗', `line ${line}: ${record === undefined ? 'not JSON' : 'not a record'}`, 'red')
+    const { type, payload, ts } = record
+    const item = type === 'content' ? payload?.content : type === 'compressed' ? payload?.summary : undefined
+    if (!isItem(item)) return this.#note(line, type, payload)
+    const blocks = Array.isArray(item.blocks) ? item.blocks : [item]
+    return `\n${this.#head(line, item, ts, type, remover)}${blocks.map((block) => this.#block(block, Date.parse(ts))).join('')}`
+  }
+
+  #head(line, { speaker }, ts, type, remover) {
+    const colour = this.#colour
+    const [name, tone] = Object.hasOwn(SPEAKERS, speaker) ? SPEAKERS[speaker] : [printable(speaker, 40), 'white']
+    const clock = typeof ts === 'string' && !Number.isNaN(Date.parse(ts)) ? `  ${new Date(ts).toISOString().slice(11, 19)}` : ''
+    const summary = type === 'compressed' ? '  summary of what was compressed' : ''
+    const gone = remover ? `  not in the history: ${remover.type === 'rewind' ? 'rewound' : 'compressed'} at line ${remover.line}` : ''
+    return `${colour.bold(colour[tone](name))}${colour.dim(`${clock}  line ${line}${summary}${gone}`)}\n`
+  }
+
+  #block(block, at) {
+    const colour = this.#colour
+    if (!isObject(block)) return this.#lines(jsonText(block ?? null))
+    if (block.type === 'tool_call') return this.#call(block, at)
+    if (block.type === 'tool_response') return this.#response(block, at)
+    if (block.type === 'media') return this.#row('▣', `${printable(block.mimeType ?? 'media', 80)}, not shown`, 'dim')
+    const text = [block.text, block.thought, block.code].find((each) => typeof each === 'string')
+    if (text === undefined) return this.#lines(jsonText(block))
+    return block.type === 'thinking' ? this.#lines(text, colour.dim) : this.#lines(text)
+  }
+
+  #call({ id, name, parameters }, at) {
+    this.#calls.set(id, at)
+    return this.#row('→', `${this.#colour.bold(printable(name ?? '(unnamed)', 60))} ${this.#colour.dim(printable(parameters ?? '', this.#width))}`)
+  }
+
+  #response({ callId, toolName, result, error }, at) {
+    const failed = isFailure(error)
+    const ms = at - this.#calls.get(callId)
+    this.#calls.delete(callId)
+    const took = ms >= 0 ? this.#colour.dim(` ${duration(ms)}`) : ''
+    const shown = failed ? (typeof error === 'string' ? error : jsonText(error)) : outputIn(result)
+    return this.#row(failed ? '✗' : '✓', `${printable(toolName ?? '(unnamed)', 60)}${took}`, failed ? 'red' : 'green') + this.#shortened(shown)
+  }
+
+  #shortened(text) {
+    const lines = text.slice(0, LONGEST_TEXT).trimEnd().split(/\r?\n/)
+    const rest = lines.length - RESULT_LINES
+    const more = rest > 0 ? this.#colour.dim(`    … ${rest} more ${rest === 1 ? 'line' : 'lines'}\n`) : ''
+    return lines.slice(0, RESULT_LINES).map((line) => `    ${this.#colour.dim(printableLine(line, this.#width))}\n`).join('') + more
+  }
+
+  #lines(text, tone = (each) => each) {
+    const rest = text.length - LONGEST_TEXT
+    const more = rest > 0 ? this.#colour.dim(`  … ${rest} more characters\n`) : ''
+    return text.slice(0, LONGEST_TEXT).trimEnd().split(/\r?\n/).map((line) => `  ${tone(escapedLine(line))}\n`).join('') + more
+  }
+
+  #note(line, type, payload) {
+    const about = type === 'rewind' ? `rewound: ${removalText(payload)} left the history` : `${printable(type ?? '(no type)', 40)} ${printable(payload ?? '', this.#width)}`
+    return `\n${this.#colour.dim(`· ${about}  line ${line}`)}\n`
+  }
+
+  #row(mark, text, tone = 'cyan') {
+    return `  ${this.#colour[tone](mark)} ${text}\n`
+  }
+}
+
+function removalText(payload) {
+  const removed = isObject(payload) ? removedItems(payload) : null
+  return removed === null ? 'nothing' : plural(removed, 'item')
+}
+
+/** The text of a result: that of its only member, if it has one. */
+function outputIn(result) {
+  if (typeof result === 'string') return result
+  const values = isObject(result) ? Object.values(result) : []
+  return values.length === 1 && typeof values[0] === 'string' ? values[0] : jsonText(result ?? null)
+}
+
+const escapedLine = (line) => escaped(line.replaceAll('\t', '    '))
+
+function printableLine(line, width) {
+  const text = escapedLine(line.slice(0, width * 2))
+  return text.length > width ? `${text.slice(0, width - 1)}…` : text
+}
+
+module.exports = { printConversation }
