@@ -150,11 +150,9 @@ impl RunRecorder {
     /// Stores a blob before it returns, and gives its hash. Nothing is recorded about it.
     pub fn put_blob(&self, bytes: &[u8]) -> Result<HexHash, RecordError> {
         let hash = sha256_hex([bytes]);
-        let known = self.lock().stored.contains(&hash);
-        // What this recorder has stored is as durable as it promises.
-        let durability = if known { Durability::Os } else { self.durability };
-        BlobStore::new(self.directory.blobs()).store(&hash, bytes, durability)?;
-        if self.durability == Durability::Fsync && !known {
+        let known = if self.lock().stored.contains(&hash) { Durability::Fsync } else { Durability::Os };
+        BlobStore::new(self.directory.blobs()).store(&hash, bytes, self.durability, known)?;
+        if self.durability == Durability::Fsync {
             self.lock().stored.insert(hash);
         }
         Ok(hash)
