@@ -1,7 +1,8 @@
 //! Sessions and a power cut, on a simulated disk: after each operation the power is cut, and every state that the disk may show then is
 //! replayed, judged and recorded to.
 //!
-//! `CUT_STATES` says how many states a cut is given that has more than that, and `CUT_SEED` which.
+//! `CUT_STATES` says how many states a cut is given that has more than that, `CUT_SEED` which, and `CUT_EVERY` how many operations lie between
+//! the ends of a first process.
 
 #![cfg(unix)]
 // A harness that can't go on fails the test.
@@ -19,7 +20,7 @@ use session_tape::session::replay::Replay;
 use session_tape::session::snapshot::Snapshots;
 use simulated::cut::Fill;
 use simulated::disk::Disk;
-use simulated::search::{Search, Tried, search};
+use simulated::search::{Search, Tried, lengths, search};
 use simulated::session::{CHATS, Recording, judge, sessions};
 use simulated::tree::{Op, Tree};
 
@@ -56,7 +57,7 @@ fn a_new_session_keeps_what_was_acknowledged() {
     let (base, log) = recorded(root, Durability::Fsync).history();
     let tried = try_all(root, &base, &log);
     println!("a new session: {tried:?}");
-    assert!(tried.exhausted > 10 && tried.states > 100, "{tried:?}");
+    assert!(tried.exhausted > 5 && tried.states > 50, "{tried:?}");
 }
 
 /// The process ends after each of its operations, another one goes on with what the kernel has, and then the power is cut.
@@ -66,7 +67,7 @@ fn a_session_that_outlived_its_process_keeps_what_was_acknowledged() {
     let mut all = Tried::default();
     for durability in [Durability::Fsync, Durability::Os] {
         let (base, first_life) = recorded(root, durability).history();
-        for length in 0..first_life.len() {
+        for length in lengths(&first_life) {
             // What is not durable promises nothing.
             let mut before = first_life[..length].to_vec();
             before.retain(|op| durability == Durability::Fsync || !matches!(op, Op::Acknowledge(_)));
@@ -91,7 +92,7 @@ fn a_session_that_outlived_its_process_keeps_what_was_acknowledged() {
         }
     }
     println!("a session's second life: {all:?}");
-    assert!(all.exhausted > 50, "{all:?}");
+    assert!(all.states > 50, "{all:?}");
 }
 
 /// The snapshot may reach the disk before what it is of.
@@ -118,6 +119,6 @@ fn a_snapshot_never_changes_a_result() {
     let (base, log) = disk.history();
     let tried = try_all(root, &base, &log);
     println!("a session's snapshot: {tried:?}");
-    assert!(tried.states > 100, "{tried:?}");
+    assert!(tried.states > 50, "{tried:?}");
     assert!(disk.tree().find(Path::new(CHATS)).is_ok());
 }

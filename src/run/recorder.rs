@@ -4,6 +4,7 @@
 mod config;
 mod opening;
 mod record_error;
+mod torn_tail;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

@@ -46,7 +46,10 @@ impl Cut {
         let mut cut = Cut { durable: base.clone(), pending: Vec::new(), acknowledged: BTreeSet::new() };
         // Those that a failed sync has left behind for good.
         let mut lost: Vec<bool> = Vec::new();
+        let mut cache = base.clone();
         for op in log {
+            cache.add_inode(op);
+            cache.apply(op);
             match op {
                 Op::Sync { inode } => cut.make_durable(*inode, &mut lost),
                 Op::FailedSync { inode } => {
@@ -57,7 +60,7 @@ impl Cut {
                 Op::Acknowledge(what) => drop(cut.acknowledged.insert(*what)),
                 _ => {
                     cut.durable.add_inode(op);
-                    cut.pending.push(op.clone());
+                    cut.pending.push(of_whole_sectors(op, &mut cache));
                     lost.push(false);
                 }
             }
@@ -100,6 +103,15 @@ impl Cut {
     pub fn choices(&self, fills: &[Fill]) -> Vec<Vec<Share>> {
         self.pending.iter().map(|op| shares_of(op, fills)).collect()
     }
+}
+
+/// A disk writes whole sectors as the kernel has them: with what earlier writes have changed there.
+fn of_whole_sectors(op: &Op, cache: &mut Tree) -> Op {
+    let Op::Write { inode, offset, bytes, at } = op else { return op.clone() };
+    let (content, _) = cache.file(*inode);
+    let begin = offset / SECTOR * SECTOR;
+    let end = (offset + bytes.len()).next_multiple_of(SECTOR).min(content.len());
+    Op::Write { inode: *inode, offset: begin, bytes: content[begin..end].to_vec(), at: *at }
 }
 
 /// The bytes of each sector that a write touches.

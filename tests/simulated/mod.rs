@@ -6,6 +6,7 @@
 pub mod cut;
 pub mod disk;
 pub mod fault;
+pub mod run;
 pub mod search;
 pub mod session;
 pub mod tree;

@@ -23,9 +23,17 @@ pub struct Search {
 impl Search {
     /// As `CUT_STATES` and `CUT_SEED` say.
     pub fn from_environment(fills: &'static [Fill]) -> Self {
-        let number = |name, otherwise| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise);
-        Search { most_states: number("CUT_STATES", 400), seed: number("CUT_SEED", 1), fills, from: 0 }
+        Search { most_states: number("CUT_STATES", 40), seed: number("CUT_SEED", 1), fills, from: 0 }
     }
+}
+
+/// After how many operations a first process ends: `CUT_EVERY` says how many lie between two such lengths.
+pub fn lengths(log: &[Op]) -> impl Iterator<Item = usize> + use<> {
+    (0..log.len()).step_by(number("CUT_EVERY", 12) as usize)
+}
+
+fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
 /// How much was tried.

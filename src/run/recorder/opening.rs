@@ -2,20 +2,18 @@
 //!
 //! The log is created first, exclusively: the recorder that creates it owns the directory. Only the holder of its lock may write it.
 
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::config::RunRecorderConfig;
 use super::record_error::RecordError;
+use super::torn_tail;
 use crate::clock::timestamp;
 use crate::disk::atomic_file;
 use crate::disk::durability::Durability;
 use crate::disk::files;
-use crate::disk::input_file;
 use crate::disk::lock::FileLock;
 use crate::disk::new_directory;
-use crate::disk::open_options::OpenOptions;
 use crate::disk::os_error::OsError;
 use crate::disk::target::Target;
 use crate::run::canonical::{Object, write_text, write_texts};
@@ -147,7 +145,7 @@ impl Opening<'_> {
         }
         if torn_bytes > 0 {
             failpoint!("run_recorder::before_cut");
-            cut(&log, whole_bytes, self.config.durability)?;
+            torn_tail::cut(&log, whole_bytes, self.config.durability)?;
             failpoint!("run_recorder::after_cut");
         }
         let Some(recording) = recording else {
@@ -189,15 +187,4 @@ impl Opening<'_> {
 
 fn listed(texts: &[Text<'_>]) -> String {
     texts.iter().map(Text::to_plain).collect::<Vec<_>>().join(", ")
-}
-
-/// Cuts a torn line off: it was never acknowledged, and in the middle of a log it would be damage.
-fn cut(log: &Path, whole_bytes: u64, durability: Durability) -> Result<(), OsError> {
-    let failed = |syscall, path| move |error: io::Error| OsError::new(&error, syscall, path);
-    let file = input_file::open_patiently(log, &OpenOptions { write: true, ..OpenOptions::default() })?;
-    file.set_len(whole_bytes).map_err(failed("ftruncate", None))?;
-    if durability == Durability::Fsync {
-        file.sync_all().map_err(failed("fsync", None))?;
-    }
-    Ok(())
 }

@@ -1,0 +1,92 @@
+//! Runs and a power cut, on a simulated disk: after each operation the power is cut, and every state that the disk may show then is
+//! replayed, verified, judged and recorded to.
+//!
+//! `CUT_STATES` says how many states a cut is given that has more than that, `CUT_SEED` which, and `CUT_EVERY` how many operations lie between
+//! the ends of a first process.
+
+#![cfg(unix)]
+// A harness that can't go on fails the test.
+#![allow(clippy::unwrap_used)]
+
+mod simulated;
+
+use std::path::Path;
+
+use session_tape::disk::durability::Durability;
+use simulated::cut::Fill;
+use simulated::disk::Disk;
+use simulated::run::{Recording, judge, judge_after_garbage};
+use simulated::search::{Search, Tried, lengths, search};
+use simulated::tree::{Op, Tree};
+
+/// Nodes, a snapshot, and events that are never flushed.
+fn record_some(recording: &Recording, disk: &Disk) {
+    recording.begin();
+    let _ = recording.flush(disk);
+    recording.node().unwrap();
+    let _ = recording.flush(disk);
+    recording.snapshot().unwrap();
+    let _ = recording.flush(disk);
+    recording.node().unwrap();
+}
+
+fn recorded(root: &Path, durability: Durability) -> Disk {
+    let disk = Disk::new(root);
+    let _mounted = disk.mounted();
+    let recording = Recording::open(root, durability).unwrap();
+    record_some(&recording, &disk);
+    recording.end();
+    disk
+}
+
+#[test]
+fn a_new_run_keeps_what_was_acknowledged() {
+    let root = Path::new("/simulated/new-run");
+    let (base, log) = recorded(root, Durability::Fsync).history();
+    let judge = |tree: &Tree, acknowledged: &_| judge(root, tree, acknowledged);
+    let options = Search::from_environment(&[Fill::Zeros]);
+    let tried = search(&base, &log, options, &judge).unwrap_or_else(|fault| panic!("{fault}"));
+    println!("a new run: {tried:?}");
+    assert!(tried.exhausted > 20 && tried.states > 100, "{tried:?}");
+}
+
+#[test]
+fn garbage_behind_what_was_acknowledged_does_not_harm_that() {
+    let root = Path::new("/simulated/run-garbage");
+    let (base, log) = recorded(root, Durability::Fsync).history();
+    let judge = |tree: &Tree, acknowledged: &_| judge_after_garbage(root, tree, acknowledged);
+    let options = Search::from_environment(&[Fill::Garbage]);
+    let tried = search(&base, &log, options, &judge).unwrap_or_else(|fault| panic!("{fault}"));
+    println!("a run and garbage: {tried:?}");
+    assert!(tried.states > 100, "{tried:?}");
+}
+
+/// The process ends after each of its operations, another one goes on with what the kernel has, and then the power is cut.
+#[test]
+fn a_run_that_outlived_its_process_keeps_what_was_acknowledged() {
+    let root = Path::new("/simulated/run-second-life");
+    let mut all = Tried::default();
+    for durability in [Durability::Fsync, Durability::Os] {
+        let (base, first_life) = recorded(root, durability).history();
+        for length in lengths(&first_life) {
+            // What is not durable promises nothing.
+            let mut before = first_life[..length].to_vec();
+            before.retain(|op| durability == Durability::Fsync || !matches!(op, Op::Acknowledge(_)));
+            let from = before.len();
+            let disk = Disk::with(root, base.clone(), before);
+            let mounted = disk.mounted();
+            let recording = Recording::open(root, Durability::Fsync).unwrap();
+            recording.begin();
+            recording.node().unwrap();
+            recording.flush(&disk).unwrap();
+            recording.end();
+            drop(mounted);
+            let (base, log) = disk.history();
+            let judge = |tree: &Tree, acknowledged: &_| judge(root, tree, acknowledged);
+            let options = Search { from, ..Search::from_environment(&[Fill::Zeros]) };
+            all += search(&base, &log, options, &judge).unwrap_or_else(|fault| panic!("{fault}"));
+        }
+    }
+    println!("a run's second life: {all:?}");
+    assert!(all.states > 50, "{all:?}");
+}
