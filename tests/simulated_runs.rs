@@ -43,7 +43,7 @@ fn recorded(root: &Path, durability: Durability) -> Disk {
 fn a_new_run_keeps_what_was_acknowledged() {
     let root = Path::new("/simulated/new-run");
     let (base, log) = recorded(root, Durability::Fsync).history();
-    let judge = |tree: &Tree, acknowledged: &_| judge(root, tree, acknowledged);
+    let judge = |tree: &Tree, acknowledged: &_| judge(root, tree, acknowledged, 0);
     let options = Search::from_environment(&[Fill::Zeros]);
     let tried = search(&base, &log, options, &judge).unwrap_or_else(|fault| panic!("{fault}"));
     println!("a new run: {tried:?}");
@@ -76,13 +76,14 @@ fn a_run_that_outlived_its_process_keeps_what_was_acknowledged() {
             let disk = Disk::with(root, base.clone(), before);
             let mounted = disk.mounted();
             let recording = Recording::open(root, Durability::Fsync).unwrap();
+            let undurable = if durability == Durability::Os { recording.recorder.next_time() } else { 0 };
             recording.begin();
             recording.node().unwrap();
             recording.flush(&disk).unwrap();
             recording.end();
             drop(mounted);
             let (base, log) = disk.history();
-            let judge = |tree: &Tree, acknowledged: &_| judge(root, tree, acknowledged);
+            let judge = |tree: &Tree, acknowledged: &_| judge(root, tree, acknowledged, undurable);
             let options = Search { from, ..Search::from_environment(&[Fill::Zeros]) };
             all += search(&base, &log, options, &judge).unwrap_or_else(|fault| panic!("{fault}"));
         }

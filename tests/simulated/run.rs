@@ -161,8 +161,9 @@ impl Log {
     }
 }
 
-/// Nothing that was acknowledged is lost: events, and the blobs and snapshots that they name.
-fn check_kept(tree: &Tree, acknowledged: u64) -> Result<(), String> {
+/// Nothing that was acknowledged is lost: events, and the blobs and snapshots that they name. What the first events name, `undurable` of them,
+/// was written by a recorder that did not promise that.
+fn check_kept(tree: &Tree, acknowledged: u64, undurable: u64) -> Result<(), String> {
     let files = tree.files();
     let run = PathBuf::from(RUN);
     let content = files.get(&run.join("events.cath-log")).map(Vec::as_slice).unwrap_or_default();
@@ -170,13 +171,13 @@ fn check_kept(tree: &Tree, acknowledged: u64) -> Result<(), String> {
     if log.events < acknowledged {
         return Err(format!("{acknowledged} events were acknowledged and {} are there", log.events));
     }
-    for (_, hash) in log.blobs.iter().filter(|(event, _)| *event <= acknowledged) {
+    for (_, hash) in log.blobs.iter().filter(|(event, _)| (undurable + 1..=acknowledged).contains(event)) {
         let found = files.get(&run.join("blobs").join(&hash[..2]).join(hash));
         if found.is_none_or(|bytes| hex(bytes) != *hash) {
             return Err(format!("the blob {hash} of an acknowledged event is {:?}", found.map(Vec::len)));
         }
     }
-    for (_, id) in log.snapshots.iter().filter(|(event, _)| *event <= acknowledged) {
+    for (_, id) in log.snapshots.iter().filter(|(event, _)| (undurable + 1..=acknowledged).contains(event)) {
         let found = files.get(&run.join("snapshots").join(format!("{id}.cath-snap")));
         if found.is_none_or(|bytes| serde_json::from_slice::<Value>(bytes).is_err()) {
             return Err(format!("the snapshot {id} of an acknowledged event is {:?}", found.map(Vec::len)));
@@ -190,10 +191,11 @@ fn watched<T>(work: impl FnOnce(&mut Watch<'_>) -> T) -> T {
 }
 
 /// The run replays from its log and from its snapshots to the same state; the events in it.
-fn check_replays(root: &Path, acknowledged: u64) -> Result<u64, String> {
+fn check_replays(root: &Path, acknowledged: u64, undurable: u64) -> Result<u64, String> {
     let run = RunDirectory::new(root.join(RUN));
     let replayed = |start_from| {
-        let options = ReplayOptions { start_from, verify: Verify::Full, ..ReplayOptions::default() };
+        let verify = if undurable == 0 { Verify::Full } else { Verify::Chain };
+        let options = ReplayOptions { start_from, verify, ..ReplayOptions::default() };
         watched(|watch| replay(&run, &options, watch))
     };
     let whole = match replayed(StartFrom::Log) {
@@ -219,18 +221,18 @@ fn check_verifies(root: &Path) -> Result<(), String> {
 }
 
 /// What was acknowledged is there and verifies, and the next recorder goes on.
-pub fn judge(root: &Path, tree: &Tree, acknowledged: &BTreeSet<u64>) -> Result<(), String> {
+pub fn judge(root: &Path, tree: &Tree, acknowledged: &BTreeSet<u64>, undurable: u64) -> Result<(), String> {
     let disk = Disk::of(root, tree.clone());
     let _mounted = disk.mounted();
-    go_on(&disk, acknowledged)
+    go_on(&disk, acknowledged, undurable)
 }
 
 /// The same on a disk that is mounted.
-pub fn go_on(disk: &Disk, acknowledged: &BTreeSet<u64>) -> Result<(), String> {
+pub fn go_on(disk: &Disk, acknowledged: &BTreeSet<u64>, undurable: u64) -> Result<(), String> {
     let acknowledged = acknowledged.last().copied().unwrap_or(0);
-    check_kept(&disk.tree(), acknowledged)?;
-    let events = check_replays(disk.root(), acknowledged)?;
-    if acknowledged > 0 && events == acknowledged {
+    check_kept(&disk.tree(), acknowledged, undurable)?;
+    let events = check_replays(disk.root(), acknowledged, undurable)?;
+    if acknowledged > 0 && events == acknowledged && undurable == 0 {
         check_verifies(disk.root())?;
     }
     let next = Recording::open(disk.root(), Durability::Fsync).map_err(|error| format!("no recorder can go on: {error}"))?;
@@ -240,8 +242,8 @@ pub fn go_on(disk: &Disk, acknowledged: &BTreeSet<u64>) -> Result<(), String> {
     next.flush(disk).map_err(|failure| format!("the next recorder fails: {failure:?}"))?;
     let after = next.recorder.next_time();
     next.end();
-    check_kept(&disk.tree(), acknowledged)?;
-    if before < acknowledged || check_replays(disk.root(), after)? != after {
+    check_kept(&disk.tree(), acknowledged, undurable)?;
+    if before < acknowledged || check_replays(disk.root(), after, undurable)? != after {
         return Err(format!("the next recorder went on at {before}, {acknowledged} events were acknowledged"));
     }
     Ok(())
@@ -253,7 +255,7 @@ pub fn judge_after_garbage(root: &Path, tree: &Tree, acknowledged: &BTreeSet<u64
     let disk = Disk::of(root, tree.clone());
     let _mounted = disk.mounted();
     let acknowledged = acknowledged.last().copied().unwrap_or(0);
-    check_kept(&disk.tree(), acknowledged)?;
+    check_kept(&disk.tree(), acknowledged, 0)?;
     let run = RunDirectory::new(root.join(RUN));
     let options = ReplayOptions { verify: Verify::Full, ..ReplayOptions::default() };
     let events = match watched(|watch| replay(&run, &options, watch)) {
@@ -264,9 +266,9 @@ pub fn judge_after_garbage(root: &Path, tree: &Tree, acknowledged: &BTreeSet<u64
         _ if events < acknowledged => Err(format!("the replay ended at {events}, {acknowledged} were acknowledged")),
         Ok(next) => {
             next.end();
-            check_kept(&disk.tree(), acknowledged)
+            check_kept(&disk.tree(), acknowledged, 0)
         }
         Err(RecordError::Locked { .. }) => Err("no recorder gets the lock".to_owned()),
-        Err(_) => check_kept(&disk.tree(), acknowledged),
+        Err(_) => check_kept(&disk.tree(), acknowledged, 0),
     }
 }
