@@ -26,6 +26,7 @@ use super::state::State;
 use crate::background;
 use crate::clock::Clock;
 use crate::disk::durability::Durability;
+use crate::disk::os_error::OsError;
 use crate::disk::target::Target;
 use crate::hash::{HexHash, sha256_hex};
 use crate::jsonl::payload::{Payload, escape_line_separators};
@@ -152,7 +153,8 @@ impl RunRecorder {
     pub fn put_blob(&self, bytes: &[u8]) -> Result<HexHash, RecordError> {
         let hash = sha256_hex([bytes]);
         let known = if self.lock().stored.contains(&hash) { Durability::Fsync } else { Durability::Os };
-        BlobStore::new(self.directory.blobs()).store(&hash, bytes, self.durability, known)?;
+        let stored = BlobStore::new(self.directory.blobs()).store(&hash, bytes, self.durability, known);
+        stored.inspect_err(|error| stop_after_failed_sync(&self.writer, error))?;
         if self.durability == Durability::Fsync {
             self.lock().stored.insert(hash);
         }
@@ -173,7 +175,11 @@ impl RunRecorder {
             // An ended writer has nothing to wait for: its failure is known, or will be in a moment.
             match writer.has_failed().then(|| failure.wait().clone()) {
                 Some(failure) => Err(RecordError::Write(failure)),
-                None => draft.write(&directory, key.as_ref(), durability),
+                None => draft.write(&directory, key.as_ref(), durability).inspect_err(|error| {
+                    if let RecordError::System(error) = error {
+                        stop_after_failed_sync(&writer, error);
+                    }
+                }),
             }
         };
         self.writer.flush(Box::new(move |_| background::spawn(move || done(guarded(write)))));
@@ -232,6 +238,14 @@ impl RunRecorder {
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock()
+    }
+}
+
+/// A sync that failed may have lost what other files and directories have: another attempt would succeed and prove nothing, so that no
+/// later flush may promise anything.
+fn stop_after_failed_sync(writer: &Writer, error: &OsError) {
+    if error.syscall == "fsync" {
+        writer.fail(error.clone().into(), error.path.clone(), 0);
     }
 }
 

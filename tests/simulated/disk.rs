@@ -39,6 +39,8 @@ struct State {
     calls: Vec<Call>,
     /// At which calls, and how often before that.
     faults: Vec<(usize, Fault)>,
+    /// How many of the next syncs fail.
+    failing_syncs: usize,
 }
 
 impl Disk {
@@ -60,7 +62,7 @@ impl Disk {
         }
         let next = tree.0.keys().max().map_or(ROOT, |last| last + 1);
         let (locks, calls, faults, age) = (Vec::new(), Vec::new(), Vec::new(), Duration::ZERO);
-        let state = State { base, log, tree, next, locks, age, calls, faults };
+        let state = State { base, log, tree, next, locks, age, calls, faults, failing_syncs: 0 };
         Disk(Arc::new(Inner { root: root.to_path_buf(), state: Mutex::new(state) }))
     }
 
@@ -86,6 +88,18 @@ impl Disk {
     /// The call with this number, from 0, ends with a fault.
     pub fn fail(&self, call: usize, fault: Fault) {
         self.state().faults.push((call, fault));
+    }
+
+    /// The next syncs fail, so many of them.
+    pub fn fail_syncs(&self, count: usize) {
+        self.state().failing_syncs = count;
+    }
+
+    /// A sync of this file has failed already: the kernel takes it for clean.
+    pub fn lose(&self, below: &Path) {
+        let mut state = self.state();
+        let inode = state.find(below).unwrap();
+        state.log.push(Op::FailedSync { inode });
     }
 
     /// What was called so far.
@@ -131,6 +145,10 @@ impl State {
     fn fault_of(&mut self, call: Call) -> Option<Fault> {
         let number = self.calls.len();
         self.calls.push(call);
+        if matches!(call, Call::Sync | Call::SyncDirectory) && self.failing_syncs > 0 {
+            self.failing_syncs -= 1;
+            return Some(Fault::Error(libc::EIO));
+        }
         self.faults.iter().find(|(at, _)| *at == number).map(|(_, fault)| *fault)
     }
 

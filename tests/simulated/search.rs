@@ -32,7 +32,8 @@ pub fn lengths(log: &[Op]) -> impl Iterator<Item = usize> + use<> {
     (0..log.len()).step_by(number("CUT_EVERY", 12) as usize)
 }
 
-fn number(name: &str, otherwise: u64) -> u64 {
+/// A number from the environment.
+pub fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 

@@ -152,6 +152,7 @@ impl Opening<'_> {
             return self.begin(target).map(|opened| Opened { torn_bytes, ..opened });
         };
         self.heal_graph()?;
+        let target = target.ending_at(whole_bytes);
         Ok(Opened { recording, target, salts: Salts::default(), first_line: Vec::new(), torn_bytes })
     }
 
