@@ -41,9 +41,9 @@ fn record_a_session(disk: &Disk) -> Said {
     for id in 0..2 {
         recording.record(id);
     }
-    let mut failures = usize::from(recording.flush(disk).is_err());
+    let mut failures = usize::from(recording.flush(&|what| disk.acknowledge(what)).is_err());
     recording.record(2);
-    failures += usize::from(recording.flush(disk).is_err());
+    failures += usize::from(recording.flush(&|what| disk.acknowledge(what)).is_err());
     failures += recording.failures.try_iter().count();
     let is_active = recording.recorder.is_active();
     recording.end();
@@ -55,7 +55,7 @@ fn record_a_run(disk: &Disk) -> Said {
         return Said { failures: 1, is_active: false };
     };
     recording.begin();
-    let mut failures = usize::from(recording.flush(disk).is_err());
+    let mut failures = usize::from(recording.flush(&|what| disk.acknowledge(what)).is_err());
     let mut try_twice = |work: &dyn Fn() -> Result<(), RecordError>| {
         // A caller may try again what it was refused.
         if work().is_err() {
@@ -64,9 +64,9 @@ fn record_a_run(disk: &Disk) -> Said {
         }
     };
     try_twice(&|| recording.node());
-    let _ = recording.flush(disk);
+    let _ = recording.flush(&|what| disk.acknowledge(what));
     try_twice(&|| recording.snapshot());
-    failures += usize::from(recording.flush(disk).is_err());
+    failures += usize::from(recording.flush(&|what| disk.acknowledge(what)).is_err());
     failures += recording.failures.try_iter().count();
     let is_active = recording.recorder.is_active();
     recording.end();
@@ -134,12 +134,13 @@ fn try_all(name: &str, root: &Path, program: Program, check: Check) {
 
 #[test]
 fn a_session_meets_every_error() {
-    try_all("a session", Path::new("/simulated/session-errors"), record_a_session, session::go_on);
+    let check: Check = |disk, acknowledged| session::go_on(disk.root(), &|| disk.tree(), acknowledged);
+    try_all("a session", Path::new("/simulated/session-errors"), record_a_session, check);
 }
 
 #[test]
 fn a_run_meets_every_error() {
-    let check: Check = |disk, acknowledged| run::go_on(disk, acknowledged, 0);
+    let check: Check = |disk, acknowledged| run::go_on(disk.root(), &|| disk.tree(), acknowledged, 0);
     try_all("a run", Path::new("/simulated/run-errors"), record_a_run, check);
 }
 
@@ -151,7 +152,7 @@ fn a_recorder_whose_blob_can_not_be_synced_stops() {
     let _mounted = disk.mounted();
     run::Recording::open(root, Durability::Os).unwrap().end();
     let recording = run::Recording::open(root, Durability::Fsync).unwrap();
-    recording.flush(&disk).unwrap();
+    recording.flush(&|what| disk.acknowledge(what)).unwrap();
     disk.fail_syncs(1);
     assert!(recording.recorder.put_blob(b"an output").is_err());
     assert!(!recording.recorder.is_active());
@@ -174,7 +175,7 @@ fn a_blob_that_may_not_be_durable_is_written_again() {
     let second = run::Recording::open(root, Durability::Fsync).unwrap();
     second.recorder.put_blob(b"an output").unwrap();
     second.begin();
-    second.flush(&disk).unwrap();
+    second.flush(&|what| disk.acknowledge(what)).unwrap();
     second.end();
     drop(mounted);
     let cut = disk.cut();

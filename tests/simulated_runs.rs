@@ -22,11 +22,11 @@ use simulated::tree::{Op, Tree};
 /// Nodes, a snapshot, and events that are never flushed.
 fn record_some(recording: &Recording, disk: &Disk) {
     recording.begin();
-    let _ = recording.flush(disk);
+    let _ = recording.flush(&|what| disk.acknowledge(what));
     recording.node().unwrap();
-    let _ = recording.flush(disk);
+    let _ = recording.flush(&|what| disk.acknowledge(what));
     recording.snapshot().unwrap();
-    let _ = recording.flush(disk);
+    let _ = recording.flush(&|what| disk.acknowledge(what));
     recording.node().unwrap();
 }
 
@@ -79,7 +79,7 @@ fn a_run_that_outlived_its_process_keeps_what_was_acknowledged() {
             let undurable = if durability == Durability::Os { recording.recorder.next_time() } else { 0 };
             recording.begin();
             recording.node().unwrap();
-            recording.flush(&disk).unwrap();
+            recording.flush(&|what| disk.acknowledge(what)).unwrap();
             recording.end();
             drop(mounted);
             let (base, log) = disk.history();

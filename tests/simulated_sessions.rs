@@ -35,9 +35,9 @@ fn record_some(recording: &Recording, disk: &Disk, first_id: u64) {
     for id in [0, 1] {
         recording.record(first_id + id);
     }
-    let _ = recording.flush(disk);
+    let _ = recording.flush(&|what| disk.acknowledge(what));
     recording.record(first_id + 2);
-    let _ = recording.flush(disk);
+    let _ = recording.flush(&|what| disk.acknowledge(what));
     recording.record(first_id + 3);
 }
 

@@ -109,14 +109,14 @@ impl Recording {
         Ok(())
     }
 
-    /// Flushes, and notes on the disk how many events are safe then.
-    pub fn flush(&self, disk: &Disk) -> Result<(), WriteFailure> {
+    /// Flushes, and says how many events are safe then.
+    pub fn flush(&self, acknowledge: &dyn Fn(u64)) -> Result<(), WriteFailure> {
         let events = self.recorder.next_time();
         let (sender, flushed) = mpsc::channel();
         self.recorder.writer().flush(Box::new(move |result| sender.send(result).unwrap()));
         let result = flushed.recv().unwrap();
         if result.is_ok() && !self.recorder.writer().has_failed() {
-            disk.acknowledge(events);
+            acknowledge(events);
         }
         result
     }
@@ -224,26 +224,31 @@ fn check_verifies(root: &Path) -> Result<(), String> {
 pub fn judge(root: &Path, tree: &Tree, acknowledged: &BTreeSet<u64>, undurable: u64) -> Result<(), String> {
     let disk = Disk::of(root, tree.clone());
     let _mounted = disk.mounted();
-    go_on(&disk, acknowledged, undurable)
+    go_on(root, &|| disk.tree(), acknowledged, undurable)
 }
 
-/// The same on a disk that is mounted.
-pub fn go_on(disk: &Disk, acknowledged: &BTreeSet<u64>, undurable: u64) -> Result<(), String> {
+/// The same at a directory, whatever disk that is on; `tree` is what there is now.
+pub fn go_on(
+    root: &Path,
+    tree: &dyn Fn() -> Tree,
+    acknowledged: &BTreeSet<u64>,
+    undurable: u64,
+) -> Result<(), String> {
     let acknowledged = acknowledged.last().copied().unwrap_or(0);
-    check_kept(&disk.tree(), acknowledged, undurable)?;
-    let events = check_replays(disk.root(), acknowledged, undurable)?;
+    check_kept(&tree(), acknowledged, undurable)?;
+    let events = check_replays(root, acknowledged, undurable)?;
     if acknowledged > 0 && events == acknowledged && undurable == 0 {
-        check_verifies(disk.root())?;
+        check_verifies(root)?;
     }
-    let next = Recording::open(disk.root(), Durability::Fsync).map_err(|error| format!("no recorder can go on: {error}"))?;
+    let next = Recording::open(root, Durability::Fsync).map_err(|error| format!("no recorder can go on: {error}"))?;
     let before = next.recorder.next_time();
     next.begin();
     next.node().map_err(|error| format!("the next recorder fails: {error}"))?;
-    next.flush(disk).map_err(|failure| format!("the next recorder fails: {failure:?}"))?;
+    next.flush(&|_| {}).map_err(|failure| format!("the next recorder fails: {failure:?}"))?;
     let after = next.recorder.next_time();
     next.end();
-    check_kept(&disk.tree(), acknowledged, undurable)?;
-    if before < acknowledged || check_replays(disk.root(), after, undurable)? != after {
+    check_kept(&tree(), acknowledged, undurable)?;
+    if before < acknowledged || check_replays(root, after, undurable)? != after {
         return Err(format!("the next recorder went on at {before}, {acknowledged} events were acknowledged"));
     }
     Ok(())

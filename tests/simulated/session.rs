@@ -56,13 +56,13 @@ impl Recording {
         recorded.is_some()
     }
 
-    /// Flushes, and notes on the disk what is safe then. What the flush said.
-    pub fn flush(&self, disk: &Disk) -> Result<(), WriteFailure> {
+    /// Flushes, and says what is safe then. What the flush said.
+    pub fn flush(&self, acknowledge: &dyn Fn(u64)) -> Result<(), WriteFailure> {
         let (sender, flushed) = mpsc::channel();
         self.recorder.writer().flush(Box::new(move |result| sender.send(result).unwrap()));
         let result = flushed.recv().unwrap();
         if result.is_ok() && !self.recorder.writer().has_failed() {
-            self.unflushed.borrow_mut().drain(..).for_each(|id| disk.acknowledge(id));
+            self.unflushed.borrow_mut().drain(..).for_each(acknowledge);
         }
         result
     }
@@ -118,16 +118,16 @@ fn replayed(path: &Path, snapshots: &Snapshots) -> Result<(String, usize, f64, b
 pub fn judge(root: &Path, tree: &Tree, acknowledged: &BTreeSet<u64>) -> Result<(), String> {
     let disk = Disk::of(root, tree.clone());
     let _mounted = disk.mounted();
-    go_on(&disk, acknowledged)
+    go_on(root, &|| disk.tree(), acknowledged)
 }
 
-/// The same on a disk that is mounted.
-pub fn go_on(disk: &Disk, acknowledged: &BTreeSet<u64>) -> Result<(), String> {
+/// The same at a directory, whatever disk that is on; `tree` is what there is now.
+pub fn go_on(root: &Path, tree: &dyn Fn() -> Tree, acknowledged: &BTreeSet<u64>) -> Result<(), String> {
     const NEXT: u64 = 1_000_000;
-    check(&disk.tree(), disk.root(), acknowledged)?;
-    let recording = Recording::new(disk.root(), Durability::Fsync);
-    let resumable = sessions(&disk.tree()).into_keys().find_map(|path| {
-        let path = disk.root().join(path);
+    check(&tree(), root, acknowledged)?;
+    let recording = Recording::new(root, Durability::Fsync);
+    let resumable = sessions(&tree()).into_keys().find_map(|path| {
+        let path = root.join(path);
         let (_, _, last_seq, is_session) = replayed(&path, &Snapshots::None).ok()?;
         is_session.then_some((path, last_seq))
     });
@@ -137,14 +137,14 @@ pub fn go_on(disk: &Disk, acknowledged: &BTreeSet<u64>) -> Result<(), String> {
         return Err(format!("the session can't be resumed: {:?}", recording.failures.try_recv()));
     }
     recording.record(NEXT);
-    recording.flush(disk).map_err(|failure| format!("the next recorder failed: {failure:?}"))?;
+    recording.flush(&|_| {}).map_err(|failure| format!("the next recorder failed: {failure:?}"))?;
     if let Ok(failure) = recording.failures.try_recv() {
         return Err(format!("the next recorder failed: {failure:?}"));
     }
     recording.end();
     let mut with_next = acknowledged.clone();
     with_next.insert(NEXT);
-    check(&disk.tree(), disk.root(), &with_next)
+    check(&tree(), root, &with_next)
 }
 
 fn check(tree: &Tree, root: &Path, acknowledged: &BTreeSet<u64>) -> Result<(), String> {

@@ -135,6 +135,27 @@ impl Tree {
         })
     }
 
+    /// What is at a directory of the real disk.
+    pub fn read(root: &Path) -> Self {
+        let mut tree = Tree::default();
+        let mut waiting = vec![(root.to_path_buf(), ROOT)];
+        while let Some((path, directory)) = waiting.pop() {
+            for entry in std::fs::read_dir(&path).unwrap().map(Result::unwrap) {
+                let inode = tree.0.len() as Number + ROOT;
+                let is_directory = entry.file_type().unwrap().is_dir();
+                let op = Op::Create { directory, name: entry.file_name(), inode, is_directory, at: SystemTime::UNIX_EPOCH };
+                tree.add_inode(&op);
+                tree.apply(&op);
+                if is_directory {
+                    waiting.push((entry.path(), inode));
+                } else {
+                    *tree.file(inode).0 = std::fs::read(entry.path()).unwrap();
+                }
+            }
+        }
+        tree
+    }
+
     /// Every file that a path leads to.
     pub fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut files = BTreeMap::new();
