@@ -44,7 +44,12 @@ fn quietly<T>(work: impl FnOnce(&mut JobWatch<'_>) -> T) -> T {
 
 fn session_text() -> String {
     let start = r#""type":"session_start","payload":{"sessionId":"s","projectHash":"h","workspaceDirs":[],"provider":"p","model":"m","startTime":"t"}"#;
-    let item = |id: u64| format!(r#""type":"content","payload":{{"content":{{"speaker":"ai","blocks":[],"text":"{id} {SECRET} {}"}}}}"#, "é".repeat(300));
+    let item = |id: u64| {
+        format!(
+            r#""type":"content","payload":{{"content":{{"speaker":"ai","blocks":[],"text":"{id} {SECRET} {}"}}}}"#,
+            "é".repeat(300)
+        )
+    };
     let checkpoint = r#""type":"checkpoint_created","payload":{"checkpointId":"c","name":"n"}"#.to_owned();
     let mut text = String::new();
     for (event, seq) in [start.to_owned(), item(1), item(2), checkpoint, item(3)].iter().zip(1..) {
@@ -58,7 +63,8 @@ fn with_session(root: &Path) -> Disk {
     let disk = Disk::new(root);
     let mounted = disk.mounted();
     let text = session_text();
-    session_tape::disk::atomic_file::write(&root.join("session.jsonl"), text.as_bytes(), root, Durability::Fsync).unwrap();
+    session_tape::disk::atomic_file::write(&root.join("session.jsonl"), text.as_bytes(), root, Durability::Fsync)
+        .unwrap();
     drop(mounted);
     Disk::of(root, disk.tree())
 }
@@ -98,7 +104,8 @@ fn files_of(tree: &Tree, bundle: &Path) -> BTreeMap<String, Vec<u8>> {
 fn check_whole(files: &BTreeMap<String, Vec<u8>>) -> Result<(), String> {
     let hex = |bytes: &[u8]| Sha256::digest(bytes).iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
     let manifest = files.get("manifest.json").ok_or("there is no manifest")?;
-    let parsed: Value = serde_json::from_slice(manifest).map_err(|error| format!("the manifest is damaged: {error}"))?;
+    let parsed: Value =
+        serde_json::from_slice(manifest).map_err(|error| format!("the manifest is damaged: {error}"))?;
     let listed = parsed["files"].as_object().ok_or("the manifest lists nothing")?;
     for (path, entry) in listed {
         let found = files.get(path).ok_or_else(|| format!("{path} is missing"))?;
@@ -208,7 +215,9 @@ fn a_fork_is_whole_or_absent() {
         chats_dir: root.to_path_buf(),
         file_name: FileNameForm::Minutes,
         id_prefix: "fork".encode_utf16().collect(),
-        start_payload: br#"{"sessionId":"f","projectHash":"h","workspaceDirs":[],"provider":"p","model":"m","startTime":"t"}"#.to_vec(),
+        start_payload:
+            br#"{"sessionId":"f","projectHash":"h","workspaceDirs":[],"provider":"p","model":"m","startTime":"t"}"#
+                .to_vec(),
         milliseconds: 0.0,
     };
     let mounted = disk.mounted();
@@ -227,13 +236,18 @@ fn a_fork_is_whole_or_absent() {
         let Some(content) = files.get(&name) else {
             return if acknowledged.is_empty() { Ok(()) } else { Err("the fork is gone".to_owned()) };
         };
-        let lines: Vec<Value> = content.split_inclusive(|byte| *byte == b'\n').map_while(|line| serde_json::from_slice(line).ok()).collect();
+        let lines: Vec<Value> = content
+            .split_inclusive(|byte| *byte == b'\n')
+            .map_while(|line| serde_json::from_slice(line).ok())
+            .collect();
         let types: Vec<&str> = lines.iter().filter_map(|line| line["type"].as_str()).collect();
         if types != ["session_start", "session_forked", "content", "content"] || !content.ends_with(b"\n") {
             return Err(format!("a part of the fork is there: {types:?}"));
         }
         let options = FoldOptions { mode: Mode::Strict, ..FoldOptions::default() };
-        let replay = Replay::open(&root.join(&name), options).and_then(Replay::complete).map_err(|error| format!("{error:?}"))?;
+        let replay = Replay::open(&root.join(&name), options)
+            .and_then(Replay::complete)
+            .map_err(|error| format!("{error:?}"))?;
         let outcome = replay.outcome(None);
         if outcome.metadata.is_err() || !outcome.warnings.is_empty() {
             return Err(format!("{outcome:?}"));

@@ -92,7 +92,9 @@ fn meet(root: &Path, faults: &[(usize, Fault)], program: Program, check: Check) 
     let cut = Cut::after(&base, &log);
     let nothing = vec![Share::Nothing; cut.pending.len()];
     let whole = vec![Share::Whole; cut.pending.len()];
-    for (what, tree) in [("with the power on", whole), ("with the power cut", nothing)].map(|(what, shares)| (what, cut.state(&shares))) {
+    for (what, tree) in
+        [("with the power on", whole), ("with the power cut", nothing)].map(|(what, shares)| (what, cut.state(&shares)))
+    {
         let next = Disk::of(root, tree);
         let _mounted = next.mounted();
         check(&next, &cut.acknowledged).map_err(|error| format!("{what}: {error}"))?;

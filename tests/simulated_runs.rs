@@ -13,9 +13,9 @@ mod simulated;
 use std::path::Path;
 
 use session_tape::disk::durability::Durability;
-use simulated::cut::Fill;
+use simulated::cut::{Fill, SECTOR};
 use simulated::disk::Disk;
-use simulated::run::{Recording, judge, judge_after_garbage};
+use simulated::run::{RUN, Recording, judge, judge_after_garbage};
 use simulated::search::{Search, Tried, lengths, search};
 use simulated::tree::{Op, Tree};
 
@@ -90,4 +90,25 @@ fn a_run_that_outlived_its_process_keeps_what_was_acknowledged() {
     }
     println!("a run's second life: {all:?}");
     assert!(all.states > 50, "{all:?}");
+}
+
+/// The first sectors of what was written behind an acknowledged event are missing, those behind them are there.
+#[test]
+fn what_is_behind_a_hole_is_copied_before_it_is_cut_off() {
+    let root = Path::new("/simulated/run-hole");
+    let disk = recorded(root, Durability::Os);
+    let mut tree = disk.tree();
+    let log = tree.find(&Path::new(RUN).join("events.cath-log")).unwrap();
+    let (bytes, _) = tree.file(log);
+    let whole = memchr::memchr(b'\n', bytes).unwrap() + 1;
+    let end = (whole / SECTOR + 2) * SECTOR;
+    bytes[whole..end].fill(0);
+    let torn = bytes[whole..].to_vec();
+    let disk = Disk::of(root, tree);
+    let _mounted = disk.mounted();
+    let recording = Recording::open(root, Durability::Fsync).unwrap();
+    assert_eq!((recording.recorder.next_time(), recording.recorder.torn_bytes()), (1, torn.len() as u64));
+    recording.end();
+    let copy = Path::new(RUN).join(format!("events.cath-log.cut-{whole}"));
+    assert_eq!(disk.tree().files().get(&copy), Some(&torn));
 }

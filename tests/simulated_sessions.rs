@@ -110,8 +110,7 @@ fn a_snapshot_never_changes_a_result() {
     let path = recording.recorder.path().unwrap();
     recording.end();
     disk.set_age(Duration::ZERO);
-    let mut replay =
-        Replay::open_with(&path, FoldOptions::default(), &Snapshots::Beside, Threads::All).unwrap();
+    let mut replay = Replay::open_with(&path, FoldOptions::default(), &Snapshots::Beside, Threads::All).unwrap();
     while replay.scan_on().unwrap().is_some() {}
     replay.keep_snapshot();
     drop(mounted);

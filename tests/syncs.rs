@@ -111,7 +111,8 @@ fn a_flush_syncs_the_file_that_the_recorder_has_left() {
     assert!(recorder.resume(existing_session(root.path()), 7.0));
     record_and_wait(&recorder);
     flush(&recorder);
-    let expected = (2, directories_above(&root.path().join("new/chats/file")) + directories_above(&root.path().join("file")));
+    let expected =
+        (2, directories_above(&root.path().join("new/chats/file")) + directories_above(&root.path().join("file")));
     assert_eq!(syncs.so_far(), expected);
     flush(&recorder);
     assert_eq!(syncs.so_far(), expected);

@@ -26,7 +26,12 @@ pub struct Target {
 impl Target {
     /// The file at `path`, which exists.
     pub fn new(path: PathBuf) -> Self {
-        Target { path, has_unsynced_entries: AtomicBool::new(true), end: AtomicU64::new(UNKNOWN), lock: Mutex::default() }
+        Target {
+            path,
+            has_unsynced_entries: AtomicBool::new(true),
+            end: AtomicU64::new(UNKNOWN),
+            lock: Mutex::default(),
+        }
     }
 
     /// The file, whose last line ends here.

@@ -45,7 +45,13 @@ impl BlobStore {
 
     /// Stores `bytes`, whose hash is `hash`. What is in the store already and as durable as it is to be is not written again, unless it
     /// is damaged. What is not known to be durable is: a sync of the file that is there would prove nothing after one that failed.
-    pub fn store(&self, hash: &HexHash, bytes: &[u8], durability: Durability, known: Durability) -> Result<(), OsError> {
+    pub fn store(
+        &self,
+        hash: &HexHash,
+        bytes: &[u8],
+        durability: Durability,
+        known: Durability,
+    ) -> Result<(), OsError> {
         let name = as_text(hash);
         let path = self.root.join(&name[..2]).join(name);
         if (durability == Durability::Os || known == Durability::Fsync) && holds(&path, bytes) {

@@ -221,7 +221,8 @@ pub fn save(place: &Place, source: &LineSource, snapshot: &Snapshot, mode: Mode)
 /// given for. A power cut can leave a file its size and its times without its bytes.
 fn is_durable(path: &Path, identity: &Identity) -> bool {
     let Ok(file) = files::open(path, &OpenOptions { read: true, ..OpenOptions::default() }) else { return false };
-    file.sync_all().is_ok() && file.metadata().ok().and_then(|metadata| Identity::of(&metadata)).as_ref() == Some(identity)
+    file.sync_all().is_ok()
+        && file.metadata().ok().and_then(|metadata| Identity::of(&metadata)).as_ref() == Some(identity)
 }
 
 /// Whether a snapshot may be made of this effect: it is that of a session that goes on whatever the options are.

@@ -165,14 +165,10 @@ fn shares_of(op: &Op, fills: &[Fill]) -> Vec<Share> {
         (0..(1 << count) - 1).map(|bits: u32| (0..count).map(|at| bits >> at & 1 == 1).collect()).collect()
     } else {
         shares.extend([1, count / 2, count - 1].map(Share::Prefix));
-        let missing: [&dyn Fn(usize) -> bool; 6] = [
-            &|_| true,
-            &|at| at == 0,
-            &|at| at == count / 2,
-            &|at| at == count - 1,
-            &|at| at > count / 2,
-            &|at| at % 2 == 0,
-        ];
+        let missing: [&dyn Fn(usize) -> bool; 6] =
+            [&|_| true, &|at| at == 0, &|at| at == count / 2, &|at| at == count - 1, &|at| at > count / 2, &|at| {
+                at % 2 == 0
+            }];
         missing.iter().map(|missing| (0..count).map(|at| !missing(at)).collect()).collect()
     };
     for fill in fills {

@@ -66,7 +66,6 @@ impl Disk {
         Disk(Arc::new(Inner { root: root.to_path_buf(), state: Mutex::new(state) }))
     }
 
-    #[must_use]
     pub fn mounted(&self) -> MountGuard {
         mount(&self.0.root, Arc::new(self.clone()))
     }
@@ -224,7 +223,8 @@ impl FileSystem for Disk {
         if is_directory && (options.write || options.append) {
             return Err(ErrorKind::IsADirectory.into());
         }
-        let handle = Handle { disk: self.clone(), number, position: Box::default(), append: options.append, is_directory };
+        let handle =
+            Handle { disk: self.clone(), number, position: Box::default(), append: options.append, is_directory };
         Ok(File::mounted(handle))
     }
 

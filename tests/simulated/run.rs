@@ -228,12 +228,7 @@ pub fn judge(root: &Path, tree: &Tree, acknowledged: &BTreeSet<u64>, undurable: 
 }
 
 /// The same at a directory, whatever disk that is on; `tree` is what there is now.
-pub fn go_on(
-    root: &Path,
-    tree: &dyn Fn() -> Tree,
-    acknowledged: &BTreeSet<u64>,
-    undurable: u64,
-) -> Result<(), String> {
+pub fn go_on(root: &Path, tree: &dyn Fn() -> Tree, acknowledged: &BTreeSet<u64>, undurable: u64) -> Result<(), String> {
     let acknowledged = acknowledged.last().copied().unwrap_or(0);
     check_kept(&tree(), acknowledged, undurable)?;
     let events = check_replays(root, acknowledged, undurable)?;

@@ -41,7 +41,8 @@ impl Recording {
             durability,
             exclusive_owner: Some("a recorder".to_owned()),
         };
-        let start = br#"{"sessionId":"s","projectHash":"h","workspaceDirs":[],"provider":"p","model":"m","startTime":"t"}"#;
+        let start =
+            br#"{"sessionId":"s","projectHash":"h","workspaceDirs":[],"provider":"p","model":"m","startTime":"t"}"#;
         let on_failure = move |failure: &WriteFailure| drop(sender.send(failure.clone()));
         let recorder = Recorder::new(config, start, 0.0, on_failure);
         Recording { recorder, failures, unflushed: Vec::new().into() }

@@ -15,16 +15,42 @@ pub const ROOT: Number = 1;
 #[derive(Clone, Debug)]
 pub enum Op {
     /// A new file or directory, and its entry.
-    Create { directory: Number, name: OsString, inode: Number, is_directory: bool, at: SystemTime },
+    Create {
+        directory: Number,
+        name: OsString,
+        inode: Number,
+        is_directory: bool,
+        at: SystemTime,
+    },
     /// An entry is removed.
-    Remove { directory: Number, name: OsString },
+    Remove {
+        directory: Number,
+        name: OsString,
+    },
     /// An entry goes elsewhere, in place of what is there.
-    Rename { from: (Number, OsString), to: (Number, OsString), inode: Number },
-    Write { inode: Number, offset: usize, bytes: Vec<u8>, at: SystemTime },
-    SetLen { inode: Number, size: usize, at: SystemTime },
-    Sync { inode: Number },
+    Rename {
+        from: (Number, OsString),
+        to: (Number, OsString),
+        inode: Number,
+    },
+    Write {
+        inode: Number,
+        offset: usize,
+        bytes: Vec<u8>,
+        at: SystemTime,
+    },
+    SetLen {
+        inode: Number,
+        size: usize,
+        at: SystemTime,
+    },
+    Sync {
+        inode: Number,
+    },
     /// A sync that failed: what it was for is clean to the kernel, and no later sync writes it.
-    FailedSync { inode: Number },
+    FailedSync {
+        inode: Number,
+    },
     /// The program said that this is safe.
     Acknowledge(u64),
 }
@@ -143,7 +169,8 @@ impl Tree {
             for entry in std::fs::read_dir(&path).unwrap().map(Result::unwrap) {
                 let inode = tree.0.len() as Number + ROOT;
                 let is_directory = entry.file_type().unwrap().is_dir();
-                let op = Op::Create { directory, name: entry.file_name(), inode, is_directory, at: SystemTime::UNIX_EPOCH };
+                let op =
+                    Op::Create { directory, name: entry.file_name(), inode, is_directory, at: SystemTime::UNIX_EPOCH };
                 tree.add_inode(&op);
                 tree.apply(&op);
                 if is_directory {
