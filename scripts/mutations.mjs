@@ -25,7 +25,7 @@ const MUTATIONS = [
   ['simulated_runs', 'rename of a whole file into place', 'src/disk/atomic_file.rs', 'let mut temporary = TemporaryFile::beside(path, NEW, false)?;', 'if let Ok(mut early) = TemporaryFile::beside(path, NEW, false) { early.file().write_all(&bytes[..bytes.len() / 2]).map_err(failed("write"))?; early.replace()?; }\n    let mut temporary = TemporaryFile::beside(path, NEW, false)?;'],
   ['simulated_errors', 'writing a blob again that may not be durable', 'src/run/blob.rs', 'if (durability == Durability::Os || known == Durability::Fsync) && holds', 'if (durability == Durability::Os || known == Durability::Fsync || true) && holds'],
   ['simulated_errors', 'end of the recording after a blob’s failed sync', 'src/run/recorder.rs', 'if error.syscall == "fsync" {', 'if error.syscall == "never" {'],
-  ['simulated_runs', 'look at a blob that is there', 'src/run/blob.rs', 'same_size && found().is_ok_and(|found| found == bytes)', 'same_size'],
+  ['lib', 'look at a blob that is there', 'src/run/blob.rs', 'same_size && found().is_ok_and(|found| found == bytes)', 'same_size'],
   ['simulated_runs', 'healing of a damaged workflow', 'src/run/recorder/opening.rs', '.filter(|found| compile(found).is_ok())', ''],
   ['simulated_runs', 'flush before a snapshot of a run', 'src/run/recorder.rs', 'self.writer.flush(Box::new(move |_| background::spawn(move || done(guarded(write)))));', 'background::spawn(move || done(guarded(write)));'],
   ['simulated_runs', 'hash of a snapshot’s content', 'src/run/snapshot.rs', 'if found != snapshot.content_hash {', 'if false {'],

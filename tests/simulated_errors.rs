@@ -120,7 +120,7 @@ fn try_all(name: &str, root: &Path, program: Program, check: Check) {
         }
     }
     let mut random = Random::new(number("CUT_SEED", 1));
-    let pairs = number("CUT_PAIRS", 60);
+    let pairs = number("CUT_PAIRS", 10);
     for _ in 0..pairs {
         let mut pick = || {
             let number = random.below(calls.len() as u64) as usize;

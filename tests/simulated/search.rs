@@ -23,13 +23,13 @@ pub struct Search {
 impl Search {
     /// As `CUT_STATES` and `CUT_SEED` say.
     pub fn from_environment(fills: &'static [Fill]) -> Self {
-        Search { most_states: number("CUT_STATES", 40), seed: number("CUT_SEED", 1), fills, from: 0 }
+        Search { most_states: number("CUT_STATES", 16), seed: number("CUT_SEED", 1), fills, from: 0 }
     }
 }
 
 /// After how many operations a first process ends: `CUT_EVERY` says how many lie between two such lengths.
 pub fn lengths(log: &[Op]) -> impl Iterator<Item = usize> + use<> {
-    (0..log.len()).step_by(number("CUT_EVERY", 12) as usize)
+    (0..log.len()).step_by(number("CUT_EVERY", 30) as usize)
 }
 
 /// A number from the environment.
