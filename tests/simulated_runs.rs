@@ -112,3 +112,18 @@ fn what_is_behind_a_hole_is_copied_before_it_is_cut_off() {
     let copy = Path::new(RUN).join(format!("events.cath-log.cut-{whole}"));
     assert_eq!(disk.tree().files().get(&copy), Some(&torn));
 }
+
+/// It was never synced, so that a power cut may leave it without its bytes.
+#[test]
+fn a_damaged_workflow_is_written_again() {
+    let root = Path::new("/simulated/run-workflow");
+    let mut tree = recorded(root, Durability::Os).tree();
+    let path = Path::new(RUN).join("workflow.json");
+    let before = tree.files()[&path].clone();
+    let workflow = tree.find(&path).unwrap();
+    tree.file(workflow).0.fill(0);
+    let disk = Disk::of(root, tree);
+    let _mounted = disk.mounted();
+    Recording::open(root, Durability::Os).unwrap().end();
+    assert_eq!(disk.tree().files()[&path], before);
+}
