@@ -28,6 +28,8 @@ fn record_some(recording: &Recording, disk: &Disk) {
     recording.snapshot().unwrap();
     let _ = recording.flush(&|what| disk.acknowledge(what));
     recording.node().unwrap();
+    // Of events that nothing has flushed yet.
+    recording.snapshot().unwrap();
 }
 
 fn recorded(root: &Path, durability: Durability) -> Disk {

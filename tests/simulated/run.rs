@@ -208,6 +208,9 @@ fn check_replays(root: &Path, acknowledged: u64, undurable: u64) -> Result<u64, 
     if from_snapshot.state_hash != whole.state_hash {
         return Err(format!("a snapshot changes the state; {:?}", from_snapshot.warnings));
     }
+    if undurable == 0 && from_snapshot.warnings != whole.warnings {
+        return Err(format!("a snapshot is there before its log: {:?}", from_snapshot.warnings));
+    }
     Ok(whole.event_count)
 }
 
