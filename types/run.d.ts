@@ -422,7 +422,8 @@ export interface RunRecorderConfig {
    * thread: about a second for 100 MB. `workflow`, `runId`, `scheduler` and, if given, `capabilities` must be those of the
    * recorded run. Default `false`.
    *
-   * A last line that was torn by a crash is cut off, and `onWarning` is called with the code `TornTail`. A log without a complete event
+   * A last line that was torn by a crash is cut off, and so is everything from a hole on that a power cut has left in the log; `onWarning` is called
+   * with the code `TornTail`. Complete lines behind a hole are kept in `events.cath-log.cut-<offset>`. A log without a complete event
    * is started anew. A damaged log is refused, as {@link replayRun} refuses it, and not changed.
    */
   resume?: boolean | undefined;

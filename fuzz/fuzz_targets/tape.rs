@@ -3,12 +3,15 @@
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value};
-use session_tape::jsonl::tape::{MAX_CODES, OwnText, Tape, TapeBuilder};
+use session_tape::jsonl::tape::arena::Arena;
+use session_tape::jsonl::tape::{FinishedTape, FinishedText, MAX_CODES, TapeBuilder};
 use session_tape::jsonl::text::decode;
 
 struct Reader<'a> {
-    tape: &'a Tape,
+    tape: &'a FinishedTape,
     names: Vec<&'a [u8]>,
+    /// The keys of each shape.
+    shapes: Vec<Vec<String>>,
     codes: std::slice::Iter<'a, i32>,
     narrow: &'a [u8],
     wide: &'a [u16],
@@ -28,12 +31,8 @@ impl Reader<'_> {
         let number = code >> 4;
         match code & 15 {
             0 => {
-                let mut object = Map::new();
-                for _ in 0..number {
-                    let key = self.code();
-                    object.insert(self.name(key), self.value());
-                }
-                object.into()
+                let keys = self.shapes[number as usize].clone();
+                keys.into_iter().map(|key| (key, self.value())).collect::<Map<_, _>>().into()
             }
             1 => (0..number).map(|_| self.value()).collect(),
             2 => {
@@ -48,9 +47,9 @@ impl Reader<'_> {
             }
             4 => self.name(number).into(),
             5 | 6 => match &self.tape.texts[number as usize] {
-                OwnText::Narrow(bytes) => text(bytes.iter().map(|byte| u16::from(*byte)).collect()).into(),
-                OwnText::Wide(units) => text(units.clone()).into(),
-                OwnText::Json(json) => serde_json::from_slice(json).unwrap_or_default(),
+                FinishedText::Narrow(bytes) => text(bytes.units().iter().map(|byte| u16::from(*byte)).collect()).into(),
+                FinishedText::Wide(units) => text(units.units().to_vec()).into(),
+                FinishedText::Json(json) => serde_json::from_slice(json).unwrap_or_default(),
             },
             7 => f64::from(number).into(),
             8 => {
@@ -88,20 +87,28 @@ fn same(found: &Value, expected: &Value) -> bool {
 }
 
 fuzz_target!(|json: &[u8]| {
-    let mut builder = TapeBuilder::with_capacity(json.len());
+    let mut builder = TapeBuilder::default();
+    builder.reserve(json.len());
     assert!(builder.push(json));
     builder.push(json);
-    let tape = builder.finish();
+    let count = builder.count();
+    let tape = builder.finish(&mut Arena::default());
     assert!(tape.codes.len() <= MAX_CODES);
+    let mut shapes: Vec<Vec<String>> = vec![Vec::new()];
+    for (extended, key) in tape.shapes.iter() {
+        let key = text(decode(key).collect());
+        shapes.push([&shapes[extended as usize][..], &[key]].concat());
+    }
     let mut reader = Reader {
         tape: &tape,
         names: tape.names().collect(),
+        shapes,
         codes: tape.codes.iter(),
-        narrow: &tape.narrow,
-        wide: &tape.wide,
+        narrow: tape.narrow.units(),
+        wide: tape.wide.units(),
     };
     let expected = serde_json::from_slice::<Value>(json).ok();
-    for _ in 0..tape.count {
+    for _ in 0..count {
         let value = reader.value();
         if let Some(expected) = &expected {
             assert!(same(&value, expected), "{value} is not {expected}");

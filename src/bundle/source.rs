@@ -239,6 +239,10 @@ impl Planner<'_, '_> {
             None => Err(BundleError::new(BundleCode::LogInvalid, "it does not begin with the first event")),
         };
         whole.map_err(|error| damaged(error, EVENT_LOG))?;
+        if checked.torn_bytes > 0 {
+            let why = "a power cut has left a hole in it; a recorder that resumes the run cuts off what is behind";
+            return Err(damaged(BundleError::new(BundleCode::LogInvalid, why), EVENT_LOG));
+        }
         let mut files: BTreeMap<BundlePath, PlannedFile> = [(bundle_path(EVENT_LOG)?, planned_log)].into();
         for (path, disk, size) in small {
             let planned = self.plan_file(&path, &disk, size)?;

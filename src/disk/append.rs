@@ -28,6 +28,8 @@ pub struct Appender {
     torn: bool,
     regular: bool,
     id: FileId,
+    /// Where the file ends, unless others append to it.
+    end: u64,
 }
 
 /// A file that was appended to, open to be synced.
@@ -73,8 +75,8 @@ pub struct Torn {
 }
 
 impl Appender {
-    /// Opens `path`, which must exist.
-    pub fn open(path: &Path) -> Result<Self, OsError> {
+    /// Opens `path`, which must exist. `known_end` is where the caller's last line ended: what may not be read ends in `\n` there.
+    pub fn open(path: &Path, known_end: Option<u64>) -> Result<Self, OsError> {
         let open = |read| files::open(path, &OpenOptions { append: true, read, ..OpenOptions::default() });
         // Reading is for the look at the last byte; a file that may only be written is appended to all the same.
         let (file, readable) = match open(true) {
@@ -89,8 +91,15 @@ impl Appender {
             return Err(OsError::new(&error, "open", Some(path)));
         }
         let regular = metadata.is_file();
-        let torn = regular && metadata.size > 0 && !(readable && ends_in_newline(&file, metadata.size));
-        Ok(Appender { file, torn, regular, id: metadata.id() })
+        let end = metadata.size;
+        let is_whole = || if readable { ends_in_newline(&file, end) } else { Ok(known_end == Some(end)) };
+        let torn = regular && end > 0 && !is_whole()?;
+        Ok(Appender { file, torn, regular, id: metadata.id(), end })
+    }
+
+    /// Where the file ends, unless others append to it.
+    pub fn end(&self) -> u64 {
+        self.end
     }
 
     /// Appends `lines`, each of which ends in `\n`.
@@ -108,6 +117,7 @@ impl Appender {
         }
         failpoint!("append::after_write");
         self.torn = false;
+        self.end += batch.len() as u64;
         Ok(())
     }
 
@@ -175,9 +185,16 @@ impl Batch<'_> {
     }
 }
 
-fn ends_in_newline(file: &File, length: u64) -> bool {
+/// A byte that can't be read must not be taken for a torn line: the newline behind it would be an empty line in the middle of a log.
+fn ends_in_newline(file: &File, length: u64) -> Result<bool, OsError> {
     let mut last = [0];
-    file.read_at(&mut last, length - 1).is_ok_and(|count| count == 1) && last == *b"\n"
+    loop {
+        match file.read_at(&mut last, length - 1) {
+            Ok(count) => return Ok(count == 1 && last == *b"\n"),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(OsError::new(&error, "read", None)),
+        }
+    }
 }
 
 /// Advisory, and released when the file is closed.

@@ -5,9 +5,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use super::durability::Durability;
-use super::input_file;
 use super::new_directory;
-use super::open_options::OpenOptions;
 use super::os_error::OsError;
 use super::parent::parent;
 use super::sync_directory::sync_directory;
@@ -15,38 +13,27 @@ use super::temporary::{NEW, TemporaryFile};
 
 /// Writes `bytes` to `path`, in place of what may be there. Directories that are missing are made.
 ///
-/// With [`Durability::Fsync`] the bytes and the name are on stable storage when it returns.
-pub fn write(path: &Path, bytes: &[u8], durability: Durability) -> Result<(), OsError> {
+/// With [`Durability::Fsync`] the bytes are on stable storage when it returns, and the entries from `root` down to them: another
+/// process may have made the directories in between without syncing them.
+pub fn write(path: &Path, bytes: &[u8], root: &Path, durability: Durability) -> Result<(), OsError> {
     let failed = |syscall| move |error: io::Error| OsError::new(&error, syscall, Some(path));
     let directory = parent(path);
     // The caller knows the file, not the directories above it.
-    let new_in =
-        new_directory::create(directory).map_err(|error| OsError { path: Some(path.to_path_buf()), ..error })?;
+    new_directory::create(directory).map_err(|error| OsError { path: Some(path.to_path_buf()), ..error })?;
     let mut temporary = TemporaryFile::beside(path, NEW, false)?;
     temporary.file().write_all(bytes).map_err(failed("write"))?;
     if durability == Durability::Fsync {
+        failpoint!("atomic_file::before_sync");
         temporary.file().sync_all().map_err(failed("fsync"))?;
     }
     failpoint!("atomic_file::before_rename");
     temporary.replace()?;
     failpoint!("atomic_file::after_rename");
     if durability == Durability::Fsync {
-        sync_directory(directory)?;
-        new_in.iter().try_for_each(|directory| sync_directory(directory))?;
+        let directories = directory.ancestors().take_while(|above| above.starts_with(root));
+        directories.into_iter().try_for_each(sync_directory)?;
     }
     Ok(())
-}
-
-/// Puts the file at `path`, which another process may have written without syncing it, on stable storage, with its name and those
-/// of the directories between it and `root`.
-pub fn sync(path: &Path, root: &Path) -> Result<(), OsError> {
-    // Windows syncs only what may be written.
-    let file =
-        input_file::open_patiently(path, &OpenOptions { read: true, write: cfg!(windows), ..OpenOptions::default() })?;
-    failpoint!("atomic_file::before_sync");
-    file.sync_all().map_err(|error| OsError::new(&error, "fsync", Some(path)))?;
-    let directories = path.ancestors().skip(1).take_while(|directory| directory.starts_with(root));
-    directories.into_iter().try_for_each(sync_directory)
 }
 
 #[cfg(test)]
@@ -59,7 +46,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("a/b/c");
         for (bytes, durability) in [(&b"first"[..], Durability::Os), (b"", Durability::Fsync)] {
-            write(&path, bytes, durability).unwrap();
+            write(&path, bytes, root.path(), durability).unwrap();
             assert_eq!(fs::read(&path).unwrap(), bytes);
         }
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
@@ -70,7 +57,7 @@ mod tests {
     fn others_may_read_it_as_any_file() {
         use std::os::unix::fs::PermissionsExt;
         let root = tempfile::tempdir().unwrap();
-        write(&root.path().join("atomic"), b"", Durability::Os).unwrap();
+        write(&root.path().join("atomic"), b"", root.path(), Durability::Os).unwrap();
         fs::write(root.path().join("plain"), b"").unwrap();
         let mode = |name| fs::metadata(root.path().join(name)).unwrap().permissions().mode();
         assert_eq!(mode("atomic"), mode("plain"));
@@ -81,7 +68,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("taken");
         fs::create_dir_all(path.join("inner")).unwrap();
-        let error = write(&path, b"x", Durability::Os).unwrap_err();
+        let error = write(&path, b"x", root.path(), Durability::Os).unwrap_err();
         assert_eq!(error.syscall, "rename");
         assert!(path.join("inner").is_dir());
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);

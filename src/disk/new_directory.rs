@@ -1,20 +1,16 @@
-//! Creates directories for files that must survive a power cut. Syncing such a file also means syncing the new directory entries above it.
+//! Creates directories. Their entries are synced with the file that they are made for.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::file_system::FileSystem;
-use super::files::{exists, is_directory};
+use super::files::is_directory;
 use super::mount::file_system;
 use super::os_error::OsError;
-use super::parent::parent;
 
-/// Creates `directory` and the missing ones above it. Returns the directories that were missing one: they have a new entry now.
-pub fn create(directory: &Path) -> Result<Vec<PathBuf>, OsError> {
-    let is_missing = |ancestor: &&Path| !ancestor.as_os_str().is_empty() && !exists(ancestor);
-    let new_in = directory.ancestors().take_while(is_missing).map(|missing| parent(missing).to_path_buf()).collect();
-    create_all(directory).map_err(|error| OsError::new(&error, "mkdir", Some(directory)))?;
-    Ok(new_in)
+/// Creates `directory` and the missing ones above it.
+pub fn create(directory: &Path) -> Result<(), OsError> {
+    create_all(directory).map_err(|error| OsError::new(&error, "mkdir", Some(directory)))
 }
 
 /// Tries the directory itself first, so that the error is the system's about the whole path: `ELOOP`, for example.
@@ -45,12 +41,12 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn missing_directories_are_created_and_returned() {
+    fn missing_directories_are_created() {
         let root = tempfile::tempdir().unwrap();
         let deep = root.path().join("a/b");
-        assert_eq!(create(&deep).unwrap(), [root.path().join("a"), root.path().to_path_buf()]);
+        create(&deep).unwrap();
         assert!(deep.is_dir());
-        assert!(create(&deep).unwrap().is_empty());
+        create(&deep).unwrap();
         fs::write(deep.join("file"), "").unwrap();
         assert_eq!(create(&deep.join("file/c")).unwrap_err().code, "ENOTDIR");
     }

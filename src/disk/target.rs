@@ -1,33 +1,54 @@
 //! A file that is appended to, with what its first sync and its lock need.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
 use super::lock::FileLock;
-use super::parent::parent;
+
+/// No file ends there.
+const UNKNOWN: u64 = u64::MAX;
 
 /// A file that is appended to.
 #[derive(Debug)]
 pub struct Target {
     path: PathBuf,
-    /// Directories whose entries must be synced before the file counts as synced.
-    directories: Mutex<Vec<PathBuf>>,
+    /// The entries that lead to it have not been synced by this recorder. Another one may have made the file and the directories above it,
+    /// and ended before it synced them.
+    has_unsynced_entries: AtomicBool,
+    /// Where the last line ends that is known to be whole.
+    end: AtomicU64,
     /// Held as long as anything may be appended.
     lock: Mutex<Option<FileLock>>,
 }
 
 impl Target {
-    /// The file at `path`, which exists. Its directory is synced with it once: the process that created the file may have died
-    /// before it did that.
-    pub fn existing(path: PathBuf) -> Self {
-        let directories = vec![parent(&path).to_path_buf()];
-        Target { path, directories: Mutex::new(directories), lock: Mutex::default() }
+    /// The file at `path`, which exists.
+    pub fn new(path: PathBuf) -> Self {
+        Target {
+            path,
+            has_unsynced_entries: AtomicBool::new(true),
+            end: AtomicU64::new(UNKNOWN),
+            lock: Mutex::default(),
+        }
     }
 
-    /// The file at `path`, which was just created, and with it entries in `directories`.
-    pub fn created(path: PathBuf, directories: Vec<PathBuf>) -> Self {
-        Target { path, directories: Mutex::new(directories), lock: Mutex::default() }
+    /// The file, whose last line ends here.
+    #[must_use]
+    pub fn ending_at(self, end: u64) -> Self {
+        self.set_end(end);
+        self
+    }
+
+    /// Where its last line ends, if that is known.
+    pub fn end(&self) -> Option<u64> {
+        Some(self.end.load(Ordering::Relaxed)).filter(|end| *end != UNKNOWN)
+    }
+
+    /// Notes where its last line ends.
+    pub fn set_end(&self, end: u64) {
+        self.end.store(end, Ordering::Relaxed);
     }
 
     /// The file, locked as long as anything may be appended.
@@ -51,8 +72,8 @@ impl Target {
         &self.path
     }
 
-    /// The directories that are to be synced with the file. The caller takes over syncing them.
-    pub(super) fn take_directories(&self) -> Vec<PathBuf> {
-        std::mem::take(&mut *self.directories.lock())
+    /// Whether the directories that lead to the file are to be synced with it. The caller takes over syncing them.
+    pub(super) fn take_unsynced_entries(&self) -> bool {
+        self.has_unsynced_entries.swap(false, Ordering::Relaxed)
     }
 }

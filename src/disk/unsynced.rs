@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::append::AppendedFile;
 use super::os_error::OsError;
-use super::sync_directory::sync_directory;
+use super::sync_directory::{directories_above, sync_directory};
 use super::target::Target;
 
 /// The files to sync. A file stays here until its data and its directory entries are synced.
@@ -19,7 +19,7 @@ pub struct Unsynced(Vec<UnsyncedFile>);
 struct UnsyncedFile {
     path: PathBuf,
     file: AppendedFile,
-    directories: Vec<PathBuf>,
+    with_entries: bool,
 }
 
 /// A failed sync, with the path of the file that it was for.
@@ -28,10 +28,10 @@ pub type SyncError = (OsError, PathBuf);
 impl Unsynced {
     /// Adds a file that was appended to through `target`.
     pub fn add(&mut self, target: &Target, file: AppendedFile) {
-        let directories = target.take_directories();
+        let with_entries = target.take_unsynced_entries();
         match self.0.iter_mut().find(|known| known.path == target.path() && known.file.is_same_file(&file)) {
-            Some(known) => known.directories.extend(directories),
-            None => self.0.push(UnsyncedFile { path: target.path().to_path_buf(), file, directories }),
+            Some(known) => known.with_entries |= with_entries,
+            None => self.0.push(UnsyncedFile { path: target.path().to_path_buf(), file, with_entries }),
         }
     }
 
@@ -51,7 +51,10 @@ impl Unsynced {
 impl UnsyncedFile {
     fn sync(&self) -> Result<(), OsError> {
         self.file.sync()?;
-        self.directories.iter().try_for_each(|directory| self.sync_directory(directory))
+        if !self.with_entries {
+            return Ok(());
+        }
+        directories_above(&self.path).iter().try_for_each(|directory| self.sync_directory(directory))
     }
 
     fn sync_directory(&self, directory: &Path) -> Result<(), OsError> {

@@ -40,19 +40,24 @@ impl BlobStore {
     #[cfg(test)]
     pub fn put(&self, bytes: &[u8], durability: Durability) -> Result<HexHash, OsError> {
         let hash = sha256_hex([bytes]);
-        self.store(&hash, bytes, durability).map(|()| hash)
+        self.store(&hash, bytes, durability, Durability::Os).map(|()| hash)
     }
 
-    /// Stores `bytes`, whose hash is `hash`. What is in the store already is not written again, unless it is damaged. With
-    /// [`Durability::Fsync`] it is synced all the same: the recorder that stored it may not have promised that.
-    pub fn store(&self, hash: &HexHash, bytes: &[u8], durability: Durability) -> Result<(), OsError> {
+    /// Stores `bytes`, whose hash is `hash`. What is in the store already and as durable as it is to be is not written again, unless it
+    /// is damaged. What is not known to be durable is: a sync of the file that is there would prove nothing after one that failed.
+    pub fn store(
+        &self,
+        hash: &HexHash,
+        bytes: &[u8],
+        durability: Durability,
+        known: Durability,
+    ) -> Result<(), OsError> {
         let name = as_text(hash);
         let path = self.root.join(&name[..2]).join(name);
-        match (holds(&path, bytes), durability) {
-            (false, _) => atomic_file::write(&path, bytes, durability),
-            (true, Durability::Os) => Ok(()),
-            (true, Durability::Fsync) => atomic_file::sync(&path, parent(&self.root)),
+        if (durability == Durability::Os || known == Durability::Fsync) && holds(&path, bytes) {
+            return Ok(());
         }
+        atomic_file::write(&path, bytes, parent(&self.root), durability)
     }
 
     /// Opens a blob for reading; its size too. Whether its bytes have the hash is not known yet.

@@ -1,7 +1,8 @@
 //! Reading a log of any size: whole lines, a chunk at a time, from any place.
 //!
 //! Chunks own their bytes, so that they can be sent to other threads, and give their buffer back to be used again. A last line without
-//! `\n` is torn and no part of the log; everything before it is.
+//! `\n` is torn and no part of the log; everything before it is. So is everything from a line on in which a power cut has left a hole:
+//! what reached the disk behind the hole was never acknowledged, or the hole would have been written before.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -17,6 +18,9 @@ const CHUNK_BYTES: usize = 256 << 10;
 
 /// A range of a log that is read through instead of being halved again.
 const NARROW_BYTES: u64 = 64 << 10;
+
+/// Disks write no less at a time, and what they have not written of a file that has grown are zeros.
+const SECTOR_BYTES: u64 = 512;
 
 /// As much of a line as its logical time needs.
 const BEGINNING_BYTES: usize = 48;
@@ -118,7 +122,7 @@ impl<R: Read> LogReader<R> {
         self.offset
     }
 
-    /// How many bytes the torn last line has. Known at the end.
+    /// How many bytes are torn. Known at the end.
     pub fn torn_bytes(&self) -> u64 {
         self.torn
     }
@@ -135,6 +139,9 @@ impl<R: Read> LogReader<R> {
             filled += self.fill(&mut buffer[filled..])?;
             if let Some(newline) = memchr::memrchr(b'\n', &buffer[searched..filled]) {
                 let length = searched + newline + 1;
+                if let Some(start) = line_with_hole(&buffer[..length], self.offset) {
+                    return self.end_at_hole(buffer, start, filled);
+                }
                 self.carry.extend_from_slice(&buffer[length..filled]);
                 let chunk = Chunk { buffer, length, offset: self.offset };
                 self.offset += length as u64;
@@ -185,13 +192,26 @@ impl<R: Read> LogReader<R> {
         Ok(filled)
     }
 
-    /// A line over the limit is an error if it is complete, and torn like any other if it isn't. Nothing of it is kept.
+    /// The lines before the one with a hole are the last. All behind them is torn.
+    fn end_at_hole(&mut self, buffer: Vec<u8>, length: usize, filled: usize) -> Result<Option<Chunk>, RunError> {
+        self.torn = (filled - length) as u64;
+        let mut block = vec![0; CHUNK_BYTES];
+        while !self.at_end {
+            self.torn += self.fill(&mut block)? as u64;
+        }
+        let chunk = Chunk { buffer, length, offset: self.offset };
+        self.offset += length as u64;
+        self.end = self.offset;
+        Ok(if length > 0 { Some(chunk) } else { None })
+    }
+
+    /// A line over the limit is an error if it is complete and has no hole, and torn like any other otherwise. Nothing of it is kept.
     fn skip_line(&mut self, beginning: &[u8]) -> Result<Option<Chunk>, RunError> {
         let mut block = vec![0; CHUNK_BYTES];
         let mut length = beginning.len() as u64;
         while !self.at_end {
             let count = self.fill(&mut block)?;
-            if memchr::memchr(b'\n', &block[..count]).is_some() {
+            if memchr::memchr(b'\n', &block[..count]).is_some() && !beginning.contains(&0) {
                 self.at_end = true;
                 return Err(line_too_long(beginning));
             }
@@ -200,6 +220,15 @@ impl<R: Read> LogReader<R> {
         self.torn = length;
         Ok(None)
     }
+}
+
+/// Where the first line begins in which there is a hole, if there is one in the first line with zeros. No line that was written has zeros, and
+/// a hole ends with a sector.
+fn line_with_hole(lines: &[u8], offset: u64) -> Option<usize> {
+    let hole = memchr::memchr(0, lines)?;
+    let end = hole + lines[hole..].iter().position(|byte| *byte != 0)?;
+    let is_hole = (offset + end as u64).is_multiple_of(SECTOR_BYTES);
+    is_hole.then(|| memchr::memrchr(b'\n', &lines[..hole]).map_or(0, |newline| newline + 1))
 }
 
 /// Where the line of a logical time is.

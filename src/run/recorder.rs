@@ -4,6 +4,7 @@
 mod config;
 mod opening;
 mod record_error;
+mod torn_tail;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,7 @@ use super::state::State;
 use crate::background;
 use crate::clock::Clock;
 use crate::disk::durability::Durability;
+use crate::disk::os_error::OsError;
 use crate::disk::target::Target;
 use crate::hash::{HexHash, sha256_hex};
 use crate::jsonl::payload::{Payload, escape_line_separators};
@@ -150,11 +152,10 @@ impl RunRecorder {
     /// Stores a blob before it returns, and gives its hash. Nothing is recorded about it.
     pub fn put_blob(&self, bytes: &[u8]) -> Result<HexHash, RecordError> {
         let hash = sha256_hex([bytes]);
-        let known = self.lock().stored.contains(&hash);
-        // What this recorder has stored is as durable as it promises.
-        let durability = if known { Durability::Os } else { self.durability };
-        BlobStore::new(self.directory.blobs()).store(&hash, bytes, durability)?;
-        if self.durability == Durability::Fsync && !known {
+        let known = if self.lock().stored.contains(&hash) { Durability::Fsync } else { Durability::Os };
+        let stored = BlobStore::new(self.directory.blobs()).store(&hash, bytes, self.durability, known);
+        stored.inspect_err(|error| stop_after_failed_sync(&self.writer, error))?;
+        if self.durability == Durability::Fsync {
             self.lock().stored.insert(hash);
         }
         Ok(hash)
@@ -174,7 +175,11 @@ impl RunRecorder {
             // An ended writer has nothing to wait for: its failure is known, or will be in a moment.
             match writer.has_failed().then(|| failure.wait().clone()) {
                 Some(failure) => Err(RecordError::Write(failure)),
-                None => draft.write(&directory, key.as_ref(), durability),
+                None => draft.write(&directory, key.as_ref(), durability).inspect_err(|error| {
+                    if let RecordError::System(error) = error {
+                        stop_after_failed_sync(&writer, error);
+                    }
+                }),
             }
         };
         self.writer.flush(Box::new(move |_| background::spawn(move || done(guarded(write)))));
@@ -233,6 +238,14 @@ impl RunRecorder {
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock()
+    }
+}
+
+/// A sync that failed may have lost what other files and directories have: another attempt would succeed and prove nothing, so that no
+/// later flush may promise anything.
+fn stop_after_failed_sync(writer: &Writer, error: &OsError) {
+    if error.syscall == "fsync" {
+        writer.fail(error.clone().into(), error.path.clone(), 0);
     }
 }
 

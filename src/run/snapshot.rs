@@ -13,6 +13,7 @@ use crate::disk::durability::Durability;
 use crate::disk::files;
 use crate::disk::input_file::InputFile;
 use crate::disk::os_error::OsError;
+use crate::disk::parent::parent;
 use crate::hash::{HEX_BYTES, HexHash, as_text, is_lower_hex, sha256_hex};
 use crate::jsonl::scan::{Cursor, Nesting, Span};
 use crate::signature::{Signature, SigningKey, TrustedKeys};
@@ -104,7 +105,7 @@ impl Snapshot {
     /// Writes the snapshot to the directory of a run's snapshots, whole or not at all; where it is.
     pub fn write(&self, directory: &Path, durability: Durability) -> Result<PathBuf, OsError> {
         let path = path_of(directory, self.content.logical_time);
-        atomic_file::write(&path, &self.print(), durability)?;
+        atomic_file::write(&path, &self.print(), parent(directory), durability)?;
         Ok(path)
     }
 

@@ -257,7 +257,7 @@ impl Recorder {
         }
         state.buffered.retain(|buffered| !buffered.is_session_start);
         state.seq = last_seq;
-        let Ok(resumed) = self.start_writing::<&[u8]>(&mut state, Target::existing(path), None);
+        let Ok(resumed) = self.start_writing::<&[u8]>(&mut state, Target::new(path), None);
         resumed
     }
 
@@ -330,15 +330,14 @@ pub(super) fn append_rest<P: Payload>(
 /// Creates the file of a new session, which no other session has. The error comes with the path that it is about.
 fn create_session_file(config: &RecorderConfig, now: &str) -> Result<Target, (OsError, PathBuf)> {
     let directory = &config.chats_dir;
-    let mut new_in = new_directory::create(directory).map_err(|error| (error, directory.clone()))?;
-    new_in.push(directory.clone());
+    new_directory::create(directory).map_err(|error| (error, directory.clone()))?;
     for number in 1..=MOST_NAMES {
         let path = directory.join(file_name(config.file_name, now, &config.id_prefix, number));
         failpoint!("recorder::before_create");
         match files::create_new(&path) {
             Ok(_) => {
                 failpoint!("recorder::after_create");
-                return Ok(Target::created(path, new_in));
+                return Ok(Target::new(path));
             }
             Err(error) if error.code == "EEXIST" => {}
             Err(error) => return Err((error, path)),

@@ -21,6 +21,7 @@ use super::fold::{Effect, FoldOptions, Start};
 use crate::disk::file::File;
 use crate::disk::input_file::InputFile;
 use crate::disk::metadata::{Inode, Metadata};
+use crate::disk::open_options::OpenOptions;
 use crate::disk::os_error::OsError;
 use crate::disk::parent::parent;
 use crate::disk::temporary::TemporaryFile;
@@ -129,6 +130,8 @@ impl Snapshots {
 /// Where the snapshot of a file is.
 pub struct Place {
     path: PathBuf,
+    /// The file that it is of.
+    file: PathBuf,
     /// The snapshot's directory is created when needed.
     creates_directory: bool,
 }
@@ -136,7 +139,7 @@ pub struct Place {
 impl Place {
     /// Beside the file at `path`.
     pub fn beside(path: &Path) -> Self {
-        Place { path: path_of(path), creates_directory: false }
+        Place { path: path_of(path), file: path.to_path_buf(), creates_directory: false }
     }
 
     /// In a directory for the snapshots of files of any directories. The name has a hash of the absolute path of the file at `path`, so an
@@ -148,7 +151,7 @@ impl Place {
         let hash = sha256_hex([plain(&file).as_os_str().as_encoded_bytes()]);
         let mut snapshot = name.to_os_string();
         snapshot.push(format!("-{}.snap", String::from_utf8_lossy(&hash[..HASH_DIGITS])));
-        Ok(Place { path: directory.join(snapshot), creates_directory: true })
+        Ok(Place { path: directory.join(snapshot), file, creates_directory: true })
     }
 }
 
@@ -204,13 +207,22 @@ pub fn save(place: &Place, source: &LineSource, snapshot: &Snapshot, mode: Mode)
     let stored = Stored {
         mode,
         // Of a file that was not at rest when its scan began, it is not known which of its states has this identity.
-        identity: Identity::of(source.metadata()).filter(|identity| identity.was_at_rest(source.opened())),
+        identity: Identity::of(source.metadata())
+            .filter(|identity| identity.was_at_rest(source.opened()) && is_durable(&place.file, identity)),
         end: snapshot.end,
         blocks: &snapshot.blocks,
         effect: &snapshot.effect,
     };
     encode(&stored, file.file()).map_err(|error| OsError::new(&error, "write", Some(&place.path)))?;
     file.replace()
+}
+
+/// Puts the file on stable storage. False if it can't be, or is another one by now: then the system's word for it may outlive what it was
+/// given for. A power cut can leave a file its size and its times without its bytes.
+fn is_durable(path: &Path, identity: &Identity) -> bool {
+    let Ok(file) = files::open(path, &OpenOptions { read: true, ..OpenOptions::default() }) else { return false };
+    file.sync_all().is_ok()
+        && file.metadata().ok().and_then(|metadata| Identity::of(&metadata)).as_ref() == Some(identity)
 }
 
 /// Whether a snapshot may be made of this effect: it is that of a session that goes on whatever the options are.

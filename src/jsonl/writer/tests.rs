@@ -19,7 +19,7 @@ fn fixture(durability: Durability) -> Fixture {
     std::fs::write(&path, "").unwrap();
     let (sender, failures) = mpsc::channel();
     let writer = Writer::new(durability, Box::new(move |failure| sender.send(failure.clone()).unwrap()));
-    Fixture { _directory: directory, target: Target::existing(path.clone()).into(), path, writer, failures }
+    Fixture { _directory: directory, target: Target::new(path.clone()).into(), path, writer, failures }
 }
 
 fn push_to(writer: &Writer, target: &Arc<Target>, line: &str) -> bool {
@@ -104,7 +104,7 @@ fn an_ended_writer_has_let_go_of_its_file_at_once() {
     let fixture = fixture(Durability::Os);
     for round in 0..50 {
         let lock = FileLock::acquire(&fixture.path, "x").unwrap();
-        let target = Arc::new(Target::existing(fixture.path.clone()).locked(lock));
+        let target = Arc::new(Target::new(fixture.path.clone()).locked(lock));
         let writer = Writer::new(Durability::Os, Box::new(|_| {}));
         for _ in 0..round % 5 {
             let write = |buffer: &mut Vec<u8>| {
@@ -190,7 +190,7 @@ fn a_flush_and_a_drain_during_the_report_of_a_failure_wait_for_its_end() {
     };
     let directory = tempfile::tempdir().unwrap();
     let writer = Writer::new(Durability::Os, Box::new(hook));
-    push_to(&writer, &Arc::new(Target::existing(directory.path().to_path_buf())), "a");
+    push_to(&writer, &Arc::new(Target::new(directory.path().to_path_buf())), "a");
     assert_eq!(reports.recv().unwrap().error.code(), "EISDIR");
     assert!(writer.has_failed());
     let (sender, flushed) = mpsc::channel();
@@ -206,7 +206,7 @@ fn a_flush_and_a_drain_during_the_report_of_a_failure_wait_for_its_end() {
 #[test]
 fn a_full_device_drops_what_it_did_not_take() {
     let fixture = fixture(Durability::Os);
-    let full = Arc::new(Target::existing("/dev/full".into()));
+    let full = Arc::new(Target::new("/dev/full".into()));
     push_to(&fixture.writer, &full, "x");
     fixture.flush().unwrap();
     let failure = fixture.failures.recv().unwrap();
@@ -219,7 +219,7 @@ fn lines_go_to_the_file_that_they_were_queued_for() {
     let other_path = fixture.path.with_extension("other");
     std::fs::write(&other_path, "").unwrap();
     fixture.push("a");
-    let other = Arc::new(Target::existing(other_path.clone()));
+    let other = Arc::new(Target::new(other_path.clone()));
     for (target, line) in [(&other, "b\n"), (&fixture.target, "c\n"), (&other, "d\n")] {
         let write = |buffer: &mut Vec<u8>| {
             buffer.extend_from_slice(line.as_bytes());
@@ -238,7 +238,7 @@ fn a_failure_behind_an_unsynced_file_keeps_what_is_in_it() {
     let fixture = fixture(Durability::Fsync);
     fixture.push("a");
     fixture.wait_until_written();
-    let missing = Arc::new(Target::existing(fixture.path.with_extension("missing")));
+    let missing = Arc::new(Target::new(fixture.path.with_extension("missing")));
     push_to(&fixture.writer, &missing, "b");
     assert_eq!(fixture.flush(), Ok(()));
     let failure = fixture.failures.recv().unwrap();

@@ -199,6 +199,9 @@ impl Shared {
             }
             let Some((target, appender)) = &mut open else { return Ok(()) };
             let appended = appender.append(&segment.bytes);
+            if appended.is_ok() {
+                target.set_end(appender.end());
+            }
             self.count_written(segment, appended).map_err(|error| (error, target.path().to_path_buf()))
         };
         let appended = batch.into_iter().try_for_each(&mut append);
@@ -208,7 +211,7 @@ impl Shared {
 
     fn open(&self, target: &Arc<Target>) -> Result<(Arc<Target>, Appender), BatchError> {
         self.state.lock().last_target = Some(target.clone());
-        match Appender::open(target.path()) {
+        match Appender::open(target.path(), target.end()) {
             Ok(appender) => Ok((target.clone(), appender)),
             Err(error) => Err((error, target.path().to_path_buf())),
         }

@@ -121,3 +121,20 @@ fn what_the_system_refuses_is_said_in_nodes_words() {
     assert_eq!(error.code, ErrorCode::SystemError);
     assert_eq!(error.message, "ENOENT: no such file or directory, open '/no/such/log'");
 }
+
+#[test]
+fn a_log_ends_at_the_line_with_a_hole() {
+    let whole = [vec![b'x'; 700], b"\n".to_vec()].concat();
+    for (before, hole) in [(0, 512), (701, 1024 - 701), (701, 2 * CHUNK_BYTES - 701), (1402, 2048 - 1402)] {
+        let log = [&whole.repeat(2)[..before], &vec![0; hole], &whole.repeat(3)].concat();
+        let (seen, torn, _) = read_through(&log).unwrap();
+        assert_eq!((seen.len(), torn as usize), (before, log.len() - before), "{hole} zeros at {before}");
+    }
+}
+
+/// A byte that someone has changed is damage, and no hole.
+#[test]
+fn zeros_that_do_not_end_with_a_sector_are_part_of_their_line() {
+    let log = [&b"a\n"[..], &[0; 512], b"b\nc\n"].concat();
+    assert_eq!(read_through(&log).unwrap(), (log.clone(), 0, CHUNK_BYTES));
+}

@@ -2,24 +2,22 @@
 //!
 //! The log is created first, exclusively: the recorder that creates it owns the directory. Only the holder of its lock may write it.
 
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::config::RunRecorderConfig;
 use super::record_error::RecordError;
+use super::torn_tail;
 use crate::clock::timestamp;
 use crate::disk::atomic_file;
 use crate::disk::durability::Durability;
 use crate::disk::files;
-use crate::disk::input_file;
 use crate::disk::lock::FileLock;
 use crate::disk::new_directory;
-use crate::disk::open_options::OpenOptions;
 use crate::disk::os_error::OsError;
 use crate::disk::target::Target;
 use crate::run::canonical::{Object, write_text, write_texts};
-use crate::run::dag::{Dag, Workflow};
+use crate::run::dag::{Dag, Workflow, compile};
 use crate::run::directory::RunDirectory;
 use crate::run::documents::read_text;
 use crate::run::kind::Kind;
@@ -48,12 +46,11 @@ pub fn open(config: &RunRecorderConfig<'_>, milliseconds: f64) -> Result<Opened,
     let directory = RunDirectory::new(&config.directory);
     let opening = Opening { config, directory, name, version, dag, ts: timestamp(milliseconds) };
     opening.check_is_unsealed()?;
-    let mut new_in = new_directory::create(opening.directory.root())?;
+    new_directory::create(opening.directory.root())?;
     match create_exclusively(&opening.directory.log()) {
         Ok(()) => {
             failpoint!("run_recorder::after_create");
-            new_in.push(config.directory.clone());
-            opening.begin_in_new_log(Target::created(opening.directory.log(), new_in))
+            opening.begin_in_new_log(Target::new(opening.directory.log()))
         }
         Err(error) if config.resume && error.code == "EEXIST" => opening.go_on(),
         Err(error) => Err(error.into()),
@@ -94,7 +91,7 @@ impl Opening<'_> {
         let (mut salts, mut first_line) = (Salts::default(), Vec::new());
         let input = EventInput { kind: Kind::RunCreated, node: None, parent: None };
         recording.record(&input, &self.created(), &self.ts, &salts.draw()?, &mut first_line)?;
-        self.write_graph()?;
+        self.write_graph(self.config.workflow)?;
         for directory in [self.directory.snapshots(), self.directory.blobs()] {
             new_directory::create(&directory)?;
         }
@@ -121,10 +118,10 @@ impl Opening<'_> {
         String::from_utf8(json).unwrap_or_default()
     }
 
-    fn write_graph(&self) -> Result<(), OsError> {
-        let durability = self.config.durability;
-        atomic_file::write(&self.directory.workflow(), self.config.workflow.as_bytes(), durability)?;
-        atomic_file::write(&self.directory.dag(), self.dag.text().as_bytes(), durability)
+    fn write_graph(&self, workflow: &str) -> Result<(), OsError> {
+        let (root, durability) = (self.directory.root(), self.config.durability);
+        atomic_file::write(&self.directory.workflow(), workflow.as_bytes(), root, durability)?;
+        atomic_file::write(&self.directory.dag(), self.dag.text().as_bytes(), root, durability)
     }
 
     /// A directory with a manifest is a bundle, also one without a log: no reader would read what is recorded to it. If there is a log
@@ -140,7 +137,7 @@ impl Opening<'_> {
     /// The log that is there, behind its last whole line.
     fn go_on(&self) -> Result<Opened, RecordError> {
         let log = self.directory.log();
-        let target = Target::existing(log.clone()).locked(self.lock(&log)?);
+        let target = Target::new(log.clone()).locked(self.lock(&log)?);
         self.check_is_unsealed()?;
         let Resumed { recording, whole_bytes, torn_bytes } = resume(&log, self.dag.clone())?;
         if let Some(recording) = &recording {
@@ -148,13 +145,14 @@ impl Opening<'_> {
         }
         if torn_bytes > 0 {
             failpoint!("run_recorder::before_cut");
-            cut(&log, whole_bytes, self.config.durability)?;
+            torn_tail::cut(&log, whole_bytes, self.config.durability)?;
             failpoint!("run_recorder::after_cut");
         }
         let Some(recording) = recording else {
             return self.begin(target).map(|opened| Opened { torn_bytes, ..opened });
         };
         self.heal_graph()?;
+        let target = target.ending_at(whole_bytes);
         Ok(Opened { recording, target, salts: Salts::default(), first_line: Vec::new(), torn_bytes })
     }
 
@@ -174,32 +172,20 @@ impl Opening<'_> {
         same("set of capabilities", &listed(&capabilities), &listed(&run.capabilities))
     }
 
-    /// The graph's files, written again where they are missing. Those that are there may not have been synced.
+    /// The graph's files, written again where they are missing, or damaged as a power cut leaves what was not synced. With
+    /// [`Durability::Fsync`] also where they are whole: they may not have been synced, and a sync after one that failed proves nothing.
     fn heal_graph(&self) -> Result<(), OsError> {
-        let (workflow, dag) = (self.directory.workflow(), self.directory.dag());
-        if !read_text(&dag).is_ok_and(|found| found == self.dag.text()) || !files::exists(&workflow) {
-            return self.write_graph();
+        let dag = read_text(&self.directory.dag());
+        // A workflow of another graph is for a verification to find.
+        let workflow = read_text(&self.directory.workflow()).ok().filter(|found| compile(found).is_ok());
+        let is_whole = workflow.is_some() && dag.is_ok_and(|found| found == self.dag.text());
+        if is_whole && self.config.durability == Durability::Os {
+            return Ok(());
         }
-        match self.config.durability {
-            Durability::Os => Ok(()),
-            Durability::Fsync => {
-                [workflow, dag].iter().try_for_each(|path| atomic_file::sync(path, self.directory.root()))
-            }
-        }
+        self.write_graph(workflow.as_deref().unwrap_or(self.config.workflow))
     }
 }
 
 fn listed(texts: &[Text<'_>]) -> String {
     texts.iter().map(Text::to_plain).collect::<Vec<_>>().join(", ")
-}
-
-/// Cuts a torn line off: it was never acknowledged, and in the middle of a log it would be damage.
-fn cut(log: &Path, whole_bytes: u64, durability: Durability) -> Result<(), OsError> {
-    let failed = |syscall, path| move |error: io::Error| OsError::new(&error, syscall, path);
-    let file = input_file::open_patiently(log, &OpenOptions { write: true, ..OpenOptions::default() })?;
-    file.set_len(whole_bytes).map_err(failed("ftruncate", None))?;
-    if durability == Durability::Fsync {
-        file.sync_all().map_err(failed("fsync", None))?;
-    }
-    Ok(())
 }

@@ -1,0 +1,33 @@
+//! Any bytes as the log of a run: every byte is of a whole line or torn, lines that are events print again as they stand, and none makes a panic.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use session_tape::jsonl::scan::Nesting;
+use session_tape::run::decoded_event::Event;
+use session_tape::run::event::EventLine;
+use session_tape::run::log::{LogReader, find};
+
+fuzz_target!(|log: &[u8]| {
+    let (mut reader, mut spare, mut seen) = (LogReader::new(log, 0), Vec::new(), 0);
+    let mut nesting = Nesting::default();
+    loop {
+        match reader.next_chunk(spare) {
+            Ok(Some(chunk)) => {
+                assert!(chunk.bytes().ends_with(b"\n") && log[seen..].starts_with(chunk.bytes()));
+                seen += chunk.bytes().len();
+                for (_, line) in chunk.lines().map_while(Result::ok) {
+                    if let Ok(line) = EventLine::split(line) {
+                        let _ = Event::decode(&line, &mut nesting);
+                    }
+                }
+                spare = chunk.into_spare();
+            }
+            Ok(None) => break,
+            Err(_) => return,
+        }
+    }
+    assert_eq!(seen as u64 + reader.torn_bytes(), log.len() as u64);
+    for time in [0, 1, 7] {
+        let _ = find(&mut std::io::Cursor::new(log), time);
+    }
+});

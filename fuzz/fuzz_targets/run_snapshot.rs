@@ -1,0 +1,17 @@
+//! Any text as the snapshot of a run: refused, or printed again as the same text, with a state that is refused or whole.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use session_tape::run::snapshot::Snapshot;
+use session_tape::run::state::State;
+use session_tape::signature::TrustedKeys;
+
+fuzz_target!(|document: &str| {
+    if let Ok(snapshot) = Snapshot::parse(document, &TrustedKeys::default()) {
+        assert_eq!(snapshot.print(), document.as_bytes());
+        let _ = snapshot.content.decode_state();
+    }
+    if let Ok(state) = State::from_canonical(document) {
+        assert_eq!(state.to_canonical().as_deref(), Some(document));
+    }
+});

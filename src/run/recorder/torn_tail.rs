@@ -1,0 +1,85 @@
+//! Cutting off what a crash or a power cut has left behind the last event of a log: in its middle it would be damage.
+
+use std::ffi::OsString;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use crate::disk::durability::Durability;
+use crate::disk::input_file::{self, InputFile};
+use crate::disk::open_options::OpenOptions;
+use crate::disk::os_error::OsError;
+use crate::disk::parent::parent;
+use crate::disk::sync_directory::sync_directory;
+use crate::disk::temporary::{NEW, TemporaryFile};
+
+/// Cuts the log off where its events end. A part of one line was never acknowledged. Behind a hole, lines that were written may follow: they
+/// are copied to a file beside the log first, in case it was not a power cut that made the hole.
+pub fn cut(log: &Path, whole_bytes: u64, durability: Durability) -> Result<(), OsError> {
+    if has_lines(log, whole_bytes)? {
+        copy(log, whole_bytes, durability)?;
+    }
+    let file = input_file::open_patiently(log, &OpenOptions { write: true, ..OpenOptions::default() })?;
+    file.set_len(whole_bytes).map_err(|error| OsError::new(&error, "ftruncate", None))?;
+    if durability == Durability::Fsync {
+        file.sync_all().map_err(|error| OsError::new(&error, "fsync", None))?;
+    }
+    Ok(())
+}
+
+/// Where what is cut off at this offset is copied to: `events.cath-log.cut-<offset>`.
+pub fn copy_path(log: &Path, offset: u64) -> PathBuf {
+    let mut name = OsString::from(log);
+    name.push(format!(".cut-{offset}"));
+    PathBuf::from(name)
+}
+
+fn has_lines(log: &Path, from: u64) -> Result<bool, OsError> {
+    let mut tail = open_tail(log, from)?;
+    let mut block = vec![0; 64 << 10];
+    loop {
+        match tail.read(&mut block) {
+            Ok(0) => return Ok(false),
+            Ok(count) if memchr::memchr(b'\n', &block[..count]).is_some() => return Ok(true),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(OsError::new(&error, "read", None)),
+        }
+    }
+}
+
+fn copy(log: &Path, from: u64, durability: Durability) -> Result<(), OsError> {
+    let path = copy_path(log, from);
+    let mut copy = TemporaryFile::beside(&path, NEW, false)?;
+    let copied = io::copy(&mut open_tail(log, from)?, copy.file());
+    copied.map_err(|error| OsError::new(&error, "write", Some(&path)))?;
+    if durability == Durability::Fsync {
+        copy.file().sync_all().map_err(|error| OsError::new(&error, "fsync", Some(&path)))?;
+    }
+    copy.replace()?;
+    if durability == Durability::Fsync { sync_directory(parent(&path)) } else { Ok(()) }
+}
+
+fn open_tail(log: &Path, from: u64) -> Result<InputFile, OsError> {
+    let mut tail = InputFile::open(log)?;
+    tail.seek(SeekFrom::Start(from)).map_err(|error| OsError::new(&error, "read", None))?;
+    Ok(tail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn whole_lines_that_are_cut_off_are_copied_and_parts_of_one_are_not() {
+        for (tail, is_copied) in [(&b"{\"torn"[..], false), (b"\0\0\0", false), (b"\0\0{\"v\":1}\n{\"to", true)] {
+            let root = tempfile::tempdir().unwrap();
+            let log = root.path().join("events.cath-log");
+            fs::write(&log, [b"{}\n", tail].concat()).unwrap();
+            cut(&log, 3, Durability::Fsync).unwrap();
+            assert_eq!(fs::read(&log).unwrap(), b"{}\n");
+            assert_eq!(fs::read(copy_path(&log, 3)).ok(), is_copied.then(|| tail.to_vec()));
+            assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1 + usize::from(is_copied));
+        }
+    }
+}

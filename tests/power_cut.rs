@@ -1,0 +1,308 @@
+//! A real kernel whose file system is shut down under a recorder: ext4 and XFS on a loop device. A child records; at every step of its work the
+//! file system stops to write, as it does when the power is cut, and the child is killed. Then the file system is mounted again, recovers by its
+//! journal, and is judged as the simulated disk is.
+//!
+//! It needs root, loop devices and the programs that make file systems, and says so where it is skipped. `CUT_ROUNDS` says how many visits of each step
+//! are tried, `CUT_ONLY` on which of the file systems.
+
+#![cfg(target_os = "linux")]
+// A harness that can't go on fails the test.
+#![allow(clippy::unwrap_used)]
+
+mod simulated;
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write as _};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use session_tape::disk::durability::Durability;
+use session_tape::session::fold::FoldOptions;
+use session_tape::session::replay::Replay;
+use simulated::search::number;
+use simulated::tree::Tree;
+use simulated::{run, session};
+
+/// `FS_IOC_SHUTDOWN`.
+const SHUTDOWN: libc::c_ulong = 0x8004_587d;
+
+const POINTS: [&str; 12] = [
+    "append::before_write",
+    "append::after_write",
+    "append::before_sync",
+    "writer::before_directory_sync",
+    "writer::before_answer",
+    "writer::after_answer",
+    "recorder::after_create",
+    "run_recorder::after_create",
+    "run_recorder::before_snapshot",
+    "atomic_file::before_sync",
+    "atomic_file::before_rename",
+    "atomic_file::after_rename",
+];
+
+/// How the power goes.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// The journal is written, data is not.
+    WithJournal = 1,
+    /// Nothing more is written.
+    AtOnce = 2,
+    /// Of each file every other page is written back first, and then the journal.
+    SomePages = 3,
+}
+
+const WAYS: [Way; 3] = [Way::WithJournal, Way::AtOnce, Way::SomePages];
+
+/// How a file system is made and mounted.
+const FILE_SYSTEMS: [(&str, &str, &str, u64); 3] = [
+    ("ext4, ordered", "mkfs.ext4 -q -F", "data=ordered", 32 << 20),
+    ("ext4, journal", "mkfs.ext4 -q -F", "data=journal", 32 << 20),
+    ("XFS", "mkfs.xfs -q -f", "defaults", 320 << 20),
+];
+
+// ---- The child ----------------------------------------------------------------------------------
+
+/// Only the harness runs this, in a process of its own.
+#[test]
+fn child() {
+    let Ok(mounted) = std::env::var("CUT_MOUNTED") else { return };
+    let root = PathBuf::from(mounted);
+    cut_at(std::env::var("CUT_POINT").unwrap(), number("CUT_VISIT", 1), number("CUT_WAY", 1), &root);
+    match std::env::var("CUT_WORK").as_deref() {
+        Ok("run") => record_a_run(&root),
+        _ => record_a_session(&root),
+    }
+}
+
+fn say(what: u64) {
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(format!("\n# acknowledged {what}\n").as_bytes()).unwrap();
+    stdout.flush().unwrap();
+}
+
+fn record_a_session(root: &Path) {
+    let recording = session::Recording::new(root, Durability::Fsync);
+    let resumable = session::sessions(&Tree::read(root)).into_keys().find_map(|path| {
+        let replay = Replay::open(&root.join(&path), FoldOptions::default()).and_then(Replay::complete).ok()?;
+        replay.outcome(None).metadata.is_ok().then(|| (path, replay.outcome(None).last_seq))
+    });
+    let mut id = number("CUT_FIRST_ID", 0);
+    if let Some((path, last_seq)) = resumable {
+        assert!(recording.recorder.resume(root.join(path), last_seq));
+    }
+    for batch in 0..8 {
+        for _ in 0..=batch * 5 {
+            recording.record(id);
+            id += 1;
+        }
+        if recording.flush(&say).is_err() {
+            return;
+        }
+    }
+    recording.end();
+}
+
+fn record_a_run(root: &Path) {
+    let Ok(recording) = run::Recording::open(root, Durability::Fsync) else { return };
+    recording.begin();
+    for batch in 0..4 {
+        if recording.node().is_err() || recording.flush(&say).is_err() {
+            return;
+        }
+        if batch == 1 && recording.snapshot().is_err() {
+            return;
+        }
+    }
+    recording.end();
+}
+
+/// When this process comes to the point for the n-th time, the file system writes nothing more, and the process ends.
+fn cut_at(point: String, visit: u64, way: u64, root: &Path) {
+    let (visits, root) = (AtomicU64::new(0), root.to_path_buf());
+    fail::cfg_callback(point, move || {
+        if visits.fetch_add(1, Ordering::SeqCst) + 1 != visit {
+            return;
+        }
+        if way == Way::SomePages as u64 {
+            write_some_pages(&root);
+        }
+        let flag: u32 = if way == Way::AtOnce as u64 { 2 } else { 1 };
+        let mounted = File::open(&root).unwrap();
+        // SAFETY: the descriptor is open, and the call reads one `u32` behind the pointer.
+        let result = unsafe { libc::ioctl(mounted.as_raw_fd(), SHUTDOWN, &raw const flag) };
+        assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
+        // SAFETY: ends this process, which is what it is here for.
+        unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+        std::thread::sleep(Duration::from_secs(60));
+    })
+    .unwrap();
+}
+
+fn write_some_pages(root: &Path) {
+    const PAGE: i64 = 4096;
+    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    for path in Tree::read(root).files().into_keys() {
+        let Ok(file) = File::open(root.join(path)) else { continue };
+        let pages = file.metadata().unwrap().len() as i64 / PAGE + 1;
+        for page in (0..pages).filter(|page| page % 2 == 1) {
+            // SAFETY: the descriptor is open; the call takes no pointer.
+            unsafe { libc::sync_file_range(file.as_raw_fd(), page * PAGE, PAGE, flags) };
+        }
+    }
+}
+
+// ---- The harness --------------------------------------------------------------------------------
+
+/// A file system on a loop device, mounted as long as there is this.
+struct Mounted {
+    image: PathBuf,
+    at: PathBuf,
+    options: &'static str,
+    _directory: tempfile::TempDir,
+}
+
+fn shell(command: &str) -> Result<(), String> {
+    let output = Command::new("sh").args(["-c", command]).output().map_err(|error| error.to_string())?;
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    if output.status.success() { Ok(()) } else { Err(format!("{command}: {said}")) }
+}
+
+impl Mounted {
+    fn new(make: &str, options: &'static str, size: u64) -> Result<Self, String> {
+        let directory = tempfile::tempdir().unwrap();
+        let (image, at) = (directory.path().join("image"), directory.path().join("mounted"));
+        File::create(&image).unwrap().set_len(size).unwrap();
+        std::fs::create_dir(&at).unwrap();
+        shell(&format!("{make} {}", image.display()))?;
+        let mounted = Mounted { image, at, options, _directory: directory };
+        mounted.mount().map(|()| mounted)
+    }
+
+    fn mount(&self) -> Result<(), String> {
+        shell(&format!("mount -o loop,{} {} {}", self.options, self.image.display(), self.at.display()))
+    }
+
+    /// What a machine does that has power again.
+    fn restart(&self) {
+        shell(&format!("umount {}", self.at.display())).unwrap();
+        // A process that has just got mounts of its own keeps the file system as it was, until it ends.
+        let is_free = || shell(&format!("test -z \"$(losetup -j {})\"", self.image.display())).is_ok();
+        let waited = (0..1200).find(|_| {
+            is_free() || {
+                std::thread::sleep(Duration::from_millis(50));
+                false
+            }
+        });
+        assert!(waited.is_some(), "something keeps the file system mounted");
+        self.mount().unwrap();
+    }
+
+    fn clear(&self) {
+        for entry in std::fs::read_dir(&self.at).unwrap().map(Result::unwrap) {
+            if entry.file_name() != "lost+found" {
+                std::fs::remove_dir_all(entry.path()).unwrap();
+            }
+        }
+        // SAFETY: takes nothing and fails never.
+        unsafe { libc::sync() };
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = shell(&format!("umount {}", self.at.display()));
+    }
+}
+
+/// What cannot be tried here, and why.
+fn obstacle() -> Option<String> {
+    // SAFETY: takes nothing and fails never.
+    if unsafe { libc::geteuid() } != 0 {
+        return Some("only root can mount".to_owned());
+    }
+    (!Path::new("/dev/loop-control").exists()).then(|| "there are no loop devices".to_owned())
+}
+
+/// Runs a child until the power is cut; what it acknowledged, and whether it was cut.
+fn run_child(work: &str, at: &Path, point: &str, visit: u64, way: Way, first_id: u64) -> (BTreeSet<u64>, bool) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "child", "--nocapture", "--test-threads=1"]);
+    command.env("CUT_MOUNTED", at).env("CUT_WORK", work).env("CUT_POINT", point).env("CUT_VISIT", visit.to_string());
+    command.env("CUT_WAY", (way as u64).to_string()).env("CUT_FIRST_ID", first_id.to_string());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let said = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let acknowledged = said.filter_map(|line| line.strip_prefix("# acknowledged ")?.parse().ok()).collect();
+    (acknowledged, !child.wait().unwrap().success())
+}
+
+fn check(work: &str, at: &Path, acknowledged: &BTreeSet<u64>) -> Result<(), String> {
+    let tree = || {
+        let mut tree = Tree::read(at);
+        if let Some(simulated::tree::Inode::Directory(entries)) = tree.0.get_mut(&simulated::tree::ROOT) {
+            entries.remove(std::ffi::OsStr::new("lost+found"));
+        }
+        tree
+    };
+    match work {
+        "run" => run::go_on(at, &tree, acknowledged, 0),
+        _ => session::go_on(at, &tree, acknowledged),
+    }
+}
+
+/// Two lives of one recording, each of which the power ends.
+fn two_lives(disk: &Mounted, work: &str, point: &str, visit: u64, way: Way) -> u64 {
+    disk.clear();
+    let (mut acknowledged, mut cuts) = (BTreeSet::new(), 0);
+    for life in 0..2 {
+        let (said, was_cut) = run_child(work, &disk.at, point, visit, way, life * 10_000);
+        acknowledged.extend(said);
+        cuts += u64::from(was_cut);
+        disk.restart();
+        let is_last = life == 1;
+        if is_last {
+            let found = check(work, &disk.at, &acknowledged);
+            found.unwrap_or_else(|fault| panic!("{work}, {point}, visit {visit}, {way:?}: {fault}"));
+        }
+    }
+    cuts
+}
+
+#[test]
+fn a_file_system_that_is_shut_down_keeps_what_was_acknowledged() {
+    if let Some(reason) = obstacle() {
+        println!("skipped: {reason}");
+        return;
+    }
+    let rounds = number("CUT_ROUNDS", 0);
+    let only = std::env::var("CUT_ONLY").unwrap_or_default();
+    for (name, make, options, size) in FILE_SYSTEMS.into_iter().filter(|(name, ..)| name.contains(&only)) {
+        let disk = match Mounted::new(make, options, size) {
+            Ok(disk) => disk,
+            Err(reason) => {
+                println!("skipped: {name}: {reason}");
+                continue;
+            }
+        };
+        let (mut trials, mut cuts) = (0, 0);
+        for (number, point) in POINTS.iter().enumerate() {
+            // Without rounds each point in one way, so that every test run tries some of each.
+            let ways = WAYS.iter().enumerate().filter(|(at, _)| rounds > 0 || number % WAYS.len() == *at);
+            for (_, way) in ways {
+                for visit in [1, 2, 3, 5, 8].into_iter().take(rounds.max(1) as usize) {
+                    let works = ["session", "run"].into_iter().enumerate();
+                    for (_, work) in works.filter(|(at, _)| rounds > 0 || (number / WAYS.len()) % 2 == *at) {
+                        trials += 1;
+                        cuts += two_lives(&disk, work, point, visit, *way);
+                    }
+                }
+            }
+        }
+        println!("{name}: {trials} trials, {cuts} cuts");
+        assert!(cuts > trials / 2, "{name}: {cuts} cuts in {trials} trials");
+    }
+}

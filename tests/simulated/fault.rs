@@ -1,0 +1,55 @@
+//! Errors that a disk reports: at which of its calls, and which.
+
+use std::io;
+
+/// What was called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Call {
+    Open,
+    Create,
+    CreateDirectory,
+    Look,
+    List,
+    Read,
+    Write,
+    SetLen,
+    Sync,
+    SyncDirectory,
+    Rename,
+    Remove,
+}
+
+/// How a call ends instead of being done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// With an error of the system.
+    Error(i32),
+    /// Of a write or a read, after one byte.
+    Short,
+}
+
+impl Fault {
+    pub fn error(self) -> Option<io::Error> {
+        match self {
+            Fault::Error(number) => Some(io::Error::from_raw_os_error(number)),
+            Fault::Short => None,
+        }
+    }
+}
+
+/// Every fault that a system may answer such a call with.
+pub fn faults_of(call: Call) -> Vec<Fault> {
+    use libc::{EACCES, EDQUOT, EINTR, EIO, EMFILE, ENFILE, ENOSPC, EROFS};
+    let errors: &[i32] = match call {
+        Call::Open => &[EIO, EMFILE, ENFILE, EACCES],
+        Call::Create => &[EIO, EMFILE, ENOSPC, EDQUOT, EROFS],
+        Call::CreateDirectory | Call::Rename => &[EIO, ENOSPC, EDQUOT, EROFS],
+        Call::Look | Call::List => &[EIO, EACCES],
+        Call::Read => &[EIO, EINTR],
+        Call::Write => &[EIO, EINTR, ENOSPC, EDQUOT],
+        Call::SetLen | Call::Remove => &[EIO, EROFS],
+        Call::Sync | Call::SyncDirectory => &[EIO, ENOSPC, EDQUOT],
+    };
+    let short = matches!(call, Call::Read | Call::Write).then_some(Fault::Short);
+    errors.iter().map(|number| Fault::Error(*number)).chain(short).collect()
+}

@@ -1,0 +1,225 @@
+//! What is on a disk: inodes with bytes or with entries, and the operations that change them.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+pub type Number = u64;
+
+/// The inode of the directory that a tree is mounted at.
+pub const ROOT: Number = 1;
+
+/// One change of a disk, or what makes earlier ones durable.
+#[derive(Clone, Debug)]
+pub enum Op {
+    /// A new file or directory, and its entry.
+    Create {
+        directory: Number,
+        name: OsString,
+        inode: Number,
+        is_directory: bool,
+        at: SystemTime,
+    },
+    /// An entry is removed.
+    Remove {
+        directory: Number,
+        name: OsString,
+    },
+    /// An entry goes elsewhere, in place of what is there.
+    Rename {
+        from: (Number, OsString),
+        to: (Number, OsString),
+        inode: Number,
+    },
+    Write {
+        inode: Number,
+        offset: usize,
+        bytes: Vec<u8>,
+        at: SystemTime,
+    },
+    SetLen {
+        inode: Number,
+        size: usize,
+        at: SystemTime,
+    },
+    Sync {
+        inode: Number,
+    },
+    /// A sync that failed: what it was for is clean to the kernel, and no later sync writes it.
+    FailedSync {
+        inode: Number,
+    },
+    /// The program said that this is safe.
+    Acknowledge(u64),
+}
+
+impl Op {
+    /// Whether a sync of this inode makes it durable.
+    pub fn is_synced_by(&self, number: Number) -> bool {
+        match self {
+            Op::Create { directory, .. } | Op::Remove { directory, .. } => *directory == number,
+            Op::Rename { from, to, .. } => from.0 == number || to.0 == number,
+            Op::Write { inode, .. } | Op::SetLen { inode, .. } => *inode == number,
+            Op::Sync { .. } | Op::FailedSync { .. } | Op::Acknowledge(_) => false,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub enum Inode {
+    File { bytes: Vec<u8>, modified: SystemTime },
+    Directory(BTreeMap<OsString, Number>),
+}
+
+/// All that is on a disk at one moment.
+#[derive(Clone, Debug)]
+pub struct Tree(pub BTreeMap<Number, Inode>);
+
+impl Default for Tree {
+    fn default() -> Self {
+        Tree([(ROOT, Inode::Directory(BTreeMap::new()))].into())
+    }
+}
+
+impl Tree {
+    pub fn directory(&self, number: Number) -> Option<&BTreeMap<OsString, Number>> {
+        match self.0.get(&number)? {
+            Inode::Directory(entries) => Some(entries),
+            Inode::File { .. } => None,
+        }
+    }
+
+    fn entries(&mut self, number: Number) -> &mut BTreeMap<OsString, Number> {
+        match self.0.get_mut(&number) {
+            Some(Inode::Directory(entries)) => entries,
+            other => panic!("inode {number} is no directory: {other:?}"),
+        }
+    }
+
+    pub fn file(&mut self, number: Number) -> (&mut Vec<u8>, &mut SystemTime) {
+        match self.0.get_mut(&number) {
+            Some(Inode::File { bytes, modified }) => (bytes, modified),
+            other => panic!("inode {number} is no file: {other:?}"),
+        }
+    }
+
+    /// An inode is there as soon as it is made, though no entry may lead to it after a cut.
+    pub fn add_inode(&mut self, op: &Op) {
+        if let Op::Create { inode, is_directory, at, .. } = op {
+            let empty = if *is_directory {
+                Inode::Directory(BTreeMap::new())
+            } else {
+                Inode::File { bytes: Vec::new(), modified: *at }
+            };
+            self.0.insert(*inode, empty);
+        }
+    }
+
+    /// Applies all of an operation, but for the inode that it makes.
+    pub fn apply(&mut self, op: &Op) {
+        match op {
+            Op::Create { directory, name, inode, .. } => {
+                self.entries(*directory).insert(name.clone(), *inode);
+            }
+            Op::Remove { directory, name } => {
+                self.entries(*directory).remove(name);
+            }
+            Op::Rename { from, to, inode } => {
+                let entries = self.entries(from.0);
+                // After a cut something else may have the old name.
+                if entries.get(&from.1) == Some(inode) {
+                    entries.remove(&from.1);
+                }
+                self.entries(to.0).insert(to.1.clone(), *inode);
+            }
+            Op::Write { inode, offset, bytes, at } => {
+                let (content, modified) = self.file(*inode);
+                let end = offset + bytes.len();
+                if content.len() < end {
+                    content.resize(end, 0);
+                }
+                content[*offset..end].copy_from_slice(bytes);
+                *modified = *at;
+            }
+            Op::SetLen { inode, size, at } => {
+                let (content, modified) = self.file(*inode);
+                content.resize(*size, 0);
+                *modified = *at;
+            }
+            Op::Sync { .. } | Op::FailedSync { .. } | Op::Acknowledge(_) => {}
+        }
+    }
+
+    /// The inode at a path below the root; `Err(true)` if a file is where a directory should be.
+    pub fn find(&self, below: &Path) -> Result<Number, bool> {
+        below.components().try_fold(ROOT, |at, component| {
+            let Component::Normal(name) = component else { return Ok(at) };
+            let entries = self.directory(at).ok_or(true)?;
+            entries.get(name).copied().ok_or(false)
+        })
+    }
+
+    /// What is at a directory of the real disk.
+    pub fn read(root: &Path) -> Self {
+        let mut tree = Tree::default();
+        let mut waiting = vec![(root.to_path_buf(), ROOT)];
+        while let Some((path, directory)) = waiting.pop() {
+            for entry in std::fs::read_dir(&path).unwrap().map(Result::unwrap) {
+                let inode = tree.0.len() as Number + ROOT;
+                let is_directory = entry.file_type().unwrap().is_dir();
+                let op =
+                    Op::Create { directory, name: entry.file_name(), inode, is_directory, at: SystemTime::UNIX_EPOCH };
+                tree.add_inode(&op);
+                tree.apply(&op);
+                if is_directory {
+                    waiting.push((entry.path(), inode));
+                } else {
+                    *tree.file(inode).0 = std::fs::read(entry.path()).unwrap();
+                }
+            }
+        }
+        tree
+    }
+
+    /// Every file that a path leads to.
+    pub fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut files = BTreeMap::new();
+        let mut waiting = vec![(ROOT, PathBuf::new())];
+        while let Some((number, path)) = waiting.pop() {
+            match self.0.get(&number) {
+                Some(Inode::Directory(entries)) => {
+                    waiting.extend(entries.iter().map(|(name, inode)| (*inode, path.join(name))));
+                }
+                Some(Inode::File { bytes, .. }) => drop(files.insert(path, bytes.clone())),
+                None => panic!("an entry without an inode: {}", path.display()),
+            }
+        }
+        files
+    }
+
+    /// The same for the same files and directories, with their numbers and times.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        let mut waiting = vec![ROOT];
+        while let Some(number) = waiting.pop() {
+            number.hash(&mut hasher);
+            match self.0.get(&number) {
+                Some(Inode::Directory(entries)) => {
+                    entries.hash(&mut hasher);
+                    waiting.extend(entries.values());
+                }
+                Some(Inode::File { bytes, modified }) => (bytes, modified).hash(&mut hasher),
+                None => {}
+            }
+        }
+        hasher.finish()
+    }
+}
+
+/// Seconds and nanoseconds since 1970.
+pub fn since_1970(time: SystemTime) -> (i64, i64) {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    (since.as_secs() as i64, i64::from(since.subsec_nanos()))
+}

@@ -1,0 +1,123 @@
+//! Sessions and a power cut, on a simulated disk: after each operation the power is cut, and every state that the disk may show then is
+//! replayed, judged and recorded to.
+//!
+//! `CUT_STATES` says how many states a cut is given that has more than that, `CUT_SEED` which, and `CUT_EVERY` how many operations lie between
+//! the ends of a first process.
+
+#![cfg(unix)]
+// A harness that can't go on fails the test.
+#![allow(clippy::unwrap_used)]
+
+mod simulated;
+
+use std::path::Path;
+use std::time::Duration;
+
+use session_tape::disk::durability::Durability;
+use session_tape::jsonl::segments::Threads;
+use session_tape::session::fold::FoldOptions;
+use session_tape::session::replay::Replay;
+use session_tape::session::snapshot::Snapshots;
+use simulated::cut::Fill;
+use simulated::disk::Disk;
+use simulated::search::{Search, Tried, lengths, search};
+use simulated::session::{CHATS, Recording, judge, sessions};
+use simulated::tree::{Op, Tree};
+
+const FILLS: &[Fill] = &[Fill::Zeros, Fill::Garbage];
+
+fn try_all(root: &Path, base: &Tree, log: &[Op]) -> Tried {
+    let judge = |tree: &Tree, acknowledged: &_| judge(root, tree, acknowledged);
+    search(base, log, Search::from_environment(FILLS), &judge).unwrap_or_else(|fault| panic!("{fault}"))
+}
+
+fn record_some(recording: &Recording, disk: &Disk, first_id: u64) {
+    for id in [0, 1] {
+        recording.record(first_id + id);
+    }
+    let _ = recording.flush(&|what| disk.acknowledge(what));
+    recording.record(first_id + 2);
+    let _ = recording.flush(&|what| disk.acknowledge(what));
+    recording.record(first_id + 3);
+}
+
+/// A disk on which a recorder has worked.
+fn recorded(root: &Path, durability: Durability) -> Disk {
+    let disk = Disk::new(root);
+    let _mounted = disk.mounted();
+    let recording = Recording::new(root, durability);
+    record_some(&recording, &disk, 0);
+    recording.end();
+    disk
+}
+
+#[test]
+fn a_new_session_keeps_what_was_acknowledged() {
+    let root = Path::new("/simulated/new-session");
+    let (base, log) = recorded(root, Durability::Fsync).history();
+    let tried = try_all(root, &base, &log);
+    println!("a new session: {tried:?}");
+    assert!(tried.exhausted > 3 && tried.states > 10, "{tried:?}");
+}
+
+/// The process ends after each of its operations, another one goes on with what the kernel has, and then the power is cut.
+#[test]
+fn a_session_that_outlived_its_process_keeps_what_was_acknowledged() {
+    let root = Path::new("/simulated/second-life");
+    let mut all = Tried::default();
+    for durability in [Durability::Fsync, Durability::Os] {
+        let (base, first_life) = recorded(root, durability).history();
+        for length in lengths(&first_life) {
+            // What is not durable promises nothing.
+            let mut before = first_life[..length].to_vec();
+            before.retain(|op| durability == Durability::Fsync || !matches!(op, Op::Acknowledge(_)));
+            let length = before.len();
+            let disk = Disk::with(root, base.clone(), before);
+            let mounted = disk.mounted();
+            let recording = Recording::new(root, Durability::Fsync);
+            for path in sessions(&disk.tree()).into_keys().map(|path| root.join(path)) {
+                let replay = Replay::open(&path, FoldOptions::default()).and_then(Replay::complete).unwrap();
+                if replay.outcome(None).metadata.is_ok() {
+                    assert!(recording.recorder.resume(path, replay.outcome(None).last_seq));
+                }
+            }
+            record_some(&recording, &disk, 100);
+            recording.end();
+            drop(mounted);
+            // Cuts of the first life are those of the other test.
+            let (base, log) = disk.history();
+            let judge = |tree: &Tree, acknowledged: &_| judge(root, tree, acknowledged);
+            let options = Search { from: length, ..Search::from_environment(FILLS) };
+            all += search(&base, &log, options, &judge).unwrap_or_else(|fault| panic!("{fault}"));
+        }
+    }
+    println!("a session's second life: {all:?}");
+    assert!(all.states > 10, "{all:?}");
+}
+
+/// The snapshot may reach the disk before what it is of.
+#[test]
+fn a_snapshot_never_changes_a_result() {
+    let root = Path::new("/simulated/session-snapshot");
+    let disk = Disk::new(root);
+    let mounted = disk.mounted();
+    // Files are at rest, so that the system's word is taken.
+    disk.set_age(Duration::from_secs(60));
+    let recording = Recording::new(root, Durability::Os);
+    for id in 0..3 {
+        recording.record(id);
+    }
+    let path = recording.recorder.path().unwrap();
+    recording.end();
+    disk.set_age(Duration::ZERO);
+    let mut replay = Replay::open_with(&path, FoldOptions::default(), &Snapshots::Beside, Threads::All).unwrap();
+    while replay.scan_on().unwrap().is_some() {}
+    replay.keep_snapshot();
+    drop(mounted);
+    assert!(disk.tree().files().keys().any(|path| path.extension().is_some_and(|extension| extension == "snap")));
+    let (base, log) = disk.history();
+    let tried = try_all(root, &base, &log);
+    println!("a session's snapshot: {tried:?}");
+    assert!(tried.states > 10, "{tried:?}");
+    assert!(disk.tree().find(Path::new(CHATS)).is_ok());
+}
