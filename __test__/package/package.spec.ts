@@ -105,7 +105,7 @@ describe('the platform packages', () => {
         // npm leaves a package out, without a word, if its engines are narrower than the machine.
         engines: root.engines,
         main: `session-tape.${folder}.node`,
-        files: [`session-tape.${folder}.node`],
+        files: [`session-tape.${folder}.node`, 'THIRD-PARTY-NOTICES'],
       });
       expect(manifest.scripts).toBeUndefined();
     }

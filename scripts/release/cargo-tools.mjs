@@ -1,0 +1,25 @@
+// Programs of Rust that a release needs, each at one version, installed below target/ when they are first used.
+
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { ROOT, run } from '../platforms/commands.mjs';
+
+const VERSIONS = { 'cargo-about': '0.9.3', 'cargo-cyclonedx': '0.5.9', 'cargo-deny': '0.20.2' };
+const TOOLS = join(ROOT, 'target', 'build-tools');
+
+/** They are run a few times: compiled as fast as can be rather than as fast as they can be. */
+const QUICKLY = { CARGO_PROFILE_RELEASE_LTO: 'off', CARGO_PROFILE_RELEASE_OPT_LEVEL: '1', CARGO_PROFILE_RELEASE_CODEGEN_UNITS: '64' };
+
+/** @returns {Promise<string>} the path of its program */
+export async function cargoTool(name) {
+  const root = join(TOOLS, `${name}-${VERSIONS[name]}`);
+  const program = join(root, 'bin', name);
+  if (existsSync(program)) return program;
+  mkdirSync(root, { recursive: true });
+  const log = join(root, 'install.log');
+  console.error(`installing ${name}, ${log}`);
+  const environment = { ...QUICKLY, CARGO_TARGET_DIR: join(TOOLS, 'cargo-tools'), RUSTFLAGS: undefined };
+  await run('cargo', ['install', '--locked', '--root', root, `${name}@${VERSIONS[name]}`], { log, environment });
+  return program;
+}

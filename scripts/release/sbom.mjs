@@ -1,0 +1,53 @@
+// Writes what a release is made of, in the form of CycloneDX, into the folder `sbom`: for the addon of each platform the crates that are linked
+// into it, and for the command line the packages that npm installs with it.
+//
+//   npm run sbom -- [PLATFORM...]
+
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { ROOT, output, run } from '../platforms/commands.mjs';
+import { chosenTargets } from '../platforms/targets.mjs';
+import { cargoTool } from './cargo-tools.mjs';
+import { idOf, linkedCrates } from './linked.mjs';
+
+const DIRECTORY = join(ROOT, 'sbom');
+const OWN = 'session-tape';
+const targets = chosenTargets(process.argv.slice(2));
+
+rmSync(DIRECTORY, { recursive: true, force: true });
+mkdirSync(DIRECTORY);
+for (const target of targets) {
+  const path = join(DIRECTORY, `session-tape.${target.name}.cdx.json`);
+  const document = linkedOnly(await ofCargo(target), (await linkedCrates(target)).map(idOf));
+  writeFileSync(path, `${JSON.stringify(document, null, 2)}\n`);
+  console.log(`sbom/session-tape.${target.name}.cdx.json: ${document.components.length} crates`);
+}
+const npm = JSON.parse(await output('npm', ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-lock-only']));
+// npm calls it as the directory is called.
+npm.metadata.component.name = OWN;
+writeFileSync(join(DIRECTORY, 'session-tape.npm.cdx.json'), `${JSON.stringify(npm, null, 2)}\n`);
+console.log(`sbom/session-tape.npm.cdx.json: ${npm.components.length} packages`);
+
+/** `cargo cyclonedx` writes beside Cargo.toml. */
+async function ofCargo({ name, triple }) {
+  const written = join(ROOT, `${name}.sbom.json`);
+  const options = ['--format', 'json', '--spec-version', '1.5', '--target', triple, '--no-build-deps', '--override-filename', `${name}.sbom`];
+  await run(await cargoTool('cargo-cyclonedx'), ['cyclonedx', ...options], { log: join(ROOT, 'target', 'sbom.log') });
+  const document = JSON.parse(readFileSync(written, 'utf8'));
+  rmSync(written);
+  return document;
+}
+
+/** Without macros, of which nothing is in an addon, and without the path of this work tree. */
+function linkedOnly(document, linked) {
+  const components = document.components.filter((component) => linked.includes(idOf(component)));
+  if (components.length !== linked.length) throw new Error(`cargo cyclonedx names ${components.length} of ${linked.length} crates`);
+  const { version, licenses, description } = document.metadata.component;
+  const own = { 'bom-ref': OWN, type: 'library', name: 'session-tape', version, description, licenses };
+  const references = new Set(components.map((component) => component['bom-ref']));
+  const dependencies = document.dependencies
+    .map(({ ref, dependsOn = [] }) => ({ ref: ref.startsWith('path+') ? OWN : ref, dependsOn: dependsOn.filter((other) => references.has(other)) }))
+    .filter(({ ref }) => ref === OWN || references.has(ref));
+  return { ...document, metadata: { ...document.metadata, component: own }, components, dependencies };
+}
