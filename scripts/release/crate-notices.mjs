@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import { ROOT, output } from '../platforms/commands.mjs';
 import { cargoTool } from './cargo-tools.mjs';
-import { idOf, licencesOfC, linkedCrates } from './linked.mjs';
+import { idOf, licencesOfC, linkedCrates, titleOfC } from './linked.mjs';
 
 const CONFIGURATION = join(ROOT, 'scripts', 'release', 'about.toml');
 
@@ -49,4 +49,4 @@ function textElsewhere(crate) {
   return readFileSync(path, 'utf8').trim();
 }
 
-const noticesOfC = (crate) => licencesOfC(crate).map((path) => ({ title: `the C code in ${idOf(crate)}`, text: readFileSync(path, 'utf8').trim() }));
+const noticesOfC = (crate) => licencesOfC(crate).map((path) => ({ title: titleOfC(crate), text: readFileSync(path, 'utf8').trim() }));

@@ -28,6 +28,9 @@ export async function linkedCrates({ triple }) {
 
 export const idOf = ({ name, version }) => `${name} ${version}`;
 
+/** How the C code that a crate brings is called. */
+export const titleOfC = (crate) => `the C code in ${idOf(crate)}`;
+
 /**
  * The files with the licences of the C code that a crate brings.
  * @returns {string[]} none, if there is no such code

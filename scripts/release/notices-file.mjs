@@ -4,18 +4,20 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { ROOT } from '../platforms/commands.mjs';
-import { idOf, licencesOfC } from './linked.mjs';
+import { idOf, licencesOfC, titleOfC } from './linked.mjs';
 
 export const NOTICES = 'THIRD-PARTY-NOTICES';
 const RULE = '-'.repeat(80);
+const ITEM = '- ';
+const LICENCE = 'The licence of ';
 
 export const noticesPath = ({ name }) => join(ROOT, 'npm', name, NOTICES);
 
 /** @param {{ title: string, text: string }[]} notices */
 export function noticesText({ name }, notices) {
   const titles = [...new Set(notices.map(({ title }) => title))];
-  const head = [`session-tape.${name}.node contains, besides session-tape itself:`, '', ...titles.map((title) => `- ${title}`)];
-  const licences = [...titlesByText(notices)].map(([text, users]) => [RULE, `The licence of ${users.join(', ')}:`, '', text].join('\n'));
+  const head = [`session-tape.${name}.node contains, besides session-tape itself:`, '', ...titles.map((title) => ITEM + title)];
+  const licences = [...titlesByText(notices)].map(([text, users]) => [RULE, `${LICENCE}${users.join(', ')}:`, '', text].join('\n'));
   return `${[head.join('\n'), ...licences].join('\n\n')}\n`;
 }
 
@@ -30,19 +32,22 @@ function titlesByText(notices) {
 }
 
 /**
- * What is linked and not in the file.
+ * What is linked into the addon and not in the file.
  * @param {{ name: string }} target
  * @param {{ name: string, version: string, directory: string }[]} crates of the target
  * @returns {string[]}
  */
 export function missingNotices(target, crates) {
   const path = noticesPath(target);
-  if (!existsSync(path)) return [`npm/${target.name}/${NOTICES}`];
-  const text = readFileSync(path, 'utf8');
-  const titles = crates.flatMap((crate) => [idOf(crate), ...licencesOfC(crate).map(() => `the C code in ${idOf(crate)}`)]);
-  return titles.filter((title) => !isListed(title, text));
+  return existsSync(path) ? missingIn(readFileSync(path, 'utf8'), crates) : [`all that is linked: there is no ${NOTICES}`];
 }
 
-/** It has to be in the list and with a licence. */
-const isListed = (title, text) =>
-  text.includes(`\n- ${title}\n`) && text.split('\n').some((line) => line.startsWith('The licence of ') && line.slice(15, -1).split(', ').includes(title));
+/** What is not in the list of such a file, or in it without a licence. */
+export function missingIn(text, crates) {
+  const lines = text.split('\n');
+  const listed = new Set(lines.filter((line) => line.startsWith(ITEM)).map((line) => line.slice(ITEM.length)));
+  const licensed = new Set(lines.filter((line) => line.startsWith(LICENCE)).flatMap((line) => line.slice(LICENCE.length, -1).split(', ')));
+  return crates.flatMap(titlesOf).filter((title) => !listed.has(title) || !licensed.has(title));
+}
+
+const titlesOf = (crate) => [idOf(crate), ...licencesOfC(crate).map(() => titleOfC(crate))];
