@@ -1,6 +1,6 @@
 // The licences of the crates that are linked into an addon, as `cargo about` finds them.
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { ROOT, output } from '../platforms/commands.mjs';
@@ -28,7 +28,7 @@ export async function crateNotices(target, licenses) {
   return notices;
 }
 
-/** The licences of the crates of all these targets, each with the crates that it is for. */
+/** The licences of the crates of all these targets, each with the crates that it is for. The texts come from the crates themselves, not from a service. */
 export async function findLicences(targets) {
   const options = ['--config', CONFIGURATION, '--format', 'json', '--locked', '--offline', '--fail', ...targets.flatMap(({ triple }) => ['--target', triple])];
   return JSON.parse(await output(await cargoTool('cargo-about'), ['generate', ...options])).licenses;
@@ -38,8 +38,14 @@ function noticesOf(crate, licenses) {
   const found = licenses.filter(({ used_by }) => used_by.some((user) => idOf(user.crate) === idOf(crate)));
   return found.map(({ id, text, source_path }) => {
     const isOwn = source_path !== null || WITHOUT_HOLDER.includes(id);
-    return { title: idOf(crate), text: isOwn ? text.trim() : textElsewhere(crate) };
+    return { title: idOf(crate), text: isOwn ? text.trim() : (textInside(crate, id) ?? textElsewhere(crate)) };
   });
+}
+
+/** A file that is called after the licence, which `cargo about` did not recognise. */
+function textInside({ directory }, id) {
+  const name = readdirSync(directory).find((file) => /^licen[cs]e/i.test(file) && file.toLowerCase().includes(id.toLowerCase()));
+  return name && readFileSync(join(directory, name), 'utf8').trim();
 }
 
 /** A text of SPDX alone does not say whose copyright it is. */
