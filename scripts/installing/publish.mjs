@@ -1,6 +1,7 @@
 // The publish step of the workflow, `npm publish`, against another registry: in a copy of the work tree, since it changes package.json.
 
 import { cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 import { ROOT, output } from '../platforms/commands.mjs';
@@ -18,5 +19,11 @@ export async function publish(directory, { url, token }, env) {
   symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
   const userConfiguration = join(directory, '.npmrc-of-this-run');
   writeFileSync(userConfiguration, `registry=${url}\n${url.replace(/^http:/, '')}:_authToken=${token}\n`);
-  return succeed(['npm', 'publish'], { cwd: directory, env: { ...env, NPM_CONFIG_USERCONFIG: userConfiguration, NPM_CONFIG_REGISTRY: url } });
+  return succeed(['npm', 'publish'], { cwd: directory, env: { ...env, ...rustHomes(), NPM_CONFIG_USERCONFIG: userConfiguration, NPM_CONFIG_REGISTRY: url } });
 }
+
+/** Rust is this user's; all else has a home directory of its own. */
+const rustHomes = () => ({
+  CARGO_HOME: process.env.CARGO_HOME ?? join(homedir(), '.cargo'),
+  RUSTUP_HOME: process.env.RUSTUP_HOME ?? join(homedir(), '.rustup'),
+});
