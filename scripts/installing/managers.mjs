@@ -33,6 +33,8 @@ const yarnConfiguration = (linker) => (project, system, { url }) =>
       'enableTelemetry: false',
       'enableImmutableInstalls: false',
       'npmMinimalAgeGate: 0',
+      // By itself it is made for projects of `"type": "module"`; the one here has an `.mjs`.
+      'pnpEnableEsmLoader: true',
       `${yamlOf(system)}\n`,
     ].join('\n'),
   );

@@ -23,9 +23,7 @@ for (const target of targets) {
   writeFileSync(path, `${JSON.stringify(document, null, 2)}\n`);
   console.log(`sbom/session-tape.${target.name}.cdx.json: ${document.components.length} crates`);
 }
-const npm = JSON.parse(await output('npm', ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-lock-only']));
-// npm calls it as the directory is called.
-npm.metadata.component.name = OWN;
+const npm = await ofNpm();
 writeFileSync(join(DIRECTORY, 'session-tape.npm.cdx.json'), `${JSON.stringify(npm, null, 2)}\n`);
 console.log(`sbom/session-tape.npm.cdx.json: ${npm.components.length} packages`);
 
@@ -50,4 +48,22 @@ function linkedOnly(document, linked) {
     .map(({ ref, dependsOn = [] }) => ({ ref: ref.startsWith('path+') ? OWN : ref, dependsOn: dependsOn.filter((other) => references.has(other)) }))
     .filter(({ ref }) => ref === OWN || references.has(ref));
   return { ...document, metadata: { ...document.metadata, component: own }, components, dependencies };
+}
+
+/**
+ * From a copy of the lock file that has nothing but what users install. With `--omit=dev` npm 11 leaves out, too, what both the package and its
+ * tests depend on.
+ */
+async function ofNpm() {
+  const directory = join(ROOT, 'target', 'sbom', OWN);
+  mkdirSync(directory, { recursive: true });
+  const [manifest, lock] = ['package.json', 'package-lock.json'].map((name) => JSON.parse(readFileSync(join(ROOT, name), 'utf8')));
+  const packages = Object.entries(lock.packages).filter(([, { dev, devOptional }]) => !dev && !devOptional);
+  for (const root of [manifest, lock.packages['']]) delete root.devDependencies;
+  writeFileSync(join(directory, 'package.json'), JSON.stringify(manifest));
+  writeFileSync(join(directory, 'package-lock.json'), JSON.stringify({ ...lock, packages: Object.fromEntries(packages) }));
+  const document = JSON.parse(await output('npm', ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only', '--prefix', directory]));
+  // One of the packages is this one.
+  if (document.components.length !== packages.length - 1) throw new Error(`npm sbom names ${document.components.length} of ${packages.length - 1} packages`);
+  return document;
 }
