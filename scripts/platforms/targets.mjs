@@ -2,7 +2,7 @@
 
 const GLIBC = '2.17';
 const MACOS = '11.0';
-const WINDOWS = '6.0';
+const WINDOWS = '10.0';
 
 const linux = (name, architecture, libc) => ({
   name,
