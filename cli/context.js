@@ -34,7 +34,7 @@ class Context {
     try {
       return (this.#tape ??= require('../index.js'))
     } catch (error) {
-      throw new Complaint('NoAddon', `the addon can't be loaded: ${error.message}`)
+      throw new Complaint(error.code ?? 'NoAddon', `the addon can't be loaded: ${error.message}`)
     }
   }
 

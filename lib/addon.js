@@ -3,46 +3,98 @@
 // Loads the addon: that of a work tree if it was built there, else that of a package. The loader that `napi build` generates knows many
 // more platforms, and takes as long as all else that this library loads.
 
-const { platform, arch } = process
+const { platform, arch, versions } = process
+
+/** As `engines` in package.json says, which package managers do not enforce. */
+const OLDEST_NODE = 20
 
 /**
- * The addons in the order in which they are tried: the system, the package, and how to load the addon. Paths are written out for bundlers. A
- * program that is linked with musl refuses the addon that is linked with glibc, and gets the next.
+ * How the addon of each platform is loaded. Bundlers follow paths that are written out, and put up with a missing file where it is required
+ * in a `try` of its own.
  */
-const ADDONS = [
-  ['linux-x64', 'linux-x64-gnu', () => require('../session-tape.linux-x64-gnu.node'), () => require('@session-tape/binding-linux-x64-gnu')],
-  ['linux-x64', 'linux-x64-musl', () => require('../session-tape.linux-x64-musl.node'), () => require('@session-tape/binding-linux-x64-musl')],
-  ['linux-arm64', 'linux-arm64-gnu', () => require('../session-tape.linux-arm64-gnu.node'), () => require('@session-tape/binding-linux-arm64-gnu')],
-  ['linux-arm64', 'linux-arm64-musl', () => require('../session-tape.linux-arm64-musl.node'), () => require('@session-tape/binding-linux-arm64-musl')],
-  ['darwin-x64', 'darwin-x64', () => require('../session-tape.darwin-x64.node'), () => require('@session-tape/binding-darwin-x64')],
-  ['darwin-arm64', 'darwin-arm64', () => require('../session-tape.darwin-arm64.node'), () => require('@session-tape/binding-darwin-arm64')],
-  ['win32-x64', 'win32-x64-msvc', () => require('../session-tape.win32-x64-msvc.node'), () => require('@session-tape/binding-win32-x64-msvc')],
-  ['win32-arm64', 'win32-arm64-msvc', () => require('../session-tape.win32-arm64-msvc.node'), () => require('@session-tape/binding-win32-arm64-msvc')],
-]
-
-function loadAddon() {
-  const errors = []
-  const packages = []
-  for (const [system, name, fromWorkTree, fromPackage] of ADDONS) {
-    if (system !== `${platform}-${arch}`) continue
-    packages.push(`@session-tape/binding-${name}`)
-    for (const load of [fromWorkTree, fromPackage]) {
-      try {
-        return load()
-      } catch (error) {
-        errors.push(error)
-      }
-    }
-  }
-  throw notLoaded(packages, errors)
+const ADDONS = {
+  'linux-x64-gnu': (failed) => {
+    try { return require('../session-tape.linux-x64-gnu.node') } catch (error) { failed(error) }
+    try { return require('@session-tape/binding-linux-x64-gnu') } catch (error) { failed(error) }
+  },
+  'linux-x64-musl': (failed) => {
+    try { return require('../session-tape.linux-x64-musl.node') } catch (error) { failed(error) }
+    try { return require('@session-tape/binding-linux-x64-musl') } catch (error) { failed(error) }
+  },
+  'linux-arm64-gnu': (failed) => {
+    try { return require('../session-tape.linux-arm64-gnu.node') } catch (error) { failed(error) }
+    try { return require('@session-tape/binding-linux-arm64-gnu') } catch (error) { failed(error) }
+  },
+  'linux-arm64-musl': (failed) => {
+    try { return require('../session-tape.linux-arm64-musl.node') } catch (error) { failed(error) }
+    try { return require('@session-tape/binding-linux-arm64-musl') } catch (error) { failed(error) }
+  },
+  'darwin-x64': (failed) => {
+    try { return require('../session-tape.darwin-x64.node') } catch (error) { failed(error) }
+    try { return require('@session-tape/binding-darwin-x64') } catch (error) { failed(error) }
+  },
+  'darwin-arm64': (failed) => {
+    try { return require('../session-tape.darwin-arm64.node') } catch (error) { failed(error) }
+    try { return require('@session-tape/binding-darwin-arm64') } catch (error) { failed(error) }
+  },
+  'win32-x64-msvc': (failed) => {
+    try { return require('../session-tape.win32-x64-msvc.node') } catch (error) { failed(error) }
+    try { return require('@session-tape/binding-win32-x64-msvc') } catch (error) { failed(error) }
+  },
+  'win32-arm64-msvc': (failed) => {
+    try { return require('../session-tape.win32-arm64-msvc.node') } catch (error) { failed(error) }
+    try { return require('@session-tape/binding-win32-arm64-msvc') } catch (error) { failed(error) }
+  },
 }
 
-function notLoaded(packages, errors) {
-  if (packages.length === 0) return new Error(`session-tape has no addon for ${platform} on ${arch}`)
-  // An addon that was found and could not be loaded tells more than those that were not found.
-  const cause = errors.find(({ code }) => code !== 'MODULE_NOT_FOUND') ?? errors[0]
-  const advice = 'Is it installed? Package managers leave it out with `--omit=optional`, or with a lock file made on another platform'
-  return new Error(`session-tape can't load its addon, the package ${packages.join(' or ')}. ${advice}: ${cause.message}`, { cause })
+const system = `${platform}-${arch}`
+// A program that is linked with musl refuses the addon that is linked with glibc, and gets the next.
+const candidates = Object.keys(ADDONS).filter((name) => name === system || name.startsWith(`${system}-`))
+
+function loadAddon() {
+  if (Number.parseInt(versions.node, 10) < OLDEST_NODE) throw oldNode()
+  const failures = []
+  for (const name of candidates) {
+    const addon = ADDONS[name]((error) => failures.push({ name, error }))
+    if (addon !== undefined) return addon
+  }
+  throw candidates.length === 0 ? unsupported() : notLoaded(failures)
+}
+
+const failure = (code, message, cause) => Object.assign(new Error(message, cause && { cause }), { code })
+
+const oldNode = () =>
+  failure('UnsupportedRuntime', `session-tape needs Node.js ${OLDEST_NODE} or newer, and this is ${process.version} on ${system}: install a newer one`)
+
+const unsupported = () =>
+  failure('UnsupportedPlatform', `session-tape has no package for ${system}. There is one for each of ${Object.keys(ADDONS).join(', ')}`)
+
+/** The addon of this platform says most about what is wrong; then any that was found. */
+function notLoaded(failures) {
+  const wanted = platformName()
+  const found = failures.filter(({ error }) => !/MODULE_NOT_FOUND$/.test(error.code))
+  const own = found.find(({ name }) => name === wanted)
+  const { error } = own ?? found[0] ?? failures[0]
+  const what = own ? damaged(wanted) : missing(wanted, found)
+  const details = found.length > 0 ? ` (${error.message})` : ''
+  return failure('NoAddon', `session-tape can't load its addon for ${wanted}. ${what}${details}`, error)
+}
+
+const packageOf = (name) => `@session-tape/binding-${name}`
+
+const damaged = (wanted) => `The package ${packageOf(wanted)} is installed, but does not load: remove node_modules and install again`
+
+function missing(wanted, found) {
+  const other = found.length > 0 ? `, but ${packageOf(found[0].name)} is, which is for another C library` : ''
+  const remedy = 'Install again without leaving out optional dependencies (`--omit=optional`, `--no-optional`)'
+  return `The package ${packageOf(wanted)} is not installed${other}. ${remedy}; after a change of platform, without the old node_modules and lock file`
+}
+
+/** Only when something is wrong: the report takes longer than to load the addon. */
+function platformName() {
+  if (platform !== 'linux') return candidates[0]
+  const isGlibc = process.report?.getReport().header.glibcVersionRuntime !== undefined
+  return `${system}-${isGlibc ? 'gnu' : 'musl'}`
 }
 
 module.exports = loadAddon()

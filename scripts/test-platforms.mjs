@@ -1,63 +1,76 @@
-// Runs `scripts/smoke.mjs` with the addons of `npm run build:all`, wherever this machine can: on itself, arm64 Linux under qemu, Windows under Wine.
+// Runs the addons of `npm run build:all` wherever this machine can: `scripts/smoke.mjs` with each runtime of scripts/platforms/runtimes.mjs, and with
+// `--suite` the whole vitest suite with those that can run it, the Nodes of this machine and Bun.
 //
-//   npm run test:platforms -- [PLATFORM...]
+//   npm run test:platforms -- [--suite] [PLATFORM...]
 
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 
-import { ROOT, run } from './platforms/commands.mjs';
-import { emulatorOf, FOREIGN_NODES, foreignNodes } from './platforms/emulators.mjs';
-import { TARGETS, addonPath } from './platforms/targets.mjs';
+import { workDirectory } from './platforms/build.mjs';
+import { ROOT } from './platforms/commands.mjs';
+import { installRuntimes, missingFor, runtimesOf } from './platforms/runtimes.mjs';
+import { addonPath, chosenTargets } from './platforms/targets.mjs';
+import { copyWorkTree } from './platforms/work-tree.mjs';
 
-/** Emulated, it takes seconds. This is a limit against a hang. */
-const TIMEOUT_MS = 300_000;
+/** Emulated, a smoke test takes seconds, and the suite some minutes. These are limits against a hang. */
+const SMOKE_MS = 300_000;
+const SUITE_MS = 3_600_000;
 
-const names = process.argv.slice(2);
-const targets = names.length === 0 ? TARGETS : TARGETS.filter(({ name }) => names.includes(name));
-const work = join(ROOT, 'target', 'platforms');
-const toolsLog = join(work, 'tools.log');
-mkdirSync(work, { recursive: true });
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { suite: { type: 'boolean', default: false } } });
+const toolsLog = join(ROOT, 'target', 'platforms', 'tools.log');
+mkdirSync(join(ROOT, 'target', 'platforms'), { recursive: true });
+await installRuntimes(toolsLog);
+for (const target of chosenTargets(positionals)) await testPlatform(target);
 
-const runnable = [];
-for (const target of targets) {
-  const emulator = emulatorOf(target.name);
-  if (emulator.missing !== undefined) report(target, `not run: ${emulator.missing}`);
-  else if (!existsSync(join(ROOT, addonPath(target)))) report(target, 'not run: `npm run build:all` has not built it');
-  else runnable.push({ target, emulator });
+async function testPlatform(target) {
+  const runtimes = runtimesOf(target.name);
+  if (runtimes.length === 0) return report(target, '', 'not run: nothing here can run it');
+  if (!existsSync(join(ROOT, addonPath(target)))) return report(target, '', 'not run: `npm run build:all` has not built it');
+  const tree = await copyWorkTree(target);
+  for (const runtime of runtimes) {
+    const missing = missingFor(runtime);
+    if (missing.length > 0) {
+      report(target, runtime.name, `not run: ${missing.join(', ')}`);
+      continue;
+    }
+    await runtime.prepare?.(toolsLog);
+    smoke(target, runtime, tree);
+    if (values.suite && runtime.whole) suite(target, runtime, tree);
+  }
 }
-await installNodes(runnable.map(({ target }) => target.name));
-for (const { target, emulator } of runnable) {
-  await emulator.prepare?.(toolsLog);
-  smoke(target, emulator);
-}
 
-async function installNodes(platforms) {
-  const packages = platforms.map((platform) => FOREIGN_NODES[platform]).filter((name) => name !== undefined);
-  if (packages.length === 0) return;
-  mkdirSync(foreignNodes, { recursive: true });
-  // `--force`: they are made for other machines.
-  await run('npm', ['install', '--prefix', foreignNodes, '--force', '--no-audit', '--no-fund', ...packages], { log: toolsLog });
-}
-
-/** Node's output goes to a file: under Wine it gets lost in a pipe. */
-function smoke(target, { name, command, path, environment }) {
-  const log = join(work, `${target.name}.smoke.log`);
-  const file = openSync(log, 'w');
-  const [program, ...args] = [...command, path(join(ROOT, 'scripts', 'smoke.mjs'))];
-  const { status } = spawnSync(program, args, {
-    cwd: ROOT,
-    stdio: ['ignore', file, file],
-    timeout: TIMEOUT_MS,
-    env: { ...process.env, ...environment, NAPI_RS_NATIVE_LIBRARY_PATH: path(join(ROOT, addonPath(target))) },
-  });
-  closeSync(file);
-  const printed = readFileSync(log, 'utf8').trim();
+function smoke(target, runtime, tree) {
+  const { status, printed, log } = start(target, runtime, tree, [runtime.path(join(tree, 'scripts', 'smoke.mjs'))], SMOKE_MS);
   const works = status === 0 && printed.includes('session-tape works with');
-  report(target, works ? `works on ${name}: ${printed.split('\n').at(-1)}` : `FAILED on ${name}, see ${log}\n${printed}`);
+  report(target, runtime.name, works ? printed.split('\n').at(-1) : `FAILED, see ${log}\n${printed}`);
   if (!works) process.exitCode = 1;
 }
 
-function report({ name }, text) {
-  console.log(`${name.padEnd(18)}${text}`);
+/** As the workflow runs it, with the same limit for the size of the addon. */
+function suite(target, runtime, tree) {
+  const args = [join(tree, 'node_modules', 'vitest', 'vitest.mjs'), 'run', '--reporter=dot'];
+  const { status, printed, log } = start(target, runtime, tree, args, SUITE_MS, { SESSION_TAPE_ADDON: 'published' });
+  const counts = printed.replace(/\x1b\[[0-9;]*m/g, '').split('\n').filter((line) => /^ *(Test Files|Tests) /.test(line));
+  report(target, runtime.name, `${status === 0 ? 'suite' : `suite FAILED, see ${log}`}: ${counts.map((line) => line.trim().replace(/ +/g, ' ')).join(', ')}`);
+  if (status !== 0) process.exitCode = 1;
+}
+
+/** The output goes to a file: under Wine it gets lost in a pipe. */
+function start(target, { name, command, environment }, tree, args, timeout, more = {}) {
+  const log = join(workDirectory(target), `${name.replaceAll(/\W+/g, '-')}.log`);
+  const file = openSync(log, 'w');
+  const { status } = spawnSync(command[0], [...command.slice(1), ...args], {
+    cwd: tree,
+    stdio: ['ignore', file, file],
+    timeout,
+    env: { ...process.env, ...environment, ...more },
+  });
+  closeSync(file);
+  return { status, printed: readFileSync(log, 'utf8').trim(), log };
+}
+
+function report({ name }, runtime, text) {
+  console.log(`${name.padEnd(18)}${runtime.padEnd(18)}${text}`);
 }

@@ -54,9 +54,9 @@ describe('the tarball', () => {
     expect(release.workTree.files.map(({ path }) => path).sort()).toEqual(expected.sort());
   });
 
-  test(`of the platform package holds the addon and is under ${LARGEST_ADDON / 1e6} MB unpacked`, () => {
+  test(`of the platform package holds the addon with its licences and is under ${LARGEST_ADDON / 1e6} MB unpacked`, () => {
     const names = release.platform.files.map(({ path }) => path).sort();
-    expect(names).toEqual(['README.md', 'package.json', `session-tape.${platformName()}.node`]);
+    expect(names).toEqual(['LICENSE', 'README.md', 'THIRD-PARTY-NOTICES', 'package.json', `session-tape.${platformName()}.node`]);
     expect(release.platform.unpackedSize).toBeLessThan(LARGEST_ADDON);
   });
 
@@ -105,7 +105,7 @@ describe('the platform packages', () => {
         // npm leaves a package out, without a word, if its engines are narrower than the machine.
         engines: root.engines,
         main: `session-tape.${folder}.node`,
-        files: [`session-tape.${folder}.node`],
+        files: [`session-tape.${folder}.node`, 'THIRD-PARTY-NOTICES'],
       });
       expect(manifest.scripts).toBeUndefined();
     }
@@ -195,7 +195,7 @@ describe('the installed package', () => {
     const bare = await newProject('bare');
     await npm(['install', '--offline', '--omit=optional', '--no-audit', '--no-fund', ...tarballs()], bare);
     const attempt = succeed(process.execPath, ['-e', "require('session-tape')"], bare);
-    await expect(attempt).rejects.toThrow(`@session-tape/binding-${platformName()}`);
+    await expect(attempt).rejects.toThrow(`The package @session-tape/binding-${platformName()} is not installed`);
 
     const broken = join(bare, 'node_modules', '@session-tape', `binding-${platformName()}`);
     await mkdir(broken, { recursive: true });

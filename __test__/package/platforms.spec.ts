@@ -50,6 +50,7 @@ describe('a problem is', () => {
     expect(glibc(null)).toEqual(['does not say which glibc it needs']);
     expect(of('darwin-arm64', { minimum: { system: 'macOS', version: '11.1' } })).toEqual(['needs macOS 11.1, newer than 11.0']);
     expect(of('darwin-x64', { minimum: { system: 'macOS', version: '11' } })).toEqual([]);
+    expect(of('win32-x64-msvc', { minimum: { system: 'Windows', version: '10.1' } })).toEqual(['needs Windows 10.1, newer than 10.0']);
   });
 
   test('glibc where there is none', () => {

@@ -4,13 +4,18 @@
 // half of it, and of several programs the file system lets one link.
 
 const fs = require('node:fs/promises')
+const { fsync } = require('node:fs')
 const { randomUUID } = require('node:crypto')
+const { promisify } = require('node:util')
 const { EXACT } = require('./lock-file.js')
 const { temporaryPathOf } = require('./path.js')
 const { hasCode } = require('./system-error.js')
 const { elapsed } = require('./waiting.js')
 
 const NANOSECONDS = 1e6
+
+/** Not the method of the handle: the one that Yarn's Plug'n'Play puts in its place throws. */
+const sync = promisify(fsync)
 
 /**
  * Writes and syncs a temporary file of a lock. `now()` is the time of its file system in nanoseconds, in which changes of inodes are counted:
@@ -32,7 +37,7 @@ async function writeTemporary(lockPath, content) {
 async function writeTo(handle, content) {
   try {
     await writeAll(handle, content)
-    await handle.sync()
+    await sync(handle.fd)
     return await handle.stat(EXACT)
   } finally {
     await handle.close()

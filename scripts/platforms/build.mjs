@@ -9,7 +9,11 @@ import { macosEnvironment, macosFlags } from './macos-linker.mjs';
 import { addonPath } from './targets.mjs';
 import { TOOLS, remappedPaths } from './toolchain.mjs';
 
-const SOURCES = ['src', 'Cargo.toml', 'Cargo.lock', 'build.rs', 'scripts/platforms'];
+/** What the bytes depend on. What an addon is then asked for, and where it is tried, is not among it. */
+const SOURCES = [
+  ...['src', 'Cargo.toml', 'Cargo.lock', 'build.rs'],
+  ...['addon.def', 'build.mjs', 'macos-linker.mjs', 'requirements.txt', 'toolchain.mjs'].map((name) => `scripts/platforms/${name}`),
+];
 
 /** What the linkers of Rust's targets call the library. */
 const LIBRARY = { ELF: 'libsession_tape.so', 'Mach-O': 'libsession_tape.dylib', PE: 'session_tape.dll' };
@@ -19,7 +23,8 @@ export const logOf = (target) => join(workDirectory(target), 'build.log');
 
 /** What an addon is made from: with the same key it has the same bytes. */
 export async function keyOf(target, { version }, profile) {
-  const hash = createHash('sha256').update(`${version}\n${profile}\n${JSON.stringify(target)}`);
+  const how = { ...target, expected: undefined };
+  const hash = createHash('sha256').update(`${version}\n${profile}\n${JSON.stringify(how)}`);
   const files = (await output('git', ['ls-files', '--cached', '--others', '--exclude-standard', ...SOURCES])).split('\n');
   for (const file of files.filter((name) => existsSync(join(ROOT, name))).sort()) {
     hash.update(`\n${file}\0`).update(readFileSync(join(ROOT, file)));

@@ -58,13 +58,25 @@ def macho(binary):
     }
 
 
+# Since when Windows has a library; the others are older. An addon may say of itself that an older system is enough.
+WINDOWS_SINCE = {
+    "api-ms-win-core-synch-l1-2-": (6, 2),
+    "api-ms-win-crt-": (10, 0),
+}
+
+
+def oldest_windows(header, libraries):
+    since = (version for name in libraries for prefix, version in WINDOWS_SINCE.items() if name.lower().startswith(prefix))
+    return max([(header.major_subsystem_version, header.minor_subsystem_version), *since])
+
+
 def pe(binary):
-    header = binary.optional_header
+    libraries = sorted({library.name for library in list(binary.imports) + list(binary.delay_imports)})
     return {
         "format": "PE",
         "architecture": architecture(binary.header.machine),
-        "minimum": {"system": "Windows", "version": version_of([header.major_subsystem_version, header.minor_subsystem_version])},
-        "libraries": sorted({library.name for library in list(binary.imports) + list(binary.delay_imports)}),
+        "minimum": {"system": "Windows", "version": version_of(oldest_windows(binary.optional_header, libraries))},
+        "libraries": libraries,
         "exports": sorted(entry.name for entry in binary.get_export().entries) if binary.has_exports else [],
         "runPaths": [],
         "timestamp": binary.header.time_date_stamps,

@@ -20,3 +20,4 @@ export interface Target {
 export const TARGETS: Target[];
 export const ENTRY_POINT: string;
 export function addonPath(target: Target): string;
+export function chosenTargets(names: string[]): Target[];

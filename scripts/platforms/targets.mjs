@@ -2,7 +2,7 @@
 
 const GLIBC = '2.17';
 const MACOS = '11.0';
-const WINDOWS = '6.0';
+const WINDOWS = '10.0';
 
 const linux = (name, architecture, libc) => ({
   name,
@@ -86,3 +86,10 @@ export const TARGETS = [
 export const ENTRY_POINT = 'napi_register_module_v1';
 
 export const addonPath = ({ name }) => `npm/${name}/session-tape.${name}.node`;
+
+/** @returns {object[]} the targets with these names; without a name, all */
+export function chosenTargets(names) {
+  const unknown = names.find((name) => !TARGETS.some((target) => target.name === name));
+  if (unknown !== undefined) throw new Error(`there is no npm/${unknown}; it is one of ${TARGETS.map(({ name }) => name).join(', ')}`);
+  return names.length === 0 ? TARGETS : TARGETS.filter(({ name }) => names.includes(name));
+}

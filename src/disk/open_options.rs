@@ -13,7 +13,6 @@ pub struct OpenOptions {
     /// What happens if it is missing.
     pub create: Create,
     /// Whether the last name of the path may be that of a symbolic link.
-    #[cfg_attr(not(unix), expect(dead_code, reason = "Windows has no flag for it."))]
     pub links: Links,
     /// If it is created, only its owner may read and write it. By default the process's umask decides.
     #[cfg_attr(not(unix), expect(dead_code, reason = "Windows has no modes."))]
@@ -38,6 +37,6 @@ pub enum Links {
     /// It is followed.
     #[default]
     Followed,
-    /// It is not opened.
+    /// It is not opened, or it is what is opened: a link, as its metadata say, and no file.
     Refused,
 }

@@ -11,9 +11,7 @@ use super::file::File;
 use super::file_system::{FileSystem, Names};
 use super::metadata::{FileKind, Inode, Metadata};
 use super::open_file::OpenFile;
-#[cfg(unix)]
-use super::open_options::Links;
-use super::open_options::{Create, OpenOptions};
+use super::open_options::{Create, Links, OpenOptions};
 
 /// The file system of the operating system.
 pub struct Real;
@@ -24,7 +22,7 @@ impl FileSystem for Real {
         system.read(options.read).write(options.write).append(options.append);
         system.create(options.create == Create::IfMissing).create_new(options.create == Create::New);
         set_flags(&mut system, options);
-        system.open(path).map(File::real)
+        open_with(&mut system, path, options).map(File::real)
     }
 
     fn read_cached(&self, path: &Path, buffer: &mut [u8]) -> Option<CachedRead> {
@@ -100,9 +98,33 @@ fn set_flags(system: &mut fs::OpenOptions, options: &OpenOptions) {
     system.mode(if options.owner_only { 0o600 } else { 0o666 });
 }
 
+#[cfg(unix)]
+fn open_with(system: &mut fs::OpenOptions, path: &Path, _: &OpenOptions) -> io::Result<fs::File> {
+    system.open(path)
+}
+
 /// Nothing that waits has a path there.
-#[cfg(not(unix))]
-fn set_flags(_: &mut fs::OpenOptions, _: &OpenOptions) {}
+#[cfg(windows)]
+fn set_flags(system: &mut fs::OpenOptions, options: &OpenOptions) {
+    use std::os::windows::fs::OpenOptionsExt;
+    const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
+    system.custom_flags(if options.links == Links::Refused { FILE_FLAG_OPEN_REPARSE_POINT } else { 0 });
+}
+
+/// With the flag the system opens a link itself, and its metadata say that it is no file. It does the same with what is no link, such as a
+/// file that a server keeps deduplicated: that is opened again, in the ordinary way.
+#[cfg(windows)]
+fn open_with(system: &mut fs::OpenOptions, path: &Path, options: &OpenOptions) -> io::Result<fs::File> {
+    use std::os::windows::fs::{MetadataExt, OpenOptionsExt};
+    const FILE_ATTRIBUTE_REPARSE_POINT: u32 = 0x400;
+    let file = system.open(path)?;
+    if options.links == Links::Followed {
+        return Ok(file);
+    }
+    let metadata = file.metadata()?;
+    let is_diverted = metadata.file_attributes() & FILE_ATTRIBUTE_REPARSE_POINT != 0;
+    if is_diverted && !metadata.is_symlink() { system.custom_flags(0).open(path) } else { Ok(file) }
+}
 
 impl OpenFile for fs::File {
     fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {

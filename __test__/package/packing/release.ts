@@ -54,12 +54,14 @@ async function dependencyPaths(): Promise<string[]> {
   return installed.map(([path]) => join(ROOT, path));
 }
 
-/** What `napi artifacts` does in the workflow: the addon goes into the platform package. */
+/** What `napi artifacts` does in the workflow, the addon goes into the platform package, and what `npm run notices` does, which takes other tools. */
 async function addPlatformPackage(root: string, platform: string): Promise<string> {
   const folder = join(root, 'npm', platform);
   const addon = `session-tape.${platform}.node`;
   await cp(join(ROOT, 'npm', platform), folder, { recursive: true });
   await cp(join(ROOT, addon), join(folder, addon));
+  await cp(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
+  await writeFile(join(folder, 'THIRD-PARTY-NOTICES'), 'as a release has them');
   await keepOnlyTarget(join(root, 'package.json'), platform);
   return folder;
 }

@@ -1,0 +1,29 @@
+// The publish step of the workflow, `npm publish`, against another registry: in a copy of the work tree, since it changes package.json.
+
+import { cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+import { ROOT, output } from '../platforms/commands.mjs';
+import { TARGETS, addonPath } from '../platforms/targets.mjs';
+import { succeed } from './environment.mjs';
+
+/** Publishes all nine packages. */
+export async function publish(directory, { url, token }, env) {
+  const files = (await output('git', ['ls-files', '--cached', '--others', '--exclude-standard'])).split('\n');
+  const made = TARGETS.flatMap((target) => [addonPath(target), `npm/${target.name}/LICENSE`, `npm/${target.name}/THIRD-PARTY-NOTICES`]);
+  for (const file of [...files, ...made].filter((name) => existsSync(join(ROOT, name)))) {
+    mkdirSync(dirname(join(directory, file)), { recursive: true });
+    cpSync(join(ROOT, file), join(directory, file));
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
+  const userConfiguration = join(directory, '.npmrc-of-this-run');
+  writeFileSync(userConfiguration, `registry=${url}\n${url.replace(/^http:/, '')}:_authToken=${token}\n`);
+  return succeed(['npm', 'publish'], { cwd: directory, env: { ...env, ...rustHomes(), NPM_CONFIG_USERCONFIG: userConfiguration, NPM_CONFIG_REGISTRY: url } });
+}
+
+/** Rust is this user's; all else has a home directory of its own. */
+const rustHomes = () => ({
+  CARGO_HOME: process.env.CARGO_HOME ?? join(homedir(), '.cargo'),
+  RUSTUP_HOME: process.env.RUSTUP_HOME ?? join(homedir(), '.rustup'),
+});

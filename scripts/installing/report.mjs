@@ -1,0 +1,19 @@
+// Runs checks one after the other and says of each how it ended.
+
+export class Report {
+  passed = 0;
+  failed = 0;
+
+  /** @returns {Promise<unknown>} what `check` gives; nothing, if it fails */
+  async test(name, check) {
+    try {
+      const result = await check();
+      this.passed += 1;
+      console.log(`ok      ${name}`);
+      return result;
+    } catch (error) {
+      this.failed += 1;
+      console.log(`FAILED  ${name}\n${error.stack}`);
+    }
+  }
+}

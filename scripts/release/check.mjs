@@ -1,0 +1,24 @@
+// Whether npm/ holds all that is to be published; `npm publish` begins with it. Needs Cargo, to know what is linked into each addon.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { ROOT } from '../platforms/commands.mjs';
+import { TARGETS, addonPath } from '../platforms/targets.mjs';
+import { linkedCrates } from './linked.mjs';
+import { missingNotices } from './notices-file.mjs';
+
+const problems = [];
+for (const target of TARGETS) {
+  if (!existsSync(join(ROOT, addonPath(target)))) problems.push(`${addonPath(target)} is missing: npm run build:all`);
+  if (!hasLicence(target)) problems.push(`npm/${target.name}/LICENSE is missing or another: npm run notices`);
+  const missing = missingNotices(target, await linkedCrates(target));
+  if (missing.length > 0) problems.push(`npm/${target.name}: without the licence of ${missing.join(', ')}: npm run notices`);
+}
+problems.forEach((problem) => console.error(problem));
+if (problems.length > 0) process.exitCode = 1;
+
+function hasLicence({ name }) {
+  const path = join(ROOT, 'npm', name, 'LICENSE');
+  return existsSync(path) && readFileSync(path).equals(readFileSync(join(ROOT, 'LICENSE')));
+}

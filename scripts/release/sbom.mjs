@@ -1,0 +1,69 @@
+// Writes what a release is made of, in the form of CycloneDX, into the folder `sbom`: for the addon of each platform the crates that are linked
+// into it, and for the command line the packages that npm installs with it.
+//
+//   npm run sbom -- [PLATFORM...]
+
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { ROOT, output, run } from '../platforms/commands.mjs';
+import { chosenTargets } from '../platforms/targets.mjs';
+import { cargoTool } from './cargo-tools.mjs';
+import { idOf, linkedCrates } from './linked.mjs';
+
+const DIRECTORY = join(ROOT, 'sbom');
+const OWN = 'session-tape';
+const targets = chosenTargets(process.argv.slice(2));
+
+rmSync(DIRECTORY, { recursive: true, force: true });
+mkdirSync(DIRECTORY);
+for (const target of targets) {
+  const path = join(DIRECTORY, `session-tape.${target.name}.cdx.json`);
+  const document = linkedOnly(await ofCargo(target), (await linkedCrates(target)).map(idOf));
+  writeFileSync(path, `${JSON.stringify(document, null, 2)}\n`);
+  console.log(`sbom/session-tape.${target.name}.cdx.json: ${document.components.length} crates`);
+}
+const npm = await ofNpm();
+writeFileSync(join(DIRECTORY, 'session-tape.npm.cdx.json'), `${JSON.stringify(npm, null, 2)}\n`);
+console.log(`sbom/session-tape.npm.cdx.json: ${npm.components.length} packages`);
+
+/** `cargo cyclonedx` writes beside Cargo.toml. */
+async function ofCargo({ name, triple }) {
+  const written = join(ROOT, `${name}.sbom.json`);
+  const options = ['--format', 'json', '--spec-version', '1.5', '--target', triple, '--no-build-deps', '--override-filename', `${name}.sbom`];
+  await run(await cargoTool('cargo-cyclonedx'), ['cyclonedx', ...options], { log: join(ROOT, 'target', 'sbom.log') });
+  const document = JSON.parse(readFileSync(written, 'utf8'));
+  rmSync(written);
+  return document;
+}
+
+/** Without macros, of which nothing is in an addon, and without the path of this work tree. */
+function linkedOnly(document, linked) {
+  const components = document.components.filter((component) => linked.includes(idOf(component)));
+  if (components.length !== linked.length) throw new Error(`cargo cyclonedx names ${components.length} of ${linked.length} crates`);
+  const { version, licenses, description } = document.metadata.component;
+  const own = { 'bom-ref': OWN, type: 'library', name: 'session-tape', version, description, licenses };
+  const references = new Set(components.map((component) => component['bom-ref']));
+  const dependencies = document.dependencies
+    .map(({ ref, dependsOn = [] }) => ({ ref: ref.startsWith('path+') ? OWN : ref, dependsOn: dependsOn.filter((other) => references.has(other)) }))
+    .filter(({ ref }) => ref === OWN || references.has(ref));
+  return { ...document, metadata: { ...document.metadata, component: own }, components, dependencies };
+}
+
+/**
+ * From a copy of the lock file that has nothing but what users install. With `--omit=dev` npm 11 leaves out, too, what both the package and its
+ * tests depend on.
+ */
+async function ofNpm() {
+  const directory = join(ROOT, 'target', 'sbom', OWN);
+  mkdirSync(directory, { recursive: true });
+  const [manifest, lock] = ['package.json', 'package-lock.json'].map((name) => JSON.parse(readFileSync(join(ROOT, name), 'utf8')));
+  const packages = Object.entries(lock.packages).filter(([, { dev, devOptional }]) => !dev && !devOptional);
+  for (const root of [manifest, lock.packages['']]) delete root.devDependencies;
+  writeFileSync(join(directory, 'package.json'), JSON.stringify(manifest));
+  writeFileSync(join(directory, 'package-lock.json'), JSON.stringify({ ...lock, packages: Object.fromEntries(packages) }));
+  const document = JSON.parse(await output('npm', ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only', '--prefix', directory]));
+  // One of the packages is this one.
+  if (document.components.length !== packages.length - 1) throw new Error(`npm sbom names ${document.components.length} of ${packages.length - 1} packages`);
+  return document;
+}
