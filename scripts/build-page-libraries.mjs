@@ -1,10 +1,13 @@
-// Bundles the libraries of the HTML pages, one script each, with the texts of their licences: `npm run build:page`. The pages embed what
+// Bundles the libraries of the HTML pages, one script each, with the texts of their licences, which are in THIRD-PARTY-NOTICES too:
+// `npm run build:page`. The pages embed what
 // they need of them (cli/html/document.js), because a page loads nothing.
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+
+import { NOTICES, noticesText } from './release/notices-file.mjs';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const OUT = join(ROOT, 'cli/html/libraries');
@@ -20,8 +23,9 @@ const LIBRARIES = {
 
 rmSync(OUT, { recursive: true, force: true });
 mkdirSync(OUT, { recursive: true });
-const listed = {};
+const [listed, notices] = [{}, []];
 for (const [name, library] of Object.entries(LIBRARIES)) listed[name] = await build(name, library);
+writeFileSync(join(ROOT, NOTICES), noticesText('cli/html/libraries', notices));
 writeFileSync(join(OUT, 'list.json'), `${JSON.stringify(listed, null, 2)}\n`);
 
 /** Writes the bundle of a library. Returns the packages in it, with version and licence. */
@@ -30,8 +34,10 @@ async function build(name, { global, module, contains = [] }) {
   const { output: [chunk] } = await bundle.generate({ format: 'iife', name: global, minify: true, exports: 'default' });
   await bundle.close();
   const packages = [...packagesIn(chunk.moduleIds), ...contains.map(packageAt)];
-  const notices = packages.map(({ name: of, version, text }) => `${of} ${version}\n\n${text}`).join('\n\n----\n\n');
-  writeFileSync(join(OUT, `${name}.js`), inScriptElement(`/*!\n${notices.replaceAll('*/', '* /')}\n*/\n${chunk.code.trim()}\n`, name));
+  const ofPackages = packages.map(({ name: of, version, text }) => ({ title: `${of} ${version}`, text }));
+  notices.push(...ofPackages);
+  const comment = ofPackages.map(({ title, text }) => `${title}\n\n${text}`).join('\n\n----\n\n');
+  writeFileSync(join(OUT, `${name}.js`), inScriptElement(`/*!\n${comment.replaceAll('*/', '* /')}\n*/\n${chunk.code.trim()}\n`, name));
   return packages.map(({ name: of, version, licence }) => ({ name: of, version, licence }));
 }
 

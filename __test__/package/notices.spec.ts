@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { licencesOfC, linkedCrates } from '../../scripts/release/linked.mjs';
 import { missingIn, noticesText } from '../../scripts/release/notices-file.mjs';
 
-const TARGET = { name: 'linux-x64-gnu' };
 let plain: string;
 let withC: string;
 
@@ -23,7 +22,7 @@ const crate = (name: string, version: string) => ({ name, version, directory: pl
 const zstd = () => ({ ...crate('zstd-sys', '2.1.2+zstd.1.5.7'), directory: withC });
 
 describe('the notices', () => {
-  const text = noticesText(TARGET, [
+  const text = noticesText('the addon', [
     { title: 'alpha 1.0.0', text: 'MIT, of alpha' },
     { title: 'beta 2.0.0', text: 'Apache, of all' },
     { title: 'gamma 3.0.0', text: 'Apache, of all  ' },

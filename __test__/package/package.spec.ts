@@ -144,6 +144,9 @@ describe('the installed command line', () => {
 
   test('has all that writes pages: of a difference, and with the libraries of a session and a run', async () => {
     await node('-e', "require('./node_modules/session-tape/cli/html/diff')");
+    const libraries = Object.values(JSON.parse(await readFile(join(project, 'node_modules/session-tape/cli/html/libraries/list.json'), 'utf8'))).flat();
+    const notices = await readFile(join(project, 'node_modules/session-tape/THIRD-PARTY-NOTICES'), 'utf8');
+    for (const { name, version } of libraries as { name: string; version: string }[]) expect(notices).toContain(`- ${name} ${version}\n`);
     for (const recording of ['demo/sample.jsonl', '__test__/fixtures/run/v1/golden']) {
       await npx('view', join(ROOT, recording), '--html', 'page.html');
       expect(await readFile(join(project, 'page.html'), 'utf8')).toContain('Permission is hereby granted, free of charge');

@@ -1,4 +1,4 @@
-// THIRD-PARTY-NOTICES of a platform package: a list of what is linked into its addon, then each licence once, with those it is for.
+// THIRD-PARTY-NOTICES of a package: a list of what is linked into its addon, or bundled with it, then each licence once, with those it is for.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,10 +13,13 @@ const LICENCE = 'The licence of ';
 
 export const noticesPath = ({ name }) => join(ROOT, 'npm', name, NOTICES);
 
-/** @param {{ title: string, text: string }[]} notices */
-export function noticesText({ name }, notices) {
+/**
+ * @param {string} file what contains it all
+ * @param {{ title: string, text: string }[]} notices
+ */
+export function noticesText(file, notices) {
   const titles = [...new Set(notices.map(({ title }) => title))];
-  const head = [`session-tape.${name}.node contains, besides session-tape itself:`, '', ...titles.map((title) => ITEM + title)];
+  const head = [`${file} contains, besides session-tape itself:`, '', ...titles.map((title) => ITEM + title)];
   const licences = [...titlesByText(notices)].map(([text, users]) => [RULE, `${LICENCE}${users.join(', ')}:`, '', text].join('\n'));
   return `${[head.join('\n'), ...licences].join('\n\n')}\n`;
 }

@@ -23,6 +23,6 @@ for (const target of targets) {
   const crates = await crateNotices(target, licences);
   const others = [...(await rustLibraryNotices(target)), ...(await linkerRuntimeNotices(target))];
   copyFileSync(join(ROOT, 'LICENSE'), join(ROOT, 'npm', target.name, 'LICENSE'));
-  writeFileSync(noticesPath(target), noticesText(target, [...crates, ...others]));
+  writeFileSync(noticesPath(target), noticesText(`session-tape.${target.name}.node`, [...crates, ...others]));
   console.log(`npm/${target.name}/${NOTICES}: ${new Set(crates.map(({ title }) => title)).size} of crates, ${others.length} of what the compiler adds`);
 }
