@@ -6,7 +6,6 @@
 const fs = require('node:fs/promises')
 const { fsync } = require('node:fs')
 const { randomUUID } = require('node:crypto')
-const { promisify } = require('node:util')
 const { EXACT } = require('./lock-file.js')
 const { temporaryPathOf } = require('./path.js')
 const { hasCode } = require('./system-error.js')
@@ -14,8 +13,11 @@ const { elapsed } = require('./waiting.js')
 
 const NANOSECONDS = 1e6
 
-/** Not the method of the handle: the one that Yarn's Plug'n'Play puts in its place throws. */
-const sync = promisify(fsync)
+/**
+ * Not the method of the handle: the one that Yarn's Plug'n'Play puts in its place throws. And not by `promisify`, which collects arguments in an
+ * array, where setters on `Array.prototype` get them.
+ */
+const sync = ({ fd }) => new Promise((resolve, reject) => fsync(fd, (error) => (error ? reject(error) : resolve())))
 
 /**
  * Writes and syncs a temporary file of a lock. `now()` is the time of its file system in nanoseconds, in which changes of inodes are counted:
@@ -37,7 +39,7 @@ async function writeTemporary(lockPath, content) {
 async function writeTo(handle, content) {
   try {
     await writeAll(handle, content)
-    await sync(handle.fd)
+    await sync(handle)
     return await handle.stat(EXACT)
   } finally {
     await handle.close()
