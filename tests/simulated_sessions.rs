@@ -26,9 +26,14 @@ use simulated::tree::{Op, Tree};
 
 const FILLS: &[Fill] = &[Fill::Zeros, Fill::Garbage];
 
+/// All states of nearly all cuts: they are few.
+fn options() -> Search {
+    Search::from_environment(FILLS).of_at_least(4096)
+}
+
 fn try_all(root: &Path, base: &Tree, log: &[Op]) -> Tried {
     let judge = |tree: &Tree, acknowledged: &_| judge(root, tree, acknowledged);
-    search(base, log, Search::from_environment(FILLS), &judge).unwrap_or_else(|fault| panic!("{fault}"))
+    search(base, log, options(), &judge).unwrap_or_else(|fault| panic!("{fault}"))
 }
 
 fn record_some(recording: &Recording, disk: &Disk, first_id: u64) {
@@ -87,7 +92,7 @@ fn a_session_that_outlived_its_process_keeps_what_was_acknowledged() {
             // Cuts of the first life are those of the other test.
             let (base, log) = disk.history();
             let judge = |tree: &Tree, acknowledged: &_| judge(root, tree, acknowledged);
-            let options = Search { from: length, ..Search::from_environment(FILLS) };
+            let options = Search { from: length, ..options() };
             all += search(&base, &log, options, &judge).unwrap_or_else(|fault| panic!("{fault}"));
         }
     }

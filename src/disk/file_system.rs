@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::boot::Boot;
 use super::cached_read::CachedRead;
 use super::file::File;
 use super::metadata::Metadata;
@@ -30,6 +31,11 @@ pub trait FileSystem: Send + Sync {
     /// Reads the beginning of the regular file at `path`, as much of it as `buffer` has room for and is in memory. `None`: it can't be
     /// had without waiting, or not at all.
     fn read_cached(&self, _path: &Path, _buffer: &mut [u8]) -> Option<CachedRead> {
+        None
+    }
+
+    /// Which start of the system this is: what was not synced may have been there before another one, and be gone. `None` if that is not known.
+    fn boot(&self) -> Option<Boot> {
         None
     }
 

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::boot::Boot;
 use super::file::File;
 use super::file_system::FileSystem;
 use super::metadata::Metadata;
@@ -37,6 +38,11 @@ pub fn read_whole_cached(path: &Path, limit: usize) -> Option<Vec<u8>> {
     }
     content.truncate(read.length);
     Some(content)
+}
+
+/// Which start of the system this is, for what is at `path`: see [`FileSystem::boot`].
+pub fn boot(path: &Path) -> Option<Boot> {
+    file_system(path).boot()
 }
 
 /// What is at `path`, before it is opened. Links are followed.

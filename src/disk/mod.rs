@@ -5,6 +5,7 @@
 
 pub mod append;
 pub mod atomic_file;
+pub mod boot;
 pub mod cached_read;
 pub mod durability;
 pub mod file;

@@ -6,6 +6,7 @@ use std::fs::{self, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use super::boot::{self, Boot};
 use super::cached_read::{self, CachedRead};
 use super::file::File;
 use super::file_system::{FileSystem, Names};
@@ -27,6 +28,10 @@ impl FileSystem for Real {
 
     fn read_cached(&self, path: &Path, buffer: &mut [u8]) -> Option<CachedRead> {
         cached_read::read(path, buffer)
+    }
+
+    fn boot(&self) -> Option<Boot> {
+        boot::of_this_system()
     }
 
     fn metadata(&self, path: &Path) -> io::Result<Metadata> {

@@ -5,7 +5,8 @@
 //! written anew. What shows that is, in this order:
 //!
 //! 1. The system's word: the same file, of the same size, not modified since. Trusted only if the file was at rest when it was scanned, for
-//!    clocks of file systems tick slowly and a change within a tick leaves no trace.
+//!    clocks of file systems tick slowly and a change within a tick leaves no trace; and until the system starts again, for a power cut can leave
+//!    a file its size and times without its bytes.
 //! 2. The digests of all its blocks, which are compared with the file.
 
 use std::ffi::OsString;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::event::Mode;
 use super::fold::{Effect, FoldOptions, Start};
+use crate::disk::boot::Boot;
 use crate::disk::file::File;
 use crate::disk::input_file::InputFile;
 use crate::disk::metadata::{Inode, Metadata};
@@ -32,7 +34,7 @@ use crate::jsonl::segments::Threads;
 use crate::jsonl::source::LineSource;
 
 /// What a snapshot begins with. Another version of this library may fold otherwise, so its snapshots don't count.
-const MAGIC: &str = concat!("session-tape snapshot 2, version ", env!("CARGO_PKG_VERSION"), "\n");
+const MAGIC: &str = concat!("session-tape snapshot 3, version ", env!("CARGO_PKG_VERSION"), "\n");
 
 /// The digest of all before it, at the end.
 const CHECKSUM_BYTES: usize = 16;
@@ -63,6 +65,8 @@ struct Stored<Blocks, E> {
     /// The mode of the replay that it was made in.
     mode: Mode,
     identity: Option<Identity>,
+    /// The start of the system during which the identity counts. `None`: during any, since the file was synced.
+    boot: Option<Boot>,
     end: u64,
     blocks: Blocks,
     effect: E,
@@ -188,9 +192,10 @@ pub fn load(place: &Place, source: &Arc<LineSource>, options: &FoldOptions, thre
     if !is_consistent || !is_wanted(&stored.effect, options) {
         return None;
     }
-    let matches_metadata = stored
-        .identity
-        .is_some_and(|identity| Some(identity) == Identity::of(source.metadata()) && identity.was_at_rest(written));
+    let counts = stored.boot.is_none_or(|boot| files::boot(&place.file) == Some(boot));
+    let is_same = |identity: Identity| Some(identity) == Identity::of(source.metadata());
+    let matches_metadata =
+        counts && stored.identity.is_some_and(|identity| is_same(identity) && identity.was_at_rest(written));
     (matches_metadata || begins_with(source, &stored.blocks, threads)).then_some(Loaded {
         snapshot: Snapshot { end: stored.end, blocks: stored.blocks, effect: stored.effect },
         matches_metadata,
@@ -204,11 +209,13 @@ pub fn save(place: &Place, source: &LineSource, snapshot: &Snapshot, mode: Mode)
         new_directory::create(parent(&place.path))?;
     }
     let mut file = TemporaryFile::beside(&place.path, (".session-tape-", ".snap"), true)?;
+    let boot = files::boot(&place.file);
+    // Of a file that was not at rest when its scan began, it is not known which of its states has this identity.
+    let identity = Identity::of(source.metadata()).filter(|identity| identity.was_at_rest(source.opened()));
     let stored = Stored {
         mode,
-        // Of a file that was not at rest when its scan began, it is not known which of its states has this identity.
-        identity: Identity::of(source.metadata())
-            .filter(|identity| identity.was_at_rest(source.opened()) && is_durable(&place.file, identity)),
+        identity: identity.filter(|identity| boot.is_some() || is_durable(&place.file, identity)),
+        boot,
         end: snapshot.end,
         blocks: &snapshot.blocks,
         effect: &snapshot.effect,
@@ -218,7 +225,7 @@ pub fn save(place: &Place, source: &LineSource, snapshot: &Snapshot, mode: Mode)
 }
 
 /// Puts the file on stable storage. False if it can't be, or is another one by now: then the system's word for it may outlive what it was
-/// given for. A power cut can leave a file its size and its times without its bytes.
+/// given for.
 fn is_durable(path: &Path, identity: &Identity) -> bool {
     let Ok(file) = files::open(path, &OpenOptions { read: true, ..OpenOptions::default() }) else { return false };
     file.sync_all().is_ok()

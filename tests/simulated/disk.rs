@@ -3,9 +3,11 @@
 use std::fs::TryLockError;
 use std::io::{self, ErrorKind, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
+use session_tape::disk::boot::Boot;
 use session_tape::disk::file::File;
 use session_tape::disk::file_system::{FileSystem, Names};
 use session_tape::disk::metadata::{FileKind, Inode as InodeMetadata, Metadata};
@@ -17,12 +19,19 @@ use super::cut::Cut;
 use super::fault::{Call, Fault};
 use super::tree::{Inode, Number, Op, ROOT, Tree, since_1970};
 
+/// Each disk is in use from one start of the system to the next.
+fn next_boot() -> Boot {
+    static STARTS: AtomicU64 = AtomicU64::new(1);
+    u128::from(STARTS.fetch_add(1, Ordering::Relaxed)).to_le_bytes()
+}
+
 /// A disk that is in use. A clone is the same one.
 #[derive(Clone)]
 pub struct Disk(Arc<Inner>);
 
 struct Inner {
     root: PathBuf,
+    boot: Boot,
     state: Mutex<State>,
 }
 
@@ -63,7 +72,7 @@ impl Disk {
         let next = tree.0.keys().max().map_or(ROOT, |last| last + 1);
         let (locks, calls, faults, age) = (Vec::new(), Vec::new(), Vec::new(), Duration::ZERO);
         let state = State { base, log, tree, next, locks, age, calls, faults, failing_syncs: 0 };
-        Disk(Arc::new(Inner { root: root.to_path_buf(), state: Mutex::new(state) }))
+        Disk(Arc::new(Inner { root: root.to_path_buf(), boot: next_boot(), state: Mutex::new(state) }))
     }
 
     pub fn mounted(&self) -> MountGuard {
@@ -226,6 +235,10 @@ impl FileSystem for Disk {
         let handle =
             Handle { disk: self.clone(), number, position: Box::default(), append: options.append, is_directory };
         Ok(File::mounted(handle))
+    }
+
+    fn boot(&self) -> Option<Boot> {
+        Some(self.0.boot)
     }
 
     fn metadata(&self, path: &Path) -> io::Result<Metadata> {

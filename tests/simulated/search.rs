@@ -27,6 +27,14 @@ impl Search {
     }
 }
 
+#[allow(dead_code)] // Not every test that has this module has states so few.
+impl Search {
+    /// With at least so many states of each cut.
+    pub fn of_at_least(self, states: u64) -> Self {
+        Search { most_states: self.most_states.max(states), ..self }
+    }
+}
+
 /// After how many operations a first process ends: `CUT_EVERY` says how many lie between two such lengths.
 pub fn lengths(log: &[Op]) -> impl Iterator<Item = usize> + use<> {
     (0..log.len()).step_by(number("CUT_EVERY", 30) as usize)

@@ -244,7 +244,7 @@ fn a_snapshot_of_something_else_does_not_count() {
     let snapshot = path_of(&path);
     replay_both_ways(&path);
     let good = fs::read(&snapshot).unwrap();
-    let other_version = String::from_utf8_lossy(&good[..40]).replace("snapshot 2", "snapshot 1").into_bytes();
+    let other_version = String::from_utf8_lossy(&good[..40]).replace("snapshot 3", "snapshot 2").into_bytes();
     for bad in [b"".to_vec(), b"notes of mine".to_vec(), [&other_version, &good[40..]].concat(), vec![b'x'; 200_000]] {
         fs::write(&snapshot, bad).unwrap();
         assert!(load_from(&path).is_none());
