@@ -45,7 +45,7 @@ describe('the tarball', () => {
     const commandLine = await filesIn('cli');
     const types = await filesIn('types');
     const expected = [
-      'CHANGELOG.md', 'LICENSE', 'README.md', 'index.d.mts', 'index.d.ts', 'index.js', 'index.mjs',
+      'CHANGELOG.md', 'LICENSE', 'README.md', 'THIRD-PARTY-NOTICES', 'index.d.mts', 'index.d.ts', 'index.js', 'index.mjs',
       'package.json', ...facade, ...commandLine, ...types,
     ];
     expect(facade.every((path) => path.endsWith('.js'))).toBe(true);
