@@ -2,14 +2,15 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { cpus, release, totalmem, type } from 'node:os';
+import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
 
 const require = createRequire(import.meta.url);
 
 export function machine() {
-  const processors = cpus();
+  // Those that the process may run on: `taskset` leaves a benchmark fewer than the machine has.
+  const cores = availableParallelism();
   return {
-    CPU: `${processors[0].model.trim()}, ${processors.length} ${processors.length === 1 ? 'core' : 'cores'}`,
+    CPU: `${cpus()[0].model.trim()}, ${cores} ${cores === 1 ? 'core' : 'cores'}`,
     Memory: `${(totalmem() / 2 ** 30).toFixed(0)} GiB`,
     System: `${type()} ${release()}, ${process.arch}`,
     Rust: toolVersion('rustc'),

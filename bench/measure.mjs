@@ -50,10 +50,13 @@ export async function timed(task) {
  * was not waiting.
  */
 export function threadWork(before = { cpu: 0, loop: undefined }) {
+  if (process.platform === 'linux') {
+    const cpu = Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[0]) / MILLISECOND;
+    return { cpu, loop: undefined, ms: cpu - before.cpu };
+  }
+  // Bun has it from 1.4 on.
   const loop = performance.eventLoopUtilization(before.loop);
-  if (process.platform !== 'linux') return { cpu: 0, loop, ms: loop.active };
-  const cpu = Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[0]) / MILLISECOND;
-  return { cpu, loop, ms: cpu - before.cpu };
+  return { cpu: 0, loop, ms: loop.active };
 }
 
 /**

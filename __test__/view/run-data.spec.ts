@@ -1,5 +1,5 @@
 // The data of a run's page, and the states that the page builds, against the engine.
-import { readFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { exportBundle, readRunEvents, replayRun } from '../../index.js';
@@ -15,10 +15,22 @@ const { gather } = part('run/gather');
 const script = ['state', 'state-view', 'bars'].map((name) => readFileSync(join(PROJECT, `cli/html/view/run/${name}.js`), 'utf8')).join('\n');
 const { States, shownState, engineState, taskBars } = new Function(`${script}\nreturn { States, shownState, engineState, taskBars }`)() as Record<string, any>;
 
+type Column = Int8Array | Int16Array | Int32Array | Float64Array;
+
+/** The columns as the page decodes them. */
+function columnsOf(table: any, from = 0): Record<string, Column> {
+  const columns = Object.entries<[8 | 16 | 32 | 64, string]>(table.encoded(from)).map(([name, [bits, base64]]) => {
+    const { buffer } = Uint8Array.from(Buffer.from(base64, 'base64'));
+    return [name, new { 8: Int8Array, 16: Int16Array, 32: Int32Array, 64: Float64Array }[bits](buffer)];
+  });
+  return Object.fromEntries(columns);
+}
+
 /** The events as the page has them. */
 function pageRun({ table, initial }: any): any {
-  const { columns, nodes, workers, statuses, startedWorkers } = table;
-  return { columns, nodes: nodes.list, workers: workers.list, statuses: statuses.list, startedWorkers, initial, length: table.length, first: table.first, kindOf: (event: number) => KINDS[columns.kind[event]] };
+  const { nodes, workers, statuses, startedWorkers } = table;
+  const columns = columnsOf(table);
+  return { columns, nodes, workers, statuses, startedWorkers, initial, length: table.length, first: table.first, kindOf: (event: number) => KINDS[columns.kind[event]] };
 }
 
 const source = (at: string) => ({ kind: 'run', at, log: join(at, 'events.cath-log'), given: at, size: 0 });
@@ -63,27 +75,52 @@ describe('the state that the page shows', () => {
 describe('the events in the page', () => {
   test('are those of the log: kinds, nodes, parents and times', async () => {
     const { table } = await gather(source(GOLDEN_RUN));
+    const columns = columnsOf(table);
     let [event, clock] = [0, table.start];
     for await (const { logicalTime, kind, node, parent, ts } of readRunEvents(GOLDEN_RUN)) {
-      const { columns } = table;
       clock += columns.at[event];
       const found = [KINDS[columns.kind[event]], clock, columns.parent[event] === 0 ? null : `evt_${logicalTime - columns.parent[event]}`];
       expect(found).toEqual([kind, Date.parse(ts), parent]);
-      if (node !== null) expect(table.nodes.list[columns.node[event]]).toBe(node);
+      if (node !== null) expect(table.nodes[columns.node[event]]).toBe(node);
       event++;
     }
     expect(event).toBe(table.length);
   });
 
-  const anyColumn = fc.array(fc.oneof(fc.integer({ min: -1, max: 200 }), fc.maxSafeInteger()), { maxLength: 60 });
-  test.prop([anyColumn], runs(100))('are encoded in as few bits as hold them, and decode to the same', (numbers) => {
-    const table = new EventTable(0);
-    table.columns.at = numbers;
-    const [bits, base64] = table.encoded().at;
-    const { buffer } = Uint8Array.from(Buffer.from(base64, 'base64'));
-    const Type = { 8: Int8Array, 16: Int16Array, 32: Int32Array, 64: Float64Array }[bits as 8];
-    expect([...new Type(buffer)]).toEqual(numbers.map((number) => number + 0));
-    if (numbers.every((number) => number >= -128 && number < 128)) expect(bits).toBe(8);
+  test.prop([fc.nat(267), fc.nat(267)], runs(20))('are added to those that were read before, wherever the log ended then', async (one, other) => {
+    const at = freshFile('growing');
+    cpSync(GOLDEN_RUN, at, { recursive: true });
+    const log = join(at, 'events.cath-log');
+    const lines = readFileSync(log, 'utf8').split(/(?<=\n)/);
+    const whole = new EventTable(at, [], 5000);
+    await whole.read(() => {});
+    const grown = new EventTable(at, [], 5000);
+    const landmarks = new Set<string>();
+    for (const count of [Math.min(one, other) + 1, Math.max(one, other) + 1, lines.length]) {
+      writeFileSync(log, lines.slice(0, count).join(''));
+      const before = grown.length;
+      expect(await grown.read(({ kind }: { kind: string }) => landmarks.add(kind))).toBeNull();
+      expect(grown.length).toBe(count);
+      expect(grown.payloadsFrom(before)).toHaveLength(count - before);
+    }
+    expect(grown.encoded()).toEqual(whole.encoded());
+    expect(grown.nodes).toEqual(whole.nodes);
+    expect(grown.payloads()).toEqual(whole.payloads());
+    expect([...landmarks]).toEqual(['RunCreated', 'RunStarted', 'RunCompleted']);
+  });
+
+  test('end before a line that is no event, which is named', async () => {
+    const at = freshFile('damaged');
+    cpSync(GOLDEN_RUN, at, { recursive: true });
+    const log = join(at, 'events.cath-log');
+    const lines = readFileSync(log, 'utf8').split(/(?<=\n)/);
+    writeFileSync(log, [...lines.slice(0, 100), '{}\n', ...lines.slice(100)].join(''));
+    const { table, problem, verification } = await gather(source(at));
+    expect(table.length).toBe(100);
+    expect(problem).toEqual({ message: "An event has no field 'v'", time: 100 });
+    expect(verification.ok).toBe(false);
+    writeFileSync(log, '{}\n');
+    await expect(gather(source(at))).rejects.toThrow("An event has no field 'v'");
   });
 
   test('keep the latest payloads while there is room', async () => {

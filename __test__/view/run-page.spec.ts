@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { replayRun } from '../../index.js';
+import { replayRun, RunRecorder } from '../../index.js';
 import { GOLDEN_RUN } from '../support/command-line';
 import { CHROMIUM, freshFile, launch, open, part, seriousFindings, settled, type Opened } from '../support/view-page';
 
@@ -53,6 +53,25 @@ describe.skipIf(CHROMIUM === undefined)('the page of a run', () => {
     expect(await page.locator('.lane-names span').allTextContents()).toEqual(['w-0', 'w-2', 'w-1', 'w-10']);
     expect(complaints).toEqual([]);
     expect(requests).toEqual([]);
+  });
+
+  test('a large graph is cells: one tab stop, arrow keys between them, and the edges of the current node', async () => {
+    const at = freshFile('large');
+    const nodes = Array.from({ length: 300 }, (_, n) => ({ id: `n${n}`, kind: 'task', dependsOn: n < 100 ? [] : [`n${n - 100}`] }));
+    const run = new RunRecorder({ directory: at, runId: 'large', workflow: { name: 'large', version: '1', nodes }, scheduler: 'external' });
+    run.append({ kind: 'RunStarted', payload: { workers: [{ id: 'w', capabilities: [] }] } });
+    run.append({ kind: 'NodeSkipped', node: 'n105', payload: { reason: 'not needed' } });
+    await run.dispose();
+    const { page, complaints } = await runPage(at);
+    expect(await page.locator('.cell').count()).toBe(300);
+    const named = (selector: string) => page.locator(selector).evaluateAll((cells) => cells.map((cell) => cell.getAttribute('aria-label')!.split(':')[0]));
+    expect(await named('.cell.current')).toEqual(['n105']);
+    expect([await named('.cell.before'), await named('.cell.after')]).toEqual([['n5'], ['n205']]);
+    expect(await named('.cell[tabindex="0"]')).toEqual(['n0']);
+    await page.locator('.cell[tabindex="0"]').focus();
+    for (const key of ['ArrowDown', 'ArrowDown', 'ArrowRight', 'ArrowUp', 'ArrowRight', 'ArrowRight', 'ArrowLeft']) await page.keyboard.press(key);
+    expect([await named('.cell[tabindex="0"]'), await named('.cell:focus')]).toEqual([['n101'], ['n101']]);
+    expect(complaints).toEqual([]);
   });
 
   test('the slider shows the state after any event: that of the engine', async () => {

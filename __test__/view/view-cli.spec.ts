@@ -95,7 +95,7 @@ describe('the text', () => {
     expect(text).toContain('\nHuman  08:41:26  line 3  not in the history: compressed at line 29\n  The tide table is an hour off');
     expect(text).toMatch(/ {2}→ search_files \{"pattern":"saint-malo\|Saint-Malo","path":"\."\}\n\nTool {2}08:41:33 {2}line 5.*\n {2}✓ search_files 400 ms\n/);
     expect(text).toMatch(/ {2}✗ run_command 14\.7 s|✗ run_command 15 s/);
-    expect(text).toContain('· provider_switch');
+    expect(text).toContain('· Switched to anthropic · claude-sonnet-4-5  line 26');
   });
 
   test('shows damage, rewinds and long results in short', async () => {

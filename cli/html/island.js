@@ -12,7 +12,12 @@ const escaped = (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')
 
 /** A value as JSON on one line, safe in a script element. */
 function islandJson(value) {
-  return JSON.stringify(value).replace(RISKY, escaped)
+  return safeInIsland(JSON.stringify(value))
+}
+
+/** JSON text on one line, safe in a script element. Outside of strings it has none of the characters that are escaped. */
+function safeInIsland(json) {
+  return json.replace(RISKY, escaped)
 }
 
 /**
@@ -33,4 +38,4 @@ function htmlText(text) {
     .replace(/[&<>"']/g, (char) => ENTITIES[char])
 }
 
-module.exports = { islandJson, islandOfLines, htmlText }
+module.exports = { islandJson, safeInIsland, islandOfLines, htmlText }

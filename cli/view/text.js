@@ -9,6 +9,7 @@ const { escaped, printable } = require('../safe-text.js')
 const { isFailure, isItem, isObject, removedItems } = require('../session/item.js')
 const { lineBatches } = require('../session/lines.js')
 const { History } = require('../html/session/history.js')
+const { noteText } = require('../html/view/session/note-text.js')
 const { throughPager } = require('./pager.js')
 
 /** The number of lines that are shown of a result, and the number of characters of a text. */
@@ -131,8 +132,14 @@ class Printer {
   }
 
   #note(line, type, payload) {
-    const about = type === 'rewind' ? `rewound: ${removalText(payload)} left the history` : `${printable(type ?? '(no type)', 40)} ${printable(payload ?? '', this.#width)}`
+    const about = type === 'rewind' ? `rewound: ${removalText(payload)} left the history` : this.#noteText(type, payload)
     return `\n${this.#colour.dim(`· ${about}  line ${line}`)}\n`
+  }
+
+  #noteText(type, payload) {
+    const briefly = (value) => printable(value ?? '', this.#width)
+    const [name, text] = noteText(type, payload, briefly)
+    return `${printable(name ?? '(no type)', 40)} ${briefly(text)}`.trimEnd()
   }
 
   #row(mark, text, tone = 'cyan') {

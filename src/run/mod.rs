@@ -8,6 +8,7 @@ pub mod causality;
 pub mod chain;
 pub mod changes;
 pub mod check;
+pub mod columns;
 pub mod created;
 pub mod dag;
 pub mod decoded_event;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::error::RunError;
 use super::event::EventLine;
-use super::event_reader::EventReader;
+use super::event_reader::{EventReader, ReadEvent};
 use super::kind::Kind;
 use super::log::Chunk;
 use super::redactions::Redactions;
@@ -79,6 +79,24 @@ impl Trace {
         let bytes = self.chunk.as_ref().map_or(&[][..], Chunk::bytes);
         // Already validated; validating it again costs little compared with splitting it.
         Some(EventLine::split(std::str::from_utf8(&bytes[start..end]).unwrap_or_default()))
+    }
+
+    /// Passes each event of the range to `take`, decoded, all kinds. The error is that of the first line that is no event.
+    pub fn for_each(self, mut take: impl FnMut(&ReadEvent<'_>)) -> Result<(), RunError> {
+        let Trace { mut reader, range, done, .. } = self;
+        let (mut spare, mut is_over) = (Vec::new(), done);
+        while !is_over {
+            let Some(chunk) = reader.next_chunk(spare)? else { break };
+            reader.decode(&chunk, |event| {
+                if (range.from..=range.to).contains(&event.line.time) {
+                    take(event);
+                }
+                is_over = event.line.time >= range.to;
+                if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            })?;
+            spare = chunk.into_spare();
+        }
+        Ok(())
     }
 
     /// Reads the next chunk, and notes which of its events are wanted. An error is that of the line behind those.

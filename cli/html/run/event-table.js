@@ -1,173 +1,127 @@
 'use strict'
 
-// The events of a run in columns: few bytes for each event, so that a page can hold a million. Payloads are kept while there is room, the latest
-// ones.
+// The events of a run for its page: numbers in columns, so that it can hold a million, and the payloads of the latest while there is room.
 
+const tape = require('../../../index.js')
+const { RunColumns } = require('../../../lib/run-columns.js')
 const { cut } = require('../cut.js')
-const { islandJson } = require('../island.js')
+const { islandJson, safeInIsland } = require('../island.js')
 
 const KINDS = [
   'RunCreated', 'RunStarted', 'RunCompleted', 'RunFailed', 'NodeScheduled', 'NodeStarted', 'NodeCompleted', 'NodeFailed', 'NodeSkipped',
   'ToolInvoked', 'ToolCompleted', 'ToolFailed', 'ToolTimedOut', 'CapabilityCheck', 'PolicyDecision', 'TaskAssigned', 'TaskAccepted',
   'TaskRejected', 'SnapshotCreated', 'SnapshotRestored', 'BlobStored', 'Heartbeat', 'Error',
 ]
-const KIND = new Map(KINDS.map((kind, at) => [kind, at]))
-
-/** In `parent` is the distance to the parent, in `at` the milliseconds since the event before; `-1` means none in all others. */
-const COLUMNS = ['kind', 'node', 'worker', 'attempt', 'parent', 'label', 'extra', 'at']
-/** The types of numbers that a column can have in the page, the smallest first. */
-const TYPES = [Int8Array, Int16Array, Int32Array, Float64Array]
-
-/** The size in characters that a payload has at least, nearly. */
-const SHORTEST_PAYLOAD = 40
 const PAYLOAD = { string: 4096, total: 16_384, depth: 40 }
-/** What names an event beside its node. */
-const LABELS = ['tool', 'code', 'capability', 'rule', 'reason', 'snapshot']
-/** Further labels are left out, because each event of a hostile log may have another. */
-const MOST_LABELS = 5000
+/** A payload whose text is no longer is within the limits, but for its nesting: no value takes more of them than four times its text. */
+const NEVER_CUT = 4000
+/** The kinds whose last events say what the run is as a whole. */
+const LANDMARKS = ['RunCreated', 'RunStarted', 'RunCompleted', 'RunFailed']
 
 class EventTable {
-  columns = Object.fromEntries(COLUMNS.map((name) => [name, []]))
-  nodes = new Names()
-  workers = new Names()
-  labels = new Names(MOST_LABELS)
-  statuses = new Names()
-  /** The payloads of the latest events, from `#keptFrom` on. */
-  #kept = []
-  #keptFrom = 0
-  /** The time of the first event: behind a snapshot it is not 0. */
-  first = 0
-  /** The wall clock of the first event, in milliseconds. */
-  start = 0
-  /** The workers that RunStarted names. */
-  startedWorkers = []
-  #clock = NaN
+  #path
+  #columns
   #room
+  /** The payloads of the latest events, as lines of the page. */
+  #lines = []
 
-  constructor(room) {
+  /**
+   * @param {string} path the run's directory
+   * @param {string[]} nodes the nodes of the graph, which keep their numbers, also those without an event
+   * @param {number} room for payloads, in characters
+   */
+  constructor(path, nodes, room) {
+    this.#path = path
+    this.#columns = new RunColumns(path, nodes)
     this.#room = room
+    this.#takeNames()
+  }
+
+  #takeNames() {
+    const { nodes, workers, labels, statuses, startedWorkers, first, start } = this.#columns.names()
+    Object.assign(this, { nodes, workers, labels, statuses, startedWorkers, first, start })
   }
 
   get length() {
-    return this.columns.kind.length
+    return this.#columns.length
   }
 
-  /** @param {import('../../../index.js').RunEvent} event */
-  add(event) {
-    if (this.length === 0) this.#begin(event)
-    this.#push(event)
-    if (event.kind === 'RunStarted') this.#startWorkers(event.payload.workers)
-    this.#kept.push(event.payload)
-    if (this.#kept.length > 2 * this.#most) this.#keptFrom += this.#kept.splice(0, this.#most).length
+  /**
+   * Reads the events that are new. Resolves to the error of the first line that is no event, or null.
+   *
+   * @param {(event: import('../../../index.js').RunEvent) => void} onLandmark is called with those events that say what the run is
+   */
+  async read(onLandmark, signal) {
+    const before = this.length
+    const problem = await this.#columns.read(signal)
+    this.#takeNames()
+    if (this.length === before) return problem
+    for (const event of this.#landmarks(before)) for await (const found of this.#events(event, event)) onLandmark(found)
+    await this.#readPayloads(before, signal)
+    return problem
   }
 
-  /** No more payloads than this have room. */
-  get #most() {
-    return Math.ceil(this.#room / SHORTEST_PAYLOAD)
+  /** The last of the events from `from` on of each kind that says what the run is, in their order. */
+  #landmarks(from) {
+    const kinds = this.#columns.encode(from).find(({ name }) => name === 'kind').numbers
+    const found = LANDMARKS.map((kind) => kinds.lastIndexOf(KINDS.indexOf(kind))).filter((at) => at >= 0)
+    return found.map((at) => from + at).sort((one, other) => one - other)
   }
 
-  #startWorkers(workers) {
-    this.startedWorkers = workers.map(({ id }) => this.workers.index(id))
-  }
-
-  #begin({ logicalTime, ts }) {
-    this.first = logicalTime
-    this.start = Date.parse(ts) || 0
-    this.#clock = this.start
-  }
-
-  #push({ logicalTime, kind, node, parent, ts, payload }) {
-    const { task, worker } = payload
-    const [of, attempt] = typeof task === 'string' ? taskParts(task) : [node, 0]
-    const label = labelOf(payload)
-    const clock = Date.parse(ts)
-    const passed = Number.isNaN(clock) ? 0 : clock - this.#clock
-    this.#clock += passed
-    const { columns } = this
-    columns.kind.push(KIND.get(kind))
-    columns.node.push(of === null ? -1 : this.nodes.index(of))
-    columns.worker.push(typeof worker === 'string' ? this.workers.index(worker) : -1)
-    columns.attempt.push(attempt)
-    columns.parent.push(parent === null ? 0 : logicalTime - Number(parent.slice('evt_'.length)))
-    columns.label.push(label === undefined ? -1 : this.labels.index(label))
-    columns.extra.push(this.#extra(kind, payload))
-    columns.at.push(passed)
-  }
-
-  /** A failure that is retried, a check that was not allowed, the status of a heartbeat. */
-  #extra(kind, { willRetry, allowed, status }) {
-    if (kind === 'NodeFailed') return willRetry === true ? 1 : 0
-    if (kind === 'Heartbeat') return this.statuses.index(String(status))
-    return allowed === false ? 1 : 0
-  }
-
-  /** The payloads of the latest events for which there is room, as lines of the page. */
-  payloads() {
-    const lines = []
-    let room = this.#room
-    for (let at = this.#kept.length - 1; at >= 0; at--) {
-      const line = payloadIsland(this.#kept[at])
-      room -= line.length
-      if (room < 0) break
-      lines.push(line)
+  async #readPayloads(before, signal) {
+    const from = Math.max(before, this.#columns.latestWithPayloads(this.#room, PAYLOAD.total))
+    if (from > before) this.#lines = []
+    for await (const payloads of this.#columns.payloads(this.first + from, this.first + this.length - 1, signal)) {
+      for (const payload of payloads) this.#lines.push(payloadLine(payload))
     }
-    return { from: this.length - lines.length, lines: lines.reverse() }
+    this.#lines = latest(this.#lines, this.#room)
   }
 
-  /** The payloads from an event on, of those that are still kept. */
+  #events(from, to) {
+    return tape.readRunEvents(this.#path, { from: this.first + from, to: this.first + to })
+  }
+
+  /** Gives numbers to workers and statuses of a state that the log begins with. */
+  addNames(workers, statuses) {
+    this.#columns.addNames(workers, statuses)
+    this.#takeNames()
+  }
+
+  /** The payloads of the latest events for which there is room, as lines of the page, and the event of the first. */
+  payloads() {
+    return { from: this.length - this.#lines.length, lines: this.#lines }
+  }
+
+  /** The payloads from an event on, of those that are kept. */
   payloadsFrom(event) {
-    return Array.from({ length: this.length - event }, (_, at) => {
-      const index = event + at - this.#keptFrom
-      return index < 0 ? 'null' : payloadIsland(this.#kept[index])
-    })
+    const { from, lines } = this.payloads()
+    return [...Array(Math.max(from - event, 0)).fill('null'), ...lines.slice(Math.max(event - from, 0))]
   }
 
   /** The columns from an event on: `[bits of a number, numbers in base64]`, little-endian as on all machines that this runs on. */
   encoded(from = 0) {
-    return Object.fromEntries(COLUMNS.map((name) => {
-      const numbers = this.columns[name].slice(from)
-      const Type = TYPES.find((each) => each === Float64Array || isEqual(new each(numbers), numbers))
-      return [name, [Type.BYTES_PER_ELEMENT * 8, Buffer.from(new Type(numbers).buffer).toString('base64')]]
-    }))
+    const columns = this.#columns.encode(from).map(({ name, bytes, numbers }) => [name, [8 * bytes, numbers.toString('base64')]])
+    return Object.fromEntries(columns)
   }
 }
 
-const isEqual = (typed, numbers) => numbers.every((number, at) => typed[at] === number)
+/** The last lines for which there is room. */
+function latest(lines, room) {
+  let from = lines.length
+  for (let left = room; from > 0 && left >= lines[from - 1].length; from--) left -= lines[from - 1].length
+  return lines.slice(from)
+}
+
+/** A line of the page's payloads, of the payload's JSON text. */
+function payloadLine(text) {
+  const isShort = text.length <= NEVER_CUT && (text.match(/[[{]/g)?.length ?? 0) <= PAYLOAD.depth
+  return isShort ? safeInIsland(`[${text}]`) : payloadIsland(JSON.parse(text))
+}
 
 /** A line of the page's payloads: `[payload]` or `[payload, cuts]`. */
 function payloadIsland(payload, limits = PAYLOAD) {
   const { value, cuts } = cut(payload, limits)
   return islandJson(cuts.length === 0 ? [value] : [value, cuts])
-}
-
-function labelOf(payload) {
-  for (const name of LABELS) if (typeof payload[name] === 'string') return payload[name]
-  return undefined
-}
-
-/** The node and the attempt of a task: `write#2`. */
-function taskParts(task) {
-  const at = task.lastIndexOf('#')
-  return [task.slice(0, at), Number(task.slice(at + 1))]
-}
-
-/** A list of distinct names. */
-class Names {
-  list = []
-  #indices = new Map()
-
-  constructor(most = Infinity) {
-    this.most = most
-  }
-
-  /** -1 if there are too many. */
-  index(name) {
-    const found = this.#indices.get(name)
-    if (found !== undefined) return found
-    if (this.list.length >= this.most) return -1
-    this.#indices.set(name, this.list.length)
-    return this.list.push(name) - 1
-  }
 }
 
 module.exports = { EventTable, KINDS, payloadIsland }

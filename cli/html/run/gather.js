@@ -16,44 +16,38 @@ const LIMITS = { bytes: 8 << 20 }
  * @param {{ signal?: AbortSignal, limits?: Partial<typeof LIMITS> }} [options]
  */
 async function gather(source, { signal, limits } = {}) {
-  const table = new EventTable({ ...LIMITS, ...limits }.bytes)
-  const facts = new RunFacts()
-  const graph = await graphOf(source.at)
-  // Nodes keep the numbers of the graph, also those without an event.
-  for (const { id } of graph.nodes) table.nodes.index(id)
+  // Verification runs on other threads. Its rejection is awaited below.
   const verifying = verificationOf(source.at, signal)
-  // Both at once: verification runs on other threads. Its rejection is awaited below.
   verifying.catch(() => {})
-  const problem = await addEvents(table, facts, source.at, { signal })
-  return { ...source, table, facts, graph, initial: await initialState(source.at, table), problem, verification: await verifying }
+  const model = await gatherUnverified(source, { signal, limits })
+  return { ...model, verification: await verifying }
 }
 
-/** Adds the events from a time on. Returns why the rest of the log can't be read, or null. */
-async function addEvents(table, facts, root, { from = 0, signal } = {}) {
-  try {
-    for await (const event of tape.readRunEvents(root, { from })) {
-      signal?.throwIfAborted()
-      facts.take(event)
-      table.add(event)
-    }
-    return null
-  } catch (error) {
-    signal?.throwIfAborted()
-    // The events before the damage are shown; an error is thrown only if there are none.
-    if (table.length === 0) throw error
-    return { message: error.message, time: error.time ?? null }
-  }
+/** The same without verifying the run, which takes longer than all else. */
+async function gatherUnverified(source, { signal, limits } = {}) {
+  const facts = new RunFacts()
+  const graph = await graphOf(source.at)
+  const table = new EventTable(source.at, graph.nodes.map(({ id }) => id), { ...LIMITS, ...limits }.bytes)
+  const problem = await addEvents(table, facts, signal)
+  return { ...source, table, facts, graph, initial: await initialState(source.at, table), problem, verification: null }
+}
+
+/** Adds the events that are new. Returns why the rest of the log can't be read, or null. */
+async function addEvents(table, facts, signal) {
+  const problem = await table.read((event) => facts.take(event), signal)
+  if (problem === null) return null
+  // The events before the damage are shown; an error is thrown only if there are none.
+  if (table.length === 0) throw Object.assign(new Error(problem.message), problem)
+  return { message: problem.message, time: problem.time ?? null }
 }
 
 /** The state after the first event of a log that begins behind a snapshot. A whole log begins with nothing. */
-async function initialState(root, { first, workers, statuses }) {
-  if (first === 0) return null
-  const { state } = await tape.replayRun(root, { until: first, verify: 'none' })
+async function initialState(root, table) {
+  if (table.first === 0) return null
+  const { state } = await tape.replayRun(root, { until: table.first, verify: 'none' })
   if (state === null) return null
-  for (const [id, { status }] of Object.entries(state.workers)) {
-    workers.index(id)
-    if (status !== 'idle') statuses.index(status)
-  }
+  const statuses = Object.values(state.workers).map(({ status }) => status)
+  table.addNames(Object.keys(state.workers), statuses.filter((status) => status !== 'idle'))
   return stateData(state)
 }
 
@@ -83,4 +77,4 @@ function checkData({ checked, failed, unverifiable, firstFailure }) {
   return { checked, failed, unverifiable, failure: failure ?? null }
 }
 
-module.exports = { gather, addEvents, stateData, verificationOf }
+module.exports = { gather, gatherUnverified, addEvents, stateData, verificationOf }

@@ -50,7 +50,7 @@ function pageOf(model, { served = null } = {}) {
     title,
     summary: `${title}: ${data.facts.map(([name, value]) => `${name} ${value}`).join(', ')}. The page needs JavaScript, which is switched off here.`,
     icon: ICON,
-    styles: ['base.css', 'run/style.css'],
+    styles: ['base.css', 'recording.css', 'run/style.css'],
     scripts: SCRIPTS,
     libraries: LIBRARIES,
     islands: [
@@ -64,7 +64,7 @@ function pageOf(model, { served = null } = {}) {
 
 const titleOf = ({ facts }) => (facts.of === undefined ? `Run ${oneLine(String(facts.id ?? ''))}` : `${oneLine(String(facts.of))}: run ${oneLine(String(facts.id))}`)
 
-const namesOf = ({ nodes, workers, labels, statuses, startedWorkers }) => ({ startedWorkers, nodes: nodes.list, workers: workers.list, labels: labels.list.map(oneLine), statuses: statuses.list.map(oneLine) })
+const namesOf = ({ nodes, workers, labels, statuses, startedWorkers }) => ({ startedWorkers, nodes, workers, labels: labels.map(oneLine), statuses: statuses.map(oneLine) })
 
 /** What can change while a run is recorded, without its events. */
 function summaryOf({ facts, size, problem, verification }) {

@@ -7,7 +7,7 @@ const tape = require('../../../index.js')
 const { islandJson } = require('../island.js')
 const { BadRequest, numberIn } = require('../serve/server.js')
 const { payloadIsland } = require('./event-table.js')
-const { addEvents, gather, stateData, verificationOf } = require('./gather.js')
+const { addEvents, gatherUnverified, stateData, verificationOf } = require('./gather.js')
 const { namesOf, pageOf, summaryOf } = require('./page.js')
 
 /** How often the log is looked at, in milliseconds, and the share of the time that verifying it again may take. */
@@ -15,6 +15,8 @@ const INTERVAL = 400
 const VERIFYING_SHARE = 0.1
 const WHOLE = { string: 16 << 20, total: 32 << 20, depth: 200 }
 const MOST_FOUND = 100_000
+/** The page asks for payloads that it does not have. */
+const LIMITS = { bytes: 1 << 20 }
 
 class ServedRun {
   #source
@@ -31,7 +33,9 @@ class ServedRun {
   }
 
   async open() {
-    this.#model = await gather(this.#source, { signal: this.#signal })
+    this.#model = await gatherUnverified(this.#source, { signal: this.#signal, limits: LIMITS })
+    // The page is there before it is known whether the run is sound.
+    this.#verify()
     this.#schedule()
     return this
   }
@@ -47,7 +51,7 @@ class ServedRun {
       state: async (query, reply) => reply.json(await this.#state(numberIn(query, 'at'))),
       event: async (query, reply) => reply.json(await this.#payload(numberIn(query, 'at'))),
       search: async (query, reply) => reply.json(await this.#search(query.get('text') ?? '')),
-      news: (query, reply) => this.#follow(numberIn(query, 'from'), reply),
+      news: (query, reply) => this.#follow(numberIn(query, 'from'), query.get('verified') === 'true', reply),
     }
   }
 
@@ -82,10 +86,11 @@ class ServedRun {
     return found
   }
 
-  #follow(from, reply) {
+  /** `isVerified`: whether the page has the result of a verification. */
+  #follow(from, isVerified, reply) {
     const reader = { from, send: reply.events(() => this.#readers.delete(reader)) }
     this.#readers.add(reader)
-    this.#tell(reader)
+    this.#tell(reader, { isVerified: !isVerified && this.#model.verification !== null })
   }
 
   #schedule() {
@@ -94,34 +99,48 @@ class ServedRun {
   }
 
   async #look() {
-    const { table, facts } = this.#model
+    const { table, facts, size: before } = this.#model
     const { size } = await stat(this.#source.log)
-    if (size === this.#model.size) return
-    if (size < this.#model.size) return this.#replace()
-    this.#model.size = size
-    this.#model.problem = await addEvents(table, facts, this.#source.at, { from: table.first + table.length, signal: this.#signal })
-    await this.#verify()
-    for (const reader of this.#readers) this.#tell(reader)
+    if (size < before) return this.#replace()
+    if (size > before) {
+      this.#model.size = size
+      this.#model.problem = await addEvents(table, facts, this.#signal)
+      this.#tellAll()
+    }
+    this.#verify()
   }
 
-  async #verify() {
-    const began = performance.now()
-    if (began < this.#nextVerification) return
-    this.#model.verification = await verificationOf(this.#source.at, this.#signal)
-    const ended = performance.now()
-    this.#nextVerification = ended + (ended - began) / VERIFYING_SHARE
+  /** Verifies what is new, unless that was done a short while ago, while the page and what is recorded go on. */
+  #verify() {
+    const model = this.#model
+    const [began, { size }] = [performance.now(), model]
+    if (model.verifiedSize === size || began < this.#nextVerification) return
+    this.#nextVerification = Infinity
+    const verifying = verificationOf(this.#source.at, this.#signal).then((verification) => {
+      Object.assign(model, { verification, verifiedSize: size })
+      this.#made.length = -1
+      if (model === this.#model) this.#tellAll({ isVerified: true })
+    })
+    verifying.catch(() => {}).finally(() => {
+      const ended = performance.now()
+      this.#nextVerification = ended + (ended - began) / VERIFYING_SHARE
+    })
   }
 
   async #replace() {
-    this.#model = await gather(this.#source, { signal: this.#signal })
+    this.#model = await gatherUnverified(this.#source, { signal: this.#signal, limits: LIMITS })
     this.#made = { length: -1, html: '' }
     for (const { send } of this.#readers) send('replaced', {})
   }
 
-  #tell(reader) {
+  #tellAll(what) {
+    for (const reader of this.#readers) this.#tell(reader, what)
+  }
+
+  #tell(reader, { isVerified = false } = {}) {
     const { table } = this.#model
     if (reader.from > table.length) return reader.send('replaced', {})
-    if (reader.from === table.length) return undefined
+    if (reader.from === table.length && !isVerified) return undefined
     const news = { columns: table.encoded(reader.from), payloads: table.payloadsFrom(reader.from), ...namesOf(table), summary: summaryOf(this.#model) }
     reader.send('news', JSON.parse(islandJson(news)))
     reader.from = table.length

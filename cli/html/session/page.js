@@ -8,7 +8,7 @@ const { LIBRARIES, pageData } = require('./page-data.js')
 /** The modules of the page's script, in the order of their dependencies. */
 const SCRIPTS = [
   ...['element', 'text', 'payload', 'pattern', 'windowed-list', 'keyboard', 'print', 'quantities', 'time-scale', 'markup', 'seal', 'footer'].map((name) => `shared/${name}`),
-  ...['model', 'details', 'value', 'tool-call', 'blocks', 'notes', 'rows', 'strip', 'totals', 'head', 'search', 'live', 'main'].map((name) => `session/${name}`),
+  ...['model', 'details', 'value', 'tool-call', 'blocks', 'note-text', 'notes', 'rows', 'strip', 'totals', 'head', 'search', 'live', 'main'].map((name) => `session/${name}`),
 ]
 
 /** The icon: a speech bubble. */
@@ -26,7 +26,7 @@ function pageOf(model, { served = null } = {}) {
     title,
     summary: `${title}: ${data.facts.map(([name, value]) => `${name} ${value}`).join(', ')}. The conversation needs JavaScript, which is switched off here.`,
     icon: ICON,
-    styles: ['base.css', 'session/style.css'],
+    styles: ['base.css', 'recording.css', 'session/style.css'],
     scripts: SCRIPTS,
     libraries: LIBRARIES,
     islands,

@@ -1,7 +1,7 @@
 // The graph of the run: layered, with the status of each node by colour and by sign.
 
 const SIGNS = { Pending: '○', Scheduled: '◇', Running: '▶', Completed: '✓', Failed: '✗', Skipped: '⤼' }
-/** Larger graphs are shown as cells by layer: their lines could not be told apart. */
+/** Larger graphs are shown as cells by layer, and only the edges of the current node, as marks of its neighbours: lines could not be told apart. */
 const MOST_DRAWN = 250
 const NODE_HEIGHT = 34
 const WIDEST_FITTED = 1700
@@ -23,7 +23,8 @@ class Graph {
     const nodes = ids.map((id) => known.get(id) ?? { id, kind: '', tool: null })
     this.boxes.clear()
     this.count = ids.length
-    this.element.replaceChildren(nodes.length <= MOST_DRAWN ? this.#drawing(nodes) : this.#cells(nodes))
+    this.cells = nodes.length <= MOST_DRAWN ? null : new Cells(this, nodes)
+    this.element.replaceChildren(this.cells?.element ?? this.#drawing(nodes))
   }
 
   #drawing(nodes) {
@@ -59,17 +60,6 @@ class Graph {
     return box
   }
 
-  #cells(nodes) {
-    const layers = layersOf(nodes, this.run.graph.edges)
-    const columns = layers.map((layer) => el('div.layer', ...layer.map((id) => {
-      const sign = el('span')
-      const box = withAttributes(button('.cell', null, () => this.onPick(id), sign), { tabindex: -1 })
-      this.boxes.set(id, { box, sign, title: null, tool: null })
-      return box
-    })))
-    return el('div.layers', ...columns)
-  }
-
   /** Shows a state. Only what changed is touched. */
   show({ status, attempt }, current) {
     if (this.count !== this.run.nodes.length) this.build()
@@ -80,6 +70,67 @@ class Graph {
       found.key = key
       showStatus(found, id, NODE[status[at]], attempt[at], at === current)
     }
+    this.cells?.mark(this.run.nodes[current])
+  }
+}
+
+/** The cells of a large graph. One of them is a tab stop; arrow keys go from one to the next. */
+class Cells {
+  #layers
+  #edges
+  #boxes
+  #marked = []
+  #stop
+
+  constructor({ run, boxes, onPick }, nodes) {
+    this.#edges = run.graph.edges
+    this.#boxes = boxes
+    this.#layers = layersOf(nodes, this.#edges)
+    const columns = this.#layers.map((layer) => el('div.layer', ...layer.map((id) => {
+      const sign = el('span')
+      const box = withAttributes(button('.cell', null, () => onPick(id), sign), { tabindex: -1 })
+      boxes.set(id, { box, sign, title: null, tool: null })
+      return box
+    })))
+    this.element = el('div.layers', ...columns)
+    this.element.addEventListener('keydown', (event) => this.#move(event))
+    this.#setStop(columns[0].firstChild)
+  }
+
+  #setStop(box) {
+    this.#stop?.setAttribute('tabindex', -1)
+    this.#stop = box
+    box.setAttribute('tabindex', 0)
+  }
+
+  #move(event) {
+    const step = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] }[event.key]
+    if (step === undefined || !event.target.matches('.cell')) return
+    const column = event.target.parentNode
+    const layer = [...this.element.children].indexOf(column) + step[0]
+    const place = [...column.children].indexOf(event.target) + step[1]
+    const next = this.element.children[layer]?.children[Math.min(place, this.element.children[layer].children.length - 1)]
+    event.preventDefault()
+    if (next === undefined) return
+    this.#setStop(next)
+    next.focus()
+  }
+
+  /** Marks what the current node depends on, and what depends on it. */
+  mark(current) {
+    for (const box of this.#marked) box.classList.remove('before', 'after')
+    this.#marked = []
+    for (const [from, to] of this.#edges) {
+      if (to === current) this.#add(from, 'before')
+      if (from === current) this.#add(to, 'after')
+    }
+  }
+
+  #add(id, side) {
+    const box = this.#boxes.get(id)?.box
+    if (box === undefined) return
+    box.classList.add(side)
+    this.#marked.push(box)
   }
 }
 

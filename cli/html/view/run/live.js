@@ -11,8 +11,8 @@ const stateAt = ({ served, first }, event) => fetchJson(`${served.path}state?at=
 /** The logical times of the events whose payload holds a text. */
 const eventsWith = ({ served }, text) => fetchJson(`${served.path}search?text=${encodeURIComponent(text)}`)
 
-function follow({ served }, onNews, onState) {
-  const source = new EventSource(`${served.path}news?from=${served.events}`)
+function follow({ served, verification }, onNews, onState) {
+  const source = new EventSource(`${served.path}news?from=${served.events}&verified=${verification !== null}`)
   source.addEventListener('news', ({ data }) => onNews(JSON.parse(data)))
   source.addEventListener('replaced', () => location.reload())
   source.addEventListener('open', () => onState('live'))

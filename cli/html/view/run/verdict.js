@@ -2,18 +2,23 @@
 
 const CHECK_NAMES = { chain: 'Hash chain', dag: 'Graph', schedule: 'Schedule', stateHashes: 'States', outputHashes: 'Outputs', snapshots: 'Snapshots' }
 
-const failuresOf = ({ verification }) => verification.checks.filter(([, { failure }]) => failure !== null).map(([name, { failure }]) => ({ name, failure }))
+/** Nothing while the run is being verified. */
+const failuresOf = ({ verification }) => (verification?.checks ?? []).filter(([, { failure }]) => failure !== null).map(([name, { failure }]) => ({ name, failure }))
 
 function verdictView(run, pick) {
   const { verification, problem } = run
+  const parts = verification === null ? [el('p.verdict', 'It is being verified…')] : verificationParts(run, verification, pick)
+  if (problem !== null) parts.push(content('p.problem', `The log can’t be read further: ${problem.message}`))
+  return el('section.verification', ...parts)
+}
+
+function verificationParts(run, verification, pick) {
   const unverifiable = verification.checks.reduce((sum, [, check]) => sum + check.unverifiable, 0)
   const failed = failuresOf(run)
   const verdict = failed.length > 0
     ? el('p.verdict.bad', el('strong', 'Not what was recorded. '), `${counted(failed.length, 'check')} failed.`)
     : verification.ok ? el('p.verdict.good', el('strong', 'Sound. '), 'It is what was recorded.') : el('p.verdict', el('strong', 'Nothing failed'), `, but ${counted(unverifiable, 'item')} can’t be verified.`)
-  const parts = [verdict, checksTable(verification.checks), ...failed.map(({ name, failure }) => failureView(run, name, failure, pick))]
-  if (problem !== null) parts.push(content('p.problem', `The log can’t be read further: ${problem.message}`))
-  return el('section.verification', ...parts)
+  return [verdict, checksTable(verification.checks), ...failed.map(({ name, failure }) => failureView(run, name, failure, pick))]
 }
 
 function checksTable(checks) {

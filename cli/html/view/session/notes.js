@@ -1,22 +1,8 @@
 // Records that are no items: what happened to the session.
 
-const NOTES = {
-  session_start: ({ provider, model, cwd }) => ['The session began', [provider, model, cwd].filter((part) => typeof part === 'string' && part !== '').join(' · ')],
-  provider_switch: ({ provider, model }) => ['Switched to', [provider, model].filter((part) => typeof part === 'string').join(' · ')],
-  directories_changed: ({ directories }) => ['Directories', Array.isArray(directories) ? directories.join(', ') : briefly(directories)],
-  session_event: ({ severity, message }) => [typeof severity === 'string' ? severity : 'event', typeof message === 'string' ? message : briefly(message)],
-  session_metadata: ({ title }) => ['Title', title === null ? '(none)' : briefly(title)],
-  session_named: ({ name }) => ['Named', name === null ? '(none)' : briefly(name)],
-  checkpoint_created: ({ name, checkpointId }) => ['Checkpoint', `${briefly(name)} (${briefly(checkpointId)})`],
-  checkpoint_renamed: ({ name, checkpointId }) => ['Checkpoint renamed', `${briefly(name)} (${briefly(checkpointId)})`],
-  checkpoint_deleted: ({ checkpointId }) => ['Checkpoint deleted', briefly(checkpointId)],
-  session_forked: ({ parentSessionId, checkpointName }) => ['Forked', `from ${briefly(parentSessionId)} at ${briefly(checkpointName)}`],
-}
-
 function noteView(page, row, { value, cuts }) {
   const { type, line } = page.rows[row]
-  const isKnown = typeof value === 'object' && value !== null && Object.hasOwn(NOTES, type)
-  const [name, text] = isKnown ? NOTES[type](value) : [type, briefly(value)]
+  const [name, text] = noteText(type, value, briefly)
   const severity = type === 'session_event' && typeof value?.severity === 'string' ? value.severity : ''
   const summary = el('summary', content('b', name), ' ', content('span.note-text', briefly(text, 600)))
   const view = details(`note ${line}`, summary, () => [valueView(value, cuts)])
