@@ -8,9 +8,12 @@ const LOOKED_AT = 2000
 
 const HASH = /^[0-9a-f]{64}$/
 
+/** White space that is not one blank already. Most is, and would be replaced by itself. */
+const WHITE_SPACE = /[^\S ]\s*| \s+/gu
+
 /** Text on one line. */
 function oneLine(text) {
-  const line = text.slice(0, LOOKED_AT).replace(/\s+/gu, ' ').trim()
+  const line = text.slice(0, LOOKED_AT).replace(WHITE_SPACE, ' ').trim()
   return line.length > LONGEST ? `${line.slice(0, LONGEST - 1)}…` : line
 }
 

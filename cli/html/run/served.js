@@ -34,8 +34,6 @@ class ServedRun {
 
   async open() {
     this.#model = await gatherUnverified(this.#source, { signal: this.#signal, limits: LIMITS })
-    // The page is there before it is known whether the run is sound.
-    this.#verify()
     this.#schedule()
     return this
   }
@@ -90,6 +88,8 @@ class ServedRun {
   #follow(from, isVerified, reply) {
     const reader = { from, send: reply.events(() => this.#readers.delete(reader)) }
     this.#readers.add(reader)
+    // Only now, when the page is there: verification takes all cores.
+    this.#verify()
     this.#tell(reader, { isVerified: !isVerified && this.#model.verification !== null })
   }
 
@@ -107,7 +107,7 @@ class ServedRun {
       this.#model.problem = await addEvents(table, facts, this.#signal)
       this.#tellAll()
     }
-    this.#verify()
+    if (this.#readers.size > 0) this.#verify()
   }
 
   /** Verifies what is new, unless that was done a short while ago, while the page and what is recorded go on. */

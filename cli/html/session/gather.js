@@ -14,6 +14,9 @@ const { LIMITS, PayloadLimits } = require('./limits.js')
  */
 async function gather(source, { signal, limits, lines: count = Infinity } = {}) {
   const bounds = { ...LIMITS, ...limits }
+  // On other threads. Its rejection is awaited below.
+  const replaying = replayed(source.log, signal)
+  replaying.catch(() => {})
   const chosen = await payloadLimits(source.log, bounds, signal)
   const conversation = new Conversation(chosen.limits, chosen.from)
   for await (const { lines, tooLong } of lineBatches(source.log)) {
@@ -22,7 +25,7 @@ async function gather(source, { signal, limits, lines: count = Infinity } = {}) 
     // A line that is too long comes as an empty string.
     for (const line of lines) if (conversation.lines < count) conversation.add(line, line === '' && isMissing-- > 0)
   }
-  return { conversation, bounds, excerptsBefore: chosen.from, ...source, ...(await replayed(source.log, signal)) }
+  return { conversation, bounds, excerptsBefore: chosen.from, ...source, ...(await replaying) }
 }
 
 async function payloadLimits(log, { bytes }, signal) {
