@@ -5,13 +5,13 @@
 const { stat } = require('node:fs/promises')
 const tape = require('../../../index.js')
 const { islandJson } = require('../island.js')
+const { Live } = require('../serve/live.js')
 const { BadRequest, numberIn } = require('../serve/server.js')
 const { payloadIsland } = require('./event-table.js')
 const { addEvents, gatherUnverified, stateData, verificationOf } = require('./gather.js')
 const { namesOf, pageOf, summaryOf } = require('./page.js')
 
-/** How often the log is looked at, in milliseconds, and the share of the time that verifying it again may take. */
-const INTERVAL = 400
+/** The share of the time that verifying the run again may take. */
 const VERIFYING_SHARE = 0.1
 const WHOLE = { string: 16 << 20, total: 32 << 20, depth: 200 }
 const MOST_FOUND = 100_000
@@ -23,8 +23,7 @@ class ServedRun {
   #signal
   #model
   #made = { length: -1, html: '' }
-  #readers = new Set()
-  #timer = null
+  #live = new Live(() => this.#look(), (reader, more) => this.#tell(reader, more))
   #nextVerification = 0
 
   constructor(source, { signal } = {}) {
@@ -34,13 +33,12 @@ class ServedRun {
 
   async open() {
     this.#model = await gatherUnverified(this.#source, { signal: this.#signal, limits: LIMITS })
-    this.#schedule()
+    this.#live.start()
     return this
   }
 
   close() {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
+    this.#live.close()
   }
 
   routes() {
@@ -86,16 +84,9 @@ class ServedRun {
 
   /** `isVerified`: whether the page has the result of a verification. */
   #follow(from, isVerified, reply) {
-    const reader = { from, send: reply.events(() => this.#readers.delete(reader)) }
-    this.#readers.add(reader)
     // Only now, when the page is there: verification takes all cores.
     this.#verify()
-    this.#tell(reader, { isVerified: !isVerified && this.#model.verification !== null })
-  }
-
-  #schedule() {
-    this.#timer = setTimeout(() => this.#look().catch(() => {}).then(() => this.#timer !== undefined && this.#schedule()), INTERVAL)
-    this.#timer.unref()
+    this.#live.follow({ from }, reply, { isVerified: !isVerified && this.#model.verification !== null })
   }
 
   async #look() {
@@ -105,9 +96,9 @@ class ServedRun {
     if (size > before) {
       this.#model.size = size
       this.#model.problem = await addEvents(table, facts, this.#signal)
-      this.#tellAll()
+      this.#live.tellAll()
     }
-    if (this.#readers.size > 0) this.#verify()
+    if (this.#live.isFollowed) this.#verify()
   }
 
   /** Verifies what is new, unless that was done a short while ago, while the page and what is recorded go on. */
@@ -119,7 +110,7 @@ class ServedRun {
     const verifying = verificationOf(this.#source.at, this.#signal).then((verification) => {
       Object.assign(model, { verification, verifiedSize: size })
       this.#made.length = -1
-      if (model === this.#model) this.#tellAll({ isVerified: true })
+      if (model === this.#model) this.#live.tellAll({ isVerified: true })
     })
     verifying.catch(() => {}).finally(() => {
       const ended = performance.now()
@@ -130,11 +121,7 @@ class ServedRun {
   async #replace() {
     this.#model = await gatherUnverified(this.#source, { signal: this.#signal, limits: LIMITS })
     this.#made = { length: -1, html: '' }
-    for (const { send } of this.#readers) send('replaced', {})
-  }
-
-  #tellAll(what) {
-    for (const reader of this.#readers) this.#tell(reader, what)
+    this.#live.replaced()
   }
 
   #tell(reader, { isVerified = false } = {}) {

@@ -4,6 +4,7 @@
 
 const { islandJson } = require('../island.js')
 const { BadRequest, numberIn } = require('../serve/server.js')
+const { Live } = require('../serve/live.js')
 const { LineIndex } = require('../serve/line-index.js')
 const { Conversation } = require('./conversation.js')
 const { gather, replayed } = require('./gather.js')
@@ -11,8 +12,6 @@ const { ASKED, WHOLE } = require('./limits.js')
 const { pageOf } = require('./page.js')
 const { rowsData, callData, summaryOf } = require('./page-data.js')
 
-/** How often the file is looked at, in milliseconds. */
-const INTERVAL = 400
 /** The summary takes a replay of the whole file. It is made at most for this share of the time. */
 const SUMMARY_SHARE = 0.1
 const MOST_RECORDS = 500
@@ -21,8 +20,7 @@ const MOST_FOUND = 100_000
 class ServedSession {
   #index
   #model
-  #readers = new Set()
-  #timer = null
+  #live = new Live(() => this.#look(), (reader) => this.#tell(reader))
   #nextSummary = 0
   #source
   #signal
@@ -37,7 +35,7 @@ class ServedSession {
   /** Reads the session. A line without an end may still be written, and is not shown yet. */
   async open() {
     await this.#read()
-    this.#schedule()
+    this.#live.start()
     return this
   }
 
@@ -47,8 +45,7 @@ class ServedSession {
   }
 
   close() {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
+    this.#live.close()
   }
 
   routes() {
@@ -57,7 +54,7 @@ class ServedSession {
       record: async (query, reply) => reply.json(await this.#record(numberIn(query, 'line'))),
       records: async (query, reply) => reply.json(await this.#records(numberIn(query, 'from'), numberIn(query, 'to'))),
       search: async (query, reply) => reply.json(await this.#search(query.get('text') ?? '')),
-      news: (query, reply) => this.#follow(numberIn(query, 'from'), numberIn(query, 'images'), reply),
+      news: (query, reply) => this.#live.follow({ from: numberIn(query, 'from'), images: numberIn(query, 'images') }, reply),
     }
   }
 
@@ -99,17 +96,6 @@ class ServedSession {
     return found
   }
 
-  #follow(from, images, reply) {
-    const reader = { from, images, send: reply.events(() => this.#readers.delete(reader)) }
-    this.#readers.add(reader)
-    this.#tell(reader)
-  }
-
-  #schedule() {
-    this.#timer = setTimeout(() => this.#look().catch(() => {}).then(() => this.#timer !== undefined && this.#schedule()), INTERVAL)
-    this.#timer.unref()
-  }
-
   async #look() {
     const { conversation } = this.#model
     const isSame = await this.#index.update().catch(() => false)
@@ -118,7 +104,7 @@ class ServedSession {
     for (const { text, isTooLong } of await this.#index.read(conversation.lines + 1, this.#index.count)) conversation.add(text, isTooLong)
     this.#model.size = this.#index.size
     await this.#summarize()
-    for (const reader of this.#readers) this.#tell(reader)
+    this.#live.tellAll()
   }
 
   async #summarize() {
@@ -133,7 +119,7 @@ class ServedSession {
   async #replace() {
     this.#index = new LineIndex(this.#source.log)
     await this.#read().catch(() => {})
-    for (const { send } of this.#readers) send('replaced', {})
+    this.#live.replaced()
   }
 
   #tell(reader) {
