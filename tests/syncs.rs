@@ -179,6 +179,23 @@ fn a_file_that_was_deleted_before_its_sync_does_not_end_the_recording() {
     assert_eq!(syncs.so_far().0, 2);
 }
 
+/// What has the path of a file that was moved away is another file: each is synced.
+#[cfg(unix)]
+#[test]
+fn a_file_that_was_moved_away_is_synced_too() {
+    let syncs = Syncs::counted();
+    let root = tempfile::tempdir().unwrap();
+    let (recorder, failures) = recorder(&root.path().join("chats"));
+    record_and_wait(&recorder);
+    let path = recorder.path().unwrap();
+    std::fs::rename(&path, root.path().join("elsewhere.jsonl")).unwrap();
+    std::fs::write(&path, "{}\n").unwrap();
+    record(&recorder);
+    flush(&recorder);
+    assert!(recorder.is_active() && failures.try_recv().is_err());
+    assert_eq!(syncs.so_far().0, 2);
+}
+
 /// What a run's recorder with `durability: 'os'` left is synced by the next one that promises it: graph, blobs and log.
 #[test]
 fn a_resumed_run_syncs_what_it_finds() {
