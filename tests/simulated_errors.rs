@@ -12,7 +12,9 @@ mod simulated;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use session_tape::disk::append::Appender;
 use session_tape::disk::durability::Durability;
+use session_tape::disk::files;
 use session_tape::disk::lock::{FileLock, LockError};
 use session_tape::run::recorder::RecordError;
 use simulated::cut::{Cut, Share};
@@ -172,6 +174,40 @@ fn a_run_meets_every_error() {
 fn a_call_that_is_interrupted_or_done_in_part_ends_nothing() {
     go_on_after_each("a session", Path::new("/simulated/session-interrupted"), record_a_session, CHECK_SESSION);
     go_on_after_each("a run", Path::new("/simulated/run-interrupted"), record_a_run, CHECK_RUN);
+}
+
+/// A batch waits until another writer's is whole, or cut back: then it knows where the file ends.
+#[test]
+fn a_batch_waits_for_that_of_another_writer() {
+    let root = Path::new("/simulated/two-writers");
+    let disk = Disk::new(root);
+    let _mounted = disk.mounted();
+    let path = root.join("session.jsonl");
+    files::create_new(&path).unwrap();
+    let mut first = Appender::open(&path, None).unwrap();
+    disk.before_lock(move || {
+        first.append(b"of the first\n").unwrap();
+        first.finish();
+    });
+    let second = Appender::open(&path, None).unwrap();
+    assert_eq!(second.end(), 13);
+}
+
+/// What was written and could not be synced counts as lost, and the flush that waits for it is refused.
+#[test]
+fn a_flush_whose_sync_fails_is_refused() {
+    let root = Path::new("/simulated/flush-refused");
+    let disk = Disk::new(root);
+    let _mounted = disk.mounted();
+    let recording = session::Recording::new(root, Durability::Fsync);
+    recording.record(1);
+    recording.flush(&|_| {}).unwrap();
+    recording.record(2);
+    disk.fail_syncs(1);
+    assert_eq!(recording.flush(&|_| {}).unwrap_err().error.code(), "EIO");
+    // The session's start, and one record.
+    assert_eq!(recording.failures.recv().unwrap().kept, 2);
+    recording.end();
 }
 
 /// Its owner removes a lock file while it is still locked. Who has opened it before has a file that has no name, and locks nothing with it.

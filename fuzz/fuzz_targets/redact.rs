@@ -54,6 +54,10 @@ fn check(matcher: &mut Matcher<'_>, text: &[u8]) {
 }
 
 fuzz_target!(init: MATCHERS.with_borrow(|_| ()), |bytes: &[u8]| {
+    // Within a word it is no key, and stays.
+    if leaks(bytes) {
+        return;
+    }
     let at = bytes.first().map_or(0, |first| usize::from(*first) % bytes.len());
     let (before, after) = bytes.split_at(at);
     let planted = [before, SECRET, after].concat();
