@@ -5,14 +5,14 @@
 // The copy stays where it is, so that each mutation compiles what has changed and no more.
 
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const COPIED = ['Cargo.toml', 'Cargo.lock', 'build.rs', 'clippy.toml', 'README.md', 'src', 'tests', '__test__', 'docs', 'lib', 'index.js', 'index.mjs', 'vitest.config.mts', 'package.json'];
-const LINKED = ['node_modules'];
+const LINKED = ['node_modules', ...readdirSync(ROOT).filter((name) => name.endsWith('.node'))];
 
 /** All tests that look at what is on the disk: a binary of Cargo and what its tests are called, or a spec. */
 const TESTS = ['lib disk:: jsonl::writer run::recorder run::snapshot run::replay run::log run::blob session::snapshot session::recorder session::fork bundle::', 'simulated_sessions', 'simulated_runs', 'simulated_bundles', 'simulated_errors', 'syncs', 'run_crash', 'crash', 'fork_crash', 'mounted', 'power_cut'];
@@ -97,6 +97,8 @@ const MUTATIONS = [
   ['lib run::', 'graph of a run’s snapshot', 'src/run/start_resolver.rs', '        check_agrees(&start.state, &created)?;\n', ''],
   ['lib bundle::', 'hashes of the files of a bundle', 'src/bundle/verify.rs', 'Some(Some(seen)) if seen.sha256 != listed.sha256 => {', 'Some(Some(seen)) if false && seen.sha256 != listed.sha256 => {'],
   ['lib bundle::', 'checksums beside a manifest', 'src/bundle/verify.rs', 'if sums.is_some_and(|sums| *sums != checksums::print(manifest, document)) {', 'if sums.is_some_and(|_| false) {'],
+  // The locks of sessions, in JavaScript.
+  ['__test__/session/lock-power-cut.spec.ts', 'sync of a session lock before it is linked', 'lib/session-lock/temporary-file.js', '    await sync(handle)\n', ''],
 ];
 
 const copy = join(ROOT, 'target/mutations/source');
