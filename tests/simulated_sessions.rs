@@ -11,13 +11,15 @@
 mod simulated;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use session_tape::disk::durability::Durability;
 use session_tape::jsonl::segments::Threads;
+use session_tape::jsonl::source::LineSource;
 use session_tape::session::fold::FoldOptions;
 use session_tape::session::replay::Replay;
-use session_tape::session::snapshot::Snapshots;
+use session_tape::session::snapshot::{Place, Snapshots, load};
 use simulated::cut::Fill;
 use simulated::disk::Disk;
 use simulated::search::{Judge, Search, Tried, lengths, search};
@@ -116,6 +118,28 @@ fn a_snapshot_never_changes_a_result_where_the_system_does_not_name_its_start() 
     disk.hide_boot();
     let tried = try_snapshot(&disk, &|tree, acknowledged| judge_without_boot(root, tree, acknowledged));
     println!("a session's snapshot without the system's start: {tried:?}");
+}
+
+/// The clock of a file system may be another than that of the system, which takes the file for one that was left alone for a minute.
+#[test]
+fn a_file_is_at_rest_by_the_clock_of_its_file_system_too() {
+    for (age_of_snapshot, is_at_rest) in [(60, false), (0, true)] {
+        let root = Path::new("/simulated/session-clocks");
+        let disk = Disk::new(root);
+        let _mounted = disk.mounted();
+        disk.set_age(Duration::from_secs(60));
+        let recording = Recording::new(root, Durability::Os);
+        recording.record(1);
+        let path = recording.recorder.path().unwrap();
+        recording.end();
+        disk.set_age(Duration::from_secs(age_of_snapshot));
+        let mut replay = Replay::open_with(&path, FoldOptions::default(), &Snapshots::Beside, Threads::All).unwrap();
+        while replay.scan_on().unwrap().is_some() {}
+        replay.keep_snapshot();
+        let source = Arc::new(LineSource::open(&path).unwrap());
+        let loaded = load(&Place::beside(&path), &source, &FoldOptions::default(), Threads::All).unwrap();
+        assert_eq!(loaded.matches_metadata, is_at_rest);
+    }
 }
 
 /// Cuts the power at each moment at which a session that nothing has synced gets a snapshot.

@@ -247,6 +247,20 @@ fn a_file_at_rest_is_known_at_a_glance() {
     replay_both_ways(&path);
 }
 
+/// It may have changed while it was scanned, within a tick of the clock.
+#[cfg(unix)]
+#[test]
+fn a_file_that_came_to_rest_while_it_was_scanned_is_not_known_at_a_glance() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = session_of(directory.path(), 10);
+    replay_both_ways(&path);
+    let snapshot = load_from(&path).unwrap().snapshot;
+    let source = LineSource::open(&path).unwrap();
+    std::thread::sleep(AT_REST + Duration::from_millis(300));
+    save(&Place::beside(&path), &source, &snapshot, Mode::Lenient).unwrap();
+    assert!(!load_from(&path).unwrap().matches_metadata);
+}
+
 #[test]
 fn a_snapshot_of_something_else_does_not_count() {
     let directory = tempfile::tempdir().unwrap();
