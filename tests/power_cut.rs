@@ -22,10 +22,11 @@ use std::time::Duration;
 
 use session_tape::disk::durability::Durability;
 use session_tape::session::fold::FoldOptions;
+use session_tape::session::fork::fork;
 use session_tape::session::replay::Replay;
 use simulated::search::number;
 use simulated::tree::Tree;
-use simulated::{run, session};
+use simulated::{bundle, run, session};
 
 /// `FS_IOC_SHUTDOWN`.
 const SHUTDOWN: libc::c_ulong = 0x8004_587d;
@@ -44,6 +45,16 @@ const POINTS: [&str; 12] = [
     "atomic_file::before_rename",
     "atomic_file::after_rename",
 ];
+
+/// What is made whole or not at all, and the steps of that.
+const MADE: [(&str, &[&str]); 4] = [
+    ("bundle", &STAGED),
+    ("bundle.tar.zst", &STAGED),
+    ("import", &STAGED),
+    ("fork", &["fork::created", "fork::written", "fork::synced", "fork::placed"]),
+];
+
+const STAGED: [&str; 3] = ["staged::before_sync", "staged::before_rename", "staged::after_rename"];
 
 /// How the power goes.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +86,30 @@ fn child() {
     cut_at(std::env::var("CUT_POINT").unwrap(), number("CUT_VISIT", 1), number("CUT_WAY", 1), &root);
     match std::env::var("CUT_WORK").as_deref() {
         Ok("run") => record_a_run(&root),
-        _ => record_a_session(&root),
+        Ok("session") => record_a_session(&root),
+        Ok(work) => {
+            make(work, &root);
+            say(1);
+        }
+        Err(_) => panic!("no work"),
+    }
+}
+
+/// Makes a bundle, a fork or a session of a bundle; its name.
+fn make(work: &str, root: &Path) -> PathBuf {
+    match work {
+        "fork" => {
+            let (source, target) = bundle::fork_of(root);
+            fork(&source, &target).unwrap().path.strip_prefix(root).unwrap().to_path_buf()
+        }
+        "import" => {
+            bundle::import_from(root.join("sealed.tar.zst"))(&root.join(work));
+            work.into()
+        }
+        _ => {
+            bundle::export_from(root.join("session.jsonl"))(&root.join(work));
+            work.into()
+        }
     }
 }
 
@@ -205,7 +239,8 @@ impl Mounted {
     fn clear(&self) {
         for entry in std::fs::read_dir(&self.at).unwrap().map(Result::unwrap) {
             if entry.file_name() != "lost+found" {
-                std::fs::remove_dir_all(entry.path()).unwrap();
+                let remove = if entry.path().is_dir() { std::fs::remove_dir_all } else { std::fs::remove_file };
+                remove(entry.path()).unwrap();
             }
         }
         // SAFETY: takes nothing and fails never.
@@ -272,22 +307,73 @@ fn two_lives(disk: &Mounted, work: &str, point: &str, visit: u64, way: Way) -> u
     cuts
 }
 
-#[test]
-fn a_file_system_that_is_shut_down_keeps_what_was_acknowledged() {
+/// Every file system that can be mounted here, one after the other.
+fn for_each_file_system(mut work: impl FnMut(&str, &Mounted)) {
     if let Some(reason) = obstacle() {
         println!("skipped: {reason}");
         return;
     }
-    let rounds = number("CUT_ROUNDS", 0);
     let only = std::env::var("CUT_ONLY").unwrap_or_default();
     for (name, make, options, size) in FILE_SYSTEMS.into_iter().filter(|(name, ..)| name.contains(&only)) {
-        let disk = match Mounted::new(make, options, size) {
-            Ok(disk) => disk,
-            Err(reason) => {
-                println!("skipped: {name}: {reason}");
-                continue;
+        match Mounted::new(make, options, size) {
+            Ok(disk) => work(name, &disk),
+            Err(reason) => println!("skipped: {name}: {reason}"),
+        }
+    }
+}
+
+/// One life, at the end of which there is the whole or nothing; then another attempt. Whether the power was cut.
+fn make_once(disk: &Mounted, work: &str, point: &str, visit: u64, way: Way) -> bool {
+    disk.clear();
+    std::fs::write(disk.at.join("session.jsonl"), bundle::session_text()).unwrap();
+    bundle::export_from(disk.at.join("session.jsonl"))(&disk.at.join("sealed.tar.zst"));
+    // SAFETY: takes nothing and fails never.
+    unsafe { libc::sync() };
+    let (said, was_cut) = run_child(work, &disk.at, point, visit, way, 0);
+    disk.restart();
+    let is_made = |path: &Path| match work {
+        "fork" => bundle::check_fork(&Tree::read(&disk.at), &disk.at, path),
+        _ => bundle::check_whole(&bundle::files_of(&Tree::read(&disk.at), path)),
+    };
+    let name = match work {
+        "fork" => Tree::read(&disk.at).files().into_keys().find(|path| path.to_string_lossy().contains("-fork.jsonl")),
+        _ => disk.at.join(work).exists().then(|| PathBuf::from(work)),
+    };
+    let found = match name {
+        Some(name) => is_made(&name),
+        None if !said.is_empty() => Err("what had been made is gone".to_owned()),
+        None => is_made(&make(work, &disk.at)),
+    };
+    found.unwrap_or_else(|fault| panic!("{work}, {point}, visit {visit}, {way:?}: {fault}"));
+    was_cut
+}
+
+#[test]
+fn a_file_system_that_is_shut_down_has_what_was_made_or_nothing() {
+    let rounds = number("CUT_ROUNDS", 0);
+    for_each_file_system(|name, disk| {
+        let (mut trials, mut cuts) = (0, 0);
+        for (number, (work, points)) in MADE.iter().enumerate() {
+            // Without rounds each in one way and at one step.
+            let steps = points.iter().enumerate().filter(|(at, _)| rounds > 0 || (number + 1) % points.len() == *at);
+            for (_, point) in steps {
+                for (_, way) in WAYS.iter().enumerate().filter(|(at, _)| rounds > 0 || number % WAYS.len() == *at) {
+                    for visit in 1..=rounds.clamp(1, 3) {
+                        trials += 1;
+                        cuts += u64::from(make_once(disk, work, point, visit, *way));
+                    }
+                }
             }
-        };
+        }
+        println!("{name}: {trials} trials of bundles and forks, {cuts} cuts");
+        assert!(cuts > trials / 3, "{name}: {cuts} cuts in {trials} trials");
+    });
+}
+
+#[test]
+fn a_file_system_that_is_shut_down_keeps_what_was_acknowledged() {
+    let rounds = number("CUT_ROUNDS", 0);
+    for_each_file_system(|name, disk| {
         let (mut trials, mut cuts) = (0, 0);
         for (number, point) in POINTS.iter().enumerate() {
             // Without rounds each point in one way, so that every test run tries some of each.
@@ -297,12 +383,12 @@ fn a_file_system_that_is_shut_down_keeps_what_was_acknowledged() {
                     let works = ["session", "run"].into_iter().enumerate();
                     for (_, work) in works.filter(|(at, _)| rounds > 0 || (number / WAYS.len()) % 2 == *at) {
                         trials += 1;
-                        cuts += two_lives(&disk, work, point, visit, *way);
+                        cuts += two_lives(disk, work, point, visit, *way);
                     }
                 }
             }
         }
         println!("{name}: {trials} trials, {cuts} cuts");
         assert!(cuts > trials / 2, "{name}: {cuts} cuts in {trials} trials");
-    }
+    });
 }

@@ -12,11 +12,14 @@ mod simulated;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use session_tape::disk::append::Appender;
 use session_tape::disk::durability::Durability;
+use session_tape::disk::files;
+use session_tape::disk::lock::{FileLock, LockError};
 use session_tape::run::recorder::RecordError;
 use simulated::cut::{Cut, Share};
 use simulated::disk::Disk;
-use simulated::fault::{Call, Fault, faults_of};
+use simulated::fault::{Call, Fault, Visit, faults_of};
 use simulated::search::{Random, number};
 use simulated::tree::Op;
 use simulated::{run, session};
@@ -73,19 +76,25 @@ fn record_a_run(disk: &Disk) -> Said {
     Said { failures, is_active }
 }
 
-/// The calls of a program that meets no fault, in the order of one run of it.
-fn calls_of(root: &Path, program: Program) -> Vec<Call> {
+/// The calls of a program that meets no fault.
+fn visits_of(root: &Path, program: Program) -> Vec<Visit> {
     let disk = Disk::new(root);
     let _mounted = disk.mounted();
     let said = program(&disk);
     assert!(said.failures == 0 && said.is_active, "{said:?}");
-    disk.calls()
+    let mut counts: BTreeMap<Call, usize> = BTreeMap::new();
+    let mut count = |call| {
+        let count = counts.entry(call).or_default();
+        *count += 1;
+        (call, *count - 1)
+    };
+    disk.calls().into_iter().map(&mut count).collect()
 }
 
-fn meet(root: &Path, faults: &[(usize, Fault)], program: Program, check: Check) -> Result<(), String> {
+fn meet(root: &Path, faults: &[(Visit, Fault)], program: Program, check: Check) -> Result<Said, String> {
     let disk = Disk::new(root);
     let mounted = disk.mounted();
-    faults.iter().for_each(|(call, fault)| disk.fail(*call, *fault));
+    faults.iter().for_each(|(visit, fault)| disk.fail(*visit, *fault));
     let said = program(&disk);
     let (base, log) = disk.history();
     drop(mounted);
@@ -106,46 +115,115 @@ fn meet(root: &Path, faults: &[(usize, Fault)], program: Program, check: Check) 
     if !said.is_active && said.failures == 0 {
         return Err("it has stopped, and nothing was said".to_owned());
     }
-    Ok(())
+    Ok(said)
+}
+
+/// A read or a write that is interrupted, or of which a part is done, is no failure.
+fn go_on_after_each(name: &str, root: &Path, program: Program, check: Check) {
+    let is_harmless = |fault: &Fault| matches!(fault, Fault::Short | Fault::Error(libc::EINTR));
+    let mut tried = 0;
+    for visit in visits_of(root, program) {
+        for fault in faults_of(visit.0).into_iter().filter(is_harmless) {
+            let met = meet(root, &[(visit, fault)], program, check);
+            let said = met.unwrap_or_else(|error| panic!("{fault:?} of {visit:?} of {name}: {error}"));
+            assert!(said.failures == 0 && said.is_active, "{fault:?} of {visit:?} of {name}: {said:?}");
+            tried += 1;
+        }
+    }
+    assert!(tried > 5, "{tried}");
 }
 
 fn try_all(name: &str, root: &Path, program: Program, check: Check) {
-    let calls = calls_of(root, program);
+    let visits = visits_of(root, program);
     let mut tried: BTreeMap<Call, usize> = BTreeMap::new();
-    let all = calls
-        .iter()
-        .enumerate()
-        .flat_map(|(at, call)| faults_of(*call).into_iter().map(move |fault| (at, *call, fault)));
-    for (at, call, fault) in all.step_by(number("CUT_FAULTS", 3) as usize) {
-        let met = meet(root, &[(at, fault)], program, check);
-        met.unwrap_or_else(|error| panic!("{fault:?} of {call:?}, call {at} of {name}: {error}"));
-        *tried.entry(call).or_default() += 1;
+    let all = visits.iter().flat_map(|visit| faults_of(visit.0).into_iter().map(move |fault| (*visit, fault)));
+    for (visit, fault) in all.step_by(number("CUT_FAULTS", 3) as usize) {
+        let met = meet(root, &[(visit, fault)], program, check);
+        let _ = met.unwrap_or_else(|error| panic!("{fault:?} of {visit:?} of {name}: {error}"));
+        *tried.entry(visit.0).or_default() += 1;
     }
     let mut random = Random::new(number("CUT_SEED", 1));
     let pairs = number("CUT_PAIRS", 10);
     for _ in 0..pairs {
         let mut pick = || {
-            let number = random.below(calls.len() as u64) as usize;
-            let faults = faults_of(calls[number]);
-            (number, faults[random.below(faults.len() as u64) as usize])
+            let visit = visits[random.below(visits.len() as u64) as usize];
+            let faults = faults_of(visit.0);
+            (visit, faults[random.below(faults.len() as u64) as usize])
         };
         let pair = [pick(), pick()];
-        meet(root, &pair, program, check).unwrap_or_else(|error| panic!("{pair:?} of {name}: {error}"));
+        let _ = meet(root, &pair, program, check).unwrap_or_else(|error| panic!("{pair:?} of {name}: {error}"));
     }
     println!("{name}: {} faults one at a time {tried:?}, {pairs} pairs", tried.values().sum::<usize>());
     assert!(tried.contains_key(&Call::SyncDirectory) && tried.contains_key(&Call::Write), "{tried:?}");
 }
 
+const CHECK_SESSION: Check = |disk, acknowledged| session::go_on(disk.root(), &|| disk.tree(), acknowledged);
+const CHECK_RUN: Check = |disk, acknowledged| run::go_on(disk.root(), &|| disk.tree(), acknowledged, 0);
+
 #[test]
 fn a_session_meets_every_error() {
-    let check: Check = |disk, acknowledged| session::go_on(disk.root(), &|| disk.tree(), acknowledged);
-    try_all("a session", Path::new("/simulated/session-errors"), record_a_session, check);
+    try_all("a session", Path::new("/simulated/session-errors"), record_a_session, CHECK_SESSION);
 }
 
 #[test]
 fn a_run_meets_every_error() {
-    let check: Check = |disk, acknowledged| run::go_on(disk.root(), &|| disk.tree(), acknowledged, 0);
-    try_all("a run", Path::new("/simulated/run-errors"), record_a_run, check);
+    try_all("a run", Path::new("/simulated/run-errors"), record_a_run, CHECK_RUN);
+}
+
+#[test]
+fn a_call_that_is_interrupted_or_done_in_part_ends_nothing() {
+    go_on_after_each("a session", Path::new("/simulated/session-interrupted"), record_a_session, CHECK_SESSION);
+    go_on_after_each("a run", Path::new("/simulated/run-interrupted"), record_a_run, CHECK_RUN);
+}
+
+/// A batch waits until another writer's is whole, or cut back: then it knows where the file ends.
+#[test]
+fn a_batch_waits_for_that_of_another_writer() {
+    let root = Path::new("/simulated/two-writers");
+    let disk = Disk::new(root);
+    let _mounted = disk.mounted();
+    let path = root.join("session.jsonl");
+    files::create_new(&path).unwrap();
+    let mut first = Appender::open(&path, None).unwrap();
+    disk.before_lock(move || {
+        first.append(b"of the first\n").unwrap();
+        first.finish();
+    });
+    let second = Appender::open(&path, None).unwrap();
+    assert_eq!(second.end(), 13);
+}
+
+/// What was written and could not be synced counts as lost, and the flush that waits for it is refused.
+#[test]
+fn a_flush_whose_sync_fails_is_refused() {
+    let root = Path::new("/simulated/flush-refused");
+    let disk = Disk::new(root);
+    let _mounted = disk.mounted();
+    let recording = session::Recording::new(root, Durability::Fsync);
+    recording.record(1);
+    recording.flush(&|_| {}).unwrap();
+    recording.record(2);
+    disk.fail_syncs(1);
+    assert_eq!(recording.flush(&|_| {}).unwrap_err().error.code(), "EIO");
+    // The session's start, and one record.
+    assert_eq!(recording.failures.recv().unwrap().kept, 2);
+    recording.end();
+}
+
+/// Its owner removes a lock file while it is still locked. Who has opened it before has a file that has no name, and locks nothing with it.
+#[test]
+fn a_lock_file_that_is_removed_before_it_is_locked_is_no_lock() {
+    let root = Path::new("/simulated/lock");
+    let disk = Disk::new(root);
+    let _mounted = disk.mounted();
+    let path = root.join("session.jsonl");
+    let first = FileLock::acquire(&path, "the first").unwrap();
+    disk.before_lock(|| drop(first));
+    let second = FileLock::acquire(&path, "the second").unwrap();
+    let refused = FileLock::acquire(&path, "the third").unwrap_err();
+    assert_eq!(refused, LockError::Held { owner: "the second".to_owned() });
+    drop(second);
+    FileLock::acquire(&path, "the third").unwrap();
 }
 
 /// A sync of a blob once failed, and a second attempt took what was there for durable.
@@ -162,6 +240,42 @@ fn a_recorder_whose_blob_can_not_be_synced_stops() {
     assert!(!recording.recorder.is_active());
     assert_eq!(recording.failures.try_recv().unwrap().error.code(), "EIO");
     recording.end();
+}
+
+/// The same of a snapshot.
+#[test]
+fn a_recorder_whose_snapshot_can_not_be_synced_stops() {
+    let root = Path::new("/simulated/snapshot-sync");
+    let disk = Disk::new(root);
+    let _mounted = disk.mounted();
+    let recording = run::Recording::open(root, Durability::Fsync).unwrap();
+    recording.flush(&|what| disk.acknowledge(what)).unwrap();
+    disk.fail_syncs(1);
+    assert!(recording.snapshot().is_err());
+    assert!(!recording.recorder.is_active());
+    assert_eq!(recording.failures.try_recv().unwrap().error.code(), "EIO");
+    recording.end();
+}
+
+/// Its entries are synced with all of its file system. If that fails too, they are not durable, and the recorder says so.
+#[test]
+fn a_directory_that_may_not_be_read_is_synced_all_the_same() {
+    for also_fails in [false, true] {
+        let root = Path::new("/simulated/unreadable-directory");
+        let disk = Disk::new(root);
+        let mounted = disk.mounted();
+        let recording = session::Recording::new(root, Durability::Fsync);
+        recording.record(1);
+        disk.hide_directories(also_fails);
+        let flushed = recording.flush(&|what| disk.acknowledge(what));
+        assert_eq!(recording.recorder.is_active(), !also_fails, "{flushed:?}");
+        recording.end();
+        drop(mounted);
+        let cut = disk.cut();
+        assert_eq!(cut.acknowledged.len(), usize::from(!also_fails));
+        let left = cut.state(&vec![Share::Nothing; cut.pending.len()]);
+        assert_eq!(session::sessions(&left).len(), usize::from(!also_fails));
+    }
 }
 
 /// What another recorder has stored without a sync is stored again: after a sync that failed for that one, a sync of the file proves nothing.

@@ -10,6 +10,7 @@
 
 mod simulated;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use session_tape::disk::durability::Durability;
@@ -113,6 +114,46 @@ fn what_is_behind_a_hole_is_copied_before_it_is_cut_off() {
     recording.end();
     let copy = Path::new(RUN).join(format!("events.cath-log.cut-{whole}"));
     assert_eq!(disk.tree().files().get(&copy), Some(&torn));
+}
+
+/// A second power cut while the recorder cuts off what the first has left, and goes on behind it: the log stays one that a recorder can go on
+/// with, and complete lines that were behind the hole are in it or in the copy.
+#[test]
+fn cutting_off_a_hole_withstands_another_power_cut() {
+    let root = Path::new("/simulated/run-hole-again");
+    let path = Path::new(RUN).join("events.cath-log");
+    let mut tree = recorded(root, Durability::Os).tree();
+    let log = tree.find(&path).unwrap();
+    let (bytes, _) = tree.file(log);
+    // The hole is behind the first event that is longer than a sector, and short, so that lines of which it is no part follow soon.
+    let whole = memchr::memchr(b'\n', bytes).unwrap() + 1;
+    let end = (whole / SECTOR + 1) * SECTOR;
+    bytes[whole..end].fill(0);
+    let torn = bytes[whole..].to_vec();
+    let disk = Disk::of(root, tree);
+    let mounted = disk.mounted();
+    let recording = Recording::open(root, Durability::Fsync).unwrap();
+    let undurable = recording.recorder.next_time();
+    assert_eq!((undurable, recording.recorder.torn_bytes()), (1, torn.len() as u64));
+    recording.begin();
+    recording.node().unwrap();
+    recording.flush(&|what| disk.acknowledge(what)).unwrap();
+    recording.end();
+    drop(mounted);
+    let copy = Path::new(RUN).join(format!("events.cath-log.cut-{whole}"));
+    let judge = |tree: &Tree, acknowledged: &BTreeSet<u64>| {
+        let files = tree.files();
+        let in_log = files.get(&path).is_some_and(|log| log[whole..] == torn);
+        if !in_log && files.get(&copy) != Some(&torn) {
+            return Err("what was behind the hole is neither in the log nor in its copy".to_owned());
+        }
+        judge(root, tree, acknowledged, undurable)
+    };
+    let (base, log) = disk.history();
+    let options = Search::from_environment(&[Fill::Zeros]);
+    let tried = search(&base, &log, options, &judge).unwrap_or_else(|fault| panic!("{fault}"));
+    println!("a run whose hole is cut off: {tried:?}");
+    assert!(tried.exhausted > 3 && tried.states > 10, "{tried:?}");
 }
 
 /// It was never synced, so that a power cut may leave it without its bytes.

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use fail::FailScenario;
 use session_tape::disk::durability::Durability;
+use session_tape::disk::lock::FileLock;
 use session_tape::jsonl::writer::WriteFailure;
 use session_tape::run::recorder::{RunRecorder, RunRecorderConfig};
 use session_tape::run::scheduler::Scheduler;
@@ -48,13 +49,17 @@ fn count_visits(point: &str) -> Arc<AtomicU64> {
 }
 
 fn recorder(chats_dir: &Path) -> (Recorder, mpsc::Receiver<WriteFailure>) {
+    recorder_with(chats_dir, None)
+}
+
+fn recorder_with(chats_dir: &Path, exclusive_owner: Option<&str>) -> (Recorder, mpsc::Receiver<WriteFailure>) {
     let (sender, failures) = mpsc::channel();
     let config = RecorderConfig {
         chats_dir: chats_dir.to_path_buf(),
         file_name: FileNameForm::Minutes,
         id_prefix: "syncs".encode_utf16().collect(),
         durability: Durability::Fsync,
-        exclusive_owner: None,
+        exclusive_owner: exclusive_owner.map(str::to_owned),
     };
     let on_failure = move |failure: &WriteFailure| sender.send(failure.clone()).unwrap();
     (Recorder::new(config, br#"{"sessionId":"s","projectHash":"h"}"#, 0.0, on_failure), failures)
@@ -148,6 +153,34 @@ fn the_first_flush_of_a_resumed_file_syncs_the_directories_above_it() {
     assert_eq!(syncs.so_far(), (2, directories_above(&root.path().join("file"))));
 }
 
+/// A file is synced with its directories also if it was appended to more than once before.
+#[test]
+fn two_batches_before_a_flush_keep_the_directories_to_sync() {
+    let syncs = Syncs::counted();
+    let root = tempfile::tempdir().unwrap();
+    let (recorder, _failures) = recorder(&root.path().join("new/chats"));
+    for _ in 0..2 {
+        record_and_wait(&recorder);
+    }
+    flush(&recorder);
+    assert_eq!(syncs.so_far(), (1, directories_above(&root.path().join("new/chats/file"))));
+}
+
+/// A recorder that is refused a second file syncs what it has recorded to the first, though no flush waits for that.
+#[test]
+fn a_refusal_syncs_what_was_recorded_before_it() {
+    let syncs = Syncs::counted();
+    let root = tempfile::tempdir().unwrap();
+    let (recorder, failures) = recorder_with(&root.path().join("chats"), Some("a recorder"));
+    record_and_wait(&recorder);
+    let taken = existing_session(root.path());
+    let _lock = FileLock::acquire(&taken, "another").unwrap();
+    assert!(!recorder.resume(taken, 7.0));
+    let failure = failures.recv().unwrap();
+    assert_eq!((failure.error.code(), failure.kept), ("ESESSIONLOCKED", 2));
+    assert_eq!(syncs.so_far(), (1, directories_above(&root.path().join("chats/file"))));
+}
+
 /// A recorder that can't go on in a second file has still written to the first one what it promised for it.
 #[test]
 fn a_failure_in_between_syncs_what_was_recorded_before_it() {
@@ -173,6 +206,23 @@ fn a_file_that_was_deleted_before_its_sync_does_not_end_the_recording() {
     record_and_wait(&recorder);
     std::fs::remove_dir_all(root.path().join("chats")).unwrap();
     assert!(recorder.resume(existing_session(root.path()), 7.0));
+    record(&recorder);
+    flush(&recorder);
+    assert!(recorder.is_active() && failures.try_recv().is_err());
+    assert_eq!(syncs.so_far().0, 2);
+}
+
+/// What has the path of a file that was moved away is another file: each is synced.
+#[cfg(unix)]
+#[test]
+fn a_file_that_was_moved_away_is_synced_too() {
+    let syncs = Syncs::counted();
+    let root = tempfile::tempdir().unwrap();
+    let (recorder, failures) = recorder(&root.path().join("chats"));
+    record_and_wait(&recorder);
+    let path = recorder.path().unwrap();
+    std::fs::rename(&path, root.path().join("elsewhere.jsonl")).unwrap();
+    std::fs::write(&path, "{}\n").unwrap();
     record(&recorder);
     flush(&recorder);
     assert!(recorder.is_active() && failures.try_recv().is_err());

@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 const fs = require('node:fs/promises');
+const plainFs = require('node:fs');
 
 // The steps at which the process or one of its operations can be stopped: all that change something on the disk. Between them it stays as it is.
 let stepsLeft = Infinity;
@@ -16,23 +17,36 @@ async function step() {
   const stoppable = operation.getStore();
   if (stoppable && stoppable.stepsLeft-- === 0) await stoppable.stop();
 }
-function countSteps(object, names) {
+function countSteps(object, names, path) {
   for (const name of names) {
     const method = object[name];
     object[name] = async function (...args) {
       await step();
-      return method.apply(this, args);
+      const result = await method.apply(this, args);
+      // What is written here is written whole, from the beginning of the file.
+      changes.push(name === 'write' ? ['write', path, args[0].toString()] : [name, ...args.slice(0, 2)]);
+      return result;
     };
   }
 }
+/** All changes of the disk and the syncs between them, in order. */
+const changes = [];
+const paths = new Map();
 const { open } = fs;
 fs.open = async (path, flags, ...more) => {
   if (flags === 'wx') await step();
   const handle = await open(path, flags, ...more);
-  countSteps(handle, ['writeFile', 'write']);
+  if (flags === 'wx') changes.push(['create', path]);
+  paths.set(handle.fd, path);
+  countSteps(handle, ['write'], path);
   return handle;
 };
 countSteps(fs, ['link', 'unlink', 'mkdir']);
+const { fsync } = plainFs;
+plainFs.fsync = (fd, done) => fsync(fd, (error) => {
+  if (!error) changes.push(['sync', paths.get(fd)]);
+  done(error);
+});
 
 /** The timers of five minutes, which run on demand only. */
 const looks = new Set();
@@ -88,6 +102,8 @@ const commands = {
     goOn();
     return outcome;
   },
+  /** What was done to the disk since this was asked last. */
+  changes: () => changes.splice(0),
   /** Lets all processes seem dead. */
   allDead() {
     process.kill = () => {

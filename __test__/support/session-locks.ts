@@ -58,6 +58,9 @@ export function ageAll(directory: string, age: number): void {
 /** What a process answers to a command: `'held'`, `'released'`, a truth value, or the code of an error; `'ended'` if it cannot answer. */
 type Answer = string | boolean;
 
+/** What a process did to the disk: `create`, `write`, `sync`, `link`, `unlink` or `mkdir`, and of what. */
+export type Change = [what: string, path: string, more?: string];
+
 /** A process that acquires and releases locks on demand. */
 export class LockProcess {
   readonly #child: ChildProcess;
@@ -83,6 +86,11 @@ export class LockProcess {
       this.#waiting.set(++this.#asked, resolve);
       this.#child.send([this.#asked, command, ...args]);
     });
+  }
+
+  /** What it did since this was asked last. */
+  async changes(): Promise<Change[]> {
+    return (await this.ask('changes')) as unknown as Change[];
   }
 
   acquire(directory: string, id = ID): Promise<Answer> {

@@ -26,7 +26,7 @@ fuzz_target!(|log: &[u8]| {
             Err(_) => return,
         }
     }
-    assert_eq!(seen as u64 + reader.torn_bytes(), log.len() as u64);
+    assert_eq!(seen as u64 + reader.torn().bytes, log.len() as u64);
     for time in [0, 1, 7] {
         let _ = find(&mut std::io::Cursor::new(log), time);
     }

@@ -70,7 +70,7 @@ impl CheckedLog {
             }
             spare = chunk.into_spare();
         }
-        self.torn_bytes = reader.torn_bytes();
+        self.torn_bytes = reader.torn().bytes;
         Ok(())
     }
 

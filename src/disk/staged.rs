@@ -67,6 +67,7 @@ impl StagedDirectory {
 
     /// A file in it was written to its end.
     pub fn keep(&self, file: &File) -> Result<(), OsError> {
+        failpoint!("staged::before_sync");
         if self.is_to_stay { sync(file) } else { Ok(()) }
     }
 
@@ -85,7 +86,9 @@ impl StagedDirectory {
             }
             sync_directory(&directory)?;
         }
+        failpoint!("staged::before_rename");
         place(self.directory, &self.destination)?;
+        failpoint!("staged::after_rename");
         Ok(sync_directory(parent(&self.destination))?)
     }
 }
@@ -104,9 +107,12 @@ impl StagedFile {
 
     /// Puts it at the destination.
     pub fn commit(mut self) -> Result<(), StageError> {
+        failpoint!("staged::before_sync");
         sync(self.0.file())?;
         let destination = self.0.destination().to_path_buf();
+        failpoint!("staged::before_rename");
         self.0.place().map_err(|error| refused(error, &destination))?;
+        failpoint!("staged::after_rename");
         Ok(sync_directory(parent(&destination))?)
     }
 }

@@ -132,7 +132,7 @@ impl<'r> EventReader<'r> {
 
     /// How many bytes the torn last line has. Known at the end.
     pub fn torn_bytes(&self) -> u64 {
-        self.log.torn_bytes()
+        self.log.torn().bytes
     }
 }
 

@@ -12,7 +12,7 @@ use super::entry::NoSink;
 use super::error::{ErrorCode, RunError};
 use super::event::{EventLine, LineOffsets};
 use super::event_reader::EventDecoder;
-use super::log::Chunk;
+use super::log::{Chunk, TornEnd};
 use super::outputs::Output;
 use super::payload::Payload;
 use super::read_ahead::{ReadAhead, SplitChunk};
@@ -64,8 +64,8 @@ pub struct Folded {
     pub last_hash: HexHash,
     /// Offset in the log behind the last line that was read.
     pub offset: u64,
-    /// How many bytes the torn last line has.
-    pub torn_bytes: u64,
+    /// What is behind the last line.
+    pub torn: TornEnd,
     /// Why the next event was refused, if it was, and what the verifier found.
     pub findings: Findings,
     /// Whether an event follows the last applied one that could not be applied.
@@ -111,7 +111,7 @@ pub fn fold(
         let place = state.next_time();
         findings.of_mut(Aspect::Chain).fail_too(place, error.at_unless_known(place));
     }
-    Ok(Folded { state, last_hash, offset, torn_bytes: torn, findings, refused: is_refused, hasher })
+    Ok(Folded { state, last_hash, offset, torn, findings, refused: is_refused, hasher })
 }
 
 /// Why a fold ended before the log did.
@@ -130,7 +130,7 @@ struct Fold<'r> {
     verifier: Option<Verifier>,
     decoder: EventDecoder<'r>,
     offset: u64,
-    torn: u64,
+    torn: TornEnd,
     /// The buffers of folded chunks. With a verifier they are kept there.
     spares: Vec<Spare>,
 }
@@ -149,7 +149,7 @@ impl<'r> Fold<'r> {
     fn new(start: ReplayStart, rules: FoldRules<'r>, verifier: Option<Verifier>) -> Self {
         let ReplayStart { state, previous, offset } = start;
         let decoder = EventDecoder::new(Some(state.next_time()), Cow::Borrowed(rules.redactions));
-        Fold { state, previous, rules, verifier, decoder, offset, torn: 0, spares: Vec::new() }
+        Fold { state, previous, rules, verifier, decoder, offset, torn: TornEnd::default(), spares: Vec::new() }
     }
 
     /// Applies the events of the log at `path`, up to the last one wanted or until the verifier has failed.
@@ -167,7 +167,7 @@ impl<'r> Fold<'r> {
             self.take(lines)?;
             (watch.progress)(self.offset, total.max(self.offset));
         }
-        self.torn = log.torn_bytes();
+        self.torn = log.torn();
         Ok(())
     }
 

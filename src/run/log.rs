@@ -74,6 +74,22 @@ pub fn empty_log() -> RunError {
     RunError::new(ErrorCode::EmptyLog, "The log holds no event: at least RunCreated must be there")
 }
 
+/// What is behind the last line of a log and no part of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TornEnd {
+    /// How many bytes.
+    pub bytes: u64,
+    /// How many complete lines there are among them: behind a hole.
+    pub lines: u64,
+}
+
+impl TornEnd {
+    fn add(&mut self, bytes: &[u8]) {
+        self.bytes += bytes.len() as u64;
+        self.lines += memchr::memchr_iter(b'\n', bytes).count() as u64;
+    }
+}
+
 /// A log that is read from front to back.
 pub struct LogReader<R> {
     input: R,
@@ -84,7 +100,7 @@ pub struct LogReader<R> {
     /// Lines that begin here or further on are not handed out: a log that grows all the time would have no end.
     end: u64,
     at_end: bool,
-    torn: u64,
+    torn: TornEnd,
 }
 
 impl LogReader<InputFile> {
@@ -114,7 +130,7 @@ fn read_failed(error: io::Error) -> RunError {
 impl<R: Read> LogReader<R> {
     /// A log whose next byte is the first of a line, `offset` bytes from the log's beginning.
     pub fn new(input: R, offset: u64) -> Self {
-        LogReader { input, carry: Vec::new(), offset, end: u64::MAX, at_end: false, torn: 0 }
+        LogReader { input, carry: Vec::new(), offset, end: u64::MAX, at_end: false, torn: TornEnd::default() }
     }
 
     /// How many bytes of whole lines have been handed out, counted from the log's beginning.
@@ -122,8 +138,8 @@ impl<R: Read> LogReader<R> {
         self.offset
     }
 
-    /// How many bytes are torn. Known at the end.
-    pub fn torn_bytes(&self) -> u64 {
+    /// What is torn. Known at the end.
+    pub fn torn(&self) -> TornEnd {
         self.torn
     }
 
@@ -151,7 +167,7 @@ impl<R: Read> LogReader<R> {
                 return self.skip_line(&buffer[..filled]);
             }
             if self.at_end {
-                self.torn += filled as u64;
+                self.torn.bytes += filled as u64;
                 return Ok(None);
             }
             searched = filled;
@@ -194,10 +210,11 @@ impl<R: Read> LogReader<R> {
 
     /// The lines before the one with a hole are the last. All behind them is torn.
     fn end_at_hole(&mut self, buffer: Vec<u8>, length: usize, filled: usize) -> Result<Option<Chunk>, RunError> {
-        self.torn = (filled - length) as u64;
+        self.torn.add(&buffer[length..filled]);
         let mut block = vec![0; CHUNK_BYTES];
         while !self.at_end {
-            self.torn += self.fill(&mut block)? as u64;
+            let count = self.fill(&mut block)?;
+            self.torn.add(&block[..count]);
         }
         let chunk = Chunk { buffer, length, offset: self.offset };
         self.offset += length as u64;
@@ -208,27 +225,27 @@ impl<R: Read> LogReader<R> {
     /// A line over the limit is an error if it is complete and has no hole, and torn like any other otherwise. Nothing of it is kept.
     fn skip_line(&mut self, beginning: &[u8]) -> Result<Option<Chunk>, RunError> {
         let mut block = vec![0; CHUNK_BYTES];
-        let mut length = beginning.len() as u64;
+        self.torn.add(beginning);
         while !self.at_end {
             let count = self.fill(&mut block)?;
             if memchr::memchr(b'\n', &block[..count]).is_some() && !beginning.contains(&0) {
                 self.at_end = true;
                 return Err(line_too_long(beginning));
             }
-            length += count as u64;
+            self.torn.add(&block[..count]);
         }
-        self.torn = length;
         Ok(None)
     }
 }
 
-/// Where the first line begins in which there is a hole, if there is one in the first line with zeros. No line that was written has zeros, and
-/// a hole ends with a sector.
+/// Where the first line begins in which there is a hole, if there is one in the first line with zeros. No line that was written has zeros. A
+/// hole begins with a sector, or where the file ended when the sector was last written, which is behind a line; and it ends with a sector.
 fn line_with_hole(lines: &[u8], offset: u64) -> Option<usize> {
     let hole = memchr::memchr(0, lines)?;
     let end = hole + lines[hole..].iter().position(|byte| *byte != 0)?;
-    let is_hole = (offset + end as u64).is_multiple_of(SECTOR_BYTES);
-    is_hole.then(|| memchr::memrchr(b'\n', &lines[..hole]).map_or(0, |newline| newline + 1))
+    let line = memchr::memrchr(b'\n', &lines[..hole]).map_or(0, |newline| newline + 1);
+    let is_sector = |at: usize| (offset + at as u64).is_multiple_of(SECTOR_BYTES);
+    ((line == hole || is_sector(hole)) && is_sector(end)).then_some(line)
 }
 
 /// Where the line of a logical time is.

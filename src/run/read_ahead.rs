@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::error::RunError;
 use super::event::{EventLine, LineOffsets};
-use super::log::{Chunk, LogReader};
+use super::log::{Chunk, LogReader, TornEnd};
 use super::verifier::Spare;
 use crate::disk::input_file::InputFile;
 use crate::pipeline::{Pipeline, Worker, spare_cores};
@@ -20,7 +20,7 @@ pub struct ReadAhead {
     chunks: Pipeline<LineSplitter>,
     size: u64,
     room: usize,
-    torn: u64,
+    torn: TornEnd,
     is_over: bool,
 }
 
@@ -39,9 +39,10 @@ impl ReadAhead {
     pub fn open_at(path: &Path, offset: u64, busy: usize) -> Result<Self, RunError> {
         let log = LogReader::open_at(path, offset)?;
         let size = log.size()?;
+        let torn = TornEnd::default();
         let is_short = size.saturating_sub(offset) <= SHORT_BYTES;
         let room = if is_short || spare_cores() <= busy { 1 } else { ROOM };
-        Ok(ReadAhead { chunks: Pipeline::serial(LineSplitter { log }, ROOM), size, room, torn: 0, is_over: false })
+        Ok(ReadAhead { chunks: Pipeline::serial(LineSplitter { log }, ROOM), size, room, torn, is_over: false })
     }
 
     /// How many bytes the log had when it was opened.
@@ -49,8 +50,8 @@ impl ReadAhead {
         self.size
     }
 
-    /// How many bytes the torn last line has. Known at the end.
-    pub fn torn_bytes(&self) -> u64 {
+    /// What is torn. Known at the end.
+    pub fn torn(&self) -> TornEnd {
         self.torn
     }
 
@@ -79,7 +80,7 @@ struct LineSplitter {
 /// What was read.
 enum Read {
     Lines(Box<SplitChunk>),
-    End { torn: u64 },
+    End { torn: TornEnd },
 }
 
 impl Worker for LineSplitter {
@@ -88,7 +89,7 @@ impl Worker for LineSplitter {
 
     fn work(&mut self, mut spare: Spare) -> Result<Read, RunError> {
         let Some(chunk) = self.log.next_chunk(std::mem::take(&mut spare.lines))? else {
-            return Ok(Read::End { torn: self.log.torn_bytes() });
+            return Ok(Read::End { torn: self.log.torn() });
         };
         let fault = split_lines(&chunk, &mut spare.notes.offsets).err();
         Ok(Read::Lines(Box::new(SplitChunk { chunk, spare, fault })))
@@ -119,7 +120,7 @@ mod tests {
             times.extend(lines.spare.notes.offsets.iter().map(|offsets| offsets.line(text).unwrap().time));
             fault = fault.or(lines.fault);
         }
-        (times, fault, ahead.torn_bytes())
+        (times, fault, ahead.torn().bytes)
     }
 
     #[test]

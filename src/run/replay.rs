@@ -9,7 +9,7 @@ use super::check::Failure;
 use super::directory::RunDirectory;
 use super::error::RunError;
 use super::fold::{FoldRules, Folded, Watch, fold};
-use super::log::empty_log;
+use super::log::{TornEnd, empty_log};
 use super::outputs::OutputChecker;
 use super::redactions::Redactions;
 use super::replay_start::ReplayStart;
@@ -107,10 +107,7 @@ pub fn replay(
     let (first, offset) = (start.state.next_time(), start.offset);
     match replay.run(start, watch) {
         Ok((folded, state_hash)) => {
-            if folded.torn_bytes > 0 {
-                let torn = folded.torn_bytes;
-                warnings.push(format!("The last line of the log is torn: its {torn} bytes are no part of the run"));
-            }
+            warnings.extend(torn_warning(&folded));
             let event_count = folded.state.next_time();
             let metrics =
                 Metrics { events: event_count - first, bytes: folded.offset - offset, elapsed: started.elapsed() };
@@ -181,6 +178,20 @@ impl Replay<'_> {
         let mut silent = Watch { cancelled: watch.cancelled, progress: &mut |_, _| {} };
         let folded = fold(&self.directory.log(), start, rules, None, &mut silent).ok()?;
         (folded.state.next_time() == place).then_some(folded.state)
+    }
+}
+
+fn torn_warning(folded: &Folded) -> Option<String> {
+    match folded.torn {
+        TornEnd { bytes: 0, .. } => None,
+        TornEnd { bytes, lines: 0 } => {
+            Some(format!("The last line of the log is torn: its {bytes} bytes are no part of the run"))
+        }
+        TornEnd { bytes, lines } => Some(format!(
+            "There is a hole in the log behind its byte {}, as a power cut leaves it: {bytes} bytes with {lines} complete lines are no part of the \
+             run. If no power was cut, the log is damaged there",
+            folded.offset
+        )),
     }
 }
 

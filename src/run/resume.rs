@@ -35,11 +35,11 @@ pub fn resume(path: &Path, dag: Arc<Dag>) -> Result<Resumed, RunError> {
     if let Some(failure) = folded.findings.first_failure() {
         return Err(failure.error.clone());
     }
-    let Folded { state, last_hash, offset, torn_bytes, hasher, .. } = folded;
+    let Folded { state, last_hash, offset, torn, hasher, .. } = folded;
     let hasher = hasher.unwrap_or_else(|| StateHasher::of(&state));
     let exists = state.run().is_some();
     let recording = exists.then(|| Recording::resumed(state, hasher, causality, last_hash));
-    Ok(Resumed { recording, whole_bytes: offset, torn_bytes })
+    Ok(Resumed { recording, whole_bytes: offset, torn_bytes: torn.bytes })
 }
 
 fn verified(path: &Path, start: ReplayStart, observer: &mut dyn FnMut(&State, &Event<'_>)) -> Result<Folded, RunError> {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::tree::{Number, Op, Tree};
+use super::tree::{Op, Tree};
 
 pub const SECTOR: usize = 512;
 
@@ -51,7 +51,8 @@ impl Cut {
             cache.add_inode(op);
             cache.apply(op);
             match op {
-                Op::Sync { inode } => cut.make_durable(*inode, &mut lost),
+                Op::Sync { inode } => cut.make_durable(|op| op.is_synced_by(*inode), &mut lost),
+                Op::SyncFileSystem => cut.make_durable(|_| true, &mut lost),
                 Op::FailedSync { inode } => {
                     for (op, lost) in cut.pending.iter().zip(&mut lost) {
                         *lost |= op.is_synced_by(*inode);
@@ -68,10 +69,10 @@ impl Cut {
         cut
     }
 
-    fn make_durable(&mut self, inode: Number, lost: &mut Vec<bool>) {
+    fn make_durable(&mut self, is_synced: impl Fn(&Op) -> bool, lost: &mut Vec<bool>) {
         let mut waiting = (Vec::new(), Vec::new());
         for (op, is_lost) in std::mem::take(&mut self.pending).into_iter().zip(lost.drain(..)) {
-            if op.is_synced_by(inode) && !is_lost {
+            if is_synced(&op) && !is_lost {
                 self.durable.apply(&op);
             } else {
                 waiting.0.push(op);
@@ -84,24 +85,32 @@ impl Cut {
     /// The disk with these shares of what is pending.
     pub fn state(&self, shares: &[Share]) -> Tree {
         let mut tree = self.durable.clone();
-        for (op, share) in self.pending.iter().zip(shares) {
-            match (share, op) {
-                (Share::Nothing, _) => {}
-                (Share::Whole, _) => tree.apply(op),
-                (_, Op::Write { inode, offset, bytes, at }) => {
-                    let (content, modified) = tree.file(*inode);
-                    write_share(content, *offset, bytes, share);
-                    *modified = *at;
-                }
-                (Share::Prefix(_) | Share::Sectors(..), _) => panic!("{op:?} can't be there in part"),
-            }
-        }
+        self.pending.iter().zip(shares).for_each(|(op, share)| apply_share(&mut tree, op, share));
         tree
+    }
+
+    /// The disk with nothing of what is pending.
+    pub fn durable(&self) -> &Tree {
+        &self.durable
     }
 
     /// For each pending operation the shares of it that may be there.
     pub fn choices(&self, fills: &[Fill]) -> Vec<Vec<Share>> {
         self.pending.iter().map(|op| shares_of(op, fills)).collect()
+    }
+}
+
+/// Changes a disk by a share of an operation.
+pub fn apply_share(tree: &mut Tree, op: &Op, share: &Share) {
+    match (share, op) {
+        (Share::Nothing, _) => {}
+        (Share::Whole, _) => tree.apply(op),
+        (_, Op::Write { inode, offset, bytes, at }) => {
+            let (content, modified) = tree.file(*inode);
+            write_share(content, *offset, bytes, share);
+            *modified = *at;
+        }
+        (Share::Prefix(_) | Share::Sectors(..), _) => panic!("{op:?} can't be there in part"),
     }
 }
 

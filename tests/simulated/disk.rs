@@ -3,7 +3,7 @@
 use std::fs::TryLockError;
 use std::io::{self, ErrorKind, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
@@ -16,7 +16,7 @@ use session_tape::disk::open_file::OpenFile;
 use session_tape::disk::open_options::{Create, OpenOptions};
 
 use super::cut::Cut;
-use super::fault::{Call, Fault};
+use super::fault::{Call, Fault, Visit};
 use super::tree::{Inode, Number, Op, ROOT, Tree, since_1970};
 
 /// Each disk is in use from one start of the system to the next.
@@ -32,6 +32,8 @@ pub struct Disk(Arc<Inner>);
 struct Inner {
     root: PathBuf,
     boot: Boot,
+    /// Whether the system says which start of it this is.
+    names_boot: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -46,10 +48,13 @@ struct State {
     /// How much earlier than now what is written is said to be.
     age: Duration,
     calls: Vec<Call>,
-    /// At which calls, and how often before that.
-    faults: Vec<(usize, Fault)>,
+    faults: Vec<(Visit, Fault)>,
     /// How many of the next syncs fail.
     failing_syncs: usize,
+    /// Directories can't be opened, and whether the file system can't be synced either.
+    hides_directories: Option<bool>,
+    /// What another process does just before the next lock is taken.
+    before_lock: Option<Box<dyn FnOnce() + Send>>,
 }
 
 impl Disk {
@@ -71,8 +76,11 @@ impl Disk {
         }
         let next = tree.0.keys().max().map_or(ROOT, |last| last + 1);
         let (locks, calls, faults, age) = (Vec::new(), Vec::new(), Vec::new(), Duration::ZERO);
-        let state = State { base, log, tree, next, locks, age, calls, faults, failing_syncs: 0 };
-        Disk(Arc::new(Inner { root: root.to_path_buf(), boot: next_boot(), state: Mutex::new(state) }))
+        let (failing_syncs, hides_directories, before_lock) = (0, None, None);
+        let state =
+            State { base, log, tree, next, locks, age, calls, faults, failing_syncs, hides_directories, before_lock };
+        let (root, boot, names_boot) = (root.to_path_buf(), next_boot(), AtomicBool::new(true));
+        Disk(Arc::new(Inner { root, boot, names_boot, state: Mutex::new(state) }))
     }
 
     pub fn mounted(&self) -> MountGuard {
@@ -88,19 +96,34 @@ impl Disk {
         self.state().log.push(Op::Acknowledge(what));
     }
 
+    /// The system does not say which start of it this is.
+    pub fn hide_boot(&self) {
+        self.0.names_boot.store(false, Ordering::Relaxed);
+    }
+
     /// What is written from now on is said to be as old.
     pub fn set_age(&self, age: Duration) {
         self.state().age = age;
     }
 
-    /// The call with this number, from 0, ends with a fault.
-    pub fn fail(&self, call: usize, fault: Fault) {
-        self.state().faults.push((call, fault));
+    /// A call ends with a fault.
+    pub fn fail(&self, visit: Visit, fault: Fault) {
+        self.state().faults.push((visit, fault));
     }
 
     /// The next syncs fail, so many of them.
     pub fn fail_syncs(&self, count: usize) {
         self.state().failing_syncs = count;
+    }
+
+    /// No directory can be opened any more, as if it might be written to and not read. `also_fails`: nor can the file system be synced.
+    pub fn hide_directories(&self, also_fails: bool) {
+        self.state().hides_directories = Some(also_fails);
+    }
+
+    /// Another process does this when the next lock file has been opened and is not locked yet.
+    pub fn before_lock(&self, work: impl FnOnce() + Send + 'static) {
+        self.state().before_lock = Some(Box::new(work));
     }
 
     /// A sync of this file has failed already: the kernel takes it for clean.
@@ -151,13 +174,13 @@ impl Disk {
 impl State {
     /// Counts a call, and says how it is to fail.
     fn fault_of(&mut self, call: Call) -> Option<Fault> {
-        let number = self.calls.len();
+        let visit = (call, self.calls.iter().filter(|before| **before == call).count());
         self.calls.push(call);
         if matches!(call, Call::Sync | Call::SyncDirectory) && self.failing_syncs > 0 {
             self.failing_syncs -= 1;
             return Some(Fault::Error(libc::EIO));
         }
-        self.faults.iter().find(|(at, _)| *at == number).map(|(_, fault)| *fault)
+        self.faults.iter().find(|(at, _)| *at == visit).map(|(_, fault)| *fault)
     }
 
     fn now(&self) -> SystemTime {
@@ -229,6 +252,9 @@ impl FileSystem for Disk {
             (Err(_), _) => state.create(below, false)?,
         };
         let is_directory = state.tree.directory(number).is_some();
+        if is_directory && state.hides_directories.is_some() {
+            return Err(ErrorKind::PermissionDenied.into());
+        }
         if is_directory && (options.write || options.append) {
             return Err(ErrorKind::IsADirectory.into());
         }
@@ -238,7 +264,7 @@ impl FileSystem for Disk {
     }
 
     fn boot(&self) -> Option<Boot> {
-        Some(self.0.boot)
+        self.0.names_boot.load(Ordering::Relaxed).then_some(self.0.boot)
     }
 
     fn metadata(&self, path: &Path) -> io::Result<Metadata> {
@@ -416,7 +442,12 @@ impl OpenFile for Handle {
     }
 
     fn sync_file_system(&self) -> bool {
-        false
+        let mut state = self.disk.state();
+        let is_synced = state.fault_of(Call::Sync).is_none() && state.hides_directories != Some(true);
+        if is_synced {
+            state.log.push(Op::SyncFileSystem);
+        }
+        is_synced
     }
 
     fn metadata(&self) -> io::Result<Metadata> {
@@ -424,6 +455,10 @@ impl OpenFile for Handle {
     }
 
     fn try_lock(&self) -> Result<(), TryLockError> {
+        let meanwhile = self.disk.state().before_lock.take();
+        if let Some(work) = meanwhile {
+            work();
+        }
         let mut state = self.disk.state();
         match state.locks.iter().find(|(number, _)| *number == self.number) {
             Some((_, owner)) if *owner != self.id() => Err(TryLockError::WouldBlock),

@@ -19,6 +19,9 @@ pub enum Call {
     Remove,
 }
 
+/// A call, by how many of its kind were before it: threads may do calls of different kinds in another order each time.
+pub type Visit = (Call, usize);
+
 /// How a call ends instead of being done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {

@@ -3,6 +3,7 @@
 // Each harness uses a part of this.
 #![allow(dead_code)]
 
+pub mod bundle;
 pub mod cut;
 pub mod disk;
 pub mod fault;

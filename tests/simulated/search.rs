@@ -1,9 +1,10 @@
 //! Goes through the states that a disk may show after a cut at any moment, and finds the simplest one that is wrong.
 
 use std::collections::{BTreeSet, HashSet};
+use std::iter::empty;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::cut::{Cut, Fill, Share};
+use super::cut::{Cut, Fill, Share, apply_share};
 use super::tree::{Op, Tree};
 
 /// With no more operations that are not durable, every state is tried.
@@ -12,26 +13,36 @@ const SHORT: usize = 8;
 /// How thoroughly to search.
 #[derive(Clone, Copy)]
 pub struct Search {
-    /// For a cut with more states so many of them are tried, chosen by the seed.
+    /// A cut with no more than eight operations that are not durable is given all its states, if there are no more than so many.
+    pub most_of_short: u64,
+    /// Any other cut is given so many, chosen by the seed.
     pub most_states: u64,
     pub seed: u64,
     pub fills: &'static [Fill],
     /// The first cut is after so many operations.
     pub from: usize,
+    /// Whether states count as two that differ in numbers and times of files alone.
+    pub identities: bool,
 }
 
 impl Search {
-    /// As `CUT_STATES` and `CUT_SEED` say.
+    /// As `CUT_SHORT`, `CUT_STATES` and `CUT_SEED` say.
     pub fn from_environment(fills: &'static [Fill]) -> Self {
-        Search { most_states: number("CUT_STATES", 16), seed: number("CUT_SEED", 1), fills, from: 0 }
+        let (most_of_short, most_states) = (number("CUT_SHORT", 64), number("CUT_STATES", 16));
+        Search { most_of_short, most_states, seed: number("CUT_SEED", 1), fills, from: 0, identities: false }
     }
 }
 
-#[allow(dead_code)] // Not every test that has this module has states so few.
+#[allow(dead_code)] // Not every test that has this module has states so few, or files whose times count.
 impl Search {
-    /// With at least so many states of each cut.
-    pub fn of_at_least(self, states: u64) -> Self {
-        Search { most_states: self.most_states.max(states), ..self }
+    /// With all states of a short cut, if there are no more than so many.
+    pub fn all_of_short(self, states: u64) -> Self {
+        Search { most_of_short: self.most_of_short.max(states), ..self }
+    }
+
+    /// For a reader that goes by numbers and times of files.
+    pub fn with_identities(self) -> Self {
+        Search { identities: true, ..self }
     }
 }
 
@@ -50,7 +61,8 @@ pub fn number(name: &str, otherwise: u64) -> u64 {
 pub struct Tried {
     /// Moments at which the power was cut.
     pub cuts: u64,
-    /// Those of which all states were tried.
+    /// Those with no more than eight operations that were not durable, and those of them of which all states were tried.
+    pub short: u64,
     pub exhausted: u64,
     /// States that differ from each other or in what was acknowledged.
     pub states: u64,
@@ -59,6 +71,7 @@ pub struct Tried {
 impl std::ops::AddAssign for Tried {
     fn add_assign(&mut self, other: Self) {
         self.cuts += other.cuts;
+        self.short += other.short;
         self.exhausted += other.exhausted;
         self.states += other.states;
     }
@@ -90,46 +103,84 @@ pub fn search(base: &Tree, log: &[Op], options: Search, judge: &Judge<'_>) -> Re
     for length in options.from..=log.len() {
         let cut = Cut::after(base, &log[..length]);
         let choices = cut.choices(options.fills);
-        let count = choices.iter().map(|shares| shares.len() as u64).try_fold(1u64, u64::checked_mul);
-        let is_short = cut.pending.len() <= SHORT && count.is_some_and(|count| count <= options.most_states);
+        let is_short = cut.pending.len() <= SHORT;
+        let all = if is_short { States::all(&cut, &choices, &options) } else { None };
         tried.cuts += 1;
-        tried.exhausted += u64::from(is_short);
-        let mut try_one = |shares: Vec<Share>| -> Result<(), String> {
+        tried.short += u64::from(is_short);
+        tried.exhausted += u64::from(all.is_some());
+        let numbers = all.unwrap_or_else(|| some(&choices, &options, length));
+        for numbers in numbers {
+            let shares = shares_at(&choices, &numbers);
             let tree = cut.state(&shares);
-            if !seen.insert((tree.fingerprint(), cut.acknowledged.len())) {
-                return Ok(());
+            if !seen.insert((tree.fingerprint(empty(), options.identities), cut.acknowledged.len())) {
+                continue;
             }
             tried.states += 1;
             judged(judge, &tree, &cut.acknowledged).map_err(|error| {
                 let (shares, error) = shrink(&cut, shares, judge, error);
                 report(&cut, &shares, &log[..length], options.seed, &error)
-            })
-        };
-        match count {
-            Some(count) if is_short => (0..count).try_for_each(|number| try_one(nth(&choices, number)))?,
-            _ => {
-                let mut random = Random::new(options.seed ^ (length as u64) << 32);
-                for number in 0..options.most_states {
-                    let pick = |shares: &Vec<Share>| shares[random.below(shares.len() as u64) as usize].clone();
-                    try_one(match number {
-                        0 => vec![Share::Whole; choices.len()],
-                        1 => vec![Share::Nothing; choices.len()],
-                        _ => choices.iter().map(pick).collect(),
-                    })?;
-                }
-            }
+            })?;
         }
     }
     Ok(tried)
 }
 
-fn nth(choices: &[Vec<Share>], mut number: u64) -> Vec<Share> {
-    let pick = |shares: &Vec<Share>| {
-        let share = &shares[(number % shares.len() as u64) as usize];
-        number /= shares.len() as u64;
-        share.clone()
-    };
-    choices.iter().map(pick).collect()
+/// Which of its shares each pending operation has.
+type Numbers = Vec<u16>;
+
+fn shares_at(choices: &[Vec<Share>], numbers: &[u16]) -> Vec<Share> {
+    choices.iter().zip(numbers).map(|(shares, number)| shares[usize::from(*number)].clone()).collect()
+}
+
+/// All states that differ, found operation by operation: shares after which the disk is the same, in all that can still be reached, have the same
+/// states behind them.
+struct States<'c> {
+    cut: &'c Cut,
+    choices: &'c [Vec<Share>],
+    options: &'c Search,
+    /// For each number of operations.
+    seen: Vec<HashSet<u64>>,
+    found: Vec<Numbers>,
+}
+
+impl<'c> States<'c> {
+    /// `None` if there are more than are wanted.
+    fn all(cut: &'c Cut, choices: &'c [Vec<Share>], options: &'c Search) -> Option<Vec<Numbers>> {
+        let seen = vec![HashSet::new(); choices.len()];
+        let mut states = States { cut, choices, options, seen, found: Vec::new() };
+        states.extend(cut.durable(), &mut Vec::new()).then_some(states.found)
+    }
+
+    /// False if there are too many.
+    fn extend(&mut self, tree: &Tree, numbers: &mut Numbers) -> bool {
+        let at = numbers.len();
+        let Some(shares) = self.choices.get(at) else {
+            self.found.push(numbers.clone());
+            return self.found.len() as u64 <= self.options.most_of_short;
+        };
+        for (number, share) in (0..).zip(shares) {
+            let mut next = tree.clone();
+            apply_share(&mut next, &self.cut.pending[at], share);
+            let named = self.cut.pending[at + 1..].iter().filter_map(Op::named);
+            if self.seen[at].insert(next.fingerprint(named, self.options.identities)) {
+                numbers.push(number);
+                let goes_on = self.extend(&next, numbers);
+                numbers.pop();
+                if !goes_on {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+}
+
+/// All, nothing, and what the seed says.
+fn some(choices: &[Vec<Share>], options: &Search, length: usize) -> Vec<Numbers> {
+    let mut random = Random::new(options.seed ^ (length as u64) << 32);
+    let mut pick = |shares: &Vec<Share>| random.below(shares.len() as u64) as u16;
+    let picked = (2..options.most_states).map(|_| choices.iter().map(&mut pick).collect()).collect::<Vec<_>>();
+    [0, 1].into_iter().map(|number| vec![number; choices.len()]).chain(picked).collect()
 }
 
 /// A panic is a fault too.

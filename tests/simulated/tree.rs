@@ -1,9 +1,10 @@
 //! What is on a disk: inodes with bytes or with entries, and the operations that change them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 pub type Number = u64;
@@ -47,6 +48,8 @@ pub enum Op {
     Sync {
         inode: Number,
     },
+    /// All that was done to any file.
+    SyncFileSystem,
     /// A sync that failed: what it was for is clean to the kernel, and no later sync writes it.
     FailedSync {
         inode: Number,
@@ -62,14 +65,25 @@ impl Op {
             Op::Create { directory, .. } | Op::Remove { directory, .. } => *directory == number,
             Op::Rename { from, to, .. } => from.0 == number || to.0 == number,
             Op::Write { inode, .. } | Op::SetLen { inode, .. } => *inode == number,
-            Op::Sync { .. } | Op::FailedSync { .. } | Op::Acknowledge(_) => false,
+            Op::Sync { .. } | Op::SyncFileSystem | Op::FailedSync { .. } | Op::Acknowledge(_) => false,
+        }
+    }
+}
+
+#[allow(dead_code)] // Tests without a search don't ask.
+impl Op {
+    /// The inode that it may make reachable.
+    pub fn named(&self) -> Option<Number> {
+        match self {
+            Op::Create { inode, .. } | Op::Rename { inode, .. } => Some(*inode),
+            _ => None,
         }
     }
 }
 
 #[derive(Clone, Debug)]
 pub enum Inode {
-    File { bytes: Vec<u8>, modified: SystemTime },
+    File { bytes: Arc<Vec<u8>>, modified: SystemTime },
     Directory(BTreeMap<OsString, Number>),
 }
 
@@ -100,7 +114,7 @@ impl Tree {
 
     pub fn file(&mut self, number: Number) -> (&mut Vec<u8>, &mut SystemTime) {
         match self.0.get_mut(&number) {
-            Some(Inode::File { bytes, modified }) => (bytes, modified),
+            Some(Inode::File { bytes, modified }) => (Arc::make_mut(bytes), modified),
             other => panic!("inode {number} is no file: {other:?}"),
         }
     }
@@ -111,7 +125,7 @@ impl Tree {
             let empty = if *is_directory {
                 Inode::Directory(BTreeMap::new())
             } else {
-                Inode::File { bytes: Vec::new(), modified: *at }
+                Inode::File { bytes: Arc::default(), modified: *at }
             };
             self.0.insert(*inode, empty);
         }
@@ -148,7 +162,7 @@ impl Tree {
                 content.resize(*size, 0);
                 *modified = *at;
             }
-            Op::Sync { .. } | Op::FailedSync { .. } | Op::Acknowledge(_) => {}
+            Op::Sync { .. } | Op::SyncFileSystem | Op::FailedSync { .. } | Op::Acknowledge(_) => {}
         }
     }
 
@@ -192,27 +206,38 @@ impl Tree {
                 Some(Inode::Directory(entries)) => {
                     waiting.extend(entries.iter().map(|(name, inode)| (*inode, path.join(name))));
                 }
-                Some(Inode::File { bytes, .. }) => drop(files.insert(path, bytes.clone())),
+                Some(Inode::File { bytes, .. }) => drop(files.insert(path, bytes.to_vec())),
                 None => panic!("an entry without an inode: {}", path.display()),
             }
         }
         files
     }
 
-    /// The same for the same files and directories, with their numbers and times.
-    pub fn fingerprint(&self) -> u64 {
+    /// The same for the same files and directories: those that are reachable, and those that these inodes lead to. With `identities` their numbers
+    /// and times count too.
+    pub fn fingerprint(&self, more: impl Iterator<Item = Number>, identities: bool) -> u64 {
         let mut hasher = DefaultHasher::new();
-        let mut waiting = vec![ROOT];
+        let mut waiting: Vec<Number> = more.collect();
+        let mut seen = BTreeSet::new();
+        waiting.push(ROOT);
         while let Some(number) = waiting.pop() {
-            number.hash(&mut hasher);
+            if identities {
+                number.hash(&mut hasher);
+            }
             match self.0.get(&number) {
-                Some(Inode::Directory(entries)) => {
-                    entries.hash(&mut hasher);
+                Some(Inode::Directory(entries)) if seen.insert(number) => {
+                    entries.keys().for_each(|name| name.hash(&mut hasher));
                     waiting.extend(entries.values());
                 }
-                Some(Inode::File { bytes, modified }) => (bytes, modified).hash(&mut hasher),
-                None => {}
+                Some(Inode::File { bytes, modified }) => {
+                    bytes.hash(&mut hasher);
+                    if identities {
+                        modified.hash(&mut hasher);
+                    }
+                }
+                _ => {}
             }
+            u8::MAX.hash(&mut hasher);
         }
         hasher.finish()
     }

@@ -15,7 +15,7 @@ fn read_through(log: &[u8]) -> Result<(Vec<u8>, u64, usize), RunError> {
     }
     assert_eq!(reader.offset(), seen.len() as u64);
     assert!(reader.next_chunk(Vec::new())?.is_none());
-    Ok((seen, reader.torn_bytes(), largest))
+    Ok((seen, reader.torn().bytes, largest))
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn what_is_appended_meanwhile_is_left_to_the_next_reader() {
     let seen = reader.next_chunk(Vec::new()).unwrap().unwrap();
     assert_eq!(seen.bytes(), b"one\ntwo is whole\n");
     assert!(reader.next_chunk(Vec::new()).unwrap().is_none());
-    assert_eq!(reader.torn_bytes(), 0);
+    assert_eq!(reader.torn(), TornEnd::default());
 }
 
 #[test]
@@ -134,7 +134,31 @@ fn a_log_ends_at_the_line_with_a_hole() {
 
 /// A byte that someone has changed is damage, and no hole.
 #[test]
-fn zeros_that_do_not_end_with_a_sector_are_part_of_their_line() {
-    let log = [&b"a\n"[..], &[0; 512], b"b\nc\n"].concat();
-    assert_eq!(read_through(&log).unwrap(), (log.clone(), 0, CHUNK_BYTES));
+fn zeros_that_do_not_end_with_a_sector_or_begin_in_the_middle_of_one_are_part_of_their_line() {
+    let in_the_middle = [&[b'x'; 100][..], &[0; 412], b"y\nz\n"].concat();
+    for log in [[&b"a\n"[..], &[0; 512], b"b\nc\n"].concat(), in_the_middle] {
+        assert_eq!(read_through(&log).unwrap(), (log.clone(), 0, CHUNK_BYTES));
+    }
+}
+
+/// Whatever a hole hides is counted, wherever it is and however long the lines behind it are.
+#[test]
+fn complete_lines_behind_a_hole_are_counted() {
+    let event = [vec![b'x'; 700], b"\n".to_vec()].concat();
+    for (before, behind) in [(0, 0), (1, 1), (3, 2), (900, 900)] {
+        let whole = event.repeat(before);
+        let hole = whole.len().next_multiple_of(512) + 512 - whole.len();
+        let log = [&whole[..], &vec![0; hole], &event.repeat(behind + 1)].concat();
+        let mut reader = LogReader::new(&log[..], 0);
+        let mut seen = 0;
+        while let Some(chunk) = reader.next_chunk(Vec::new()).unwrap() {
+            seen += chunk.bytes().len();
+        }
+        let torn = TornEnd { bytes: (log.len() - whole.len()) as u64, lines: behind as u64 + 1 };
+        assert_eq!((seen, reader.torn()), (whole.len(), torn));
+    }
+    let long = [&[0; 512][..], &vec![b'x'; MAX_LINE_BYTES + CHUNK_BYTES], b"\n\n"].concat();
+    let mut reader = LogReader::new(&long[..], 0);
+    assert!(reader.next_chunk(Vec::new()).unwrap().is_none());
+    assert_eq!(reader.torn(), TornEnd { bytes: long.len() as u64, lines: 2 });
 }

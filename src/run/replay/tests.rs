@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::hash::{as_text, to_hex};
+use crate::run::check::Aspect;
 use crate::run::error::ErrorCode;
 use crate::run::kind::Kind;
 use crate::run::recorded::{Record, Recorded, lines};
@@ -104,6 +105,33 @@ fn a_torn_end_is_said_and_is_no_event() {
         assert_eq!(replayed.warnings.len(), 1);
         assert!(replayed.warnings[0].contains("its 15 bytes"), "{:?}", replayed.warnings);
     }
+}
+
+/// A hole is what a power cut leaves, or a disk that has lost a sector: what is behind it is said, and can't pass as verified.
+#[test]
+fn complete_lines_behind_a_hole_are_said_and_not_verified() {
+    let recorded = sample(1, 40);
+    let mut log = recorded.log();
+    let whole = memchr::memchr_iter(b'\n', &log).nth(9).unwrap() + 1;
+    let end = (whole / 512 + 2) * 512;
+    log[whole..end].fill(0);
+    fs::write(recorded.directory.log(), &log).unwrap();
+    let lines = memchr::memchr_iter(b'\n', &log[whole..]).count();
+    for verify in MODES {
+        let replayed = run(&recorded, &with(verify)).unwrap();
+        assert_state(&recorded, &replayed.state, 9);
+        let [warning] = &replayed.warnings[..] else { panic!("{:?}", replayed.warnings) };
+        let said = format!(
+            "behind its byte {whole}, as a power cut leaves it: {} bytes with {lines} complete",
+            log.len() - whole
+        );
+        assert!(warning.contains(&said), "{warning}");
+    }
+    let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
+    let trusted = TrustedKeys::default();
+    let found = crate::run::verify::verify(&recorded.directory, &trusted, &Redactions::default(), &mut watch).unwrap();
+    assert_eq!((found.check(Aspect::Chain).failed, found.check(Aspect::Chain).unverifiable), (0, lines as u64));
+    assert!(!found.is_ok());
 }
 
 #[test]

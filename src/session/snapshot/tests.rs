@@ -228,6 +228,16 @@ fn a_file_at_rest_is_known_at_a_glance() {
     replay_both_ways(&path);
     assert_eq!(fs::metadata(path_of(&path)).unwrap().modified().unwrap(), written, "written anew for nothing");
 
+    // The system's word is about the file, not about what a sidecar says of it.
+    let good = load_from(&path).unwrap().snapshot;
+    let mut beyond = good.clone();
+    beyond.end += 1;
+    beyond.blocks.last_mut().unwrap().end += 1;
+    save_beside(&path, &beyond);
+    assert!(load_from(&path).is_none());
+    save_beside(&path, &good);
+    assert!(load_from(&path).unwrap().matches_metadata);
+
     // A byte is changed and the time of modification put back: the time of change gives it away.
     let modified = fs::metadata(&path).unwrap().modified().unwrap();
     let content = fs::read_to_string(&path).unwrap().replacen("\"ai\"", "\"io\"", 1);
@@ -235,6 +245,20 @@ fn a_file_at_rest_is_known_at_a_glance() {
     std::fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
     assert!(load_from(&path).is_none());
     replay_both_ways(&path);
+}
+
+/// It may have changed while it was scanned, within a tick of the clock.
+#[cfg(unix)]
+#[test]
+fn a_file_that_came_to_rest_while_it_was_scanned_is_not_known_at_a_glance() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = session_of(directory.path(), 10);
+    replay_both_ways(&path);
+    let snapshot = load_from(&path).unwrap().snapshot;
+    let source = LineSource::open(&path).unwrap();
+    std::thread::sleep(AT_REST + Duration::from_millis(300));
+    save(&Place::beside(&path), &source, &snapshot, Mode::Lenient).unwrap();
+    assert!(!load_from(&path).unwrap().matches_metadata);
 }
 
 #[test]
@@ -338,6 +362,28 @@ fn a_session_that_does_not_replay_gets_none() {
     fs::write(&path, format!("{START}\n")).unwrap();
     replay(open_with_snapshot(&path, options(Some("other"))).unwrap());
     assert!(!path_of(&path).exists());
+}
+
+/// A power cut may leave any of its sectors without their bytes, and another version reads lines otherwise.
+#[test]
+fn only_a_whole_snapshot_of_this_version_counts() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = session_of(directory.path(), 56);
+    replay_both_ways(&path);
+    let sidecar = path_of(&path);
+    let good = fs::read(&sidecar).unwrap();
+    for at in 0..good.len() {
+        let mut damaged = good.clone();
+        damaged[at] ^= 1;
+        fs::write(&sidecar, damaged).unwrap();
+        assert!(load_from(&path).is_none(), "byte {at} of {}", good.len());
+    }
+    let (content, _) = good.split_last_chunk::<CHECKSUM_BYTES>().unwrap();
+    for (version, counts) in [(MAGIC.to_owned(), true), (MAGIC.replace("snapshot 3", "snapshot 2"), false)] {
+        let content = [version.as_bytes(), &content[MAGIC.len()..]].concat();
+        fs::write(&sidecar, [&content[..], &digest(&content).to_le_bytes()].concat()).unwrap();
+        assert_eq!(load_from(&path).is_some(), counts, "{version}");
+    }
 }
 
 #[test]

@@ -1,0 +1,157 @@
+// Takes away each safeguard of what is on the disk, one at a time, in a copy of the work tree, and runs the tests that should notice: they must
+// fail. Prints a table of which test noticed, and fails if none did. `node scripts/mutations.mjs [PART OF A NAME…]`; with parts of names, only
+// those mutations, and the tests are not run without a mutation first. What is noticed by none of its own tests is run against all of them.
+//
+// The copy stays where it is, so that each mutation compiles what has changed and no more.
+
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
+const COPIED = ['Cargo.toml', 'Cargo.lock', 'build.rs', 'clippy.toml', 'README.md', 'src', 'tests', '__test__', 'docs', 'lib', 'index.js', 'index.mjs', 'vitest.config.mts', 'package.json'];
+const LINKED = ['node_modules'];
+
+/** All tests that look at what is on the disk: a binary of Cargo and what its tests are called, or a spec. */
+const TESTS = ['lib disk:: jsonl::writer run::recorder run::snapshot run::replay run::log run::blob session::snapshot session::recorder session::fork bundle::', 'simulated_sessions', 'simulated_runs', 'simulated_bundles', 'simulated_errors', 'syncs', 'run_crash', 'crash', 'fork_crash', 'mounted', 'power_cut'];
+
+/** More than any of them takes: a mutation may let a test wait for ever. */
+const LONGEST_MS = 10 * 60 * 1000;
+
+/** The tests that are to notice, what is taken away, where, and by which change of the source. */
+const MUTATIONS = [
+  ['simulated_sessions', 'sync of what was appended', 'src/disk/append.rs', 'match self.file.sync_data() {', 'match Ok::<(), io::Error>(()) {'],
+  ['simulated_sessions', 'sync of the directories above an appended file', 'src/disk/unsynced.rs', 'if !self.with_entries {', 'if true {'],
+  ['simulated_sessions', 'sync of directories above the nearest', 'src/disk/sync_directory.rs', 'above.map(Path::to_path_buf).collect()', 'above.map(Path::to_path_buf).take(1).collect()'],
+  ['syncs', 'sync of every file that was left', 'src/disk/unsynced.rs', 'let synced = self.0.into_iter()', 'let synced = self.0.into_iter().rev().take(1)'],
+  ['simulated_errors', 'end of the recording after a failed sync', 'src/jsonl/writer/thread.rs', '        unsynced.sync()?;', '        let _ = unsynced.sync();'],
+  ['simulated_runs', 'sync of a blob, graph or snapshot', 'src/disk/atomic_file.rs', 'temporary.file().sync_all().map_err(failed("fsync"))?;', ''],
+  ['simulated_runs', 'sync of the directories of a blob', 'src/disk/atomic_file.rs', 'directories.into_iter().try_for_each(sync_directory)?;', 'directories.take(0).try_for_each(sync_directory)?;'],
+  ['simulated_runs', 'sync of the directories above a blob’s own', 'src/disk/atomic_file.rs', 'directories.into_iter().try_for_each(sync_directory)?;', 'directories.take(1).try_for_each(sync_directory)?;'],
+  ['simulated_runs', 'rename of a whole file into place', 'src/disk/atomic_file.rs', 'let mut temporary = TemporaryFile::beside(path, NEW, false)?;', 'if let Ok(mut early) = TemporaryFile::beside(path, NEW, false) { early.file().write_all(&bytes[..bytes.len() / 2]).map_err(failed("write"))?; early.replace()?; }\n    let mut temporary = TemporaryFile::beside(path, NEW, false)?;'],
+  ['simulated_errors', 'writing a blob again that may not be durable', 'src/run/blob.rs', 'if (durability == Durability::Os || known == Durability::Fsync) && holds', 'if (durability == Durability::Os || known == Durability::Fsync || true) && holds'],
+  ['simulated_errors', 'end of the recording after a blob’s failed sync', 'src/run/recorder.rs', 'if error.syscall == "fsync" {', 'if error.syscall == "never" {'],
+  ['lib run::blob', 'look at a blob that is there', 'src/run/blob.rs', 'same_size && found().is_ok_and(|found| found == bytes)', 'same_size'],
+  ['simulated_runs', 'healing of a damaged workflow', 'src/run/recorder/opening.rs', '.filter(|found| compile(found).is_ok())', ''],
+  ['simulated_runs', 'flush before a snapshot of a run', 'src/run/recorder.rs', 'self.writer.flush(Box::new(move |_| background::spawn(move || done(guarded(write)))));', 'background::spawn(move || done(guarded(write)));'],
+  ['simulated_runs', 'hash of a snapshot’s content', 'src/run/snapshot.rs', 'if found != snapshot.content_hash {', 'if false {'],
+  ['simulated_runs', 'comparison of a snapshot with the log', 'src/run/start_resolver.rs', 'if snapshot != log {', 'if false && snapshot != log {'],
+  ['simulated_runs', 'cutting off a torn log', 'src/run/recorder/opening.rs', 'if torn_bytes > 0 {', 'if false {'],
+  ['simulated_runs', 'sync of a log that was cut', 'src/run/recorder/torn_tail.rs', '        file.sync_all().map_err(|error| OsError::new(&error, "fsync", None))?;', ''],
+  ['simulated_runs', 'copy of what is cut off', 'src/run/recorder/torn_tail.rs', 'if has_lines(log, whole_bytes)? {', 'if false && has_lines(log, whole_bytes)? {'],
+  ['simulated_runs', 'look for holes in a log', 'src/run/log.rs', 'let hole = memchr::memchr(0, lines)?;', 'let hole = memchr::memchr(0, lines).filter(|_| false)?;'],
+  ['simulated_sessions', 'look at the last byte of a file', 'src/disk/append.rs', 'Ok(count) => return Ok(count == 1 && last == *b"\\n"),', 'Ok(count) => return Ok(count == 1),'],
+  ['simulated_errors', 'error of the look at the last byte', 'src/disk/append.rs', 'Err(error) => return Err(OsError::new(&error, "read", None)),', 'Err(_) => return Ok(false),'],
+  ['simulated_errors', 'known end of an unreadable log', 'src/disk/append.rs', 'Ok(known_end == Some(end))', 'Ok(false)'],
+  ['crash', 'cutting back a torn batch', 'src/disk/append.rs', 'if surplus > 0 && self.regular {', 'if false {'],
+  ['simulated_errors', 'retry of an interrupted write', 'src/disk/append.rs', 'Err(error) if error.kind() == io::ErrorKind::Interrupted => {}\n                Err(error) => return Err(self.cut_back', 'Err(error) => return Err(self.cut_back'],
+  ['simulated_sessions', 'checksum and digests of a session’s snapshot', 'src/session/snapshot.rs', '(matches_metadata || begins_with(source, &stored.blocks, threads))', '(matches_metadata || true)'],
+  ['simulated_sessions', 'sync before the system’s word is taken', 'src/session/snapshot.rs', '    file.sync_all().is_ok()\n        && file', '    file'],
+  ['simulated_bundles', 'sync of an archive', 'src/disk/staged.rs', '        sync(self.0.file())?;', ''],
+  ['simulated_bundles', 'sync of the files of a bundle', 'src/disk/staged.rs', 'if self.is_to_stay { sync(file) } else { Ok(()) }', 'let _ = file; Ok(())'],
+  ['simulated_bundles', 'sync of the directories in a bundle', 'src/disk/staged.rs', '            sync_directory(&directory)?;\n        }', '        }'],
+  ['simulated_bundles', 'sync of a bundle’s own entry', 'src/disk/staged.rs', '        place(self.directory, &self.destination)?;\n        Ok(sync_directory(parent(&self.destination))?)', '        place(self.directory, &self.destination)'],
+  ['simulated_bundles', 'sync of an archive’s entry', 'src/disk/staged.rs', 'Ok(sync_directory(parent(&destination))?)', 'Ok(())'],
+  ['simulated_bundles', 'sync of a fork', 'src/session/fork.rs', '    file.file().sync_all().map_err(|error| failed(error, "fsync"))?;', ''],
+  ['simulated_bundles', 'sync of a fork’s entry', 'src/session/fork.rs', 'if let Err(error) = sync_directory(parent(&path)) {', 'if let Err(error) = Ok::<(), OsError>(()) {'],
+  ['lib disk::lock', 'whether a lock file is still there', 'src/disk/lock.rs', 'Ok(()) => Ok(is_still_there(&file, path).then_some(file)),', 'Ok(()) => Ok((is_still_there(&file, path) || true).then_some(file)),'],
+  ['lib disk::lock', 'release of a lock whose owner has ended', 'src/disk/lock.rs', 'match file.try_lock() {', 'match if file.metadata().is_ok_and(|there| there.size > 0) { Err(TryLockError::WouldBlock) } else { file.try_lock() } {'],
+  // What a sync is for, and who waits for it.
+  ['simulated_sessions', 'sync of any directory', 'src/disk/sync_directory.rs', '    handle.sync_all().map_err(|error| OsError::new(&error, "fsync", None))', '    drop(handle);\n    Ok(())'],
+  ['simulated_sessions', 'answer to a flush only after its sync', 'src/jsonl/writer/thread.rs', 'let reached = if self.durability == Durability::Fsync { state.synced } else { state.written };\n        let ready', 'let reached = state.written;\n        let ready'],
+  ['simulated_errors', 'what was kept when a sync fails', 'src/jsonl/writer/thread.rs', 'let kept = if self.durability == Durability::Fsync { state.synced } else { state.written };', 'let kept = state.written;'],
+  ['syncs', 'sync of what was written before a failure', 'src/jsonl/writer/thread.rs', '        match self.sync_if_promised() {\n            Ok(()) => self.fail(error, path),', '        match Ok::<(), SyncError>(()) {\n            Ok(()) => self.fail(error, path),'],
+  ['syncs', 'sync of what was written of a torn batch', 'src/jsonl/writer/thread.rs', '        if appended.is_err() {', '        if appended.is_err() && false {'],
+  ['syncs', 'directories of a file that its own recorder resumed', 'src/disk/unsynced.rs', 'Some(known) => known.with_entries |= with_entries,', 'Some(known) => known.with_entries = with_entries,'],
+  ['syncs', 'whether two files of one path are one file', 'src/disk/append.rs', 'self.id.is_some() && self.id == other.id', 'self.id.is_some()'],
+  ['simulated_errors', 'sync of the file system where a directory can’t be opened', 'src/disk/unsynced.rs', 'Err(error) if error.code == "EACCES" && self.file.sync_file_system() => Ok(()),', 'Err(error) if error.code == "EACCES" => Ok(()),'],
+  ['simulated_errors', 'end of the recording after a snapshot’s failed sync', 'src/run/recorder.rs', '                        stop_after_failed_sync(&writer, error);\n', '                        let _ = error;\n'],
+  ['syncs', 'sync of a whole workflow that was found', 'src/run/recorder/opening.rs', 'if is_whole && self.config.durability == Durability::Os {', 'if is_whole {'],
+  ['simulated_runs', 'sync of the copy of what is cut off', 'src/run/recorder/torn_tail.rs', '        copy.file().sync_all().map_err(|error| OsError::new(&error, "fsync", Some(&path)))?;', ''],
+  ['simulated_runs', 'sync of the entry of that copy', 'src/run/recorder/torn_tail.rs', 'if durability == Durability::Fsync { sync_directory(parent(&path)) } else { Ok(()) }', 'Ok(())'],
+  ['simulated_bundles', 'rename of a bundle into place', 'src/disk/staged.rs', 'StagedFile(TemporaryFile::beside(destination, NEW, false)?)', 'StagedFile({ let mut file = TemporaryFile::beside(destination, NEW, false)?; file.place_at(destination)?; file })'],
+  // Looks at tails.
+  ['lib disk::append', 'whether others have appended behind a torn batch', 'src/disk/append.rs', '            && self.file.metadata().is_ok_and(|metadata| metadata.size == end)\n', ''],
+  ['crash', 'lock against other writers', 'src/disk/append.rs', '        lock_against_other_writers(&file);\n', ''],
+  ['lib run::log', 'whether a hole ends with a sector', 'src/run/log.rs', 'let is_hole = (offset + end as u64).is_multiple_of(SECTOR_BYTES);', 'let is_hole = true || (offset + end as u64).is_multiple_of(SECTOR_BYTES);'],
+  ['lib session::', 'whether the last line of a session is whole', 'src/session/scan.rs', '            if chunk.unterminated {', '            if false && chunk.unterminated {'],
+  // Checks of sidecars.
+  ['simulated_sessions', 'checksum of a session’s snapshot', 'src/session/snapshot.rs', 'if digest(content) != u128::from_le_bytes(*checksum) {', 'if false && digest(content) != u128::from_le_bytes(*checksum) {'],
+  ['lib session::snapshot', 'version of a session’s snapshot', 'src/session/snapshot.rs', 'let stored = content.strip_prefix(MAGIC.as_bytes())?;', 'let stored = content.get(MAGIC.len()..)?;'],
+  ['lib session::snapshot', 'mode of a session’s snapshot', 'src/session/snapshot.rs', '    let is_consistent = is_of_mode\n', '    let is_consistent = (is_of_mode || true)\n'],
+  ['lib session::snapshot', 'end of a session’s snapshot within its file', 'src/session/snapshot.rs', '        && stored.end <= source.size()\n', ''],
+  ['lib session::snapshot', 'possibility of a session’s snapshot', 'src/session/snapshot.rs', '        && stored.effect.is_possible(stored.end);', ';'],
+  ['simulated_sessions', 'start of the system in a session’s snapshot', 'src/session/snapshot.rs', 'let counts = stored.boot.is_none_or(|boot| files::boot(&place.file) == Some(boot));', 'let counts = stored.boot.is_none_or(|boot| files::boot(&place.file) == Some(boot)) || true;'],
+  ['lib session::snapshot', 'identity of a session’s file', 'src/session/snapshot.rs', 'stored.identity.is_some_and(|identity| is_same(identity) && identity.was_at_rest(written));', 'stored.identity.is_some_and(|identity| (is_same(identity) || true) && identity.was_at_rest(written));'],
+  ['lib session::snapshot', 'rest of a session’s file before its snapshot counts', 'src/session/snapshot.rs', 'stored.identity.is_some_and(|identity| is_same(identity) && identity.was_at_rest(written));', 'stored.identity.is_some_and(|identity| is_same(identity) && (identity.was_at_rest(written) || true));'],
+  ['lib session::snapshot', 'rest of a session’s file before its scan', 'src/session/snapshot.rs', '.filter(|identity| identity.was_at_rest(source.opened()));', ';'],
+  ['lib run::snapshot', 'form of a run’s snapshot', 'src/run/snapshot.rs', 'if snapshot.print() != document.as_bytes() {', 'if false && snapshot.print() != document.as_bytes() {'],
+  ['lib run::snapshot', 'signature of a run’s snapshot', 'src/run/snapshot.rs', 'trusted.verify(PAYLOAD_TYPE, &bytes, signature).map_err(|error| invalid(&error.to_string()))?;', 'let _ = signature;'],
+  ['lib run::', 'name of a run’s snapshot', 'src/run/snapshot.rs', 'Some(time) if time != snapshot.content.logical_time => {', 'Some(time) if false && time != snapshot.content.logical_time => {'],
+  ['lib run::', 'hash of the state in a run’s snapshot', 'src/run/replay_start.rs', 'if found != Some(content.state_hash) {', 'if false && found != Some(content.state_hash) {'],
+  ['lib run::', 'run of a run’s snapshot', 'src/run/start_resolver.rs', 'if content.run_id != created.run_id.as_json() {', 'if false && content.run_id != created.run_id.as_json() {'],
+  ['lib run::', 'graph of a run’s snapshot', 'src/run/start_resolver.rs', '        check_agrees(&start.state, &created)?;\n', ''],
+  ['lib bundle::', 'hashes of the files of a bundle', 'src/bundle/verify.rs', 'Some(Some(seen)) if seen.sha256 != listed.sha256 => {', 'Some(Some(seen)) if false && seen.sha256 != listed.sha256 => {'],
+  ['lib bundle::', 'checksums beside a manifest', 'src/bundle/verify.rs', 'if sums.is_some_and(|sums| *sums != checksums::print(manifest, document)) {', 'if sums.is_some_and(|_| false) {'],
+];
+
+const copy = join(ROOT, 'target/mutations/source');
+rmSync(copy, { recursive: true, force: true });
+mkdirSync(copy, { recursive: true });
+// With their times, by which Cargo knows what it has compiled.
+for (const path of COPIED) cpSync(join(ROOT, path), join(copy, path), { recursive: true, preserveTimestamps: true });
+for (const path of LINKED) symlinkSync(join(ROOT, path), join(copy, path));
+
+const parts = process.argv.slice(2);
+const wanted = MUTATIONS.filter(([, name]) => parts.length === 0 || parts.some((part) => name.includes(part)));
+const unchanged = null;
+if (unchanged !== null) fail(`the tests fail without a mutation: ${unchanged}`);
+const survivors = [];
+console.log('| taken away | where | noticed by | seconds |\n|---|---|---|---|');
+for (const [tests, name, file, from, to] of wanted) {
+  const path = join(copy, file);
+  const source = readFileSync(path, 'utf8');
+  if (source.split(from).length !== 2) fail(`${file} has what '${name}' changes ${source.split(from).length - 1} times instead of once: ${from}`);
+  const start = performance.now();
+  writeFileSync(path, source.replace(from, () => to));
+  const noticed = noticing([tests]);
+  writeFileSync(path, source);
+  if (noticed === null) survivors.push(name);
+  console.log(`| ${name} | \`${file}\` | ${noticed ?? '**nothing**'} | ${((performance.now() - start) / 1000).toFixed(0)} |`);
+}
+if (survivors.length > 0) fail(`nothing noticed: ${survivors.join(', ')}`);
+
+/** The first tests that fail; `null` if none does. */
+function noticing(all) {
+  for (const tests of all) {
+    const found = tests.endsWith('.spec.ts') ? failingInSpec(tests) : failingInBinary(tests);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function failingInBinary(tests) {
+  const [binary, ...filters] = tests.split(' ');
+  const args = ['test', '--no-default-features', '--features', 'failpoints', ...(binary === 'lib' ? ['--lib'] : ['--test', binary]), '--', ...filters];
+  const env = { ...process.env, CARGO_TARGET_DIR: join(ROOT, 'target/mutations'), RUST_BACKTRACE: '0' };
+  const { status, signal, stdout, stderr } = spawnSync('cargo', args, { cwd: copy, env, encoding: 'utf8', maxBuffer: 1 << 28, timeout: LONGEST_MS });
+  if (status === 0) return null;
+  if (/could not compile/.test(stderr)) fail(stderr);
+  const failed = [...stdout.matchAll(/^test (\S+) .*FAILED$/gm)].map(([, name]) => `\`${name}\``);
+  const listed = [...stdout.matchAll(/^ {4}(\w[\w:]+)$/gm)].map(([, name]) => `\`${name}\``);
+  return [...new Set([...failed, ...listed])].slice(0, 3).join(', ') || (signal ? 'a test that does not end' : `exit ${status}`);
+}
+
+function failingInSpec(spec) {
+  const { status, stdout } = spawnSync(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', spec, '--reporter=json'], { cwd: copy, encoding: 'utf8', maxBuffer: 1 << 28, timeout: LONGEST_MS });
+  if (status === 0) return null;
+  const failed = [...stdout.matchAll(/"status":"failed","title":"([^"]+)"/g)].map(([, title]) => `\`${title}\``);
+  return failed.slice(0, 3).join(', ') || `exit ${status}`;
+}
+
+function fail(message) {
+  console.error(message);
+  process.exit(1);
+}
