@@ -1,5 +1,5 @@
 // Runs the addons of `npm run build:all` wherever this machine can: `scripts/smoke.mjs` with each runtime of scripts/platforms/runtimes.mjs, and with
-// `--suite` the whole vitest suite with those that can run it, the Nodes of this machine and Bun.
+// `--suite` the specs that each can run, which are all of them on the Nodes of this machine, on Node for musl and on Bun.
 //
 //   npm run test:platforms -- [--suite] [PLATFORM...]
 
@@ -37,7 +37,7 @@ async function testPlatform(target) {
     }
     await runtime.prepare?.(toolsLog);
     smoke(target, runtime, tree);
-    if (values.suite && runtime.whole) suite(target, runtime, tree);
+    if (values.suite && runtime.suite !== null) suite(target, runtime, tree);
   }
 }
 
@@ -50,7 +50,7 @@ function smoke(target, runtime, tree) {
 
 /** As the workflow runs it, with the same limit for the size of the addon. */
 function suite(target, runtime, tree) {
-  const args = [join(tree, 'node_modules', 'vitest', 'vitest.mjs'), 'run', '--reporter=dot'];
+  const args = [join(tree, 'node_modules', 'vitest', 'vitest.mjs'), 'run', '--reporter=dot', ...runtime.suite];
   const { status, printed, log } = start(target, runtime, tree, args, SUITE_MS, { SESSION_TAPE_ADDON: 'published' });
   const counts = printed.replace(/\x1b\[[0-9;]*m/g, '').split('\n').filter((line) => /^ *(Test Files|Tests) /.test(line));
   report(target, runtime.name, `${status === 0 ? 'suite' : `suite FAILED, see ${log}`}: ${counts.map((line) => line.trim().replace(/ +/g, ' ')).join(', ')}`);
