@@ -1,5 +1,5 @@
 // Runs the addons of `npm run build:all` wherever this machine can: `scripts/smoke.mjs` with each runtime of scripts/platforms/runtimes.mjs, and with
-// `--suite` the whole vitest suite with those that can run it, the Nodes of this machine and Bun.
+// `--suite` the specs that each can run, which are all of them on the Nodes of this machine, on Node for musl and on Bun, and the tests of the core.
 //
 //   npm run test:platforms -- [--suite] [PLATFORM...]
 
@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util';
 
 import { workDirectory } from './platforms/build.mjs';
 import { ROOT } from './platforms/commands.mjs';
+import { runCoreTests } from './platforms/core-tests.mjs';
 import { installRuntimes, missingFor, runtimesOf } from './platforms/runtimes.mjs';
 import { addonPath, chosenTargets } from './platforms/targets.mjs';
 import { copyWorkTree } from './platforms/work-tree.mjs';
@@ -37,7 +38,8 @@ async function testPlatform(target) {
     }
     await runtime.prepare?.(toolsLog);
     smoke(target, runtime, tree);
-    if (values.suite && runtime.whole) suite(target, runtime, tree);
+    if (values.suite && runtime.emulator !== null) await core(target, runtime);
+    if (values.suite && runtime.suite !== null) suite(target, runtime, tree);
   }
 }
 
@@ -50,11 +52,17 @@ function smoke(target, runtime, tree) {
 
 /** As the workflow runs it, with the same limit for the size of the addon. */
 function suite(target, runtime, tree) {
-  const args = [join(tree, 'node_modules', 'vitest', 'vitest.mjs'), 'run', '--reporter=dot'];
+  const args = [join(tree, 'node_modules', 'vitest', 'vitest.mjs'), 'run', '--reporter=dot', ...runtime.suite];
   const { status, printed, log } = start(target, runtime, tree, args, SUITE_MS, { SESSION_TAPE_ADDON: 'published' });
   const counts = printed.replace(/\x1b\[[0-9;]*m/g, '').split('\n').filter((line) => /^ *(Test Files|Tests) /.test(line));
   report(target, runtime.name, `${status === 0 ? 'suite' : `suite FAILED, see ${log}`}: ${counts.map((line) => line.trim().replace(/ +/g, ' ')).join(', ')}`);
   if (status !== 0) process.exitCode = 1;
+}
+
+async function core(target, runtime) {
+  const { passed, failed, log } = await runCoreTests(target, runtime.emulator);
+  report(target, runtime.name, `core${failed > 0 ? ` FAILED, see ${log}` : ''}: ${passed} passed, ${failed} failed`);
+  if (failed > 0) process.exitCode = 1;
 }
 
 /** The output goes to a file: under Wine it gets lost in a pipe. */

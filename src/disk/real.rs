@@ -43,7 +43,7 @@ impl FileSystem for Real {
     }
 
     fn canonicalize(&self, path: &Path) -> io::Result<PathBuf> {
-        fs::canonicalize(path)
+        fs::canonicalize(path).or_else(|error| unresolved(path).ok_or(error))
     }
 
     fn read_directory(&self, path: &Path) -> io::Result<Names> {
@@ -114,6 +114,18 @@ fn set_flags(system: &mut fs::OpenOptions, options: &OpenOptions) {
     use std::os::windows::fs::OpenOptionsExt;
     const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
     system.custom_flags(if options.links == Links::Refused { FILE_FLAG_OPEN_REPARSE_POINT } else { 0 });
+}
+
+/// The path with its links, where what it leads to can be opened but not named. That is so on drives of some drivers, RAM disks among them, and
+/// with Wine where the path is long.
+#[cfg(windows)]
+fn unresolved(path: &Path) -> Option<PathBuf> {
+    fs::metadata(path).and_then(|_| std::path::absolute(path)).ok()
+}
+
+#[cfg(not(windows))]
+fn unresolved(_: &Path) -> Option<PathBuf> {
+    None
 }
 
 /// With the flag the system opens a link itself, and its metadata say that it is no file. It does the same with what is no link, such as a
