@@ -21,6 +21,7 @@ import {
 } from '../support/session-file.js';
 import type { Event } from '../support/session-file.js';
 import {
+  KNOWN_TYPES,
   anyEvent,
   anyEvents,
   anyItem,
@@ -207,21 +208,7 @@ describe('warnings and counts', () => {
     },
   );
 
-  const knownType = fc.constantFrom(
-    'session_start',
-    'content',
-    'compressed',
-    'rewind',
-    'provider_switch',
-    'session_event',
-    'directories_changed',
-    'session_metadata',
-    'checkpoint_created',
-    'checkpoint_renamed',
-    'checkpoint_deleted',
-    'session_forked',
-    'session_named',
-  );
+  const knownType = fc.constantFrom(...KNOWN_TYPES);
   test.prop(
     [fc.array(fc.tuple(knownType, fc.anything({ withBigInt: false }).filter(isWritable)), { maxLength: 20 })],
     runs(150),

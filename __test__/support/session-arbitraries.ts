@@ -148,7 +148,7 @@ export const lateStartEvent = event(
   fc.oneof(fc.jsonValue(), fc.record({ sessionId: anyString, projectHash: anyString })),
 );
 
-const KNOWN_TYPES = [
+export const KNOWN_TYPES = [
   'session_start',
   'content',
   'compressed',

@@ -98,6 +98,16 @@ impl Stopping {
         }
     }
 
+    /// Verifies a batch, unless an earlier failure makes that needless.
+    fn verified(&self, batch: Arc<Batch>, verify: impl FnOnce(&Batch, &mut Findings)) -> Verified {
+        let mut findings = Findings::default();
+        if !self.is_behind_failure(&batch) {
+            verify(&batch, &mut findings);
+            self.note(&findings);
+        }
+        (findings, batch.into_spare())
+    }
+
     /// Whether an earlier failure makes it needless to verify the batch.
     fn is_behind_failure(&self, batch: &Batch) -> bool {
         self.at_failure && batch.first > self.earliest.load(Ordering::Relaxed)
@@ -218,12 +228,8 @@ impl Worker for LineVerifier {
     type Output = Verified;
 
     fn work(&mut self, batch: Arc<Batch>) -> Verified {
-        let mut findings = Findings::default();
-        if !self.stopping.is_behind_failure(&batch) {
-            self.verify(&batch, &mut findings);
-            self.stopping.note(&findings);
-        }
-        (findings, batch.into_spare())
+        let stopping = self.stopping.clone();
+        stopping.verified(batch, |batch, findings| self.verify(batch, findings))
     }
 }
 
@@ -251,12 +257,8 @@ impl Worker for StateVerifier {
     type Output = Verified;
 
     fn work(&mut self, batch: Arc<Batch>) -> Verified {
-        let mut findings = Findings::default();
-        if !self.stopping.is_behind_failure(&batch) {
-            self.verify(&batch, &mut findings);
-            self.stopping.note(&findings);
-        }
-        (findings, batch.into_spare())
+        let stopping = self.stopping.clone();
+        stopping.verified(batch, |batch, findings| self.verify(batch, findings))
     }
 }
 
