@@ -31,9 +31,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use arrow::array::{Array, BooleanBuilder, RecordBatchReader};
+use arrow::array::{Array, ArrayData, BooleanBuilder, RecordBatchReader};
 use arrow::datatypes::Schema;
-use arrow::ffi_stream::ArrowArrayStreamReader;
+use arrow::ffi_stream::RecordBatchStreamReader;
 use arrow::pyarrow::PyArrowType;
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -67,13 +67,15 @@ fn wanted_of(tables: &[Table]) -> Wanted {
 
 /// The schema of a table.
 #[pyfunction]
-fn schema(table: &str, include_payload: bool) -> PyResult<PyArrowType<Schema>> {
+#[pyo3(name = "schema")]
+fn schema_of(table: &str, include_payload: bool) -> PyResult<PyArrowType<Schema>> {
     Ok(PyArrowType(table_named(table)?.schema(include_payload).as_ref().clone()))
 }
 
 /// An iterator of the batches of a table.
 #[pyfunction]
-fn stream(
+#[pyo3(name = "stream")]
+fn stream_of(
     paths: &Bound<'_, PyAny>,
     table: &str,
     text_limit: usize,
@@ -155,7 +157,7 @@ fn to_parquet<'py>(
 
 /// Whether each row's bytes have its hash.
 #[pyfunction]
-fn verify_rows(py: Python<'_>, table: PyArrowType<ArrowArrayStreamReader>) -> PyResult<PyArrowType<arrow::array::ArrayData>> {
+fn verify_rows(py: Python<'_>, table: PyArrowType<RecordBatchStreamReader>) -> PyResult<PyArrowType<ArrayData>> {
     let reader = table.0;
     for column in verify::COLUMNS {
         if reader.schema().column_with_name(column).is_none() {
@@ -201,8 +203,8 @@ fn first_divergence<'py>(py: Python<'py>, left: PathBuf, right: PathBuf) -> PyRe
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<BatchStream>()?;
-    module.add_function(wrap_pyfunction!(schema, module)?)?;
-    module.add_function(wrap_pyfunction!(stream, module)?)?;
+    module.add_function(wrap_pyfunction!(schema_of, module)?)?;
+    module.add_function(wrap_pyfunction!(stream_of, module)?)?;
     module.add_function(wrap_pyfunction!(to_parquet, module)?)?;
     module.add_function(wrap_pyfunction!(verify_rows, module)?)?;
     module.add_function(wrap_pyfunction!(first_divergence, module)?)?;

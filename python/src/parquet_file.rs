@@ -52,7 +52,7 @@ fn properties(schema: &SchemaRef) -> WriterProperties {
     }
     for (name, values) in SOUGHT.into_iter().filter(|(name, _)| has(name)) {
         let path = ColumnPath::from(name);
-        builder = builder.set_column_bloom_filter_enabled(path.clone(), true).set_column_bloom_filter_ndv(path, values);
+        builder = builder.set_column_bloom_filter_enabled(path.clone(), true).set_column_bloom_filter_max_ndv(path, values);
     }
     let metadata = schema.metadata().iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone())).collect();
     builder.set_key_value_metadata(Some(metadata)).build()

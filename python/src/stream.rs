@@ -1,7 +1,7 @@
 //! The rows of a table as an iterator of batches.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::AtomicBool;
 
 use arrow::array::RecordBatch;
@@ -17,8 +17,19 @@ use crate::schema::Table;
 use crate::session_table::SessionTables;
 
 /// Batches of a table. Iterating converts; other Python threads run meanwhile.
+///
+/// Never locked: what threads make can't be part of what Python threads share.
 #[pyclass(module = "session_tape._native")]
-pub struct BatchStream {
+pub struct BatchStream(Mutex<Rows>);
+
+impl BatchStream {
+    /// The rows of `table` of these recordings.
+    pub fn new(table: Table, inputs: PythonInputs, options: Options, on_progress: Option<Py<PyAny>>) -> Self {
+        BatchStream(Mutex::new(Rows::new(table, inputs, options, on_progress)))
+    }
+}
+
+struct Rows {
     table: Table,
     inputs: Option<PythonInputs>,
     /// The recording that comes behind those that were handed over.
@@ -35,11 +46,10 @@ pub struct BatchStream {
     is_over: bool,
 }
 
-impl BatchStream {
-    /// The rows of `table` of these recordings.
-    pub fn new(table: Table, inputs: PythonInputs, options: Options, on_progress: Option<Py<PyAny>>) -> Self {
+impl Rows {
+    fn new(table: Table, inputs: PythonInputs, options: Options, on_progress: Option<Py<PyAny>>) -> Self {
         let cancelled = Arc::new(AtomicBool::new(false));
-        BatchStream {
+        Rows {
             table,
             inputs: Some(inputs),
             ahead: None,
@@ -174,10 +184,12 @@ impl BatchStream {
     }
 
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<PyArrowType<RecordBatch>>> {
-        let next = self.next_batch(py);
+        // A panic of a conversion is raised; the rows that it broke off are over.
+        let rows = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let next = rows.next_batch(py);
         if next.is_err() {
-            self.is_over = true;
-            py.detach(|| self.engine.stop(&self.cancelled));
+            rows.is_over = true;
+            py.detach(|| rows.engine.stop(&rows.cancelled));
         }
         Ok(next?.map(PyArrowType))
     }
