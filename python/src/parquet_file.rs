@@ -133,8 +133,7 @@ impl<W: Write + Send> ParquetFile<W> {
     }
 
     /// Ends the file.
-    pub fn finish(mut self) -> Result<W> {
-        self.writer.finish()?;
+    pub fn finish(self) -> Result<W> {
         self.writer.into_inner()
     }
 }

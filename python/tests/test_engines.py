@@ -26,7 +26,7 @@ def test_counts_and_columns(lake, table):
     for column in arrow.column_names:
         nulls = [
             arrow[column].null_count,
-            duck.aggregate(f'count(*) - count("{column}")').fetchone()[0],
+            duck.aggregate(f'count(*) - count("{column}")').fetchall()[0][0],
             polars[column].null_count(),
         ]
         assert len(set(nulls)) == 1, (column, nulls)
@@ -34,7 +34,7 @@ def test_counts_and_columns(lake, table):
 
 def test_sums(lake):
     arrow = ds.dataset(lake / "events", partitioning="hive").to_table()
-    duck = duckdb.sql(f"select sum(byte_length), sum(text_bytes), max(step) from '{lake}/events/*/*.parquet'").fetchone()
+    duck = duckdb.sql(f"select sum(byte_length), sum(text_bytes), max(step) from '{lake}/events/*/*.parquet'").fetchall()[0]
     polars = pl.scan_parquet(f"{lake}/events/*/*.parquet").select(
         pl.col("byte_length").sum(), pl.col("text_bytes").sum(), pl.col("step").max()
     )
@@ -63,7 +63,7 @@ def test_the_divergence_query(lake):
         duck = duckdb.sql(
             f"""select min(a.step) from '{lake}/events/*/*.parquet' a join '{lake}/events/*/*.parquet' b using (step)
             where a.session_id = '{left}' and b.session_id = '{right}' and a.prefix_hash <> b.prefix_hash"""
-        ).fetchone()[0]
+        ).fetchall()[0][0]
         scan = pl.scan_parquet(f"{lake}/events/*/*.parquet").select("session_id", "step", "prefix_hash")
         joined = scan.filter(session_id=left).join(scan.filter(session_id=right), on="step")
         polars = joined.filter(pl.col("prefix_hash") != pl.col("prefix_hash_right")).select(pl.col("step").min()).collect().item()

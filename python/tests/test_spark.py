@@ -99,15 +99,15 @@ def test_spark_and_duckdb_agree(session, recordings, tmp_path):
     st.to_parquet(recordings, tmp_path)
     for table in ("events", "tool_calls", "sessions"):
         frame = session.read.parquet(str(tmp_path / table))
-        assert frame.count() == duckdb.sql(f"select count(*) from '{tmp_path}/{table}/*/*.parquet'").fetchone()[0]
+        assert frame.count() == duckdb.sql(f"select count(*) from '{tmp_path}/{table}/*/*.parquet'").fetchall()[0][0]
     session.read.parquet(str(tmp_path / "events")).createOrReplaceTempView("events")
     query = "select sum(byte_length), count(distinct prefix_hash), sum(cast(is_error as int)) from {}"
     spark = session.sql(query.format("events")).first()
-    duck = duckdb.sql(query.format(f"'{tmp_path}/events/*/*.parquet'")).fetchone()
+    duck = duckdb.sql(query.format(f"'{tmp_path}/events/*/*.parquet'")).fetchall()[0]
     assert tuple(spark) == tuple(int(value) for value in duck)
     divergence = """select min(a.step) from {0} a join {0} b using (step)
         where a.session_id = 'session-0' and b.session_id = 'session-1' and a.prefix_hash <> b.prefix_hash"""
-    assert session.sql(divergence.format("events")).first()[0] == duckdb.sql(divergence.format(f"'{tmp_path}/events/*/*.parquet'")).fetchone()[0]
+    assert session.sql(divergence.format("events")).first()[0] == duckdb.sql(divergence.format(f"'{tmp_path}/events/*/*.parquet'")).fetchall()[0][0]
 
 
 def test_the_example_answers_its_questions(session, recordings, tmp_path):
