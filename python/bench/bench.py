@@ -147,8 +147,16 @@ def timed_on_spark(out: str, work) -> None:
 
 
 def spark_ours(recordings: str, out: str) -> None:
-    sys.path.insert(0, str(HERE.parent / "examples"))
-    import spark as example
+    import importlib.util
+
+    import pyspark.cloudpickle
+
+    # Its folder is not on the path, since `polars.py` is in it.
+    spec = importlib.util.spec_from_file_location("fleet_example", HERE.parent / "examples/spark.py")
+    example = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = example
+    spec.loader.exec_module(example)
+    pyspark.cloudpickle.register_pickle_by_value(example)
 
     timed_on_spark(out, lambda spark: example.table_of(spark, Path(recordings), "events").write.parquet(f"{out}/events"))
 

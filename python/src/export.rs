@@ -279,7 +279,11 @@ impl Export {
             match engine.next() {
                 Some(Done::Scanned(scanned)) => {
                     let batch = large.take(scanned.0, scanned.1, &mut tables)?;
-                    let calls = if self.options.tool_calls { Some(tables.take_calls().map_err(|e| e.to_string())?) } else { None };
+                    let calls = if self.options.tool_calls {
+                        Some(tables.take_calls().map_err(|e| e.to_string())?)
+                    } else {
+                        None
+                    };
                     for (table, batch) in [(Table::Events, batch), (Table::ToolCalls, calls)] {
                         let Some(batch) = batch.filter(|batch| batch.num_rows() > 0) else { continue };
                         let full = files.add(table, batch)?;

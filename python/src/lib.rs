@@ -53,8 +53,9 @@ const IN_MEMORY_BYTES: usize = 64 << 20;
 
 fn table_named(name: &str) -> PyResult<Table> {
     let all: Vec<&str> = Table::ALL.iter().map(|table| table.as_str()).collect();
-    Table::named(name)
-        .ok_or_else(|| PyValueError::new_err(format!("there is no table '{name}': it must be one of {}", all.join(", "))))
+    Table::named(name).ok_or_else(|| {
+        PyValueError::new_err(format!("there is no table '{name}': it must be one of {}", all.join(", ")))
+    })
 }
 
 fn options_of(tables: &[Table], text_limit: usize, include_payload: bool, verify: bool) -> Options {
@@ -211,4 +212,3 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     Ok(())
 }
-

@@ -38,11 +38,7 @@ pub struct Source {
 
 impl From<&Converted> for Source {
     fn from(converted: &Converted) -> Self {
-        Source {
-            name: converted.name.clone(),
-            bytes: converted.bytes,
-            sha256: const_hex::encode(converted.sha256),
-        }
+        Source { name: converted.name.clone(), bytes: converted.bytes, sha256: const_hex::encode(converted.sha256) }
     }
 }
 

@@ -52,7 +52,8 @@ fn properties(schema: &SchemaRef) -> WriterProperties {
     }
     for (name, values) in SOUGHT.into_iter().filter(|(name, _)| has(name)) {
         let path = ColumnPath::from(name);
-        builder = builder.set_column_bloom_filter_enabled(path.clone(), true).set_column_bloom_filter_max_ndv(path, values);
+        builder =
+            builder.set_column_bloom_filter_enabled(path.clone(), true).set_column_bloom_filter_max_ndv(path, values);
     }
     let metadata = schema.metadata().iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone())).collect();
     builder.set_key_value_metadata(Some(metadata)).build()
@@ -155,7 +156,8 @@ impl RowGroups {
     ) -> std::result::Result<(), E> {
         let row_bytes = (batch.get_array_memory_size() / batch.num_rows().max(1)).max(1);
         while batch.num_rows() > 0 {
-            let room = (ROW_GROUP_ROWS - self.rows).min((ROW_GROUP_BYTES.saturating_sub(self.bytes) / row_bytes).max(1));
+            let room =
+                (ROW_GROUP_ROWS - self.rows).min((ROW_GROUP_BYTES.saturating_sub(self.bytes) / row_bytes).max(1));
             let taken = room.min(batch.num_rows());
             self.batches.push(batch.slice(0, taken));
             batch = batch.slice(taken, batch.num_rows() - taken);

@@ -81,7 +81,9 @@ fn source_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Source>> {
         && !is_path(&pair.get_item(1)?)?
     {
         let (name, content) = (pair.get_item(0)?, pair.get_item(1)?);
-        let name = name.cast::<PyString>().map_err(|_| PyTypeError::new_err("the name in a (name, bytes) pair must be str"))?;
+        let name = name
+            .cast::<PyString>()
+            .map_err(|_| PyTypeError::new_err("the name in a (name, bytes) pair must be str"))?;
         return bytes_of(&content)?
             .map(|bytes| Source::Input(Input { name: name.to_string(), content: Content::Memory(Arc::new(bytes)) }))
             .map(Some)
@@ -102,7 +104,8 @@ fn source_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Source>> {
     }
     if value.hasattr("read")? {
         let name = value.getattr("name").ok().and_then(|name| name.extract::<String>().ok());
-        let bytes = bytes_of(value)?.ok_or_else(|| PyTypeError::new_err("a file in paths must be open in binary mode"))?;
+        let bytes =
+            bytes_of(value)?.ok_or_else(|| PyTypeError::new_err("a file in paths must be open in binary mode"))?;
         let name = name.unwrap_or_else(|| "<file>".to_owned());
         return Ok(Some(Source::Input(Input { name, content: Content::Memory(Arc::new(bytes)) })));
     }

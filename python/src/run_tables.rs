@@ -106,7 +106,8 @@ impl RunTables {
         });
         let mut error = error.err().map(|error| error.to_string());
         let verdicts = self.options.verify.then(|| verify_recording(recording, cancelled));
-        let verdicts = verdicts.and_then(|found| found.map_err(|failed| error = error.take().or(Some(failed.to_string()))).ok());
+        let verdicts =
+            verdicts.and_then(|found| found.map_err(|failed| error = error.take().or(Some(failed.to_string()))).ok());
         if self.options.runs {
             self.append_run(source, id.as_deref(), &read, file, verdicts.as_ref(), error.as_deref());
         }

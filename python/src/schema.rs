@@ -58,7 +58,8 @@ impl Table {
             Table::Runs => runs(),
         };
         let metadata = [("schema_version", SCHEMA_VERSION), ("session_tape_version", env!("CARGO_PKG_VERSION"))];
-        let metadata: HashMap<_, _> = metadata.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let metadata: HashMap<_, _> =
+            metadata.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
         Arc::new(Schema::new_with_metadata(fields, metadata))
     }
 }

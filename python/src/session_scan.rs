@@ -214,7 +214,8 @@ impl Line<'_, '_> {
                 }
             }
         }
-        context.is_human = item.as_ref().is_some_and(|item| item.speaker.as_json() == "human") && !context.is_compression;
+        context.is_human =
+            item.as_ref().is_some_and(|item| item.speaker.as_json() == "human") && !context.is_compression;
         if !self.options.events {
             return;
         }
@@ -229,7 +230,12 @@ impl Line<'_, '_> {
         columns.result_bytes.append_option((responses > 0).then_some(result_bytes));
     }
 
-    fn note(&mut self, id: Option<&session_tape::Text<'_>>, name: Option<&session_tape::Text<'_>>, of: impl FnOnce() -> CallSide) {
+    fn note(
+        &mut self,
+        id: Option<&session_tape::Text<'_>>,
+        name: Option<&session_tape::Text<'_>>,
+        of: impl FnOnce() -> CallSide,
+    ) {
         if self.options.tool_calls {
             let plain = |text: &session_tape::Text<'_>| text.to_plain().into_owned();
             self.calls.push(CallFact { line: self.at, id: id.map(plain), name: name.map(plain), of: of() });

@@ -279,4 +279,3 @@ pub struct FileFacts {
     pub bytes: u64,
     pub sha256: Option<[u8; 32]>,
 }
-

@@ -1,8 +1,8 @@
 //! The rows of a table as an iterator of batches.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::array::RecordBatch;
 use arrow::pyarrow::PyArrowType;
@@ -147,7 +147,8 @@ impl Rows {
                 let (batches, converted) = converted.map_err(PyRuntimeError::new_err)?;
                 self.files_done += converted.len() as u64;
                 self.bytes_done += converted.iter().map(|converted| converted.bytes).sum::<u64>();
-                self.ready.extend(batches.into_iter().filter(|(table, _)| *table == self.table).map(|(_, batch)| batch));
+                self.ready
+                    .extend(batches.into_iter().filter(|(table, _)| *table == self.table).map(|(_, batch)| batch));
             }
             Done::Scanned(scanned) => {
                 let Some(large) = &mut self.large else { return Ok(()) };

@@ -38,9 +38,10 @@ impl Verifier {
         let (offset, length) = (offset.as_primitive::<Int64Type>(), length.as_primitive::<Int64Type>());
         for row in 0..batch.num_rows() {
             let is_known = [source as &dyn Array, offset, length, hash].iter().all(|column| column.is_valid(row));
-            verified.append_option(is_known.then(|| {
-                self.has_hash(source.value(row), offset.value(row), length.value(row), hash.value(row))
-            }));
+            verified.append_option(
+                is_known
+                    .then(|| self.has_hash(source.value(row), offset.value(row), length.value(row), hash.value(row))),
+            );
         }
         Ok(())
     }
@@ -83,9 +84,9 @@ fn open(path: &Path) -> Option<Opened> {
 fn columns_of(batch: &RecordBatch) -> Result<[ArrayRef; 4], String> {
     let types = [DataType::Utf8, DataType::Int64, DataType::Int64, DataType::LargeBinary];
     let column = |at: usize| {
-        let found = batch.column_by_name(COLUMNS[at]).ok_or_else(|| format!("table has no column '{}'", COLUMNS[at]))?;
+        let found =
+            batch.column_by_name(COLUMNS[at]).ok_or_else(|| format!("table has no column '{}'", COLUMNS[at]))?;
         cast(found, &types[at]).map_err(|_| format!("the column '{}' of table is {}", COLUMNS[at], found.data_type()))
     };
     Ok([column(0)?, column(1)?, column(2)?, column(3)?])
 }
-

@@ -58,9 +58,7 @@ impl Digester {
             (_, Shape::False) => tag::FALSE,
             // Minus zero is zero.
             (_, Shape::Number) => hash(&(number(tree.text(index)) + 0.0).to_bits().to_le_bytes()) ^ tag::NUMBER,
-            (_, Shape::String) => {
-                tree.string(index).map_or(0, |text| hash(text.as_json().as_bytes())) ^ tag::STRING
-            }
+            (_, Shape::String) => tree.string(index).map_or(0, |text| hash(text.as_json().as_bytes())) ^ tag::STRING,
             (_, Shape::Array) => self.array(tree, index),
             (_, Shape::Object) => self.object(tree, index),
         }

@@ -49,10 +49,7 @@ pub fn run_id(recording: &Recording) -> Option<String> {
 }
 
 /// Calls `take` with each event, in order, until it breaks. The error is that of the first line that is no event.
-pub fn read_run(
-    recording: &Recording,
-    take: &mut dyn FnMut(&RunRow<'_>) -> ControlFlow<()>,
-) -> Result<(), RunError> {
+pub fn read_run(recording: &Recording, take: &mut dyn FnMut(&RunRow<'_>) -> ControlFlow<()>) -> Result<(), RunError> {
     let source = recording.source();
     let first = source.first.map_or_else(|| first_time(source), Ok)?;
     let mut reader = EventReader::open(&source.log, Some(first), first, Cow::Borrowed(&source.redactions))?;

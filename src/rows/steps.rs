@@ -53,7 +53,8 @@ impl RecordDigester {
         let tree = project(record, &mut uses, &[])?;
         self.references.clear();
         let digest = self.digester.digest(&tree, &mut self.references);
-        let answer = |reference: &Option<Reference>| reference.and_then(|reference| u32::try_from(reference.place).ok());
+        let answer =
+            |reference: &Option<Reference>| reference.and_then(|reference| u32::try_from(reference.place).ok());
         let compared = self.references.iter().map(answer).collect();
         Some((RecordDigest { digest, uses: uses.list, compared }, tree))
     }

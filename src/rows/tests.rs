@@ -30,8 +30,11 @@ fn any_record() -> impl Strategy<Value = String> {
     let id = || prop_oneof![Just('a'), Just('b')];
     prop_oneof![
         prop_oneof![Just("x"), Just("y"), Just(r"\u0078")].prop_map(move |words| item("ai", &text(words), "")),
-        prop_oneof![Just("x"), Just("y")]
-            .prop_map(move |words| item("human", &text(words), r#","metadata":{"id":"%","model":"m"}"#)),
+        prop_oneof![Just("x"), Just("y")].prop_map(move |words| item(
+            "human",
+            &text(words),
+            r#","metadata":{"id":"%","model":"m"}"#
+        )),
         id().prop_map(move |id| item("ai", &call(id), "")),
         (id(), id()).prop_map(move |(one, other)| item("ai", &format!("{},{}", call(one), call(other)), "")),
         id().prop_map(move |id| item("tool", &answer(id), "")),
@@ -62,7 +65,9 @@ fn steps(text: &str, parts: &[Range<u64>]) -> Vec<Step> {
     let source = LineSource::in_memory(text.as_bytes().to_vec());
     let (mut reader, mut steps, mut found) = (SessionReader::default(), Steps::default(), Vec::new());
     for part in parts {
-        let take = &mut |row: &super::session_rows::SessionRow<'_>| found.extend(row.record.as_ref().map(|record| steps.next(record)));
+        let take = &mut |row: &super::session_rows::SessionRow<'_>| {
+            found.extend(row.record.as_ref().map(|record| steps.next(record)))
+        };
         reader.read(&source, part.clone(), take).unwrap();
     }
     found

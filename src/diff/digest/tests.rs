@@ -9,7 +9,8 @@ fn any_json() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("null".to_owned()),
         Just("true".to_owned()),
-        prop_oneof![Just("1"), Just("1.0"), Just("-0"), Just("0"), Just("1e999"), Just("2e999")].prop_map(str::to_owned),
+        prop_oneof![Just("1"), Just("1.0"), Just("-0"), Just("0"), Just("1e999"), Just("2e999")]
+            .prop_map(str::to_owned),
         prop_oneof![Just(r#""a""#), Just(r#""\u0061""#), Just(r#""\n""#), Just(r#""\u000a""#), Just(r#""1""#)]
             .prop_map(str::to_owned),
     ];
