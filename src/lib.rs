@@ -156,6 +156,11 @@ mod hash_batch;
 #[cfg_attr(test, allow(dead_code))]
 mod node;
 mod pipeline;
+#[cfg(not(feature = "internals"))]
+mod rows;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod rows;
 
 pub use bundle::export::{ExportOptions, export as export_bundle};
 pub use bundle::import::import as import_bundle;
@@ -169,7 +174,16 @@ pub use diff::compare::{Diff, DiffOptions, diff};
 pub use diff::source::Source as DiffSource;
 pub use disk::durability::Durability;
 pub use jsonl::segments::Threads;
+pub use jsonl::source::{LineSource, ReadError};
 pub use jsonl::writer::{WriteError, WriteFailure, Writer};
+pub use pipeline::{Pipeline, Worker, spare_cores};
+pub use rows::final_history::FinalHistory;
+pub use rows::item::{Block, Item, Value};
+pub use rows::recording::{Recording, RecordingError};
+pub use rows::run_rows::{FIELDS as RUN_FIELDS, RunRow, RunVerdicts, read_run, run_id, verify_recording};
+pub use rows::session_rows::{Change, LineStatus, SessionPart, SessionReader, SessionRow};
+pub use rows::session_summary::{SessionFold, SessionSummary, text as text_of_json};
+pub use rows::steps::{Key, RecordDigest, Step, Steps};
 pub use run::directory::RunDirectory;
 pub use run::error::{ErrorCode as RunErrorCode, RunError};
 pub use run::fold::Watch as RunWatch;

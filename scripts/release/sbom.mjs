@@ -34,6 +34,8 @@ async function ofCargo({ name, triple }) {
   await run(await cargoTool('cargo-cyclonedx'), ['cyclonedx', ...options], { log: join(ROOT, 'target', 'sbom.log') });
   const document = JSON.parse(readFileSync(written, 'utf8'));
   rmSync(written);
+  // It writes one for each member of the workspace; the wheel is no part of a release of the packages.
+  rmSync(join(ROOT, 'python', `${name}.sbom.json`), { force: true });
   return document;
 }
 

@@ -8,10 +8,11 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
 use super::align::{Match, Stopped, align};
-use super::equal::{Pair, number};
+use super::digest::{Digester, with_references};
+use super::equal::Pair;
 use super::error::{DiffError, Side};
 use super::fields::{Field, FieldOptions, fields};
-use super::tree::{Index, Mark, ROOT, Reference, Shape, Tree};
+use super::tree::{Reference, Tree};
 use crate::run::text::Text;
 use twox_hash::XxHash3_128;
 
@@ -92,6 +93,9 @@ pub struct Digested {
     /// Where in `references` those of each begin.
     starts: Vec<u32>,
     references: Vec<(i64, u32)>,
+    digester: Digester,
+    /// What the event refers to that is being added.
+    found: Vec<Option<Reference>>,
 }
 
 impl Digested {
@@ -103,10 +107,21 @@ impl Digested {
     /// Adds an event as it is compared.
     pub fn add(&mut self, tree: &Tree<'_>, number: u64, line: (u64, u32)) {
         self.starts.push(self.references.len() as u32);
-        self.tokens.push(digest(tree, self.skipped, &mut self.references));
+        let token = self.token(tree);
+        self.tokens.push(token);
         self.sorts.push(sort(tree));
         self.numbers.push(number);
         self.lines.push(line);
+    }
+
+    /// What the event says, and of what it refers to the places before `skipped`.
+    fn token(&mut self, tree: &Tree<'_>) -> u128 {
+        self.found.clear();
+        let digest = self.digester.digest(tree, &mut self.found);
+        let places = self.found.iter().map(|found| found.map_or((NOTHING, 0), |found| (found.place, found.part)));
+        self.references.extend(places);
+        let before = |found: &Option<Reference>| found.filter(|reference| reference.place < self.skipped);
+        with_references(digest, self.found.iter().map(before))
     }
 
     /// What an event refers to, by place, in a fixed order.
@@ -119,87 +134,6 @@ impl Digested {
 
 /// The place of nothing.
 pub const NOTHING: i64 = i64::MIN;
-
-/// A digest of all that counts, places from `skipped` on aside; what the value refers to is added to `references`, in a fixed order.
-fn digest(tree: &Tree<'_>, skipped: i64, references: &mut Vec<(i64, u32)>) -> u128 {
-    let mut digests = vec![0; tree.count()];
-    let mut order = Vec::new();
-    let mut open = vec![ROOT];
-    while let Some(index) = open.pop() {
-        order.push(index);
-        if tree.mark(index) == Mark::Plain {
-            let mut members: Vec<Index> = tree.members(index).collect();
-            if tree.shape(index) == Shape::Object {
-                members.sort_by_cached_key(|&member| std::cmp::Reverse(tree.key(member).into_owned()));
-            } else {
-                members.reverse();
-            }
-            open.extend(members);
-        }
-        if let Mark::Refers(reference) = tree.mark(index) {
-            references.push(reference.map_or((NOTHING, 0), |Reference { place, part }| (place, part)));
-        }
-    }
-    for index in order.into_iter().rev() {
-        digests[index as usize] = digest_of(tree, index, skipped, &digests);
-    }
-    digests.first().copied().unwrap_or_default()
-}
-
-fn digest_of(tree: &Tree<'_>, index: Index, skipped: i64, digests: &[u128]) -> u128 {
-    let mut bytes = Vec::new();
-    let inner = |index: Index| digests[index as usize].to_le_bytes();
-    match (tree.mark(index), tree.shape(index)) {
-        (Mark::Refers(Some(Reference { place, part })), _) if place < skipped => {
-            bytes.push(b'#');
-            bytes.extend(place.to_le_bytes());
-            bytes.extend(part.to_le_bytes());
-        }
-        (Mark::Refers(_), _) => bytes.push(b'@'),
-        (Mark::Dropped, _) => bytes.push(b'-'),
-        (Mark::Set, _) => {
-            bytes.push(b'S');
-            let text = |index| {
-                tree.string(index).map_or_else(|| tree.text(index).to_owned(), |text| text.as_json().to_owned())
-            };
-            let mut elements: Vec<String> = tree.members(index).map(text).collect();
-            elements.sort_unstable();
-            elements.dedup();
-            elements.iter().for_each(|element| add_text(&mut bytes, element));
-        }
-        (_, Shape::Null) => bytes.push(b'n'),
-        (_, Shape::True) => bytes.push(b't'),
-        (_, Shape::False) => bytes.push(b'f'),
-        (_, Shape::Number) => {
-            bytes.push(b'0');
-            // Minus zero is zero.
-            bytes.extend((number(tree.text(index)) + 0.0).to_bits().to_le_bytes());
-        }
-        (_, Shape::String) => {
-            bytes.push(b'"');
-            if let Some(text) = tree.string(index) {
-                bytes.extend_from_slice(text.as_json().as_bytes());
-            }
-        }
-        (_, Shape::Array) => {
-            bytes.push(b'[');
-            // A dropped element keeps its place, unless nothing comes behind it.
-            let children: Vec<Index> = tree.children(index).collect();
-            let end = children.iter().rposition(|&child| tree.mark(child) != Mark::Dropped).map_or(0, |last| last + 1);
-            children[..end].iter().for_each(|&child| bytes.extend(inner(child)));
-        }
-        (_, Shape::Object) => {
-            bytes.push(b'{');
-            let mut members: Vec<_> = tree.members(index).map(|member| (tree.key(member), member)).collect();
-            members.sort_unstable_by(|left, right| left.0.as_json().cmp(right.0.as_json()));
-            for (key, member) in members {
-                add_text(&mut bytes, key.as_json());
-                bytes.extend(inner(member));
-            }
-        }
-    }
-    XxHash3_128::oneshot(&bytes)
-}
 
 fn add_text(bytes: &mut Vec<u8>, text: &str) {
     bytes.extend((text.len() as u64).to_le_bytes());

@@ -145,7 +145,7 @@ impl Pair<'_, '_> {
 }
 
 /// The elements that an array stands for, each once.
-fn set<'t>(tree: &'t Tree<'_>, array: Index) -> Vec<Text<'t>> {
+pub fn set<'t>(tree: &'t Tree<'_>, array: Index) -> Vec<Text<'t>> {
     let element = |index| tree.string(index).unwrap_or_else(|| Text::from_plain(tree.text(index)));
     let mut elements: Vec<_> = tree.members(array).map(element).collect();
     elements.sort_unstable();

@@ -10,6 +10,7 @@ pub mod ancestry;
 pub mod causal_chain;
 pub mod cause;
 pub mod compare;
+pub mod digest;
 pub mod divergence;
 pub mod document;
 pub mod edits;

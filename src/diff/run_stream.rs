@@ -70,11 +70,12 @@ pub struct RunReader {
 }
 
 /// Which events are compared.
-#[derive(Clone, Copy)]
-struct ComparedEvents {
+#[derive(Clone, Copy, Default)]
+pub struct ComparedEvents {
     /// The first of them is the one at this time.
-    start: u64,
-    heartbeats: bool,
+    pub start: u64,
+    /// Whether heartbeats are.
+    pub heartbeats: bool,
 }
 
 impl RunReader {
@@ -122,7 +123,8 @@ fn row(read: &ReadEvent<'_>, calls: &mut OpenCalls) -> Row {
 }
 
 impl ComparedEvents {
-    fn compares(self, kind: Kind) -> bool {
+    /// Whether events of a kind are compared.
+    pub fn compares(self, kind: Kind) -> bool {
         match kind {
             Kind::SnapshotCreated | Kind::SnapshotRestored | Kind::BlobStored => false,
             Kind::Heartbeat => self.heartbeats,
@@ -133,12 +135,12 @@ impl ComparedEvents {
 
 /// The calls that are open, by node and id: the times of their ToolInvoked.
 #[derive(Default)]
-struct OpenCalls(HashMap<(String, String), u64>);
+pub struct OpenCalls(HashMap<(String, String), u64>);
 
 impl OpenCalls {
     /// The time of the event that opened the call that this one ends, and the call's id.
     #[inline]
-    fn call_of<'p, 'a>(
+    pub fn call_of<'p, 'a>(
         &mut self,
         event: &EventLine<'_>,
         payload: &'p Payload<'a>,

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use super::ignore::Pointer;
 use super::session_stream::{Parts, Record};
 use super::tree::{Index, Mark, Reference, Shape, Tree};
+use crate::jsonl::scan::Span;
 use crate::run::text::Text;
 
 /// The unanswered tool calls of a session, by id.
@@ -20,7 +21,7 @@ impl Calls {
     }
 
     /// The nearest unanswered call with this id, which is answered now.
-    fn answer(&mut self, id: &Text<'_>) -> Option<Reference> {
+    pub fn answer(&mut self, id: &Text<'_>) -> Option<Reference> {
         let calls = self.open.get_mut(id.as_json())?;
         let call = calls.pop();
         if calls.is_empty() {
@@ -109,17 +110,21 @@ pub fn project(record: &Record<'_>, calls: &mut impl CountCalls, ignore: &[Point
 }
 
 fn text(record: &Record<'_>) -> String {
-    let lossy = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    let mut text = String::with_capacity(record.line.len() + 32);
+    let mut add = |key: &str, span: Span| {
+        text.push(if text.is_empty() { '{' } else { ',' });
+        text.push_str(key);
+        text.push_str(&String::from_utf8_lossy(span.of(record.line)));
+    };
     match record.parts {
-        Parts::Value(span) => format!("{{\"value\":{}}}", lossy(span.of(record.line))),
+        Parts::Value(span) => add("\"value\":", span),
         Parts::Envelope { name, payload } => {
-            let members = [("type", name), ("payload", payload)];
-            let members = members.into_iter().filter_map(|(key, span)| span.map(|span| (key, span)));
-            let members: Vec<_> =
-                members.map(|(key, span)| format!("\"{key}\":{}", lossy(span.of(record.line)))).collect();
-            format!("{{{}}}", members.join(","))
+            name.into_iter().for_each(|span| add("\"type\":", span));
+            payload.into_iter().for_each(|span| add("\"payload\":", span));
         }
     }
+    text.push_str(if text.is_empty() { "{}" } else { "}" });
+    text
 }
 
 fn drop_member(tree: &mut Tree<'_>, object: Index, name: &str) {

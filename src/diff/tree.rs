@@ -82,7 +82,7 @@ impl<'a> Tree<'a> {
     /// Takes a JSON text apart. None if it is none.
     pub fn of(text: Cow<'a, str>) -> Option<Self> {
         u32::try_from(text.len()).ok()?;
-        let nodes = Parser { bytes: text.as_bytes(), at: 0, nodes: Vec::new(), open: Vec::new() }.run()?;
+        let nodes = Parser { bytes: text.as_bytes(), at: 0, nodes: Vec::with_capacity(32), open: Vec::new() }.run()?;
         let mut tree = Tree { text, nodes };
         tree.drop_repeated_keys();
         Some(tree)
@@ -191,15 +191,30 @@ impl<'a> Tree<'a> {
             if self.shape(object) != Shape::Object {
                 continue;
             }
+            let count = self.children(object).count();
+            if count <= MANY {
+                self.drop_repeated_of_few(object);
+                continue;
+            }
             let members: Vec<Index> = self.children(object).collect();
-            let repeated: Vec<Index> = if members.len() <= MANY {
-                let is_repeated = |at: usize| members[at + 1..].iter().any(|&later| self.same_key(members[at], later));
-                (0..members.len()).filter(|&at| is_repeated(at)).map(|at| members[at]).collect()
-            } else {
-                let mut seen = HashSet::with_capacity(members.len());
-                members.iter().rev().copied().filter(|&member| !seen.insert(self.key(member))).collect()
-            };
+            let mut seen = HashSet::with_capacity(count);
+            let repeated: Vec<Index> =
+                members.iter().rev().copied().filter(|&member| !seen.insert(self.key(member))).collect();
             repeated.into_iter().for_each(|member| self.set_mark(member, Mark::Dropped));
+        }
+    }
+
+    fn drop_repeated_of_few(&mut self, object: Index) {
+        let mut members = [ROOT; MANY];
+        let mut count = 0;
+        for (place, member) in members.iter_mut().zip(self.children(object)) {
+            (*place, count) = (member, count + 1);
+        }
+        let members = &members[..count];
+        for (at, &member) in members.iter().enumerate() {
+            if members[at + 1..].iter().any(|&later| self.same_key(member, later)) {
+                self.set_mark(member, Mark::Dropped);
+            }
         }
     }
 

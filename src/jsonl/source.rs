@@ -94,9 +94,14 @@ impl LineSource {
     pub fn open_cached(path: &Path, limit: usize) -> Option<Self> {
         let opened = SystemTime::now();
         let content = files::read_whole_cached(path, limit)?;
+        Some(LineSource { opened, ..Self::in_memory(content) })
+    }
+
+    /// What is in memory, as a file is.
+    pub fn in_memory(content: Vec<u8>) -> Self {
         let size = content.len() as u64;
         let metadata = Metadata { kind: FileKind::File, size, modified: None, inode: None };
-        Some(LineSource { content: Content::Memory(content), size, metadata, opened })
+        LineSource { content: Content::Memory(content), size, metadata, opened: SystemTime::now() }
     }
 
     /// Reads a regular file at once if it is smaller than `kept_bytes`.

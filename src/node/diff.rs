@@ -10,7 +10,6 @@ use super::error_json::{CANT_BE_READ, ErrorJson};
 use super::job::{JobEnd, NativeJob, Progress, ProgressReporter};
 use super::reading::{open_bundle, start_reading};
 use crate::bundle::import::ImportError;
-use crate::bundle::manifest::BundleKind;
 use crate::bundle::open::{Opened, is_bundle};
 use crate::diff::ancestry::trace_ancestors;
 use crate::diff::compare::{DiffOptions, diff};
@@ -20,6 +19,7 @@ use crate::diff::error::{DiffError, Side};
 use crate::diff::ignore::Pointer;
 use crate::diff::source::Source;
 use crate::disk::files;
+use crate::rows::recording::source_of;
 use crate::run::fold::Watch;
 use crate::signature::TrustedKeys;
 
@@ -114,24 +114,7 @@ impl Recording {
         let opened =
             open_bundle(path, TrustedKeys::default(), cancellation, &mut |_| reporter.report(Progress::default()));
         let opened = opened.map_err(|refusal| Fault::Bundle(refusal, side))?;
-        Ok(Recording { source: source_of(path, &opened), _opened: Some(opened) })
-    }
-}
-
-/// What is compared of a bundle.
-fn source_of(path: &str, opened: &Opened) -> Source {
-    let source = match opened.kind {
-        BundleKind::Run => Source::run(opened.root()),
-        BundleKind::Session => Source::session(&opened.log()),
-    };
-    let partial = opened.manifest.partial.as_ref();
-    Source {
-        path: PathBuf::from(path),
-        first: Some(partial.map_or(0, |partial| partial.logical_time + 1)),
-        redactions: opened.redactions.of_run(),
-        is_redacted: opened.redactions.count() > 0,
-        run_id: opened.run_id(),
-        ..source
+        Ok(Recording { source: source_of(Path::new(path), &opened), _opened: Some(opened) })
     }
 }
 

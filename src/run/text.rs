@@ -18,7 +18,7 @@ impl<'a> Text<'a> {
     /// The value of a valid JSON string, given what stands between its quotes.
     #[inline]
     pub fn from_json(inside: &'a str) -> Self {
-        if memchr::memchr(b'\\', inside.as_bytes()).is_none() {
+        if memchr::memchr(b'\\', inside.as_bytes()).is_none() || has_canonical_escapes(inside.as_bytes()) {
             return Text(Cow::Borrowed(inside));
         }
         let mut canonical = String::with_capacity(inside.len());
@@ -82,7 +82,35 @@ impl<'a> Text<'a> {
         if !self.has_escapes() {
             return Cow::Borrowed(&self.0);
         }
-        Cow::Owned(char::decode_utf16(decode(self.0.as_bytes())).map(|c| c.unwrap_or('\u{fffd}')).collect())
+        let mut plain = String::with_capacity(self.0.len());
+        self.append_plain(&mut plain);
+        Cow::Owned(plain)
+    }
+
+    /// Appends the same to a string.
+    pub fn append_plain(&self, plain: &mut String) {
+        let mut rest = &*self.0;
+        while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
+            plain.push_str(&rest[..at]);
+            let escape = rest.as_bytes().get(at + 1).copied().unwrap_or_default();
+            if escape == b'u' {
+                // Only control characters and lone surrogates are written by number.
+                let number = rest.get(at + 2..at + 6).and_then(|digits| u32::from_str_radix(digits, 16).ok());
+                plain.push(number.and_then(char::from_u32).unwrap_or('\u{fffd}'));
+                rest = rest.get(at + 6..).unwrap_or_default();
+            } else {
+                plain.push(match escape {
+                    b'b' => '\u{8}',
+                    b'f' => '\u{c}',
+                    b'n' => '\n',
+                    b'r' => '\r',
+                    b't' => '\t',
+                    other => char::from(other),
+                });
+                rest = rest.get(at + 2..).unwrap_or_default();
+            }
+        }
+        plain.push_str(rest);
     }
 
     fn has_escapes(&self) -> bool {
@@ -118,6 +146,17 @@ impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.to_plain())
     }
+}
+
+/// Whether every escape is one that `JSON.stringify` writes, as in nearly all texts that have some. False says nothing of escapes by number.
+fn has_canonical_escapes(mut inside: &[u8]) -> bool {
+    while let Some(at) = memchr::memchr(b'\\', inside) {
+        match inside.get(at + 1) {
+            Some(b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't') => inside = &inside[at + 2..],
+            _ => return false,
+        }
+    }
+    true
 }
 
 fn needs_escape(byte: u8) -> bool {

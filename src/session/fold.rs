@@ -184,10 +184,13 @@ impl Fold {
 }
 
 /// A line and where it stands.
-struct Place<'a> {
-    line: &'a [u8],
-    offset: u64,
-    first_of_file: bool,
+pub struct Place<'a> {
+    /// The line, without its ending.
+    pub line: &'a [u8],
+    /// Its offset in the file.
+    pub offset: u64,
+    /// Whether it is the file's first.
+    pub first_of_file: bool,
 }
 
 impl Place<'_> {
@@ -224,9 +227,14 @@ impl Place<'_> {
 
 impl Effect {
     fn add_line(&mut self, place: &Place<'_>, options: &FoldOptions, nesting: &mut Nesting, items: &mut impl ItemSink) {
+        self.add_read_line(read_line_into(items, place.line, options.mode, nesting), place, options);
+    }
+
+    /// The same, of a line that was read.
+    pub fn add_read_line(&mut self, line: Line, place: &Place<'_>, options: &FoldOptions) {
         self.settle_torn();
         self.lines += 1;
-        match read_line_into(items, place.line, options.mode, nesting) {
+        match line {
             Line::Blank | Line::Null => {}
             Line::Unparseable => self.torn = true,
             Line::WithoutSeq => {

@@ -267,7 +267,7 @@ impl Replay {
         let effect = &self.effect;
         let mut warnings = effect.warnings.messages();
         let mut checkpoints = Vec::new();
-        let metadata = match (failure.or_else(|| self.error()), &effect.start) {
+        let metadata = match (failure.or_else(|| error_of(effect, &self.options)), &effect.start) {
             (None, Start::Metadata(metadata)) => {
                 let folded = Checkpoints::of(&effect.checkpoint_events);
                 warnings.extend(effect.tally.messages());
@@ -296,18 +296,19 @@ impl Replay {
             Mode::Strict => self.effect.largest_seq.filter(|seq| *seq > 0.0).unwrap_or(0.0),
         }
     }
+}
 
-    fn error(&self) -> Option<ReplayError> {
-        match &self.effect.start {
-            Start::Metadata(_) => None,
-            Start::Missing if self.effect.lines == 0 => Some(ReplayError::EmptyFile),
-            Start::Missing => Some(ReplayError::MissingStart),
-            Start::Invalid => Some(ReplayError::InvalidStart(self.options.mode)),
-            Start::OtherProject(found) => Some(ReplayError::OtherProject {
-                expected: self.options.project_hash.clone().unwrap_or_default(),
-                found: found.clone(),
-            }),
-        }
+/// Why lines with this effect can't be replayed, if they are all that there are.
+pub fn error_of(effect: &Effect, options: &FoldOptions) -> Option<ReplayError> {
+    match &effect.start {
+        Start::Metadata(_) => None,
+        Start::Missing if effect.lines == 0 => Some(ReplayError::EmptyFile),
+        Start::Missing => Some(ReplayError::MissingStart),
+        Start::Invalid => Some(ReplayError::InvalidStart(options.mode)),
+        Start::OtherProject(found) => Some(ReplayError::OtherProject {
+            expected: options.project_hash.clone().unwrap_or_default(),
+            found: found.clone(),
+        }),
     }
 }
 
@@ -347,7 +348,8 @@ pub struct CurrentMetadata<'a> {
     pub title: Option<&'a [u8]>,
 }
 
-fn current<'a>(start: &'a Metadata, effect: &'a Effect) -> CurrentMetadata<'a> {
+/// The metadata as the session left them.
+pub fn current<'a>(start: &'a Metadata, effect: &'a Effect) -> CurrentMetadata<'a> {
     let switched = |later: &'a Option<Raw>, first: &'a Raw| -> &'a [u8] { later.as_ref().unwrap_or(first) };
     CurrentMetadata {
         session_id: &start.session_id,

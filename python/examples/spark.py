@@ -1,0 +1,108 @@
+"""Recordings as tables with Spark: `spark-submit examples/spark.py RECORDINGS LAKE`.
+
+The wheel is all that an executor needs. Spark distributes paths, or the objects of a store, and writes what the executors make of them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+from pyspark.sql.pandas.types import from_arrow_schema
+
+TABLES = ("events", "tool_calls", "sessions")
+
+
+def plain(schema: pa.Schema) -> pa.Schema:
+    """The same columns without what Spark does not take from Arrow: dictionaries and binaries of fixed length."""
+
+    def of(type: pa.DataType) -> pa.DataType:
+        if pa.types.is_dictionary(type):
+            return type.value_type
+        return pa.binary() if pa.types.is_fixed_size_binary(type) else type
+
+    return pa.schema([pa.field(field.name, of(field.type)) for field in schema])
+
+
+def rows_of(table: str, recordings):
+    """What an executor does with its partition: batches of recordings in, batches of rows out."""
+
+    def convert(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import session_tape as st
+
+        schema = plain(st.schema(table))
+        for batch in st.table(recordings(batches), table):
+            yield pa.RecordBatch.from_arrays([column.cast(field.type) for column, field in zip(batch.columns, schema)], schema=schema)
+
+    return convert
+
+
+def paths_in(batches: Iterator[pa.RecordBatch]):
+    for batch in batches:
+        yield from batch["path"].to_pylist()
+
+
+def objects_in(batches: Iterator[pa.RecordBatch]):
+    for batch in batches:
+        yield from zip(batch["path"].to_pylist(), (content.as_buffer().to_pybytes() for content in batch["content"]))
+
+
+def spark_schema(table: str):
+    import session_tape as st
+
+    return from_arrow_schema(plain(st.schema(table)))
+
+
+def table_of(spark: SparkSession, folder: Path, table: str) -> DataFrame:
+    """A table of the recordings in a folder that all executors see."""
+    paths = sorted(str(path) for path in Path(folder).rglob("*.jsonl"))
+    partitions = max(1, min(len(paths) // 64, 16 * spark.sparkContext.defaultParallelism))
+    frame = spark.createDataFrame([(path,) for path in paths], "path string").repartition(partitions)
+    return frame.mapInArrow(rows_of(table, paths_in), spark_schema(table))
+
+
+def events_of_objects(spark: SparkSession, glob: str) -> DataFrame:
+    """The events of the objects of a store (`s3a://bucket/sessions/*.jsonl`), which Spark reads."""
+    objects = spark.read.format("binaryFile").load(glob).select("path", "content")
+    return objects.mapInArrow(rows_of("events", objects_in), spark_schema("events"))
+
+
+def export(spark: SparkSession, recordings: Path, lake: Path) -> None:
+    """Writes the tables by the day on which a session began. Spark commits each of them as a whole."""
+    for table in TABLES:
+        frame = table_of(spark, recordings, table)
+        days = table_of(spark, recordings, "sessions").select("source", f.to_date("started_at").alias("date"))
+        dated = frame.join(f.broadcast(days), "source", "left")
+        dated.write.mode("overwrite").partitionBy("date").parquet(f"{lake}/{table}")
+
+
+QUESTIONS = {
+    "Which tool fails most, by day?": """
+        select date, tool_name, count(*) as calls, avg(cast(is_error as int)) as error_rate
+        from tool_calls where answers > 0 group by date, tool_name order by error_rate desc, calls desc""",
+    "Where do the executions of one task first part?": """
+        select step, count(distinct prefix_hash) as ways, count(*) as executions
+        from events where step is not null group by step having count(distinct prefix_hash) > 1 order by step limit 1""",
+    "What does a turn cost in calls, by model?": """
+        select model_end as model, sum(tool_calls) / sum(turns) as calls_per_turn, sum(tool_errors) as errors
+        from sessions where error is null group by model_end order by model""",
+}
+
+
+def questions(spark: SparkSession, lake: Path) -> list[DataFrame]:
+    """Three questions, and their answers."""
+    for table in TABLES:
+        spark.read.parquet(f"{lake}/{table}").createOrReplaceTempView(table)
+    return [spark.sql(query) for query in QUESTIONS.values()]
+
+
+if __name__ == "__main__":
+    session = SparkSession.builder.appName("session-tape").getOrCreate()
+    export(session, Path(sys.argv[1]), Path(sys.argv[2]))
+    for question, answer in zip(QUESTIONS, questions(session, Path(sys.argv[2]))):
+        print(question)
+        answer.show()

@@ -1,0 +1,223 @@
+"""Recordings of AI command-line tools as Arrow and Parquet tables.
+
+Sessions and runs that session-tape has recorded become rows for DuckDB, Polars, Spark, Ray, and whatever else reads Arrow or Parquet.
+
+>>> import session_tape as st
+>>> reader = st.events("sessions/")                       # doctest: +SKIP
+>>> st.to_parquet("sessions/", "lake/").rows              # doctest: +SKIP
+{'events': 512, 'sessions': 10, 'tool_calls': 210}
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Union
+
+import pyarrow as pa
+
+from . import _native
+from ._native import __version__
+
+__all__ = [
+    "Divergence",
+    "ExportReport",
+    "TABLES",
+    "__version__",
+    "events",
+    "first_divergence",
+    "schema",
+    "table",
+    "to_parquet",
+    "verify_rows",
+]
+
+PathLike = Union[str, "os.PathLike[str]"]
+Recording = Union[PathLike, IO[bytes], "tuple[str, bytes]", "tuple[str, IO[bytes]]"]
+Recordings = Union[Recording, Iterable[Recording]]
+Progress = Callable[[int, int], object]
+
+#: The names of all tables. The first three are of sessions, the others of runs.
+TABLES = ("events", "tool_calls", "sessions", "run_events", "runs")
+
+_EVENTS_OF = {"sessions": "events", "runs": "run_events"}
+_TEXT_LIMIT = 64 * 1024
+
+
+@dataclass(frozen=True)
+class ExportReport:
+    """What `to_parquet` did.
+
+    >>> report = ExportReport(sources=2, rows={"events": 7})
+    >>> report.rows["events"]
+    7
+    """
+
+    #: Recordings that were converted.
+    sources: int = 0
+    #: Recordings that the lake has already, as they are.
+    unchanged: int = 0
+    #: Bytes of those that were converted.
+    bytes: int = 0
+    #: Rows that were written, by table.
+    rows: dict[str, int] = field(default_factory=dict)
+    #: The Parquet files that were written.
+    parts: list[Path] = field(default_factory=list)
+    #: Files that were removed since no manifest lists them.
+    pruned: int = 0
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """Where two recordings part.
+
+    >>> Divergence(3, "EventMismatch", "rec_3", "rec_3").divergence_event
+    3
+    """
+
+    #: In a session the place of the record, from 0; in a run the logical time.
+    divergence_event: int
+    #: `EventMismatch`, `LeftEnded`, `RightEnded` or `HeaderMismatch`.
+    kind: str
+    #: The id of the event on the left; `None` if the left has ended.
+    left: str | None
+    #: The id of the event on the right; `None` if the right has ended.
+    right: str | None
+
+
+def schema(table: str, *, include_payload: bool = False) -> pa.Schema:
+    """The columns of a table.
+
+    >>> schema("events").names[:3]
+    ['source', 'session_id', 'project_hash']
+    """
+    return _native.schema(_str("table", table), include_payload)
+
+
+def events(
+    paths: Recordings,
+    kind: str = "sessions",
+    *,
+    text_limit: int = _TEXT_LIMIT,
+    include_payload: bool = False,
+    on_progress: Progress | None = None,
+) -> pa.RecordBatchReader:
+    """The rows of `events`, or with `kind="runs"` those of `run_events`, batch by batch.
+
+    Nothing is read before a batch is asked for. `paths` are files, directories, globs, `(name, bytes)` pairs and open binary files, or an
+    iterable of these. What is wrong with a file is in the rows: see the columns `status`, and `error` of `sessions`.
+
+    >>> line = b'{"v":1,"seq":1,"type":"session_start","payload":{"sessionId":"s","projectHash":"h"}}'
+    >>> events([("a.jsonl", line)]).read_all()["session_id"].to_pylist()
+    ['s']
+    """
+    if kind not in _EVENTS_OF:
+        raise ValueError(f"kind must be 'sessions' or 'runs', not {kind!r}")
+    return table(
+        paths, _EVENTS_OF[kind], text_limit=text_limit, include_payload=include_payload, on_progress=on_progress
+    )
+
+
+def table(
+    paths: Recordings,
+    name: str = "events",
+    *,
+    text_limit: int = _TEXT_LIMIT,
+    include_payload: bool = False,
+    verify: bool = False,
+    on_progress: Progress | None = None,
+) -> pa.RecordBatchReader:
+    """The rows of one of the tables, batch by batch. With `verify` the rows of `runs` have verdicts.
+
+    >>> line = b'{"v":1,"seq":1,"type":"session_start","payload":{"sessionId":"s","projectHash":"h"}}'
+    >>> table([("a.jsonl", line)], "sessions").read_all()["lines"].to_pylist()
+    [1]
+    """
+    columns = schema(name, include_payload=include_payload)
+    limit = _limit(text_limit)
+    stream = _native.stream(paths, name, limit, bool(include_payload), bool(verify), _callable(on_progress))
+    return pa.RecordBatchReader.from_batches(columns, stream)
+
+
+def to_parquet(
+    paths: Recordings,
+    dest: PathLike,
+    tables: Sequence[str] = ("events", "tool_calls", "sessions"),
+    *,
+    text_limit: int = _TEXT_LIMIT,
+    include_payload: bool = False,
+    verify: bool = False,
+    prune: bool = False,
+    on_progress: Progress | None = None,
+) -> ExportReport:
+    """Writes tables to `dest/<table>/date=YYYY-MM-DD/part-<hash>.parquet`, the date being the day on which a recording began.
+
+    What the lake has already, as it is, is not written again, so an export can be repeated at any time. A recording that has grown gives a
+    new part; `prune=True` removes the one before.
+
+    >>> import tempfile
+    >>> line = b'{"v":1,"seq":1,"type":"session_start","payload":{"sessionId":"s","projectHash":"h"}}'
+    >>> with tempfile.TemporaryDirectory() as lake:
+    ...     to_parquet([("a.jsonl", line)], lake).rows
+    {'events': 1, 'sessions': 1, 'tool_calls': 0}
+    """
+    if isinstance(tables, str):
+        raise TypeError("tables must be a sequence of names, not str")
+    names = [_str("tables", name) for name in tables]
+    report = _native.to_parquet(
+        paths,
+        os.fspath(dest),
+        names,
+        _limit(text_limit),
+        bool(include_payload),
+        bool(verify),
+        bool(prune),
+        _callable(on_progress),
+    )
+    return ExportReport(**{**report, "parts": [Path(part) for part in report["parts"]]})
+
+
+def first_divergence(left: PathLike, right: PathLike) -> Divergence | None:
+    """Where two recordings part, as `session-tape diff` says it; `None` if nothing that matters differs.
+
+    >>> first_divergence("a.jsonl", "b.jsonl")            # doctest: +SKIP
+    Divergence(divergence_event=2, kind='EventMismatch', left='rec_2', right='rec_2')
+    """
+    found = _native.first_divergence(os.fspath(left), os.fspath(right))
+    return None if found is None else Divergence(**found)
+
+
+def verify_rows(table: Any) -> pa.BooleanArray:
+    """Reads the bytes of each row of `events` again, and says whether they have the row's hash.
+
+    `table` is anything with Arrow's stream interface and the columns `source`, `byte_offset`, `byte_length` and `line_sha256`: a table of
+    pyarrow or Polars, a relation of DuckDB.
+
+    >>> verify_rows(events([]).read_all()).to_pylist()
+    []
+    """
+    if not hasattr(table, "__arrow_c_stream__"):
+        raise TypeError(f"table must have Arrow's stream interface, and {type(table).__name__} has not")
+    return _native.verify_rows(pa.RecordBatchReader.from_stream(table))
+
+
+def _str(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be str, not {type(value).__name__}")
+    return value
+
+
+def _limit(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"text_limit must be int, not {type(value).__name__}")
+    if value < 0:
+        raise ValueError("text_limit must not be negative")
+    return value
+
+
+def _callable(value: Progress | None) -> Progress | None:
+    if value is not None and not callable(value):
+        raise TypeError(f"on_progress must be callable, and {type(value).__name__} is not")
+    return value

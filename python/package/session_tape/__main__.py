@@ -1,0 +1,129 @@
+"""The command line: `python -m session_tape`, or `session-tape-fleet`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import contextmanager
+
+import session_tape as st
+
+_TEXT_LIMIT = 64 * 1024
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command and returns its exit code.
+
+    >>> main(["schema", "events"]) == 0                   # doctest: +ELLIPSIS
+    source: string not null
+    ...
+    True
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        return options.run(options)
+    except KeyboardInterrupt:
+        print("interrupted: what was exported so far is complete, and is passed over next time", file=sys.stderr)
+        return 130
+    except (OSError, ValueError) as error:
+        print(f"session-tape-fleet: {error}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="session-tape-fleet", description="Recordings as Arrow and Parquet tables.")
+    parser.add_argument("--version", action="version", version=st.__version__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    export = commands.add_parser("export", help="write Parquet files")
+    export.add_argument("paths", nargs="+", metavar="PATH", help="files, directories or globs")
+    export.add_argument("dest", metavar="DEST", help="the folder of the tables")
+    export.add_argument("--kind", choices=("sessions", "runs"), default="sessions")
+    export.add_argument("--table", action="append", dest="tables", choices=st.TABLES, help="only these tables")
+    export.add_argument("--text-limit", type=int, default=_TEXT_LIMIT, metavar="BYTES")
+    export.add_argument("--include-payload", action="store_true", help="with a column of the payloads as they stand")
+    export.add_argument("--verify", action="store_true", help="verify runs")
+    export.add_argument("--prune", action="store_true", help="remove files that no manifest lists")
+    export.add_argument("--quiet", action="store_true", help="no progress")
+    export.set_defaults(run=_export)
+
+    parting = commands.add_parser("first-divergence", help="where two recordings part")
+    parting.add_argument("left")
+    parting.add_argument("right")
+    parting.set_defaults(run=_first_divergence)
+
+    verify = commands.add_parser("verify", help="read again what the rows of a Parquet file came from")
+    verify.add_argument("files", nargs="+", metavar="FILE")
+    verify.set_defaults(run=_verify)
+
+    schema = commands.add_parser("schema", help="the columns of a table")
+    schema.add_argument("table", choices=st.TABLES)
+    schema.set_defaults(run=_schema)
+    return parser
+
+
+def _export(options: argparse.Namespace) -> int:
+    usual = ("events", "tool_calls", "sessions") if options.kind == "sessions" else ("run_events", "runs")
+    with _progress(options.quiet) as on_progress:
+        report = st.to_parquet(
+            options.paths,
+            options.dest,
+            tables=options.tables or usual,
+            text_limit=options.text_limit,
+            include_payload=options.include_payload,
+            verify=options.verify,
+            prune=options.prune,
+            on_progress=on_progress,
+        )
+    found = {**vars(report), "parts": [str(part) for part in report.parts]}
+    print(json.dumps(found, indent=2))
+    return 0
+
+
+def _first_divergence(options: argparse.Namespace) -> int:
+    found = st.first_divergence(options.left, options.right)
+    print(json.dumps(None if found is None else vars(found)))
+    return 0 if found is None else 2
+
+
+def _verify(options: argparse.Namespace) -> int:
+    import pyarrow.parquet as pq
+
+    columns = ["source", "byte_offset", "byte_length", "line_sha256"]
+    failed = 0
+    for path in options.files:
+        verified = st.verify_rows(pq.ParquetFile(path).read(columns=columns))
+        wrong = verified.false_count + verified.null_count
+        failed += wrong
+        print(f"{path}: {len(verified)} rows, {wrong} of them not as they were recorded")
+    return 0 if failed == 0 else 2
+
+
+def _schema(options: argparse.Namespace) -> int:
+    print(st.schema(options.table).to_string(show_schema_metadata=False))
+    return 0
+
+
+@contextmanager
+def _progress(quiet: bool):
+    """A bar of the bytes that are done, if there is someone to see it and tqdm is installed."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        tqdm = None
+    if quiet or tqdm is None or not sys.stderr.isatty():
+        yield None
+        return
+    with tqdm(unit="B", unit_scale=True, desc="exported") as bar:
+
+        def advance(files: int, done: int) -> None:
+            bar.set_postfix(files=files, refresh=False)
+            bar.update(done - bar.n)
+
+        yield advance
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+//! Builders of columns, and the batch that they make.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayBuilder, ArrayRef, BooleanBuilder, DurationMicrosecondBuilder, FixedSizeBinaryBuilder, Int64Builder,
+    RecordBatch, StringBuilder, StringDictionaryBuilder, TimestampMicrosecondBuilder,
+};
+use arrow::datatypes::{Int32Type, SchemaRef};
+use arrow::error::ArrowError;
+
+/// Text.
+pub type Texts = StringBuilder;
+/// Values of which there are few.
+pub type Enums = StringDictionaryBuilder<Int32Type>;
+/// Numbers.
+pub type Integers = Int64Builder;
+/// Yes, no, or neither.
+pub type Flags = BooleanBuilder;
+
+/// Times.
+pub struct Times(TimestampMicrosecondBuilder);
+
+impl Default for Times {
+    fn default() -> Self {
+        Times(TimestampMicrosecondBuilder::new().with_timezone("UTC"))
+    }
+}
+
+impl Times {
+    /// Appends a time in microseconds.
+    pub fn append_option(&mut self, time: Option<i64>) {
+        self.0.append_option(time);
+    }
+}
+
+/// Durations in microseconds.
+pub type Durations = DurationMicrosecondBuilder;
+
+/// Hashes of `BYTES` bytes.
+pub struct Hashes<const BYTES: i32>(FixedSizeBinaryBuilder);
+
+impl<const BYTES: i32> Default for Hashes<BYTES> {
+    fn default() -> Self {
+        Hashes(FixedSizeBinaryBuilder::new(BYTES))
+    }
+}
+
+impl<const BYTES: i32> Hashes<BYTES> {
+    /// Appends a hash, which has the column's length.
+    pub fn append_option(&mut self, hash: Option<&[u8]>) {
+        match hash {
+            // A hash of another length is a mistake of ours; the column stays as long as the others.
+            Some(hash) if self.0.append_value(hash).is_ok() => {}
+            _ => self.0.append_null(),
+        }
+    }
+}
+
+/// A builder of a column, whatever is in it.
+pub trait Column {
+    /// The column so far. The builder is empty then.
+    fn take(&mut self) -> ArrayRef;
+}
+
+impl<B: ArrayBuilder> Column for B {
+    fn take(&mut self) -> ArrayRef {
+        self.finish()
+    }
+}
+
+impl Column for Times {
+    fn take(&mut self) -> ArrayRef {
+        Arc::new(self.0.finish())
+    }
+}
+
+impl<const BYTES: i32> Column for Hashes<BYTES> {
+    fn take(&mut self) -> ArrayRef {
+        Arc::new(self.0.finish())
+    }
+}
+
+/// The columns of a batch, in the order of the schema.
+pub fn batch(schema: &SchemaRef, columns: &mut [&mut dyn Column]) -> Result<RecordBatch, ArrowError> {
+    RecordBatch::try_new(schema.clone(), columns.iter_mut().map(|column| column.take()).collect())
+}

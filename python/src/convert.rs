@@ -1,0 +1,262 @@
+//! Recordings turned into rows, on any thread.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arrow::array::RecordBatch;
+use arrow::error::ArrowError;
+use session_tape::{FinalHistory, LineSource, ReadError, Recording};
+use sha2::{Digest, Sha256};
+
+use crate::input::{Content, Input, log_of};
+use crate::options::Options;
+use crate::parquet_file::ROW_GROUP_ROWS;
+use crate::run_tables::RunTables;
+use crate::schema::Table;
+use crate::session_scan::{LineColumns, ScannedPart, Scanner};
+use crate::session_table::{FileFacts, Session, SessionTables};
+
+/// A larger session is read in parts of this size, several at once.
+pub const PART_BYTES: u64 = 4 << 20;
+
+/// The rows of a session of this size are in no batch with others. So those of a part that can't be read to its end can be thrown away.
+const ALONE_BYTES: u64 = 1 << 20;
+
+/// Receives the batches of a table.
+pub type Batches<'b> = &'b mut dyn FnMut(Table, RecordBatch) -> Result<(), String>;
+
+/// Turns whole recordings into rows. Rows of several recordings come in one batch.
+pub struct Converter {
+    options: Options,
+    scanner: Scanner,
+    sessions: SessionTables,
+    runs: RunTables,
+    cancelled: Arc<AtomicBool>,
+}
+
+/// A recording that was converted.
+#[derive(Clone, Debug)]
+pub struct Converted {
+    pub name: String,
+    pub bytes: u64,
+    pub sha256: [u8; 32],
+}
+
+impl Converter {
+    /// A converter for these tables.
+    pub fn new(options: Options, cancelled: Arc<AtomicBool>) -> Self {
+        let (sessions, runs) = (SessionTables::new(options.clone()), RunTables::new(options.clone()));
+        Converter { scanner: Scanner::new(options.clone()), options, sessions, runs, cancelled }
+    }
+
+    /// Converts a recording.
+    pub fn convert(&mut self, input: &Input, batches: Batches<'_>) -> Result<Converted, String> {
+        let file = if self.options.run_events || self.options.runs {
+            self.convert_run(input, batches)?
+        } else if input.is_packed() {
+            self.convert_packed(input, batches)?
+        } else {
+            self.convert_session(&input.name, input, batches)?
+        };
+        Ok(Converted { name: input.name.clone(), bytes: file.bytes, sha256: file.sha256.unwrap_or_default() })
+    }
+
+    /// Hands out all rows that were not handed out.
+    pub fn finish(&mut self, batches: Batches<'_>) -> Result<(), String> {
+        if self.sessions.event_rows() > 0 {
+            batches(Table::Events, self.sessions.take_events().map_err(of_arrow)?)?;
+        }
+        if self.runs.event_rows() > 0 {
+            batches(Table::RunEvents, self.runs.take_events().map_err(of_arrow)?)?;
+        }
+        for (is_wanted, table, batch) in [
+            (self.options.tool_calls, Table::ToolCalls, self.sessions.take_calls()),
+            (self.options.sessions, Table::Sessions, self.sessions.take_sessions()),
+            (self.options.runs, Table::Runs, self.runs.take_runs()),
+        ] {
+            let batch = batch.map_err(of_arrow)?;
+            if is_wanted && batch.num_rows() > 0 {
+                batches(table, batch)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn convert_session(&mut self, name: &str, input: &Input, batches: Batches<'_>) -> Result<FileFacts, String> {
+        let mut session = Session::new(name);
+        let source = match input.open() {
+            Ok(source) => source,
+            Err(error) => {
+                let (file, error) = (FileFacts::default(), format!("Failed to read file: {error}"));
+                session.finish(file.clone(), Some(error), &mut self.sessions);
+                return Ok(file);
+            }
+        };
+        let mut file = FileHash::default();
+        let (source, history) = match parts_of(source) {
+            Ok(parts) => parts,
+            Err(error) => {
+                session.finish(FileFacts::default(), Some(error), &mut self.sessions);
+                return Ok(FileFacts::default());
+            }
+        };
+        let mut error = None;
+        let is_alone = source.lines.size() >= ALONE_BYTES;
+        for (at, range) in source.ranges.iter().enumerate() {
+            if is_alone && self.sessions.event_rows() > 0 {
+                batches(Table::Events, self.sessions.take_events().map_err(of_arrow)?)?;
+            }
+            if self.cancelled.load(Ordering::Relaxed) {
+                return Err(CANCELLED.to_owned());
+            }
+            match self.scanner.scan(&source.lines, range.clone(), self.sessions.lines_mut()) {
+                Ok(scanned) => {
+                    file.add(&source.lines, scanned.part.end);
+                    let is_last = scanned.part.end >= source.lines.size();
+                    session.take(scanned, history.remaining(at), is_last, &mut self.sessions);
+                }
+                Err(found) => {
+                    // What the scan has added is of lines that no session has.
+                    self.sessions.set_lines(LineColumns::default());
+                    error = Some(format!("Failed to read file: {found}"));
+                    break;
+                }
+            }
+            if self.sessions.event_rows() >= ROW_GROUP_ROWS {
+                batches(Table::Events, self.sessions.take_events().map_err(of_arrow)?)?;
+            }
+        }
+        let facts = file.finish(&source.lines);
+        session.finish(facts.clone(), error, &mut self.sessions);
+        Ok(facts)
+    }
+
+    /// A session in a bundle.
+    fn convert_packed(&mut self, input: &Input, batches: Batches<'_>) -> Result<FileFacts, String> {
+        let Content::Path(path) = &input.content else { return Ok(FileFacts::default()) };
+        let error = match Recording::open(path, &self.cancelled) {
+            Ok(recording) if !recording.is_run() => {
+                let inside = Input { name: input.name.clone(), content: Content::Path(log_of(&recording).to_owned()) };
+                return self.convert_session(&input.name, &inside, batches);
+            }
+            Ok(_) => "It is a run, not a session".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        let facts = facts_of(path);
+        Session::new(&input.name).finish(facts.clone(), Some(error), &mut self.sessions);
+        Ok(facts)
+    }
+
+    fn convert_run(&mut self, input: &Input, batches: Batches<'_>) -> Result<FileFacts, String> {
+        let written;
+        let path = match &input.content {
+            Content::Path(path) => path.as_path(),
+            Content::Memory(bytes) => {
+                // Runs are opened by their paths.
+                written = write_temporary(bytes).map_err(|error| error.to_string())?;
+                written.path()
+            }
+        };
+        let recording = match Recording::open(path, &self.cancelled) {
+            Ok(recording) if recording.is_run() => recording,
+            Ok(_) => {
+                let facts = facts_of(path);
+                self.runs.add_error(&input.name, &facts, "It is not the log of a run");
+                return Ok(facts);
+            }
+            Err(error) => {
+                let facts = facts_of(path);
+                self.runs.add_error(&input.name, &facts, &error.to_string());
+                return Ok(facts);
+            }
+        };
+        let facts = facts_of(log_of(&recording));
+        let mut failed = None;
+        let cancelled = self.cancelled.clone();
+        self.runs.add(&input.name, &recording, &facts, &cancelled, &mut |runs| {
+            let batch = runs.take_events().map_err(of_arrow);
+            if let Err(error) = batch.and_then(|batch| batches(Table::RunEvents, batch)) {
+                failed = Some(error);
+            }
+        });
+        failed.map_or(Ok(facts), Err)
+    }
+}
+
+/// What a conversion ends with that was cancelled.
+pub const CANCELLED: &str = "cancelled";
+
+/// An error of ours, not one of a recording.
+pub fn of_arrow(error: ArrowError) -> String {
+    error.to_string()
+}
+
+/// A session's file and its parts.
+pub struct Parts {
+    pub lines: Arc<LineSource>,
+    pub ranges: Vec<Range<u64>>,
+}
+
+/// The parts in which a session is read, and what of them is in the final history.
+pub fn parts_of(source: LineSource) -> Result<(Parts, FinalHistory), String> {
+    let (size, lines) = (source.size(), Arc::new(source));
+    if size <= PART_BYTES {
+        // One byte more: a file of no bytes has a part too.
+        return Ok((Parts { lines, ranges: vec![0..size.max(1)] }, FinalHistory::of_one()));
+    }
+    let ranges: Vec<_> = (0..size).step_by(PART_BYTES as usize).map(|at| at..(at + PART_BYTES).min(size)).collect();
+    let history = FinalHistory::find(&lines, &ranges).map_err(|error| format!("Failed to read file: {error}"))?;
+    Ok((Parts { lines, ranges }, history))
+}
+
+/// Scans a part of a session on its own.
+pub fn scan_part(scanner: &mut Scanner, parts: &Parts, at: usize) -> (LineColumns, Result<ScannedPart, ReadError>) {
+    let mut columns = LineColumns::default();
+    let scanned = scanner.scan(&parts.lines, parts.ranges[at].clone(), &mut columns);
+    (columns, scanned)
+}
+
+/// The hash of a file that is read part by part.
+#[derive(Default)]
+pub struct FileHash {
+    hasher: Sha256,
+    hashed: u64,
+    buffer: Vec<u8>,
+}
+
+impl FileHash {
+    /// Adds the bytes before `end`.
+    pub fn add(&mut self, source: &LineSource, end: u64) {
+        self.buffer.resize(256 << 10, 0);
+        while self.hashed < end {
+            let wanted = usize::try_from(end - self.hashed).unwrap_or(usize::MAX).min(self.buffer.len());
+            match source.read_at(&mut self.buffer[..wanted], self.hashed) {
+                Ok(count) if count > 0 => {
+                    self.hasher.update(&self.buffer[..count]);
+                    self.hashed += count as u64;
+                }
+                // The scan of these lines says what is wrong.
+                _ => return,
+            }
+        }
+    }
+
+    /// The facts of the file, all of which is hashed then.
+    pub fn finish(mut self, source: &LineSource) -> FileFacts {
+        self.add(source, source.size());
+        FileFacts { bytes: self.hashed, sha256: Some(self.hasher.finalize().into()) }
+    }
+}
+
+/// The size and the hash of a file. Neither, if it can't be read.
+pub fn facts_of(path: &Path) -> FileFacts {
+    LineSource::open(path).map_or_else(|_| FileFacts::default(), |source| FileHash::default().finish(&source))
+}
+
+fn write_temporary(bytes: &[u8]) -> std::io::Result<tempfile::NamedTempFile> {
+    let mut file = tempfile::NamedTempFile::new()?;
+    std::io::Write::write_all(&mut file, bytes)?;
+    Ok(file)
+}

@@ -1,0 +1,375 @@
+//! Exporting recordings to a lake of Parquet files.
+//!
+//! Recordings of one day are exported in groups, each to one part of each table. A group is committed as a whole: its parts get their names,
+//! then its manifest is written. What is listed in a manifest and has not changed is not exported again, so an export can be repeated at any
+//! time, also one that was interrupted.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use crate::convert::CANCELLED;
+use crate::engine::{Done, Engine, Job, LARGE_BYTES, LargeSession};
+use crate::export_group::{Carried, Group, TEMPORARY, TableFiles, Written};
+use crate::input::{Content, Input};
+use crate::manifest::{Manifest, Manifests, Source, commit};
+use crate::options::Options;
+use crate::peek::Peeked;
+use crate::schema::Table;
+use crate::session_table::SessionTables;
+
+/// A group has at most so many bytes of recordings, and so many of them.
+const GROUP_BYTES: u64 = 32 << 20;
+const GROUP_FILES: usize = 4096;
+
+/// So many recordings are looked at together.
+const PEEKED_TOGETHER: usize = 64;
+
+/// The folder of a lake in which files are that are not complete.
+const TEMPORARY_FOLDER: &str = "_temporary";
+
+/// What engines call the partition without a date.
+const NO_DATE: &str = "__HIVE_DEFAULT_PARTITION__";
+
+/// What an export did.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Recordings that were converted.
+    pub sources: u64,
+    /// Recordings that were exported already, and have not changed.
+    pub unchanged: u64,
+    /// Bytes of those that were converted.
+    pub bytes: u64,
+    /// Rows that were written, by table.
+    pub rows: BTreeMap<String, u64>,
+    /// The parts that were written.
+    pub parts: Vec<PathBuf>,
+    /// Files that were removed because no manifest lists them.
+    pub pruned: u64,
+}
+
+/// Called when something was done, with how many recordings and bytes are done. An error ends the export.
+pub type Tick<'t> = &'t mut dyn FnMut(u64, u64) -> Result<(), String>;
+
+/// An export.
+pub struct Export {
+    lake: PathBuf,
+    options: Options,
+    cancelled: Arc<AtomicBool>,
+    manifests: Manifests,
+    report: Report,
+    done_bytes: u64,
+}
+
+/// A group with what its manifest needs.
+struct Unit {
+    id: Option<String>,
+    date: String,
+    inputs: Vec<Input>,
+    carried: Vec<Carried>,
+    kept: Vec<Source>,
+}
+
+impl Export {
+    /// An export to the folder `lake`.
+    pub fn new(lake: &Path, options: Options, cancelled: Arc<AtomicBool>) -> Result<Self, String> {
+        let failed = |error: std::io::Error| format!("{}: {error}", lake.display());
+        fs::create_dir_all(lake).map_err(failed)?;
+        let manifests = Manifests::read(lake).map_err(failed)?;
+        Ok(Export { lake: lake.to_owned(), options, cancelled, manifests, report: Report::default(), done_bytes: 0 })
+    }
+
+    /// Exports recordings. Those of several calls are in no group together.
+    pub fn add(&mut self, inputs: Vec<Input>, tick: Tick<'_>) -> Result<(), String> {
+        let mut engine = Engine::new(&self.options, &self.cancelled);
+        let added = self.add_with(&mut engine, inputs, tick);
+        if added.is_err() {
+            engine.stop(&self.cancelled);
+        }
+        added
+    }
+
+    fn add_with(&mut self, engine: &mut Engine, inputs: Vec<Input>, tick: Tick<'_>) -> Result<(), String> {
+        let peeked = self.peek(inputs, engine, tick)?;
+        let units = self.plan(peeked);
+        if units.is_empty() {
+            return Ok(());
+        }
+        // The tables of a manifest that is replaced may be more than those that were asked for.
+        *engine = Engine::new(&self.options, &self.cancelled);
+        let mut under_way = VecDeque::new();
+        for unit in units {
+            match unit.inputs.as_slice() {
+                [input] if unit.carried.is_empty() && input.size() >= LARGE_BYTES && !self.options.is_of_runs() => {
+                    while !under_way.is_empty() {
+                        self.take(engine, &mut under_way, tick)?;
+                    }
+                    self.export_large(unit, engine, tick)?;
+                }
+                _ => {
+                    while engine.is_full() {
+                        self.take(engine, &mut under_way, tick)?;
+                    }
+                    self.push(unit, engine, &mut under_way);
+                }
+            }
+        }
+        while !under_way.is_empty() {
+            self.take(engine, &mut under_way, tick)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the export.
+    pub fn finish(mut self, prune: bool) -> Result<Report, String> {
+        if prune {
+            self.prune().map_err(|error| format!("{}: {error}", self.lake.display()))?;
+        }
+        // It stays as long as another export uses it.
+        let _ = fs::remove_dir(self.lake.join(TEMPORARY_FOLDER));
+        Ok(self.report)
+    }
+
+    fn peek(&self, inputs: Vec<Input>, engine: &mut Engine, tick: Tick<'_>) -> Result<Vec<Peeked>, String> {
+        let hash = !self.manifests.is_empty();
+        let (mut peeked, mut inputs) = (Vec::with_capacity(inputs.len()), inputs.into_iter().peekable());
+        loop {
+            while !engine.is_full() && inputs.peek().is_some() {
+                engine.push(Job::Peek(inputs.by_ref().take(PEEKED_TOGETHER).collect(), hash));
+            }
+            match engine.next() {
+                Some(Done::Peeked(more)) => peeked.extend(more),
+                Some(_) => {}
+                None => return Ok(peeked),
+            }
+            tick(self.report.sources + self.report.unchanged, self.done_bytes)?;
+        }
+    }
+
+    /// What is to be exported, in which groups: manifests of which a source has changed as a whole, and what is in no manifest by day.
+    fn plan(&mut self, peeked: Vec<Peeked>) -> Vec<Unit> {
+        let mut seen = BTreeSet::new();
+        let (mut fresh, mut replaced) = (Vec::new(), BTreeMap::<String, Vec<Peeked>>::new());
+        for recording in peeked {
+            if matches!(recording.input.content, Content::Path(_)) && !seen.insert(recording.input.name.clone()) {
+                continue;
+            }
+            match self.manifests.of(&recording.input.name) {
+                Some((id, _)) => replaced.entry(id.to_owned()).or_default().push(recording),
+                None => fresh.push(recording),
+            }
+        }
+        let mut units = Vec::new();
+        for (id, recordings) in replaced {
+            if recordings.iter().all(|recording| self.is_unchanged(recording)) {
+                self.report.unchanged += recordings.len() as u64;
+                self.done_bytes += recordings.iter().map(|recording| recording.bytes).sum::<u64>();
+            } else {
+                units.push(self.replace(id, recordings));
+            }
+        }
+        fresh.sort_by(|one, other| (one.date, &one.input.name).cmp(&(other.date, &other.input.name)));
+        let mut bytes = 0;
+        let first_fresh = units.len();
+        for recording in fresh {
+            let date = name_of(&recording);
+            bytes += recording.bytes;
+            match units[first_fresh..].last_mut() {
+                Some(unit)
+                    if unit.date == date
+                        && bytes <= GROUP_BYTES
+                        && recording.bytes < LARGE_BYTES
+                        && unit.inputs.len() < GROUP_FILES =>
+                {
+                    unit.inputs.push(recording.input);
+                }
+                _ => {
+                    // A large one stays alone.
+                    bytes = if recording.bytes >= LARGE_BYTES { GROUP_BYTES } else { recording.bytes };
+                    let inputs = vec![recording.input];
+                    units.push(Unit { id: None, date, inputs, carried: Vec::new(), kept: Vec::new() });
+                }
+            }
+        }
+        units
+    }
+
+    fn is_unchanged(&self, recording: &Peeked) -> bool {
+        let Some((_, manifest)) = self.manifests.of(&recording.input.name) else { return false };
+        let hash = recording.sha256.map(const_hex::encode);
+        let mut sources = manifest.sources.iter();
+        let tables: Vec<Table> = manifest.tables().collect();
+        manifest.version == crate::parquet_file::version()
+            && manifest.options == self.options.deciding()
+            && self.options.tables().all(|table| tables.contains(&table))
+            && sources.any(|source| source.name == recording.input.name && Some(&source.sha256) == hash.as_ref())
+            && manifest.parts.values().all(|part| self.lake.join(part).is_file())
+    }
+
+    /// The group of a manifest of which something has changed. Sources that were not given are read again; the rows of those that are gone are
+    /// kept.
+    fn replace(&mut self, id: String, recordings: Vec<Peeked>) -> Unit {
+        let date = recordings.first().map(name_of).unwrap_or_else(|| NO_DATE.to_owned());
+        let given: BTreeSet<String> = recordings.iter().map(|recording| recording.input.name.clone()).collect();
+        let mut inputs: Vec<Input> = recordings.into_iter().map(|recording| recording.input).collect();
+        let (mut carried, mut kept) = (Vec::new(), Vec::new());
+        if let Some(manifest) = self.manifests.get(&id) {
+            for table in manifest.tables() {
+                self.options.add(table);
+            }
+            for source in manifest.sources.iter().filter(|source| !given.contains(&source.name)) {
+                let path = PathBuf::from(&source.name);
+                if path.exists() { inputs.push(Input::at(path)) } else { kept.push(source.clone()) }
+            }
+            let names: Arc<BTreeSet<String>> = Arc::new(kept.iter().map(|source| source.name.clone()).collect());
+            if !kept.is_empty() {
+                let parts = manifest.parts.iter().filter_map(|(table, part)| Some((Table::named(table)?, part)));
+                carried.extend(parts.map(|(table, part)| Carried {
+                    table,
+                    part: self.lake.join(part),
+                    sources: names.clone(),
+                }));
+            }
+        }
+        inputs.sort_by(|one, other| one.name.cmp(&other.name));
+        Unit { id: Some(id), date, inputs, carried, kept }
+    }
+
+    fn files(&self) -> TableFiles {
+        TableFiles::new(&self.lake.join(TEMPORARY_FOLDER), &self.options)
+    }
+
+    fn push(&self, mut unit: Unit, engine: &mut Engine, under_way: &mut VecDeque<Unit>) {
+        let (inputs, carried) = (std::mem::take(&mut unit.inputs), std::mem::take(&mut unit.carried));
+        engine.push(Job::Write(Box::new(Group { inputs, carried, files: self.files() })));
+        under_way.push_back(unit);
+    }
+
+    fn take(&mut self, engine: &mut Engine, under_way: &mut VecDeque<Unit>, tick: Tick<'_>) -> Result<(), String> {
+        match engine.next() {
+            Some(Done::Written(written)) => {
+                let unit = under_way.pop_front().ok_or(CANCELLED)?;
+                self.commit(&unit, (*written)?)?;
+            }
+            Some(_) => {}
+            None => under_way.clear(),
+        }
+        tick(self.report.sources + self.report.unchanged, self.done_bytes)
+    }
+
+    /// Exports a large session, whose parts are converted at once.
+    fn export_large(&mut self, unit: Unit, engine: &mut Engine, tick: Tick<'_>) -> Result<(), String> {
+        let input = unit.inputs.first().ok_or(CANCELLED)?;
+        let Some(mut large) = LargeSession::open(input, true) else {
+            let mut under_way = VecDeque::new();
+            self.push(unit, engine, &mut under_way);
+            return self.take(engine, &mut under_way, tick);
+        };
+        let (mut tables, mut files) = (SessionTables::new(self.options.clone()), self.files());
+        let mut waiting = VecDeque::new();
+        let mut read = 0;
+        loop {
+            while !engine.is_full()
+                && let Some(job) = waiting.pop_front().or_else(|| large.next_job())
+            {
+                engine.push(job);
+            }
+            match engine.next() {
+                Some(Done::Scanned(scanned)) => {
+                    let batch = large.take(scanned.0, scanned.1, &mut tables)?;
+                    let calls = if self.options.tool_calls {
+                        Some(tables.take_calls().map_err(|e| e.to_string())?)
+                    } else {
+                        None
+                    };
+                    for (table, batch) in [(Table::Events, batch), (Table::ToolCalls, calls)] {
+                        let Some(batch) = batch.filter(|batch| batch.num_rows() > 0) else { continue };
+                        let full = files.add(table, batch)?;
+                        waiting.extend(full.into_iter().map(|(encoder, rows)| Job::Encode(table, encoder, rows)));
+                    }
+                    read += large.taken_bytes();
+                }
+                Some(Done::Encoded(table, encoded)) => files.append(table, encoded?)?,
+                Some(_) => {}
+                None => break,
+            }
+            tick(self.report.sources + self.report.unchanged, self.done_bytes + read)?;
+        }
+        let converted = large.finish(&mut tables);
+        for (is_wanted, table, batch) in [
+            (self.options.tool_calls, Table::ToolCalls, tables.take_calls()),
+            (self.options.sessions, Table::Sessions, tables.take_sessions()),
+        ] {
+            let batch = batch.map_err(|error| error.to_string())?;
+            if is_wanted && batch.num_rows() > 0 {
+                for (encoder, rows) in files.add(table, batch)? {
+                    files.append(table, encoder.encode(&rows).map_err(|error| error.to_string())?)?;
+                }
+            }
+        }
+        self.commit(&unit, Written { sources: vec![converted], files: files.finish()? })
+    }
+
+    /// Gives the files of a group their names, and lists them.
+    fn commit(&mut self, unit: &Unit, written: Written) -> Result<(), String> {
+        let mut sources: Vec<Source> = written.sources.iter().map(Source::from).chain(unit.kept.clone()).collect();
+        sources.sort_by(|one, other| one.name.cmp(&other.name));
+        let (version, options) = (crate::parquet_file::version().to_owned(), self.options.deciding());
+        let name = Manifest::part_name(&version, &options, &sources);
+        let (mut rows, mut parts) = (BTreeMap::new(), BTreeMap::new());
+        for file in written.files {
+            let folder = Path::new(file.table.as_str()).join(format!("date={}", unit.date));
+            let failed = |error: std::io::Error| format!("{}: {error}", self.lake.join(&folder).display());
+            fs::create_dir_all(self.lake.join(&folder)).map_err(failed)?;
+            let part = folder.join(&name);
+            commit(file.file, &self.lake.join(&part)).map_err(failed)?;
+            self.report.parts.push(self.lake.join(&part));
+            *self.report.rows.entry(file.table.as_str().to_owned()).or_default() += file.rows as u64;
+            rows.insert(file.table.as_str().to_owned(), file.rows as u64);
+            parts.insert(file.table.as_str().to_owned(), part.to_string_lossy().replace('\\', "/"));
+        }
+        let id = unit.id.clone().unwrap_or_else(|| Manifest::id_of(sources.iter().map(|source| source.name.as_str())));
+        let manifest = Manifest { version, options, sources, rows, parts };
+        manifest.save(&self.lake, &id).map_err(|error| format!("{}: {error}", self.lake.display()))?;
+        self.manifests.insert(id, manifest);
+        self.report.sources += written.sources.len() as u64;
+        let bytes = written.sources.iter().map(|source| source.bytes).sum::<u64>();
+        (self.report.bytes, self.done_bytes) = (self.report.bytes + bytes, self.done_bytes + bytes);
+        Ok(())
+    }
+
+    /// Removes what no manifest lists, and what exports left that did not end.
+    fn prune(&mut self) -> std::io::Result<()> {
+        // Others may have exported meanwhile.
+        let manifests = Manifests::read(&self.lake)?;
+        let listed = manifests.parts();
+        let mut folders: Vec<PathBuf> = Table::ALL.iter().map(|table| self.lake.join(table.as_str())).collect();
+        folders.push(self.lake.join(TEMPORARY_FOLDER));
+        while let Some(folder) = folders.pop() {
+            let Ok(entries) = fs::read_dir(&folder) else { continue };
+            for entry in entries {
+                let path = entry?.path();
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let relative = path.strip_prefix(&self.lake).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+                let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                let is_ours = name.starts_with(TEMPORARY) || (name.starts_with("part-") && name.ends_with(".parquet"));
+                if is_ours && !listed.contains(relative.as_str()) {
+                    fs::remove_file(&path)?;
+                    self.report.pruned += 1;
+                }
+            }
+            // Only if nothing is left in it.
+            let _ = fs::remove_dir(&folder);
+        }
+        Ok(())
+    }
+}
+
+fn name_of(recording: &Peeked) -> String {
+    recording.date.map_or_else(|| NO_DATE.to_owned(), |date| date.to_string())
+}

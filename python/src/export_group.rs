@@ -1,0 +1,169 @@
+//! Recordings that are exported together: one file for each table.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arrow::array::{AsArray as _, RecordBatch};
+use arrow::compute::filter_record_batch;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+use crate::convert::{CANCELLED, Converted, Converter};
+use crate::input::Input;
+use crate::options::Options;
+use crate::parquet_file::{EncodedRows, Encoder, ParquetFile, RowGroups};
+use crate::schema::Table;
+
+/// Recordings of one day.
+pub struct Group {
+    pub inputs: Vec<Input>,
+    pub carried: Vec<Carried>,
+    pub files: TableFiles,
+}
+
+/// Rows of a part that is replaced, of sources that are gone.
+pub struct Carried {
+    pub table: Table,
+    pub part: PathBuf,
+    pub sources: Arc<BTreeSet<String>>,
+}
+
+impl Carried {
+    /// The rows, batch by batch.
+    fn read(&self, take: &mut dyn FnMut(Table, RecordBatch) -> Result<(), String>) -> Result<(), String> {
+        let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", self.part.display());
+        let file = File::open(&self.part).map_err(|error| failed(&error))?;
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(|builder| builder.build());
+        for batch in reader.map_err(|error| failed(&error))? {
+            let batch = batch.map_err(|error| failed(&error))?;
+            let sources = batch.column_by_name("source").and_then(|column| column.as_string_opt::<i32>());
+            let sources = sources.ok_or_else(|| failed(&"it has no sources"))?;
+            let kept = sources.iter().map(|source| Some(self.sources.contains(source?))).collect();
+            take(self.table, filter_record_batch(&batch, &kept).map_err(|error| failed(&error))?)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a group has become, in temporary files.
+pub struct Written {
+    pub sources: Vec<Converted>,
+    pub files: Vec<TableFile>,
+}
+
+/// The temporary file with the rows of a table.
+pub struct TableFile {
+    pub table: Table,
+    pub rows: usize,
+    pub file: tempfile::NamedTempFile,
+}
+
+/// The files of a group, which are written to a folder until they are complete.
+pub struct TableFiles {
+    folder: PathBuf,
+    include_payload: bool,
+    tables: Vec<Table>,
+    open: BTreeMap<Table, (ParquetFile<File>, RowGroups, tempfile::NamedTempFile)>,
+}
+
+impl TableFiles {
+    /// Files of these tables in a folder.
+    pub fn new(folder: &Path, options: &Options) -> Self {
+        let (tables, include_payload) = (options.tables().collect(), options.include_payload);
+        TableFiles { folder: folder.to_owned(), include_payload, tables, open: BTreeMap::new() }
+    }
+
+    /// Adds rows. Returns the row groups that are complete and not encoded.
+    pub fn add(&mut self, table: Table, batch: RecordBatch) -> Result<Vec<(Encoder, Vec<RecordBatch>)>, String> {
+        let (file, groups, _) = self.file(table)?;
+        let mut full = Vec::new();
+        groups.add(batch, |batches| {
+            full.push((file.encoder().clone(), batches));
+            Ok::<_, String>(())
+        })?;
+        Ok(full)
+    }
+
+    /// Appends a row group.
+    pub fn append(&mut self, table: Table, encoded: EncodedRows) -> Result<(), String> {
+        let (file, ..) = self.file(table)?;
+        file.append(encoded).map_err(|error| error.to_string())
+    }
+
+    /// Ends all files. A table without rows has a file too.
+    pub fn finish(mut self) -> Result<Vec<TableFile>, String> {
+        for table in self.tables.clone() {
+            self.file(table)?;
+        }
+        let mut files = Vec::new();
+        for (table, (mut file, mut groups, temporary)) in self.open {
+            let rest = groups.take();
+            if !rest.is_empty() {
+                file.write(&rest).map_err(|error| error.to_string())?;
+            }
+            let rows = file.rows;
+            let written = file.finish().map_err(|error| error.to_string())?;
+            written.sync_all().map_err(|error| error.to_string())?;
+            files.push(TableFile { table, rows, file: temporary });
+        }
+        Ok(files)
+    }
+
+    fn file(&mut self, table: Table) -> Result<&mut (ParquetFile<File>, RowGroups, tempfile::NamedTempFile), String> {
+        if !self.open.contains_key(&table) {
+            let created = create(&self.folder, table, self.include_payload)?;
+            self.open.insert(table, created);
+        }
+        self.open.get_mut(&table).ok_or_else(|| "there is no file".to_owned())
+    }
+}
+
+/// The beginning of the names of files that are not complete. Engines pass over names that begin with a dot.
+pub const TEMPORARY: &str = ".part-";
+
+fn create(
+    folder: &Path,
+    table: Table,
+    include_payload: bool,
+) -> Result<(ParquetFile<File>, RowGroups, tempfile::NamedTempFile), String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    fs::create_dir_all(folder).map_err(failed)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(TEMPORARY).suffix(".tmp");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let temporary = builder.tempfile_in(folder).map_err(failed)?;
+    let file = temporary.reopen().map_err(failed)?;
+    let file = ParquetFile::create(file, &table.schema(include_payload)).map_err(|error| error.to_string())?;
+    Ok((file, RowGroups::default(), temporary))
+}
+
+/// Converts and writes a group on one thread.
+pub fn write_group(group: Group, options: &Options, cancelled: &Arc<AtomicBool>) -> Result<Written, String> {
+    let Group { inputs, carried, mut files } = group;
+    let mut converter = Converter::new(options.clone(), cancelled.clone());
+    let mut take = |table: Table, batch: RecordBatch| {
+        for (encoder, batches) in files.add(table, batch)? {
+            let encoded = encoder.encode(&batches).map_err(|error| error.to_string())?;
+            files.append(table, encoded)?;
+        }
+        Ok(())
+    };
+    for carried in carried {
+        carried.read(&mut take)?;
+    }
+    let mut sources = Vec::with_capacity(inputs.len());
+    for input in &inputs {
+        if cancelled.load(Ordering::Relaxed) {
+            return Err(CANCELLED.to_owned());
+        }
+        sources.push(converter.convert(input, &mut take)?);
+    }
+    converter.finish(&mut take)?;
+    Ok(Written { sources, files: files.finish()? })
+}

@@ -1,0 +1,214 @@
+//! Recordings as Arrow and Parquet tables: the Python module `session_tape._native`.
+//!
+//! - [`python_inputs`] takes what a caller names, [`input`] finds recordings there.
+//! - [`convert`] turns recordings into rows: [`session_scan`] takes lines apart, [`session_table`] puts them in order, [`tool_calls_table`],
+//!   [`sessions_table`] and [`run_tables`] make the other tables. [`engine`] has the threads.
+//! - [`stream`] gives batches; [`export`] writes Parquet files ([`parquet_file`]) in groups ([`export_group`]), listed by [`manifest`]s.
+//! - [`verify`] reads again what rows came from.
+
+mod columns;
+mod convert;
+mod engine;
+mod export;
+mod export_group;
+mod input;
+mod manifest;
+mod options;
+mod parquet_file;
+mod peek;
+mod python_inputs;
+mod run_tables;
+mod schema;
+mod session_scan;
+mod session_table;
+mod sessions_table;
+mod stream;
+mod tool_calls_table;
+mod values;
+mod verify;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use arrow::array::{Array, ArrayData, BooleanBuilder, RecordBatchReader};
+use arrow::datatypes::Schema;
+use arrow::ffi_stream::RecordBatchStreamReader;
+use arrow::pyarrow::PyArrowType;
+use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use session_tape::{DiffOptions, Recording, RunWatch, diff};
+
+use crate::export::Export;
+use crate::input::{Content, Wanted};
+use crate::options::Options;
+use crate::python_inputs::PythonInputs;
+use crate::schema::Table;
+use crate::stream::BatchStream;
+use crate::verify::Verifier;
+
+/// So many bytes of recordings that are in memory are exported at a time.
+const IN_MEMORY_BYTES: usize = 64 << 20;
+
+fn table_named(name: &str) -> PyResult<Table> {
+    let all: Vec<&str> = Table::ALL.iter().map(|table| table.as_str()).collect();
+    Table::named(name).ok_or_else(|| {
+        PyValueError::new_err(format!("there is no table '{name}': it must be one of {}", all.join(", ")))
+    })
+}
+
+fn options_of(tables: &[Table], text_limit: usize, include_payload: bool, verify: bool) -> Options {
+    Options { text_limit, include_payload, verify, ..Options::of(tables) }
+}
+
+fn wanted_of(tables: &[Table]) -> Wanted {
+    if tables.iter().any(|table| table.is_of_runs()) { Wanted::Runs } else { Wanted::Sessions }
+}
+
+/// The schema of a table.
+#[pyfunction]
+#[pyo3(name = "schema")]
+fn schema_of(table: &str, include_payload: bool) -> PyResult<PyArrowType<Schema>> {
+    Ok(PyArrowType(table_named(table)?.schema(include_payload).as_ref().clone()))
+}
+
+/// An iterator of the batches of a table.
+#[pyfunction]
+#[pyo3(name = "stream")]
+fn stream_of(
+    paths: &Bound<'_, PyAny>,
+    table: &str,
+    text_limit: usize,
+    include_payload: bool,
+    verify: bool,
+    on_progress: Option<Py<PyAny>>,
+) -> PyResult<BatchStream> {
+    let table = table_named(table)?;
+    let inputs = PythonInputs::new(paths, wanted_of(&[table]))?;
+    Ok(BatchStream::new(table, inputs, options_of(&[table], text_limit, include_payload, verify), on_progress))
+}
+
+/// Writes tables. Returns what was done as a dictionary.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)] // As many as the Python function has.
+fn to_parquet<'py>(
+    py: Python<'py>,
+    paths: &Bound<'_, PyAny>,
+    dest: PathBuf,
+    tables: Vec<String>,
+    text_limit: usize,
+    include_payload: bool,
+    verify: bool,
+    prune: bool,
+    on_progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let tables = tables.iter().map(|name| table_named(name)).collect::<PyResult<Vec<_>>>()?;
+    if tables.is_empty() {
+        return Err(PyValueError::new_err("tables must name at least one table"));
+    }
+    if tables.iter().any(|table| table.is_of_runs() != tables[0].is_of_runs()) {
+        return Err(PyValueError::new_err("tables of sessions and tables of runs must be exported by separate calls"));
+    }
+    let mut inputs = PythonInputs::new(paths, wanted_of(&tables))?;
+    let cancelled = Arc::new(AtomicBool::new(false));
+    let options = options_of(&tables, text_limit, include_payload, verify);
+    let mut export = Export::new(&dest, options, cancelled).map_err(PyOSError::new_err)?;
+    let mut raised = None;
+    let mut is_over = false;
+    while !is_over {
+        let (mut window, mut bytes) = (Vec::new(), 0);
+        while bytes < IN_MEMORY_BYTES {
+            let Some(input) = inputs.next(py)? else {
+                is_over = true;
+                break;
+            };
+            if let Content::Memory(content) = &input.content {
+                bytes += content.len();
+            }
+            window.push(input);
+        }
+        let added = py.detach(|| {
+            export.add(window, &mut |files, bytes| {
+                Python::attach(|py| {
+                    let called = on_progress.as_ref().map_or(Ok(()), |call| call.call1(py, (files, bytes)).map(drop));
+                    let result = called.and_then(|()| py.check_signals());
+                    result.map_err(|error| {
+                        raised = Some(error);
+                        convert::CANCELLED.to_owned()
+                    })
+                })
+            })
+        });
+        if let Some(raised) = raised {
+            return Err(raised);
+        }
+        added.map_err(PyOSError::new_err)?;
+    }
+    let report = py.detach(|| export.finish(prune)).map_err(PyOSError::new_err)?;
+    let found = PyDict::new(py);
+    found.set_item("sources", report.sources)?;
+    found.set_item("unchanged", report.unchanged)?;
+    found.set_item("bytes", report.bytes)?;
+    found.set_item("rows", report.rows)?;
+    found.set_item("parts", report.parts)?;
+    found.set_item("pruned", report.pruned)?;
+    Ok(found)
+}
+
+/// Whether each row's bytes have its hash.
+#[pyfunction]
+fn verify_rows(py: Python<'_>, table: PyArrowType<RecordBatchStreamReader>) -> PyResult<PyArrowType<ArrayData>> {
+    let reader = table.0;
+    for column in verify::COLUMNS {
+        if reader.schema().column_with_name(column).is_none() {
+            return Err(PyValueError::new_err(format!("table has no column '{column}'")));
+        }
+    }
+    let verified = py.detach(|| {
+        let (mut verifier, mut verified) = (Verifier::default(), BooleanBuilder::new());
+        for batch in reader {
+            verifier.verify(&batch.map_err(|error| error.to_string())?, &mut verified)?;
+        }
+        Ok::<_, String>(verified.finish())
+    });
+    Ok(PyArrowType(verified.map_err(PyValueError::new_err)?.to_data()))
+}
+
+/// Where two recordings part, or `None`.
+#[pyfunction]
+fn first_divergence<'py>(py: Python<'py>, left: PathBuf, right: PathBuf) -> PyResult<Option<Bound<'py, PyDict>>> {
+    for path in [&left, &right] {
+        if !path.exists() {
+            return Err(PyFileNotFoundError::new_err((2, "No such file or directory", path.clone())));
+        }
+    }
+    let found = py.detach(|| {
+        let never = AtomicBool::new(false);
+        let open = |path: &PathBuf| Recording::open(path, &never).map_err(|error| error.to_string());
+        let (left, right) = (open(&left)?, open(&right)?);
+        let mut watch = RunWatch { cancelled: &never, progress: &mut |_, _| {} };
+        let found = diff(left.source(), right.source(), &DiffOptions::default(), &mut watch);
+        found.map_err(|error| error.to_string())
+    });
+    let Some(found) = found.map_err(PyValueError::new_err)? else { return Ok(None) };
+    let answer = PyDict::new(py);
+    answer.set_item("divergence_event", found.divergence_event)?;
+    answer.set_item("kind", found.kind.as_str())?;
+    answer.set_item("left", found.left.map(|side| side.event_id))?;
+    answer.set_item("right", found.right.map(|side| side.event_id))?;
+    Ok(Some(answer))
+}
+
+/// The compiled part of `session_tape`.
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<BatchStream>()?;
+    module.add_function(wrap_pyfunction!(schema_of, module)?)?;
+    module.add_function(wrap_pyfunction!(stream_of, module)?)?;
+    module.add_function(wrap_pyfunction!(to_parquet, module)?)?;
+    module.add_function(wrap_pyfunction!(verify_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(first_divergence, module)?)?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    Ok(())
+}

@@ -1,0 +1,157 @@
+//! Manifests: which parts of a lake are of which sources. What no manifest lists is not part of the lake.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::convert::Converted;
+use crate::schema::Table;
+
+/// The folder of the manifests.
+pub const FOLDER: &str = "_manifests";
+
+/// What was exported together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Of converter and columns.
+    pub version: String,
+    /// What else decides about the rows.
+    pub options: BTreeMap<String, u64>,
+    pub sources: Vec<Source>,
+    /// By table.
+    pub rows: BTreeMap<String, u64>,
+    /// By table, as paths in the lake.
+    pub parts: BTreeMap<String, String>,
+}
+
+/// A recording that was exported.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    pub name: String,
+    pub bytes: u64,
+    pub sha256: String,
+}
+
+impl From<&Converted> for Source {
+    fn from(converted: &Converted) -> Self {
+        Source { name: converted.name.clone(), bytes: converted.bytes, sha256: const_hex::encode(converted.sha256) }
+    }
+}
+
+impl Manifest {
+    /// The tables that it has parts of.
+    pub fn tables(&self) -> impl Iterator<Item = Table> + '_ {
+        self.parts.keys().filter_map(|name| Table::named(name))
+    }
+
+    /// The name of its parts: the same for the same sources, converted in the same way.
+    pub fn part_name(version: &str, options: &BTreeMap<String, u64>, sources: &[Source]) -> String {
+        let mut text = format!("{version}\n");
+        for (name, value) in options {
+            text.push_str(&format!("{name}={value}\n"));
+        }
+        for Source { name, bytes, sha256 } in sources {
+            text.push_str(&format!("{}:{name} {bytes} {sha256}\n", name.len()));
+        }
+        format!("part-{}.parquet", short_hash(&text))
+    }
+
+    /// The id of a manifest of these sources. It does not depend on what is in them, so that a manifest replaces the one before.
+    pub fn id_of<'s>(names: impl Iterator<Item = &'s str>) -> String {
+        let mut text = String::new();
+        for name in names {
+            text.push_str(&format!("{}:{name}\n", name.len()));
+        }
+        short_hash(&text)
+    }
+
+    /// Writes it as the one with this id.
+    pub fn save(&self, lake: &Path, id: &str) -> io::Result<()> {
+        let folder = lake.join(FOLDER);
+        fs::create_dir_all(&folder)?;
+        let mut file = tempfile::Builder::new().prefix(".").suffix(".tmp").tempfile_in(&folder)?;
+        serde_json::to_writer_pretty(&mut file, self)?;
+        file.write_all(b"\n")?;
+        commit(file, &folder.join(format!("{id}.json")))
+    }
+}
+
+fn short_hash(text: &str) -> String {
+    const_hex::encode(&Sha256::digest(text)[..16])
+}
+
+/// Makes a temporary file the one at `path`, on stable storage.
+pub fn commit(file: tempfile::NamedTempFile, path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
+    }
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    match path.parent() {
+        Some(folder) if cfg!(unix) => File::open(folder)?.sync_all(),
+        _ => Ok(()),
+    }
+}
+
+/// All manifests of a lake.
+#[derive(Default)]
+pub struct Manifests {
+    by_id: BTreeMap<String, Manifest>,
+    by_source: BTreeMap<String, String>,
+}
+
+impl Manifests {
+    /// Reads those of a lake. What is no manifest is passed over.
+    pub fn read(lake: &Path) -> io::Result<Self> {
+        let mut manifests = Manifests::default();
+        let entries = match fs::read_dir(lake.join(FOLDER)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(manifests),
+            entries => entries?,
+        };
+        let mut paths: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+        paths.sort();
+        for path in paths.iter().filter(|path| path.extension().is_some_and(|ending| ending == "json")) {
+            let id = path.file_stem().map(|id| id.to_string_lossy().into_owned());
+            let manifest = fs::read(path).ok().and_then(|json| serde_json::from_slice(&json).ok());
+            if let (Some(id), Some(manifest)) = (id, manifest) {
+                manifests.insert(id, manifest);
+            }
+        }
+        Ok(manifests)
+    }
+
+    /// Adds a manifest, or replaces it.
+    pub fn insert(&mut self, id: String, manifest: Manifest) {
+        for source in &manifest.sources {
+            self.by_source.insert(source.name.clone(), id.clone());
+        }
+        self.by_id.insert(id, manifest);
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.by_id.is_empty()
+    }
+
+    /// The manifest that lists a source, and its id.
+    pub fn of(&self, source: &str) -> Option<(&str, &Manifest)> {
+        let id = self.by_source.get(source)?;
+        self.by_id.get(id).map(|manifest| (id.as_str(), manifest))
+    }
+
+    /// The manifest with this id.
+    pub fn get(&self, id: &str) -> Option<&Manifest> {
+        self.by_id.get(id)
+    }
+
+    /// The paths of all parts.
+    pub fn parts(&self) -> BTreeSet<&str> {
+        self.by_id.values().flat_map(|manifest| manifest.parts.values()).map(String::as_str).collect()
+    }
+}

@@ -1,0 +1,250 @@
+//! The tables of runs.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arrow::array::RecordBatch;
+use arrow::error::ArrowError;
+use session_tape::{Recording, RunRow, RunVerdicts, read_run, run_id, verify_recording};
+
+use crate::columns::{Column, Enums, Flags, Hashes, Integers, Texts, Times, batch};
+use crate::options::Options;
+use crate::schema::Table;
+use crate::session_table::FileFacts;
+use crate::values::{count, time};
+
+/// The columns of `run_events`.
+#[derive(Default)]
+struct EventColumns {
+    source: Texts,
+    run_id: Texts,
+    time: Integers,
+    event_id: Texts,
+    parent: Integers,
+    kind: Enums,
+    node: Texts,
+    task: Texts,
+    worker: Texts,
+    tool: Enums,
+    call: Texts,
+    hashes: [Texts; 4],
+    ts: Times,
+    line_hash: Hashes<32>,
+    byte_offset: Integers,
+    byte_length: Integers,
+    step: Integers,
+    step_key: Hashes<16>,
+    prefix_hash: Hashes<16>,
+}
+
+/// The columns of `runs`.
+#[derive(Default)]
+struct RunColumns {
+    source: Texts,
+    run_id: Texts,
+    started_at: Times,
+    last_at: Times,
+    events: Integers,
+    bytes: Integers,
+    file_sha256: Hashes<32>,
+    head_hash: Hashes<32>,
+    /// Graph, schedule, state hashes, output hashes.
+    holds: [Flags; 4],
+    /// Checked, failed, unverifiable.
+    counts: [Integers; 3],
+    first_failure: Texts,
+    error: Texts,
+}
+
+/// Rows of the tables of runs that are not in a batch yet.
+pub struct RunTables {
+    options: Options,
+    events: EventColumns,
+    runs: RunColumns,
+    rows: usize,
+}
+
+/// A run as far as it was read.
+#[derive(Default)]
+struct Read {
+    started: Option<i64>,
+    last: Option<i64>,
+    events: i64,
+    head: Option<[u8; 32]>,
+}
+
+impl RunTables {
+    /// No rows yet.
+    pub fn new(options: Options) -> Self {
+        RunTables { options, events: EventColumns::default(), runs: RunColumns::default(), rows: 0 }
+    }
+
+    /// How many rows of `run_events` there are.
+    pub fn event_rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Adds a run, or as much of it as can be read. `full` is called when there are enough rows for a batch.
+    pub fn add(
+        &mut self,
+        source: &str,
+        recording: &Recording,
+        file: &FileFacts,
+        cancelled: &AtomicBool,
+        full: &mut dyn FnMut(&mut Self),
+    ) {
+        let (id, mut read) = (run_id(recording), Read::default());
+        let error = read_run(recording, &mut |row| {
+            read.add(row);
+            if self.options.run_events {
+                self.append(source, id.as_deref(), row);
+                if self.rows >= crate::parquet_file::ROW_GROUP_ROWS {
+                    full(self);
+                }
+            }
+            if cancelled.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let mut error = error.err().map(|error| error.to_string());
+        let verdicts = self.options.verify.then(|| verify_recording(recording, cancelled));
+        let verdicts =
+            verdicts.and_then(|found| found.map_err(|failed| error = error.take().or(Some(failed.to_string()))).ok());
+        if self.options.runs {
+            self.append_run(source, id.as_deref(), &read, file, verdicts.as_ref(), error.as_deref());
+        }
+    }
+
+    /// Adds what is no run that can be opened.
+    pub fn add_error(&mut self, source: &str, file: &FileFacts, error: &str) {
+        if self.options.runs {
+            self.append_run(source, None, &Read::default(), file, None, Some(error));
+        }
+    }
+
+    fn append(&mut self, source: &str, run_id: Option<&str>, row: &RunRow<'_>) {
+        let (columns, line) = (&mut self.events, row.line);
+        columns.source.append_value(source);
+        columns.run_id.append_option(run_id);
+        columns.time.append_value(count(line.time));
+        columns.event_id.append_value(line.id());
+        columns.parent.append_option(line.parent.map(count));
+        columns.kind.append_value(line.kind);
+        columns.node.append_option(row.node.as_ref().map(|text| text.to_plain()));
+        let [task, worker, tool, call, hashes @ ..] = &row.fields;
+        columns.task.append_option(task.as_ref().map(|text| text.to_plain()));
+        columns.worker.append_option(worker.as_ref().map(|text| text.to_plain()));
+        columns.tool.append_option(tool.as_ref().map(|text| text.to_plain()));
+        columns.call.append_option(call.as_ref().map(|text| text.to_plain()));
+        for (column, hash) in columns.hashes.iter_mut().zip(hashes) {
+            column.append_option(hash.as_ref().map(|text| text.to_plain()));
+        }
+        columns.ts.append_option(time(line.ts));
+        columns.line_hash.append_option(from_hex(line.hash).as_ref().map(|hash| &hash[..]));
+        columns.byte_offset.append_value(count(row.offset));
+        columns.byte_length.append_value(line.line.len() as i64);
+        columns.step.append_option(row.step.map(|step| count(step.place)));
+        columns.step_key.append_option(row.step.as_ref().map(|step| &step.key[..]));
+        columns.prefix_hash.append_option(row.step.as_ref().map(|step| &step.prefix[..]));
+        self.rows += 1;
+    }
+
+    fn append_run(
+        &mut self,
+        source: &str,
+        run_id: Option<&str>,
+        read: &Read,
+        file: &FileFacts,
+        verdicts: Option<&RunVerdicts>,
+        error: Option<&str>,
+    ) {
+        let columns = &mut self.runs;
+        columns.source.append_value(source);
+        columns.run_id.append_option(run_id);
+        columns.started_at.append_option(read.started);
+        columns.last_at.append_option(read.last);
+        columns.events.append_value(read.events);
+        columns.bytes.append_value(count(file.bytes));
+        columns.file_sha256.append_option(file.sha256.as_ref().map(|hash| &hash[..]));
+        columns.head_hash.append_option(read.head.as_ref().map(|hash| &hash[..]));
+        for (at, column) in columns.holds.iter_mut().enumerate() {
+            column.append_option(verdicts.map(|verdicts| verdicts.holds[at]));
+        }
+        for (at, column) in columns.counts.iter_mut().enumerate() {
+            column.append_option(verdicts.map(|verdicts| count(verdicts.counts[at])));
+        }
+        columns.first_failure.append_option(verdicts.and_then(|verdicts| verdicts.first_failure.as_deref()));
+        columns.error.append_option(error);
+    }
+
+    /// The rows of `run_events`. There are none then.
+    pub fn take_events(&mut self) -> Result<RecordBatch, ArrowError> {
+        self.rows = 0;
+        let columns = &mut self.events;
+        let [input, request, raw, output] = &mut columns.hashes;
+        let columns: &mut [&mut dyn Column] = &mut [
+            &mut columns.source,
+            &mut columns.run_id,
+            &mut columns.time,
+            &mut columns.event_id,
+            &mut columns.parent,
+            &mut columns.kind,
+            &mut columns.node,
+            &mut columns.task,
+            &mut columns.worker,
+            &mut columns.tool,
+            &mut columns.call,
+            input,
+            request,
+            raw,
+            output,
+            &mut columns.ts,
+            &mut columns.line_hash,
+            &mut columns.byte_offset,
+            &mut columns.byte_length,
+            &mut columns.step,
+            &mut columns.step_key,
+            &mut columns.prefix_hash,
+        ];
+        batch(&Table::RunEvents.schema(false), columns)
+    }
+
+    /// The rows of `runs`. There are none then.
+    pub fn take_runs(&mut self) -> Result<RecordBatch, ArrowError> {
+        let columns = &mut self.runs;
+        let [dag, schedule, states, outputs] = &mut columns.holds;
+        let [checked, failed, unverifiable] = &mut columns.counts;
+        let columns: &mut [&mut dyn Column] = &mut [
+            &mut columns.source,
+            &mut columns.run_id,
+            &mut columns.started_at,
+            &mut columns.last_at,
+            &mut columns.events,
+            &mut columns.bytes,
+            &mut columns.file_sha256,
+            &mut columns.head_hash,
+            dag,
+            schedule,
+            states,
+            outputs,
+            checked,
+            failed,
+            unverifiable,
+            &mut columns.first_failure,
+            &mut columns.error,
+        ];
+        batch(&Table::Runs.schema(false), columns)
+    }
+}
+
+impl Read {
+    fn add(&mut self, row: &RunRow<'_>) {
+        let at = time(row.line.ts);
+        self.started = self.started.or(at);
+        self.last = at.or(self.last);
+        self.events += 1;
+        self.head = from_hex(row.line.hash);
+    }
+}
+
+fn from_hex(digits: &[u8]) -> Option<[u8; 32]> {
+    const_hex::decode_to_array(digits).ok()
+}

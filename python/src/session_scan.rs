@@ -1,0 +1,258 @@
+//! What a part of a session gives to the tables without the parts before it.
+
+use std::ops::Range;
+
+use session_tape::{
+    Block, Change, LineSource, LineStatus, ReadError, RecordDigest, SessionPart, SessionReader, SessionRow, Value,
+    text_of_json,
+};
+
+use crate::columns::{Enums, Flags, Hashes, Integers, Texts, Times};
+use crate::options::Options;
+use crate::values::{append_value, count, integer, limited, time_of_json};
+
+/// The columns of `events` that a line fills alone.
+#[derive(Default)]
+pub struct LineColumns {
+    pub byte_offset: Integers,
+    pub byte_length: Integers,
+    pub line_sha256: Hashes<32>,
+    pub seq: Integers,
+    pub ts: Times,
+    pub event_type: Enums,
+    pub speaker: Enums,
+    pub text: Texts,
+    pub text_bytes: Integers,
+    pub tool_name: Enums,
+    pub tool_call_id: Texts,
+    pub tool_calls: Integers,
+    pub is_error: Flags,
+    pub result_bytes: Integers,
+    pub severity: Enums,
+    pub message: Texts,
+    pub items_removed: Integers,
+    pub items_compressed: Integers,
+    pub payload: Texts,
+}
+
+/// What a line has to do with those before and behind it.
+pub struct LineContext {
+    /// Blank lines and `null` have none.
+    pub status: Option<LineStatus>,
+    /// The type, by its place among those that are counted.
+    pub counted_type: Option<usize>,
+    pub ts: Option<i64>,
+    /// Where the item begins that it adds to the history.
+    pub item: Option<u64>,
+    pub is_human: bool,
+    pub is_compression: bool,
+    pub is_rewind: bool,
+    /// The provider that is in force from here on, and the model if it changes too.
+    pub provider: Option<(String, Option<String>)>,
+    pub record: Option<RecordDigest>,
+    pub calls: u32,
+    pub errors: u32,
+}
+
+/// A call or a response.
+pub struct CallFact {
+    /// The line, from 0 in its part.
+    pub line: usize,
+    pub id: Option<String>,
+    pub name: Option<String>,
+    pub of: CallSide,
+}
+
+/// What is particular about a call or a response.
+pub enum CallSide {
+    Call { arguments: Option<String> },
+    Response { result: Option<String>, result_bytes: i64, is_error: bool },
+}
+
+/// A part of a session.
+pub struct ScannedPart {
+    pub part: SessionPart,
+    pub lines: Vec<LineContext>,
+    pub calls: Vec<CallFact>,
+}
+
+/// Scans parts of sessions. Its buffers are kept from one to the next.
+pub struct Scanner {
+    reader: SessionReader,
+    options: Options,
+    text: String,
+}
+
+impl Scanner {
+    /// A scanner for these tables.
+    pub fn new(options: Options) -> Self {
+        Scanner { reader: SessionReader::default(), options, text: String::new() }
+    }
+
+    /// Scans the lines that begin in `range`.
+    pub fn scan(
+        &mut self,
+        source: &LineSource,
+        range: Range<u64>,
+        columns: &mut LineColumns,
+    ) -> Result<ScannedPart, ReadError> {
+        let Scanner { reader, options, text } = self;
+        let (mut lines, mut calls) = (Vec::new(), Vec::new());
+        let part = reader.read(source, range, &mut |row| {
+            let mut taken = Line { row, columns, options, text, calls: &mut calls, at: lines.len() };
+            lines.push(taken.take());
+        })?;
+        Ok(ScannedPart { part, lines, calls })
+    }
+}
+
+/// A line that is taken apart.
+struct Line<'l, 'r> {
+    row: &'l SessionRow<'r>,
+    columns: &'l mut LineColumns,
+    options: &'l Options,
+    text: &'l mut String,
+    calls: &'l mut Vec<CallFact>,
+    at: usize,
+}
+
+impl Line<'_, '_> {
+    fn take(&mut self) -> LineContext {
+        let ts = self.row.ts.and_then(time_of_json);
+        let event_type = self.row.event_type();
+        let event_type = event_type.as_ref().map(|name| name.to_plain());
+        let counted = |name: &str| crate::schema::COUNTED_TYPES.iter().position(|known| *known == name);
+        let mut context = LineContext {
+            status: self.row.status,
+            counted_type: event_type.as_deref().and_then(counted),
+            ts,
+            item: None,
+            is_human: false,
+            is_compression: matches!(self.row.change, Change::Summary(_)),
+            is_rewind: matches!(self.row.change, Change::Rewind(_)),
+            provider: None,
+            record: self.row.record.clone(),
+            calls: 0,
+            errors: 0,
+        };
+        if let Change::Provider(provider, model) = self.row.change {
+            let model = model.and_then(text_of_json);
+            context.provider = text_of_json(provider).map(|provider| (provider, model));
+        }
+        if let Change::Item(offset) | Change::Summary(offset) = self.row.change {
+            context.item = Some(offset);
+        }
+        if self.options.events {
+            self.take_envelope(ts, event_type.as_deref());
+        }
+        self.take_item(&mut context);
+        context
+    }
+
+    fn take_envelope(&mut self, ts: Option<i64>, event_type: Option<&str>) {
+        let (row, columns) = (self.row, &mut *self.columns);
+        let is_ok = row.status == Some(LineStatus::Ok);
+        columns.byte_offset.append_value(count(row.offset));
+        columns.byte_length.append_value(count(row.length));
+        columns.line_sha256.append_option(Some(&row.sha256));
+        columns.seq.append_option(row.seq.and_then(integer));
+        columns.ts.append_option(ts);
+        columns.event_type.append_option(event_type);
+        let is_session_event = is_ok && event_type == Some("session_event");
+        let text = |name| row.text(name).filter(|_| is_session_event);
+        columns.severity.append_option(text("severity").map(|text| text.to_plain().into_owned()));
+        columns.message.append_option(text("message").map(|text| text.to_plain().into_owned()));
+        let removed = match row.change {
+            Change::Rewind(items) => Some(count(items)),
+            _ => None,
+        };
+        columns.items_removed.append_option(removed);
+        let is_compression = matches!(row.change, Change::Summary(_));
+        let compressed = is_compression.then(|| row.number("itemsCompressed").and_then(integer)).flatten();
+        columns.items_compressed.append_option(compressed);
+        if self.options.include_payload {
+            let payload = row.payload().map(String::from_utf8_lossy);
+            columns.payload.append_option(payload);
+        }
+    }
+
+    fn take_item(&mut self, context: &mut LineContext) {
+        let item = self.row.item();
+        let blocks = item.as_ref().map_or(&[][..], |item| &item.blocks);
+        let (mut has_text, mut responses, mut result_bytes) = (false, 0, 0);
+        let (mut name, mut id) = (None, None);
+        self.text.clear();
+        for block in blocks {
+            match block {
+                Block::Text(text) => {
+                    if std::mem::replace(&mut has_text, true) {
+                        self.text.push('\n');
+                    }
+                    text.append_plain(self.text);
+                }
+                Block::Call { id: call, name: tool, arguments } => {
+                    context.calls += 1;
+                    name = name.or(tool.as_ref());
+                    id = id.or(call.as_ref());
+                    self.note(call.as_ref(), tool.as_ref(), || CallSide::Call {
+                        arguments: arguments.map(str::to_owned),
+                    });
+                }
+                Block::Response { id: call, name: tool, result, is_error } => {
+                    responses += 1;
+                    context.errors += u32::from(*is_error);
+                    name = name.or(tool.as_ref());
+                    id = id.or(call.as_ref());
+                    let bytes = result.as_ref().map_or(0, value_bytes);
+                    result_bytes += bytes;
+                    let limit = self.options.text_limit;
+                    self.note(call.as_ref(), tool.as_ref(), || CallSide::Response {
+                        result: result.as_ref().map(|result| limited_value(result, limit)),
+                        result_bytes: bytes,
+                        is_error: *is_error,
+                    });
+                }
+            }
+        }
+        context.is_human =
+            item.as_ref().is_some_and(|item| item.speaker.as_json() == "human") && !context.is_compression;
+        if !self.options.events {
+            return;
+        }
+        let columns = &mut *self.columns;
+        columns.speaker.append_option(item.as_ref().map(|item| item.speaker.to_plain()));
+        columns.text.append_option(has_text.then(|| limited(self.text, self.options.text_limit)));
+        columns.text_bytes.append_option(item.as_ref().map(|_| self.text.len() as i64));
+        columns.tool_name.append_option(name.map(|name| name.to_plain()));
+        columns.tool_call_id.append_option(id.map(|id| id.to_plain()));
+        columns.tool_calls.append_option(item.as_ref().map(|_| i64::from(context.calls)));
+        columns.is_error.append_option((responses > 0).then_some(context.errors > 0));
+        columns.result_bytes.append_option((responses > 0).then_some(result_bytes));
+    }
+
+    fn note(
+        &mut self,
+        id: Option<&session_tape::Text<'_>>,
+        name: Option<&session_tape::Text<'_>>,
+        of: impl FnOnce() -> CallSide,
+    ) {
+        if self.options.tool_calls {
+            let plain = |text: &session_tape::Text<'_>| text.to_plain().into_owned();
+            self.calls.push(CallFact { line: self.at, id: id.map(plain), name: name.map(plain), of: of() });
+        }
+    }
+}
+
+fn value_bytes(value: &Value<'_>) -> i64 {
+    match value {
+        Value::Text(text) => text.to_plain().len() as i64,
+        Value::Json(json) => json.len() as i64,
+    }
+}
+
+fn limited_value(value: &Value<'_>, limit: usize) -> String {
+    let mut text = String::new();
+    append_value(&mut text, value);
+    text.truncate(limited(&text, limit).len());
+    text
+}

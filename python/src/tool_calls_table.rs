@@ -1,0 +1,214 @@
+//! The table `tool_calls`: each call with its answer.
+
+use std::collections::{HashMap, VecDeque};
+
+use arrow::array::RecordBatch;
+use arrow::error::ArrowError;
+use sha2::{Digest, Sha256};
+
+use crate::columns::{Column, Durations, Enums, Flags, Hashes, Integers, Texts, Times, batch};
+use crate::schema::Table;
+use crate::session_scan::{CallFact, CallSide};
+
+/// So many bytes of calls of one session are kept until the session ends. Beyond, the first ones become rows: an answer that comes later still
+/// is not joined. A session of usual calls is never that large.
+const MOST_PENDING_BYTES: usize = 32 << 20;
+
+/// The columns of the table.
+#[derive(Default)]
+pub struct ToolCallsColumns {
+    source: Texts,
+    session_id: Texts,
+    tool_call_id: Texts,
+    tool_name: Enums,
+    arguments: Texts,
+    arguments_hash: Hashes<32>,
+    called_line: Integers,
+    called_at: Times,
+    answered_line: Integers,
+    answered_at: Times,
+    duration: Durations,
+    is_error: Flags,
+    result_bytes: Integers,
+    result_text: Texts,
+    answers: Integers,
+    provider: Enums,
+    model: Enums,
+    turn: Integers,
+}
+
+impl ToolCallsColumns {
+    /// The rows. There are none then.
+    pub fn take(&mut self) -> Result<RecordBatch, ArrowError> {
+        let columns: &mut [&mut dyn Column] = &mut [
+            &mut self.source,
+            &mut self.session_id,
+            &mut self.tool_call_id,
+            &mut self.tool_name,
+            &mut self.arguments,
+            &mut self.arguments_hash,
+            &mut self.called_line,
+            &mut self.called_at,
+            &mut self.answered_line,
+            &mut self.answered_at,
+            &mut self.duration,
+            &mut self.is_error,
+            &mut self.result_bytes,
+            &mut self.result_text,
+            &mut self.answers,
+            &mut self.provider,
+            &mut self.model,
+            &mut self.turn,
+        ];
+        batch(&Table::ToolCalls.schema(false), columns)
+    }
+
+    fn append(&mut self, source: &str, session_id: Option<&str>, call: PendingCall) {
+        let answer = call.answer.as_ref();
+        self.source.append_value(source);
+        self.session_id.append_option(session_id);
+        self.tool_call_id.append_option(call.id);
+        self.tool_name.append_option(call.name);
+        let hash: Option<[u8; 32]> = call.arguments.as_ref().map(|json| Sha256::digest(json).into());
+        self.arguments_hash.append_option(hash.as_ref().map(|hash| &hash[..]));
+        self.arguments.append_option(call.arguments);
+        self.called_line.append_value(call.line);
+        self.called_at.append_option(call.at);
+        self.answered_line.append_option(answer.map(|answer| answer.line));
+        let answered_at = answer.and_then(|answer| answer.at);
+        self.answered_at.append_option(answered_at);
+        self.duration.append_option(answered_at.zip(call.at).map(|(end, start)| end.saturating_sub(start)));
+        self.is_error.append_option(answer.map(|answer| answer.is_error));
+        self.result_bytes.append_option(answer.map(|answer| answer.bytes));
+        self.result_text.append_option(call.answer.and_then(|answer| answer.text));
+        self.answers.append_value(call.answers);
+        self.provider.append_option(call.provider);
+        self.model.append_option(call.model);
+        self.turn.append_value(call.turn);
+    }
+}
+
+/// The calls of a session that are not rows yet.
+#[derive(Default)]
+pub struct PendingCalls {
+    calls: VecDeque<PendingCall>,
+    /// How many calls before the first pending one are rows already.
+    passed: usize,
+    bytes: usize,
+    /// The calls without an answer by id, the nearest last.
+    open: HashMap<String, Vec<usize>>,
+    /// The call that was answered last, by id.
+    answered: HashMap<String, usize>,
+}
+
+struct PendingCall {
+    id: Option<String>,
+    name: Option<String>,
+    arguments: Option<String>,
+    line: i64,
+    at: Option<i64>,
+    provider: Option<String>,
+    model: Option<String>,
+    turn: i64,
+    answers: i64,
+    answer: Option<Answer>,
+}
+
+struct Answer {
+    line: i64,
+    at: Option<i64>,
+    is_error: bool,
+    bytes: i64,
+    text: Option<String>,
+}
+
+impl PendingCall {
+    fn bytes(&self) -> usize {
+        let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        let answer = self.answer.as_ref().map_or(0, |answer| length(&answer.text));
+        size_of::<Self>() + 2 * length(&self.id) + length(&self.arguments) + answer
+    }
+}
+
+impl PendingCalls {
+    /// Adds a call, or the answer to one. An answer belongs to the nearest call with its id that has none; if all have one, to the call that
+    /// was answered last, as one answer more.
+    pub fn add(
+        &mut self,
+        fact: CallFact,
+        line: i64,
+        at: Option<i64>,
+        (provider, model): (&Option<String>, &Option<String>),
+        turn: i64,
+    ) {
+        match fact.of {
+            CallSide::Call { arguments } => {
+                if let Some(id) = &fact.id {
+                    self.open.entry(id.clone()).or_default().push(self.passed + self.calls.len());
+                }
+                let (provider, model) = (provider.clone(), model.clone());
+                let call = PendingCall {
+                    id: fact.id,
+                    name: fact.name,
+                    arguments,
+                    line,
+                    at,
+                    provider,
+                    model,
+                    turn,
+                    answers: 0,
+                    answer: None,
+                };
+                self.bytes += call.bytes();
+                self.calls.push_back(call);
+            }
+            CallSide::Response { result, result_bytes, is_error } => {
+                let answer = Answer { line, at, is_error, bytes: result_bytes, text: result };
+                if let Some(id) = fact.id {
+                    self.answer(id, answer);
+                }
+            }
+        }
+    }
+
+    fn answer(&mut self, id: String, answer: Answer) {
+        let opened = self.open.get_mut(&id).and_then(Vec::pop);
+        if self.open.get(&id).is_some_and(Vec::is_empty) {
+            self.open.remove(&id);
+        }
+        let place = opened.or_else(|| self.answered.get(&id).copied());
+        let call = place.and_then(|place| self.calls.get_mut(place.checked_sub(self.passed)?));
+        let Some((place, call)) = place.zip(call) else { return };
+        call.answers += 1;
+        if call.answer.is_none() {
+            self.bytes += answer.text.as_ref().map_or(0, String::len);
+            call.answer = Some(answer);
+        }
+        self.answered.insert(id, place);
+    }
+
+    /// Makes rows of the first calls where there are too many to keep all.
+    pub fn flush_if_large(&mut self, source: &str, session_id: Option<&str>, columns: &mut ToolCallsColumns) {
+        if self.bytes <= MOST_PENDING_BYTES {
+            return;
+        }
+        while self.bytes > MOST_PENDING_BYTES / 2
+            && let Some(call) = self.calls.pop_front()
+        {
+            self.bytes = self.bytes.saturating_sub(call.bytes());
+            self.passed += 1;
+            columns.append(source, session_id, call);
+        }
+        let passed = self.passed;
+        self.answered.retain(|_, place| *place >= passed);
+        self.open.values_mut().for_each(|places| places.retain(|place| *place >= passed));
+        self.open.retain(|_, places| !places.is_empty());
+    }
+
+    /// Makes rows of all calls.
+    pub fn finish(&mut self, source: &str, session_id: Option<&str>, columns: &mut ToolCallsColumns) {
+        for call in std::mem::take(&mut self.calls) {
+            columns.append(source, session_id, call);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Whether rows are still what the bytes say that they came from.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use arrow::array::{Array, ArrayRef, AsArray, BooleanBuilder, RecordBatch};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Int64Type};
+use session_tape::{LineSource, Recording};
+use sha2::{Digest, Sha256};
+
+use crate::input::log_of;
+
+/// The columns that rows need.
+pub const COLUMNS: [&str; 4] = ["source", "byte_offset", "byte_length", "line_sha256"];
+
+/// So many files are kept open.
+const MOST_OPEN: usize = 64;
+
+/// Verifies rows of `events`.
+#[derive(Default)]
+pub struct Verifier {
+    open: HashMap<String, Option<Opened>>,
+}
+
+struct Opened {
+    lines: LineSource,
+    /// Holds what was unpacked.
+    _recording: Option<Recording>,
+}
+
+impl Verifier {
+    /// Adds for each row whether its bytes have its hash. Null for a row that does not say where it came from.
+    pub fn verify(&mut self, batch: &RecordBatch, verified: &mut BooleanBuilder) -> Result<(), String> {
+        let [source, offset, length, hash] = columns_of(batch)?;
+        let (source, hash) = (source.as_string::<i32>(), hash.as_binary::<i64>());
+        let (offset, length) = (offset.as_primitive::<Int64Type>(), length.as_primitive::<Int64Type>());
+        for row in 0..batch.num_rows() {
+            let is_known = [source as &dyn Array, offset, length, hash].iter().all(|column| column.is_valid(row));
+            verified.append_option(
+                is_known
+                    .then(|| self.has_hash(source.value(row), offset.value(row), length.value(row), hash.value(row))),
+            );
+        }
+        Ok(())
+    }
+
+    fn has_hash(&mut self, source: &str, offset: i64, length: i64, hash: &[u8]) -> bool {
+        let (Ok(mut at), Ok(mut rest)) = (u64::try_from(offset), u64::try_from(length)) else { return false };
+        if !self.open.contains_key(source) {
+            if self.open.len() >= MOST_OPEN {
+                self.open.clear();
+            }
+            self.open.insert(source.to_owned(), open(Path::new(source)));
+        }
+        let Some(Some(opened)) = self.open.get(source) else { return false };
+        let (mut hasher, mut buffer) = (Sha256::new(), [0; 16 << 10]);
+        while rest > 0 {
+            let wanted = usize::try_from(rest).unwrap_or(usize::MAX).min(buffer.len());
+            match opened.lines.read_at(&mut buffer[..wanted], at) {
+                Ok(count) if count > 0 => {
+                    hasher.update(&buffer[..count]);
+                    at += count as u64;
+                    rest -= count as u64;
+                }
+                _ => return false,
+            }
+        }
+        hasher.finalize()[..] == *hash
+    }
+}
+
+fn open(path: &Path) -> Option<Opened> {
+    let never = AtomicBool::new(false);
+    if path.is_dir() || crate::input::is_archive_name(path) {
+        let recording = Recording::open(path, &never).ok()?;
+        let lines = LineSource::open(log_of(&recording)).ok()?;
+        return Some(Opened { lines, _recording: Some(recording) });
+    }
+    Some(Opened { lines: LineSource::open(path).ok()?, _recording: None })
+}
+
+fn columns_of(batch: &RecordBatch) -> Result<[ArrayRef; 4], String> {
+    let types = [DataType::Utf8, DataType::Int64, DataType::Int64, DataType::LargeBinary];
+    let column = |at: usize| {
+        let found =
+            batch.column_by_name(COLUMNS[at]).ok_or_else(|| format!("table has no column '{}'", COLUMNS[at]))?;
+        cast(found, &types[at]).map_err(|_| format!("the column '{}' of table is {}", COLUMNS[at], found.data_type()))
+    };
+    Ok([column(0)?, column(1)?, column(2)?, column(3)?])
+}

@@ -1,0 +1,63 @@
+"""`python -m session_tape`."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import session_tape as st
+from recordings import talk
+from session_tape.__main__ import main
+
+
+def test_export(fleet, tmp_path, capsys):
+    assert main(["export", str(fleet), str(tmp_path), "--table", "sessions"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["rows"] == {"sessions": 60} and len(report["parts"]) == 3
+    [_, *_] = report["parts"]
+    assert main(["export", str(fleet), str(tmp_path), "--table", "sessions", "--prune"]) == 0
+    assert json.loads(capsys.readouterr().out)["unchanged"] == 60
+
+
+def test_verify(tmp_path, capsys):
+    recording = tmp_path / "s.jsonl"
+    recording.write_bytes(talk(1))
+    [part] = st.to_parquet(recording, tmp_path / "lake", ["events"]).parts
+    assert main(["verify", str(part)]) == 0
+    recording.write_bytes(talk(1).replace(b"answer 0", b"answer 9"))
+    assert main(["verify", str(part)]) == 2
+    assert "1 of them not as they were recorded" in capsys.readouterr().out
+
+
+def test_first_divergence(tmp_path, capsys):
+    for number in (1, 2):
+        (tmp_path / f"{number}.jsonl").write_bytes(talk(number))
+    one, other = (str(tmp_path / f"{number}.jsonl") for number in (1, 2))
+    assert main(["first-divergence", one, one]) == 0
+    assert json.loads(capsys.readouterr().out) is None
+    assert main(["first-divergence", one, other]) == 2
+    assert json.loads(capsys.readouterr().out)["divergence_event"] == 1
+
+
+def test_mistakes_are_messages(tmp_path, capsys):
+    assert main(["export", str(tmp_path / "missing"), str(tmp_path / "lake")]) == 1
+    assert "No such file or directory" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["export", "--table", "tapes", "a", "b"])
+    assert main(["first-divergence", str(tmp_path / "a"), str(tmp_path / "b")]) == 1
+
+
+def test_it_is_a_program():
+    done = subprocess.run([sys.executable, "-m", "session_tape", "--version"], capture_output=True, text=True)
+    assert done.stdout.strip() == st.__version__
+
+
+def test_the_examples_of_the_docstrings_hold():
+    import doctest
+
+    import session_tape.__main__
+
+    for module in (st, session_tape.__main__):
+        found = doctest.testmod(module)
+        assert found.attempted > 0 and found.failed == 0

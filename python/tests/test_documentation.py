@@ -1,0 +1,30 @@
+"""What the documents say holds."""
+
+import re
+from pathlib import Path
+
+import duckdb
+
+import session_tape as st
+
+DOCUMENT = Path(__file__).parents[2] / "docs/fleet.md"
+
+
+def test_the_answers_are_those_of_the_real_recordings(real, tmp_path, monkeypatch):
+    st.to_parquet(real, tmp_path / "lake")
+    monkeypatch.chdir(tmp_path)
+    answered = re.findall(r"```sql\n(.*?)```\n\n(\|.*?)\n\n", DOCUMENT.read_text(), re.DOTALL)
+    assert len(answered) == 3
+    for query, table in answered:
+        header, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines())
+        found = duckdb.sql(query)
+        assert found.columns == header
+        assert [[str(value) for value in row] for row in found.fetchall()] == rows
+
+
+def test_every_column_is_documented():
+    text = DOCUMENT.read_text()
+    for table in st.TABLES:
+        for column in st.schema(table, include_payload=True).names:
+            is_counted = column.startswith(("type_", "status_"))
+            assert is_counted or f"`{column}`" in text, (table, column)

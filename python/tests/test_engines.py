@@ -1,0 +1,87 @@
+"""Engines agree on what is in the lake."""
+
+import duckdb
+import polars as pl
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pytest
+
+import session_tape as st
+
+
+@pytest.fixture(scope="module")
+def lake(fleet, tmp_path_factory):
+    lake = tmp_path_factory.mktemp("lake")
+    st.to_parquet(fleet, lake)
+    return lake
+
+
+@pytest.mark.parametrize("table", ["events", "tool_calls", "sessions"])
+def test_counts_and_columns(lake, table):
+    arrow = ds.dataset(lake / table, partitioning="hive").to_table()
+    duck = duckdb.sql(f"select * from read_parquet('{lake}/{table}/*/*.parquet', hive_partitioning=true)")
+    polars = pl.read_parquet(f"{lake}/{table}/*/*.parquet", hive_partitioning=True)
+    assert arrow.num_rows == len(duck) == polars.height > 0
+    assert set(arrow.column_names) == set(duck.columns) == set(polars.columns)
+    for column in arrow.column_names:
+        nulls = [
+            arrow[column].null_count,
+            duck.aggregate(f'count(*) - count("{column}")').fetchall()[0][0],
+            polars[column].null_count(),
+        ]
+        assert len(set(nulls)) == 1, (column, nulls)
+
+
+def test_sums(lake):
+    arrow = ds.dataset(lake / "events", partitioning="hive").to_table()
+    duck = duckdb.sql(f"select sum(byte_length), sum(text_bytes), max(step) from '{lake}/events/*/*.parquet'").fetchall()[0]
+    polars = pl.scan_parquet(f"{lake}/events/*/*.parquet").select(
+        pl.col("byte_length").sum(), pl.col("text_bytes").sum(), pl.col("step").max()
+    )
+    expected = tuple(pc.sum(arrow[column]).as_py() for column in ("byte_length", "text_bytes")) + (pc.max(arrow["step"]).as_py(),)
+    assert duck == polars.collect().row(0) == expected
+
+
+def test_errors_by_tool_and_day(lake):
+    duck = duckdb.sql(
+        f"""select tool_name, cast(date as varchar) date, count(*) calls, sum(is_error::int) errors
+        from read_parquet('{lake}/tool_calls/*/*.parquet', hive_partitioning=true) group by all order by all"""
+    ).fetchall()
+    polars = (
+        pl.read_parquet(f"{lake}/tool_calls/*/*.parquet", hive_partitioning=True)
+        .group_by(pl.col("tool_name").cast(pl.String), pl.col("date").cast(pl.String))
+        .agg(pl.len().alias("calls"), pl.col("is_error").sum().alias("errors"))
+        .sort("tool_name", "date")
+    )
+    assert duck == polars.rows() and sum(errors for *_, errors in duck) > 0
+
+
+def test_the_divergence_query(lake):
+    """For each pair of some sessions, in three engines."""
+    pairs = [("session-0", "session-15"), ("session-0", "session-1"), ("session-5", "session-20")]
+    for left, right in pairs:
+        duck = duckdb.sql(
+            f"""select min(a.step) from '{lake}/events/*/*.parquet' a join '{lake}/events/*/*.parquet' b using (step)
+            where a.session_id = '{left}' and b.session_id = '{right}' and a.prefix_hash <> b.prefix_hash"""
+        ).fetchall()[0][0]
+        scan = pl.scan_parquet(f"{lake}/events/*/*.parquet").select("session_id", "step", "prefix_hash")
+        joined = scan.filter(session_id=left).join(scan.filter(session_id=right), on="step")
+        polars = joined.filter(pl.col("prefix_hash") != pl.col("prefix_hash_right")).select(pl.col("step").min()).collect().item()
+        dataset = ds.dataset(lake / "events", partitioning="hive")
+        sides = [
+            dataset.to_table(["step", "prefix_hash"], filter=(pc.field("session_id") == one) & pc.field("step").is_valid())
+            for one in (left, right)
+        ]
+        arrow = sides[0].join(sides[1], "step", join_type="inner", right_suffix="_right")
+        arrow = pc.min(arrow.filter(pc.field("prefix_hash") != pc.field("prefix_hash_right"))["step"]).as_py()
+        assert duck == polars == arrow and duck is not None
+
+
+def test_a_reader_is_read_by_engines_as_it_is(fleet):
+    reader = st.events(fleet)  # noqa: F841
+    [(rows,)] = duckdb.sql("select count(*) from reader where status = 'ok'").fetchall()
+    assert rows == st.events(fleet).read_all().num_rows
+    frame = pl.from_arrow(st.events(fleet).read_all())
+    assert frame.height == rows
+    assert st.verify_rows(frame.head(10)).to_pylist() == [True] * 10
+    assert st.verify_rows(pl.from_arrow(st.events(fleet).read_all()).tail(3)).to_pylist() == [True] * 3

@@ -1,0 +1,192 @@
+"""The rows of `events`: what is in them, and what damage becomes."""
+
+import hashlib
+import json
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as any_
+
+import session_tape as st
+from recordings import answer, call, lines, session, start, text
+
+
+def rows(content, **options):
+    return st.events([("s.jsonl", content)], **options).read_all().to_pylist()
+
+
+def column(content, name, **options):
+    return [row[name] for row in rows(content, **options)]
+
+
+def test_the_columns_are_those_of_the_documentation():
+    assert st.schema("events", include_payload=True).names == [
+        "source", "session_id", "project_hash", "line", "byte_offset", "byte_length", "line_sha256", "seq", "ts", "type",
+        "status", "provider", "model", "speaker", "turn", "in_history", "history_index", "text", "text_bytes", "tool_name",
+        "tool_call_id", "tool_calls", "is_error", "result_bytes", "severity", "message", "items_removed", "items_compressed",
+        "step", "step_key", "prefix_hash", "payload",
+    ]  # fmt: skip
+    schema = st.schema("events")
+    assert schema.field("ts").type == pa.timestamp("us", "UTC")
+    assert pa.types.is_dictionary(schema.field("status").type)
+    assert schema.field("prefix_hash").type == pa.binary(16)
+    assert schema.metadata[b"schema_version"] == b"1"
+    assert schema.metadata[b"session_tape_version"] == st.__version__.encode()
+
+
+def test_a_row_leads_to_its_bytes():
+    content = b"\xef\xbb\xbf" + session(start(), text("human", "ä\n")).replace(b"\n", b"\r\n") + b"\n{\"torn"
+    for row in rows(content):
+        begin, length = row["byte_offset"], row["byte_length"]
+        line = content[begin : begin + length]
+        assert row["line_sha256"] == hashlib.sha256(line).digest()
+        assert not line.endswith((b"\r", b"\n")) and content[begin + length :][:1] in (b"\r", b"\n", b"")
+        if row["status"] == "ok":
+            assert json.loads(line)["seq"] == row["seq"]
+    assert column(content, "byte_offset")[0] == 3
+
+
+def test_an_item_has_its_texts_and_calls():
+    mixed = "content", {"content": {"speaker": "ai", "blocks": [
+        {"type": "text", "text": "one\u2028"}, {"type": "thinking", "text": "no"}, {"type": "tool_call", "id": "a", "name": "run"},
+        {"type": "text", "text": "two"}, {"type": "tool_call", "id": "b", "name": "read"},
+    ]}}  # fmt: skip
+    found = rows(session(start(), text("human", "hi"), mixed, answer("a", error="no", result="öl"), answer("b", name="read")))
+    start_row, human, ai, failed, fine = found
+    assert (start_row["speaker"], start_row["text"], start_row["tool_calls"]) == (None, None, None)
+    assert (human["speaker"], human["text"], human["text_bytes"], human["turn"]) == ("human", "hi", 2, 1)
+    assert (ai["text"], ai["text_bytes"]) == ("one\u2028\ntwo", len("one\u2028\ntwo".encode()))
+    assert (ai["tool_name"], ai["tool_call_id"], ai["tool_calls"], ai["is_error"]) == ("run", "a", 2, None)
+    assert (failed["is_error"], failed["result_bytes"], failed["tool_call_id"]) == (True, 3, "a")
+    assert (fine["is_error"], fine["tool_name"], fine["text"], fine["text_bytes"]) == (False, "read", None, 0)
+
+
+def test_a_text_is_cut_between_characters():
+    content = session(start(), text("ai", "aäb"))
+    assert column(content, "text", text_limit=2)[1] == "a"
+    assert column(content, "text", text_limit=3)[1] == "aä"
+    assert column(content, "text_bytes", text_limit=0)[1] == 4
+
+
+def test_provider_and_model_are_those_in_force():
+    switch = lambda **fields: ("provider_switch", fields)  # noqa: E731
+    content = session(start(), switch(provider="a", model="m"), text("ai", "x"), switch(provider="b"), switch(model="no"))
+    assert column(content, "provider") == ["openai", "a", "a", "b", "b"]
+    assert column(content, "model") == ["small", "m", "m", "m", "m"]
+    assert column(content, "status") == ["ok", "ok", "ok", "ok", "malformed"]
+    assert column(session(switch(provider="a", model="m")), "provider") == [None]
+
+
+def test_the_final_history_is_that_of_a_replay():
+    rewind = lambda count: ("rewind", {"itemsRemoved": count})  # noqa: E731
+    summary = "compressed", {"summary": {"speaker": "ai", "blocks": []}, "itemsCompressed": 2}
+    content = session(
+        start(), text("human", "1"), text("ai", "2"), summary, text("human", "3"), text("ai", "4"), rewind(1.5), rewind(0), text("ai", "5")
+    )
+    assert column(content, "in_history") == [None, False, False, True, False, False, None, None, True]
+    assert column(content, "history_index") == [None, None, None, 0, None, None, None, None, 1]
+    assert column(content, "items_removed") == [None] * 6 + [2, 0, None]
+    assert column(content, "items_compressed")[3] == 2
+
+
+def test_damage_is_data():
+    content = session(start(), "", "garbage", "null", '{"type":"new"}', ("content", {}), "5", start()) + b'{"torn'
+    assert column(content, "status") == ["ok", None, "unparseable", None, "unknown", "malformed", "unknown", "ok", "torn"]
+    assert column(content, "line") == list(range(1, 10))
+    assert column(content, "type") == ["session_start", None, None, None, "new", "content", None, "session_start", None]
+    assert column(content, "step") == [0, None, None, None, 1, 2, 3, 4, None]
+    # A last line that does not parse is torn with its ending, too; a blank one behind it settles that it is not.
+    assert column(session(start(), "garbage"), "status")[-1] == "torn"
+    assert column(session(start(), "garbage", " "), "status") == ["ok", "unparseable", None]
+
+
+def test_what_is_no_session_has_no_steps():
+    for content in [session(text("ai", "x")), session(start(sessionId="")), session("", start())]:
+        assert set(column(content, "step")) == {None}
+    assert column(session(start(sessionId="")), "status") == ["malformed"]
+
+
+def test_the_payload_stands_as_it_is():
+    line = '{"type":"content", "payload" : {"content": {"speaker":"ai","n":1.0 }} }'
+    assert column(session(start(), line), "payload", include_payload=True)[1] == '{"content": {"speaker":"ai","n":1.0 }}'
+    assert "payload" not in rows(session(start()))[0]
+
+
+def test_session_events_have_severity_and_message():
+    content = session(start(), ("session_event", {"severity": "warning", "message": "ä"}), ("session_event", {"severity": "no"}))
+    assert column(content, "severity") == [None, "warning", None]
+    assert column(content, "message") == [None, "ä", None]
+    assert column(content, "status")[2] == "malformed"
+
+
+def test_bytes_that_are_not_utf8_and_deep_values_are_read():
+    deep = '{"type":"x","payload":' + "[" * 100_000 + "]" * 100_000 + "}"
+    bad = b'{"type":"content","payload":{"content":{"speaker":"ai","blocks":[{"type":"text","text":"a\xff\\ud800"}]}}}\n'
+    content = session(start(), deep) + bad
+    assert column(content, "status") == ["ok", "unknown", "ok"]
+    assert column(content, "text")[2] == "a\ufffd\ufffd"
+
+
+def large(tmp_path, records):
+    path = tmp_path / "large.jsonl"
+    path.write_bytes(session(*records))
+    assert path.stat().st_size > 8 << 20, "so large that it is read in parts"
+    return path
+
+
+def test_a_large_session_read_in_parts_is_the_same(tmp_path):
+    """Against the parts of it that are read as one: the same lines, shorter by what makes it large."""
+    records = [start()]
+    for at in range(3000):
+        records += [text("human", f"{at} "), call(f"c{at % 7}", at=at), answer(f"c{at % 7}", result="x" * 3)]
+        if at % 500 == 499:
+            records.append(("rewind", {"itemsRemoved": 5}))
+        if at == 1200:
+            records.append(("compressed", {"summary": {"speaker": "ai", "blocks": []}, "itemsCompressed": 1}))
+        if at % 700 == 0:
+            records.append(("provider_switch", {"provider": f"p{at}", "model": "m"}))
+    padded = [(name, {**payload, "pad": "y" * 900}) for name, payload in records]
+    small = st.events([("s", session(*records))]).read_all()
+    parts = st.events(large(tmp_path, padded)).read_all()
+    for name in ["line", "seq", "ts", "type", "status", "provider", "turn", "in_history", "history_index", "text", "tool_call_id", "step"]:
+        assert parts[name].to_pylist() == small[name].to_pylist(), name
+    # The keys differ by the padding; of the same records they are the same, in parts or not.
+    again = st.events([("s", session(*padded))]).read_all()
+    for name in ["line_sha256", "byte_offset", "step_key", "prefix_hash"]:
+        assert parts[name].to_pylist() == again[name].to_pylist(), name
+    calls, small_calls = (st.table(one, "tool_calls").read_all() for one in (tmp_path / "large.jsonl", [("s", session(*records))]))
+    for name in ["tool_call_id", "called_line", "answered_line", "answers", "turn", "provider"]:
+        assert calls[name].to_pylist() == small_calls[name].to_pylist(), name
+    assert st.table(tmp_path / "large.jsonl", "sessions").read_all().drop_columns(["source"]).num_rows == 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(any_.lists(any_.binary(max_size=30) | any_.sampled_from([line.encode() for line in lines(start(), text("ai", "x"), call("a"), answer("a"))]), max_size=12))
+def test_any_bytes_are_rows(chunks):
+    content = b"\n".join(chunks)
+    found = rows(content)
+    assert [row["line"] for row in found] == list(range(1, len(found) + 1))
+    for row in found:
+        assert row["line_sha256"] == hashlib.sha256(content[row["byte_offset"] :][: row["byte_length"]]).digest()
+    [whole] = st.table([("s.jsonl", content)], "sessions").read_all().to_pylist()
+    assert (whole["lines"], whole["bytes"]) == (len(found), len(content))
+    assert whole["file_sha256"] == hashlib.sha256(content).digest()
+    counted = sum(whole[f"status_{status}"] for status in ["ok", "malformed", "unknown", "unparseable", "torn"])
+    assert counted == sum(row["status"] is not None for row in found)
+
+
+@pytest.mark.parametrize("batch", [1])
+def test_nothing_is_read_before_it_is_asked_for(batch):
+    asked = []
+
+    def sessions():
+        for number in range(3000):
+            asked.append(number)
+            yield f"{number}.jsonl", session(start(), text("ai", "x" * 10_000))
+
+    reader = st.events(sessions())
+    assert asked == []
+    reader.read_next_batch()
+    assert 0 < len(asked) < 3000
+    reader.close()

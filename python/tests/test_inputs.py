@@ -1,0 +1,136 @@
+"""What can be given as `paths`, and what is refused."""
+
+import io
+import os
+import threading
+
+import pyarrow as pa
+import pytest
+
+import session_tape as st
+from recordings import session, start, talk, text
+
+
+def sources(paths, **options):
+    table = st.table(paths, "sessions", **options).read_all()
+    return table["source"].to_pylist()
+
+
+def test_paths_of_all_sorts(fleet, tmp_path):
+    every = sorted(str(path) for path in fleet.rglob("*.jsonl"))
+    one = every[0]
+    assert sources(one) == sources([one]) == sources(iter([one])) == [one]
+    assert sorted(sources(fleet)) == sorted(sources(str(fleet))) == every
+    assert sorted(sources(f"{fleet}/*/*.jsonl")) == every
+    assert sorted(sources(fleet / "project-?")) == every
+    assert sources((path for path in every)) == every, "in the order in which they were given"
+    assert sources([("a", b"x"), ("b", bytearray(b"y")), ("c", memoryview(b"z")), ("d", io.BytesIO(b"z"))]) == ["a", "b", "c", "d"]
+    with open(one, "rb") as file:
+        assert sources([file]) == [one]
+    with open(one, "rb") as file:
+        assert sources(file) == [one]
+    (tmp_path / "notes.txt").write_text("no recording")
+    assert sources(tmp_path) == []
+    assert sources(tmp_path / "notes.txt") == [str(tmp_path / "notes.txt")], "what is named is read, whatever its name"
+
+
+def test_what_is_refused():
+    for wrong in [5, None, [5], [("a", "text")], [(1, b"x")], io.StringIO("text")]:
+        with pytest.raises(TypeError, match="paths|name|content|binary"):
+            st.events(wrong)
+    with pytest.raises(ValueError, match="kind"):
+        st.events([], kind="tapes")
+    with pytest.raises(ValueError, match="no table 'tapes'"):
+        st.table([], "tapes")
+    with pytest.raises(TypeError, match="text_limit"):
+        st.events([], text_limit="5")
+    with pytest.raises(ValueError, match="text_limit"):
+        st.events([], text_limit=-1)
+    with pytest.raises(TypeError, match="on_progress"):
+        st.events([], on_progress=5)
+    with pytest.raises(TypeError, match="tables"):
+        st.to_parquet([], "lake", "events")
+    with pytest.raises(ValueError, match="at least one"):
+        st.to_parquet([], "lake", [])
+    with pytest.raises(ValueError, match="separate"):
+        st.to_parquet([], "lake", ["events", "runs"])
+
+
+def test_what_is_missing(tmp_path):
+    missing = tmp_path / "missing.jsonl"
+    for call in [
+        lambda: st.events(missing),
+        lambda: st.events([missing]),
+        lambda: st.events(f"{tmp_path}/*.jsonl"),
+        lambda: st.events(iter([missing])).read_all(),
+        lambda: st.to_parquet(missing, tmp_path / "lake"),
+        lambda: st.first_divergence(missing, missing),
+    ]:
+        with pytest.raises(FileNotFoundError):
+            call()
+
+
+def test_an_iterator_that_fails_fails_with_its_own_error():
+    def broken():
+        yield "a.jsonl", session(start())
+        raise LookupError("no more")
+
+    with pytest.raises(LookupError, match="no more"):
+        st.events(broken()).read_all()
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="nothing is forbidden to root")
+def test_a_file_that_can_not_be_read_is_a_row(tmp_path):
+    path = tmp_path / "closed.jsonl"
+    path.write_bytes(session(start()))
+    path.chmod(0)
+    [row] = st.table(path, "sessions").read_all().to_pylist()
+    assert row["error"].startswith("Failed to read file: EACCES")
+
+
+def test_other_threads_run_meanwhile(tmp_path):
+    (tmp_path / "s.jsonl").write_bytes(session(start(), *[text("ai", "x" * 200)] * 60_000))
+    ticks, over = [], threading.Event()
+
+    def tick():
+        while not over.is_set():
+            ticks.append(None)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    rows = sum(batch.num_rows for batch in st.events(tmp_path / "s.jsonl"))
+    over.set()
+    thread.join()
+    assert rows == 60_001 and len(ticks) > 1000
+
+
+def test_several_streams_at_once(fleet):
+    expected = st.events(fleet).read_all()
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(st.events(fleet).read_all())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4 and all(table.equals(expected) for table in found)
+
+
+def test_rows_are_verified_against_their_bytes(tmp_path):
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(talk(1))
+    table = st.events(path).read_all()
+    assert st.verify_rows(table).to_pylist() == [True] * table.num_rows
+    content = bytearray(path.read_bytes())
+    content[table["byte_offset"][2].as_py() + 5] ^= 1
+    path.write_bytes(content)
+    assert [at for at, is_same in enumerate(st.verify_rows(table).to_pylist()) if not is_same] == [2]
+    path.unlink()
+    assert st.verify_rows(table.slice(0, 2)).to_pylist() == [False, False]
+    unknown = table.slice(0, 1).set_column(0, "source", pa.array([None], pa.string()))
+    assert st.verify_rows(unknown).to_pylist() == [None]
+    with pytest.raises(ValueError, match="line_sha256"):
+        st.verify_rows(table.drop_columns(["line_sha256"]))
+    with pytest.raises(ValueError, match="byte_offset"):
+        st.verify_rows(table.set_column(4, "byte_offset", pa.array([["x"]] * table.num_rows)))
+    with pytest.raises(TypeError, match="stream"):
+        st.verify_rows([1])

@@ -1,0 +1,173 @@
+//! The events of a run as rows, and what its verification found.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+use std::sync::atomic::AtomicBool;
+
+use super::recording::Recording;
+use super::steps::{Prefixes, Step};
+use crate::diff::digest::{Digester, with_references};
+use crate::diff::places::Places;
+use crate::diff::run_projection::{Facts, project_facts};
+use crate::diff::run_stream::{ComparedEvents, OpenCalls, first_time};
+use crate::diff::tree::Reference;
+use crate::jsonl::scan::Nesting;
+use crate::run::check::Aspect;
+use crate::run::created::Created;
+use crate::run::directory::RunDirectory;
+use crate::run::error::RunError;
+use crate::run::event::EventLine;
+use crate::run::event_reader::{EventReader, ReadEvent};
+use crate::run::fields::{Name, read as read_fields};
+use crate::run::fold::Watch;
+use crate::run::text::Text;
+use crate::run::verify::{verify, verify_partial};
+use crate::signature::TrustedKeys;
+
+/// What of a payload has a column, in the order of [`RunRow::fields`].
+pub const FIELDS: [&str; 8] = ["task", "worker", "tool", "call", "inputHash", "requestHash", "rawHash", "outputHash"];
+
+/// An event of a run.
+pub struct RunRow<'r> {
+    /// The event as it stands in its line.
+    pub line: &'r EventLine<'r>,
+    /// Where in the log the line begins.
+    pub offset: u64,
+    /// Its node.
+    pub node: Option<Text<'r>>,
+    /// What of its payload has a column, if it is a string: see [`FIELDS`].
+    pub fields: [Option<Text<'r>>; FIELDS.len()],
+    /// What is compared of it. `None` if it is left out of comparisons.
+    pub step: Option<Step>,
+}
+
+/// The id of a run: what its log says, or else its bundle.
+pub fn run_id(recording: &Recording) -> Option<String> {
+    let source = recording.source();
+    let created = Created::read(&source.log, &source.redactions).map(|created| created.run_id.to_plain().into_owned());
+    created.ok().or_else(|| source.run_id.as_deref().map(|id| Text::from_json(id).to_plain().into_owned()))
+}
+
+/// Calls `take` with each event, in order, until it breaks. The error is that of the first line that is no event.
+pub fn read_run(recording: &Recording, take: &mut dyn FnMut(&RunRow<'_>) -> ControlFlow<()>) -> Result<(), RunError> {
+    let source = recording.source();
+    let first = source.first.map_or_else(|| first_time(source), Ok)?;
+    let mut reader = EventReader::open(&source.log, Some(first), first, Cow::Borrowed(&source.redactions))?;
+    let (mut steps, mut spare, mut is_over) = (RunSteps::from(first), Vec::new(), false);
+    let mut nesting = Nesting::default();
+    while !is_over && let Some(chunk) = reader.next_chunk(std::mem::take(&mut spare))? {
+        reader.decode(&chunk, |event| {
+            let flow = take(&RunRow {
+                line: &event.line,
+                offset: chunk.offset + event.start as u64,
+                node: event.line.node.map(Text::from_json),
+                fields: texts_of(event.line.payload, &mut nesting),
+                step: steps.next(event),
+            });
+            is_over = flow.is_break();
+            flow
+        })?;
+        spare = chunk.into_spare();
+    }
+    Ok(())
+}
+
+fn texts_of<'p>(payload: &'p str, nesting: &mut Nesting) -> [Option<Text<'p>>; FIELDS.len()] {
+    let fields = read_fields(payload, const { FIELDS_NAMED }, nesting);
+    fields.map_or([const { None }; FIELDS.len()], |fields| fields.map(|field| field.text().ok()))
+}
+
+const FIELDS_NAMED: [Name; FIELDS.len()] = {
+    let mut named = [Name::new(FIELDS[0]); FIELDS.len()];
+    let mut at = 1;
+    while at < FIELDS.len() {
+        named[at] = Name::new(FIELDS[at]);
+        at += 1;
+    }
+    named
+};
+
+/// The steps of a run, event by event.
+struct RunSteps {
+    rules: ComparedEvents,
+    places: Places,
+    calls: OpenCalls,
+    prefixes: Prefixes,
+    digester: Digester,
+    references: Vec<Option<Reference>>,
+}
+
+impl RunSteps {
+    fn from(start: u64) -> Self {
+        RunSteps {
+            rules: ComparedEvents { start, heartbeats: false },
+            places: Places::from(start),
+            calls: OpenCalls::default(),
+            prefixes: Prefixes::default(),
+            digester: Digester::default(),
+            references: Vec::new(),
+        }
+    }
+
+    /// The step of the next event, if it is compared.
+    fn next(&mut self, event: &ReadEvent<'_>) -> Option<Step> {
+        let line = &event.line;
+        if !self.rules.compares(event.event.kind()) {
+            self.places.leave_out(line.time);
+            return None;
+        }
+        let (invoked, _) = self.calls.call_of(line, &event.event.payload);
+        let facts = Facts {
+            kind: event.event.kind(),
+            node: line.node.map(str::as_bytes),
+            parent: line.parent,
+            invoked: invoked.map(|time| self.places.of(time)),
+            payload: line.payload.as_bytes(),
+            places: &self.places,
+        };
+        let tree = project_facts(&facts, &[])?;
+        self.references.clear();
+        let digest = self.digester.digest(&tree, &mut self.references);
+        Some(self.prefixes.next(with_references(digest, self.references.iter().copied())))
+    }
+}
+
+/// What the verification of a run found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunVerdicts {
+    /// Whether workflow, graph and run belong together, tasks were assigned as the scheduler decides, states have their hashes, and outputs
+    /// have theirs: in this order.
+    pub holds: [bool; 4],
+    /// How many were checked in all, how many of them failed, and how many could not be checked.
+    pub counts: [u64; 3],
+    /// What failed first.
+    pub first_failure: Option<String>,
+}
+
+/// Verifies a run, until `cancelled` is set.
+pub fn verify_recording(recording: &Recording, cancelled: &AtomicBool) -> Result<RunVerdicts, RunError> {
+    let source = recording.source();
+    let directory = RunDirectory::new(&source.root);
+    let (trusted, mut watch) = (TrustedKeys::default(), Watch { cancelled, progress: &mut |_, _| {} });
+    let partial = recording.opened().and_then(|opened| opened.manifest.partial.as_ref());
+    let verification = match partial {
+        Some(partial) => {
+            let snapshot = source.root.join(&partial.snapshot);
+            verify_partial(&directory, &snapshot, &trusted, &source.redactions, &mut watch)?
+        }
+        None => verify(&directory, &trusted, &source.redactions, &mut watch)?,
+    };
+    let flags = [Aspect::Dag, Aspect::Schedule, Aspect::StateHashes, Aspect::OutputHashes];
+    let all = flags.iter().chain(&[Aspect::Chain, Aspect::Snapshots]).map(|aspect| verification.check(*aspect));
+    let mut verdicts =
+        RunVerdicts { holds: flags.map(|aspect| verification.check(aspect).holds()), ..RunVerdicts::default() };
+    let mut first = None;
+    for check in all {
+        verdicts.counts[0] += check.checked;
+        verdicts.counts[1] += check.failed;
+        verdicts.counts[2] += check.unverifiable;
+        first = first.into_iter().chain(&check.first_failure).min_by_key(|failure| failure.place);
+    }
+    verdicts.first_failure = first.map(|failure| failure.error.to_string());
+    Ok(verdicts)
+}

@@ -1,0 +1,293 @@
+//! The lines of a session as rows.
+
+use std::ops::Range;
+
+use super::item::{Item, item_of};
+use super::steps::{RecordDigest, RecordDigester};
+use crate::diff::session_stream::{Parts, Record, parts_of};
+use crate::diff::tree::Tree;
+use crate::hash::{Hash, sha256};
+use crate::jsonl::lines::Lines;
+use crate::jsonl::reader::LineReader;
+use crate::jsonl::scan::{Nesting, Span};
+use crate::jsonl::source::{LineSource, ReadError};
+use crate::run::text::Text;
+use crate::session::event::{Body, Mode, StartFields};
+use crate::session::fold::{Effect, FoldOptions, Place};
+use crate::session::line::{Line, read_line};
+use sha2::{Digest as _, Sha256};
+
+/// What a replay makes of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineStatus {
+    /// An event.
+    Ok,
+    /// An event of a known type whose payload does not fit.
+    Malformed,
+    /// An event of a type that this release does not know.
+    Unknown,
+    /// Not JSON.
+    Unparseable,
+    /// The same as the last line of its file: what a crash leaves.
+    Torn,
+}
+
+impl LineStatus {
+    /// The name that users read.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            LineStatus::Ok => "ok",
+            LineStatus::Malformed => "malformed",
+            LineStatus::Unknown => "unknown",
+            LineStatus::Unparseable => "unparseable",
+            LineStatus::Torn => "torn",
+        }
+    }
+}
+
+/// What an event changes for those behind it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Change<'l> {
+    /// Nothing.
+    None,
+    /// The history has one item more, which begins at this offset in the file.
+    Item(u64),
+    /// The history is this one item.
+    Summary(u64),
+    /// So many items leave the history.
+    Rewind(u64),
+    /// The provider, and the model if it changes too: JSON strings.
+    Provider(&'l [u8], Option<&'l [u8]>),
+}
+
+/// A line of a session.
+pub struct SessionRow<'l> {
+    /// Its bytes without the ending; empty if it was [skipped](Self::is_skipped).
+    pub bytes: &'l [u8],
+    /// Where in the file it begins.
+    pub offset: u64,
+    /// How many bytes it has, without the ending.
+    pub length: u64,
+    /// It can't be JSON and was so long that it is not kept.
+    pub is_skipped: bool,
+    /// The hash of its bytes.
+    pub sha256: Hash,
+    /// What a replay makes of it. `None` for a blank line and for `null`, which a replay skips. Never `Torn`: whether it is the last line
+    /// is known behind it.
+    pub status: Option<LineStatus>,
+    /// The envelope's `seq`, if it is a number.
+    pub seq: Option<f64>,
+    /// The envelope's `ts`, JSON text.
+    pub ts: Option<&'l [u8]>,
+    /// What it changes.
+    pub change: Change<'l>,
+    /// What is compared of it. `None` for what is no event.
+    pub record: Option<RecordDigest>,
+    parts: Option<Parts>,
+    tree: Option<Tree<'static>>,
+}
+
+impl SessionRow<'_> {
+    /// The event's type, if it is a string.
+    pub fn event_type(&self) -> Option<Text<'_>> {
+        let tree = self.tree.as_ref()?;
+        tree.string(tree.at(&["type"])?)
+    }
+
+    /// The payload as it stands in the line.
+    pub fn payload(&self) -> Option<&[u8]> {
+        match self.parts? {
+            Parts::Envelope { payload, .. } => payload.map(|payload| payload.of(self.bytes)),
+            Parts::Value(_) => None,
+        }
+    }
+
+    /// The item that the event adds to the history.
+    pub fn item(&self) -> Option<Item<'_>> {
+        let tree = self.tree.as_ref()?;
+        match self.change {
+            Change::Item(_) => item_of(tree, "content"),
+            Change::Summary(_) => item_of(tree, "summary"),
+            _ => None,
+        }
+    }
+
+    /// A member of the payload that is a string.
+    pub fn text(&self, name: &str) -> Option<Text<'_>> {
+        let tree = self.tree.as_ref()?;
+        tree.string(tree.at(&["payload", name])?)
+    }
+
+    /// A member of the payload that is a number.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        let tree = self.tree.as_ref()?;
+        crate::session::payload::number(tree.text(tree.at(&["payload", name])?).as_bytes())
+    }
+}
+
+/// What was read of a part of a file.
+#[derive(Debug)]
+pub struct SessionPart {
+    /// Where the first line begins that begins in the part. `None` if none does.
+    pub begin: Option<u64>,
+    /// Where the next part's first line begins.
+    pub end: u64,
+    /// Physical lines.
+    pub lines: u64,
+    /// Whether the file ends here.
+    pub at_end: bool,
+    /// What its lines do.
+    pub(super) effect: Effect,
+}
+
+impl SessionPart {
+    /// The items that it adds to the history and does not remove again: where in the file they begin, in order.
+    pub fn items(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
+        self.effect.history.items.iter().map(|item| item.offset)
+    }
+}
+
+/// Reads parts of session files. Its buffers are kept from one to the next.
+#[derive(Default)]
+pub struct SessionReader {
+    reader: LineReader,
+    nesting: Nesting,
+    digester: RecordDigester,
+    options: FoldOptions,
+}
+
+impl SessionReader {
+    /// Calls `take` with each line that begins in `range`, in order. Its ends need not be those of lines.
+    pub fn read(
+        &mut self,
+        source: &LineSource,
+        range: Range<u64>,
+        take: &mut dyn FnMut(&SessionRow<'_>),
+    ) -> Result<SessionPart, ReadError> {
+        self.reader.begin(range);
+        let begin = self.reader.first_line(source)?;
+        let mut effect = Effect::default();
+        let mut lines = 0;
+        let SessionReader { reader, nesting, digester, options } = self;
+        while let Some(chunk) = reader.next_chunk(source, lines, &mut |_| {})? {
+            let (offset, at_start, is_last) = (chunk.offset, chunk.at_start, chunk.unterminated);
+            let is_placeholder = chunk.bytes == SKIPPED;
+            for (at, line) in Lines::new(chunk.bytes) {
+                lines += 1;
+                let place = Place { line, offset: offset + at as u64, first_of_file: at_start && at == 0 };
+                let is_terminated = at + line.len() < chunk.bytes.len();
+                let read = read_line(line, Mode::Lenient, nesting);
+                let row = (!is_placeholder).then(|| row_of(&read, &place, is_terminated, nesting, digester));
+                if !effect.stopped {
+                    effect.add_read_line(read, &place, options);
+                }
+                row.iter().for_each(&mut *take);
+            }
+            if is_placeholder {
+                let length = reader.position() - offset - u64::from(!is_last);
+                take(&skipped_row(source, offset, length)?);
+            }
+        }
+        Ok(SessionPart { begin, end: reader.position(), lines, at_end: reader.is_at_end(), effect })
+    }
+}
+
+/// What a reader hands out for a line that it has skipped because it can't be JSON, and for a last line of this one byte.
+const SKIPPED: &[u8] = b"\0";
+
+/// How much of a skipped line is hashed at a time.
+const HASHED_BYTES: usize = 64 << 10;
+
+fn row_of<'l>(
+    read: &Line,
+    place: &Place<'l>,
+    is_terminated: bool,
+    nesting: &mut Nesting,
+    digester: &mut RecordDigester,
+) -> SessionRow<'l> {
+    let line = place.line;
+    let bytes = if is_terminated { line.strip_suffix(b"\r").unwrap_or(line) } else { line };
+    let mut row = SessionRow {
+        bytes,
+        offset: place.offset,
+        length: bytes.len() as u64,
+        is_skipped: false,
+        sha256: sha256([bytes]),
+        status: None,
+        seq: None,
+        ts: None,
+        change: Change::None,
+        record: None,
+        parts: None,
+        tree: None,
+    };
+    match read {
+        Line::Blank | Line::Null => {}
+        Line::Unparseable => row.status = Some(LineStatus::Unparseable),
+        Line::WithoutSeq => row.status = Some(LineStatus::Malformed),
+        Line::Event(event) => {
+            row.status = Some(status_of(&event.body, place.first_of_file));
+            row.seq = event.seq;
+            row.ts = event.ts.map(|ts| ts.of(line));
+            row.change = change_of(&event.body, place);
+            row.parts = parts_of(line, nesting);
+            // Neither its place nor its offset is in the digest.
+            let record = row.parts.map(|parts| Record { line, parts, place: 0, offset: place.offset });
+            (row.record, row.tree) = record.and_then(|record| digester.digest(&record)).unzip();
+        }
+    }
+    row
+}
+
+fn status_of(body: &Body, is_first: bool) -> LineStatus {
+    match body {
+        Body::Malformed(..) => LineStatus::Malformed,
+        Body::SessionStart(None) if is_first => LineStatus::Malformed,
+        Body::Unknown(_) => LineStatus::Unknown,
+        _ => LineStatus::Ok,
+    }
+}
+
+fn change_of<'l>(body: &Body, place: &Place<'l>) -> Change<'l> {
+    let offset = |span: &Span| place.offset + u64::from(span.start);
+    match body {
+        Body::Content(item) => Change::Item(offset(item)),
+        Body::Compressed(summary) => Change::Summary(offset(summary)),
+        Body::Rewind(count) => Change::Rewind(*count),
+        Body::ProviderSwitch(provider, model) => {
+            Change::Provider(provider.of(place.line), model.map(|model| model.of(place.line)))
+        }
+        Body::SessionStart(Some(StartFields { provider: Some(provider), model, .. })) if place.first_of_file => {
+            Change::Provider(provider.of(place.line), model.map(|model| model.of(place.line)))
+        }
+        _ => Change::None,
+    }
+}
+
+fn skipped_row(source: &LineSource, offset: u64, length: u64) -> Result<SessionRow<'static>, ReadError> {
+    let (mut hasher, mut buffer, mut at) = (Sha256::new(), vec![0; HASHED_BYTES], 0);
+    while at < length {
+        let wanted = usize::try_from(length - at).unwrap_or(HASHED_BYTES).min(HASHED_BYTES);
+        match source.read_at(&mut buffer[..wanted], offset + at)? {
+            0 => return Err(ReadError::Changed),
+            count => {
+                hasher.update(&buffer[..count]);
+                at += count as u64;
+            }
+        }
+    }
+    Ok(SessionRow {
+        bytes: &[],
+        offset,
+        length,
+        is_skipped: true,
+        sha256: hasher.finalize().into(),
+        status: Some(LineStatus::Unparseable),
+        seq: None,
+        ts: None,
+        change: Change::None,
+        record: None,
+        parts: None,
+        tree: None,
+    })
+}

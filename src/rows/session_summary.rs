@@ -1,0 +1,108 @@
+//! What the lines of a session are as a whole, as its replay says it.
+
+use super::session_rows::SessionPart;
+use crate::diff::tree::Tree;
+use crate::run::text::Text;
+use crate::session::fold::{Effect, FoldOptions, Start};
+use crate::session::history::HistoryEffect;
+use crate::session::replay::{current, error_of};
+
+/// A session as a whole.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SessionSummary {
+    /// Why it can't be replayed. Then nothing else is known of it.
+    pub error: Option<String>,
+    /// Its id.
+    pub session_id: Option<String>,
+    /// The hash of its project.
+    pub project_hash: Option<String>,
+    /// When it began, as it says.
+    pub start_time: Option<String>,
+    /// The provider at its start, and at its end.
+    pub providers: [Option<String>; 2],
+    /// The model at its start, and at its end.
+    pub models: [Option<String>; 2],
+    /// The last title.
+    pub title: Option<String>,
+    /// The last name.
+    pub name: Option<String>,
+    /// The session that it was forked from.
+    pub parent_session_id: Option<String>,
+    /// Whether some `seq` is not larger than the one before it.
+    pub sequence_corrupt: bool,
+    /// How many items the final history has.
+    pub history_length: u64,
+}
+
+/// The parts of a session, put together in order.
+#[derive(Default)]
+pub struct SessionFold(Effect);
+
+impl SessionFold {
+    /// Adds the next part. Of its history and its session events nothing is kept: there can be any number of them.
+    pub fn add(&mut self, part: SessionPart) {
+        let mut effect = part.effect;
+        effect.history = HistoryEffect::default();
+        effect.session_events = Vec::new();
+        self.0 = std::mem::take(&mut self.0).then(effect);
+    }
+
+    /// Whether the first part, or all so far, begin as a session does.
+    pub fn is_session(&self) -> bool {
+        matches!(self.0.start, Start::Metadata(_))
+    }
+
+    /// The ids of session and project, if they begin as a session does.
+    pub fn ids(&self) -> (Option<String>, Option<String>) {
+        match &self.0.start {
+            Start::Metadata(start) => (text(&start.session_id), text(&start.project_hash)),
+            _ => (None, None),
+        }
+    }
+
+    /// Whether the last line so far does not parse: if it is the file's last, it is torn.
+    pub fn is_torn(&self) -> bool {
+        self.0.torn
+    }
+
+    /// The session as a whole. It has so many items in its final history.
+    pub fn finish(mut self, history_length: u64) -> SessionSummary {
+        self.0.settle_beginning();
+        let effect = &self.0;
+        if let Some(error) = error_of(effect, &FoldOptions::default()) {
+            return SessionSummary { error: Some(error.message().to_string()), ..SessionSummary::default() };
+        }
+        let Start::Metadata(start) = &effect.start else { return SessionSummary::default() };
+        let last = current(start, effect);
+        SessionSummary {
+            error: None,
+            session_id: text(last.session_id),
+            project_hash: text(last.project_hash),
+            start_time: filled(last.start_time),
+            providers: [&start.provider[..], last.provider].map(filled),
+            models: [&start.model[..], last.model].map(filled),
+            title: last.title.and_then(text),
+            name: effect.session_name.as_deref().and_then(text),
+            parent_session_id: effect.ancestry.as_deref().and_then(parent),
+            sequence_corrupt: effect.is_out_of_sequence,
+            history_length,
+        }
+    }
+}
+
+/// The text of a JSON string; `None` for `null`.
+pub fn text(json: &[u8]) -> Option<String> {
+    let json = String::from_utf8_lossy(json);
+    let inside = json.strip_prefix('"')?.strip_suffix('"')?;
+    Some(Text::from_json(inside).to_plain().into_owned())
+}
+
+fn filled(json: &[u8]) -> Option<String> {
+    text(json).filter(|text| !text.is_empty())
+}
+
+fn parent(ancestry: &[u8]) -> Option<String> {
+    let tree = Tree::parse(ancestry)?;
+    let parent = tree.string(tree.at(&["parentSessionId"])?)?;
+    Some(parent.to_plain().into_owned())
+}

@@ -1,0 +1,128 @@
+//! Steps: the digests of what `diff` compares, and of all of it up to a place. Two recordings have the same prefix hash at a step if and only
+//! if `diff` finds nothing that differs up to there.
+
+use twox_hash::XxHash3_128;
+
+use crate::diff::digest::{Digester, with_references};
+use crate::diff::session_projection::{Calls, CountCalls, project};
+use crate::diff::session_stream::Record;
+use crate::diff::tree::{Reference, Tree};
+use crate::run::text::Text;
+
+/// A digest, the most significant byte first.
+pub type Key = [u8; 16];
+
+/// Where a line is in what is compared of its recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Its place among what is compared, from 0.
+    pub place: u64,
+    /// The digest of what is compared of it.
+    pub key: Key,
+    /// The digest of all keys so far.
+    pub prefix: Key,
+}
+
+/// What is compared of a session's record, as far as it can be known without those before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordDigest {
+    digest: u128,
+    /// The calls that are opened and answered in it, in order.
+    uses: Vec<CallUse>,
+    /// Which answers are compared, in the order of the digest.
+    compared: Vec<Option<u32>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum CallUse {
+    Opened { id: String, part: u32 },
+    Answered { id: String },
+}
+
+/// Makes digests of records. Its buffers are kept from one to the next.
+#[derive(Default)]
+pub struct RecordDigester {
+    digester: Digester,
+    references: Vec<Option<Reference>>,
+}
+
+impl RecordDigester {
+    /// The digest of a record, and the record as it is compared. `None` if it can't be taken apart, which no record is that was read.
+    pub fn digest(&mut self, record: &Record<'_>) -> Option<(RecordDigest, Tree<'static>)> {
+        let mut uses = CallUses::default();
+        let tree = project(record, &mut uses, &[])?;
+        self.references.clear();
+        let digest = self.digester.digest(&tree, &mut self.references);
+        let answer =
+            |reference: &Option<Reference>| reference.and_then(|reference| u32::try_from(reference.place).ok());
+        let compared = self.references.iter().map(answer).collect();
+        Some((RecordDigest { digest, uses: uses.list, compared }, tree))
+    }
+}
+
+/// Notes which calls a record opens and answers. Which call an answer belongs to is known when the records before are.
+#[derive(Default)]
+struct CallUses {
+    list: Vec<CallUse>,
+    answers: u32,
+}
+
+impl CountCalls for CallUses {
+    fn open(&mut self, id: Option<Text<'_>>, call: Reference) {
+        let opened = |id: Text<'_>| CallUse::Opened { id: id.as_json().to_owned(), part: call.part };
+        self.list.extend(id.map(opened));
+    }
+
+    fn answer(&mut self, id: Option<Text<'_>>) -> Option<Reference> {
+        self.list.push(CallUse::Answered { id: id?.as_json().to_owned() });
+        self.answers += 1;
+        Some(Reference { place: i64::from(self.answers - 1), part: 0 })
+    }
+}
+
+/// The steps of a session, record by record.
+#[derive(Default)]
+pub struct Steps {
+    calls: Calls,
+    prefixes: Prefixes,
+    answered: Vec<Option<Reference>>,
+}
+
+impl Steps {
+    /// The step of the next record.
+    pub fn next(&mut self, record: &RecordDigest) -> Step {
+        if record.uses.is_empty() {
+            return self.prefixes.next(record.digest);
+        }
+        let place = self.prefixes.place as i64;
+        self.answered.clear();
+        for call in &record.uses {
+            match call {
+                CallUse::Opened { id, part } => self.calls.open_at(Some(Text::from_json(id)), place, *part),
+                CallUse::Answered { id } => self.answered.push(self.calls.answer(&Text::from_json(id))),
+            }
+        }
+        let answered = |at: &Option<u32>| at.and_then(|at| self.answered.get(at as usize).copied().flatten());
+        self.prefixes.next(with_references(record.digest, record.compared.iter().map(answered)))
+    }
+}
+
+/// The digests of all that is compared up to a place.
+#[derive(Default)]
+pub struct Prefixes {
+    place: u64,
+    prefix: u128,
+}
+
+impl Prefixes {
+    /// The step with this key.
+    pub fn next(&mut self, key: u128) -> Step {
+        let (place, key) = (self.place, key.to_be_bytes());
+        let mut bytes = [0; 32];
+        bytes[..16].copy_from_slice(&self.prefix.to_be_bytes());
+        bytes[16..].copy_from_slice(&key);
+        self.prefix = XxHash3_128::oneshot(&bytes);
+        self.place += 1;
+        Step { place, key, prefix: self.prefix.to_be_bytes() }
+    }
+}
