@@ -3,7 +3,7 @@
 //
 //   npm run test:platforms -- [--suite] [PLATFORM...]
 
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -30,6 +30,8 @@ async function testPlatform(target) {
   if (runtimes.length === 0) return report(target, '', 'not run: nothing here can run it');
   if (!existsSync(join(ROOT, addonPath(target)))) return report(target, '', 'not run: `npm run build:all` has not built it');
   const tree = await copyWorkTree(target);
+  // As in the workflow: the specs of pages need what is not in the repository.
+  if (values.suite) execFileSync(process.execPath, [join(tree, 'scripts', 'build-page-libraries.mjs')], { cwd: tree, stdio: 'inherit' });
   for (const runtime of runtimes) {
     const missing = missingFor(runtime);
     if (missing.length > 0) {

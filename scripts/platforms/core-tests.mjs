@@ -10,6 +10,9 @@ import { describeToolchain, prepareToolchain } from './toolchain.mjs';
 /** Those that start no other process: the system could not run it. */
 const TESTS = ['--lib', '--test', 'golden_run', '--test', 'simulated_errors', '--test', 'simulated_sessions'];
 
+/** A sixteenth of what is usual: an emulator takes at least ten times as long. */
+const PROPTEST_CASES = '16';
+
 /** @returns {Promise<{ log: string, passed: number, failed: number }>} */
 export async function runCoreTests(target, emulator) {
   const log = join(workDirectory(target), 'core-tests.log');
@@ -20,7 +23,7 @@ export async function runCoreTests(target, emulator) {
   const place = ['--target', target.zigTriple, '--target-dir', join(workDirectory(target), 'core-tests')];
   const failed = await run(cargo, ['test', '--locked', '--no-fail-fast', '--no-default-features', '--features', 'failpoints', ...TESTS, ...place], {
     log,
-    environment: { ...environment, [runner]: emulator.join(' '), RUSTFLAGS: undefined },
+    environment: { ...environment, [runner]: emulator.join(' '), PROPTEST_CASES, RUSTFLAGS: undefined },
   }).then(() => false, () => true);
   const results = [...readFileSync(log, 'utf8').matchAll(/^test result: .* (\d+) passed; (\d+) failed/gm)];
   const sum = (column) => results.reduce((total, result) => total + Number(result[column]), 0);
