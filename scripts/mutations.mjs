@@ -139,7 +139,7 @@ function noticing(all) {
 function failingInBinary(tests) {
   const [binary, ...filters] = tests.split(' ');
   const args = ['test', '--no-default-features', '--features', 'failpoints', ...(binary === 'lib' ? ['--lib'] : ['--test', binary]), '--', ...filters];
-  const env = { ...process.env, CARGO_TARGET_DIR: join(ROOT, 'target/mutations'), RUST_BACKTRACE: '0' };
+  const env = { ...process.env, CARGO_TARGET_DIR: join(ROOT, 'target/mutations'), CARGO_PROFILE_DEV_DEBUG: '0', RUST_BACKTRACE: '0' };
   const { status, signal, stdout, stderr } = spawnSync('cargo', args, { cwd: copy, env, encoding: 'utf8', maxBuffer: 1 << 28, timeout: LONGEST_MS });
   if (status === 0) return null;
   if (/could not compile/.test(stderr)) fail(stderr);
