@@ -10,6 +10,6 @@ for target in "$@"; do
   seeds=()
   [ -d "fuzz/seeds/$target" ] && seeds=("fuzz/seeds/$target")
   printf '\n== %s\n' "$target"
-  cargo +nightly fuzz run "$target" "fuzz/corpus/$target" "${seeds[@]}" -- -max_total_time="$seconds" -rss_limit_mb=4096 -timeout=30 \
+  cargo +nightly fuzz run "$target" "fuzz/corpus/$target" "${seeds[@]}" -- -max_total_time="$seconds" -rss_limit_mb=4096 -timeout=60 \
     -print_final_stats=1 2>&1 | grep -E 'stat::|ERROR|panicked|Test unit|BINGO|cov:' | tail -n 12
 done

@@ -238,7 +238,7 @@ fn a_recorder_whose_blob_can_not_be_synced_stops() {
     disk.fail_syncs(1);
     assert!(recording.recorder.put_blob(b"an output").is_err());
     assert!(!recording.recorder.is_active());
-    assert_eq!(recording.failures.try_recv().unwrap().error.code(), "EIO");
+    assert_eq!(recording.failures.recv().unwrap().error.code(), "EIO");
     recording.end();
 }
 
@@ -253,7 +253,7 @@ fn a_recorder_whose_snapshot_can_not_be_synced_stops() {
     disk.fail_syncs(1);
     assert!(recording.snapshot().is_err());
     assert!(!recording.recorder.is_active());
-    assert_eq!(recording.failures.try_recv().unwrap().error.code(), "EIO");
+    assert_eq!(recording.failures.recv().unwrap().error.code(), "EIO");
     recording.end();
 }
 

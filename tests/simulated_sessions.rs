@@ -23,7 +23,7 @@ use session_tape::session::snapshot::{Place, Snapshots, load};
 use simulated::cut::Fill;
 use simulated::disk::Disk;
 use simulated::search::{Judge, Search, Tried, lengths, search};
-use simulated::session::{CHATS, Recording, judge, judge_without_boot, sessions};
+use simulated::session::{Recording, judge, judge_without_boot, sessions};
 use simulated::tree::{Op, Tree};
 
 const FILLS: &[Fill] = &[Fill::Zeros, Fill::Garbage];
@@ -106,7 +106,7 @@ fn a_session_that_outlived_its_process_keeps_what_was_acknowledged() {
 #[test]
 fn a_snapshot_never_changes_a_result() {
     let root = Path::new("/simulated/session-snapshot");
-    let tried = try_snapshot(&Disk::new(root), &|tree, acknowledged| judge(root, tree, acknowledged));
+    let tried = try_snapshot(&with_unsynced_session(root), &|tree, acknowledged| judge(root, tree, acknowledged));
     println!("a session's snapshot: {tried:?}");
 }
 
@@ -114,10 +114,46 @@ fn a_snapshot_never_changes_a_result() {
 #[test]
 fn a_snapshot_never_changes_a_result_where_the_system_does_not_name_its_start() {
     let root = Path::new("/simulated/session-snapshot-without-boot");
-    let disk = Disk::new(root);
+    let disk = with_unsynced_session(root);
     disk.hide_boot();
     let tried = try_snapshot(&disk, &|tree, acknowledged| judge_without_boot(root, tree, acknowledged));
     println!("a session's snapshot without the system's start: {tried:?}");
+}
+
+/// A disk on which there is a session of which everything but what is in its file is durable.
+fn with_unsynced_session(root: &Path) -> Disk {
+    let disk = Disk::new(root);
+    let mounted = disk.mounted();
+    // Files are at rest, so that the system's word is taken.
+    disk.set_age(Duration::from_secs(60));
+    let recording = Recording::new(root, Durability::Os);
+    for id in 0..3 {
+        recording.record(id);
+    }
+    recording.end();
+    drop(mounted);
+    let (mut base, log) = disk.history();
+    let (writes, entries): (Vec<_>, Vec<_>) = log.into_iter().partition(|op| matches!(op, Op::Write { .. }));
+    for op in &entries {
+        base.add_inode(op);
+        base.apply(op);
+    }
+    Disk::with(root, base, writes)
+}
+
+/// Cuts the power at each moment at which the session on a disk gets a snapshot.
+fn try_snapshot(disk: &Disk, judge: &Judge<'_>) -> Tried {
+    let mounted = disk.mounted();
+    let path = disk.root().join(sessions(&disk.tree()).into_keys().next().unwrap());
+    let mut replay = Replay::open_with(&path, FoldOptions::default(), &Snapshots::Beside, Threads::All).unwrap();
+    while replay.scan_on().unwrap().is_some() {}
+    replay.keep_snapshot();
+    drop(mounted);
+    assert!(disk.tree().files().keys().any(|path| path.extension().is_some_and(|extension| extension == "snap")));
+    let (base, log) = disk.history();
+    let tried = search(&base, &log, options(), judge).unwrap_or_else(|fault| panic!("{fault}"));
+    assert!(tried.states > 10 && tried.exhausted == tried.cuts, "{tried:?}");
+    tried
 }
 
 /// The clock of a file system may be another than that of the system, which takes the file for one that was left alone for a minute.
@@ -140,29 +176,4 @@ fn a_file_is_at_rest_by_the_clock_of_its_file_system_too() {
         let loaded = load(&Place::beside(&path), &source, &FoldOptions::default(), Threads::All).unwrap();
         assert_eq!(loaded.matches_metadata, is_at_rest);
     }
-}
-
-/// Cuts the power at each moment at which a session that nothing has synced gets a snapshot.
-fn try_snapshot(disk: &Disk, judge: &Judge<'_>) -> Tried {
-    let root = disk.root();
-    let mounted = disk.mounted();
-    // Files are at rest, so that the system's word is taken.
-    disk.set_age(Duration::from_secs(60));
-    let recording = Recording::new(root, Durability::Os);
-    for id in 0..3 {
-        recording.record(id);
-    }
-    let path = recording.recorder.path().unwrap();
-    recording.end();
-    disk.set_age(Duration::ZERO);
-    let mut replay = Replay::open_with(&path, FoldOptions::default(), &Snapshots::Beside, Threads::All).unwrap();
-    while replay.scan_on().unwrap().is_some() {}
-    replay.keep_snapshot();
-    drop(mounted);
-    assert!(disk.tree().files().keys().any(|path| path.extension().is_some_and(|extension| extension == "snap")));
-    let (base, log) = disk.history();
-    let tried = search(&base, &log, options(), judge).unwrap_or_else(|fault| panic!("{fault}"));
-    assert!(tried.states > 10, "{tried:?}");
-    assert!(disk.tree().find(Path::new(CHATS)).is_ok());
-    tried
 }

@@ -158,7 +158,7 @@ export interface RunReplaySuccess {
   fromSnapshot: string | null;
   /** The events and bytes of the log that were read, without those before the snapshot, and the time that it took. */
   metrics: { events: number; bytes: number; seconds: number };
-  /** Snapshots that were not used, with the reason, and a torn last line. Empty for an intact run. */
+  /** Snapshots that were not used, with the reason, and a torn last line or a hole that a power cut has left. Empty for an intact run. */
   warnings: string[];
 }
 
@@ -234,7 +234,7 @@ export interface RunVerification {
   stateHashesMatch: boolean;
   /** The raw blob of each ToolCompleted matches `rawHash`, and its normalised form `outputHash`. */
   outputHashesMatch: boolean;
-  /** Lines: their form, place and hashes, and that the state allows their events. */
+  /** Lines: their form, place and hashes, and that the state allows their events. Unverifiable: complete lines behind a hole in the log. */
   chain: Check;
   /** The check behind `dagMatch`: one item for the run. Unverifiable without `workflow.json`. */
   dag: Check;

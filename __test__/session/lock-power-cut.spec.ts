@@ -9,11 +9,12 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, describe, expect } from 'vitest';
+import { describe, expect } from 'vitest';
 import { directoryOf } from '../support/file-directory';
 import { expectLockable, OPERATIONS, stoppedAtEachStep } from '../support/lock-operations';
 import { test } from '../support/property';
 import { type Change, HOUR, LockProcess } from '../support/session-locks';
+import { atEndOfSpec } from '../support/spec-scope';
 
 const MOST_STATES = Number(process.env.LOCK_STATES ?? 12);
 
@@ -231,13 +232,11 @@ const FILE_SYSTEMS: [name: string, make: string[], options: string, size: number
 ];
 
 describe.skipIf(!canMount)('on a real kernel (needs root, loop devices and a C compiler)', () => {
-  const mounted: Mounted[] = [];
-  afterAll(() => mounted.forEach((one) => one.end()));
   const all = process.env.LOCK_CUTS !== undefined;
 
   test.each(FILE_SYSTEMS.slice(0, all ? undefined : 1))('%s that is shut down at each step leaves sessions that can be locked', async (name, make, options, size) => {
     const disk = new Mounted(make, options, size);
-    mounted.push(disk);
+    atEndOfSpec(() => disk.end());
     // There may be no program that makes such a file system.
     if (!disk.isMounted) return console.log(`skipped: no ${name} could be mounted`);
     const usual = ['taking over', 'releasing with a guard of a dead process'];

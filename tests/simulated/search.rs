@@ -28,7 +28,7 @@ pub struct Search {
 impl Search {
     /// As `CUT_SHORT`, `CUT_STATES` and `CUT_SEED` say.
     pub fn from_environment(fills: &'static [Fill]) -> Self {
-        let (most_of_short, most_states) = (number("CUT_SHORT", 64), number("CUT_STATES", 16));
+        let (most_of_short, most_states) = (number("CUT_SHORT", 24), number("CUT_STATES", 16));
         Search { most_of_short, most_states, seed: number("CUT_SEED", 1), fills, from: 0, identities: false }
     }
 }

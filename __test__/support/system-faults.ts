@@ -1,0 +1,51 @@
+// Errors of the system in the process of a child: a small library is loaded into it, and the n-th call of a kind ends with an error or in part.
+
+import { spawn, spawnSync } from 'node:child_process';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'vitest';
+import { freshDirectory } from './recording';
+
+const SUPPORT = fileURLToPath(new URL('.', import.meta.url));
+const library = join(freshDirectory(), 'system-faults.so');
+
+/** Whether there is such a library here. */
+export const canFail = process.platform === 'linux' && spawnSync('cc', ['-shared', '-fPIC', '-O1', '-o', library, join(SUPPORT, 'system-faults.c'), '-ldl']).status === 0;
+
+const { EIO, EINTR, ENOSPC, EDQUOT, EMFILE } = constants.errno;
+
+/** Each call with the errors that it may end with; 0 is a write of a part. */
+const FAULTS: [call: string, errors: number[]][] = [
+  ['write', [EIO, EINTR, ENOSPC, EDQUOT, 0]],
+  ['fsync', [EIO, ENOSPC, EDQUOT]],
+  ['fdatasync', [EIO, ENOSPC, EDQUOT]],
+  ['open', [EIO, EMFILE, ENOSPC, EDQUOT]],
+  ['close', [EIO, EDQUOT]],
+  ['rename', [EIO, ENOSPC, EDQUOT]],
+  ['mkdir', [EIO, ENOSPC, EDQUOT]],
+  ['ftruncate', [EIO]],
+];
+
+/** Every fault of some visits of each call, as the library takes them. */
+export const faultsAt = (visits: number[]): string[] => FAULTS.flatMap(([call, errors]) => errors.flatMap((error) => visits.map((visit) => `${call}:${visit}:${error}`)));
+
+/** Runs a child with these faults of what it does below `root`. Resolves to what it reports. */
+export async function runWithFaults<T>(script: string, root: string, argument: string, faults: string): Promise<T> {
+  const env = { ...process.env, LD_PRELOAD: library, FAULT_ROOT: root, FAULTS: faults };
+  const child = spawn(process.execPath, [join(SUPPORT, script), argument], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  let said = '';
+  child.stdout.on('data', (chunk) => (said += String(chunk)));
+  const code = await new Promise((resolve) => child.on('close', resolve));
+  expect(code, faults).toBe(0);
+  return JSON.parse(said) as T;
+}
+
+/** Calls `work` with each of the values, for two at a time. */
+export async function twoAtATime<T>(values: T[], work: (value: T) => Promise<unknown>): Promise<void> {
+  const waiting = values.values();
+  const worker = async (): Promise<void> => {
+    for (const value of waiting) await work(value);
+  };
+  await Promise.all([worker(), worker()]);
+}
