@@ -51,6 +51,7 @@ impl Recording {
     }
 
     /// The bundle, if it is one.
+    #[cfg(feature = "rows")]
     pub(crate) fn opened(&self) -> Option<&Opened> {
         self.opened.as_ref()
     }
