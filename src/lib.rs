@@ -92,7 +92,7 @@
 //! - Only `node` knows of JavaScript. It is left out without the feature `node`.
 
 // What only the binding uses counts as used only where there is one.
-#![cfg_attr(not(feature = "node"), allow(dead_code))]
+#![cfg_attr(not(feature = "node"), allow(dead_code, unused_imports))]
 // What works with files is in the room `disk`, and there in one file; see `clippy.toml`.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
 
@@ -156,11 +156,10 @@ mod hash_batch;
 #[cfg_attr(test, allow(dead_code))]
 mod node;
 mod pipeline;
-#[cfg(not(feature = "internals"))]
+mod recording;
+// For tables of recordings; the addon has no use for it.
+#[cfg(feature = "rows")]
 mod rows;
-#[cfg(feature = "internals")]
-#[doc(hidden)]
-pub mod rows;
 
 pub use bundle::export::{ExportOptions, export as export_bundle};
 pub use bundle::import::import as import_bundle;
@@ -176,14 +175,18 @@ pub use disk::durability::Durability;
 pub use jsonl::segments::Threads;
 pub use jsonl::source::{LineSource, ReadError};
 pub use jsonl::writer::{WriteError, WriteFailure, Writer};
+#[cfg(feature = "rows")]
 pub use pipeline::{Pipeline, Worker, spare_cores};
-pub use rows::final_history::FinalHistory;
-pub use rows::item::{Block, Item, Value};
-pub use rows::recording::{Recording, RecordingError};
-pub use rows::run_rows::{FIELDS as RUN_FIELDS, RunRow, RunVerdicts, read_run, run_id, verify_recording};
-pub use rows::session_rows::{Change, LineStatus, SessionPart, SessionReader, SessionRow};
-pub use rows::session_summary::{SessionFold, SessionSummary, text as text_of_json};
-pub use rows::steps::{Key, RecordDigest, Step, Steps};
+pub use recording::{Recording, RecordingError};
+#[cfg(feature = "rows")]
+pub use rows::{
+    final_history::FinalHistory,
+    item::{Block, Item, Value},
+    run_rows::{FIELDS as RUN_FIELDS, RunRow, RunVerdicts, read_run, run_id, verify_recording},
+    session_rows::{Change, LineStatus, SessionPart, SessionReader, SessionRow},
+    session_summary::{SessionFold, SessionSummary, text as text_of_json},
+    steps::{Key, RecordDigest, Step, Steps},
+};
 pub use run::directory::RunDirectory;
 pub use run::error::{ErrorCode as RunErrorCode, RunError};
 pub use run::fold::Watch as RunWatch;

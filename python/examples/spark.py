@@ -60,7 +60,7 @@ def spark_schema(table: str):
 def table_of(spark: SparkSession, folder: Path, table: str) -> DataFrame:
     """A table of the recordings in a folder that all executors see."""
     paths = sorted(str(path) for path in Path(folder).rglob("*.jsonl"))
-    partitions = max(1, min(len(paths) // 64, 16 * spark.sparkContext.defaultParallelism))
+    partitions = max(1, min(len(paths) // 64, 4 * spark.sparkContext.defaultParallelism))
     frame = spark.createDataFrame([(path,) for path in paths], "path string").repartition(partitions)
     return frame.mapInArrow(rows_of(table, paths_in), spark_schema(table))
 
@@ -73,10 +73,9 @@ def events_of_objects(spark: SparkSession, glob: str) -> DataFrame:
 
 def export(spark: SparkSession, recordings: Path, lake: Path) -> None:
     """Writes the tables by the day on which a session began. Spark commits each of them as a whole."""
+    days = table_of(spark, recordings, "sessions").select("source", f.to_date("started_at").alias("date")).cache()
     for table in TABLES:
-        frame = table_of(spark, recordings, table)
-        days = table_of(spark, recordings, "sessions").select("source", f.to_date("started_at").alias("date"))
-        dated = frame.join(f.broadcast(days), "source", "left")
+        dated = table_of(spark, recordings, table).join(f.broadcast(days), "source", "left")
         dated.write.mode("overwrite").partitionBy("date").parquet(f"{lake}/{table}")
 
 

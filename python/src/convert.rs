@@ -24,6 +24,9 @@ pub const PART_BYTES: u64 = 4 << 20;
 /// The rows of a session of this size are in no batch with others. So those of a part that can't be read to its end can be thrown away.
 const ALONE_BYTES: u64 = 1 << 20;
 
+/// Rows of the tables, and the recordings that they are of.
+pub type Tables = (Vec<(Table, RecordBatch)>, Vec<Converted>);
+
 /// Receives the batches of a table.
 pub type Batches<'b> = &'b mut dyn FnMut(Table, RecordBatch) -> Result<(), String>;
 
@@ -204,7 +207,7 @@ pub fn parts_of(source: LineSource) -> Result<(Parts, FinalHistory), String> {
     let (size, lines) = (source.size(), Arc::new(source));
     if size <= PART_BYTES {
         // One byte more: a file of no bytes has a part too.
-        return Ok((Parts { lines, ranges: vec![0..size.max(1)] }, FinalHistory::of_one()));
+        return Ok((Parts { lines, ranges: std::iter::once(0..size.max(1)).collect() }, FinalHistory::of_one()));
     }
     let ranges: Vec<_> = (0..size).step_by(PART_BYTES as usize).map(|at| at..(at + PART_BYTES).min(size)).collect();
     let history = FinalHistory::find(&lines, &ranges).map_err(|error| format!("Failed to read file: {error}"))?;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arrow::array::RecordBatch;
 use session_tape::{FinalHistory, Pipeline, ReadError, Worker, spare_cores};
 
-use crate::convert::{Converted, Converter, FileHash, Parts, of_arrow, parts_of, scan_part};
+use crate::convert::{Converted, Converter, FileHash, Parts, Tables, of_arrow, parts_of, scan_part};
 use crate::export_group::{Group, Written, write_group};
 use crate::input::Input;
 use crate::options::Options;
@@ -43,7 +43,7 @@ pub enum Job {
 
 /// What it has done.
 pub enum Done {
-    Converted(Result<(Vec<(Table, RecordBatch)>, Vec<Converted>), String>),
+    Converted(Result<Tables, String>),
     Scanned(Box<(LineColumns, Result<ScannedPart, ReadError>)>),
     Encoded(Table, Result<EncodedRows, String>),
     Peeked(Vec<Peeked>),
@@ -67,7 +67,7 @@ impl Thread {
         }
     }
 
-    fn convert(&mut self, inputs: &[Input]) -> Result<(Vec<(Table, RecordBatch)>, Vec<Converted>), String> {
+    fn convert(&mut self, inputs: &[Input]) -> Result<Tables, String> {
         let (mut batches, mut converted) = (Vec::new(), Vec::new());
         let mut take = |table, batch| {
             batches.push((table, batch));

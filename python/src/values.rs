@@ -27,7 +27,8 @@ pub fn count(number: u64) -> i64 {
 
 /// As many whole characters of a text as fit in `limit` bytes.
 pub fn limited(text: &str, limit: usize) -> &str {
-    &text[..text.floor_char_boundary(limit)]
+    let end = (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or_default()]
 }
 
 /// Appends a result as text: a string as it is, anything else as JSON.

@@ -19,7 +19,7 @@ use crate::diff::error::{DiffError, Side};
 use crate::diff::ignore::Pointer;
 use crate::diff::source::Source;
 use crate::disk::files;
-use crate::rows::recording::source_of;
+use crate::recording::source_of;
 use crate::run::fold::Watch;
 use crate::signature::TrustedKeys;
 

@@ -3,13 +3,11 @@
 //! - [`session_rows`] reads the lines of a part of a session, so that the parts of a large file can be read at once. What depends on the lines
 //!   before comes from [`steps`], [`final_history`] and the [`session_summary`], in the order of the parts.
 //! - [`run_rows`] reads the events of a run.
-//! - [`recording`] opens what is at a path, a bundle too.
 //!
 //! The step of a row is the projection that `diff` compares (`session_projection`, `run_projection`), as a digest.
 
 pub mod final_history;
 pub mod item;
-pub mod recording;
 pub mod run_rows;
 pub mod session_rows;
 pub mod session_summary;

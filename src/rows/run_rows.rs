@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
-use super::recording::Recording;
 use super::steps::{Prefixes, Step};
 use crate::diff::digest::{Digester, with_references};
 use crate::diff::places::Places;
@@ -12,6 +11,7 @@ use crate::diff::run_projection::{Facts, project_facts};
 use crate::diff::run_stream::{ComparedEvents, OpenCalls, first_time};
 use crate::diff::tree::Reference;
 use crate::jsonl::scan::Nesting;
+use crate::recording::Recording;
 use crate::run::check::Aspect;
 use crate::run::created::Created;
 use crate::run::directory::RunDirectory;

@@ -74,7 +74,7 @@ fn steps(text: &str, parts: &[Range<u64>]) -> Vec<Step> {
 }
 
 fn whole(text: &str) -> Vec<Range<u64>> {
-    vec![0..text.len() as u64]
+    cut(text, text.len())
 }
 
 fn cut(text: &str, length: usize) -> Vec<Range<u64>> {

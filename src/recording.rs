@@ -14,6 +14,8 @@ use crate::disk::os_error::OsError;
 /// A recording that is read. A bundle stays unpacked until this is dropped.
 pub struct Recording {
     source: Source,
+    /// Holds what was unpacked.
+    #[cfg_attr(not(feature = "rows"), allow(dead_code))]
     opened: Option<Opened>,
 }
 
@@ -51,6 +53,7 @@ impl Recording {
     }
 
     /// The bundle, if it is one.
+    #[cfg(feature = "rows")]
     pub(crate) fn opened(&self) -> Option<&Opened> {
         self.opened.as_ref()
     }
