@@ -221,7 +221,8 @@ class Mounted {
   }
 
   end(): void {
-    if (this.isMounted) run('umount', this.at);
+    // A test that has failed may have left something in it in use.
+    if (this.isMounted && !run('umount', this.at)) run('umount', '-l', this.at);
     this.isMounted = false;
   }
 }
