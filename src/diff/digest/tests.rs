@@ -31,6 +31,10 @@ fn marked(json: &str, marks: &[(usize, u8)]) -> Tree<'static> {
     for &(at, sort) in marks {
         let index = (at % tree.count()) as Index;
         let reference = Reference { place: i64::from(sort), part: 0 };
+        // The one that a later key of the same name has replaced stays dropped.
+        if tree.mark(index) == Mark::Dropped {
+            continue;
+        }
         // Members alone are dropped: what an array has instead of a dropped element is the matter of whoever drops it.
         match (sort, tree.shape(index)) {
             (1, Shape::Array) => tree.set_mark(index, Mark::Set),
