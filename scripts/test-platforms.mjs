@@ -82,5 +82,5 @@ function start(target, { name, command, environment }, tree, args, timeout, more
 }
 
 function report({ name }, runtime, text) {
-  console.log(`${name.padEnd(18)}${runtime.padEnd(18)}${text}`);
+  console.log(`${name.padEnd(18)}${runtime.padEnd(25)}${text}`);
 }
