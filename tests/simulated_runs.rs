@@ -17,8 +17,8 @@ use session_tape::disk::durability::Durability;
 use simulated::cut::{Fill, SECTOR};
 use simulated::disk::Disk;
 use simulated::run::{RUN, Recording, judge, judge_after_garbage};
-use simulated::search::{Search, Tried, lengths, search};
-use simulated::tree::{Op, Tree};
+use simulated::search::{Search, Tried, first_life, lengths, search};
+use simulated::tree::Tree;
 
 /// Nodes, a snapshot, and events that are never flushed.
 fn record_some(recording: &Recording, disk: &Disk) {
@@ -70,11 +70,9 @@ fn a_run_that_outlived_its_process_keeps_what_was_acknowledged() {
     let root = Path::new("/simulated/run-second-life");
     let mut all = Tried::default();
     for durability in [Durability::Fsync, Durability::Os] {
-        let (base, first_life) = recorded(root, durability).history();
-        for length in lengths(&first_life) {
-            // What is not durable promises nothing.
-            let mut before = first_life[..length].to_vec();
-            before.retain(|op| durability == Durability::Fsync || !matches!(op, Op::Acknowledge(_)));
+        let (base, log) = recorded(root, durability).history();
+        for length in lengths(&log) {
+            let before = first_life(&log, length, durability);
             let from = before.len();
             let disk = Disk::with(root, base.clone(), before);
             let mounted = disk.mounted();

@@ -22,7 +22,7 @@ use session_tape::session::replay::Replay;
 use session_tape::session::snapshot::{Place, Snapshots, load};
 use simulated::cut::Fill;
 use simulated::disk::Disk;
-use simulated::search::{Judge, Search, Tried, lengths, search};
+use simulated::search::{Judge, Search, Tried, first_life, lengths, search};
 use simulated::session::{Recording, judge, judge_without_boot, sessions};
 use simulated::tree::{Op, Tree};
 
@@ -73,11 +73,9 @@ fn a_session_that_outlived_its_process_keeps_what_was_acknowledged() {
     let root = Path::new("/simulated/second-life");
     let mut all = Tried::default();
     for durability in [Durability::Fsync, Durability::Os] {
-        let (base, first_life) = recorded(root, durability).history();
-        for length in lengths(&first_life) {
-            // What is not durable promises nothing.
-            let mut before = first_life[..length].to_vec();
-            before.retain(|op| durability == Durability::Fsync || !matches!(op, Op::Acknowledge(_)));
+        let (base, log) = recorded(root, durability).history();
+        for length in lengths(&log) {
+            let before = first_life(&log, length, durability);
             let length = before.len();
             let disk = Disk::with(root, base.clone(), before);
             let mounted = disk.mounted();

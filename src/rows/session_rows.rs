@@ -87,6 +87,26 @@ pub struct SessionRow<'l> {
     tree: Option<Tree<'static>>,
 }
 
+impl<'l> SessionRow<'l> {
+    /// A line of which nothing is known but where it is.
+    fn unread(bytes: &'l [u8], offset: u64, length: u64, sha256: Hash) -> Self {
+        SessionRow {
+            bytes,
+            offset,
+            length,
+            is_skipped: false,
+            sha256,
+            status: None,
+            seq: None,
+            ts: None,
+            change: Change::None,
+            record: None,
+            parts: None,
+            tree: None,
+        }
+    }
+}
+
 impl SessionRow<'_> {
     /// The event's type, if it is a string.
     pub fn event_type(&self) -> Option<Text<'_>> {
@@ -207,20 +227,7 @@ fn row_of<'l>(
 ) -> SessionRow<'l> {
     let line = place.line;
     let bytes = if is_terminated { line.strip_suffix(b"\r").unwrap_or(line) } else { line };
-    let mut row = SessionRow {
-        bytes,
-        offset: place.offset,
-        length: bytes.len() as u64,
-        is_skipped: false,
-        sha256: sha256([bytes]),
-        status: None,
-        seq: None,
-        ts: None,
-        change: Change::None,
-        record: None,
-        parts: None,
-        tree: None,
-    };
+    let mut row = SessionRow::unread(bytes, place.offset, bytes.len() as u64, sha256([bytes]));
     match read {
         Line::Blank | Line::Null => {}
         Line::Unparseable => row.status = Some(LineStatus::Unparseable),
@@ -276,18 +283,6 @@ fn skipped_row(source: &LineSource, offset: u64, length: u64) -> Result<SessionR
             }
         }
     }
-    Ok(SessionRow {
-        bytes: &[],
-        offset,
-        length,
-        is_skipped: true,
-        sha256: hasher.finalize().into(),
-        status: Some(LineStatus::Unparseable),
-        seq: None,
-        ts: None,
-        change: Change::None,
-        record: None,
-        parts: None,
-        tree: None,
-    })
+    let row = SessionRow::unread(&[], offset, length, hasher.finalize().into());
+    Ok(SessionRow { is_skipped: true, status: Some(LineStatus::Unparseable), ..row })
 }

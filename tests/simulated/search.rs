@@ -4,6 +4,8 @@ use std::collections::{BTreeSet, HashSet};
 use std::iter::empty;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use session_tape::disk::durability::Durability;
+
 use super::cut::{Cut, Fill, Share, apply_share};
 use super::tree::{Op, Tree};
 
@@ -49,6 +51,12 @@ impl Search {
 /// After how many operations a first process ends: `CUT_EVERY` says how many lie between two such lengths.
 pub fn lengths(log: &[Op]) -> impl Iterator<Item = usize> + use<> {
     (0..log.len()).step_by(number("CUT_EVERY", 30) as usize)
+}
+
+/// The first operations of a log, as a second process finds them. What is not durable promises nothing.
+pub fn first_life(log: &[Op], length: usize, durability: Durability) -> Vec<Op> {
+    let counts = |op: &&Op| durability == Durability::Fsync || !matches!(op, Op::Acknowledge(_));
+    log[..length].iter().filter(counts).cloned().collect()
 }
 
 /// A number from the environment.

@@ -35,7 +35,7 @@ fn marked(json: &str, marks: &[(usize, u8)]) -> Tree<'static> {
         if tree.mark(index) == Mark::Dropped {
             continue;
         }
-        // Members alone are dropped: what an array has instead of a dropped element is the matter of whoever drops it.
+        // Only members are dropped: a dropped element of an array is replaced where it is dropped.
         match (sort, tree.shape(index)) {
             (1, Shape::Array) => tree.set_mark(index, Mark::Set),
             (2 | 3, _) if index != ROOT => tree.set_mark(index, Mark::Refers(Some(reference))),
