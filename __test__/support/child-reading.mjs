@@ -37,12 +37,20 @@ async function settled() {
 
 const bytesRead = () => Number(/rchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))[1]);
 
-/** Returns when nothing is read for a while; never, if that goes on. */
+/**
+ * Returns when nothing is read and memory stays as it is for a while; never, if that goes on. A thread that has just read its last byte may
+ * still be moving hundreds of megabytes into a larger buffer before it sees that nobody wants them.
+ */
 async function quiet() {
   if (process.platform !== 'linux') return;
-  for (let last = -1, now = bytesRead(); now - last > 65_536 || last < 0; now = bytesRead()) {
+  const look = () => ({ read: bytesRead(), memory: process.memoryUsage.rss() });
+  let last = look();
+  for (let still = 0; still < 3; ) {
+    await pause(100);
+    const now = look();
+    const same = now.read - last.read <= 65_536 && Math.abs(now.memory - last.memory) <= 1 << 20;
+    still = same ? still + 1 : 0;
     last = now;
-    await pause(200);
   }
 }
 
