@@ -229,10 +229,14 @@ pub struct FileHash {
     buffer: Vec<u8>,
 }
 
+/// At most so much is read at a time to be hashed.
+const HASHED_BYTES: u64 = 256 << 10;
+
 impl FileHash {
     /// Adds the bytes before `end`.
     pub fn add(&mut self, source: &LineSource, end: u64) {
-        self.buffer.resize(256 << 10, 0);
+        let wanted = end.saturating_sub(self.hashed).min(HASHED_BYTES) as usize;
+        self.buffer.resize(wanted.max(self.buffer.len()), 0);
         while self.hashed < end {
             let wanted = usize::try_from(end - self.hashed).unwrap_or(usize::MAX).min(self.buffer.len());
             match source.read_at(&mut self.buffer[..wanted], self.hashed) {

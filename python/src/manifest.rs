@@ -74,8 +74,9 @@ impl Manifest {
         let folder = lake.join(FOLDER);
         fs::create_dir_all(&folder)?;
         let mut file = tempfile::Builder::new().prefix(".").suffix(".tmp").tempfile_in(&folder)?;
-        serde_json::to_writer_pretty(&mut file, self)?;
-        file.write_all(b"\n")?;
+        let mut json = serde_json::to_vec_pretty(self)?;
+        json.push(b'\n');
+        file.write_all(&json)?;
         commit(file, &folder.join(format!("{id}.json")))
     }
 }

@@ -99,8 +99,9 @@ impl Scanner {
         let Scanner { reader, options, text } = self;
         let (mut lines, mut calls) = (Vec::new(), Vec::new());
         let part = reader.read(source, range, &mut |row| {
+            let record = row.record.take();
             let mut taken = Line { row, columns, options, text, calls: &mut calls, at: lines.len() };
-            lines.push(taken.take());
+            lines.push(LineContext { record, ..taken.take() });
         })?;
         Ok(ScannedPart { part, lines, calls })
     }
@@ -131,7 +132,7 @@ impl Line<'_, '_> {
             is_compression: matches!(self.row.change, Change::Summary(_)),
             is_rewind: matches!(self.row.change, Change::Rewind(_)),
             provider: None,
-            record: self.row.record.clone(),
+            record: None,
             calls: 0,
             errors: 0,
         };
@@ -171,8 +172,7 @@ impl Line<'_, '_> {
         let compressed = is_compression.then(|| row.number("itemsCompressed").and_then(integer)).flatten();
         columns.items_compressed.append_option(compressed);
         if self.options.include_payload {
-            let payload = row.payload().map(String::from_utf8_lossy);
-            columns.payload.append_option(payload);
+            columns.payload.append_option(row.payload());
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::ignore::Pointer;
 use super::session_stream::{Parts, Record};
-use super::tree::{Index, Mark, Reference, Shape, Tree};
+use super::tree::{Index, Mark, ROOT, Reference, Shape, SpareTree, Tree};
 use crate::jsonl::scan::Span;
 use crate::run::text::Text;
 
@@ -88,25 +88,46 @@ impl CountCalls for Known<'_> {
 /// projected once, in order.
 pub fn project(record: &Record<'_>, calls: &mut impl CountCalls, ignore: &[Pointer]) -> Option<Tree<'static>> {
     let mut tree = Tree::of(Cow::Owned(text(record)))?;
-    if let Some(payload) = tree.at(&["payload"]) {
-        let name = tree.at(&["type"]).and_then(|name| tree.string(name)).map(Text::into_owned);
-        match name.as_ref().map(Text::as_json) {
-            Some("session_start") => {
-                ["sessionId", "startTime"].iter().for_each(|name| drop_member(&mut tree, payload, name))
-            }
-            Some("checkpoint_created" | "checkpoint_renamed" | "checkpoint_deleted") => {
-                drop_member(&mut tree, payload, "checkpointId")
-            }
-            Some("session_forked") => {
-                ["checkpointId", "parentSessionId"].iter().for_each(|name| drop_member(&mut tree, payload, name))
-            }
-            Some("content") => mark_item(&mut tree, payload, "content", record.place, calls),
-            Some("compressed") => mark_item(&mut tree, payload, "summary", record.place, calls),
-            _ => {}
-        }
-    }
+    mark_payload(&mut tree, record.place, calls);
     ignore.iter().for_each(|pointer| pointer.apply(&mut tree));
     Some(tree)
+}
+
+/// The same of a record that is an object, given its line: what else is in the envelope is marked too. That spares a copy and a scan for those
+/// who show no paths.
+pub fn project_line<'l>(line: &'l [u8], spare: &mut SpareTree, calls: &mut impl CountCalls) -> Option<Tree<'l>> {
+    let mut tree = Tree::within(spare, String::from_utf8_lossy(line))?;
+    if tree.shape(ROOT) != Shape::Object {
+        tree.leave_to(spare);
+        return None;
+    }
+    let mut next = tree.children(ROOT).next();
+    while let Some(member) = next {
+        next = tree.next_sibling(ROOT, member);
+        if !(tree.has_key(member, "type") || tree.has_key(member, "payload")) {
+            tree.set_mark(member, Mark::Dropped);
+        }
+    }
+    mark_payload(&mut tree, 0, calls);
+    Some(tree)
+}
+
+/// Marks what of a payload does not count.
+fn mark_payload(tree: &mut Tree<'_>, place: i64, calls: &mut impl CountCalls) {
+    let Some(payload) = tree.at(&["payload"]) else { return };
+    let name = tree.at(&["type"]).and_then(|name| tree.string(name)).map(Text::into_owned);
+    match name.as_ref().map(Text::as_json) {
+        Some("session_start") => ["sessionId", "startTime"].iter().for_each(|name| drop_member(tree, payload, name)),
+        Some("checkpoint_created" | "checkpoint_renamed" | "checkpoint_deleted") => {
+            drop_member(tree, payload, "checkpointId")
+        }
+        Some("session_forked") => {
+            ["checkpointId", "parentSessionId"].iter().for_each(|name| drop_member(tree, payload, name))
+        }
+        Some("content") => mark_item(tree, payload, "content", place, calls),
+        Some("compressed") => mark_item(tree, payload, "summary", place, calls),
+        _ => {}
+    }
 }
 
 fn text(record: &Record<'_>) -> String {

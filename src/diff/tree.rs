@@ -73,6 +73,13 @@ pub const ROOT: Index = 0;
 /// From so many members on a table pays.
 const MANY: usize = 16;
 
+/// The memory of a tree that is done with, for the next one.
+#[derive(Debug, Default)]
+pub struct SpareTree {
+    nodes: Vec<Node>,
+    open: Vec<Index>,
+}
+
 impl<'a> Tree<'a> {
     /// Takes a JSON text apart, bytes that are not UTF-8 read as U+FFFD. None if it is none.
     pub fn parse(text: &'a [u8]) -> Option<Self> {
@@ -81,11 +88,23 @@ impl<'a> Tree<'a> {
 
     /// Takes a JSON text apart. None if it is none.
     pub fn of(text: Cow<'a, str>) -> Option<Self> {
+        Self::within(&mut SpareTree { nodes: Vec::with_capacity(32), open: Vec::new() }, text)
+    }
+
+    /// The same in memory that was another tree's.
+    pub fn within(spare: &mut SpareTree, text: Cow<'a, str>) -> Option<Self> {
         u32::try_from(text.len()).ok()?;
-        let nodes = Parser { bytes: text.as_bytes(), at: 0, nodes: Vec::with_capacity(32), open: Vec::new() }.run()?;
-        let mut tree = Tree { text, nodes };
+        spare.nodes.clear();
+        spare.open.clear();
+        Parser { bytes: text.as_bytes(), at: 0, nodes: &mut spare.nodes, open: &mut spare.open }.run()?;
+        let mut tree = Tree { text, nodes: std::mem::take(&mut spare.nodes) };
         tree.drop_repeated_keys();
         Some(tree)
+    }
+
+    /// Leaves its memory for the next one.
+    pub fn leave_to(self, spare: &mut SpareTree) {
+        spare.nodes = self.nodes;
     }
 
     fn node(&self, index: Index) -> &Node {
@@ -154,9 +173,12 @@ impl<'a> Tree<'a> {
         let end = self.node(index).next;
         let is_container = matches!(self.shape(index), Shape::Array | Shape::Object);
         let first = if is_container { index + 1 } else { end };
-        std::iter::successors((first < end).then_some(first), move |&child| {
-            Some(self.node(child).next).filter(|&next| next < end)
-        })
+        std::iter::successors((first < end).then_some(first), move |&child| self.next_sibling(index, child))
+    }
+
+    /// What stands behind a value, directly in the same one.
+    pub fn next_sibling(&self, container: Index, index: Index) -> Option<Index> {
+        Some(self.node(index).next).filter(|&next| next < self.node(container).next)
     }
 
     /// The members of an object that count.
@@ -232,12 +254,13 @@ pub fn inside(json: &str) -> &str {
 struct Parser<'t> {
     bytes: &'t [u8],
     at: usize,
-    nodes: Vec<Node>,
-    open: Vec<Index>,
+    nodes: &'t mut Vec<Node>,
+    open: &'t mut Vec<Index>,
 }
 
 impl Parser<'_> {
-    fn run(mut self) -> Option<Vec<Node>> {
+    /// None if the text is no JSON.
+    fn run(mut self) -> Option<()> {
         let mut key = (0, 0);
         loop {
             self.white_space();
@@ -263,7 +286,7 @@ impl Parser<'_> {
             }
             if self.leave(&mut key)? {
                 self.white_space();
-                return (self.at == self.bytes.len()).then_some(self.nodes);
+                return (self.at == self.bytes.len()).then_some(());
             }
         }
     }

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use super::item::{Item, item_of};
 use super::steps::{RecordDigest, RecordDigester};
-use crate::diff::session_stream::{Parts, Record, parts_of};
 use crate::diff::tree::Tree;
 use crate::hash::{Hash, sha256};
 use crate::jsonl::lines::Lines;
@@ -83,8 +82,7 @@ pub struct SessionRow<'l> {
     pub change: Change<'l>,
     /// What is compared of it. `None` for what is no event.
     pub record: Option<RecordDigest>,
-    parts: Option<Parts>,
-    tree: Option<Tree<'static>>,
+    tree: Option<Tree<'l>>,
 }
 
 impl<'l> SessionRow<'l> {
@@ -101,7 +99,6 @@ impl<'l> SessionRow<'l> {
             ts: None,
             change: Change::None,
             record: None,
-            parts: None,
             tree: None,
         }
     }
@@ -115,11 +112,9 @@ impl SessionRow<'_> {
     }
 
     /// The payload as it stands in the line.
-    pub fn payload(&self) -> Option<&[u8]> {
-        match self.parts? {
-            Parts::Envelope { payload, .. } => payload.map(|payload| payload.of(self.bytes)),
-            Parts::Value(_) => None,
-        }
+    pub fn payload(&self) -> Option<&str> {
+        let tree = self.tree.as_ref()?;
+        Some(tree.text(tree.at(&["payload"])?))
     }
 
     /// The item that the event adds to the history.
@@ -177,12 +172,12 @@ pub struct SessionReader {
 }
 
 impl SessionReader {
-    /// Calls `take` with each line that begins in `range`, in order. Its ends need not be those of lines.
+    /// Calls `take` with each line that begins in `range`, in order. The range's ends need not be those of lines.
     pub fn read(
         &mut self,
         source: &LineSource,
         range: Range<u64>,
-        take: &mut dyn FnMut(&SessionRow<'_>),
+        take: &mut dyn FnMut(&mut SessionRow<'_>),
     ) -> Result<SessionPart, ReadError> {
         self.reader.begin(range);
         let begin = self.reader.first_line(source)?;
@@ -201,11 +196,14 @@ impl SessionReader {
                 if !effect.stopped {
                     effect.add_read_line(read, &place, options);
                 }
-                row.iter().for_each(&mut *take);
+                if let Some(mut row) = row {
+                    take(&mut row);
+                    row.tree.into_iter().for_each(|tree| digester.recycle(tree));
+                }
             }
             if is_placeholder {
                 let length = reader.position() - offset - u64::from(!is_last);
-                take(&skipped_row(source, offset, length)?);
+                take(&mut skipped_row(source, offset, length)?);
             }
         }
         Ok(SessionPart { begin, end: reader.position(), lines, at_end: reader.is_at_end(), effect })
@@ -237,10 +235,7 @@ fn row_of<'l>(
             row.seq = event.seq;
             row.ts = event.ts.map(|ts| ts.of(line));
             row.change = change_of(&event.body, place);
-            row.parts = parts_of(line, nesting);
-            // Neither its place nor its offset is in the digest.
-            let record = row.parts.map(|parts| Record { line, parts, place: 0, offset: place.offset });
-            (row.record, row.tree) = record.and_then(|record| digester.digest(&record)).unzip();
+            (row.record, row.tree) = digester.digest(line, nesting).unzip();
         }
     }
     row

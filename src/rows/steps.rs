@@ -4,9 +4,10 @@
 use twox_hash::XxHash3_128;
 
 use crate::diff::digest::{Digester, with_references};
-use crate::diff::session_projection::{Calls, CountCalls, project};
-use crate::diff::session_stream::Record;
-use crate::diff::tree::{Reference, Tree};
+use crate::diff::session_projection::{Calls, CountCalls, project, project_line};
+use crate::diff::session_stream::{Record, parts_of};
+use crate::diff::tree::{Reference, SpareTree, Tree};
+use crate::jsonl::scan::Nesting;
 use crate::run::text::Text;
 
 /// A digest, the most significant byte first.
@@ -44,19 +45,29 @@ enum CallUse {
 pub struct RecordDigester {
     digester: Digester,
     references: Vec<Option<Reference>>,
+    spare: SpareTree,
 }
 
 impl RecordDigester {
-    /// The digest of a record, and the record as it is compared. `None` if it can't be taken apart, which no record is that was read.
-    pub fn digest(&mut self, record: &Record<'_>) -> Option<(RecordDigest, Tree<'static>)> {
+    /// The digest of the record that is a line, and the line as it is compared. `None` if it can't be taken apart, which no record is that was
+    /// read.
+    pub fn digest<'l>(&mut self, line: &'l [u8], nesting: &mut Nesting) -> Option<(RecordDigest, Tree<'l>)> {
         let mut uses = CallUses::default();
-        let tree = project(record, &mut uses, &[])?;
+        let tree = match project_line(line, &mut self.spare, &mut uses) {
+            Some(tree) => tree,
+            None => project(&Record { line, parts: parts_of(line, nesting)?, place: 0, offset: 0 }, &mut uses, &[])?,
+        };
         self.references.clear();
         let digest = self.digester.digest(&tree, &mut self.references);
         let answer =
             |reference: &Option<Reference>| reference.and_then(|reference| u32::try_from(reference.place).ok());
         let compared = self.references.iter().map(answer).collect();
         Some((RecordDigest { digest, uses: uses.list, compared }, tree))
+    }
+
+    /// Takes the memory of a line that is done with.
+    pub fn recycle(&mut self, tree: Tree<'_>) {
+        tree.leave_to(&mut self.spare);
     }
 }
 

@@ -45,6 +45,7 @@ fn any_record() -> impl Strategy<Value = String> {
         prop_oneof![
             Just(r#"{"type":"new","payload":{"a":1,"b":[-0]}}"#),
             Just(r#"{"payload":{"b":[0.0],"a":1e0},"t\u0079pe":"new"}"#),
+            Just(r#"{"v":%,"payload":1,"type":2,"payload":{"a":1,"b":[0]},"type":"new","more":{"type":%}}"#),
             Just("5"),
             Just("null"),
             Just("no JSON"),
@@ -65,7 +66,7 @@ fn steps(text: &str, parts: &[Range<u64>]) -> Vec<Step> {
     let source = LineSource::in_memory(text.as_bytes().to_vec());
     let (mut reader, mut steps, mut found) = (SessionReader::default(), Steps::default(), Vec::new());
     for part in parts {
-        let take = &mut |row: &super::session_rows::SessionRow<'_>| {
+        let take = &mut |row: &mut super::session_rows::SessionRow<'_>| {
             found.extend(row.record.as_ref().map(|record| steps.next(record)))
         };
         reader.read(&source, part.clone(), take).unwrap();
