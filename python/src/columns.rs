@@ -59,25 +59,47 @@ impl<const BYTES: i32> Hashes<BYTES> {
 
 /// A builder of a column, whatever is in it.
 pub trait Column {
-    /// The column so far. The builder is empty then.
+    /// The column so far. The builder is empty then, and has room for as much again: most batches are alike, and growing is copying.
     fn take(&mut self) -> ArrayRef;
 }
 
-impl<B: ArrayBuilder> Column for B {
+macro_rules! column_of_fixed_length {
+    ($($builder:ty),*) => {$(
+        impl Column for $builder {
+            fn take(&mut self) -> ArrayRef {
+                let next = Self::with_capacity(self.len());
+                Arc::new(std::mem::replace(self, next).finish())
+            }
+        }
+    )*};
+}
+
+column_of_fixed_length!(Integers, Flags, Durations);
+
+impl Column for Texts {
     fn take(&mut self) -> ArrayRef {
-        self.finish()
+        let next = Self::with_capacity(self.len(), self.values_slice().len());
+        Arc::new(std::mem::replace(self, next).finish())
+    }
+}
+
+impl Column for Enums {
+    fn take(&mut self) -> ArrayRef {
+        Arc::new(self.finish())
     }
 }
 
 impl Column for Times {
     fn take(&mut self) -> ArrayRef {
-        Arc::new(self.0.finish())
+        let next = TimestampMicrosecondBuilder::with_capacity(self.0.len()).with_timezone("UTC");
+        Arc::new(std::mem::replace(&mut self.0, next).finish())
     }
 }
 
 impl<const BYTES: i32> Column for Hashes<BYTES> {
     fn take(&mut self) -> ArrayRef {
-        Arc::new(self.0.finish())
+        let next = FixedSizeBinaryBuilder::with_capacity(self.0.len(), BYTES);
+        Arc::new(std::mem::replace(&mut self.0, next).finish())
     }
 }
 

@@ -12,7 +12,6 @@ use sha2::{Digest, Sha256};
 
 use crate::input::{Content, Input, log_of};
 use crate::options::Options;
-use crate::parquet_file::ROW_GROUP_ROWS;
 use crate::run_tables::RunTables;
 use crate::schema::Table;
 use crate::session_scan::{LineColumns, ScannedPart, Scanner};
@@ -23,6 +22,9 @@ pub const PART_BYTES: u64 = 4 << 20;
 
 /// The rows of a session of this size are in no batch with others. So those of a part that can't be read to its end can be thrown away.
 const ALONE_BYTES: u64 = 1 << 20;
+
+/// From so many rows on a batch is handed out. Larger ones do not stay in the processor's cache until they are encoded.
+const BATCH_ROWS: usize = 4096;
 
 /// Rows of the tables, and the recordings that they are of.
 pub type Tables = (Vec<(Table, RecordBatch)>, Vec<Converted>);
@@ -127,7 +129,7 @@ impl Converter {
                     break;
                 }
             }
-            if self.sessions.event_rows() >= ROW_GROUP_ROWS {
+            if self.sessions.event_rows() >= BATCH_ROWS {
                 batches(Table::Events, self.sessions.take_events().map_err(of_arrow)?)?;
             }
         }
@@ -141,7 +143,7 @@ impl Converter {
         let Content::Path(path) = &input.content else { return Ok(FileFacts::default()) };
         let error = match Recording::open(path, &self.cancelled) {
             Ok(recording) if !recording.is_run() => {
-                let inside = Input { name: input.name.clone(), content: Content::Path(log_of(&recording).to_owned()) };
+                let inside = Input::at(log_of(&recording).to_owned());
                 return self.convert_session(&input.name, &inside, batches);
             }
             Ok(_) => "It is a run, not a session".to_owned(),

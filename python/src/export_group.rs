@@ -78,12 +78,14 @@ impl TableFiles {
     /// Adds rows. Returns the row groups that are complete and not encoded.
     pub fn add(&mut self, table: Table, batch: RecordBatch) -> Result<Vec<(Encoder, Vec<RecordBatch>)>, String> {
         let (file, groups, _) = self.file(table)?;
-        let mut full = Vec::new();
-        groups.add(batch, |batches| {
-            full.push((file.encoder().clone(), batches));
-            Ok::<_, String>(())
-        })?;
-        Ok(full)
+        let full = groups.add(batch).map_err(|error| error.to_string())?;
+        Ok(full.into_iter().map(|batches| (file.encoder().clone(), batches)).collect())
+    }
+
+    /// Encodes and writes rows. Those of a file are either all added or all written.
+    pub fn write(&mut self, table: Table, batch: RecordBatch) -> Result<(), String> {
+        let (file, ..) = self.file(table)?;
+        file.write(batch).map_err(|error| error.to_string())
     }
 
     /// Appends a row group.
@@ -99,12 +101,10 @@ impl TableFiles {
         }
         let mut files = Vec::new();
         for (table, (mut file, mut groups, temporary)) in self.open {
-            let rest = groups.take();
-            if !rest.is_empty() {
-                file.write(&rest).map_err(|error| error.to_string())?;
+            for rest in groups.take() {
+                file.write(rest).map_err(|error| error.to_string())?;
             }
-            let rows = file.rows;
-            let written = file.finish().map_err(|error| error.to_string())?;
+            let (written, rows) = file.finish().map_err(|error| error.to_string())?;
             written.sync_all().map_err(|error| error.to_string())?;
             files.push(TableFile { table, rows, file: temporary });
         }
@@ -147,13 +147,7 @@ fn create(
 pub fn write_group(group: Group, options: &Options, cancelled: &Arc<AtomicBool>) -> Result<Written, String> {
     let Group { inputs, carried, mut files } = group;
     let mut converter = Converter::new(options.clone(), cancelled.clone());
-    let mut take = |table: Table, batch: RecordBatch| {
-        for (encoder, batches) in files.add(table, batch)? {
-            let encoded = encoder.encode(&batches).map_err(|error| error.to_string())?;
-            files.append(table, encoded)?;
-        }
-        Ok(())
-    };
+    let mut take = |table: Table, batch: RecordBatch| files.write(table, batch);
     for carried in carried {
         carried.read(&mut take)?;
     }

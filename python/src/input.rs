@@ -15,6 +15,9 @@ pub struct Input {
     pub name: String,
     /// What it is.
     pub content: Content,
+    /// How many bytes it has. 0 if that can't be known.
+    size: u64,
+    is_directory: bool,
 }
 
 /// Where a recording is.
@@ -39,21 +42,26 @@ const RUN_LOG: &str = "events.cath-log";
 impl Input {
     /// The recording at a path.
     pub fn at(path: PathBuf) -> Self {
-        Input { name: path.to_string_lossy().into_owned(), content: Content::Path(path) }
+        let found = fs::metadata(&path);
+        let is_directory = found.as_ref().is_ok_and(fs::Metadata::is_dir);
+        let size = if is_directory { size_of_file(&path.join(RUN_LOG)) } else { found.map_or(0, |found| found.len()) };
+        Input { name: path.to_string_lossy().into_owned(), content: Content::Path(path), size, is_directory }
     }
 
-    /// How many bytes it has. 0 if that can't be known.
+    /// A recording in memory.
+    pub fn in_memory(name: String, bytes: Vec<u8>) -> Self {
+        let size = bytes.len() as u64;
+        Input { name, content: Content::Memory(Arc::new(bytes)), size, is_directory: false }
+    }
+
+    /// How many bytes it had when it was found. 0 if that can't be known.
     pub fn size(&self) -> u64 {
-        match &self.content {
-            Content::Path(path) if path.is_dir() => size_of_file(&path.join(RUN_LOG)),
-            Content::Path(path) => size_of_file(path),
-            Content::Memory(bytes) => bytes.len() as u64,
-        }
+        self.size
     }
 
     /// Whether it must be opened as a whole recording: it is a directory or an archive.
     pub fn is_packed(&self) -> bool {
-        matches!(&self.content, Content::Path(path) if path.is_dir() || is_archive_name(path))
+        matches!(&self.content, Content::Path(path) if self.is_directory || is_archive_name(path))
     }
 
     /// The file of a session.
@@ -91,16 +99,16 @@ pub fn log_of(recording: &Recording) -> &Path {
 /// Walks through directories and globs, a directory at a time. Sorted, so that it is the same each time.
 #[derive(Default)]
 pub struct Walk {
-    /// What is still to be looked at, the next last.
-    open: Vec<PathBuf>,
+    /// What is still to be looked at, the next last, and whether it is a directory.
+    open: Vec<(PathBuf, bool)>,
 }
 
 impl Walk {
     /// From the path of a file or a directory, or a glob. An error if there is nothing.
     pub fn from(path: &Path) -> io::Result<Self> {
         if path.symlink_metadata().is_ok() {
-            path.metadata()?;
-            return Ok(Walk { open: vec![path.to_owned()] });
+            let is_directory = path.metadata()?.is_dir();
+            return Ok(Walk { open: vec![(path.to_owned(), is_directory)] });
         }
         let pattern = path.to_string_lossy();
         let missing = || io::Error::new(io::ErrorKind::NotFound, pattern.clone().into_owned());
@@ -108,7 +116,7 @@ impl Walk {
             return Err(missing());
         }
         let found = glob::glob(&pattern).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-        let mut open: Vec<PathBuf> = found.filter_map(Result::ok).collect();
+        let mut open: Vec<_> = found.filter_map(Result::ok).map(with_type).collect();
         if open.is_empty() {
             return Err(missing());
         }
@@ -119,13 +127,13 @@ impl Walk {
 
     /// The next recording. A directory that can't be listed has none.
     pub fn next(&mut self, wanted: Wanted) -> Option<Input> {
-        while let Some(path) = self.open.pop() {
-            if !path.is_dir() || path.join("manifest.json").is_file() || path.join(RUN_LOG).is_file() {
+        while let Some((path, is_directory)) = self.open.pop() {
+            if !is_directory || path.join("manifest.json").is_file() || path.join(RUN_LOG).is_file() {
                 return Some(Input::at(path));
             }
             let entries = fs::read_dir(&path).into_iter().flatten().filter_map(Result::ok);
-            let mut inside: Vec<PathBuf> =
-                entries.filter(|entry| is_wanted(&entry.path(), wanted)).map(|entry| entry.path()).collect();
+            let mut inside: Vec<_> = entries.map(|entry| entry_with_type(&entry)).collect();
+            inside.retain(|(path, is_directory)| is_wanted(path, *is_directory, wanted));
             inside.sort();
             self.open.extend(inside.into_iter().rev());
         }
@@ -133,9 +141,22 @@ impl Walk {
     }
 }
 
+fn with_type(path: PathBuf) -> (PathBuf, bool) {
+    let is_directory = path.is_dir();
+    (path, is_directory)
+}
+
+/// The system says with the name what an entry is, unless it is a link.
+fn entry_with_type(entry: &fs::DirEntry) -> (PathBuf, bool) {
+    match entry.file_type() {
+        Ok(found) if !found.is_symlink() => (entry.path(), found.is_dir()),
+        _ => with_type(entry.path()),
+    }
+}
+
 /// Whether something in a directory is a recording of this sort, or may hold some.
-fn is_wanted(path: &Path, wanted: Wanted) -> bool {
-    if path.is_dir() {
+fn is_wanted(path: &Path, is_directory: bool, wanted: Wanted) -> bool {
+    if is_directory {
         let is_run = path.join(RUN_LOG).is_file();
         let is_bundle = path.join("manifest.json").is_file();
         return match wanted {

@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::sync::{Arc, OnceLock};
 
-use arrow::array::RecordBatch;
+use arrow::array::{Array as _, RecordBatch};
 use arrow::datatypes::SchemaRef;
-use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowRowGroupWriterFactory, compute_leaves};
+use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
 use parquet::arrow::{ArrowSchemaConverter, add_encoded_arrow_schema_to_metadata};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::Result;
@@ -69,26 +69,46 @@ pub struct Encoder {
 /// A row group, encoded.
 pub struct EncodedRows {
     chunks: Vec<ArrowColumnChunk>,
-    /// How many rows it has.
-    pub rows: usize,
+    rows: usize,
 }
 
 impl Encoder {
     /// Encodes batches as one row group.
     pub fn encode(&self, batches: &[RecordBatch]) -> Result<EncodedRows> {
-        let mut writers = self.factory.create_column_writers(0)?;
-        for batch in batches {
-            let mut next = writers.iter_mut();
-            for (field, column) in self.schema.fields().iter().zip(batch.columns()) {
-                for leaf in compute_leaves(field, column)? {
-                    if let Some(writer) = next.next() {
-                        writer.write(&leaf)?;
-                    }
+        let mut group = self.begin()?;
+        batches.iter().try_for_each(|batch| group.write(batch))?;
+        group.finish()
+    }
+
+    fn begin(&self) -> Result<OpenRowGroup> {
+        Ok(OpenRowGroup { schema: self.schema.clone(), writers: self.factory.create_column_writers(0)?, rows: 0 })
+    }
+}
+
+/// A row group that is not complete. What is added is encoded at once, while it is in the processor's cache.
+struct OpenRowGroup {
+    schema: SchemaRef,
+    writers: Vec<ArrowColumnWriter>,
+    rows: usize,
+}
+
+impl OpenRowGroup {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let mut next = self.writers.iter_mut();
+        for (field, column) in self.schema.fields().iter().zip(batch.columns()) {
+            for leaf in compute_leaves(field, column)? {
+                if let Some(writer) = next.next() {
+                    writer.write(&leaf)?;
                 }
             }
         }
-        let chunks = writers.into_iter().map(|writer| writer.close()).collect::<Result<_>>()?;
-        Ok(EncodedRows { chunks, rows: batches.iter().map(RecordBatch::num_rows).sum() })
+        self.rows += batch.num_rows();
+        Ok(())
+    }
+
+    fn finish(self) -> Result<EncodedRows> {
+        let chunks = self.writers.into_iter().map(ArrowColumnWriter::close).collect::<Result<_>>()?;
+        Ok(EncodedRows { chunks, rows: self.rows })
     }
 }
 
@@ -96,8 +116,9 @@ impl Encoder {
 pub struct ParquetFile<W: Write + Send> {
     writer: SerializedFileWriter<W>,
     encoder: Encoder,
-    /// How many rows it has.
-    pub rows: usize,
+    open: Option<(OpenRowGroup, Filled)>,
+    /// How many rows were appended.
+    rows: usize,
 }
 
 impl<W: Write + Send> ParquetFile<W> {
@@ -108,7 +129,7 @@ impl<W: Write + Send> ParquetFile<W> {
         let parquet_schema = ArrowSchemaConverter::new().convert(schema)?;
         let writer = SerializedFileWriter::new(file, parquet_schema.root_schema_ptr(), Arc::new(properties))?;
         let factory = Arc::new(ArrowRowGroupWriterFactory::new(&writer, schema.clone()));
-        Ok(ParquetFile { writer, encoder: Encoder { schema: schema.clone(), factory }, rows: 0 })
+        Ok(ParquetFile { writer, encoder: Encoder { schema: schema.clone(), factory }, open: None, rows: 0 })
     }
 
     /// Encodes row groups of this file.
@@ -127,52 +148,94 @@ impl<W: Write + Send> ParquetFile<W> {
         Ok(())
     }
 
-    /// Encodes and appends batches.
-    pub fn write(&mut self, batches: &[RecordBatch]) -> Result<()> {
-        let encoded = self.encoder.encode(batches)?;
-        self.append(encoded)
-    }
-
-    /// Ends the file.
-    pub fn finish(self) -> Result<W> {
-        self.writer.into_inner()
-    }
-}
-
-/// Collects batches to row groups.
-#[derive(Default)]
-pub struct RowGroups {
-    batches: Vec<RecordBatch>,
-    rows: usize,
-    bytes: usize,
-}
-
-impl RowGroups {
-    /// Adds a batch. `full` is called with the batches of each row group that is complete.
-    pub fn add<E>(
-        &mut self,
-        mut batch: RecordBatch,
-        mut full: impl FnMut(Vec<RecordBatch>) -> std::result::Result<(), E>,
-    ) -> std::result::Result<(), E> {
-        let row_bytes = (batch.get_array_memory_size() / batch.num_rows().max(1)).max(1);
-        while batch.num_rows() > 0 {
-            let room =
-                (ROW_GROUP_ROWS - self.rows).min((ROW_GROUP_BYTES.saturating_sub(self.bytes) / row_bytes).max(1));
-            let taken = room.min(batch.num_rows());
-            self.batches.push(batch.slice(0, taken));
-            batch = batch.slice(taken, batch.num_rows() - taken);
-            self.rows += taken;
-            self.bytes += taken * row_bytes;
-            if self.rows >= ROW_GROUP_ROWS || self.bytes + row_bytes > ROW_GROUP_BYTES {
-                full(self.take())?;
+    /// Encodes rows, and appends each row group that is complete.
+    pub fn write(&mut self, batch: RecordBatch) -> Result<()> {
+        let row_bytes = bytes_of_row(&batch)?;
+        let mut batch = Some(batch);
+        while let Some(rest) = batch.take().filter(|batch| batch.num_rows() > 0) {
+            let (mut group, mut filled) = match self.open.take() {
+                Some(open) => open,
+                None => (self.encoder.begin()?, Filled::default()),
+            };
+            let (taken, left) = filled.take(rest, row_bytes);
+            batch = Some(left);
+            group.write(&taken)?;
+            if filled.is_full(row_bytes) {
+                self.append(group.finish()?)?;
+            } else {
+                self.open = Some((group, filled));
             }
         }
         Ok(())
     }
 
+    /// Ends the file, and says how many rows it has.
+    pub fn finish(mut self) -> Result<(W, usize)> {
+        if let Some((group, _)) = self.open.take() {
+            self.append(group.finish()?)?;
+        }
+        Ok((self.writer.into_inner()?, self.rows))
+    }
+}
+
+/// How much of a row group there is.
+#[derive(Default)]
+struct Filled {
+    rows: usize,
+    bytes: usize,
+}
+
+impl Filled {
+    /// As many rows of a batch as there is room for, and the rest.
+    fn take(&mut self, batch: RecordBatch, row_bytes: usize) -> (RecordBatch, RecordBatch) {
+        let room = (ROW_GROUP_ROWS - self.rows).min((ROW_GROUP_BYTES.saturating_sub(self.bytes) / row_bytes).max(1));
+        let taken = room.min(batch.num_rows());
+        self.rows += taken;
+        self.bytes += taken * row_bytes;
+        (batch.slice(0, taken), batch.slice(taken, batch.num_rows() - taken))
+    }
+
+    fn is_full(&self, row_bytes: usize) -> bool {
+        self.rows >= ROW_GROUP_ROWS || self.bytes + row_bytes > ROW_GROUP_BYTES
+    }
+}
+
+/// How many bytes a row of a batch has on average. Not what is set aside for them: the same rows must give the same row groups.
+fn bytes_of_row(batch: &RecordBatch) -> Result<usize> {
+    let mut bytes = 0;
+    for column in batch.columns() {
+        bytes += column.to_data().get_slice_memory_size()?;
+    }
+    Ok((bytes / batch.num_rows().max(1)).max(1))
+}
+
+/// Collects batches to row groups that are encoded elsewhere.
+#[derive(Default)]
+pub struct RowGroups {
+    batches: Vec<RecordBatch>,
+    filled: Filled,
+}
+
+impl RowGroups {
+    /// Adds a batch. Returns the batches of each row group that is complete.
+    pub fn add(&mut self, batch: RecordBatch) -> Result<Vec<Vec<RecordBatch>>> {
+        let row_bytes = bytes_of_row(&batch)?;
+        let mut full = Vec::new();
+        let mut rest = batch;
+        while rest.num_rows() > 0 {
+            let (taken, left) = self.filled.take(rest, row_bytes);
+            self.batches.push(taken);
+            rest = left;
+            if self.filled.is_full(row_bytes) {
+                full.push(self.take());
+            }
+        }
+        Ok(full)
+    }
+
     /// The batches that are no full row group.
     pub fn take(&mut self) -> Vec<RecordBatch> {
-        (self.rows, self.bytes) = (0, 0);
+        self.filled = Filled::default();
         std::mem::take(&mut self.batches)
     }
 }

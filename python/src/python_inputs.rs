@@ -2,13 +2,12 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyString, PyTuple};
 
-use crate::input::{Content, Input, Walk, Wanted};
+use crate::input::{Input, Walk, Wanted};
 
 /// Recordings, one by one. Nothing is opened before it is asked for.
 pub struct PythonInputs {
@@ -85,7 +84,7 @@ fn source_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Source>> {
             .cast::<PyString>()
             .map_err(|_| PyTypeError::new_err("the name in a (name, bytes) pair must be str"))?;
         return bytes_of(&content)?
-            .map(|bytes| Source::Input(Input { name: name.to_string(), content: Content::Memory(Arc::new(bytes)) }))
+            .map(|bytes| Source::Input(Input::in_memory(name.to_string(), bytes)))
             .map(Some)
             .ok_or_else(|| PyTypeError::new_err("the content in a (name, bytes) pair must be bytes or a binary file"));
     }
@@ -107,7 +106,7 @@ fn source_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Source>> {
         let bytes =
             bytes_of(value)?.ok_or_else(|| PyTypeError::new_err("a file in paths must be open in binary mode"))?;
         let name = name.unwrap_or_else(|| "<file>".to_owned());
-        return Ok(Some(Source::Input(Input { name, content: Content::Memory(Arc::new(bytes)) })));
+        return Ok(Some(Source::Input(Input::in_memory(name, bytes))));
     }
     Ok(None)
 }

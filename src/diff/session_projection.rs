@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::ignore::Pointer;
 use super::session_stream::{Parts, Record};
-use super::tree::{Index, Mark, ROOT, Reference, Shape, SpareTree, Tree};
+use super::tree::{Index, Mark, ROOT, Reference, Shape, SpareTree, Tree, text_of};
 use crate::jsonl::scan::Span;
 use crate::run::text::Text;
 
@@ -96,7 +96,7 @@ pub fn project(record: &Record<'_>, calls: &mut impl CountCalls, ignore: &[Point
 /// The same of a record that is an object, given its line: what else is in the envelope is marked too. That spares a copy and a scan for those
 /// who show no paths.
 pub fn project_line<'l>(line: &'l [u8], spare: &mut SpareTree, calls: &mut impl CountCalls) -> Option<Tree<'l>> {
-    let mut tree = Tree::within(spare, String::from_utf8_lossy(line))?;
+    let mut tree = Tree::within(spare, text_of(line))?;
     if tree.shape(ROOT) != Shape::Object {
         tree.leave_to(spare);
         return None;
@@ -135,7 +135,7 @@ fn text(record: &Record<'_>) -> String {
     let mut add = |key: &str, span: Span| {
         text.push(if text.is_empty() { '{' } else { ',' });
         text.push_str(key);
-        text.push_str(&String::from_utf8_lossy(span.of(record.line)));
+        text.push_str(&text_of(span.of(record.line)));
     };
     match record.parts {
         Parts::Value(span) => add("\"value\":", span),

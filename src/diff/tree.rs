@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use crate::jsonl::scan::{Cursor, Nesting};
+use crate::jsonl::text::spells;
 use crate::run::text::Text;
 
 /// What a value is.
@@ -62,6 +63,7 @@ struct Node {
 pub struct Tree<'a> {
     text: Cow<'a, str>,
     nodes: Vec<Node>,
+    has_escaped_keys: bool,
 }
 
 /// A value of a tree. The first, 0, is the whole.
@@ -83,7 +85,7 @@ pub struct SpareTree {
 impl<'a> Tree<'a> {
     /// Takes a JSON text apart, bytes that are not UTF-8 read as U+FFFD. None if it is none.
     pub fn parse(text: &'a [u8]) -> Option<Self> {
-        Self::of(String::from_utf8_lossy(text))
+        Self::of(text_of(text))
     }
 
     /// Takes a JSON text apart. None if it is none.
@@ -96,8 +98,11 @@ impl<'a> Tree<'a> {
         u32::try_from(text.len()).ok()?;
         spare.nodes.clear();
         spare.open.clear();
-        Parser { bytes: text.as_bytes(), at: 0, nodes: &mut spare.nodes, open: &mut spare.open }.run()?;
-        let mut tree = Tree { text, nodes: std::mem::take(&mut spare.nodes) };
+        let SpareTree { nodes, open } = spare;
+        let mut parser = Parser { bytes: text.as_bytes(), at: 0, nodes, open, has_escaped_keys: false };
+        parser.run()?;
+        let has_escaped_keys = parser.has_escaped_keys;
+        let mut tree = Tree { text, nodes: std::mem::take(nodes), has_escaped_keys };
         tree.drop_repeated_keys();
         Some(tree)
     }
@@ -164,8 +169,7 @@ impl<'a> Tree<'a> {
 
     /// Whether a member's key is this one, which is ASCII without escapes.
     pub fn has_key(&self, index: Index, name: &str) -> bool {
-        let raw = self.raw_key(index);
-        raw == name || (raw.contains('\\') && crate::jsonl::text::spells(raw.as_bytes(), name))
+        spells(self.raw_key(index).as_bytes(), name)
     }
 
     /// What stands directly in a value, dropped or not, in order.
@@ -241,9 +245,13 @@ impl<'a> Tree<'a> {
     }
 
     fn same_key(&self, one: Index, other: Index) -> bool {
-        let (left, right) = (self.raw_key(one), self.raw_key(other));
-        left == right || ((left.contains('\\') || right.contains('\\')) && self.key(one) == self.key(other))
+        self.raw_key(one) == self.raw_key(other) || (self.has_escaped_keys && self.key(one) == self.key(other))
     }
+}
+
+/// Bytes as text, those that are not UTF-8 read as U+FFFD. `String::from_utf8_lossy` takes several times as long if there are none.
+pub fn text_of(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// What stands between the quotes of a JSON string.
@@ -256,11 +264,12 @@ struct Parser<'t> {
     at: usize,
     nodes: &'t mut Vec<Node>,
     open: &'t mut Vec<Index>,
+    has_escaped_keys: bool,
 }
 
 impl Parser<'_> {
     /// None if the text is no JSON.
-    fn run(mut self) -> Option<()> {
+    fn run(&mut self) -> Option<()> {
         let mut key = (0, 0);
         loop {
             self.white_space();
@@ -342,6 +351,7 @@ impl Parser<'_> {
 
     fn key(&mut self) -> Option<(u32, u32)> {
         let length = Cursor::new(&self.bytes[self.at..]).string().ok()?.len();
+        self.has_escaped_keys |= self.bytes[self.at..self.at + length].contains(&b'\\');
         let key = (self.at as u32 + 1, (self.at + length) as u32 - 1);
         self.at += length;
         self.white_space();
