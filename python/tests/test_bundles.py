@@ -1,0 +1,70 @@
+"""Recordings in bundles, which are made by the command line of the npm package."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import session_tape as st
+from recordings import talk
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "__test__/fixtures/run/v1/golden"
+FORMS = ["recording.cath-bundle", "recording.cath-bundle.tar.zst"]
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("node") is None or not list(ROOT.glob("*.node")),
+    reason="the addon of the npm package, which makes bundles, is not built here",
+)
+
+
+def bundle(source, to):
+    subprocess.run(["node", ROOT / "cli/main.js", "bundle", "export", source, to], check=True, capture_output=True)
+    return to
+
+
+def without(rows, *left_out):
+    return [{name: value for name, value in row.items() if name not in left_out} for row in rows]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_session_in_a_bundle_has_the_rows_of_the_session(tmp_path, form):
+    session = tmp_path / "session.jsonl"
+    session.write_bytes(talk(1))
+    packed = bundle(session, tmp_path / form)
+    for table in ("events", "tool_calls", "sessions"):
+        left = without(st.table(session, table).read_all().to_pylist(), "source")
+        assert left and left == without(st.table(packed, table).read_all().to_pylist(), "source"), table
+    assert {row["source"] for row in st.events(packed).read_all().to_pylist()} == {str(packed)}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_run_in_a_bundle_has_the_rows_of_the_run(tmp_path, form):
+    packed = bundle(GOLDEN, tmp_path / form)
+    left, right = (st.events(path, kind="runs").read_all().to_pylist() for path in (GOLDEN, packed))
+    assert left and without(left, "source") == without(right, "source")
+    [row] = st.table(packed, "runs", verify=True).read_all().to_pylist()
+    assert row["error"] is None and row["events"] == len(left)
+
+
+def test_bundles_in_a_directory_are_found_once_each_and_exported(tmp_path):
+    session = tmp_path / "session.jsonl"
+    session.write_bytes(talk(2))
+    folder = tmp_path / "bundles"
+    folder.mkdir()
+    for form in FORMS:
+        bundle(session, folder / form)
+    report = st.to_parquet(folder, tmp_path / "lake")
+    assert report.sources == 2 and report.rows["sessions"] == 2
+    assert st.to_parquet(folder, tmp_path / "lake").unchanged == 2
+
+
+def test_a_damaged_bundle_is_a_row_with_its_error(tmp_path):
+    session = tmp_path / "session.jsonl"
+    session.write_bytes(talk(3))
+    packed = bundle(session, tmp_path / FORMS[1])
+    packed.write_bytes(packed.read_bytes()[:-40])
+    [row] = st.table(packed, "sessions").read_all().to_pylist()
+    assert row["error"] and row["lines"] == 0
+    assert st.events(packed).read_all().num_rows == 0
