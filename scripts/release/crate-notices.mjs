@@ -29,8 +29,8 @@ export async function crateNotices(target, licenses) {
 }
 
 /** The licences of the crates of all these targets, each with the crates that it is for. The texts come from the crates themselves, not from a service. */
-export async function findLicences(targets) {
-  const options = ['--config', CONFIGURATION, '--format', 'json', '--locked', '--offline', '--fail', ...targets.flatMap(({ triple }) => ['--target', triple])];
+export async function findLicences(targets, manifest = 'Cargo.toml') {
+  const options = ['--manifest-path', join(ROOT, manifest), '--config', CONFIGURATION, '--format', 'json', '--locked', '--offline', '--fail', ...targets.flatMap(({ triple }) => ['--target', triple])];
   return JSON.parse(await output(await cargoTool('cargo-about'), ['generate', ...options])).licenses;
 }
 
@@ -42,9 +42,10 @@ function noticesOf(crate, licenses) {
   });
 }
 
-/** A file that is called after the licence, which `cargo about` did not recognise. */
+/** A file that is called after the licence, or the only one of the crate, which `cargo about` did not recognise. */
 function textInside({ directory }, id) {
-  const name = readdirSync(directory).find((file) => /^licen[cs]e/i.test(file) && file.toLowerCase().includes(id.toLowerCase()));
+  const files = readdirSync(directory).filter((file) => /^licen[cs]e/i.test(file));
+  const name = files.find((file) => file.toLowerCase().includes(id.toLowerCase())) ?? (files.length === 1 ? files[0] : undefined);
   return name && readFileSync(join(directory, name), 'utf8').trim();
 }
 

@@ -6,16 +6,16 @@ import { dirname, join } from 'node:path';
 import { output } from '../platforms/commands.mjs';
 
 /** The licences of C code that crates bring, as paths in the crate. A crate with C code that has no entry is an error. */
-const LICENCES_OF_C = { 'zstd-sys': ['zstd/LICENSE'] };
+const LICENCES_OF_C = { 'libmimalloc-sys': ['c_src/mimalloc/v3/LICENSE'], 'zstd-sys': ['zstd/LICENSE'] };
 
 const C_SOURCE = /\.(c|cc|cpp|S|asm)$/;
 
 /**
- * The crates that Cargo links for a target, but for this one: neither build scripts nor macros end up in the addon.
+ * The crates that Cargo links for a target, but for those of this workspace: neither build scripts nor macros end up in the addon, or in the wheel.
  * @returns {Promise<{ name: string, version: string, directory: string, repository: string }[]>}
  */
-export async function linkedCrates({ triple }) {
-  const tree = await output('cargo', ['tree', '--locked', '--target', triple, '--edges', 'normal,no-proc-macro', '--prefix', 'none', '--format', '{p}']);
+export async function linkedCrates({ triple, crate = 'session-tape' }) {
+  const tree = await output('cargo', ['tree', '--locked', '--package', crate, '--target', triple, '--edges', 'normal,no-proc-macro', '--prefix', 'none', '--format', '{p}']);
   const linked = new Set(tree.split('\n').map((line) => line.split(' ').slice(0, 2).join(' ')));
   const packages = await packagesOf(triple);
   const found = packages.filter(({ name, version }) => linked.has(`${name} v${version}`));

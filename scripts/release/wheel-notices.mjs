@@ -1,0 +1,21 @@
+// Writes python/THIRD-PARTY-NOTICES: the licences of all that is linked into the wheel of this machine. `maturin build` puts it into the wheel.
+//
+//   npm run notices:wheel
+//
+// It needs the crates, as after a build of the wheel, and installs `cargo about`. It fails if the licence of anything is not to be found.
+
+import { copyFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { ROOT, output } from '../platforms/commands.mjs';
+import { crateNotices, findLicences } from './crate-notices.mjs';
+import { NOTICES, noticesText } from './notices-file.mjs';
+import { rustLibraryNotices } from './rust-library.mjs';
+
+const triple = /^host: (.+)$/m.exec(await output('rustc', ['-vV']))[1];
+const target = { triple, crate: 'session-tape-fleet' };
+const crates = await crateNotices(target, await findLicences([target], 'python/Cargo.toml'));
+const library = await rustLibraryNotices(target);
+writeFileSync(join(ROOT, 'python', NOTICES), noticesText('session_tape/_native.abi3.so', [...crates, ...library]));
+copyFileSync(join(ROOT, 'LICENSE'), join(ROOT, 'python', 'LICENSE'));
+console.log(`python/${NOTICES}: ${new Set(crates.map(({ title }) => title)).size} of crates, ${library.length} of Rust's standard library`);
