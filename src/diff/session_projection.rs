@@ -5,7 +5,9 @@ use std::collections::HashMap;
 
 use super::ignore::Pointer;
 use super::session_stream::{Parts, Record};
-use super::tree::{Index, Mark, ROOT, Reference, Shape, SpareTree, Tree, text_of};
+use super::tree::{Index, Mark, Reference, Shape, Tree, text_of};
+#[cfg(feature = "rows")]
+use super::tree::{ROOT, SpareTree};
 use crate::jsonl::scan::Span;
 use crate::run::text::Text;
 
@@ -95,6 +97,7 @@ pub fn project(record: &Record<'_>, calls: &mut impl CountCalls, ignore: &[Point
 
 /// The same of a record that is an object, given its line: what else is in the envelope is marked too. That spares a copy and a scan for those
 /// who show no paths.
+#[cfg(feature = "rows")]
 pub fn project_line<'l>(line: &'l [u8], spare: &mut SpareTree, calls: &mut impl CountCalls) -> Option<Tree<'l>> {
     let mut tree = Tree::within(spare, text_of(line))?;
     if tree.shape(ROOT) != Shape::Object {

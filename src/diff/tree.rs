@@ -108,6 +108,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Leaves its memory for the next one.
+    #[cfg(feature = "rows")]
     pub fn leave_to(self, spare: &mut SpareTree) {
         spare.nodes = self.nodes;
     }
