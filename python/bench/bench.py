@@ -167,10 +167,11 @@ def spark_json(recordings: str, out: str) -> None:
 
         frame = spark.read.option("recursiveFileLookup", "true").json(recordings)
         blocks = f.col("payload.content.blocks")
+        block = lambda at: f.get(blocks, f.lit(at))  # noqa: E731
         frame.select(
             f.input_file_name().alias("source"), "seq", f.to_timestamp("ts").alias("ts"), "type", f.col("payload.content.speaker"),
-            f.array_join(blocks["text"], "\n").alias("text"), f.coalesce(blocks[0]["name"], blocks[1]["name"], blocks[0]["toolName"]).alias("tool_name"),
-            f.coalesce(blocks[0]["id"], blocks[1]["id"], blocks[0]["callId"]).alias("tool_call_id"),
+            f.array_join(blocks["text"], "\n").alias("text"), f.coalesce(block(0)["name"], block(1)["name"], block(0)["toolName"]).alias("tool_name"),
+            f.coalesce(block(0)["id"], block(1)["id"], block(0)["callId"]).alias("tool_call_id"),
         ).write.parquet(f"{out}/events")  # fmt: skip
 
     timed_on_spark(out, work)
@@ -243,7 +244,8 @@ def main() -> None:
     names = ["ours", "duckdb_json", "json_loads"] + ([] if options.no_spark or not shutil.which("java") else ["spark_ours", "spark_json"])
     times, cpus = {name: [] for name in names}, {name: [] for name in names}
     for _round in range(options.rounds):
-        for name in names:
+        # Once on Spark: it takes minutes.
+        for name in [name for name in names if _round == 0 or not name.startswith("spark")]:
             took, cpu, _ = measure(name, sessions, scratch)
             times[name].append(took)
             cpus[name].append(cpu)
@@ -269,7 +271,7 @@ def report(options, size, seconds, processors, large, rounds, asked) -> None:
     rows = [
         (f"{options.sessions} sessions of {LINES} lines ({size / 1e6:.0f} MB) → `events`, against DuckDB `read_json`", ratio("duckdb_json"), "≥ 3×"),
         ("the same, against `json.loads` and pyarrow", ratio("json_loads"), "≥ 10×"),
-        ("the same on Spark with two executors, against `spark.read.json`", ratio("spark_json", "spark_ours"), "≥ 3×"),
+        ("the same on Spark with two executors, against `spark.read.json`, one round", ratio("spark_json", "spark_ours"), "≥ 3×"),
         (f"one session of {large.stat().st_size / 1e9:.1f} GB", f"{rate:.0f} MB/s ({large_cpu:.0f} MB a second of one processor), {memory:.0f} MiB", "≥ 300 MB/s on two cores, ≤ 256 MiB"),
         (f"errors by tool and day, {events} events, DuckDB", f"{asked * 1000:.0f} ms", "≤ 50 ms"),
     ]
