@@ -11,7 +11,7 @@ import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
-const COPIED = ['Cargo.toml', 'Cargo.lock', 'build.rs', 'clippy.toml', 'README.md', 'src', 'tests', '__test__', 'docs', 'lib', 'index.js', 'index.mjs', 'vitest.config.mts', 'package.json'];
+const COPIED = ['Cargo.toml', 'Cargo.lock', 'python/Cargo.toml', 'python/src', 'build.rs', 'clippy.toml', 'README.md', 'src', 'tests', '__test__', 'docs', 'lib', 'index.js', 'index.mjs', 'vitest.config.mts', 'package.json'];
 const LINKED = ['node_modules', ...readdirSync(ROOT).filter((name) => name.endsWith('.node'))];
 
 /** All tests that look at what is on the disk: a binary of Cargo and what its tests are called, or a spec. */
