@@ -143,6 +143,7 @@ struct Segment {
 }
 
 /// A failure that a caller reports.
+#[derive(Clone)]
 struct Failing {
     error: WriteError,
     path: Option<PathBuf>,

@@ -1,4 +1,5 @@
-//! Pipelines in every order of their owner and their helpers.
+//! Pipelines in every order of their owner and their helpers. Without panics: loom runs all threads on one of the system, which can't unwind
+//! two at a time.
 
 use super::*;
 use crate::threading::explore;
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 const ROOM: usize = 2;
 
-/// Doubles numbers. Panics at 13.
+/// Doubles numbers.
 struct Doubling(Arc<AtomicUsize>);
 
 impl Worker for Doubling {
@@ -16,7 +17,6 @@ impl Worker for Doubling {
 
     fn work(&mut self, job: usize) -> usize {
         loom::thread::yield_now();
-        assert_ne!(job, 13, "an unlucky number");
         self.0.fetch_add(1, SeqCst);
         2 * job
     }
@@ -69,18 +69,6 @@ fn a_pipeline_that_is_dropped_holds_no_thread() {
         pipeline.push(6);
         drop(pipeline);
         assert!(done.load(SeqCst) <= 2);
-    });
-}
-
-#[test]
-fn a_panic_reaches_the_owner_and_the_other_jobs_are_done() {
-    explore_pipelines(1, |mut pipeline, done| {
-        [5, 13].into_iter().for_each(|job| pipeline.push(job));
-        let mut panics = 0;
-        while pipeline.under_way() > 0 {
-            panics += usize::from(catch_unwind(AssertUnwindSafe(|| pipeline.next_output())).is_err());
-        }
-        assert_eq!((panics, done.load(SeqCst)), (1, 1));
     });
 }
 

@@ -7,9 +7,9 @@
 use std::collections::VecDeque;
 use std::io;
 use std::ops::{Deref, DerefMut};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvError, SendError, TryRecvError};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use loom::sync::{Condvar as Signal, Mutex as Lock, MutexGuard as Held};
@@ -22,7 +22,7 @@ static ENDS_BELOW: AtomicU64 = AtomicU64::new(0);
 /// when they are signalled. Returns how many orders there were.
 pub fn explore(preemptions: usize, ends_below: Duration, model: impl Fn() + Send + Sync + 'static) -> u64 {
     static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _alone = unpoisoned(ALONE.lock());
     ENDS_BELOW.store(ends_below.as_millis() as u64, Ordering::Relaxed);
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(builder.preemption_bound.unwrap_or(preemptions));
@@ -41,39 +41,63 @@ pub fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()>
     thread::Builder::new().name(name.to_owned()).spawn(work).map(drop)
 }
 
-/// A lock. A panic does not poison it.
+/// A lock. A panic does not poison it. Not loom's own, which counts a thread that only tries to get a lock as one that waits for it.
 #[derive(Debug)]
-pub struct Mutex<T>(Lock<T>);
+pub struct Mutex<T> {
+    is_held: Lock<bool>,
+    released: Signal,
+    /// Locked by the thread that holds the lock.
+    value: std::sync::Mutex<T>,
+}
 
 /// The value of a lock that is held. Without one only while it waits for a condition.
 pub struct MutexGuard<'m, T> {
-    lock: &'m Lock<T>,
-    held: Option<Held<'m, T>>,
+    mutex: &'m Mutex<T>,
+    value: Option<std::sync::MutexGuard<'m, T>>,
 }
 
-fn hold<T>(lock: &Lock<T>) -> Held<'_, T> {
-    lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+fn unpoisoned<G>(locked: Result<G, PoisonError<G>>) -> G {
+    locked.unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<T> Mutex<T> {
     /// A lock around a value.
     pub fn new(value: T) -> Self {
-        Mutex(Lock::new(value))
+        Mutex { is_held: Lock::new(false), released: Signal::new(), value: std::sync::Mutex::new(value) }
     }
 
     /// Waits for the lock.
     pub fn lock(&self) -> MutexGuard<'_, T> {
-        MutexGuard { lock: &self.0, held: Some(hold(&self.0)) }
+        let value = Some(self.take(unpoisoned(self.is_held.lock())));
+        MutexGuard { mutex: self, value }
     }
 
     /// The lock, if no other thread holds it.
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
-        self.0.try_lock().ok().map(|held| MutexGuard { lock: &self.0, held: Some(held) })
+        let is_held = unpoisoned(self.is_held.lock());
+        let value = (!*is_held).then(|| self.take(is_held))?;
+        Some(MutexGuard { mutex: self, value: Some(value) })
     }
 
     /// The value, which no other thread has.
     pub fn get_mut(&mut self) -> &mut T {
-        self.0.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner)
+        unpoisoned(self.value.get_mut())
+    }
+
+    fn take<'m>(&'m self, mut is_held: Held<'_, bool>) -> std::sync::MutexGuard<'m, T> {
+        while *is_held {
+            is_held = unpoisoned(self.released.wait(is_held));
+        }
+        *is_held = true;
+        unpoisoned(self.value.lock())
+    }
+
+    fn release<'m>(&'m self, value: std::sync::MutexGuard<'m, T>) -> Held<'m, bool> {
+        drop(value);
+        let mut is_held = unpoisoned(self.is_held.lock());
+        *is_held = false;
+        self.released.notify_one();
+        is_held
     }
 }
 
@@ -83,17 +107,25 @@ impl<T: Default> Default for Mutex<T> {
     }
 }
 
+impl<T> Drop for MutexGuard<'_, T> {
+    fn drop(&mut self) {
+        if let Some(value) = self.value.take() {
+            drop(self.mutex.release(value));
+        }
+    }
+}
+
 impl<T> Deref for MutexGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.held.as_deref().expect("held unless it waits")
+        self.value.as_deref().expect("held unless it waits")
     }
 }
 
 impl<T> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        self.held.as_deref_mut().expect("held unless it waits")
+        self.value.as_deref_mut().expect("held unless it waits")
     }
 }
 
@@ -130,20 +162,22 @@ impl Condvar {
 
     /// Waits for a signal.
     pub fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
-        if let Some(held) = guard.held.take() {
-            guard.held = Some(self.0.wait(held).unwrap_or_else(std::sync::PoisonError::into_inner));
+        if let Some(value) = guard.value.take() {
+            // Released and waiting in one step.
+            let is_held = guard.mutex.release(value);
+            guard.value = Some(guard.mutex.take(unpoisoned(self.0.wait(is_held))));
         }
     }
 
     /// Waits for a signal, this long at most.
     pub fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, limit: Duration) -> WaitTimeoutResult {
         let ends_at_once = (limit.as_millis() as u64) < ENDS_BELOW.load(Ordering::Relaxed);
-        if ends_at_once {
-            guard.held = None;
-            thread::yield_now();
-            guard.held = Some(hold(guard.lock));
-        } else {
+        if !ends_at_once {
             self.wait(guard);
+        } else if let Some(value) = guard.value.take() {
+            drop(guard.mutex.release(value));
+            thread::yield_now();
+            guard.value = Some(guard.mutex.take(unpoisoned(guard.mutex.is_held.lock())));
         }
         WaitTimeoutResult(ends_at_once)
     }

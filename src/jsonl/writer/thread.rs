@@ -153,7 +153,8 @@ impl Shared {
                 self.progress.notify_all();
                 state = self.state.lock();
                 state.writing = false;
-            } else if let Some(failing) = state.failing.take() {
+            } else if let Some(failing) = state.failing.clone() {
+                // Until it has failed, so that it takes no more and is waited for meanwhile.
                 state.writing = true;
                 drop(state);
                 self.fail_behind_what_was_queued(failing);

@@ -45,7 +45,7 @@ fn send_elsewhere(queue: &Arc<BatchQueue>) -> Arc<Notify> {
 #[test]
 fn each_batch_is_taken_once_and_none_is_slept_on() {
     for ends_below in [NONE, ALL] {
-        let orders = explore(3, ends_below, || {
+        let orders = explore(2, ends_below, || {
             let queue = Arc::new(BatchQueue::default());
             let on_ready = send_elsewhere(&queue);
             let mut next = 0;
@@ -64,7 +64,7 @@ fn each_batch_is_taken_once_and_none_is_slept_on() {
 
 #[test]
 fn a_sender_does_not_wait_for_a_queue_that_is_closed() {
-    let orders = explore(3, NONE, || {
+    let orders = explore(2, NONE, || {
         let queue = Arc::new(BatchQueue::default());
         let _on_ready = send_elsewhere(&queue);
         let taken = queue.take().map(byte);
