@@ -11,7 +11,7 @@ import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
-const COPIED = ['Cargo.toml', 'Cargo.lock', 'build.rs', 'clippy.toml', 'README.md', 'src', 'tests', '__test__', 'docs', 'lib', 'index.js', 'index.mjs', 'vitest.config.mts', 'package.json'];
+const COPIED = ['Cargo.toml', 'Cargo.lock', 'python/Cargo.toml', 'python/src', 'build.rs', 'clippy.toml', 'README.md', 'src', 'tests', '__test__', 'docs', 'lib', 'index.js', 'index.mjs', 'vitest.config.mts', 'package.json'];
 const LINKED = ['node_modules', ...readdirSync(ROOT).filter((name) => name.endsWith('.node'))];
 
 /** All tests that look at what is on the disk: a binary of Cargo and what its tests are called, or a spec. */
@@ -52,7 +52,7 @@ const MUTATIONS = [
   ['simulated_bundles', 'sync of an archive', 'src/disk/staged.rs', '        sync(self.0.file())?;', ''],
   ['simulated_bundles', 'sync of the files of a bundle', 'src/disk/staged.rs', 'if self.is_to_stay { sync(file) } else { Ok(()) }', 'let _ = file; Ok(())'],
   ['simulated_bundles', 'sync of the directories in a bundle', 'src/disk/staged.rs', '            sync_directory(&directory)?;\n        }', '        }'],
-  ['simulated_bundles', 'sync of a bundle’s own entry', 'src/disk/staged.rs', '        place(self.directory, &self.destination)?;\n        Ok(sync_directory(parent(&self.destination))?)', '        place(self.directory, &self.destination)'],
+  ['simulated_bundles', 'sync of a bundle’s own entry', 'src/disk/staged.rs', 'Ok(sync_directory(parent(&self.destination))?)', 'Ok(())'],
   ['simulated_bundles', 'sync of an archive’s entry', 'src/disk/staged.rs', 'Ok(sync_directory(parent(&destination))?)', 'Ok(())'],
   ['simulated_bundles', 'sync of a fork', 'src/session/fork.rs', '    file.file().sync_all().map_err(|error| failed(error, "fsync"))?;', ''],
   ['simulated_bundles', 'sync of a fork’s entry', 'src/session/fork.rs', 'if let Err(error) = sync_directory(parent(&path)) {', 'if let Err(error) = Ok::<(), OsError>(()) {'],
@@ -97,6 +97,18 @@ const MUTATIONS = [
   ['lib run::', 'graph of a run’s snapshot', 'src/run/start_resolver.rs', '        check_agrees(&start.state, &created)?;\n', ''],
   ['lib bundle::', 'hashes of the files of a bundle', 'src/bundle/verify.rs', 'Some(Some(seen)) if seen.sha256 != listed.sha256 => {', 'Some(Some(seen)) if false && seen.sha256 != listed.sha256 => {'],
   ['lib bundle::', 'checksums beside a manifest', 'src/bundle/verify.rs', 'if sums.is_some_and(|sums| *sums != checksums::print(manifest, document)) {', 'if sums.is_some_and(|_| false) {'],
+  // What threads hand over to each other, in every order.
+  ['interleavings', 'waking of a writer that rests', 'src/jsonl/writer/thread.rs', '                self.work.notify_one();\n', ''],
+  ['interleavings', 'last look and rest of a writer under one lock', 'src/jsonl/writer/thread.rs', '        (state.thread, state.urgent) = (afterwards, false);\n        let closes', '        drop(state);\n        state = self.state.lock();\n        (state.thread, state.urgent) = (afterwards, false);\n        let closes'],
+  ['interleavings', 'sync for a flush that came after the batch', 'src/jsonl/writer.rs', 'durability == Durability::Fsync && self.synced < self.written && self.is_waited_for()', 'let _ = durability;\n        false'],
+  ['interleavings', 'signal that a writer rests', 'src/jsonl/writer/thread.rs', '            call(closes);\n        }\n        self.progress.notify_all();\n', '            call(closes);\n        }\n'],
+  ['interleavings', 'refusal while what was queued before a failure is written', 'src/jsonl/writer/thread.rs', 'state.failing.clone()', 'state.failing.take()'],
+  ['interleavings', 'last batch before the end', 'src/jsonl/writer/thread.rs', 'let is_done = |state: &State| state.is_written() && !state.writing;', 'let is_done = |state: &State| state.queue.is_empty();'],
+  ['interleavings', 'signal that a batch was taken', 'src/node/job/queue.rs', '        drop(state);\n        self.taken.notify_one();\n        batch\n', '        drop(state);\n        batch\n'],
+  ['interleavings', 'note that the receiver rests', 'src/node/job/queue.rs', 'state.is_receiver_awake = batch.is_some();', 'state.is_receiver_awake = true;'],
+  ['interleavings', 'signal that a queue is closed', 'src/node/job/queue.rs', '        state.waiting.clear();\n        drop(state);\n        self.taken.notify_one();\n', '        state.waiting.clear();\n        drop(state);\n'],
+  ['interleavings', 'signal that a job has cleaned up', 'src/node/job/registry.rs', '        self.0.ended.notify_all();\n', ''],
+  ['interleavings', 'end of the jobs before the lock of their receiver', 'src/pipeline.rs', '        self.jobs = None;\n', ''],
   // The locks of sessions, in JavaScript.
   ['__test__/session/lock-power-cut.spec.ts', 'sync of a session lock before it is linked', 'lib/session-lock/temporary-file.js', '    await sync(handle)\n', ''],
 ];
@@ -138,13 +150,16 @@ function noticing(all) {
 
 function failingInBinary(tests) {
   const [binary, ...filters] = tests.split(' ');
-  const args = ['test', '--no-default-features', '--features', 'failpoints', ...(binary === 'lib' ? ['--lib'] : ['--test', binary])];
+  const threads = binary === 'interleavings';
+  const args = threads
+    ? ['test', '--features', 'interleavings', '--lib']
+    : ['test', '--no-default-features', '--features', 'failpoints', ...(binary === 'lib' ? ['--lib'] : ['--test', binary])];
   const env = { ...process.env, CARGO_TARGET_DIR: join(ROOT, 'target/mutations'), CARGO_PROFILE_DEV_DEBUG: '0', RUST_BACKTRACE: '0' };
   const options = { cwd: copy, env, encoding: 'utf8', maxBuffer: 1 << 28 };
   // Compiling takes its time; what may wait for ever is a test.
   const built = spawnSync('cargo', [...args, '--no-run'], options);
   if (built.status !== 0) fail(built.stderr);
-  const { status, signal, stdout } = spawnSync('cargo', [...args, '--', ...filters], { ...options, timeout: LONGEST_MS });
+  const { status, signal, stdout } = spawnSync('cargo', [...args, '--', ...(threads ? [binary] : filters)], { ...options, timeout: LONGEST_MS });
   if (status === 0) return null;
   const failed = [...stdout.matchAll(/^test (\S+) .*FAILED$/gm)].map(([, name]) => `\`${name}\``);
   const listed = [...stdout.matchAll(/^ {4}(\w[\w:]+)$/gm)].map(([, name]) => `\`${name}\``);

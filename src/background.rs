@@ -2,9 +2,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
-use std::thread;
 
 use tokio::runtime::{Builder, Runtime};
+
+use crate::threading;
 
 const THREAD_NAME: &str = "session-tape";
 
@@ -26,7 +27,10 @@ pub fn spawn(job: impl FnOnce() + Send + 'static) {
 
 /// Runs `job` on a background thread, if and when the system has one. For work that does not depend on it.
 pub fn spawn_helper(job: impl FnOnce() + Send + 'static) {
-    if let Some(pool) = pool() {
+    if cfg!(all(test, feature = "interleavings")) {
+        // loom knows no threads but its own.
+        spawn_thread(job);
+    } else if let Some(pool) = pool() {
         // Panics if the system refuses the very first thread.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(pool.spawn_blocking(job))));
     }
@@ -34,7 +38,7 @@ pub fn spawn_helper(job: impl FnOnce() + Send + 'static) {
 
 /// Runs `job` on a thread of its own. Returns false, and drops the job, if the system refuses the thread.
 pub fn spawn_thread(job: impl FnOnce() + Send + 'static) -> bool {
-    thread::Builder::new().name(THREAD_NAME.into()).spawn(job).is_ok()
+    threading::spawn(THREAD_NAME, job).is_ok()
 }
 
 #[cfg(test)]

@@ -157,6 +157,7 @@ mod hash_batch;
 mod node;
 mod pipeline;
 mod recording;
+mod threading;
 // For tables of recordings; the addon has no use for it.
 #[cfg(feature = "rows")]
 mod rows;

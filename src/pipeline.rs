@@ -12,13 +12,11 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
-
-use parking_lot::Mutex;
 
 use crate::background;
 use crate::cancellation::Cancellation;
+use crate::threading::{Mutex, Receiver, SyncSender, sync_channel};
 
 /// Does jobs of one kind, one at a time, on one thread or another.
 pub trait Worker: Send + 'static {
@@ -217,3 +215,6 @@ impl<W: Worker> Drop for Pipeline<W> {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(all(test, feature = "interleavings"))]
+mod interleavings;

@@ -1,20 +1,43 @@
 /* Errors of the system for a process into which this is loaded (LD_PRELOAD): the n-th call of a kind that concerns a file below FAULT_ROOT
-   ends with an error, or is done in part. FAULTS has them: `write:3:5 fsync:1:5`, call, visit and errno; 0 is a short write. */
+   ends with an error, or is done in part. FAULTS has them: `write:3:5 fsync:1:5`, call, visit and errno; 0 is a short write. Calls are counted
+   from the beginning whenever FAULTS changes. With FAULT_PLACING every renameat2, which the product calls past the C library, ends with
+   that errno. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
-enum { WRITE, FSYNC, FDATASYNC, OPEN, CLOSE, RENAME, MKDIR, FTRUNCATE, KINDS };
-static const char *const names[KINDS] = {"write", "fsync", "fdatasync", "open", "close", "rename", "mkdir", "ftruncate"};
+enum { WRITE, FSYNC, FDATASYNC, OPEN, CLOSE, RENAME, MKDIR, FTRUNCATE, PWRITE, LINK, UNLINK, KINDS };
+static const char *const names[KINDS] = {"write", "fsync", "fdatasync", "open", "close", "rename", "mkdir", "ftruncate", "pwrite", "link", "unlink"};
 static int visits[KINDS];
+static char counted[256];
+static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
+
+__attribute__((constructor)) static void fail_placing(void) {
+  const char *error = getenv("FAULT_PLACING");
+  if (!error) return;
+  struct sock_filter filter[] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_renameat2, 0, 1),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)atoi(error)),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) abort();
+}
 
 static int is_below(const char *path) {
   const char *root = getenv("FAULT_ROOT");
@@ -32,8 +55,14 @@ static int is_open_below(int fd) {
 
 /* The errno that this visit ends with, 0 for a part, -1 for none. */
 static int fault(int kind) {
-  int visit = __atomic_add_fetch(&visits[kind], 1, __ATOMIC_SEQ_CST);
   const char *at = getenv("FAULTS");
+  pthread_mutex_lock(&counting);
+  if (at && strncmp(at, counted, sizeof counted - 1) != 0) {
+    strncpy(counted, at, sizeof counted - 1);
+    memset(visits, 0, sizeof visits);
+  }
+  int visit = ++visits[kind];
+  pthread_mutex_unlock(&counting);
   while (at && *at) {
     char name[16];
     int number, error, length;
@@ -59,10 +88,24 @@ ssize_t write(int fd, const void *bytes, size_t count) {
   return real(fd, bytes, count);
 }
 
+ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t offset) {
+  REAL(ssize_t, pwrite64, int, const void *, size_t, off64_t);
+  if (is_open_below(fd)) {
+    int error = fault(PWRITE);
+    if (error > 0) { errno = error; return -1; }
+    if (error == 0) return real(fd, bytes, (count + 1) / 2, offset);
+  }
+  return real(fd, bytes, count, offset);
+}
+
+ssize_t pwrite(int fd, const void *bytes, size_t count, off_t offset) { return pwrite64(fd, bytes, count, offset); }
+
 int fsync(int fd) { REAL(int, fsync, int); FAIL(is_open_below(fd), FSYNC) return real(fd); }
 int fdatasync(int fd) { REAL(int, fdatasync, int); FAIL(is_open_below(fd), FDATASYNC) return real(fd); }
 int ftruncate64(int fd, off64_t size) { REAL(int, ftruncate64, int, off64_t); FAIL(is_open_below(fd), FTRUNCATE) return real(fd, size); }
 int rename(const char *from, const char *to) { REAL(int, rename, const char *, const char *); FAIL(is_below(to), RENAME) return real(from, to); }
+int link(const char *from, const char *to) { REAL(int, link, const char *, const char *); FAIL(is_below(to), LINK) return real(from, to); }
+int unlink(const char *path) { REAL(int, unlink, const char *); FAIL(is_below(path), UNLINK) return real(path); }
 int mkdir(const char *path, mode_t mode) { REAL(int, mkdir, const char *, mode_t); FAIL(is_below(path), MKDIR) return real(path, mode); }
 
 /* What is closed is closed, whatever the call says. */

@@ -27,12 +27,24 @@ const FAULTS: [call: string, errors: number[]][] = [
   ['ftruncate', [EIO]],
 ];
 
+/** What only some of the product calls: the locks of sessions, which are written at a place and linked, and whatever removes files. */
+const MORE_FAULTS: typeof FAULTS = [
+  ['pwrite', [EIO, EINTR, ENOSPC, EDQUOT, 0]],
+  ['link', [EIO, ENOSPC, EDQUOT]],
+  ['unlink', [EIO]],
+];
+
 /** Every fault of some visits of each call, as the library takes them. */
-export const faultsAt = (visits: number[]): string[] => FAULTS.flatMap(([call, errors]) => errors.flatMap((error) => visits.map((visit) => `${call}:${visit}:${error}`)));
+export const faultsAt = (visits: number[]): string[] => faultsOf(FAULTS, visits);
+
+/** The same with links and removals. */
+export const allFaultsAt = (visits: number[]): string[] => faultsOf([...FAULTS, ...MORE_FAULTS], visits);
+
+const faultsOf = (faults: typeof FAULTS, visits: number[]): string[] => faults.flatMap(([call, errors]) => errors.flatMap((error) => visits.map((visit) => `${call}:${visit}:${error}`)));
 
 /** Runs a child with these faults of what it does below `root`. Resolves to what it reports. */
-export async function runWithFaults<T>(script: string, root: string, argument: string, faults: string): Promise<T> {
-  const env = { ...process.env, LD_PRELOAD: library, FAULT_ROOT: root, FAULTS: faults };
+export async function runWithFaults<T>(script: string, root: string, argument: string, faults: string, more: Record<string, string> = {}): Promise<T> {
+  const env = { ...process.env, LD_PRELOAD: library, FAULT_ROOT: root, FAULTS: faults, ...more };
   const child = spawn(process.execPath, [join(SUPPORT, script), argument], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   let said = '';
   child.stdout.on('data', (chunk) => (said += String(chunk)));

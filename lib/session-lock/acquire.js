@@ -9,7 +9,7 @@ const { contentOf, readLockFile } = require('./lock-file.js')
 const { SessionLockedError } = require('./locked-error.js')
 const { removeUnchanged } = require('./removal.js')
 const { isStale } = require('./staleness.js')
-const { hasCode } = require('./system-error.js')
+const { hasCode, nameQuota } = require('./system-error.js')
 const { writeTemporary, linkTo, removeQuietly } = require('./temporary-file.js')
 const { ACQUIRING, locks, tokens } = require('./thread.js')
 
@@ -30,7 +30,7 @@ async function acquire(lockPath, sessionId) {
   } catch (error) {
     tokens.delete(token)
     locks.delete(lockPath)
-    throw error
+    throw nameQuota(error)
   }
 }
 

@@ -12,12 +12,11 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use parking_lot::{Condvar, Mutex};
-
 use crate::disk::durability::Durability;
 use crate::disk::os_error::OsError;
 use crate::disk::target::Target;
 use crate::disk::unsynced::Unsynced;
+use crate::threading::{Condvar, Mutex};
 
 /// A segment that has so many bytes is full. Small enough for a write to be quick, large enough for its cost not to count.
 const SEGMENT_BYTES: usize = 256 << 10;
@@ -144,6 +143,7 @@ struct Segment {
 }
 
 /// A failure that a caller reports.
+#[derive(Clone)]
 struct Failing {
     error: WriteError,
     path: Option<PathBuf>,
@@ -325,3 +325,6 @@ impl Segment {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(all(test, feature = "interleavings"))]
+mod interleavings;

@@ -5,8 +5,6 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use parking_lot::{Mutex, MutexGuard};
-
 use super::envelope::{self, END, ENVELOPE_BYTES, PAYLOAD_KEY};
 use crate::clock::Clock;
 use crate::disk::durability::Durability;
@@ -17,6 +15,7 @@ use crate::disk::os_error::OsError;
 use crate::disk::target::Target;
 use crate::jsonl::payload::{Payload, escape_line_separators};
 use crate::jsonl::writer::{WriteError, WriteFailure, Writer};
+use crate::threading::{Mutex, MutexGuard};
 
 /// Maximum number of names tried for one session before giving up.
 pub(super) const MOST_NAMES: u32 = 100_000;

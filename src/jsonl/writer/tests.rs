@@ -202,6 +202,22 @@ fn a_flush_and_a_drain_during_the_report_of_a_failure_wait_for_its_end() {
     assert!(writer.shared().drain(Instant::now() + Duration::from_secs(20)));
 }
 
+/// While what was queued is synced, a writer that a caller had stopped once took lines again, only to lose them, and a drain did not wait for the
+/// report of the failure.
+#[test]
+fn a_writer_that_was_stopped_takes_no_more_lines() {
+    for round in 0..20 {
+        let fixture = fixture(Durability::Fsync);
+        fixture.push("a");
+        fixture.wait_until_written();
+        fixture.writer.fail(WriteError::Locked { owner: String::new() }, None, 0);
+        while fixture.failures.try_recv().is_err() {
+            assert!(fixture.writer.has_failed(), "round {round}");
+        }
+        assert_eq!(fixture.content(), "a\n");
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_device_drops_what_it_did_not_take() {

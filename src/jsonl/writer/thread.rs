@@ -7,8 +7,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parking_lot::MutexGuard;
-
 use super::{CloseDone, Failing, FlushDone, SEGMENT_BYTES, Segment, Shared, State, Thread};
 use super::{WriteError, WriteFailure};
 use crate::disk::append::{Appender, Torn};
@@ -16,6 +14,7 @@ use crate::disk::durability::Durability;
 use crate::disk::os_error::OsError;
 use crate::disk::target::Target;
 use crate::disk::unsynced::{SyncError, Unsynced};
+use crate::threading::{self, MutexGuard};
 
 /// After a batch the thread looks for more itself for a while, so that a caller that records one event after the
 /// other need not wake it for each.
@@ -94,8 +93,7 @@ impl Shared {
     /// If the system refuses a thread, the calling one writes.
     fn spawn(self: &Arc<Self>) {
         let shared = self.clone();
-        let thread = std::thread::Builder::new().name("session-writer".to_owned());
-        if thread.spawn(move || shared.run()).is_err() {
+        if threading::spawn("session-writer", move || shared.run()).is_err() {
             self.state.lock().urgent = true;
             self.work(Thread::None);
         }
@@ -114,14 +112,13 @@ impl Shared {
     /// False if there was none for a while, or there will be no more.
     fn wait_for_work(&self) -> bool {
         let until = Instant::now() + KEEP_THREAD;
-        let mut state = self.state.lock();
+        let (mut state, mut is_over) = (self.state.lock(), false);
         while state.thread == Thread::Parked {
-            let now = Instant::now();
-            if now >= until || state.closed || state.failed {
+            if is_over || state.closed || state.failed {
                 state.thread = Thread::None;
                 return false;
             }
-            self.work.wait_for(&mut state, until - now);
+            is_over = self.work.wait_until(&mut state, until).timed_out();
         }
         true
     }
@@ -156,7 +153,8 @@ impl Shared {
                 self.progress.notify_all();
                 state = self.state.lock();
                 state.writing = false;
-            } else if let Some(failing) = state.failing.take() {
+            } else if let Some(failing) = state.failing.clone() {
+                // Until it has failed, so that it takes no more and is waited for meanwhile.
                 state.writing = true;
                 drop(state);
                 self.fail_behind_what_was_queued(failing);

@@ -6,10 +6,9 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex};
-
 use crate::cancellation::Cancellation;
 use crate::node::text::OutputText;
+use crate::threading::{Condvar, Mutex};
 
 /// How many batches wait at most. The next one is begun when there is room for it.
 const WAITING: usize = 4;
@@ -137,3 +136,6 @@ impl BatchQueue {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(all(test, feature = "interleavings"))]
+mod interleavings;

@@ -3,9 +3,8 @@
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
-use parking_lot::{Condvar, Mutex};
-
 use crate::cancellation::Cancellation;
+use crate::threading::{Condvar, Mutex};
 
 /// The jobs that have something to clean up.
 #[derive(Default)]
@@ -52,6 +51,9 @@ impl Drop for JobGuard {
         self.0.ended.notify_all();
     }
 }
+
+#[cfg(all(test, feature = "interleavings"))]
+mod interleavings;
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,180 @@
+//! The writer in every order of its threads: callers, the writing thread, and those that wait for it. The files are real.
+
+use super::*;
+use crate::threading::{explore, spawn};
+use loom::sync::Notify;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::time::{Duration, Instant};
+
+/// Pauses between batches end at once, all other waits only when they are signalled.
+const ONLY_PAUSES: Duration = Duration::from_millis(5);
+/// All waits end at once: the thread ends after each batch, and whoever waits looks again and again.
+const ALL: Duration = Duration::from_secs(60);
+/// More than any model takes.
+const FAR: Duration = Duration::from_secs(24 * 3600);
+
+/// A writer, its file, and what it has said.
+struct Model {
+    path: PathBuf,
+    target: Arc<Target>,
+    writer: Writer,
+    failures: Arc<AtomicU32>,
+}
+
+/// An event that a model waits for, and how often it came.
+#[derive(Clone)]
+struct Event(Arc<(Notify, AtomicU32)>);
+
+impl Event {
+    fn new() -> Self {
+        Event(Arc::new((Notify::new(), AtomicU32::new(0))))
+    }
+
+    fn happen(&self) {
+        self.0.1.fetch_add(1, SeqCst);
+        self.0.0.notify();
+    }
+
+    fn times(&self) -> u32 {
+        self.0.1.load(SeqCst)
+    }
+
+    fn wait(&self) {
+        // Wakes without a reason too.
+        while self.times() == 0 {
+            self.0.0.wait();
+        }
+    }
+}
+
+impl Model {
+    fn new(path: &std::path::Path, durability: Durability) -> Self {
+        std::fs::write(path, "").unwrap();
+        let failures = Arc::new(AtomicU32::new(0));
+        let counted = failures.clone();
+        let hook = move |_: &WriteFailure| {
+            counted.fetch_add(1, SeqCst);
+        };
+        let target = Arc::new(Target::new(path.to_path_buf()));
+        Model { path: path.to_path_buf(), target, writer: Writer::new(durability, Box::new(hook)), failures }
+    }
+
+    fn push(&self, line: &str) -> bool {
+        let write = |buffer: &mut Vec<u8>| {
+            buffer.extend_from_slice(line.as_bytes());
+            buffer.push(b'\n');
+            Ok::<(), std::convert::Infallible>(())
+        };
+        self.writer.push(&self.target, 1, line.len() + 1, write).unwrap()
+    }
+
+    /// Asks for a flush, which must find these lines in the file.
+    fn flush(&self, expected: &'static str) -> Event {
+        let (event, path) = (Event::new(), self.path.clone());
+        let happened = event.clone();
+        self.writer.flush(Box::new(move |result| {
+            assert_eq!(result, Ok(()));
+            let found = std::fs::read_to_string(path).unwrap();
+            assert!(found.starts_with(expected), "{found:?} was flushed instead of {expected:?}");
+            happened.happen();
+        }));
+        event
+    }
+
+    /// Closes the writer and waits until that is done.
+    fn close(&self) {
+        let closed = Event::new();
+        let happened = closed.clone();
+        self.writer.close(Box::new(move || happened.happen()));
+        closed.wait();
+        assert_eq!(closed.times(), 1);
+    }
+
+    fn content(&self) -> String {
+        std::fs::read_to_string(&self.path).unwrap()
+    }
+}
+
+/// Explores a model of a writer with each durability and each kind of waits.
+fn explore_writers(preemptions: usize, model: fn(Model)) {
+    let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+    for (durability, ends_below) in
+        [Durability::Os, Durability::Fsync].into_iter().flat_map(|d| [(d, ONLY_PAUSES), (d, ALL)])
+    {
+        let path = directory.path().join("log.jsonl");
+        let orders = explore(preemptions, ends_below, move || model(Model::new(&path, durability)));
+        println!("{durability:?}, waits below {ends_below:?} end at once: {orders} orders");
+    }
+}
+
+#[test]
+fn what_is_flushed_is_in_the_file_and_what_comes_later_too() {
+    explore_writers(2, |model| {
+        model.push("a");
+        let flushed = model.flush("a\n");
+        model.push("b");
+        flushed.wait();
+        assert_eq!(flushed.times(), 1);
+        model.close();
+        assert_eq!((model.content().as_str(), model.failures.load(SeqCst)), ("a\nb\n", 0));
+    });
+}
+
+/// The thread may be at work, in a pause, waiting, ending or gone.
+#[test]
+fn a_line_that_comes_when_the_thread_is_about_to_rest_is_written_without_a_flush() {
+    explore_writers(2, |model| {
+        model.push("a");
+        model.flush("a\n").wait();
+        model.push("b");
+        assert!(model.writer.shared().drain(Instant::now() + FAR));
+        assert_eq!(model.content(), "a\nb\n");
+        model.close();
+    });
+}
+
+#[test]
+fn two_callers_lose_nothing_and_both_flushes_are_answered() {
+    explore_writers(1, |model| {
+        let model = Arc::new(model);
+        let (other, has_ended) = (model.clone(), Event::new());
+        let ended = has_ended.clone();
+        spawn("caller", move || {
+            other.push("b");
+            other.flush("").wait();
+            ended.happen();
+        })
+        .unwrap();
+        model.push("a");
+        model.flush("").wait();
+        has_ended.wait();
+        model.close();
+        let content = model.content();
+        assert!(["a\nb\n", "b\na\n"].contains(&content.as_str()), "{content:?}");
+    });
+}
+
+#[test]
+fn a_writer_that_a_caller_stops_writes_what_was_queued_and_answers_all() {
+    explore_writers(2, |model| {
+        model.push("a");
+        let flushed = model.flush("a\n");
+        model.writer.fail(WriteError::Locked { owner: String::new() }, None, 1);
+        assert!(!model.push("b"));
+        flushed.wait();
+        model.close();
+        assert_eq!((model.content().as_str(), model.failures.load(SeqCst)), ("a\n", 1));
+        assert_eq!((flushed.times(), model.writer.missing()), (1, 2));
+    });
+}
+
+/// The end of a worker: everything is written, and the thread ends.
+#[test]
+fn the_end_waits_for_the_last_batch() {
+    explore_writers(2, |model| {
+        model.push("a");
+        model.push("b");
+        model.writer.shared().end(Instant::now() + FAR);
+        assert_eq!(model.content(), "a\nb\n");
+    });
+}
