@@ -28,13 +28,15 @@ const EMULATED_SPECS = [
   ...['session/record.spec', 'session/reference', 'session/replay-golden', 'run/run-golden', 'run/run-record.spec', 'bundle/bundle.spec'].map((name) => `__test__/${name}`),
 ];
 
+const DEFAULTS = { needs: [], path: (file) => file, environment: {}, suite: null, differs: false, emulator: null };
+
 const module = (...path) => join(DIRECTORY, 'node_modules', ...path);
 
 /**
  * `path` is what the runtime calls a file of this machine. `suite` has the arguments with which vitest runs what it can: all, if there are none.
- * `emulator` runs programs of the platform, such as the tests of the core.
+ * `differs`: some specs end otherwise with it, as `scripts/test-bun.mjs` knows. `emulator` runs programs of the platform, such as the tests of the core.
  */
-const runtime = (name, command, more = {}) => ({ name, command, needs: [], path: (file) => file, environment: {}, suite: null, emulator: null, ...more });
+const runtime = (name, command, more = {}) => ({ name, command, ...DEFAULTS, ...more });
 
 /** One that is started by a wrapper. Bindings of vitest's own dependencies for its platform are found beside the runtimes. */
 const wrapped = (name, command, more) =>
@@ -44,10 +46,16 @@ const QEMU_ARM64 = ['qemu-aarch64-static', '-L', ARM64_ROOT];
 const QEMU = ['qemu-aarch64-static', 'Debian: qemu-user-static'];
 const bun = module('@oven', 'bun-linux-x64', 'bin', 'bun');
 
+/** What the specs start as `node`, and npm, runs on it too. */
+function nodeOfThisMachine(major) {
+  const directory = module(`node-${major}`, 'bin');
+  return runtime(`Node.js ${major}`, [join(directory, 'node')], { environment: { PATH: `${directory}:${process.env.PATH}` }, suite: [] });
+}
+
 const RUNTIMES = {
   'linux-x64-gnu': () => [
-    ...['20', '22', '24'].map((major) => runtime(`Node.js ${major}`, [module(`node-${major}`, 'bin', 'node')], { suite: [] })),
-    runtime('Bun', [bun, '--bun'], { suite: [] }),
+    ...['20', '22', '24'].map(nodeOfThisMachine),
+    runtime('Bun', [bun, '--bun'], { suite: [], differs: true }),
     wrapped('Bun, glibc 2.23', oldGlibcCommand(bun), { needs: [EXTRACTION_NEEDS], prepare: prepareOldGlibc }),
   ],
   'linux-x64-musl': () => [
