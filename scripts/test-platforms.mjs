@@ -54,7 +54,7 @@ function smoke(target, runtime, tree) {
 
 /** As the workflow runs it, with the same limit for the size of the addon. */
 function suite(target, runtime, tree) {
-  const [runner, args] = runtime.differs ? throughTestBun(runtime, tree) : [runtime, vitest(tree, runtime.suite)];
+  const [runner, args] = runtime.differs ? throughTestBun(runtime, tree) : [{ ...runtime, ...runtime.vitest }, vitest(tree, runtime.suite)];
   const { status, printed, log } = start(target, runner, tree, args, SUITE_MS, { SESSION_TAPE_ADDON: 'published' });
   const counts = printed.replace(/\x1b\[[0-9;]*m/g, '').split('\n').filter((line) => /^ *(Test Files|Tests|Under Bun) /.test(line));
   report(target, runtime.name, `${status === 0 ? 'suite' : `suite FAILED, see ${log}`}: ${counts.map((line) => line.trim().replace(/ +/g, ' ')).join(', ')}`);
