@@ -26,8 +26,8 @@ const EMULATED_SPECS = [
   ...[
     ...['header.spec', 'names.spec', 'record.spec', 'reference', 'replay-golden', 'replay-snapshot', 'replay.property', 'resume'].map((name) => `session/${name}`),
     ...['run-golden', 'run-record.spec', 'run-replay.spec', 'run-verify'].map((name) => `run/${name}`),
-    ...['bundle-format', 'bundle-signature', 'bundle.property', 'bundle.spec'].map((name) => `bundle/${name}`),
-    'diff/diff-recordings',
+    ...['bundle-format', 'bundle-signature', 'bundle.spec'].map((name) => `bundle/${name}`),
+    'diff/diff-session',
   ].map((name) => `__test__/${name}`),
 ];
 
