@@ -29,6 +29,7 @@ export const DIFFERENCES = [
   ['session/record-endings.spec.ts', 'a process with a recorder ends by itself but not before its warning has been given', WORKERS],
   ['run/run-record-endings.spec.ts', 'endings that nobody waits for: all 5 003 are in the log process.exit while a worker records', WORKERS],
   ['session/header-at-once.spec.ts', 'the event loop goes on', EVENT_LOOP],
+  ['session/replay-at-once.spec.ts', 'a small file in memory does not hold the event loop up', EVENT_LOOP],
   ['session/replay-strings.property.spec.ts', 'what programs can tell of a value beside what it is', ENGINE],
   ['session/replay-huge.spec.ts', 'with a few gigabytes to spare a message that no string can hold', ENGINE],
   ['cli/cli-parts.spec.ts', 'a value as JSON may be nested deeper than the stack is', ENGINE],

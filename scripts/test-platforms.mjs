@@ -54,11 +54,20 @@ function smoke(target, runtime, tree) {
 
 /** As the workflow runs it, with the same limit for the size of the addon. */
 function suite(target, runtime, tree) {
-  const args = [join(tree, 'node_modules', 'vitest', 'vitest.mjs'), 'run', '--reporter=dot', ...runtime.suite];
-  const { status, printed, log } = start(target, runtime, tree, args, SUITE_MS, { SESSION_TAPE_ADDON: 'published' });
-  const counts = printed.replace(/\x1b\[[0-9;]*m/g, '').split('\n').filter((line) => /^ *(Test Files|Tests) /.test(line));
+  const [runner, args] = runtime.differs ? throughTestBun(runtime, tree) : [{ ...runtime, ...runtime.vitest }, vitest(tree, runtime.suite)];
+  const { status, printed, log } = start(target, runner, tree, args, SUITE_MS, { SESSION_TAPE_ADDON: 'published' });
+  const counts = printed.replace(/\x1b\[[0-9;]*m/g, '').split('\n').filter((line) => /^ *(Test Files|Tests|Under Bun) /.test(line));
   report(target, runtime.name, `${status === 0 ? 'suite' : `suite FAILED, see ${log}`}: ${counts.map((line) => line.trim().replace(/ +/g, ' ')).join(', ')}`);
   if (status !== 0) process.exitCode = 1;
+}
+
+function vitest(tree, args) {
+  return [join(tree, 'node_modules', 'vitest', 'vitest.mjs'), 'run', '--reporter=dot', ...args];
+}
+
+/** What fails is compared with the differences that are known. */
+function throughTestBun({ name, command }, tree) {
+  return [{ name, command: [process.execPath], environment: { BUN: command[0] } }, [join(tree, 'scripts', 'test-bun.mjs')]];
 }
 
 async function core(target, runtime) {

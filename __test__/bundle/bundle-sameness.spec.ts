@@ -39,7 +39,9 @@ describe.each(FORMS)('%s', (form) => {
     for (const source of [run, session]) {
       const here = await exported(source);
       const destination = destinationOf();
-      const wrapper = ['env', 'TZ=Pacific/Kiritimati', 'LC_ALL=tr_TR.UTF-8', 'HOME=/nowhere', 'USER=nobody'];
+      // Bun makes the directory.
+      const home = join(freshDirectory(), 'home');
+      const wrapper = ['env', 'TZ=Pacific/Kiritimati', 'LC_ALL=tr_TR.UTF-8', `HOME=${home}`, 'USER=nobody'];
       const { value } = await childReport<Report>('child-bundle.mjs', ['export', source, destination, '077'], { wrapper });
       expect({ bundleId: value.bundleId, bytes: bytesOf(destination) }).toEqual(here);
     }

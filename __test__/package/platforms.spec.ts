@@ -53,8 +53,11 @@ describe('a problem is', () => {
     expect(of('win32-x64-msvc', { minimum: { system: 'Windows', version: '10.1' } })).toEqual(['needs Windows 10.1, newer than 10.0']);
   });
 
-  test('glibc where there is none', () => {
-    expect(of('linux-x64-musl', { minimum: { system: 'glibc', version: '2.4' } })).toEqual(['needs glibc 2.4, not musl']);
+  test('glibc where there is none, and a newer musl', () => {
+    const libc = (system: string, version: string) => of('linux-x64-musl', { minimum: { system, version } });
+    expect(libc('glibc', '1.1.4')).toEqual(['needs glibc 1.1.4, not musl']);
+    expect(libc('musl', '1.2.5')).toEqual(['needs musl 1.2.5, newer than 1.1.20']);
+    expect(libc('musl', '1.1.9')).toEqual([]);
   });
 
   test('a library that not every machine has', () => {
@@ -86,7 +89,7 @@ test('the table has a line for each addon, and says which is wrong', () => {
   const addons = ['linux-x64-musl', 'darwin-x64'].map((name, i) => ({ file: name, facts: facts(name), problems: i === 0 ? [] : ['exports a'] }));
   const [, musl, macos, ...more] = table(addons).split('\n');
   expect(more).toEqual([]);
-  expect(musl).toMatch(/^linux-x64-musl +1\.23 MB +x64 +musl .*as expected$/);
+  expect(musl).toMatch(/^linux-x64-musl +1\.23 MB +x64 +musl 1\.1\.20 .*as expected$/);
   expect(macos).toMatch(/^darwin-x64 +1\.23 MB +x64 +macOS 11\.0 .*WRONG$/);
 });
 

@@ -453,11 +453,20 @@ describe('waiting for the name lock', () => {
     expect(locksIn(chats)).toEqual([]);
   });
 
+  /** A machine may be so busy that the others take longer than a lock is waited for. */
+  const untilFree = async (give: () => Promise<unknown>): Promise<void> => {
+    for (;;) {
+      const error = await give().then(() => null, (caught: Error) => caught);
+      if (error === null) return;
+      if (!(error.cause instanceof SessionLockedError)) throw error;
+    }
+  };
+
   test('lets all succeed that give different names in one process at once', async () => {
     const ids = Array.from({ length: 6 }, (_, at) => `s${at}`);
     const chats = projectOf(Object.fromEntries(ids.map((id) => [id, []])));
     const recorder = await opened(chats, 's0');
-    await Promise.all(ids.map((id) => nameSession(id === 's0' ? recorder : closed(chats, id), HASH, `Name ${id}`)));
+    await Promise.all(ids.map((id) => untilFree(() => nameSession(id === 's0' ? recorder : closed(chats, id), HASH, `Name ${id}`))));
     expect(await holdersIn(chats)).toEqual(Object.fromEntries(ids.map((id) => [`Name ${id}`, [id]])));
     expect(lockedIn(chats)).toEqual(['s0']);
   });

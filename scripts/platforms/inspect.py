@@ -29,7 +29,7 @@ def elf(binary):
     return {
         "format": "ELF",
         "architecture": architecture(binary.header.machine_type),
-        "minimum": {"system": "glibc", "version": newest_glibc(binary)},
+        "minimum": oldest_libc(binary),
         "libraries": list(binary.libraries),
         "exports": sorted({symbol.name for symbol in binary.exported_symbols}),
         "runPaths": [entry.paths if hasattr(entry, "paths") else str(entry) for entry in run_paths],
@@ -37,11 +37,43 @@ def elf(binary):
     }
 
 
+# Since which release musl has a function, by its release notes; the lists of symbols of 1.1.9, 1.1.19, 1.1.24, 1.2.2, 1.2.3 and 1.2.5 agree. The
+# others were there in 1.1.9.
+MUSL_SINCE = {
+    (1, 1, 15): {"pthread_timedjoin_np", "pthread_tryjoin_np", "sched_getcpu"},
+    (1, 1, 16): {"pthread_getattr_default_np", "pthread_setattr_default_np", "pthread_setname_np"},
+    (1, 1, 19): {"fopencookie", "utmpname", "utmpxname"},
+    (1, 1, 20): {"explicit_bzero", "getentropy", "getrandom", "memfd_create", "mlock2"},
+    (1, 1, 21): {"name_to_handle_at", "open_by_handle_at"},
+    (1, 1, 22): {"membarrier"},
+    (1, 1, 24): {"copy_file_range", "posix_spawn_file_actions_addchdir_np", "posix_spawn_file_actions_addfchdir_np", "secure_getenv"},
+    (1, 2, 2): {"_Fork", "gettid", "reallocarray", "tcgetwinsize", "tcsetwinsize"},
+    (1, 2, 3): {"pthread_getname_np", "qsort_r"},
+    (1, 2, 5): {"preadv2", "pwritev2", "renameat2", "statx"},
+}
+OLDEST_KNOWN_MUSL = (1, 1, 9)
+
+
+def oldest_libc(binary):
+    """By the versions of glibc's symbols. musl's have none; it has one library for all, of another name than glibc's."""
+    glibc = newest_glibc(binary)
+    if glibc is None and "libc.so" in binary.libraries:
+        return {"system": "musl", "version": oldest_musl(binary)}
+    return {"system": "glibc", "version": glibc}
+
+
 def newest_glibc(binary):
-    """The newest version of a symbol of glibc; None if there is none, as with musl."""
+    """The newest version of a symbol of glibc; None if there is none."""
     names = (auxiliary.name for needed in binary.symbols_version_requirement for auxiliary in needed.get_auxiliary_symbols())
     versions = [tuple(int(part) for part in name[len("GLIBC_"):].split(".")) for name in names if name.startswith("GLIBC_")]
     return version_of(max(versions)) if versions else None
+
+
+def oldest_musl(binary):
+    """A weak symbol may be missing."""
+    weak = lief.ELF.Symbol.BINDING.WEAK
+    needed = {symbol.name for symbol in binary.imported_symbols if symbol.binding != weak}
+    return version_of(max([OLDEST_KNOWN_MUSL, *(version for version, names in MUSL_SINCE.items() if names & needed)]))
 
 
 def macho(binary):

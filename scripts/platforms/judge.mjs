@@ -10,7 +10,7 @@ import { ENTRY_POINT } from './targets.mjs';
 export function problemsOf(facts, expected) {
   return [
     ...kindProblems(facts, expected),
-    ...minimumProblems(facts.minimum.version, expected.minimum),
+    ...minimumProblems(facts.minimum, expected.minimum),
     ...facts.libraries.filter((name) => !isAllowed(name, expected.libraries)).map((name) => `needs ${name}`),
     ...exportProblems(facts.exports),
     ...facts.runPaths.map((path) => `looks for libraries in ${path}`),
@@ -25,9 +25,9 @@ function kindProblems({ format, architecture }, expected) {
 }
 
 function minimumProblems(found, { system, version }) {
-  if (version === null) return found === null ? [] : [`needs glibc ${found}, not ${system}`];
-  if (found === null) return [`does not say which ${system} it needs`];
-  return isNewer(found, version) ? [`needs ${system} ${found}, newer than ${version}`] : [];
+  if (found.version === null) return [`does not say which ${system} it needs`];
+  if (found.system !== system) return [`needs ${found.system} ${found.version}, not ${system}`];
+  return isNewer(found.version, version) ? [`needs ${system} ${found.version}, newer than ${version}`] : [];
 }
 
 function exportProblems(exports) {

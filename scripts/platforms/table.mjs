@@ -15,7 +15,7 @@ function row({ file, facts, problems }) {
     file,
     `${(facts.size / 1e6).toFixed(2)} MB`,
     facts.architecture,
-    version === null ? 'musl' : `${system} ${version}`,
+    version === null ? '?' : `${system} ${version}`,
     [...new Set(facts.libraries.map(short))].join(' '),
     facts.exports.length > 3 ? `${facts.exports.length} symbols` : facts.exports.join(' '),
     problems.length === 0 ? 'as expected' : 'WRONG',

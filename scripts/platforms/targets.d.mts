@@ -1,4 +1,4 @@
-/** The least version of a system; `null` where its symbols have none. */
+/** The least version of a system; `null` in an addon that says none. */
 export interface Minimum {
   system: string;
   version: string | null;

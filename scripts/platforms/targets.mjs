@@ -1,20 +1,21 @@
 // The eight platforms that the addon is built for, and what each may ask of a machine.
 
 const GLIBC = '2.17';
+const MUSL = '1.1.20';
 const MACOS = '11.0';
 const WINDOWS = '10.0';
 
 const linux = (name, architecture, libc) => ({
   name,
   triple: `${RUST[architecture]}-unknown-linux-${libc}`,
-  // The oldest glibc that Rust itself supports. musl has no versions in its symbols.
+  // The oldest glibc that Rust itself supports. musl's symbols have no versions: which it needs, their names say.
   zigTriple: `${RUST[architecture]}-unknown-linux-${libc}${libc === 'gnu' ? `.${GLIBC}` : ''}`,
   // A module that Node loads needs the machine's musl.
   rustFlags: libc === 'musl' ? ['-Ctarget-feature=-crt-static'] : [],
   expected: {
     format: 'ELF',
     architecture,
-    minimum: libc === 'gnu' ? { system: 'glibc', version: GLIBC } : { system: 'musl', version: null },
+    minimum: libc === 'gnu' ? { system: 'glibc', version: GLIBC } : { system: 'musl', version: MUSL },
     libraries: libc === 'gnu' ? GLIBC_LIBRARIES[architecture] : ['libc.so'],
   },
 });

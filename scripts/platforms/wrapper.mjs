@@ -8,12 +8,19 @@ import { ROOT } from './commands.mjs';
 
 const SET_EXEC_PATH = join(ROOT, 'scripts', 'platforms', 'exec-path.cjs');
 
+/** A runtime that takes this program for itself, and starts it in its place. */
+export const startingAs = (program, command) => ({
+  command: [...command, '--require', SET_EXEC_PATH],
+  environment: { SESSION_TAPE_EXEC_PATH: program },
+});
+
 /** @returns {string} its path */
 export function writeWrapper(name, command, directory) {
   mkdirSync(directory, { recursive: true });
   const path = join(directory, name.replaceAll(/\W+/g, '-'));
-  const words = [...command, '--require', SET_EXEC_PATH].map(quoted);
-  writeFileSync(path, `#!/bin/sh\nSESSION_TAPE_EXEC_PATH=${quoted(path)} exec ${words.join(' ')} "$@"\n`, { mode: 0o755 });
+  const itself = startingAs(path, command);
+  const variables = Object.entries(itself.environment).map(([variable, value]) => `${variable}=${quoted(value)}`);
+  writeFileSync(path, `#!/bin/sh\n${variables.join(' ')} exec ${itself.command.map(quoted).join(' ')} "$@"\n`, { mode: 0o755 });
   return path;
 }
 
