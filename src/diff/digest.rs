@@ -126,17 +126,25 @@ pub fn with_references(digest: u128, references: impl ExactSizeIterator<Item = O
     hash(&bytes)
 }
 
+/// Goes only where something is referred to: the order of the other keys and elements does not matter.
 fn list_references(tree: &Tree<'_>, references: &mut Vec<Option<Reference>>) {
+    let refers = |index: &Index| matches!(tree.mark(*index), Mark::Refers(_));
+    let referring: Vec<Index> = (0..tree.count() as Index).filter(refers).collect();
     let mut open = vec![ROOT];
     while let Some(index) = open.pop() {
         match tree.mark(index) {
             Mark::Refers(reference) => references.push(reference),
             Mark::Plain => {
-                let mut members: Vec<Index> = tree.members(index).collect();
-                if tree.shape(index) == Shape::Object {
-                    members.sort_by_cached_key(|&member| std::cmp::Reverse(tree.key(member).into_owned()));
-                } else {
-                    members.reverse();
+                let leads_there = |&member: &Index| {
+                    let next = referring.partition_point(|&at| at < member);
+                    referring.get(next).is_some_and(|&at| tree.holds(member, at))
+                };
+                let mut members: Vec<Index> = tree.members(index).filter(leads_there).collect();
+                match tree.shape(index) {
+                    Shape::Object if members.len() > 1 => {
+                        members.sort_by_cached_key(|&member| std::cmp::Reverse(tree.key(member).into_owned()));
+                    }
+                    _ => members.reverse(),
                 }
                 open.extend(members);
             }

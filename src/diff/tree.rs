@@ -52,10 +52,30 @@ struct Node {
     mark: Mark,
     start: u32,
     end: u32,
-    /// The inside of the key's quotes; empty for what is no member.
-    key: (u32, u32),
+    /// Empty for what is no member.
+    key: Key,
     /// The node behind this one's subtree.
     next: u32,
+}
+
+/// The key of a member.
+#[derive(Clone, Copy, Debug, Default)]
+struct Key {
+    /// Where the inside of its quotes begins and ends.
+    start: u32,
+    end: u32,
+    /// The same for keys that are equal byte by byte, and seldom for others.
+    tag: u32,
+}
+
+impl Key {
+    /// The key at this place of the text, given its bytes.
+    fn at(start: usize, inside: &[u8]) -> Self {
+        let byte = |at: usize| u32::from(inside.get(at).copied().unwrap_or_default());
+        let last = byte(inside.len().wrapping_sub(1));
+        let tag = (inside.len() as u32) << 24 ^ byte(inside.len() / 2) << 16 ^ byte(0) << 8 ^ last;
+        Key { start: start as u32, end: (start + inside.len()) as u32, tag }
+    }
 }
 
 /// A JSON value, taken apart.
@@ -159,12 +179,11 @@ impl<'a> Tree<'a> {
 
     /// The key under which a member stands.
     pub fn key(&self, index: Index) -> Text<'_> {
-        let (start, end) = self.node(index).key;
-        Text::from_json(self.text.get(start as usize..end as usize).unwrap_or_default())
+        Text::from_json(self.raw_key(index))
     }
 
     fn raw_key(&self, index: Index) -> &str {
-        let (start, end) = self.node(index).key;
+        let Key { start, end, .. } = self.node(index).key;
         self.text.get(start as usize..end as usize).unwrap_or_default()
     }
 
@@ -179,6 +198,11 @@ impl<'a> Tree<'a> {
         let is_container = matches!(self.shape(index), Shape::Array | Shape::Object);
         let first = if is_container { index + 1 } else { end };
         std::iter::successors((first < end).then_some(first), move |&child| self.next_sibling(index, child))
+    }
+
+    /// Whether the second value is the first or stands in it.
+    pub fn holds(&self, index: Index, inner: Index) -> bool {
+        (index..self.node(index).next).contains(&inner)
     }
 
     /// What stands behind a value, directly in the same one.
@@ -246,7 +270,9 @@ impl<'a> Tree<'a> {
     }
 
     fn same_key(&self, one: Index, other: Index) -> bool {
-        self.raw_key(one) == self.raw_key(other) || (self.has_escaped_keys && self.key(one) == self.key(other))
+        let may_be_equal = self.node(one).key.tag == self.node(other).key.tag;
+        (may_be_equal && self.raw_key(one) == self.raw_key(other))
+            || (self.has_escaped_keys && self.key(one) == self.key(other))
     }
 }
 
@@ -271,13 +297,13 @@ struct Parser<'t> {
 impl Parser<'_> {
     /// None if the text is no JSON.
     fn run(&mut self) -> Option<()> {
-        let mut key = (0, 0);
+        let mut key = Key::default();
         loop {
             self.white_space();
             let shape = self.shape()?;
             let start = self.at as u32;
             self.nodes.push(Node { shape, mark: Mark::Plain, start, end: start, key, next: 0 });
-            key = (0, 0);
+            key = Key::default();
             let is_container = matches!(shape, Shape::Array | Shape::Object);
             if is_container {
                 self.open.push(self.nodes.len() as u32 - 1);
@@ -302,7 +328,7 @@ impl Parser<'_> {
     }
 
     /// Behind a value: closes what ends here. True when everything is closed; false when another value follows.
-    fn leave(&mut self, key: &mut (u32, u32)) -> Option<bool> {
+    fn leave(&mut self, key: &mut Key) -> Option<bool> {
         while let Some(&top) = self.open.last() {
             self.white_space();
             let shape = self.nodes[top as usize].shape;
@@ -350,10 +376,11 @@ impl Parser<'_> {
         Some(cursor.value(&mut Nesting::default()).ok()?.len())
     }
 
-    fn key(&mut self) -> Option<(u32, u32)> {
+    fn key(&mut self) -> Option<Key> {
         let length = Cursor::new(&self.bytes[self.at..]).string().ok()?.len();
-        self.has_escaped_keys |= self.bytes[self.at..self.at + length].contains(&b'\\');
-        let key = (self.at as u32 + 1, (self.at + length) as u32 - 1);
+        let inside = &self.bytes[self.at + 1..self.at + length - 1];
+        self.has_escaped_keys |= inside.contains(&b'\\');
+        let key = Key::at(self.at + 1, inside);
         self.at += length;
         self.white_space();
         self.takes(b':').then_some(key)

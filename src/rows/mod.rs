@@ -8,6 +8,7 @@
 
 pub mod final_history;
 pub mod item;
+mod line_hashes;
 pub mod run_rows;
 pub mod session_rows;
 pub mod session_summary;

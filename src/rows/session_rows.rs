@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use super::item::{Item, item_of};
+use super::line_hashes::{HashedLine, LineHashes};
 use super::steps::{RecordDigest, RecordDigester};
 use crate::diff::tree::Tree;
-use crate::hash::{Hash, sha256};
+use crate::hash::Hash;
 use crate::jsonl::lines::Lines;
 use crate::jsonl::reader::LineReader;
 use crate::jsonl::scan::{Nesting, Span};
@@ -168,6 +169,7 @@ pub struct SessionReader {
     reader: LineReader,
     nesting: Nesting,
     digester: RecordDigester,
+    hashes: LineHashes,
     options: FoldOptions,
 }
 
@@ -183,16 +185,16 @@ impl SessionReader {
         let begin = self.reader.first_line(source)?;
         let mut effect = Effect::default();
         let mut lines = 0;
-        let SessionReader { reader, nesting, digester, options } = self;
+        let SessionReader { reader, nesting, digester, hashes, options } = self;
         while let Some(chunk) = reader.next_chunk(source, lines, &mut |_| {})? {
             let (offset, at_start, is_last) = (chunk.offset, chunk.at_start, chunk.unterminated);
             let is_placeholder = chunk.bytes == SKIPPED;
-            for (at, line) in Lines::new(chunk.bytes) {
+            hashes.each(chunk.bytes, &mut |hashed| {
                 lines += 1;
+                let HashedLine { at, line, .. } = hashed;
                 let place = Place { line, offset: offset + at as u64, first_of_file: at_start && at == 0 };
-                let is_terminated = at + line.len() < chunk.bytes.len();
                 let read = read_line(line, Mode::Lenient, nesting);
-                let row = (!is_placeholder).then(|| row_of(&read, &place, is_terminated, nesting, digester));
+                let row = (!is_placeholder).then(|| row_of(&read, &place, &hashed, nesting, digester));
                 if !effect.stopped {
                     effect.add_read_line(read, &place, options);
                 }
@@ -200,7 +202,7 @@ impl SessionReader {
                     take(&mut row);
                     row.tree.into_iter().for_each(|tree| digester.recycle(tree));
                 }
-            }
+            });
             if is_placeholder {
                 let length = reader.position() - offset - u64::from(!is_last);
                 take(&mut skipped_row(source, offset, length)?);
@@ -219,13 +221,12 @@ const HASHED_BYTES: usize = 64 << 10;
 fn row_of<'l>(
     read: &Line,
     place: &Place<'l>,
-    is_terminated: bool,
+    hashed: &HashedLine<'l>,
     nesting: &mut Nesting,
     digester: &mut RecordDigester,
 ) -> SessionRow<'l> {
-    let line = place.line;
-    let bytes = if is_terminated { line.strip_suffix(b"\r").unwrap_or(line) } else { line };
-    let mut row = SessionRow::unread(bytes, place.offset, bytes.len() as u64, sha256([bytes]));
+    let (line, bytes) = (place.line, hashed.content);
+    let mut row = SessionRow::unread(bytes, place.offset, bytes.len() as u64, hashed.sha256);
     match read {
         Line::Blank | Line::Null => {}
         Line::Unparseable => row.status = Some(LineStatus::Unparseable),

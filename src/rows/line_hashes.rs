@@ -1,0 +1,97 @@
+//! The hashes of lines, several computed at a time.
+
+use crate::hash::{Hash, sha256};
+use crate::hash_batch::HashBatch;
+use crate::jsonl::lines::Lines;
+
+/// So many lines are hashed together.
+const TOGETHER: usize = 16;
+
+/// A longer line is hashed on its own, where it is: the others are copied.
+const LONG_BYTES: usize = 16 << 10;
+
+/// A line and its hash.
+#[derive(Clone, Copy)]
+pub struct HashedLine<'l> {
+    /// Its offset.
+    pub at: usize,
+    /// Without `\n`.
+    pub line: &'l [u8],
+    /// Without its whole ending: what is hashed.
+    pub content: &'l [u8],
+    /// The hash.
+    pub sha256: Hash,
+}
+
+/// Hashes lines. Its buffers are kept.
+#[derive(Default)]
+pub struct LineHashes {
+    batch: HashBatch,
+    hashes: Vec<Hash>,
+}
+
+impl LineHashes {
+    /// Calls `take` with each line of a text.
+    pub fn each<'l>(&mut self, text: &'l [u8], take: &mut dyn FnMut(HashedLine<'l>)) {
+        let mut group = Vec::with_capacity(TOGETHER);
+        let mut lines = Lines::new(text);
+        loop {
+            group.clear();
+            group.extend(lines.by_ref().take(TOGETHER).map(|(at, line)| {
+                let is_terminated = at + line.len() < text.len();
+                let content = if is_terminated { line.strip_suffix(b"\r").unwrap_or(line) } else { line };
+                HashedLine { at, line, content, sha256: Hash::default() }
+            }));
+            if group.is_empty() {
+                return;
+            }
+            self.hash(&mut group);
+            group.iter().copied().for_each(&mut *take);
+        }
+    }
+
+    fn hash(&mut self, group: &mut [HashedLine<'_>]) {
+        self.batch.clear();
+        let is_long = |line: &HashedLine<'_>| line.content.len() > LONG_BYTES;
+        for line in group.iter().filter(|line| !is_long(line)) {
+            self.batch.push([line.content]);
+        }
+        self.batch.hash_into(&mut self.hashes);
+        let mut hashes = self.hashes.iter();
+        for line in group {
+            line.sha256 =
+                if is_long(line) { sha256([line.content]) } else { hashes.next().copied().unwrap_or_default() };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn each_line_comes_once_with_the_hash_of_its_content(
+            lines in prop::collection::vec((prop_oneof![0usize..200, LONG_BYTES - 1..LONG_BYTES + 2], any::<bool>()), 0..40),
+            last in "[a-z]{0,3}\r?",
+        ) {
+            let mut text = String::new();
+            let mut expected = Vec::new();
+            for (place, (length, has_return)) in lines.into_iter().enumerate() {
+                let content = char::from(b'a' + place as u8 % 26).to_string().repeat(length);
+                expected.push((text.len(), sha256([content.as_bytes()])));
+                text += &content;
+                text += if has_return { "\r\n" } else { "\n" };
+            }
+            // What has no ending ends with nothing that is one.
+            if !last.is_empty() {
+                expected.push((text.len(), sha256([last.as_bytes()])));
+                text += &last;
+            }
+            let mut found = Vec::new();
+            LineHashes::default().each(text.as_bytes(), &mut |line| found.push((line.at, line.sha256)));
+            prop_assert_eq!(found, expected);
+        }
+    }
+}
