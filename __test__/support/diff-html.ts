@@ -179,6 +179,8 @@ export async function open(browser: Browser, url: string, options: PageOptions =
     if (request.url() !== url && !request.url().startsWith('data:')) requests.push(request.url());
   });
   await page.goto(url);
+  // Long data is unpacked first.
+  if (options.javaScriptEnabled !== false) await page.waitForFunction(`document.querySelector('script[data-packed]') === null || document.querySelector('main') !== null`);
   // Two frames: what is drawn after the first layout is there then.
   if (options.javaScriptEnabled !== false) await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
   return { page, complaints, requests };

@@ -1,6 +1,7 @@
 // The data of a session's page against the replay.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { inflateSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
 import { replaySession } from '../../index.js';
 import { RECORDINGS, SAMPLE } from '../support/command-line';
@@ -11,6 +12,7 @@ import { compressed, content, envelope, file, rewind, session, start, writeSessi
 import { dataIn, part, sessionPage, sourceOf } from '../support/view-page';
 
 const { gather } = part('session/gather');
+const { islandElement, islandJson } = part('island');
 const { FLAGS } = part('session/conversation');
 
 /** The items that the page shows as in the history, read from the file's lines. */
@@ -29,6 +31,15 @@ async function expectHistory(log: string): Promise<void> {
   const replay = await replaySession(log);
   if (replay.ok) expect(await shownHistory(log)).toEqual(replay.history);
 }
+
+describe('the data of a page', () => {
+  test.prop([fc.jsonValue(), fc.boolean()], runs(100))('is in its script element, plain or compressed', (value, isLong) => {
+    const json = islandJson([value, isLong ? '✓'.repeat(300_000) : '']);
+    const [, attributes, text] = /^<script type="[a-z/]+"(.*) id="x">([^<]*)<\/script>$/.exec(islandElement('x', json))!;
+    expect(attributes).toBe(isLong ? ' data-packed' : '');
+    expect(isLong ? inflateSync(Buffer.from(text!, 'base64')).toString() : text).toBe(json);
+  });
+});
 
 describe('what the page shows as in the history', () => {
   test.prop([anyEvents], runs(100))('is the history of the replay, for any events', async (events) => {

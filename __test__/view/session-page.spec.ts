@@ -1,11 +1,11 @@
 // The page of a session in a real browser.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RECORDINGS, SAMPLE } from '../support/command-line';
-import { compressed, content, file, rewind, session, start } from '../support/session-file.js';
+import { compressed, content, file, rewind, session, start, writeSession } from '../support/session-file.js';
 import type { Event } from '../support/session-file.js';
 import { CHROMIUM, linesShown, launch, NO_CHROMIUM, open, openSessionPage, seriousFindings, sessionPage, settled, type Opened } from '../support/view-page';
 
@@ -47,6 +47,42 @@ describe.skipIf(CHROMIUM === undefined)('the page of a session', () => {
     expect(await isInView(page, '#line-49')).toBe(true);
     expect(complaints).toEqual([]);
     expect(requests).toEqual([]);
+  });
+
+  describe('that is long', () => {
+    let path: string;
+    beforeAll(async () => {
+      const texts = Array.from({ length: 300 }, (_, at) => said(`item ${at} — ${'naïve ✓ text '.repeat(120)}`));
+      path = await sessionPage(writeSession(session(...texts)));
+    });
+
+    const last = async (page: Page): Promise<string | null> => {
+      await page.locator('main').waitFor();
+      await page.evaluate(`location.hash = '#line-301'`);
+      return page.locator('#line-301 .markdown').textContent();
+    };
+    const opened = async (script: string): Promise<Page> => {
+      const page = await browser.newPage();
+      await page.addInitScript(script);
+      await page.goto(pathToFileURL(path).href);
+      return page;
+    };
+
+    test('is compressed, and shows what is in it', async () => {
+      expect(statSync(path).size).toBeLessThan(300 * 120 * 'naïve ✓ text '.length);
+      const { page, complaints, requests } = await open(browser, pathToFileURL(path).href);
+      expect(await last(page)).toContain('item 299 — naïve ✓ text naïve');
+      expect([...complaints, ...requests]).toEqual([]);
+    });
+
+    test('is unpacked where the browser has no function for base64', async () => {
+      expect(await last(await opened('delete Uint8Array.fromBase64'))).toContain('item 299 — naïve ✓ text naïve');
+    });
+
+    test('says so where the browser cannot unpack it', async () => {
+      const page = await opened('delete globalThis.DecompressionStream');
+      expect(await page.locator('body').innerText()).toContain('This browser cannot unpack the data of the page.');
+    });
   });
 
   test('real recordings open (needs ../shared/data/sessions)', async ({ skip }) => {

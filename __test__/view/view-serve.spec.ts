@@ -93,6 +93,15 @@ describe('what can be asked for', () => {
   });
 });
 
+test('a page that is asked for later has what was recorded meanwhile', async () => {
+  const log = writeSession(session(content('one')));
+  const url = await served(log);
+  const { body } = await ask(url, url.pathname);
+  expect(body).toContain('one');
+  appendFileSync(log, `${envelope(3, content('a later one'))}\n`);
+  await expect.poll(async () => (await ask(url, url.pathname)).body, { timeout: 10_000 }).toContain('a later one');
+});
+
 describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   let browser: Browser;
   beforeAll(async () => {

@@ -5,7 +5,7 @@
 const { createHash } = require('node:crypto')
 const { readFileSync } = require('node:fs')
 const path = require('node:path')
-const { htmlText } = require('./island.js')
+const { htmlText, islandElement } = require('./island.js')
 
 /**
  * @typedef {object} Content
@@ -66,7 +66,7 @@ function packagesOf(libraries) {
 function documentOf({ title, summary, icon, styles, scripts, libraries = [], islands, isServed = false }) {
   const css = styles.map((name) => asset(name)).join('\n')
   const js = scriptOf(scripts, libraries)
-  const data = islands.map(([id, json]) => `<script type="application/json" id="${id}">${json}</script>\n`)
+  const data = islands.map(([id, json]) => `${islandElement(id, json)}\n`)
   return `<!doctype html>
 <html lang="en">
 <head>

@@ -2,6 +2,11 @@
 
 // Encodes content for HTML: data as JSON in script elements ("islands"), text escaped.
 
+const { deflateSync } = require('node:zlib')
+
+/** Longer JSON is compressed. */
+const PLAIN = 256 << 10
+
 /**
  * In a script element only `<` can end the data or hide its end, and U+2028 and U+2029 end lines in old JavaScript. The other characters
  * are escaped for readers of the source, in which they would be invisible or change the direction of text.
@@ -29,6 +34,16 @@ function islandOfLines(lines) {
   return `[\n${lines.join(',\n')}\n]`
 }
 
+/**
+ * The element with an island, compressed if it is long.
+ *
+ * @param {string} json safe in a script element
+ */
+function islandElement(id, json) {
+  if (json.length <= PLAIN) return `<script type="application/json" id="${id}">${json}</script>`
+  return `<script type="text/plain" data-packed id="${id}">${deflateSync(json, { level: 1 }).toString('base64')}</script>`
+}
+
 const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
 /** Escapes text for the content of an element or an attribute. */
@@ -38,4 +53,4 @@ function htmlText(text) {
     .replace(/[&<>"']/g, (char) => ENTITIES[char])
 }
 
-module.exports = { islandJson, safeInIsland, islandOfLines, htmlText }
+module.exports = { islandElement, islandJson, safeInIsland, islandOfLines, htmlText }

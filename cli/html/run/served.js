@@ -6,6 +6,7 @@ const { stat } = require('node:fs/promises')
 const tape = require('../../../index.js')
 const { islandJson } = require('../island.js')
 const { Live } = require('../serve/live.js')
+const { MadePage } = require('../serve/made-page.js')
 const { BadRequest, numberIn } = require('../serve/server.js')
 const { payloadIsland } = require('./event-table.js')
 const { addEvents, gatherUnverified, stateData, verificationOf } = require('./gather.js')
@@ -22,7 +23,7 @@ class ServedRun {
   #source
   #signal
   #model
-  #made = { length: -1, html: '' }
+  #page = new MadePage(() => pageOf(this.#model, { served: { path: '', events: this.#model.table.length } }))
   #live = new Live(() => this.#look(), (reader, more) => this.#tell(reader, more))
   #nextVerification = 0
 
@@ -33,6 +34,7 @@ class ServedRun {
 
   async open() {
     this.#model = await gatherUnverified(this.#source, { signal: this.#signal, limits: LIMITS })
+    this.#page.prepare()
     this.#live.start()
     return this
   }
@@ -43,19 +45,12 @@ class ServedRun {
 
   routes() {
     return {
-      '': (query, reply) => reply.html(this.#page()),
+      '': (query, reply) => reply.html(this.#page.html()),
       state: async (query, reply) => reply.json(await this.#state(numberIn(query, 'at'))),
       event: async (query, reply) => reply.json(await this.#payload(numberIn(query, 'at'))),
       search: async (query, reply) => reply.json(await this.#search(query.get('text') ?? '')),
       news: (query, reply) => this.#follow(numberIn(query, 'from'), query.get('verified') === 'true', reply),
     }
-  }
-
-  /** The page is made again only when there are new events. */
-  #page() {
-    const { length } = this.#model.table
-    if (this.#made.length !== length) this.#made = { length, html: pageOf(this.#model, { served: { path: '', events: length } }) }
-    return this.#made.html
   }
 
   /** The state after an event: the engine starts at the nearest snapshot before it. */
@@ -96,6 +91,7 @@ class ServedRun {
     if (size > before) {
       this.#model.size = size
       this.#model.problem = await addEvents(table, facts, this.#signal)
+      this.#page.changed()
       this.#live.tellAll()
     }
     if (this.#live.isFollowed) this.#verify()
@@ -109,7 +105,7 @@ class ServedRun {
     this.#nextVerification = Infinity
     const verifying = verificationOf(this.#source.at, this.#signal).then((verification) => {
       Object.assign(model, { verification, verifiedSize: size })
-      this.#made.length = -1
+      this.#page.changed()
       if (model === this.#model) this.#live.tellAll({ isVerified: true })
     })
     verifying.catch(() => {}).finally(() => {
@@ -120,7 +116,7 @@ class ServedRun {
 
   async #replace() {
     this.#model = await gatherUnverified(this.#source, { signal: this.#signal, limits: LIMITS })
-    this.#made = { length: -1, html: '' }
+    this.#page.changed()
     this.#live.replaced()
   }
 

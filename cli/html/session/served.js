@@ -5,6 +5,7 @@
 const { islandJson } = require('../island.js')
 const { BadRequest, numberIn } = require('../serve/server.js')
 const { Live } = require('../serve/live.js')
+const { MadePage } = require('../serve/made-page.js')
 const { LineIndex } = require('../serve/line-index.js')
 const { Conversation } = require('./conversation.js')
 const { gather, replayed } = require('./gather.js')
@@ -20,6 +21,7 @@ const MOST_FOUND = 100_000
 class ServedSession {
   #index
   #model
+  #page = new MadePage(() => this.#makePage())
   #live = new Live(() => this.#look(), (reader) => this.#tell(reader))
   #nextSummary = 0
   #source
@@ -35,6 +37,7 @@ class ServedSession {
   /** Reads the session. A line without an end may still be written, and is not shown yet. */
   async open() {
     await this.#read()
+    this.#page.prepare()
     this.#live.start()
     return this
   }
@@ -50,7 +53,7 @@ class ServedSession {
 
   routes() {
     return {
-      '': (query, reply) => reply.html(this.#page()),
+      '': (query, reply) => reply.html(this.#page.html()),
       record: async (query, reply) => reply.json(await this.#record(numberIn(query, 'line'))),
       records: async (query, reply) => reply.json(await this.#records(numberIn(query, 'from'), numberIn(query, 'to'))),
       search: async (query, reply) => reply.json(await this.#search(query.get('text') ?? '')),
@@ -58,7 +61,7 @@ class ServedSession {
     }
   }
 
-  #page() {
+  #makePage() {
     const { conversation } = this.#model
     return pageOf(this.#model, { served: { path: '', lines: conversation.lines, images: conversation.images.urls.length } })
   }
@@ -104,6 +107,7 @@ class ServedSession {
     for (const { text, isTooLong } of await this.#index.read(conversation.lines + 1, this.#index.count)) conversation.add(text, isTooLong)
     this.#model.size = this.#index.size
     await this.#summarize()
+    this.#page.changed()
     this.#live.tellAll()
   }
 
@@ -119,6 +123,7 @@ class ServedSession {
   async #replace() {
     this.#index = new LineIndex(this.#source.log)
     await this.#read().catch(() => {})
+    this.#page.changed()
     this.#live.replaced()
   }
 

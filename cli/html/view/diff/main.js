@@ -106,4 +106,4 @@ function openAtDivergence(page, timeline) {
   if (line.getBoundingClientRect().bottom > innerHeight * 0.6) line.scrollIntoView({ block: 'start' })
 }
 
-start()
+withIslands(start)

@@ -1,7 +1,5 @@
 // The data of the page. Payloads are parsed only when they are shown.
 
-const islandText = (id) => document.getElementById(id).textContent
-
 class Side {
   #lines
 

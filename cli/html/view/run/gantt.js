@@ -143,12 +143,14 @@ class Gantt {
 
 /** How far each row was drawn, to pass over bars that no one could see: those of the same end that end in the same half pixel. */
 class Drawn {
-  #rights = new Map()
+  /** By end, and then by worker and row. */
+  #rights = { '': [], done: [], failed: [], rejected: [], skipped: [], moved: [] }
 
   isNew({ worker, row, end }, right) {
-    const key = `${worker} ${row} ${end}`
-    if (right - (this.#rights.get(key) ?? -1) < 0.5) return false
-    this.#rights.set(key, right)
+    const rights = this.#rights[end]
+    const key = worker * MOST_ROWS + row
+    if (right - (rights[key] ?? -1) < 0.5) return false
+    rights[key] = right
     return true
   }
 }

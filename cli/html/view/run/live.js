@@ -11,6 +11,9 @@ const stateAt = ({ served, first }, event) => fetchJson(`${served.path}state?at=
 /** The logical times of the events whose payload holds a text. */
 const eventsWith = ({ served }, text) => fetchJson(`${served.path}search?text=${encodeURIComponent(text)}`)
 
+/** Calls a function when what is there now has been painted. */
+const afterPaint = (begin) => requestAnimationFrame(() => requestAnimationFrame(() => begin()))
+
 function follow({ served, verification }, onNews, onState) {
   const source = new EventSource(`${served.path}news?from=${served.events}&verified=${verification !== null}`)
   source.addEventListener('news', ({ data }) => onNews(JSON.parse(data)))

@@ -20,7 +20,8 @@ class App {
     this.head = headView(run, this.gantt.bars, this.pick)
     document.body.append(this.head, this.#bar(), this.#main(), footer(KEYS, run.libraries))
     this.#listen()
-    if (run.served) this.#follow()
+    // Not before the page is there: what the server does for those that follow takes all cores.
+    if (run.served) afterPaint(() => this.#follow())
   }
 
   #noteFailures() {
@@ -156,7 +157,7 @@ class Filter {
     this.run = run
     this.list = list
     this.input = withAttributes(el('input'), { type: 'search', placeholder: 'Filter events', 'aria-label': 'Filter events by text', autocomplete: 'off', spellcheck: 'false' })
-    const kinds = [...new Set(run.columns.kind)].map((at) => run.kinds[at]).sort()
+    const kinds = run.kindsThere().map((at) => run.kinds[at]).sort()
     const options = [['', 'All events'], ['failed', 'Failures'], ...kinds.map((kind) => [`kind ${kind}`, kind])]
     this.select = withAttributes(el('select', ...options.map(([value, text]) => withAttributes(el('option', text), { value }))), { 'aria-label': 'Which events' })
     this.status = withAttributes(el('output.status'), { 'aria-live': 'polite' })
@@ -212,4 +213,4 @@ class Filter {
   }
 }
 
-new App()
+withIslands(() => new App())

@@ -1,16 +1,10 @@
 // The events of the run, in columns. Events are numbered from 0 in the page; `first` is the logical time of the first.
 
-const islandText = (id) => document.getElementById(id).textContent
 const ARRAYS = { 8: Int8Array, 16: Int16Array, 32: Int32Array, 64: Float64Array }
 const FAILURES = new Set(['RunFailed', 'NodeFailed', 'ToolFailed', 'ToolTimedOut', 'TaskRejected', 'Error'])
 const CHECKS = new Set(['CapabilityCheck', 'PolicyDecision'])
 
-function decoded([bits, base64]) {
-  const text = atob(base64)
-  const bytes = new Uint8Array(text.length)
-  for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at)
-  return new ARRAYS[bits](bytes.buffer)
-}
+const decoded = ([bits, base64]) => new ARRAYS[bits](bytesOf(base64).buffer)
 
 /** Joins what was there and what is new. */
 function joined(before, after) {
@@ -56,6 +50,14 @@ class Run {
     for (const payload of payloads) this.#payloads.push(payload)
     Object.assign(this, { nodes, workers, labels, statuses }, summary)
     this.#tick()
+  }
+
+  /** The kinds of which there are events. */
+  kindsThere() {
+    const { kind } = this.columns
+    const isThere = new Array(this.kinds.length).fill(false)
+    for (let event = 0; event < kind.length; event++) isThere[kind[event]] = true
+    return [...isThere.keys()].filter((at) => isThere[at])
   }
 
   kindOf(event) {

@@ -77,4 +77,4 @@ function changeRow(page, line, flags, removedBy) {
   if (row !== undefined) Object.assign(page.rows[row], { flags, removedBy })
 }
 
-start()
+withIslands(start)

@@ -6,7 +6,6 @@ const DAMAGED = 4
 const TOO_LONG = 8
 const ITEM = 16
 
-const islandText = (id) => document.getElementById(id).textContent
 /** Each item of such an island is on a line of its own. */
 const islandLines = (id) => {
   const text = islandText(id).slice(2, -2)
