@@ -160,9 +160,9 @@ impl Line<'_, '_> {
         columns.ts.append_option(ts);
         columns.event_type.append_option(event_type);
         let is_session_event = is_ok && event_type == Some("session_event");
-        let text = |name| row.text(name).filter(|_| is_session_event);
-        columns.severity.append_option(text("severity").map(|text| text.to_plain().into_owned()));
-        columns.message.append_option(text("message").map(|text| text.to_plain().into_owned()));
+        let text = |name| if is_session_event { row.text(name) } else { None };
+        columns.severity.append_option(text("severity").as_ref().map(|text| text.to_plain()));
+        columns.message.append_option(text("message").as_ref().map(|text| text.to_plain()));
         let removed = match row.change {
             Change::Rewind(items) => Some(count(items)),
             _ => None,
