@@ -402,11 +402,30 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Moves to the quote, if it is in the block that begins here, or behind the block and an escape at its end.
+    /// Moves to the quote, if it is in the block that begins here, or on, at most behind the block and an escape at its end.
     #[inline]
     fn rest_of_string_in(&mut self, block: &[u8; LARGE_BLOCK_BYTES]) -> Result<bool, NotJson> {
-        let begin = self.at;
         let (ends, backslashes) = block::masks(block);
+        let escaped = backslashes << 1;
+        let end = ends & !escaped;
+        let behind =
+            if backslashes >> (LARGE_BLOCK_BYTES - 1) == 0 { LARGE_BLOCK_BYTES } else { LARGE_BLOCK_BYTES - 1 };
+        let length = behind.min(end.trailing_zeros() as usize);
+        // Where backslashes escape backslashes, what escapes what is known from left to right only.
+        if backslashes & escaped != 0 || !are_simple_escapes(block, escaped, length) {
+            return self.rest_of_string_by_escapes(ends, backslashes);
+        }
+        self.at += length;
+        match end {
+            0 => Ok(false),
+            _ if self.peek() == Some(b'"') => Ok(true),
+            _ => Err(NotJson),
+        }
+    }
+
+    /// The same for any escapes, one after the other.
+    fn rest_of_string_by_escapes(&mut self, ends: u64, backslashes: u64) -> Result<bool, NotJson> {
+        let begin = self.at;
         let mut hits = ends | backslashes;
         while hits != 0 {
             let at = hits.trailing_zeros();
@@ -414,10 +433,7 @@ impl<'a> Cursor<'a> {
             if ends >> at & 1 == 1 {
                 return if self.peek() == Some(b'"') { Ok(true) } else { Err(NotJson) };
             }
-            match self.bytes.get(self.at + 1) {
-                Some(byte) if is_simple_escape(*byte) => self.at += 2,
-                _ => self.escape()?,
-            }
+            self.escape()?;
             let behind = (self.at - begin) as u32;
             hits &= u64::MAX.checked_shl(behind).unwrap_or(0);
         }
@@ -440,6 +456,19 @@ impl<'a> Cursor<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether each byte before `length` that is marked ends an escape of one letter. All are looked at: to stop at the first that is none would
+/// make the processor guess at each.
+#[inline(always)]
+fn are_simple_escapes(block: &[u8; LARGE_BLOCK_BYTES], marked: u64, length: usize) -> bool {
+    let mut left = marked & !u64::MAX.checked_shl(length as u32).unwrap_or(0);
+    let mut are_simple = true;
+    while left != 0 {
+        are_simple &= is_simple_escape(block[left.trailing_zeros() as usize]);
+        left &= left - 1;
+    }
+    are_simple
 }
 
 /// How many bytes from the beginning are plain string text.
