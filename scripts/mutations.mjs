@@ -1,6 +1,7 @@
 // Takes away each safeguard of what is on the disk, one at a time, in a copy of the work tree, and runs the tests that should notice: they must
 // fail. Prints a table of which test noticed, and fails if none did. `node scripts/mutations.mjs [PART OF A NAME…]`; with parts of names, only
 // those mutations, and the tests are not run without a mutation first. What is noticed by none of its own tests is run against all of them.
+// `node scripts/mutations.mjs 2/3` runs the second third of the list, in a copy of its own, so that all thirds can run at once.
 //
 // The copy stays where it is, so that each mutation compiles what has changed and no more.
 
@@ -113,16 +114,22 @@ const MUTATIONS = [
   ['__test__/session/lock-power-cut.spec.ts', 'sync of a session lock before it is linked', 'lib/session-lock/temporary-file.js', '    await sync(handle)\n', ''],
 ];
 
-const copy = join(ROOT, 'target/mutations/source');
+const parts = process.argv.slice(2);
+const [, nth, count] = /^(\d+)\/(\d+)$/.exec(parts[0] ?? '') ?? ['', '1', '1'];
+const isShare = count !== '1';
+const target = join(ROOT, isShare ? `target/mutations-${nth}-of-${count}` : 'target/mutations');
+const copy = join(target, 'source');
 rmSync(copy, { recursive: true, force: true });
 mkdirSync(copy, { recursive: true });
 // With their times, by which Cargo knows what it has compiled.
 for (const path of COPIED) cpSync(join(ROOT, path), join(copy, path), { recursive: true, preserveTimestamps: true });
 for (const path of LINKED) symlinkSync(join(ROOT, path), join(copy, path));
 
-const parts = process.argv.slice(2);
-const wanted = MUTATIONS.filter(([, name]) => parts.length === 0 || parts.some((part) => name.includes(part)));
-const unchanged = parts.length === 0 ? noticing([...new Set(wanted.map(([tests]) => tests))]) : null;
+const share = (n) => Math.round((MUTATIONS.length * n) / Number(count));
+const isWhole = parts.length === 0 || isShare;
+const wanted = isWhole ? MUTATIONS.slice(share(Number(nth) - 1), share(Number(nth))) : MUTATIONS.filter(([, name]) => parts.some((part) => name.includes(part)));
+if (wanted.length === 0) fail(`there is no such mutation: ${parts.join(' ')}`);
+const unchanged = isWhole ? noticing([...new Set(wanted.map(([tests]) => tests))]) : null;
 if (unchanged !== null) fail(`the tests fail without a mutation: ${unchanged}`);
 const survivors = [];
 console.log('| taken away | where | noticed by | seconds |\n|---|---|---|---|');
@@ -154,7 +161,7 @@ function failingInBinary(tests) {
   const args = threads
     ? ['test', '--features', 'interleavings', '--lib']
     : ['test', '--no-default-features', '--features', 'failpoints', ...(binary === 'lib' ? ['--lib'] : ['--test', binary])];
-  const env = { ...process.env, CARGO_TARGET_DIR: join(ROOT, 'target/mutations'), CARGO_PROFILE_DEV_DEBUG: '0', RUST_BACKTRACE: '0' };
+  const env = { ...process.env, CARGO_TARGET_DIR: target, CARGO_PROFILE_DEV_DEBUG: '0', RUST_BACKTRACE: '0' };
   const options = { cwd: copy, env, encoding: 'utf8', maxBuffer: 1 << 28 };
   // Compiling takes its time; what may wait for ever is a test.
   const built = spawnSync('cargo', [...args, '--no-run'], options);

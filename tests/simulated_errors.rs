@@ -193,6 +193,42 @@ fn a_batch_waits_for_that_of_another_writer() {
     assert_eq!(second.end(), 13);
 }
 
+/// The next call of this kind.
+fn next(disk: &Disk, call: Call) -> Visit {
+    (call, disk.calls().into_iter().filter(|done| *done == call).count())
+}
+
+/// What two batches leave of which the second meets this fault, if its writer knows no more than `known_end`, and what the second batch says.
+fn second_batch(fault: (Call, i32), known_end: Option<u64>) -> (Vec<u8>, Option<&'static str>) {
+    let root = Path::new("/simulated/second-batch");
+    let disk = Disk::new(root);
+    let _mounted = disk.mounted();
+    let path = root.join("session.jsonl");
+    files::create_new(&path).unwrap();
+    Appender::open(&path, None).unwrap().append(b"first\n").unwrap();
+    disk.fail(next(&disk, fault.0), Fault::Error(fault.1));
+    let said = match Appender::open(&path, known_end) {
+        Ok(mut appender) => appender.append(b"second\n").err().map(|torn| torn.error.code),
+        Err(error) => Some(error.code),
+    };
+    (disk.tree().files().remove(Path::new("session.jsonl")).unwrap(), said)
+}
+
+/// A newline that ends what is whole already is an empty line in the middle of a log.
+#[test]
+fn a_last_byte_that_can_not_be_read_is_no_torn_line() {
+    assert_eq!(second_batch((Call::Read, libc::EIO), None), (b"first\n".to_vec(), Some("EIO")));
+    assert_eq!(second_batch((Call::Read, libc::EINTR), None), (b"first\nsecond\n".to_vec(), None));
+}
+
+#[test]
+fn a_file_that_may_only_be_written_is_whole_where_its_writer_knows_it() {
+    let unreadable = (Call::Open, libc::EACCES);
+    assert_eq!(second_batch(unreadable, Some(6)), (b"first\nsecond\n".to_vec(), None));
+    assert_eq!(second_batch(unreadable, Some(5)), (b"first\n\nsecond\n".to_vec(), None));
+    assert_eq!(second_batch(unreadable, None), (b"first\n\nsecond\n".to_vec(), None));
+}
+
 /// What was written and could not be synced counts as lost, and the flush that waits for it is refused.
 #[test]
 fn a_flush_whose_sync_fails_is_refused() {

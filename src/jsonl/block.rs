@@ -146,7 +146,9 @@ mod tests {
 
     #[test]
     fn each_byte_at_each_place() {
-        for byte in 0..=255 {
+        // Miri takes minutes for all of them.
+        let bytes = if cfg!(miri) { b"\0\x1f\x20\"\\a\x7f\x80\xff".to_vec() } else { (0..=255).collect() };
+        for byte in bytes {
             for (at, behind) in (0..BLOCK_BYTES).flat_map(|at| [(at, b'a'), (at, b'"'), (at, 0xff)]) {
                 let mut block = [b'a'; BLOCK_BYTES];
                 block[at] = byte;

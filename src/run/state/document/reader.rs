@@ -112,6 +112,10 @@ impl Reader {
             if let Some(busy) = task.active_worker() {
                 state.workers.change_load(busy, 1);
             }
+            // Two tasks that say they are the same attempt would be written under one id.
+            if Text::from_canonical(state.task_id(index)) != id {
+                return Err(tasks.wrong("tasks under their own ids"));
+            }
             let task_ids = &mut self.task_ids;
             task_ids.push(id.as_json().to_owned());
             self.tasks.insert(&*task_ids[index as usize], index, |other| &*task_ids[other as usize]);

@@ -149,6 +149,15 @@ fn attempts_are_counted_without_gaps() {
     is_refused(document, |document| document["coordinator"]["nodeStates"][&node]["attempt"] = json!(3));
 }
 
+/// It was refused only because it is printed otherwise, and in builds with assertions printing it panicked. Found by fuzzing.
+#[test]
+fn a_task_has_the_id_of_its_attempt() {
+    let is_third = |node: &Value| node["attempt"] == 3 && node.get("task").is_some();
+    let document = document_with(|document| some_node(document, is_third).is_some());
+    let node = some_node(&document, is_third).unwrap();
+    is_refused(document, |document| document["tasks"][format!("{node}#2")]["attempt"] = json!(1));
+}
+
 #[test]
 fn no_depth_of_a_document_costs_stack() {
     let deep = format!("{{\"calls\":{}{}}}", "[".repeat(1 << 20), "]".repeat(1 << 20));
