@@ -189,9 +189,15 @@ impl<'a> Cursor<'a> {
     #[inline]
     fn key(&mut self) -> Result<&'a [u8], NotJson> {
         let key = self.string()?;
-        self.white_space();
-        self.take(b':')?;
-        self.white_space();
+        match self.bytes[self.at..] {
+            // As nearly all are written.
+            [b':', value, ..] if value > b' ' => self.at += 1,
+            _ => {
+                self.white_space();
+                self.take(b':')?;
+                self.white_space();
+            }
+        }
         Ok(&self.bytes[key.start as usize + 1..key.end as usize - 1])
     }
 
