@@ -13,6 +13,9 @@ const TESTS = ['--lib', '--test', 'golden_run', '--test', 'simulated_errors', '-
 /** A sixteenth of what is usual: an emulator takes at least ten times as long. */
 const PROPTEST_CASES = '16';
 
+/** Not optimised, as tests are elsewhere, this crate would keep an emulator busy for hours. Assertions and checks for overflow stay. */
+const OPTIMISED = { CARGO_PROFILE_DEV_OPT_LEVEL: '1', CARGO_INCREMENTAL: '0' };
+
 /** @returns {Promise<{ log: string, passed: number, failed: number }>} */
 export async function runCoreTests(target, emulator) {
   const log = join(workDirectory(target), 'core-tests.log');
@@ -23,7 +26,7 @@ export async function runCoreTests(target, emulator) {
   const place = ['--target', target.zigTriple, '--target-dir', join(workDirectory(target), 'core-tests')];
   const failed = await run(cargo, ['test', '--locked', '--no-fail-fast', '--no-default-features', '--features', 'failpoints', ...TESTS, ...place], {
     log,
-    environment: { ...environment, [runner]: emulator.join(' '), PROPTEST_CASES, RUSTFLAGS: undefined },
+    environment: { ...environment, ...OPTIMISED, [runner]: emulator.join(' '), PROPTEST_CASES, RUSTFLAGS: undefined },
   }).then(() => false, () => true);
   const results = [...readFileSync(log, 'utf8').matchAll(/^test result: .* (\d+) passed; (\d+) failed/gm)];
   const sum = (column) => results.reduce((total, result) => total + Number(result[column]), 0);
