@@ -1,7 +1,7 @@
 // What `require` of the package loads, and that what it has not loaded yet cannot be told from the rest.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 
 import { PROJECT } from '../support/command-line';
 
@@ -11,12 +11,27 @@ const CLASSES = ['RunRecorder', 'SessionRecordingService', 'SessionLockedError',
 
 let tape: Record<string, unknown>;
 beforeEach(() => {
-  for (const path of loaded()) delete require.cache[path];
+  unload();
   tape = require(ENTRY);
 });
 
+// Other specs may run in this process: with two of each class, what one function throws would be no instance of what they import.
+const before = Object.entries(require.cache).filter(([path]) => isOfPackage(path));
+afterAll(() => {
+  unload();
+  for (const [path, module] of before) require.cache[path] = module;
+});
+
+function isOfPackage(path: string): boolean {
+  return path === ENTRY || path.startsWith(join(PROJECT, 'lib'));
+}
+
 /** The JavaScript files of the package that are loaded. An addon is never loaded twice. */
-const loaded = (): string[] => Object.keys(require.cache).filter((path) => path === ENTRY || path.startsWith(join(PROJECT, 'lib')));
+const loaded = (): string[] => Object.keys(require.cache).filter(isOfPackage);
+
+function unload(): void {
+  for (const path of loaded()) delete require.cache[path];
+}
 
 const namesLoaded = (): string[] => loaded().map((path) => path.slice(PROJECT.length));
 
