@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// Pauses between batches end at once, all other waits only when they are signalled.
 const ONLY_PAUSES: Duration = Duration::from_millis(5);
-/// All waits end at once: the thread ends after each batch, and whoever waits looks again and again.
+/// All waits end at once: the thread ends after each batch, and who waits looks again and again.
 const ALL: Duration = Duration::from_secs(60);
 /// More than any model takes.
 const FAR: Duration = Duration::from_secs(24 * 3600);
