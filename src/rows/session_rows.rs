@@ -7,7 +7,6 @@ use super::line_hashes::{HashedLine, LineHashes};
 use super::steps::{RecordDigest, RecordDigester};
 use crate::diff::tree::Tree;
 use crate::hash::Hash;
-use crate::jsonl::lines::Lines;
 use crate::jsonl::reader::LineReader;
 use crate::jsonl::scan::{Nesting, Span};
 use crate::jsonl::source::{LineSource, ReadError};
