@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CHROMIUM, NO_CHROMIUM, aRun, aSession, difference, freshPath, launch, open, partedRuns, partedSessions, say, writeDiffPage, type Opened, type Sides } from '../support/diff-html.js';
+import { CHROMIUM, NO_CHROMIUM, launch, open, openApart, type Opened } from '../support/browser.js';
+import { aRun, aSession, difference, freshPath, partedRuns, partedSessions, say, writeDiffPage, type Sides } from '../support/diff-html.js';
 
 const RECORDINGS = fileURLToPath(new URL('../../../shared/data/sessions', import.meta.url));
 
@@ -22,9 +23,13 @@ type Options = Parameters<typeof open>[2];
 
 /** Writes a page and opens it. */
 async function shown(sides: Sides, options?: Options): Promise<Opened> {
+  return open(browser, await written(sides), options);
+}
+
+async function written(sides: Sides): Promise<string> {
   const out = freshPath('.html');
   await writeDiffPage(out, sides);
-  return open(browser, pathToFileURL(out).href, options);
+  return pathToFileURL(out).href;
 }
 
 const isInView = (page: Page, selector: string): Promise<boolean> =>
@@ -371,7 +376,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     beforeAll(async () => {
       const { left, right, diff } = partedSessions(10_000, 6_000, ['aaa', 'bbb']);
       for (const edges of [diff.ancestors.left, diff.ancestors.right]) edges.push({ event_id: 'rec_1', kind: 'content', evidence: 'inferred' });
-      big = await shown({ left, right, diff });
+      big = await openApart(browser, await written({ left, right, diff }));
     });
 
     test('open at the divergence, with only the rows near it in the document', async () => {

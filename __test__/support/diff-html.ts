@@ -1,12 +1,10 @@
-/// <reference lib="dom" />
 /**
- * What the specs of the comparison page share: two executions on disk, what a comparison says of them, and a real browser.
+ * What the specs of the comparison page share: two executions on disk, and what a comparison says of them.
  */
 import { createHash } from 'node:crypto';
-import { accessSync, constants, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { delimiter, join } from 'node:path';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import { join } from 'node:path';
 import type * as SessionTape from '../../index.js';
 import { directoryOfSpec } from './spec-scope';
 
@@ -132,56 +130,4 @@ export async function partedRuns(answers: [string, string] = ['{"price":212.4}',
 export function islandsOf(html: string): { data: any; payloads: { left: any[]; right: any[] } } {
   const island = (id: string): any => JSON.parse(new RegExp(`<script type="application/json" id="${id}">([^]*?)</script>`).exec(html)![1]!);
   return { data: island('page-data'), payloads: { left: island('left-payloads'), right: island('right-payloads') } };
-}
-
-// ---- The browser -------------------------------------------------------------------------------
-
-/** A Chromium, from `CHROMIUM_PATH` or the path. */
-export const CHROMIUM = [
-  process.env['CHROMIUM_PATH'],
-  ...['chromium', 'chromium-browser', 'google-chrome'].flatMap((name) => (process.env['PATH'] ?? '').split(delimiter).map((directory) => join(directory, name))),
-].find((path) => {
-  try {
-    accessSync(path!, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-});
-
-export const NO_CHROMIUM = 'there is no Chromium: neither in CHROMIUM_PATH nor as chromium, chromium-browser or google-chrome on the path';
-
-const QUIET = ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
-
-export function launch(): Promise<Browser> {
-  // Its sandbox refuses to run as root, as in a container.
-  const args = process.getuid?.() === 0 ? ['--no-sandbox', ...QUIET] : QUIET;
-  return chromium.launch({ executablePath: CHROMIUM!, args });
-}
-
-export interface Opened {
-  page: Page;
-  /** Errors and warnings of the console, and what was thrown. */
-  complaints: string[];
-  /** What was asked for besides the page itself. */
-  requests: string[];
-}
-
-type PageOptions = NonNullable<Parameters<Browser['newPage']>[0]>;
-
-export async function open(browser: Browser, url: string, options: PageOptions = {}): Promise<Opened> {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, ...options });
-  const complaints: string[] = [];
-  const requests: string[] = [];
-  page.on('console', (message) => complaints.push(`${message.type()}: ${message.text()}`));
-  page.on('pageerror', (error) => complaints.push(`thrown: ${error.stack}`));
-  page.on('request', (request) => {
-    if (request.url() !== url && !request.url().startsWith('data:')) requests.push(request.url());
-  });
-  await page.goto(url);
-  // Long data is unpacked first.
-  if (options.javaScriptEnabled !== false) await page.waitForFunction(`document.querySelector('script[data-packed]') === null || document.querySelector('main') !== null`);
-  // Two frames: what is drawn after the first layout is there then.
-  if (options.javaScriptEnabled !== false) await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
-  return { page, complaints, requests };
 }

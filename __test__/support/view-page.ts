@@ -5,14 +5,14 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
-import { launch, open, type Opened } from './diff-html';
+import { open, type Opened } from './browser';
 import { sessionDirectory, writeSession } from './session-file';
 
 // Required, not imported: they must run as Node runs them, untouched by the test runner's transforms.
 const require = createRequire(import.meta.url);
 export const part = (name: string): any => require(`../../cli/html/${name}.js`);
 
-export { launch, open, CHROMIUM, NO_CHROMIUM, type Opened } from './diff-html';
+export { launch, open, CHROMIUM, NO_CHROMIUM, type Opened } from './browser';
 
 export const freshFile = (name: string): string => join(mkdtempSync(join(sessionDirectory(), 'page-')), name);
 

@@ -122,7 +122,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     expect(await page.locator('#line-2 .gone-label').textContent()).toBe('not in the history: compressed at line 6');
     expect(await page.locator('.facts-list').textContent()).toContain('5, 1 in the history now');
     expect(complaints).toEqual([]);
-    await page.close();
+    await page.goto('about:blank');
   });
 
   test('a file that is replaced is shown anew', async () => {
@@ -132,7 +132,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     writeFileSync(log, session(content('other')));
     await page.locator('#line-2').filter({ hasText: 'other' }).waitFor();
     expect(await linesShown(page)).toEqual([1, 2]);
-    await page.close();
+    await page.goto('about:blank');
   });
 
   test('records that the page has no room for are asked for when they are seen, and found by the search', async () => {
@@ -144,7 +144,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     expect((await linesShown(page))[0]).toBe(79);
     await settled(page);
     expect(complaints).toEqual([]);
-    await page.close();
+    await page.goto('about:blank');
   });
 
   test('a cut record is shown whole on demand', async () => {
@@ -153,7 +153,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     await page.locator('#line-2 .whole').click();
     await page.locator('#line-2 .whole').waitFor({ state: 'detached' });
     expect((await page.locator('#line-2 .markdown').textContent())!.length).toBe(200_003);
-    await page.close();
+    await page.goto('about:blank');
   });
 });
 
