@@ -103,8 +103,11 @@ impl BatchBuilder {
         source: &LineSource,
         audit_trail: bool,
     ) -> Result<usize, ReadError> {
+        let (mut json, mut scratch) = (Vec::new(), Vec::new());
         for (index, event) in events.iter().enumerate() {
-            if !self.append(Belonging::Event, &session_event_json(event, source, audit_trail)?) {
+            json.clear();
+            append_session_event(&mut json, event, source, audit_trail, &mut scratch)?;
+            if !self.append(Belonging::Event, &json) {
                 return Ok(index);
             }
         }
@@ -242,13 +245,20 @@ fn read_together(items: &[ItemRef]) -> usize {
     items.windows(2).position(|pair| gap(pair) > READ_TOGETHER).map_or(items.len(), |at| at + 1)
 }
 
-fn session_event_json(event: &SessionEventRef, source: &LineSource, audit_trail: bool) -> Result<Vec<u8>, ReadError> {
-    let mut scratch = Vec::new();
-    let mut json = format!("{{\"severity\":\"{}\"", event.severity.as_str()).into_bytes();
+fn append_session_event(
+    json: &mut Vec<u8>,
+    event: &SessionEventRef,
+    source: &LineSource,
+    audit_trail: bool,
+    scratch: &mut Vec<u8>,
+) -> Result<(), ReadError> {
+    json.extend_from_slice(b"{\"severity\":\"");
+    json.extend_from_slice(event.severity.as_str().as_bytes());
+    json.push(b'"');
     let mut append = |key: &str, span: Span| {
         json.extend_from_slice(key.as_bytes());
         let at = event.line_offset + u64::from(span.start);
-        json.extend_from_slice(source.bytes_at(at, span.len(), &mut scratch)?);
+        json.extend_from_slice(source.bytes_at(at, span.len(), scratch)?);
         Ok(())
     };
     append(",\"message\":", event.message)?;
@@ -260,7 +270,7 @@ fn session_event_json(event: &SessionEventRef, source: &LineSource, audit_trail:
         json.extend_from_slice(number_json(seq).as_bytes());
     }
     json.push(b'}');
-    Ok(json)
+    Ok(())
 }
 
 /// A checkpoint as JSON.

@@ -4,63 +4,100 @@ use super::json::string_end;
 use crate::session::message::{Message, MessagePart};
 
 /// A message as JSON: a string, or an array of parts to be joined if it quotes a file. Strings among them are shown as they are, other
-/// values as JSON.
+/// values as JSON. What is quoted may be hundreds of megabytes, so it is copied once.
 pub fn message_json(message: &Message<'_>) -> Vec<u8> {
+    let mut json = Vec::with_capacity(message.0.iter().map(|part| part_length(part) + 3).sum::<usize>() + 2);
     if let [MessagePart::Text(text)] = &message.0[..] {
-        return string_json(text);
+        append_string(&mut json, text);
+        return json;
     }
-    let parts: Vec<_> = message.0.iter().map(part_json).collect();
-    [b"[", &parts.join(&b","[..])[..], b"]"].concat()
+    let mut separator = b'[';
+    for part in &message.0 {
+        json.push(separator);
+        append_part(&mut json, part);
+        separator = b',';
+    }
+    json.push(b']');
+    json
 }
 
-fn part_json(part: &MessagePart<'_>) -> Vec<u8> {
+/// About how many bytes it takes.
+fn part_length(part: &MessagePart<'_>) -> usize {
     match part {
-        MessagePart::Text(text) => string_json(text),
-        MessagePart::Json(value) => shown_json(value),
-        MessagePart::Utf16(units) => utf16_json(units),
+        MessagePart::Text(text) => text.len(),
+        MessagePart::Json(value) => value.len(),
+        MessagePart::Utf16(units) => 6 * units.len(),
     }
 }
 
-fn string_json(text: &str) -> Vec<u8> {
-    // A string has a JSON text, always.
-    serde_json::to_vec(text).unwrap_or_else(|_| b"\"\"".to_vec())
+fn append_part(json: &mut Vec<u8>, part: &MessagePart<'_>) {
+    match part {
+        MessagePart::Text(text) => append_string(json, text),
+        MessagePart::Json(value) => append_shown(json, value),
+        MessagePart::Utf16(units) => append_utf16(json, units),
+    }
 }
 
-fn utf16_json(units: &[u16]) -> Vec<u8> {
-    let escapes: String = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
-    format!("\"{escapes}\"").into_bytes()
+fn append_string(json: &mut Vec<u8>, text: &str) {
+    let start = json.len();
+    // A string has a JSON text, always.
+    if serde_json::to_writer(&mut *json, text).is_err() {
+        json.truncate(start);
+        json.extend_from_slice(b"\"\"");
+    }
+}
+
+fn append_utf16(json: &mut Vec<u8>, units: &[u16]) {
+    json.push(b'"');
+    for unit in units {
+        json.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
+    }
+    json.push(b'"');
 }
 
 /// A value that JavaScript is to show: as the string or value that it is, or, where it is nested deeper than `JSON.stringify` can
 /// follow, as its text.
-fn shown_json(json: &[u8]) -> Vec<u8> {
-    let (compact, depth) = compact(json);
-    if depth <= DEEPEST_SHOWN { json.to_vec() } else { string_json(&String::from_utf8_lossy(&compact)) }
+fn append_shown(json: &mut Vec<u8>, value: &[u8]) {
+    if depth(value) <= DEEPEST_SHOWN {
+        json.extend_from_slice(value);
+    } else {
+        append_string(json, &String::from_utf8_lossy(&compact(value)));
+    }
 }
 
 /// `JSON.stringify` recurses, and has the stack that its caller left it.
 const DEEPEST_SHOWN: usize = 500;
 
-/// A valid JSON text without the white space between its tokens, and how deep it is nested.
-fn compact(json: &[u8]) -> (Vec<u8>, usize) {
-    let mut text = Vec::with_capacity(json.len());
-    let (mut depth, mut deepest, mut at) = (0_usize, 0, 0);
-    while let Some(&byte) = json.get(at) {
-        let end = if byte == b'"' { at + 1 + string_end(&json[at + 1..]) } else { at + 1 };
-        match byte {
-            b'[' | b'{' => {
+/// How deep a valid JSON text is nested.
+fn depth(json: &[u8]) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    for token in tokens(json) {
+        match token {
+            b"[" | b"{" => {
                 depth += 1;
                 deepest = deepest.max(depth);
             }
-            b']' | b'}' => depth -= 1,
+            b"]" | b"}" => depth -= 1,
             _ => {}
         }
-        if !byte.is_ascii_whitespace() {
-            text.extend_from_slice(&json[at..end]);
-        }
-        at = end;
     }
-    (text, deepest)
+    deepest
+}
+
+/// A valid JSON text without the white space between its tokens.
+fn compact(json: &[u8]) -> Vec<u8> {
+    tokens(json).filter(|token| !token[0].is_ascii_whitespace()).flatten().copied().collect()
+}
+
+/// The strings of a valid JSON text, and each byte that is in none.
+fn tokens(json: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = at;
+        let byte = json.get(start)?;
+        at += if *byte == b'"' { 1 + string_end(&json[start + 1..]) } else { 1 };
+        json.get(start..at)
+    })
 }
 
 #[cfg(test)]
@@ -80,9 +117,11 @@ mod tests {
 
     #[test]
     fn what_is_nested_too_deep_is_shown_as_text() {
-        assert_eq!(compact(br#" { "a b\" " : [ 1 , "]" ] } "#), (br#"{"a b\" ":[1,"]"]}"#.to_vec(), 2));
-        assert_eq!(shown_json(b"[ 1 ]"), b"[ 1 ]");
+        let json = br#" { "a b\" " : [ 1 , "]" ] } "#;
+        assert_eq!((compact(json), depth(json)), (br#"{"a b\" ":[1,"]"]}"#.to_vec(), 2));
+        let shown = |value: &[u8]| message_json(&Message(vec![MessagePart::Json(value)]));
+        assert_eq!(shown(b"[ 1 ]"), b"[[ 1 ]]");
         let deep = [b"[ ".repeat(600), b"]".repeat(600)].concat();
-        assert_eq!(shown_json(&deep), format!("\"{}{}\"", "[".repeat(600), "]".repeat(600)).into_bytes());
+        assert_eq!(shown(&deep), format!("[\"{}{}\"]", "[".repeat(600), "]".repeat(600)).into_bytes());
     }
 }
