@@ -69,13 +69,18 @@ impl StreamPrefilter {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use proptest::prelude::*;
 
     use super::*;
     use crate::bundle::redact::{RedactOptions, RuleSet};
 
+    /// It takes longer to build than to search any of these texts.
     fn prefilter() -> Arc<Prefilter> {
-        RuleSet::new(&RedactOptions::default()).unwrap().prefilter().unwrap()
+        static PREFILTER: LazyLock<Arc<Prefilter>> =
+            LazyLock::new(|| RuleSet::new(&RedactOptions::default()).unwrap().prefilter().unwrap());
+        PREFILTER.clone()
     }
 
     fn places(stream_prefilter: &mut StreamPrefilter, text: &[u8], sizes: &[usize]) -> Option<Vec<u64>> {
