@@ -5,6 +5,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod lanes;
+#[cfg(feature = "rows")]
+pub mod stream;
 
 use sha2::block_api::compress256;
 
@@ -63,21 +65,7 @@ impl HashBatch {
     pub fn hash_into(&self, hashes: &mut Vec<Hash>) {
         hashes.clear();
         hashes.resize(self.count(), Hash::default());
-        let messages = self.messages();
-        #[cfg(target_arch = "x86_64")]
-        let messages = self.in_lanes(messages, hashes);
-        messages.for_each(|message| message.finish(hashes));
-    }
-
-    /// Hashes what the processor can hash in lanes, and returns the messages that are left.
-    #[cfg(target_arch = "x86_64")]
-    fn in_lanes<'b, M: Iterator<Item = Message<'b>>>(&self, mut messages: M, hashes: &mut [Hash]) -> M {
-        if self.count() >= LANES
-            && let Some(lanes) = Lanes::detect()
-        {
-            hash_in_lanes(lanes, &mut messages, hashes);
-        }
-        messages
+        hash_messages(self.messages(), hashes);
     }
 
     fn messages(&self) -> impl Iterator<Item = Message<'_>> {
@@ -86,6 +74,24 @@ impl HashBatch {
         let message = move |(index, (start, &end))| Message { index, words: INITIAL, blocks: &blocks[start..end] };
         starts.zip(&self.ends).enumerate().map(message)
     }
+}
+
+/// Hashes messages into their places among `hashes`.
+fn hash_messages<'b>(messages: impl Iterator<Item = Message<'b>>, hashes: &mut [Hash]) {
+    #[cfg(target_arch = "x86_64")]
+    let messages = in_lanes(messages, hashes);
+    messages.for_each(|message| message.finish(hashes));
+}
+
+/// Hashes what the processor can hash in lanes, and returns the messages that are left.
+#[cfg(target_arch = "x86_64")]
+fn in_lanes<'b, M: Iterator<Item = Message<'b>>>(mut messages: M, hashes: &mut [Hash]) -> M {
+    if hashes.len() >= LANES
+        && let Some(lanes) = Lanes::detect()
+    {
+        hash_in_lanes(lanes, &mut messages, hashes);
+    }
+    messages
 }
 
 /// A message that is being hashed.
@@ -116,7 +122,9 @@ impl Message<'_> {
 #[cfg(target_arch = "x86_64")]
 fn hash_in_lanes<'b>(lanes: Lanes, messages: &mut impl Iterator<Item = Message<'b>>, hashes: &mut [Hash]) {
     let mut current: [Option<Message<'b>>; LANES] = std::array::from_fn(|_| messages.next());
-    let mut states = [LaneState::from(INITIAL); LANES];
+    let state_of =
+        |message: &Option<Message<'_>>| LaneState::from(message.as_ref().map_or(INITIAL, |message| message.words));
+    let mut states = current.each_ref().map(state_of);
     while let [Some(first), Some(second)] = &mut current {
         let common = first.blocks.len().min(second.blocks.len());
         let next = |message: &mut Message<'b>| {
@@ -128,7 +136,8 @@ fn hash_in_lanes<'b>(lanes: Lanes, messages: &mut impl Iterator<Item = Message<'
         for (lane, state) in current.iter_mut().zip(&mut states) {
             if let Some(message) = lane.take_if(|message| message.blocks.is_empty()) {
                 Message { words: (*state).into(), ..message }.store(hashes);
-                (*lane, *state) = (messages.next(), INITIAL.into());
+                *lane = messages.next();
+                *state = state_of(lane);
             }
         }
     }

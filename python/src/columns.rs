@@ -1,22 +1,70 @@
 //! Builders of columns, and the batch that they make.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayBuilder, ArrayRef, BooleanBuilder, DurationMicrosecondBuilder, FixedSizeBinaryBuilder, Int64Builder,
-    RecordBatch, StringBuilder, StringDictionaryBuilder, TimestampMicrosecondBuilder,
+    ArrayBuilder, ArrayRef, BooleanBuilder, DictionaryArray, DurationMicrosecondBuilder, FixedSizeBinaryBuilder,
+    Int32Builder, Int64Builder, RecordBatch, StringArray, StringBuilder, TimestampMicrosecondBuilder,
 };
-use arrow::datatypes::{Int32Type, SchemaRef};
+use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 
 /// Text.
 pub type Texts = StringBuilder;
-/// Values of which there are few.
-pub type Enums = StringDictionaryBuilder<Int32Type>;
 /// Numbers.
 pub type Integers = Int64Builder;
 /// Yes, no, or neither.
 pub type Flags = BooleanBuilder;
+
+/// Values of which there are few.
+#[derive(Default)]
+pub struct Enums {
+    keys: Int32Builder,
+    /// The values that have keys, in their order.
+    values: Vec<String>,
+    /// Where each of them is, once there are too many to compare with.
+    places: HashMap<String, i32>,
+    last: usize,
+}
+
+/// With so many values a comparison costs less than a hash.
+const COMPARED: usize = 8;
+
+impl Enums {
+    /// Appends a value.
+    pub fn append_option(&mut self, value: Option<impl AsRef<str>>) {
+        match value {
+            Some(value) => {
+                let key = self.key(value.as_ref());
+                self.keys.append_value(key);
+            }
+            None => self.keys.append_null(),
+        }
+    }
+
+    fn key(&mut self, value: &str) -> i32 {
+        if self.values.get(self.last).is_none_or(|last| last != value) {
+            self.last = self.place(value);
+        }
+        self.last as i32
+    }
+
+    fn place(&mut self, value: &str) -> usize {
+        if let Some(place) = self.values.iter().take(COMPARED).position(|known| known == value) {
+            return place;
+        }
+        if let Some(&place) = self.places.get(value) {
+            return place as usize;
+        }
+        let place = self.values.len();
+        self.values.push(value.to_owned());
+        if place >= COMPARED {
+            self.places.insert(value.to_owned(), place as i32);
+        }
+        place
+    }
+}
 
 /// Times.
 pub struct Times(TimestampMicrosecondBuilder);
@@ -85,7 +133,10 @@ impl Column for Texts {
 
 impl Column for Enums {
     fn take(&mut self) -> ArrayRef {
-        Arc::new(self.finish())
+        let next = Enums { keys: Int32Builder::with_capacity(self.keys.len()), ..Enums::default() };
+        let mut full = std::mem::replace(self, next);
+        let values = StringArray::from_iter_values(&full.values);
+        Arc::new(DictionaryArray::new(full.keys.finish(), Arc::new(values)))
     }
 }
 

@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
-use session_tape::{FinalHistory, LineSource, ReadError, Recording};
-use sha2::{Digest, Sha256};
+use session_tape::{FileHash, FinalHistory, LineSource, ReadError, Recording};
 
 use crate::input::{Content, Input, log_of};
 use crate::options::Options;
@@ -116,7 +115,7 @@ impl Converter {
             if self.cancelled.load(Ordering::Relaxed) {
                 return Err(CANCELLED.to_owned());
             }
-            match self.scanner.scan(&source.lines, range.clone(), self.sessions.lines_mut()) {
+            match self.scanner.scan(&source.lines, range.clone(), Some(&mut file), self.sessions.lines_mut()) {
                 Ok(scanned) => {
                     file.add(&source.lines, scanned.part.end);
                     let is_last = scanned.part.end >= source.lines.size();
@@ -133,7 +132,7 @@ impl Converter {
                 batches(Table::Events, self.sessions.take_events().map_err(of_arrow)?)?;
             }
         }
-        let facts = file.finish(&source.lines);
+        let facts = FileFacts::from(file.finish(&source.lines));
         session.finish(facts.clone(), error, &mut self.sessions);
         Ok(facts)
     }
@@ -219,49 +218,13 @@ pub fn parts_of(source: LineSource) -> Result<(Parts, FinalHistory), String> {
 /// Scans a part of a session on its own.
 pub fn scan_part(scanner: &mut Scanner, parts: &Parts, at: usize) -> (LineColumns, Result<ScannedPart, ReadError>) {
     let mut columns = LineColumns::default();
-    let scanned = scanner.scan(&parts.lines, parts.ranges[at].clone(), &mut columns);
+    let scanned = scanner.scan(&parts.lines, parts.ranges[at].clone(), None, &mut columns);
     (columns, scanned)
-}
-
-/// The hash of a file that is read part by part.
-#[derive(Default)]
-pub struct FileHash {
-    hasher: Sha256,
-    hashed: u64,
-    buffer: Vec<u8>,
-}
-
-/// At most so much is read at a time to be hashed.
-const HASHED_BYTES: u64 = 256 << 10;
-
-impl FileHash {
-    /// Adds the bytes before `end`.
-    pub fn add(&mut self, source: &LineSource, end: u64) {
-        let wanted = end.saturating_sub(self.hashed).min(HASHED_BYTES) as usize;
-        self.buffer.resize(wanted.max(self.buffer.len()), 0);
-        while self.hashed < end {
-            let wanted = usize::try_from(end - self.hashed).unwrap_or(usize::MAX).min(self.buffer.len());
-            match source.read_at(&mut self.buffer[..wanted], self.hashed) {
-                Ok(count) if count > 0 => {
-                    self.hasher.update(&self.buffer[..count]);
-                    self.hashed += count as u64;
-                }
-                // The scan of these lines says what is wrong.
-                _ => return,
-            }
-        }
-    }
-
-    /// The facts of the file, all of which is hashed then.
-    pub fn finish(mut self, source: &LineSource) -> FileFacts {
-        self.add(source, source.size());
-        FileFacts { bytes: self.hashed, sha256: Some(self.hasher.finalize().into()) }
-    }
 }
 
 /// The size and the hash of a file. Neither, if it can't be read.
 pub fn facts_of(path: &Path) -> FileFacts {
-    LineSource::open(path).map_or_else(|_| FileFacts::default(), |source| FileHash::default().finish(&source))
+    LineSource::open(path).map_or_else(|_| FileFacts::default(), |source| FileHash::default().finish(&source).into())
 }
 
 fn write_temporary(bytes: &[u8]) -> std::io::Result<tempfile::NamedTempFile> {

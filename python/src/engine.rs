@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::array::RecordBatch;
-use session_tape::{FinalHistory, Pipeline, ReadError, Worker, spare_cores};
+use session_tape::{FileHash, FinalHistory, Pipeline, ReadError, SessionReader, Worker, spare_cores};
 
-use crate::convert::{Converted, Converter, FileHash, Parts, Tables, of_arrow, parts_of, scan_part};
+use crate::convert::{Converted, Converter, Parts, Tables, of_arrow, parts_of, scan_part};
 use crate::export_group::{Group, Written, write_group};
 use crate::input::Input;
 use crate::options::Options;
@@ -15,7 +15,7 @@ use crate::parquet_file::{EncodedRows, Encoder};
 use crate::peek::{Peeked, peek};
 use crate::schema::Table;
 use crate::session_scan::{LineColumns, ScannedPart, Scanner};
-use crate::session_table::{Session, SessionTables};
+use crate::session_table::{FileFacts, Session, SessionTables};
 
 /// More threads than this need more memory than a conversion may have.
 const MOST_HELPERS: usize = 15;
@@ -98,7 +98,10 @@ impl Worker for Thread {
             Job::Encode(table, encoder, batches) => {
                 Done::Encoded(table, encoder.encode(&batches).map_err(|error| error.to_string()))
             }
-            Job::Peek(inputs, hash) => Done::Peeked(inputs.into_iter().map(|input| peek(input, hash)).collect()),
+            Job::Peek(inputs, hash) => {
+                let mut reader = SessionReader::default();
+                Done::Peeked(inputs.into_iter().map(|input| peek(input, hash, &mut reader)).collect())
+            }
             Job::Write(group) => Done::Written(Box::new(write_group(*group, &self.options, &self.cancelled))),
         }
     }
@@ -246,7 +249,7 @@ impl LargeSession {
 
     /// Ends the session.
     pub fn finish(self, tables: &mut SessionTables) -> Converted {
-        let facts = if self.needs_hash { self.hash.finish(&self.parts.lines) } else { Default::default() };
+        let facts = if self.needs_hash { self.hash.finish(&self.parts.lines).into() } else { FileFacts::default() };
         self.session.finish(facts.clone(), self.error, tables);
         Converted { name: self.name, bytes: facts.bytes, sha256: facts.sha256.unwrap_or_default() }
     }

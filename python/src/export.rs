@@ -12,9 +12,10 @@ use std::sync::atomic::AtomicBool;
 
 use crate::convert::CANCELLED;
 use crate::engine::{Done, Engine, Job, LARGE_BYTES, LargeSession};
+use crate::export_commit::{Commits, Committed, Unit, commits};
 use crate::export_group::{Carried, Group, TEMPORARY, TableFiles, Written};
 use crate::input::{Content, Input};
-use crate::manifest::{Manifest, Manifests, Source, commit};
+use crate::manifest::Manifests;
 use crate::options::Options;
 use crate::peek::Peeked;
 use crate::schema::Table;
@@ -63,15 +64,6 @@ pub struct Export {
     done_bytes: u64,
 }
 
-/// A group with what its manifest needs.
-struct Unit {
-    id: Option<String>,
-    date: String,
-    inputs: Vec<Input>,
-    carried: Vec<Carried>,
-    kept: Vec<Source>,
-}
-
 impl Export {
     /// An export to the folder `lake`.
     pub fn new(lake: &Path, options: Options, cancelled: Arc<AtomicBool>) -> Result<Self, String> {
@@ -84,14 +76,29 @@ impl Export {
     /// Exports recordings. Those of several calls are in no group together.
     pub fn add(&mut self, inputs: Vec<Input>, tick: Tick<'_>) -> Result<(), String> {
         let mut engine = Engine::new(&self.options, &self.cancelled);
-        let added = self.add_with(&mut engine, inputs, tick);
+        let mut commits = commits(&self.lake, &self.options);
+        let mut added = self.add_with(&mut engine, &mut commits, inputs, tick);
         if added.is_err() {
             engine.stop(&self.cancelled);
+        }
+        // What is complete is committed in any case.
+        while let Some(done) = commits.next_output() {
+            let noted = self.note(Some(done));
+            added = added.and(noted);
+            if added.is_ok() {
+                added = tick(self.report.sources + self.report.unchanged, self.done_bytes);
+            }
         }
         added
     }
 
-    fn add_with(&mut self, engine: &mut Engine, inputs: Vec<Input>, tick: Tick<'_>) -> Result<(), String> {
+    fn add_with(
+        &mut self,
+        engine: &mut Engine,
+        commits: &mut Commits,
+        inputs: Vec<Input>,
+        tick: Tick<'_>,
+    ) -> Result<(), String> {
         let peeked = self.peek(inputs, engine, tick)?;
         let units = self.plan(peeked);
         if units.is_empty() {
@@ -104,20 +111,20 @@ impl Export {
             match unit.inputs.as_slice() {
                 [input] if unit.carried.is_empty() && input.size() >= LARGE_BYTES && !self.options.is_of_runs() => {
                     while !under_way.is_empty() {
-                        self.take(engine, &mut under_way, tick)?;
+                        self.take(engine, commits, &mut under_way, tick)?;
                     }
-                    self.export_large(unit, engine, tick)?;
+                    self.export_large(unit, engine, commits, tick)?;
                 }
                 _ => {
                     while engine.is_full() {
-                        self.take(engine, &mut under_way, tick)?;
+                        self.take(engine, commits, &mut under_way, tick)?;
                     }
                     self.push(unit, engine, &mut under_way);
                 }
             }
         }
         while !under_way.is_empty() {
-            self.take(engine, &mut under_way, tick)?;
+            self.take(engine, commits, &mut under_way, tick)?;
         }
         Ok(())
     }
@@ -247,11 +254,17 @@ impl Export {
         under_way.push_back(unit);
     }
 
-    fn take(&mut self, engine: &mut Engine, under_way: &mut VecDeque<Unit>, tick: Tick<'_>) -> Result<(), String> {
+    fn take(
+        &mut self,
+        engine: &mut Engine,
+        commits: &mut Commits,
+        under_way: &mut VecDeque<Unit>,
+        tick: Tick<'_>,
+    ) -> Result<(), String> {
         match engine.next() {
             Some(Done::Written(written)) => {
                 let unit = under_way.pop_front().ok_or(CANCELLED)?;
-                self.commit(&unit, (*written)?)?;
+                self.commit(commits, unit, (*written)?)?;
             }
             Some(_) => {}
             None => under_way.clear(),
@@ -260,12 +273,18 @@ impl Export {
     }
 
     /// Exports a large session, whose parts are converted at once.
-    fn export_large(&mut self, unit: Unit, engine: &mut Engine, tick: Tick<'_>) -> Result<(), String> {
+    fn export_large(
+        &mut self,
+        unit: Unit,
+        engine: &mut Engine,
+        commits: &mut Commits,
+        tick: Tick<'_>,
+    ) -> Result<(), String> {
         let input = unit.inputs.first().ok_or(CANCELLED)?;
         let Some(mut large) = LargeSession::open(input, true) else {
             let mut under_way = VecDeque::new();
             self.push(unit, engine, &mut under_way);
-            return self.take(engine, &mut under_way, tick);
+            return self.take(engine, commits, &mut under_way, tick);
         };
         let (mut tables, mut files) = (SessionTables::new(self.options.clone()), self.files());
         let mut waiting = VecDeque::new();
@@ -309,33 +328,31 @@ impl Export {
                 }
             }
         }
-        self.commit(&unit, Written { sources: vec![converted], files: files.finish()? })
+        self.commit(commits, unit, Written { sources: vec![converted], files: files.finish()? })
     }
 
-    /// Gives the files of a group their names, and lists them.
-    fn commit(&mut self, unit: &Unit, written: Written) -> Result<(), String> {
-        let mut sources: Vec<Source> = written.sources.iter().map(Source::from).chain(unit.kept.clone()).collect();
-        sources.sort_by(|one, other| one.name.cmp(&other.name));
-        let (version, options) = (crate::parquet_file::version().to_owned(), self.options.deciding());
-        let name = Manifest::part_name(&version, &options, &sources);
-        let (mut rows, mut parts) = (BTreeMap::new(), BTreeMap::new());
-        for file in written.files {
-            let folder = Path::new(file.table.as_str()).join(format!("date={}", unit.date));
-            let failed = |error: std::io::Error| format!("{}: {error}", self.lake.join(&folder).display());
-            fs::create_dir_all(self.lake.join(&folder)).map_err(failed)?;
-            let part = folder.join(&name);
-            commit(file.file, &self.lake.join(&part)).map_err(failed)?;
-            self.report.parts.push(self.lake.join(&part));
-            *self.report.rows.entry(file.table.as_str().to_owned()).or_default() += file.rows as u64;
-            rows.insert(file.table.as_str().to_owned(), file.rows as u64);
-            parts.insert(file.table.as_str().to_owned(), part.to_string_lossy().replace('\\', "/"));
+    /// Hands the files of a group over, to be given their names and listed.
+    fn commit(&mut self, commits: &mut Commits, unit: Unit, written: Written) -> Result<(), String> {
+        while commits.is_full() {
+            self.note(commits.next_output())?;
         }
-        let id = unit.id.clone().unwrap_or_else(|| Manifest::id_of(sources.iter().map(|source| source.name.as_str())));
-        let manifest = Manifest { version, options, sources, rows, parts };
-        manifest.save(&self.lake, &id).map_err(|error| format!("{}: {error}", self.lake.display()))?;
+        commits.push((unit, written));
+        while let Some(done) = commits.ready_output() {
+            self.note(Some(done))?;
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, done: Option<(u64, Result<Committed, String>)>) -> Result<(), String> {
+        let Some((_, committed)) = done else { return Ok(()) };
+        let Committed { id, manifest, parts, converted } = committed?;
+        self.report.parts.extend(parts);
+        for (table, rows) in &manifest.rows {
+            *self.report.rows.entry(table.clone()).or_default() += rows;
+        }
         self.manifests.insert(id, manifest);
-        self.report.sources += written.sources.len() as u64;
-        let bytes = written.sources.iter().map(|source| source.bytes).sum::<u64>();
+        self.report.sources += converted.len() as u64;
+        let bytes = converted.iter().map(|source| source.bytes).sum::<u64>();
         (self.report.bytes, self.done_bytes) = (self.report.bytes + bytes, self.done_bytes + bytes);
         Ok(())
     }

@@ -104,8 +104,7 @@ impl TableFiles {
             for rest in groups.take() {
                 file.write(rest).map_err(|error| error.to_string())?;
             }
-            let (written, rows) = file.finish().map_err(|error| error.to_string())?;
-            written.sync_all().map_err(|error| error.to_string())?;
+            let (_, rows) = file.finish().map_err(|error| error.to_string())?;
             files.push(TableFile { table, rows, file: temporary });
         }
         Ok(files)

@@ -10,6 +10,7 @@ mod columns;
 mod convert;
 mod engine;
 mod export;
+mod export_commit;
 mod export_group;
 mod input;
 mod manifest;

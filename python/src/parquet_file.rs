@@ -7,7 +7,7 @@ use arrow::array::{Array as _, RecordBatch};
 use arrow::datatypes::SchemaRef;
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
 use parquet::arrow::{ArrowSchemaConverter, add_encoded_arrow_schema_to_metadata};
-use parquet::basic::{Compression, ZstdLevel};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::Result;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -21,9 +21,8 @@ pub const ROW_GROUP_ROWS: usize = 16_384;
 pub const ROW_GROUP_BYTES: usize = 16 << 20;
 
 /// Columns of which nearly every value is another one: a dictionary of them would only cost.
-const DISTINCT: [&str; 12] = [
+const DISTINCT: [&str; 11] = [
     "line_sha256",
-    "byte_offset",
     "text",
     "payload",
     "step_key",
@@ -36,19 +35,44 @@ const DISTINCT: [&str; 12] = [
     "arguments",
 ];
 
+/// Columns of numbers that differ little from one row to the next: the differences need fewer bits than a dictionary's keys, and no search.
+const STEADY: [&str; 12] = [
+    "line",
+    "byte_offset",
+    "byte_length",
+    "seq",
+    "ts",
+    "history_index",
+    "text_bytes",
+    "result_bytes",
+    "step",
+    "time",
+    "called_line",
+    "answered_line",
+];
+
+/// Columns of hashes. Only whole ones repeat, if at all, and the fastest level finds those; the others would search for more.
+const HASHES: [&str; 4] = ["line_sha256", "step_key", "prefix_hash", "line_hash"];
+
 /// Columns that engines look single values up in, and how many values a row group has of them.
 const SOUGHT: [(&str, u64); 2] = [("session_id", 4096), ("tool_call_id", ROW_GROUP_ROWS as u64)];
 
 fn properties(schema: &SchemaRef) -> WriterProperties {
-    let level = ZstdLevel::try_new(3).unwrap_or_default();
+    let zstd = |level| Compression::ZSTD(ZstdLevel::try_new(level).unwrap_or_default());
     let mut builder = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(level))
+        .set_compression(zstd(3))
         .set_created_by(concat!("session-tape ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
         .set_statistics_enabled(EnabledStatistics::Page);
     let has = |name: &str| schema.column_with_name(name).is_some();
-    for name in DISTINCT.into_iter().filter(|name| has(name)) {
+    for name in DISTINCT.into_iter().chain(STEADY).filter(|name| has(name)) {
         builder = builder.set_column_dictionary_enabled(ColumnPath::from(name), false);
+    }
+    for name in STEADY.into_iter().filter(|name| has(name)) {
+        builder = builder.set_column_encoding(ColumnPath::from(name), Encoding::DELTA_BINARY_PACKED);
+    }
+    for name in HASHES.into_iter().filter(|name| has(name)) {
+        builder = builder.set_column_compression(ColumnPath::from(name), zstd(1));
     }
     for (name, values) in SOUGHT.into_iter().filter(|(name, _)| has(name)) {
         let path = ColumnPath::from(name);

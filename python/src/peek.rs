@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
 use chrono::{DateTime, NaiveDate};
-use session_tape::{LineSource, Recording, SessionFold, SessionReader, read_run};
+use session_tape::{FileHash, LineSource, Recording, SessionFold, SessionReader, read_run};
 
-use crate::convert::{FileHash, facts_of};
+use crate::convert::facts_of;
 use crate::input::{Content, Input, log_of};
 use crate::values::{time, time_of_json};
 
@@ -22,7 +22,7 @@ pub struct Peeked {
 }
 
 /// Looks at a recording, and hashes it if that is wanted.
-pub fn peek(input: Input, hash: bool) -> Peeked {
+pub fn peek(input: Input, hash: bool, reader: &mut SessionReader) -> Peeked {
     let mut started = None;
     let mut sha256 = None;
     let never = AtomicBool::new(false);
@@ -33,14 +33,14 @@ pub fn peek(input: Input, hash: bool) -> Peeked {
     if let Some(recording) = &packed {
         started = match recording.is_run() {
             true => start_of_run(recording),
-            false => LineSource::open_unread(log_of(recording)).ok().and_then(|source| start_of(&source)),
+            false => LineSource::open_unread(log_of(recording)).ok().and_then(|source| start_of(&source, reader)),
         };
         sha256 = if hash { facts_of(log_of(recording)).sha256 } else { None };
     } else if !input.is_packed() {
         let source = if hash { input.open() } else { input.open_unread() };
         if let Ok(source) = &source {
-            started = start_of(source);
-            sha256 = if hash { FileHash::default().finish(source).sha256 } else { None };
+            started = start_of(source, reader);
+            sha256 = if hash { Some(FileHash::default().finish(source).1) } else { None };
         }
     }
     let date = started.and_then(DateTime::from_timestamp_micros).map(|time| time.date_naive());
@@ -48,10 +48,10 @@ pub fn peek(input: Input, hash: bool) -> Peeked {
 }
 
 /// When a session began: as its first line says, or when that was written.
-fn start_of(source: &LineSource) -> Option<i64> {
+fn start_of(source: &LineSource, reader: &mut SessionReader) -> Option<i64> {
     let (mut ts, mut fold) = (None, SessionFold::default());
     // A line that begins at the first byte, or behind the byte order mark.
-    let part = SessionReader::default().read(source, 0..1, &mut |row| {
+    let part = reader.read(source, 0..1, None, &mut |row| {
         ts = ts.or(row.ts.and_then(time_of_json));
     });
     fold.add(part.ok()?);

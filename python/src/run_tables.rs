@@ -127,7 +127,7 @@ impl RunTables {
         columns.time.append_value(count(line.time));
         columns.event_id.append_value(line.id());
         columns.parent.append_option(line.parent.map(count));
-        columns.kind.append_value(line.kind);
+        columns.kind.append_option(Some(line.kind));
         columns.node.append_option(row.node.as_ref().map(|text| text.to_plain()));
         let [task, worker, tool, call, hashes @ ..] = &row.fields;
         columns.task.append_option(task.as_ref().map(|text| text.to_plain()));

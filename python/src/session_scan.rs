@@ -1,10 +1,11 @@
 //! What a part of a session gives to the tables without the parts before it.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use session_tape::{
-    Block, Change, LineSource, LineStatus, ReadError, RecordDigest, SessionPart, SessionReader, SessionRow, Value,
-    text_of_json,
+    Block, Change, FileHash, LineSource, LineStatus, ReadError, RecordDigest, SessionPart, SessionReader, SessionRow,
+    Value, text_of_json,
 };
 
 use crate::columns::{Enums, Flags, Hashes, Integers, Texts, Times};
@@ -94,11 +95,12 @@ impl Scanner {
         &mut self,
         source: &LineSource,
         range: Range<u64>,
+        whole: Option<&mut FileHash>,
         columns: &mut LineColumns,
     ) -> Result<ScannedPart, ReadError> {
         let Scanner { reader, options, text } = self;
         let (mut lines, mut calls) = (Vec::new(), Vec::new());
-        let part = reader.read(source, range, &mut |row| {
+        let part = reader.read(source, range, whole, &mut |row| {
             let record = row.record.take();
             let mut taken = Line { row, columns, options, text, calls: &mut calls, at: lines.len() };
             lines.push(LineContext { record, ..taken.take() });
@@ -179,17 +181,11 @@ impl Line<'_, '_> {
     fn take_item(&mut self, context: &mut LineContext) {
         let item = self.row.item();
         let blocks = item.as_ref().map_or(&[][..], |item| &item.blocks);
-        let (mut has_text, mut responses, mut result_bytes) = (false, 0, 0);
+        let (mut responses, mut result_bytes) = (0, 0);
         let (mut name, mut id) = (None, None);
-        self.text.clear();
         for block in blocks {
             match block {
-                Block::Text(text) => {
-                    if std::mem::replace(&mut has_text, true) {
-                        self.text.push('\n');
-                    }
-                    text.append_plain(self.text);
-                }
+                Block::Text(_) => {}
                 Block::Call { id: call, name: tool, arguments } => {
                     context.calls += 1;
                     name = name.or(tool.as_ref());
@@ -219,10 +215,11 @@ impl Line<'_, '_> {
         if !self.options.events {
             return;
         }
+        let text = joined(blocks, self.text);
         let columns = &mut *self.columns;
         columns.speaker.append_option(item.as_ref().map(|item| item.speaker.to_plain()));
-        columns.text.append_option(has_text.then(|| limited(self.text, self.options.text_limit)));
-        columns.text_bytes.append_option(item.as_ref().map(|_| self.text.len() as i64));
+        columns.text.append_option(text.as_deref().map(|text| limited(text, self.options.text_limit)));
+        columns.text_bytes.append_option(item.as_ref().map(|_| text.map_or(0, |text| text.len() as i64)));
         columns.tool_name.append_option(name.map(|name| name.to_plain()));
         columns.tool_call_id.append_option(id.map(|id| id.to_plain()));
         columns.tool_calls.append_option(item.as_ref().map(|_| i64::from(context.calls)));
@@ -241,6 +238,23 @@ impl Line<'_, '_> {
             self.calls.push(CallFact { line: self.at, id: id.map(plain), name: name.map(plain), of: of() });
         }
     }
+}
+
+/// The texts among these blocks, one to a line. Several are joined in `buffer`; one alone need not be copied.
+fn joined<'b>(blocks: &'b [Block<'_>], buffer: &'b mut String) -> Option<Cow<'b, str>> {
+    let mut texts = blocks.iter().filter_map(|block| match block {
+        Block::Text(text) => Some(text),
+        _ => None,
+    });
+    let first = texts.next()?;
+    let Some(second) = texts.next() else { return Some(first.to_plain()) };
+    buffer.clear();
+    first.append_plain(buffer);
+    for text in std::iter::once(second).chain(texts) {
+        buffer.push('\n');
+        text.append_plain(buffer);
+    }
+    Some(Cow::Borrowed(buffer))
 }
 
 fn value_bytes(value: &Value<'_>) -> i64 {

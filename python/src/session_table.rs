@@ -279,3 +279,9 @@ pub struct FileFacts {
     pub bytes: u64,
     pub sha256: Option<[u8; 32]>,
 }
+
+impl From<(u64, [u8; 32])> for FileFacts {
+    fn from((bytes, sha256): (u64, [u8; 32])) -> Self {
+        FileFacts { bytes, sha256: Some(sha256) }
+    }
+}

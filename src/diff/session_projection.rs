@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use super::ignore::Pointer;
 use super::session_stream::{Parts, Record};
-use super::tree::{Index, Mark, Reference, Shape, Tree, text_of};
+use super::tree::{Index, Mark, Reference, Tree, text_of};
 #[cfg(feature = "rows")]
-use super::tree::{ROOT, SpareTree};
+use super::tree::{ROOT, Shape, SpareTree};
 use crate::jsonl::scan::Span;
 use crate::run::text::Text;
 
@@ -118,19 +118,15 @@ pub fn project_line<'l>(line: &'l [u8], spare: &mut SpareTree, calls: &mut impl 
 /// Marks what of a payload does not count.
 fn mark_payload(tree: &mut Tree<'_>, place: i64, calls: &mut impl CountCalls) {
     let Some(payload) = tree.at(&["payload"]) else { return };
-    let name = tree.at(&["type"]).and_then(|name| tree.string(name)).map(Text::into_owned);
-    match name.as_ref().map(Text::as_json) {
-        Some("session_start") => ["sessionId", "startTime"].iter().for_each(|name| drop_member(tree, payload, name)),
-        Some("checkpoint_created" | "checkpoint_renamed" | "checkpoint_deleted") => {
-            drop_member(tree, payload, "checkpointId")
-        }
-        Some("session_forked") => {
-            ["checkpointId", "parentSessionId"].iter().for_each(|name| drop_member(tree, payload, name))
-        }
-        Some("content") => mark_item(tree, payload, "content", place, calls),
-        Some("compressed") => mark_item(tree, payload, "summary", place, calls),
-        _ => {}
-    }
+    let dropped: &[&str] = match tree.at(&["type"]).and_then(|name| tree.string(name)).as_ref().map(Text::as_json) {
+        Some("content") => return mark_item(tree, payload, "content", place, calls),
+        Some("compressed") => return mark_item(tree, payload, "summary", place, calls),
+        Some("session_start") => &["sessionId", "startTime"],
+        Some("checkpoint_created" | "checkpoint_renamed" | "checkpoint_deleted") => &["checkpointId"],
+        Some("session_forked") => &["checkpointId", "parentSessionId"],
+        _ => &[],
+    };
+    dropped.iter().for_each(|name| drop_member(tree, payload, name));
 }
 
 fn text(record: &Record<'_>) -> String {
@@ -159,9 +155,17 @@ fn drop_member(tree: &mut Tree<'_>, object: Index, name: &str) {
 
 fn mark_item(tree: &mut Tree<'_>, payload: Index, name: &str, place: i64, calls: &mut impl CountCalls) {
     let Some(item) = tree.member(payload, name) else { return };
-    let blocks: Vec<Index> =
-        tree.member(item, "blocks").map(|blocks| tree.children(blocks).collect()).unwrap_or_default();
-    for (part, block) in (0..).zip(blocks) {
+    if let Some(blocks) = tree.member(item, "blocks") {
+        mark_blocks(tree, blocks, place, calls);
+    }
+    if let Some(metadata) = tree.member(item, "metadata") {
+        mark_metadata(tree, metadata);
+    }
+}
+
+fn mark_blocks(tree: &mut Tree<'_>, blocks: Index, place: i64, calls: &mut impl CountCalls) {
+    let (mut next, mut part) = (tree.children(blocks).next(), 0);
+    while let Some(block) = next {
         match block_type(tree, block) {
             BlockType::Call(id) => {
                 calls.open(tree.string(id), Reference { place, part });
@@ -173,9 +177,7 @@ fn mark_item(tree: &mut Tree<'_>, payload: Index, name: &str, place: i64, calls:
             }
             BlockType::Other => {}
         }
-    }
-    if let Some(metadata) = tree.member(item, "metadata") {
-        mark_metadata(tree, metadata);
+        (next, part) = (tree.next_sibling(blocks, block), part + 1);
     }
 }
 
@@ -203,31 +205,28 @@ pub fn block_type(tree: &Tree<'_>, block: Index) -> BlockType {
 
 /// Drops usage figures, timestamps and ids, at any depth.
 fn mark_metadata(tree: &mut Tree<'_>, metadata: Index) {
-    let mut open = vec![metadata];
-    while let Some(index) = open.pop() {
-        let children: Vec<Index> = tree.members(index).collect();
-        let is_object = tree.shape(index) == Shape::Object;
-        for child in children {
-            if is_object && tells_of_one_execution(&tree.key(child).to_plain()) {
-                tree.set_mark(child, Mark::Dropped);
-            } else {
-                open.push(child);
-            }
+    let (mut at, mut words) = (metadata, Words::default());
+    while tree.holds(metadata, at) {
+        let tells =
+            at != metadata && tree.is_member(at) && tells_of_one_execution(&tree.key(at).to_plain(), &mut words);
+        if tells {
+            tree.set_mark(at, Mark::Dropped);
         }
+        at = if tree.mark(at) == Mark::Dropped { tree.behind(at) } else { at + 1 };
     }
 }
 
 /// Whether what stands under a key of metadata is true of one execution only: figures of usage, times, ids.
-fn tells_of_one_execution(key: &str) -> bool {
-    let words = words(key);
-    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
-    let last = words.last().map(String::as_str).unwrap_or_default();
-    let before = words.len().checked_sub(2).and_then(|at| words.get(at)).map(String::as_str);
+fn tells_of_one_execution(key: &str, words: &mut Words) -> bool {
+    words.split(key);
+    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word));
+    let mut ending = words.iter().rev();
+    let (last, before) = (ending.next().unwrap_or_default(), ending.next());
     let is_setting = has(&["max", "min", "limit", "budget"]);
     let is_usage = has(&["usage", "tokens", "cost", "costs", "duration", "latency", "elapsed"])
         || (has(&["token"]) && has(&["count", "counts"]));
     let is_time = matches!(last, "timestamp" | "ts" | "time" | "date" | "datetime")
-        || (last == "at" && words.len() > 1)
+        || (last == "at" && before.is_some())
         || (matches!(last, "ms" | "seconds" | "iso" | "utc") && has(&["time", "timestamp"]));
     // The id of a model says which, not when.
     let names_a_sort = matches!(before, Some("model" | "provider" | "agent" | "tool" | "project"));
@@ -235,25 +234,39 @@ fn tells_of_one_execution(key: &str) -> bool {
     (is_usage && !is_setting) || is_time || is_id
 }
 
-/// The words of a key in any of the usual ways to write one, in lower case.
-fn words(key: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut before = ' ';
-    let mut chars = key.chars().peekable();
-    while let Some(c) = chars.next() {
-        let begins =
-            c.is_uppercase() && (!before.is_uppercase() || chars.peek().is_some_and(|next| next.is_lowercase()));
-        if c.is_alphanumeric() {
-            if begins || !before.is_alphanumeric() || words.is_empty() {
-                words.push(String::new());
+/// The words of a key in any of the usual ways to write one, in lower case. Its memory is kept from one key to the next.
+#[derive(Default)]
+struct Words {
+    letters: String,
+    /// Where each word begins.
+    starts: Vec<usize>,
+}
+
+impl Words {
+    fn split(&mut self, key: &str) {
+        self.letters.clear();
+        self.starts.clear();
+        let mut before = ' ';
+        let mut chars = key.chars().peekable();
+        while let Some(c) = chars.next() {
+            let begins =
+                c.is_uppercase() && (!before.is_uppercase() || chars.peek().is_some_and(|next| next.is_lowercase()));
+            if c.is_alphanumeric() {
+                if begins || !before.is_alphanumeric() || self.starts.is_empty() {
+                    self.starts.push(self.letters.len());
+                }
+                self.letters.extend(c.to_lowercase());
             }
-            if let Some(word) = words.last_mut() {
-                word.extend(c.to_lowercase());
-            }
+            before = c;
         }
-        before = c;
     }
-    words
+
+    fn iter(&self) -> impl DoubleEndedIterator<Item = &str> {
+        (0..self.starts.len()).map(|at| {
+            let end = self.starts.get(at + 1).copied().unwrap_or(self.letters.len());
+            self.letters.get(self.starts[at]..end).unwrap_or_default()
+        })
+    }
 }
 
 #[cfg(test)]

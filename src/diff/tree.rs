@@ -49,6 +49,8 @@ pub enum Mark {
 #[derive(Clone, Debug)]
 struct Node {
     shape: Shape,
+    /// Of a string: it is known to have no escapes.
+    is_plain: bool,
     mark: Mark,
     start: u32,
     end: u32,
@@ -71,10 +73,14 @@ struct Key {
 impl Key {
     /// The key at this place of the text, given its bytes.
     fn at(start: usize, inside: &[u8]) -> Self {
+        Key { start: start as u32, end: (start + inside.len()) as u32, tag: Self::tag(inside) }
+    }
+
+    #[inline(always)]
+    fn tag(inside: &[u8]) -> u32 {
         let byte = |at: usize| u32::from(inside.get(at).copied().unwrap_or_default());
         let last = byte(inside.len().wrapping_sub(1));
-        let tag = (inside.len() as u32) << 24 ^ byte(inside.len() / 2) << 16 ^ byte(0) << 8 ^ last;
-        Key { start: start as u32, end: (start + inside.len()) as u32, tag }
+        (inside.len() as u32) << 24 ^ byte(inside.len() / 2) << 16 ^ byte(0) << 8 ^ last
     }
 }
 
@@ -170,16 +176,21 @@ impl<'a> Tree<'a> {
     }
 
     /// A value that is a string.
+    #[inline]
     pub fn string(&self, index: Index) -> Option<Text<'_>> {
-        match self.shape(index) {
-            Shape::String => Some(Text::from_json(inside(self.text(index)))),
-            _ => None,
+        let Node { shape, is_plain, .. } = *self.node(index);
+        if shape != Shape::String {
+            return None;
         }
+        let inside = inside(self.text(index));
+        Some(if is_plain { Text::from_unescaped(inside) } else { Text::from_json(inside) })
     }
 
     /// The key under which a member stands.
+    #[inline]
     pub fn key(&self, index: Index) -> Text<'_> {
-        Text::from_json(self.raw_key(index))
+        let key = self.raw_key(index);
+        if self.has_escaped_keys { Text::from_json(key) } else { Text::from_unescaped(key) }
     }
 
     fn raw_key(&self, index: Index) -> &str {
@@ -188,16 +199,31 @@ impl<'a> Tree<'a> {
     }
 
     /// Whether a member's key is this one, which is ASCII without escapes.
+    #[inline]
     pub fn has_key(&self, index: Index, name: &str) -> bool {
-        spells(self.raw_key(index).as_bytes(), name)
+        if self.has_escaped_keys {
+            return spells(self.raw_key(index).as_bytes(), name);
+        }
+        self.node(index).key.tag == Key::tag(name.as_bytes()) && self.raw_key(index) == name
     }
 
     /// What stands directly in a value, dropped or not, in order.
+    #[inline]
     pub fn children(&self, index: Index) -> impl Iterator<Item = Index> + '_ {
         let end = self.node(index).next;
         let is_container = matches!(self.shape(index), Shape::Array | Shape::Object);
         let first = if is_container { index + 1 } else { end };
         std::iter::successors((first < end).then_some(first), move |&child| self.next_sibling(index, child))
+    }
+
+    /// The value behind all that stands in this one, wherever that one stands.
+    pub fn behind(&self, index: Index) -> Index {
+        self.node(index).next
+    }
+
+    /// Whether a value stands under a key.
+    pub fn is_member(&self, index: Index) -> bool {
+        self.node(index).key.start > 0
     }
 
     /// Whether the second value is the first or stands in it.
@@ -216,6 +242,7 @@ impl<'a> Tree<'a> {
     }
 
     /// The member of this name, if it counts. The name is ASCII.
+    #[inline]
     pub fn member(&self, object: Index, name: &str) -> Option<Index> {
         if self.shape(object) != Shape::Object {
             return None;
@@ -224,6 +251,7 @@ impl<'a> Tree<'a> {
     }
 
     /// The value at the end of a path of names.
+    #[inline]
     pub fn at(&self, path: &[&str]) -> Option<Index> {
         path.iter().try_fold(ROOT, |index, name| self.member(index, name))
     }
@@ -302,7 +330,7 @@ impl Parser<'_> {
             self.white_space();
             let shape = self.shape()?;
             let start = self.at as u32;
-            self.nodes.push(Node { shape, mark: Mark::Plain, start, end: start, key, next: 0 });
+            self.nodes.push(Node { shape, is_plain: false, mark: Mark::Plain, start, end: start, key, next: 0 });
             key = Key::default();
             let is_container = matches!(shape, Shape::Array | Shape::Object);
             if is_container {
@@ -317,8 +345,9 @@ impl Parser<'_> {
                 }
                 self.close();
             } else {
-                self.at += self.scalar()?;
-                self.end_node(self.nodes.len() - 1);
+                let index = self.nodes.len() - 1;
+                self.nodes[index].is_plain = self.scalar(shape)?;
+                self.end_node(index);
             }
             if self.leave(&mut key)? {
                 self.white_space();
@@ -371,15 +400,24 @@ impl Parser<'_> {
         })
     }
 
-    fn scalar(&self) -> Option<usize> {
+    /// Moves over a value that is no container, and says whether it is a string that is known to have no escapes.
+    fn scalar(&mut self, shape: Shape) -> Option<bool> {
         let mut cursor = Cursor::new(&self.bytes[self.at..]);
-        Some(cursor.value(&mut Nesting::default()).ok()?.len())
+        if shape == Shape::String {
+            let is_plain = cursor.short_string().ok()?;
+            self.at += cursor.position();
+            return Some(is_plain);
+        }
+        self.at += cursor.value(&mut Nesting::default()).ok()?.len();
+        Some(false)
     }
 
     fn key(&mut self) -> Option<Key> {
-        let length = Cursor::new(&self.bytes[self.at..]).string().ok()?.len();
+        let mut cursor = Cursor::new(&self.bytes[self.at..]);
+        let is_plain = cursor.short_string().ok()?;
+        let length = cursor.position();
         let inside = &self.bytes[self.at + 1..self.at + length - 1];
-        self.has_escaped_keys |= inside.contains(&b'\\');
+        self.has_escaped_keys |= !is_plain && inside.contains(&b'\\');
         let key = Key::at(self.at + 1, inside);
         self.at += length;
         self.white_space();

@@ -378,16 +378,23 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub fn string(&mut self) -> Result<Span, NotJson> {
         let start = self.at;
+        self.short_string()?;
+        Ok(self.span_from(start))
+    }
+
+    /// Moves over a string, and says whether it was found to have no escapes: at once, as of most, since most are short.
+    #[inline]
+    pub fn short_string(&mut self) -> Result<bool, NotJson> {
         self.take(b'"')?;
-        // Most are short.
         if let Some(block) = self.bytes[self.at..].first_chunk() {
             self.at += block::plain(block);
         }
-        if self.peek() != Some(b'"') {
+        let is_plain = self.peek() == Some(b'"');
+        if !is_plain {
             self.rest_of_string()?;
         }
         self.at += 1;
-        Ok(self.span_from(start))
+        Ok(is_plain)
     }
 
     /// Moves to the quote that ends a string, from anywhere in it but the middle of an escape.

@@ -2,6 +2,7 @@
 
 use crate::hash::{Hash, sha256};
 use crate::hash_batch::HashBatch;
+use crate::hash_batch::stream::HashStream;
 use crate::jsonl::lines::Lines;
 
 /// So many lines are hashed together.
@@ -31,8 +32,13 @@ pub struct LineHashes {
 }
 
 impl LineHashes {
-    /// Calls `take` with each line of a text.
-    pub fn each<'l>(&mut self, text: &'l [u8], take: &mut dyn FnMut(HashedLine<'l>)) {
+    /// Calls `take` with each line of a text, and appends the text to `whole`: to hash both at once takes little longer than one of them.
+    pub fn each<'l>(
+        &mut self,
+        text: &'l [u8],
+        mut whole: Option<&mut HashStream>,
+        take: &mut dyn FnMut(HashedLine<'l>),
+    ) {
         let mut group = Vec::with_capacity(TOGETHER);
         let mut lines = Lines::new(text);
         loop {
@@ -42,21 +48,24 @@ impl LineHashes {
                 let content = if is_terminated { line.strip_suffix(b"\r").unwrap_or(line) } else { line };
                 HashedLine { at, line, content, sha256: Hash::default() }
             }));
-            if group.is_empty() {
-                return;
-            }
-            self.hash(&mut group);
+            let (Some(first), Some(last)) = (group.first(), group.last()) else { return };
+            let end = text.len().min(last.at + last.line.len() + 1);
+            let beside = whole.as_deref_mut().map(|stream| (stream, &text[first.at..end]));
+            self.hash(&mut group, beside);
             group.iter().copied().for_each(&mut *take);
         }
     }
 
-    fn hash(&mut self, group: &mut [HashedLine<'_>]) {
+    fn hash(&mut self, group: &mut [HashedLine<'_>], beside: Option<(&mut HashStream, &[u8])>) {
         self.batch.clear();
         let is_long = |line: &HashedLine<'_>| line.content.len() > LONG_BYTES;
         for line in group.iter().filter(|line| !is_long(line)) {
             self.batch.push([line.content]);
         }
-        self.batch.hash_into(&mut self.hashes);
+        match beside {
+            Some((stream, bytes)) => stream.append_beside(&self.batch, &mut self.hashes, bytes),
+            None => self.batch.hash_into(&mut self.hashes),
+        }
         let mut hashes = self.hashes.iter();
         for line in group {
             line.sha256 =
@@ -89,9 +98,10 @@ mod tests {
                 expected.push((text.len(), sha256([last.as_bytes()])));
                 text += &last;
             }
-            let mut found = Vec::new();
-            LineHashes::default().each(text.as_bytes(), &mut |line| found.push((line.at, line.sha256)));
+            let (mut found, mut whole) = (Vec::new(), HashStream::default());
+            LineHashes::default().each(text.as_bytes(), Some(&mut whole), &mut |line| found.push((line.at, line.sha256)));
             prop_assert_eq!(found, expected);
+            prop_assert_eq!(whole.finish(), sha256([text.as_bytes()]));
         }
     }
 }

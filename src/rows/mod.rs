@@ -6,6 +6,7 @@
 //!
 //! The step of a row is the projection that `diff` compares (`session_projection`, `run_projection`), as a digest.
 
+pub mod file_hash;
 pub mod final_history;
 pub mod item;
 mod line_hashes;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::file_hash::FileHash;
 use super::item::{Item, item_of};
 use super::line_hashes::{HashedLine, LineHashes};
 use super::steps::{RecordDigest, RecordDigester};
@@ -173,11 +174,13 @@ pub struct SessionReader {
 }
 
 impl SessionReader {
-    /// Calls `take` with each line that begins in `range`, in order. The range's ends need not be those of lines.
+    /// Calls `take` with each line that begins in `range`, in order. The range's ends need not be those of lines. What is read is added to
+    /// `whole`, as long as it is what comes next there.
     pub fn read(
         &mut self,
         source: &LineSource,
         range: Range<u64>,
+        mut whole: Option<&mut FileHash>,
         take: &mut dyn FnMut(&mut SessionRow<'_>),
     ) -> Result<SessionPart, ReadError> {
         self.reader.begin(range);
@@ -188,7 +191,9 @@ impl SessionReader {
         while let Some(chunk) = reader.next_chunk(source, lines, &mut |_| {})? {
             let (offset, at_start, is_last) = (chunk.offset, chunk.at_start, chunk.unterminated);
             let is_placeholder = chunk.bytes == SKIPPED;
-            hashes.each(chunk.bytes, &mut |hashed| {
+            let whole =
+                whole.as_deref_mut().filter(|_| !is_placeholder).and_then(|whole| whole.next(offset, chunk.bytes));
+            hashes.each(chunk.bytes, whole, &mut |hashed| {
                 lines += 1;
                 let HashedLine { at, line, .. } = hashed;
                 let place = Place { line, offset: offset + at as u64, first_of_file: at_start && at == 0 };

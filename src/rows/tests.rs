@@ -4,12 +4,14 @@ use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 
+use super::file_hash::FileHash;
 use super::final_history::FinalHistory;
 use super::session_rows::{LineStatus, SessionReader};
 use super::session_summary::SessionFold;
 use super::steps::{Step, Steps};
 use crate::diff::divergence::{Compared, diverging_records};
 use crate::diff::source::Source;
+use crate::hash::sha256;
 use crate::jsonl::source::LineSource;
 use crate::run::fold::Watch;
 use crate::session::fold::FoldOptions;
@@ -69,7 +71,7 @@ fn steps(text: &str, parts: &[Range<u64>]) -> Vec<Step> {
         let take = &mut |row: &mut super::session_rows::SessionRow<'_>| {
             found.extend(row.record.as_ref().map(|record| steps.next(record)))
         };
-        reader.read(&source, part.clone(), take).unwrap();
+        reader.read(&source, part.clone(), None, take).unwrap();
     }
     found
 }
@@ -129,12 +131,14 @@ proptest! {
         let parts = cut(&text, length);
         let source = Arc::new(LineSource::in_memory(text.clone().into_bytes()));
         let history = FinalHistory::find(&source, &parts).unwrap();
-        let (mut reader, mut found) = (SessionReader::default(), Vec::new());
+        let (mut reader, mut found, mut hash) = (SessionReader::default(), Vec::new(), FileHash::default());
         for (at, part) in parts.iter().enumerate() {
-            let read = reader.read(&source, part.clone(), &mut |_| {}).unwrap();
+            let read = reader.read(&source, part.clone(), Some(&mut hash), &mut |_| {}).unwrap();
+            hash.add(&source, read.end);
             found.extend(read.items().take(history.remaining(at) as usize));
         }
-        let whole = reader.read(&source, 0..text.len() as u64, &mut |_| {}).unwrap();
+        prop_assert_eq!(hash.finish(&source), (text.len() as u64, sha256([text.as_bytes()])));
+        let whole = reader.read(&source, 0..text.len() as u64, None, &mut |_| {}).unwrap();
         prop_assert_eq!(found, whole.items().collect::<Vec<_>>());
     }
 
@@ -150,7 +154,7 @@ proptest! {
         let source = LineSource::in_memory(text.clone().into_bytes());
         let mut statuses = Vec::new();
         let part = SessionReader::default()
-            .read(&source, 0..text.len() as u64, &mut |row| statuses.push(row.status)).unwrap();
+            .read(&source, 0..text.len() as u64, None, &mut |row| statuses.push(row.status)).unwrap();
         let mut fold = SessionFold::default();
         let items = part.items().len() as u64;
         fold.add(part);
@@ -180,9 +184,9 @@ fn a_line_that_was_skipped_has_its_hash() {
     let text = [START.as_bytes(), b"\n", &zeros, b"\n5\n\0"].concat();
     let source = LineSource::in_memory(text.clone());
     let mut found = Vec::new();
-    let read = SessionReader::default().read(&source, 0..text.len() as u64, &mut |row| {
+    let read = SessionReader::default().read(&source, 0..text.len() as u64, None, &mut |row| {
         let line = &text[row.offset as usize..][..row.length as usize];
-        assert_eq!(row.sha256, crate::hash::sha256([line]));
+        assert_eq!(row.sha256, sha256([line]));
         found.push((row.is_skipped, row.length));
     });
     assert_eq!(read.unwrap().lines, 4);

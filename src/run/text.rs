@@ -38,7 +38,7 @@ impl<'a> Text<'a> {
 
     /// The value of a JSON string that is known to have no escapes.
     #[inline]
-    pub(super) fn from_unescaped(inside: &'a str) -> Self {
+    pub(crate) fn from_unescaped(inside: &'a str) -> Self {
         debug_assert!(memchr::memchr(b'\\', inside.as_bytes()).is_none());
         Text(Cow::Borrowed(inside))
     }

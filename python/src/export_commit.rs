@@ -1,0 +1,77 @@
+//! Committing groups of an export, on a thread of its own: it waits for the disk, and conversions go on meanwhile.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use session_tape::{Pipeline, Worker};
+
+use crate::convert::Converted;
+use crate::export_group::{Carried, Written};
+use crate::input::Input;
+use crate::manifest::{Manifest, Source, commit};
+use crate::options::Options;
+use crate::parquet_file::version;
+
+/// So many groups may wait for the disk.
+const WAITING: usize = 8;
+
+/// A group with what its manifest needs.
+pub struct Unit {
+    pub id: Option<String>,
+    pub date: String,
+    pub inputs: Vec<Input>,
+    pub carried: Vec<Carried>,
+    pub kept: Vec<Source>,
+}
+
+/// A group that was committed.
+pub struct Committed {
+    pub id: String,
+    pub manifest: Manifest,
+    pub parts: Vec<PathBuf>,
+    pub converted: Vec<Converted>,
+}
+
+/// The thread that commits groups, in their order.
+pub type Commits = Pipeline<Committer>;
+
+/// Commits to a lake. The thread is started with the second group.
+pub fn commits(lake: &Path, options: &Options) -> Commits {
+    Pipeline::serial(Committer { lake: lake.to_owned(), options: options.deciding() }, WAITING)
+}
+
+/// Commits a group: its parts get their names, then its manifest is written.
+pub struct Committer {
+    lake: PathBuf,
+    options: BTreeMap<String, u64>,
+}
+
+impl Worker for Committer {
+    type Job = (Unit, Written);
+    type Output = Result<Committed, String>;
+
+    fn work(&mut self, (unit, written): Self::Job) -> Self::Output {
+        let Written { sources: converted, files } = written;
+        let mut sources: Vec<Source> = converted.iter().map(Source::from).chain(unit.kept).collect();
+        sources.sort_by(|one, other| one.name.cmp(&other.name));
+        let (version, options) = (version().to_owned(), self.options.clone());
+        let name = Manifest::part_name(&version, &options, &sources);
+        let (mut rows, mut parts) = (BTreeMap::new(), BTreeMap::new());
+        let mut paths = Vec::new();
+        for file in files {
+            let folder = Path::new(file.table.as_str()).join(format!("date={}", unit.date));
+            let failed = |error: std::io::Error| format!("{}: {error}", self.lake.join(&folder).display());
+            fs::create_dir_all(self.lake.join(&folder)).map_err(failed)?;
+            let part = folder.join(&name);
+            commit(file.file, &self.lake.join(&part)).map_err(failed)?;
+            paths.push(self.lake.join(&part));
+            rows.insert(file.table.as_str().to_owned(), file.rows as u64);
+            parts.insert(file.table.as_str().to_owned(), part.to_string_lossy().replace('\\', "/"));
+        }
+        let id = unit.id.unwrap_or_else(|| Manifest::id_of(sources.iter().map(|source| source.name.as_str())));
+        let manifest = Manifest { version, options, sources, rows, parts };
+        manifest.save(&self.lake, &id).map_err(|error| format!("{}: {error}", self.lake.display()))?;
+        Ok(Committed { id, manifest, parts: paths, converted })
+    }
+}
