@@ -51,7 +51,7 @@ fn a_text_of_any_length_has_a_place() {
 }
 
 /// A string that is kept must not keep the memory of its neighbours.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 #[test]
 fn a_text_that_is_dropped_gives_its_pages_back() {
     let mut arena = arena();
