@@ -121,8 +121,8 @@ impl FinishedTape {
     }
 }
 
-/// How many codes there are at most. They are handed over in a buffer of this length.
-pub const MAX_CODES: usize = 32 << 10;
+/// How many codes there are at most. They are handed over in a buffer of this length. Miri would take minutes to fill it.
+pub const MAX_CODES: usize = if cfg!(miri) { 1 << 10 } else { 32 << 10 };
 
 /// Strings up to this length, most ids among them, are names: cut off a pool they would keep all of it in memory.
 const MAX_NAME: usize = 40;
@@ -144,7 +144,7 @@ const OWN_TEXT: usize = 4 << 10;
 const POOL_BYTES: usize = 256 << 10;
 
 /// What may be a string of this length is not decoded into a pool, where it would have to be copied from.
-const HUGE: usize = 1 << 20;
+const HUGE: usize = if cfg!(miri) { 64 << 10 } else { 1 << 20 };
 
 /// Building a value recurses on the stack of the caller, whose free size is unknown.
 const MAX_DEPTH: usize = 100;
