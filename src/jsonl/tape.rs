@@ -144,7 +144,7 @@ const OWN_TEXT: usize = 4 << 10;
 const POOL_BYTES: usize = 256 << 10;
 
 /// What may be a string of this length is not decoded into a pool, where it would have to be copied from.
-const HUGE: usize = if cfg!(miri) { 8 << 10 } else { 1 << 20 };
+const HUGE: usize = 1 << 20;
 
 /// Building a value recurses on the stack of the caller, whose free size is unknown.
 const MAX_DEPTH: usize = 100;
