@@ -166,11 +166,14 @@ function failingInBinary(tests) {
   // Compiling takes its time; what may wait for ever is a test.
   const built = spawnSync('cargo', [...args, '--no-run'], options);
   if (built.status !== 0) fail(built.stderr);
-  const { status, signal, stdout } = spawnSync('cargo', [...args, '--', ...(threads ? [binary] : filters)], { ...options, timeout: LONGEST_MS });
+  const { status, signal, stdout, stderr } = spawnSync('cargo', [...args, '--', ...(threads ? [binary] : filters)], { ...options, timeout: LONGEST_MS });
   if (status === 0) return null;
   const failed = [...stdout.matchAll(/^test (\S+) .*FAILED$/gm)].map(([, name]) => `\`${name}\``);
   const listed = [...stdout.matchAll(/^ {4}(\w[\w:]+)$/gm)].map(([, name]) => `\`${name}\``);
-  return [...new Set([...failed, ...listed])].slice(0, 3).join(', ') || (signal ? 'a test that does not end' : `exit ${status}`);
+  // A model that panics once more while it cleans up ends the process before its result is printed.
+  const panicked = [...stderr.matchAll(/^thread '(\w[\w:]+)' .*panicked/gm)].map(([, name]) => `\`${name}\``);
+  const noticed = failed.length + listed.length > 0 ? [...failed, ...listed] : panicked;
+  return [...new Set(noticed)].slice(0, 3).join(', ') || (signal ? 'a test that does not end' : `exit ${status}`);
 }
 
 function failingInSpec(spec) {

@@ -216,5 +216,6 @@ impl<W: Worker> Drop for Pipeline<W> {
 #[cfg(test)]
 mod tests;
 
-#[cfg(all(test, feature = "interleavings"))]
+#[cfg(test)]
+#[cfg(feature = "interleavings")]
 mod interleavings;

@@ -31,7 +31,10 @@ use simulated::{bundle, run, session};
 /// `FS_IOC_SHUTDOWN`.
 const SHUTDOWN: libc::c_ulong = 0x8004_587d;
 
-const POINTS: [&str; 12] = [
+const POINTS: [&str; 15] = [
+    "lock::before_owner",
+    "recorder::before_create",
+    "run_recorder::before_create",
     "append::before_write",
     "append::after_write",
     "append::before_sync",
@@ -46,6 +49,12 @@ const POINTS: [&str; 12] = [
     "atomic_file::after_rename",
 ];
 
+/// Steps of a recorder whose file has no room for all of a batch.
+const WITHOUT_ROOM: [&str; 2] = ["append::before_truncate", "append::after_truncate"];
+
+/// Steps of a recorder that goes on with a log that ends in the middle of a line.
+const WITH_TORN_LOG: [&str; 2] = ["run_recorder::before_cut", "run_recorder::after_cut"];
+
 /// What is made whole or not at all, and the steps of that.
 const MADE: [(&str, &[&str]); 4] = [
     ("bundle", &STAGED),
@@ -55,6 +64,9 @@ const MADE: [(&str, &[&str]); 4] = [
 ];
 
 const STAGED: [&str; 3] = ["staged::before_sync", "staged::before_rename", "staged::after_rename"];
+
+/// How large a file may be at first where there is too little room; each visit has so much more. No multiple of what a batch has, or a page.
+const ROOM: u64 = 3700;
 
 /// How the power goes.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +96,10 @@ fn child() {
     let Ok(mounted) = std::env::var("CUT_MOUNTED") else { return };
     let root = PathBuf::from(mounted);
     cut_at(std::env::var("CUT_POINT").unwrap(), number("CUT_VISIT", 1), number("CUT_WAY", 1), &root);
+    match number("CUT_MOST_BYTES", 0) {
+        0 => {}
+        most_bytes => limit_file_size(most_bytes),
+    }
     match std::env::var("CUT_WORK").as_deref() {
         Ok("run") => record_a_run(&root),
         Ok("session") => record_a_session(&root),
@@ -177,6 +193,16 @@ fn cut_at(point: String, visit: u64, way: u64, root: &Path) {
     .unwrap();
 }
 
+/// From now on no file of this process may be larger: of what does not fit a part is written, as on a full disk.
+fn limit_file_size(bytes: u64) {
+    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
+    // SAFETY: a valid limit for this process; without the signal the write that has no room is an error.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        assert_eq!(libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit), 0);
+    }
+}
+
 fn write_some_pages(root: &Path) {
     const PAGE: i64 = 4096;
     let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
@@ -236,6 +262,15 @@ impl Mounted {
         self.mount().unwrap();
     }
 
+    /// Leaves the beginning of a line at the end of the run's log, if there is one.
+    fn tear_log(&self) {
+        let log = self.at.join(run::RUN).join("events.cath-log");
+        if let Ok(mut log) = File::options().append(true).open(log) {
+            log.write_all(br#"{"v":1,"time":"#).unwrap();
+            log.sync_all().unwrap();
+        }
+    }
+
     fn clear(&self) {
         for entry in std::fs::read_dir(&self.at).unwrap().map(Result::unwrap) {
             if entry.file_name() != "lost+found" {
@@ -264,11 +299,20 @@ fn obstacle() -> Option<String> {
 }
 
 /// Runs a child until the power is cut; what it acknowledged, and whether it was cut.
-fn run_child(work: &str, at: &Path, point: &str, visit: u64, way: Way, first_id: u64) -> (BTreeSet<u64>, bool) {
+fn run_child(
+    work: &str,
+    at: &Path,
+    point: &str,
+    visit: u64,
+    way: Way,
+    first_id: u64,
+    most_bytes: u64,
+) -> (BTreeSet<u64>, bool) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "child", "--nocapture", "--test-threads=1"]);
     command.env("CUT_MOUNTED", at).env("CUT_WORK", work).env("CUT_POINT", point).env("CUT_VISIT", visit.to_string());
     command.env("CUT_WAY", (way as u64).to_string()).env("CUT_FIRST_ID", first_id.to_string());
+    command.env("CUT_MOST_BYTES", most_bytes.to_string());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let said = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     let acknowledged = said.filter_map(|line| line.strip_prefix("# acknowledged ")?.parse().ok()).collect();
@@ -294,7 +338,12 @@ fn two_lives(disk: &Mounted, work: &str, point: &str, visit: u64, way: Way) -> u
     disk.clear();
     let (mut acknowledged, mut cuts) = (BTreeSet::new(), 0);
     for life in 0..2 {
-        let (said, was_cut) = run_child(work, &disk.at, point, visit, way, life * 10_000);
+        if WITH_TORN_LOG.contains(&point) {
+            disk.tear_log();
+        }
+        // Where there is no room a recorder ends, so that a visit is the first one with more room.
+        let (visit, most_bytes) = if WITHOUT_ROOM.contains(&point) { (1, (visit + life) * ROOM) } else { (visit, 0) };
+        let (said, was_cut) = run_child(work, &disk.at, point, visit, way, life * 10_000, most_bytes);
         acknowledged.extend(said);
         cuts += u64::from(was_cut);
         disk.restart();
@@ -329,7 +378,7 @@ fn make_once(disk: &Mounted, work: &str, point: &str, visit: u64, way: Way) -> b
     bundle::export_from(disk.at.join("session.jsonl"))(&disk.at.join("sealed.tar.zst"));
     // SAFETY: takes nothing and fails never.
     unsafe { libc::sync() };
-    let (said, was_cut) = run_child(work, &disk.at, point, visit, way, 0);
+    let (said, was_cut) = run_child(work, &disk.at, point, visit, way, 0, 0);
     disk.restart();
     let is_made = |path: &Path| match work {
         "fork" => bundle::check_fork(&Tree::read(&disk.at), &disk.at, path),
@@ -389,6 +438,31 @@ fn a_file_system_that_is_shut_down_keeps_what_was_acknowledged() {
             }
         }
         println!("{name}: {trials} trials, {cuts} cuts");
+        assert!(cuts > trials / 2, "{name}: {cuts} cuts in {trials} trials");
+    });
+}
+
+/// A batch for which there is no room, and a log that ends in the middle of a line: what is cut off, before and after it is.
+#[test]
+fn a_file_system_that_is_shut_down_when_something_is_cut_off_keeps_what_was_acknowledged() {
+    let (rounds, mut turn) = (number("CUT_ROUNDS", 0), 0);
+    for_each_file_system(|name, disk| {
+        let points = WITHOUT_ROOM.iter().flat_map(|point| [("session", point), ("run", point)]);
+        let points = points.chain(WITH_TORN_LOG.iter().map(|point| ("run", point)));
+        let (mut trials, mut cuts) = (0, 0);
+        // Without rounds each file system has its share of the steps, each in one way.
+        for (number, (work, point)) in points.enumerate().filter(|(number, _)| rounds > 0 || number / 2 == turn) {
+            for (_, way) in WAYS.iter().enumerate().filter(|(at, _)| rounds > 0 || number % WAYS.len() == *at) {
+                // A log is cut once.
+                let visits = if WITH_TORN_LOG.contains(point) { 1 } else { rounds.clamp(1, 5) };
+                for visit in 1..=visits {
+                    trials += 1;
+                    cuts += two_lives(disk, work, point, visit, *way);
+                }
+            }
+        }
+        turn += 1;
+        println!("{name}: {trials} trials of what is cut off, {cuts} cuts");
         assert!(cuts > trials / 2, "{name}: {cuts} cuts in {trials} trials");
     });
 }

@@ -121,8 +121,8 @@ impl FinishedTape {
     }
 }
 
-/// How many codes there are at most. They are handed over in a buffer of this length.
-pub const MAX_CODES: usize = 32 << 10;
+/// How many codes there are at most. They are handed over in a buffer of this length. Miri would take minutes to fill it.
+pub const MAX_CODES: usize = if cfg!(miri) { 1 << 10 } else { 32 << 10 };
 
 /// Strings up to this length, most ids among them, are names: cut off a pool they would keep all of it in memory.
 const MAX_NAME: usize = 40;

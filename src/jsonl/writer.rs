@@ -326,5 +326,6 @@ impl Segment {
 #[cfg(test)]
 mod tests;
 
-#[cfg(all(test, feature = "interleavings"))]
+#[cfg(test)]
+#[cfg(feature = "interleavings")]
 mod interleavings;

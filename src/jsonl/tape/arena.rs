@@ -101,8 +101,8 @@ impl Chunk {
         let length = bytes.checked_next_multiple_of(HUGE_PAGE)?;
         let map = MmapRaw::from(MmapMut::map_anon(length.checked_add(HUGE_PAGE)?).ok()?);
         let offset = map.as_ptr().align_offset(HUGE_PAGE);
-        // Without huge pages it is slower, no more.
-        #[cfg(target_os = "linux")]
+        // Without huge pages it is slower, no more. Miri does not know the call.
+        #[cfg(all(target_os = "linux", not(miri)))]
         let _ = map.advise_range(memmap2::Advice::HugePage, offset, length);
         Some(Chunk { map, offset, length })
     }
@@ -113,7 +113,7 @@ impl Chunk {
     }
 
     /// Gives back the pages of a text that ends here. The map keeps its place.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(miri)))]
     fn release(&self, start: usize, bytes: usize) {
         let page = rustix::param::page_size();
         // The chunk begins at a page.
@@ -127,7 +127,7 @@ impl Chunk {
     }
 
     /// Elsewhere a chunk goes as a whole.
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(not(all(target_os = "linux", not(miri))))]
     fn release(&self, _: usize, _: usize) {}
 }
 

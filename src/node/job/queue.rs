@@ -137,5 +137,6 @@ impl BatchQueue {
 #[cfg(test)]
 mod tests;
 
-#[cfg(all(test, feature = "interleavings"))]
+#[cfg(test)]
+#[cfg(feature = "interleavings")]
 mod interleavings;

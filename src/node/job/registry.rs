@@ -52,7 +52,8 @@ impl Drop for JobGuard {
     }
 }
 
-#[cfg(all(test, feature = "interleavings"))]
+#[cfg(test)]
+#[cfg(feature = "interleavings")]
 mod interleavings;
 
 #[cfg(test)]
