@@ -20,6 +20,7 @@ use crate::options::Options;
 use crate::peek::Peeked;
 use crate::schema::Table;
 use crate::session_table::SessionTables;
+use crate::source_name::path_of;
 
 /// A group has at most so many bytes of recordings, and so many of them.
 const GROUP_BYTES: u64 = 32 << 20;
@@ -227,7 +228,7 @@ impl Export {
                 self.options.add(table);
             }
             for source in manifest.sources.iter().filter(|source| !given.contains(&source.name)) {
-                let path = PathBuf::from(&source.name);
+                let path = path_of(&source.name);
                 if path.exists() { inputs.push(Input::at(path)) } else { kept.push(source.clone()) }
             }
             let names: Arc<BTreeSet<String>> = Arc::new(kept.iter().map(|source| source.name.clone()).collect());

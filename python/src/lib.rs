@@ -1,6 +1,6 @@
 //! Recordings as Arrow and Parquet tables: the Python module `session_tape._native`.
 //!
-//! - [`python_inputs`] takes what a caller names, [`input`] finds recordings there.
+//! - [`python_inputs`] takes what a caller names, [`walk`] finds recordings there ([`glob_paths`]), each an [`input`] with a [`source_name`].
 //! - [`convert`] turns recordings into rows: [`session_scan`] takes lines apart, [`session_table`] puts them in order, [`tool_calls_table`],
 //!   [`sessions_table`] and [`run_tables`] make the other tables. [`engine`] has the threads.
 //! - [`stream`] gives batches; [`export`] writes Parquet files ([`parquet_file`]) in groups ([`export_group`]), listed by [`manifest`]s.
@@ -12,6 +12,7 @@ mod engine;
 mod export;
 mod export_commit;
 mod export_group;
+mod glob_paths;
 mod input;
 mod manifest;
 mod options;
@@ -23,10 +24,12 @@ mod schema;
 mod session_scan;
 mod session_table;
 mod sessions_table;
+mod source_name;
 mod stream;
 mod tool_calls_table;
 mod values;
 mod verify;
+mod walk;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -43,12 +46,13 @@ use pyo3::types::PyDict;
 use session_tape::{DiffOptions, Recording, RunWatch, diff};
 
 use crate::export::Export;
-use crate::input::{Content, Wanted};
+use crate::input::Content;
 use crate::options::Options;
 use crate::python_inputs::PythonInputs;
 use crate::schema::Table;
 use crate::stream::BatchStream;
 use crate::verify::Verifier;
+use crate::walk::Wanted;
 
 /// Threads that fill columns ask for memory and give it back all the time: glibc spends twice as long on it.
 #[global_allocator]

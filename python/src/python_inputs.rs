@@ -7,7 +7,9 @@ use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyTypeError, PyValueError
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyString, PyTuple};
 
-use crate::input::{Input, Walk, Wanted};
+use crate::input::Input;
+use crate::source_name::name_of;
+use crate::walk::{Walk, Wanted};
 
 /// Recordings, one by one. Nothing is opened before it is asked for.
 pub struct PythonInputs {
@@ -102,10 +104,10 @@ fn source_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Source>> {
         });
     }
     if value.hasattr("read")? {
-        let name = value.getattr("name").ok().and_then(|name| name.extract::<String>().ok());
+        let name = value.getattr("name").ok().and_then(|name| name.extract::<PathBuf>().ok());
         let bytes =
             bytes_of(value)?.ok_or_else(|| PyTypeError::new_err("a file in paths must be open in binary mode"))?;
-        let name = name.unwrap_or_else(|| "<file>".to_owned());
+        let name = name.map_or_else(|| "<file>".to_owned(), |name| name_of(&name));
         return Ok(Some(Source::Input(Input::in_memory(name, bytes))));
     }
     Ok(None)

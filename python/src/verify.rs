@@ -11,6 +11,7 @@ use session_tape::{LineSource, Recording};
 use sha2::{Digest, Sha256};
 
 use crate::input::log_of;
+use crate::source_name::path_of;
 
 /// The columns that rows need.
 pub const COLUMNS: [&str; 4] = ["source", "byte_offset", "byte_length", "line_sha256"];
@@ -52,7 +53,7 @@ impl Verifier {
             if self.open.len() >= MOST_OPEN {
                 self.open.clear();
             }
-            self.open.insert(source.to_owned(), open(Path::new(source)));
+            self.open.insert(source.to_owned(), open(&path_of(source)));
         }
         let Some(Some(opened)) = self.open.get(source) else { return false };
         let (mut hasher, mut buffer) = (Sha256::new(), [0; 16 << 10]);
