@@ -57,7 +57,9 @@ impl Converter {
 
     /// Converts a recording.
     pub fn convert(&mut self, input: &Input, batches: Batches<'_>) -> Result<Converted, String> {
-        let file = if self.options.run_events || self.options.runs {
+        let file = if let Content::Nothing(error) = &input.content {
+            self.add_error(&input.name, error)
+        } else if self.options.is_of_runs() {
             self.convert_run(input, batches)?
         } else if input.is_packed() {
             self.convert_packed(input, batches)?
@@ -86,6 +88,16 @@ impl Converter {
             }
         }
         Ok(())
+    }
+
+    fn add_error(&mut self, name: &str, error: &str) -> FileFacts {
+        let facts = FileFacts::default();
+        if self.options.is_of_runs() {
+            self.runs.add_error(name, &facts, error);
+        } else {
+            Session::new(name).finish(facts.clone(), Some(error.to_owned()), &mut self.sessions);
+        }
+        facts
     }
 
     fn convert_session(&mut self, name: &str, input: &Input, batches: Batches<'_>) -> Result<FileFacts, String> {
@@ -156,6 +168,7 @@ impl Converter {
     fn convert_run(&mut self, input: &Input, batches: Batches<'_>) -> Result<FileFacts, String> {
         let written;
         let path = match &input.content {
+            Content::Nothing(_) => return Ok(FileFacts::default()),
             Content::Path(path) => path.as_path(),
             Content::Memory(bytes) => {
                 // Runs are opened by their paths.

@@ -21,6 +21,7 @@ use crate::peek::Peeked;
 use crate::schema::Table;
 use crate::session_table::SessionTables;
 use crate::source_name::path_of;
+use crate::walk::is_listed;
 
 /// A group has at most so many bytes of recordings, and so many of them.
 const GROUP_BYTES: u64 = 32 << 20;
@@ -169,9 +170,12 @@ impl Export {
                 None => fresh.push(recording),
             }
         }
+        for id in self.manifests.of_listed() {
+            replaced.entry(id).or_default();
+        }
         let mut units = Vec::new();
         for (id, recordings) in replaced {
-            if recordings.iter().all(|recording| self.is_unchanged(recording)) {
+            if !recordings.is_empty() && recordings.iter().all(|recording| self.is_unchanged(recording)) {
                 self.report.unchanged += recordings.len() as u64;
                 self.done_bytes += recordings.iter().map(|recording| recording.bytes).sum::<u64>();
             } else {
@@ -229,6 +233,9 @@ impl Export {
             }
             for source in manifest.sources.iter().filter(|source| !given.contains(&source.name)) {
                 let path = path_of(&source.name);
+                if is_listed(&path) {
+                    continue;
+                }
                 if path.exists() { inputs.push(Input::at(path)) } else { kept.push(source.clone()) }
             }
             let names: Arc<BTreeSet<String>> = Arc::new(kept.iter().map(|source| source.name.clone()).collect());

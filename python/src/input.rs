@@ -27,6 +27,8 @@ pub enum Content {
     Path(PathBuf),
     /// In memory.
     Memory(Arc<Vec<u8>>),
+    /// Nowhere: why it can't be read.
+    Nothing(String),
 }
 
 /// The file with the events in the directory of a run.
@@ -39,6 +41,12 @@ impl Input {
         let is_directory = found.as_ref().is_ok_and(fs::Metadata::is_dir);
         let size = if is_directory { size_of_file(&path.join(RUN_LOG)) } else { found.map_or(0, |found| found.len()) };
         Input { name: name_of(&path), content: Content::Path(path), size, is_directory }
+    }
+
+    /// What stands for the recordings of a directory that can't be listed.
+    pub fn unlisted(path: &Path, error: &str) -> Self {
+        let content = Content::Nothing(format!("Failed to list directory: {error}, '{}'", path.display()));
+        Input { name: name_of(path), content, size: 0, is_directory: false }
     }
 
     /// A recording in memory.
@@ -62,6 +70,7 @@ impl Input {
         match &self.content {
             Content::Path(path) => LineSource::open_or_drain(path),
             Content::Memory(bytes) => Ok(LineSource::in_memory(bytes.to_vec())),
+            Content::Nothing(_) => Ok(LineSource::in_memory(Vec::new())),
         }
     }
 
@@ -70,6 +79,7 @@ impl Input {
         match &self.content {
             Content::Path(path) => LineSource::open_unread(path),
             Content::Memory(bytes) => Ok(LineSource::in_memory(bytes[..bytes.len().min(64 << 10)].to_vec())),
+            Content::Nothing(_) => self.open(),
         }
     }
 }

@@ -40,7 +40,7 @@ use arrow::datatypes::Schema;
 use arrow::ffi_stream::RecordBatchStreamReader;
 use arrow::pyarrow::PyArrowType;
 use mimalloc::MiMalloc;
-use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use session_tape::{DiffOptions, Recording, RunWatch, diff};
@@ -189,8 +189,8 @@ fn verify_rows(py: Python<'_>, table: PyArrowType<RecordBatchStreamReader>) -> P
 #[pyfunction]
 fn first_divergence<'py>(py: Python<'py>, left: PathBuf, right: PathBuf) -> PyResult<Option<Bound<'py, PyDict>>> {
     for path in [&left, &right] {
-        if !path.exists() {
-            return Err(PyFileNotFoundError::new_err((2, "No such file or directory", path.clone())));
+        if let Err(error) = path.metadata() {
+            return Err(PyOSError::new_err((error.raw_os_error(), error.to_string(), path.clone())));
         }
     }
     let found = py.detach(|| {

@@ -10,6 +10,8 @@ use sha2::{Digest, Sha256};
 
 use crate::convert::Converted;
 use crate::schema::Table;
+use crate::source_name::path_of;
+use crate::walk::is_listed;
 
 /// The folder of the manifests.
 pub const FOLDER: &str = "_manifests";
@@ -149,6 +151,13 @@ impl Manifests {
     /// The manifest with this id.
     pub fn get(&self, id: &str) -> Option<&Manifest> {
         self.by_id.get(id)
+    }
+
+    /// The ids of manifests with the row of a directory that could not be listed, and can be now.
+    pub fn of_listed(&self) -> Vec<String> {
+        let is_stale = |source: &Source| source.bytes == 0 && is_listed(&path_of(&source.name));
+        let stale = self.by_id.iter().filter(|(_, manifest)| manifest.sources.iter().any(is_stale));
+        stale.map(|(id, _)| id.clone()).collect()
     }
 
     /// The paths of all parts.

@@ -104,13 +104,20 @@ fn source_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Source>> {
         });
     }
     if value.hasattr("read")? {
-        let name = value.getattr("name").ok().and_then(|name| name.extract::<PathBuf>().ok());
+        let name = file_name(value);
         let bytes =
             bytes_of(value)?.ok_or_else(|| PyTypeError::new_err("a file in paths must be open in binary mode"))?;
         let name = name.map_or_else(|| "<file>".to_owned(), |name| name_of(&name));
         return Ok(Some(Source::Input(Input::in_memory(name, bytes))));
     }
     Ok(None)
+}
+
+/// The path of an open file, if it has one. Some have a number for a name.
+fn file_name(file: &Bound<'_, PyAny>) -> Option<PathBuf> {
+    let name = file.getattr("name").ok()?;
+    let os = file.py().import("os").ok()?;
+    os.call_method1("fsdecode", (name,)).ok()?.extract().ok()
 }
 
 /// The number of ENOENT, which is the same on every system.

@@ -1,10 +1,10 @@
 """What can be given as `paths`, and what is refused."""
 
 import io
-import os
 import threading
 
 import pyarrow as pa
+import pyarrow.dataset
 import pytest
 
 import session_tape as st
@@ -79,13 +79,35 @@ def test_an_iterator_that_fails_fails_with_its_own_error():
         st.events(broken()).read_all()
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="nothing is forbidden to root")
-def test_a_file_that_can_not_be_read_is_a_row(tmp_path):
-    path = tmp_path / "closed.jsonl"
+def test_a_file_that_can_not_be_read_is_a_row(closed):
+    folder, forbidden = closed
+    path = folder / "closed.jsonl"
     path.write_bytes(session(start()))
-    path.chmod(0)
-    [row] = st.table(path, "sessions").read_all().to_pylist()
+    with forbidden(path):
+        [row] = st.table(path, "sessions").read_all().to_pylist()
     assert row["error"].startswith("Failed to read file: EACCES")
+
+
+def test_a_directory_that_can_not_be_listed_is_a_row(closed):
+    folder, forbidden = closed
+    (folder / "inner").mkdir()
+    for path in (folder / "a.jsonl", folder / "inner" / "b.jsonl"):
+        path.write_bytes(session(start()))
+    with forbidden(folder / "inner"):
+        for paths in (folder, f"{folder}/**/*.jsonl", [folder / "a.jsonl", folder / "inner"]):
+            first, second = st.table(paths, "sessions").read_all().to_pylist()
+            assert (first["source"], first["error"]) == (f"{folder}/a.jsonl", None)
+            assert second["source"] == f"{folder}/inner" and second["error"].startswith("Failed to list directory: Permission")
+        [row] = st.table(folder / "inner", "runs").read_all().to_pylist()
+        assert row["error"].startswith("Failed to list directory: Permission")
+        [row] = st.table(folder / "inner" / "b.jsonl", "sessions").read_all().to_pylist()
+        assert row["error"].startswith("Failed to read file: EACCES")
+        with pytest.raises(PermissionError):
+            st.first_divergence(folder / "a.jsonl", folder / "inner" / "b.jsonl")
+        assert st.to_parquet(folder, folder / "lake").rows["sessions"] == 2
+    assert st.to_parquet(folder, folder / "lake", prune=True).sources == 1
+    rows = pa.dataset.dataset(folder / "lake" / "sessions").to_table(columns=["source"]).to_pylist()
+    assert sorted(row["source"] for row in rows) == [f"{folder}/a.jsonl", f"{folder}/inner/b.jsonl"]
 
 
 def test_other_threads_run_meanwhile(tmp_path):
