@@ -9,13 +9,14 @@ use pyo3::types::{PyBytes, PyIterator, PyString, PyTuple};
 
 use crate::input::Input;
 use crate::source_name::name_of;
-use crate::walk::{Walk, Wanted};
+use crate::walk::{Seen, Walk, Wanted};
 
 /// Recordings, one by one. Nothing is opened before it is asked for.
 pub struct PythonInputs {
     wanted: Wanted,
     rest: Option<Py<PyIterator>>,
     walks: VecDeque<Source>,
+    seen: Seen,
 }
 
 enum Source {
@@ -26,7 +27,7 @@ enum Source {
 impl PythonInputs {
     /// From the argument `paths`. That paths exist is checked at once, unless an iterator gives them.
     pub fn new(paths: &Bound<'_, PyAny>, wanted: Wanted) -> PyResult<Self> {
-        let mut inputs = PythonInputs { wanted, rest: None, walks: VecDeque::new() };
+        let mut inputs = PythonInputs { wanted, rest: None, walks: VecDeque::new(), seen: Seen::default() };
         if let Some(source) = source_of(paths)? {
             inputs.walks.push_back(source);
             return Ok(inputs);
@@ -49,7 +50,7 @@ impl PythonInputs {
             match self.walks.pop_front() {
                 Some(Source::Input(input)) => return Ok(Some(input)),
                 Some(Source::Walk(mut walk)) => {
-                    if let Some(input) = walk.next(self.wanted) {
+                    if let Some(input) = walk.next(self.wanted, &mut self.seen) {
                         self.walks.push_front(Source::Walk(walk));
                         return Ok(Some(input));
                     }

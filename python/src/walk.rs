@@ -1,8 +1,12 @@
 //! The recordings in directories.
 
+use std::collections::{HashSet, VecDeque};
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
 
 use crate::glob_paths::{expand, is_glob, is_missing};
 use crate::input::{Input, RUN_LOG, ends_with, is_archive_name};
@@ -20,6 +24,8 @@ pub enum Wanted {
 pub struct Found {
     path: PathBuf,
     kind: Kind,
+    /// It is in a directory that was listed, and no link. Then its real path is known from that of the directory.
+    real_parent: Option<Arc<Path>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,19 +46,31 @@ impl Found {
     /// What is at a path.
     pub fn at(path: PathBuf) -> Self {
         let kind = Kind::of(path.is_dir());
-        Found { path, kind }
+        Found { path, kind, real_parent: None }
     }
 
     /// A directory that could not be listed.
     pub fn unlisted(path: PathBuf, error: &io::Error) -> Self {
-        Found { path, kind: Kind::Unlisted(error.to_string()) }
+        Found { path, kind: Kind::Unlisted(error.to_string()), real_parent: None }
     }
 
     /// The system says with the name what an entry is, unless it is a link.
-    fn entry(entry: &fs::DirEntry) -> Self {
+    fn entry(entry: &fs::DirEntry, real_parent: &Arc<Path>) -> Self {
         match entry.file_type() {
-            Ok(found) if !found.is_symlink() => Found { path: entry.path(), kind: Kind::of(found.is_dir()) },
+            Ok(found) if !found.is_symlink() => {
+                let kind = Kind::of(found.is_dir());
+                Found { path: entry.path(), kind, real_parent: Some(real_parent.clone()) }
+            }
             _ => Found::at(entry.path()),
+        }
+    }
+
+    /// The path without links.
+    fn real_path(&self) -> PathBuf {
+        match (&self.real_parent, self.path.file_name()) {
+            (Some(parent), Some(name)) => parent.join(name),
+            // A pipe between commands has no path.
+            _ => self.path.canonicalize().or_else(|_| absolute(&self.path)).unwrap_or_else(|_| self.path.clone()),
         }
     }
 
@@ -68,11 +86,26 @@ impl Found {
     }
 }
 
-/// Walks through directories and globs, a directory at a time. Sorted, so that it is the same each time.
+/// The files and directories that were seen. However many names one has, it is one.
+#[derive(Default)]
+pub struct Seen(HashSet<[u8; 16]>);
+
+impl Seen {
+    /// Adds what is at a real path. Whether it is new.
+    fn add(&mut self, real: &Path) -> bool {
+        let mut hash = [0; 16];
+        hash.copy_from_slice(&Sha256::digest(real.as_os_str().as_encoded_bytes())[..16]);
+        self.0.insert(hash)
+    }
+}
+
+/// Walks through directories and globs, a directory at a time. Sorted, so that it is the same each time; but what links lead to comes last,
+/// so that a recording has its own name if it is among the others.
 #[derive(Default)]
 pub struct Walk {
     /// The next last.
     open: Vec<Found>,
+    links: VecDeque<Found>,
 }
 
 impl Walk {
@@ -81,37 +114,50 @@ impl Walk {
         let missing = match path.metadata() {
             Err(error) if is_missing(&error) => error,
             // Why it can't be read its row says.
-            _ => return Ok(Walk { open: vec![Found::at(path.to_owned())] }),
+            _ => return Ok(Walk { open: vec![Found::at(path.to_owned())], ..Walk::default() }),
         };
         let named = path.to_str().and_then(escaped_path);
         if let Some(named) = named.filter(|named| named.symlink_metadata().is_ok()) {
-            return Ok(Walk { open: vec![Found::at(named)] });
+            return Ok(Walk { open: vec![Found::at(named)], ..Walk::default() });
         }
         if !is_glob(path) {
             return Err(missing);
         }
-        let mut open = expand(path).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-        open.reverse();
-        if open.is_empty() { Err(missing) } else { Ok(Walk { open }) }
+        let found = expand(path).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+        if found.is_empty() {
+            return Err(missing);
+        }
+        let mut walk = Walk::default();
+        let (links, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|found| found.path.is_symlink());
+        walk.add(links, others);
+        Ok(walk)
     }
 
-    /// The next recording, or directory that can't be listed.
-    pub fn next(&mut self, wanted: Wanted) -> Option<Input> {
-        while let Some(Found { path, kind }) = self.open.pop() {
-            match kind {
-                Kind::Unlisted(error) => return Some(Input::unlisted(&path, &error)),
-                Kind::Directory if !is_recording(&path) => self.list(&path, wanted),
-                _ => return Some(Input::at(path)),
+    /// Adds what was found in one place, sorted.
+    fn add(&mut self, links: Vec<Found>, others: Vec<Found>) {
+        self.links.extend(links);
+        self.open.extend(others.into_iter().rev());
+    }
+
+    /// The next recording that was not seen, or directory that can't be listed.
+    pub fn next(&mut self, wanted: Wanted, seen: &mut Seen) -> Option<Input> {
+        while let Some(found) = self.open.pop().or_else(|| self.links.pop_front()) {
+            let real = found.real_path();
+            match found.kind {
+                Kind::Unlisted(error) => return Some(Input::unlisted(&found.path, &error)),
+                _ if !seen.add(&real) => {}
+                Kind::Directory if !is_recording(&found.path) => self.list(&found.path, &real.into(), wanted),
+                _ => return Some(Input::at(found.path)),
             }
         }
         None
     }
 
-    fn list(&mut self, directory: &Path, wanted: Wanted) {
+    fn list(&mut self, directory: &Path, real: &Arc<Path>, wanted: Wanted) {
         let mut inside = Vec::new();
         let listed = fs::read_dir(directory).and_then(|entries| {
             for entry in entries {
-                inside.push(Found::entry(&entry?));
+                inside.push(Found::entry(&entry?, real));
             }
             Ok(())
         });
@@ -122,7 +168,9 @@ impl Walk {
         }
         inside.retain(|found| found.is_wanted(wanted));
         inside.sort();
-        self.open.extend(inside.into_iter().rev());
+        let is_link = |found: &Found| found.real_parent.is_none() && !matches!(found.kind, Kind::Unlisted(_));
+        let (links, others) = inside.into_iter().partition(is_link);
+        self.add(links, others);
     }
 }
 

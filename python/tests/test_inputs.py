@@ -110,6 +110,39 @@ def test_a_directory_that_can_not_be_listed_is_a_row(closed):
     assert sorted(row["source"] for row in rows) == [f"{folder}/a.jsonl", f"{folder}/inner/b.jsonl"]
 
 
+def test_links_to_directories_are_followed_once(tmp_path):
+    for name in ("d/one/a.jsonl", "d/two/b.jsonl", "far/c.jsonl"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(talk(1))
+    d = tmp_path / "d"
+    expected = [str(d / "one" / "a.jsonl"), str(d / "two" / "b.jsonl")]
+    for link, to in {"0": ".", "1": "..", "one/up": "..", "one/over": "../two", "two/over": "../one"}.items():
+        (d / link).symlink_to(to)
+    assert sources(d)[:2] == expected and len(sources(d)) == 3, "those that are not links come first"
+    assert sources(d / "0")[:2] == [str(d / "0" / "one" / "a.jsonl"), str(d / "0" / "two" / "b.jsonl")]
+    assert len(sources(f"{d}/**/*.jsonl")) == 2
+    (d / "1").unlink()
+    (d / "archive").symlink_to(tmp_path / "far")
+    assert sources(d) == [*expected, str(d / "archive" / "c.jsonl")], "what is elsewhere is found"
+
+
+def test_a_file_is_read_once_however_it_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "s.jsonl").write_bytes(talk(1))
+    (tmp_path / "d" / "latest.jsonl").symlink_to("s.jsonl")
+    every = ["d/s.jsonl", "./d/s.jsonl", "d//s.jsonl", "d/../d/s.jsonl", tmp_path / "d" / "s.jsonl", "d", "d/*.jsonl", "d/latest.jsonl"]
+    assert sources(every) == sources(iter(every)) == ["d/s.jsonl"]
+    assert sources(tmp_path / "d") == [str(tmp_path / "d" / "s.jsonl")], "it has its own name"
+    assert sources("d/*.jsonl") == ["d/s.jsonl"]
+    assert sources("d/latest.jsonl") == ["d/latest.jsonl"], "as given"
+    report = st.to_parquet(every, tmp_path / "lake")
+    assert (report.sources, report.rows["sessions"]) == (1, 1)
+    (tmp_path / "d" / "copy.jsonl").write_bytes(talk(1))
+    assert sources("d") == ["d/copy.jsonl", "d/s.jsonl"], "a copy is another file"
+
+
 def test_other_threads_run_meanwhile(tmp_path):
     (tmp_path / "s.jsonl").write_bytes(session(start(), *[text("ai", "x" * 200)] * 60_000))
     ticks, over = [], threading.Event()
