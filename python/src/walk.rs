@@ -2,7 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
 
@@ -184,6 +184,13 @@ pub fn is_listed(directory: &Path) -> bool {
     directory.is_dir() && !is_recording(directory) && directory.read_dir().is_ok()
 }
 
+/// Whether a directory is a bundle: its manifest begins as that of one. If that is damaged, its name or the checksums of one are enough.
 fn is_bundle(directory: &Path) -> bool {
-    directory.join("manifest.json").is_file()
+    let Ok(mut manifest) = fs::File::open(directory.join("manifest.json")) else { return false };
+    let mut beginning = [0; MANIFEST_BEGINS.len()];
+    (manifest.read_exact(&mut beginning).is_ok() && beginning == *MANIFEST_BEGINS)
+        || is_archive_name(directory)
+        || directory.join("manifest.sha256").is_file()
 }
+
+const MANIFEST_BEGINS: &[u8; 13] = br#"{"bundleId":""#;

@@ -1,7 +1,9 @@
 """What can be given as `paths`, and what is refused."""
 
 import io
+import shutil
 import threading
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.dataset
@@ -9,6 +11,9 @@ import pytest
 
 import session_tape as st
 from recordings import session, start, talk, text
+
+
+GOLDEN = Path(__file__).parents[2] / "__test__/fixtures/run/v1/golden"
 
 
 def sources(paths, **options):
@@ -108,6 +113,29 @@ def test_a_directory_that_can_not_be_listed_is_a_row(closed):
     assert st.to_parquet(folder, folder / "lake", prune=True).sources == 1
     rows = pa.dataset.dataset(folder / "lake" / "sessions").to_table(columns=["source"]).to_pylist()
     assert sorted(row["source"] for row in rows) == [f"{folder}/a.jsonl", f"{folder}/inner/b.jsonl"]
+
+
+@pytest.mark.parametrize("content", ['{"name": "my-extension"}', "", "no JSON"])
+def test_a_manifest_of_something_else_hides_nothing(tmp_path, content):
+    (tmp_path / "manifest.json").write_text(content)
+    (tmp_path / "s.jsonl").write_bytes(talk(1))
+    assert sources(tmp_path) == [str(tmp_path / "s.jsonl")]
+    (tmp_path / "inner").mkdir()
+    shutil.copytree(GOLDEN, tmp_path / "inner" / "run")
+    (tmp_path / "inner" / "manifest.json").write_text(content)
+    assert st.table(tmp_path, "runs").read_all()["source"].to_pylist() == [str(tmp_path / "inner" / "run")]
+
+
+def test_a_bundle_with_a_damaged_manifest_is_a_row_with_its_error(tmp_path):
+    for name, more in [("a.cath-bundle", None), ("b", "manifest.sha256")]:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "manifest.json").write_text("damaged")
+        (tmp_path / name / "session.jsonl").write_bytes(talk(1))
+        if more:
+            (tmp_path / name / more).write_text("")
+    rows = st.table(tmp_path, "sessions").read_all().to_pylist()
+    assert [row["source"] for row in rows] == [str(tmp_path / "a.cath-bundle"), str(tmp_path / "b")]
+    assert all(row["error"] for row in rows)
 
 
 def test_links_to_directories_are_followed_once(tmp_path):
