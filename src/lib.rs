@@ -173,6 +173,8 @@ pub use diff::ancestry::trace_ancestors;
 pub use diff::compare::{Diff, DiffOptions, diff};
 pub use diff::source::Source as DiffSource;
 pub use disk::durability::Durability;
+#[cfg(feature = "rows")]
+pub use disk::sniff::is_archive as is_archive_beginning;
 pub use jsonl::segments::Threads;
 pub use jsonl::source::{LineSource, ReadError};
 pub use jsonl::writer::{WriteError, WriteFailure, Writer};

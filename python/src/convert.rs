@@ -9,7 +9,7 @@ use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
 use session_tape::{FileHash, FinalHistory, LineSource, ReadError, Recording};
 
-use crate::input::{Content, Input, log_of};
+use crate::input::{Content, Input, is_archive, log_of};
 use crate::options::Options;
 use crate::run_tables::RunTables;
 use crate::schema::Table;
@@ -62,9 +62,9 @@ impl Converter {
         } else if self.options.is_of_runs() {
             self.convert_run(input, batches)?
         } else if input.is_packed() {
-            self.convert_packed(input, batches)?
+            self.convert_packed(input, None, batches)?
         } else {
-            self.convert_session(&input.name, input, batches)?
+            self.convert_session(input, batches)?
         };
         Ok(Converted { name: input.name.clone(), bytes: file.bytes, sha256: file.sha256.unwrap_or_default() })
     }
@@ -100,16 +100,16 @@ impl Converter {
         facts
     }
 
-    fn convert_session(&mut self, name: &str, input: &Input, batches: Batches<'_>) -> Result<FileFacts, String> {
+    fn convert_session(&mut self, input: &Input, batches: Batches<'_>) -> Result<FileFacts, String> {
+        match input.open() {
+            Ok(source) if is_archive(&source) => self.convert_packed(input, Some(&source), batches),
+            Ok(source) => self.convert_lines(&input.name, source, batches),
+            Err(error) => Ok(self.add_error(&input.name, &format!("Failed to read file: {error}"))),
+        }
+    }
+
+    fn convert_lines(&mut self, name: &str, source: LineSource, batches: Batches<'_>) -> Result<FileFacts, String> {
         let mut session = Session::new(name);
-        let source = match input.open() {
-            Ok(source) => source,
-            Err(error) => {
-                let (file, error) = (FileFacts::default(), format!("Failed to read file: {error}"));
-                session.finish(file.clone(), Some(error), &mut self.sessions);
-                return Ok(file);
-            }
-        };
         let mut file = FileHash::default();
         let (source, history) = match parts_of(source) {
             Ok(parts) => parts,
@@ -150,17 +150,25 @@ impl Converter {
     }
 
     /// A session in a bundle.
-    fn convert_packed(&mut self, input: &Input, batches: Batches<'_>) -> Result<FileFacts, String> {
-        let Content::Path(path) = &input.content else { return Ok(FileFacts::default()) };
-        let error = match Recording::open(path, &self.cancelled) {
-            Ok(recording) if !recording.is_run() => {
-                let inside = Input::at(log_of(&recording).to_owned());
-                return self.convert_session(&input.name, &inside, batches);
-            }
+    fn convert_packed(
+        &mut self,
+        input: &Input,
+        source: Option<&LineSource>,
+        batches: Batches<'_>,
+    ) -> Result<FileFacts, String> {
+        let error = match input.unpack(source, &self.cancelled) {
+            Ok(recording) if !recording.is_run() => match LineSource::open_or_drain(log_of(&recording)) {
+                Ok(lines) => return self.convert_lines(&input.name, lines, batches),
+                Err(error) => format!("Failed to read file: {error}"),
+            },
             Ok(_) => "It is a run, not a session".to_owned(),
-            Err(error) => error.to_string(),
+            Err(error) => error,
         };
-        let facts = facts_of(path);
+        let facts = match (&input.content, source) {
+            (Content::Path(path), None) => facts_of(path),
+            (_, Some(source)) => FileHash::default().finish(source).into(),
+            _ => FileFacts::default(),
+        };
         Session::new(&input.name).finish(facts.clone(), Some(error), &mut self.sessions);
         Ok(facts)
     }

@@ -9,7 +9,7 @@ use session_tape::{FileHash, FinalHistory, Pipeline, ReadError, SessionReader, W
 
 use crate::convert::{Converted, Converter, Parts, Tables, of_arrow, parts_of, scan_part};
 use crate::export_group::{Group, Written, write_group};
-use crate::input::Input;
+use crate::input::{Input, is_archive};
 use crate::options::Options;
 use crate::parquet_file::{EncodedRows, Encoder};
 use crate::peek::{Peeked, peek};
@@ -178,7 +178,8 @@ impl LargeSession {
         if input.is_packed() || input.size() < LARGE_BYTES {
             return None;
         }
-        let (parts, history) = parts_of(input.open().ok()?).ok()?;
+        let source = input.open().ok().filter(|source| !is_archive(source))?;
+        let (parts, history) = parts_of(source).ok()?;
         Some(LargeSession {
             parts: Arc::new(parts),
             history,

@@ -1,10 +1,13 @@
 //! Recordings that are read: files, runs, bundles, and what is in memory.
 
 use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use session_tape::{LineSource, ReadError, Recording};
+use session_tape::{LineSource, ReadError, Recording, is_archive_beginning};
+use tempfile::NamedTempFile;
 
 use crate::source_name::name_of;
 
@@ -74,6 +77,19 @@ impl Input {
         }
     }
 
+    /// Opens it as a whole recording. What has no path of its own, or can be read once, is `source` already.
+    pub fn unpack(&self, source: Option<&LineSource>, cancelled: &AtomicBool) -> Result<Recording, String> {
+        let open = |path: &Path| Recording::open(path, cancelled).map_err(|error| error.to_string());
+        match (&self.content, source) {
+            (Content::Path(path), _) if path.is_file() || path.is_dir() => open(path),
+            (Content::Path(path), None) => open(path),
+            (_, Some(source)) => open(copy(source).map_err(|error| error.to_string())?.path()),
+            (_, None) => {
+                open(copy(&self.open().map_err(|error| error.to_string())?).map_err(|error| error.to_string())?.path())
+            }
+        }
+    }
+
     /// The same, of which only the beginning is wanted.
     pub fn open_unread(&self) -> Result<LineSource, ReadError> {
         match &self.content {
@@ -81,6 +97,26 @@ impl Input {
             Content::Memory(bytes) => Ok(LineSource::in_memory(bytes[..bytes.len().min(64 << 10)].to_vec())),
             Content::Nothing(_) => self.open(),
         }
+    }
+}
+
+/// Whether a file is an archive, as its first bytes say.
+pub fn is_archive(source: &LineSource) -> bool {
+    let mut beginning = [0; 64];
+    source.read_at(&mut beginning, 0).is_ok_and(|count| is_archive_beginning(&beginning[..count]))
+}
+
+/// A temporary file with what is in another.
+fn copy(source: &LineSource) -> io::Result<NamedTempFile> {
+    let mut file = NamedTempFile::with_suffix(".tar.zst")?;
+    let (mut block, mut at) = (vec![0; 256 << 10], 0);
+    loop {
+        let count = source.read_at(&mut block, at).map_err(io::Error::other)?;
+        if count == 0 {
+            return Ok(file);
+        }
+        file.write_all(&block[..count])?;
+        at += count as u64;
     }
 }
 

@@ -7,7 +7,7 @@ use chrono::{DateTime, NaiveDate};
 use session_tape::{FileHash, LineSource, Recording, SessionFold, SessionReader, read_run};
 
 use crate::convert::facts_of;
-use crate::input::{Content, Input, log_of};
+use crate::input::{Input, is_archive, log_of};
 use crate::values::{time, time_of_json};
 
 /// A recording that is to be exported.
@@ -26,9 +26,13 @@ pub fn peek(input: Input, hash: bool, reader: &mut SessionReader) -> Peeked {
     let mut started = None;
     let mut sha256 = None;
     let never = AtomicBool::new(false);
-    let packed = match &input.content {
-        Content::Path(path) if input.is_packed() => Recording::open(path, &never).ok(),
-        _ => None,
+    let opened = match input.is_packed() {
+        true => None,
+        false => (if hash { input.open() } else { input.open_unread() }).ok(),
+    };
+    let packed = match &opened {
+        Some(source) if !is_archive(source) => None,
+        _ => input.unpack(None, &never).ok(),
     };
     if let Some(recording) = &packed {
         started = match recording.is_run() {
@@ -36,12 +40,9 @@ pub fn peek(input: Input, hash: bool, reader: &mut SessionReader) -> Peeked {
             false => LineSource::open_unread(log_of(recording)).ok().and_then(|source| start_of(&source, reader)),
         };
         sha256 = if hash { facts_of(log_of(recording)).sha256 } else { None };
-    } else if !input.is_packed() {
-        let source = if hash { input.open() } else { input.open_unread() };
-        if let Ok(source) = &source {
-            started = start_of(source, reader);
-            sha256 = if hash { Some(FileHash::default().finish(source).1) } else { None };
-        }
+    } else if let Some(source) = &opened {
+        started = start_of(source, reader);
+        sha256 = if hash { Some(FileHash::default().finish(source).1) } else { None };
     }
     let date = started.and_then(DateTime::from_timestamp_micros).map(|time| time.date_naive());
     Peeked { bytes: input.size(), input, date, sha256 }

@@ -10,7 +10,7 @@ use arrow::datatypes::{DataType, Int64Type};
 use session_tape::{LineSource, Recording};
 use sha2::{Digest, Sha256};
 
-use crate::input::log_of;
+use crate::input::{is_archive, is_archive_name, log_of};
 use crate::source_name::path_of;
 
 /// The columns that rows need.
@@ -74,12 +74,13 @@ impl Verifier {
 
 fn open(path: &Path) -> Option<Opened> {
     let never = AtomicBool::new(false);
-    if path.is_dir() || crate::input::is_archive_name(path) {
-        let recording = Recording::open(path, &never).ok()?;
-        let lines = LineSource::open(log_of(&recording)).ok()?;
-        return Some(Opened { lines, _recording: Some(recording) });
+    let lines = LineSource::open(path).ok().filter(|lines| !is_archive(lines));
+    if let Some(lines) = lines.filter(|_| !is_archive_name(path)) {
+        return Some(Opened { lines, _recording: None });
     }
-    Some(Opened { lines: LineSource::open(path).ok()?, _recording: None })
+    let recording = Recording::open(path, &never).ok()?;
+    let lines = LineSource::open(log_of(&recording)).ok()?;
+    Some(Opened { lines, _recording: Some(recording) })
 }
 
 fn columns_of(batch: &RecordBatch) -> Result<[ArrayRef; 4], String> {

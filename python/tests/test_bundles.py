@@ -1,5 +1,6 @@
 """Recordings in bundles, which are made by the command line of the npm package."""
 
+import io
 import shutil
 import subprocess
 from pathlib import Path
@@ -37,6 +38,24 @@ def test_a_session_in_a_bundle_has_the_rows_of_the_session(tmp_path, form):
         left = without(st.table(session, table).read_all().to_pylist(), "source")
         assert left and left == without(st.table(packed, table).read_all().to_pylist(), "source"), table
     assert {row["source"] for row in st.events(packed).read_all().to_pylist()} == {str(packed)}
+
+
+@pytest.mark.parametrize("name", ["s.cath-bundle.tar.zst", "s.jsonl", "s", "session.zip"])
+def test_the_first_bytes_of_a_file_say_that_it_is_a_bundle(tmp_path, name):
+    session = tmp_path / "session.txt"
+    session.write_bytes(talk(1, turns=600))
+    packed = bundle(session, tmp_path / "d.tar.zst").rename(tmp_path / name)
+    content = packed.read_bytes()
+    expected = without(st.table(session, "events").read_all().to_pylist(), "source")
+    with open(packed, "rb") as file:
+        for paths in (packed, [(name, content)], file, io.BytesIO(content)):
+            assert without(st.table(paths, "events").read_all().to_pylist(), "source") == expected
+    assert all(st.verify_rows(st.events(packed).read_all()).to_pylist())
+    assert st.to_parquet(packed, tmp_path / "lake").rows["events"] == len(expected)
+    assert st.to_parquet(packed, tmp_path / "lake").unchanged == 1
+    assert [path.parent.name for path in (tmp_path / "lake" / "events").rglob("*.parquet")] == ["date=2026-02-11"]
+    [row] = st.table([(name, content[:-40])], "sessions").read_all().to_pylist()
+    assert row["error"] and row["lines"] == 0 and row["bytes"] == len(content) - 40
 
 
 @pytest.mark.parametrize("form", FORMS)
