@@ -178,6 +178,7 @@ impl Converter {
         let path = match &input.content {
             Content::Nothing(_) => return Ok(FileFacts::default()),
             Content::Path(path) => path.as_path(),
+            Content::Spooled(path) => path,
             Content::Memory(bytes) => {
                 // Runs are opened by their paths.
                 written = write_temporary(bytes).map_err(|error| error.to_string())?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use session_tape::{LineSource, ReadError, Recording, is_archive_beginning};
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempPath};
 
 use crate::source_name::name_of;
 
@@ -30,6 +30,8 @@ pub enum Content {
     Path(PathBuf),
     /// In memory.
     Memory(Arc<Vec<u8>>),
+    /// In a temporary file.
+    Spooled(Arc<TempPath>),
     /// Nowhere: why it can't be read.
     Nothing(String),
 }
@@ -58,6 +60,16 @@ impl Input {
         Input { name, content: Content::Memory(Arc::new(bytes)), size, is_directory: false }
     }
 
+    /// A recording in a temporary file, which is removed with it.
+    pub fn spooled(name: String, file: NamedTempFile, size: u64) -> Self {
+        Input { name, content: Content::Spooled(Arc::new(file.into_temp_path())), size, is_directory: false }
+    }
+
+    /// How many bytes of it are kept here, in memory or in a temporary file.
+    pub fn kept_bytes(&self) -> u64 {
+        if matches!(self.content, Content::Path(_)) { 0 } else { self.size }
+    }
+
     /// How many bytes it had when it was found. 0 if that can't be known.
     pub fn size(&self) -> u64 {
         self.size
@@ -72,6 +84,7 @@ impl Input {
     pub fn open(&self) -> Result<LineSource, ReadError> {
         match &self.content {
             Content::Path(path) => LineSource::open_or_drain(path),
+            Content::Spooled(path) => LineSource::open(path),
             Content::Memory(bytes) => Ok(LineSource::in_memory(bytes.to_vec())),
             Content::Nothing(_) => Ok(LineSource::in_memory(Vec::new())),
         }
@@ -83,6 +96,7 @@ impl Input {
         match (&self.content, source) {
             (Content::Path(path), _) if path.is_file() || path.is_dir() => open(path),
             (Content::Path(path), None) => open(path),
+            (Content::Spooled(path), _) => open(path),
             (_, Some(source)) => open(copy(source).map_err(|error| error.to_string())?.path()),
             (_, None) => {
                 open(copy(&self.open().map_err(|error| error.to_string())?).map_err(|error| error.to_string())?.path())
@@ -94,6 +108,7 @@ impl Input {
     pub fn open_unread(&self) -> Result<LineSource, ReadError> {
         match &self.content {
             Content::Path(path) => LineSource::open_unread(path),
+            Content::Spooled(path) => LineSource::open_unread(path),
             Content::Memory(bytes) => Ok(LineSource::in_memory(bytes[..bytes.len().min(64 << 10)].to_vec())),
             Content::Nothing(_) => self.open(),
         }

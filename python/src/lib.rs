@@ -25,6 +25,7 @@ mod session_scan;
 mod session_table;
 mod sessions_table;
 mod source_name;
+mod spool;
 mod stream;
 mod tool_calls_table;
 mod values;
@@ -46,7 +47,6 @@ use pyo3::types::PyDict;
 use session_tape::{DiffOptions, Recording, RunWatch, diff};
 
 use crate::export::Export;
-use crate::input::Content;
 use crate::options::Options;
 use crate::python_inputs::PythonInputs;
 use crate::schema::Table;
@@ -58,8 +58,8 @@ use crate::walk::Wanted;
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// So many bytes of recordings that are in memory are exported at a time.
-const IN_MEMORY_BYTES: usize = 64 << 20;
+/// So many bytes of recordings that are in memory or in temporary files are exported at a time.
+const KEPT_BYTES: u64 = 64 << 20;
 
 fn table_named(name: &str) -> PyResult<Table> {
     let all: Vec<&str> = Table::ALL.iter().map(|table| table.as_str()).collect();
@@ -128,14 +128,12 @@ fn to_parquet<'py>(
     let mut is_over = false;
     while !is_over {
         let (mut window, mut bytes) = (Vec::new(), 0);
-        while bytes < IN_MEMORY_BYTES {
+        while bytes < KEPT_BYTES {
             let Some(input) = inputs.next(py)? else {
                 is_over = true;
                 break;
             };
-            if let Content::Memory(content) = &input.content {
-                bytes += content.len();
-            }
+            bytes += input.kept_bytes();
             window.push(input);
         }
         let added = py.detach(|| {

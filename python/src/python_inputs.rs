@@ -9,6 +9,7 @@ use pyo3::types::{PyBytes, PyIterator, PyString, PyTuple};
 
 use crate::input::Input;
 use crate::source_name::name_of;
+use crate::spool::spool;
 use crate::walk::{Seen, Walk, Wanted};
 
 /// Recordings, one by one. Nothing is opened before it is asked for.
@@ -21,7 +22,8 @@ pub struct PythonInputs {
 
 enum Source {
     Walk(Walk),
-    Input(Input),
+    /// The name of what has bytes.
+    Object(String, Py<PyAny>),
 }
 
 impl PythonInputs {
@@ -48,7 +50,7 @@ impl PythonInputs {
     pub fn next(&mut self, py: Python<'_>) -> PyResult<Option<Input>> {
         loop {
             match self.walks.pop_front() {
-                Some(Source::Input(input)) => return Ok(Some(input)),
+                Some(Source::Object(name, content)) => return spool(name, content.bind(py)).map(Some),
                 Some(Source::Walk(mut walk)) => {
                     if let Some(input) = walk.next(self.wanted, &mut self.seen) {
                         self.walks.push_front(Source::Walk(walk));
@@ -86,10 +88,10 @@ fn source_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Source>> {
         let name = name
             .cast::<PyString>()
             .map_err(|_| PyTypeError::new_err("the name in a (name, bytes) pair must be str"))?;
-        return bytes_of(&content)?
-            .map(|bytes| Source::Input(Input::in_memory(name.to_string(), bytes)))
-            .map(Some)
-            .ok_or_else(|| PyTypeError::new_err("the content in a (name, bytes) pair must be bytes or a binary file"));
+        if !has_bytes(&content)? {
+            return Err(PyTypeError::new_err("the content in a (name, bytes) pair must be bytes or a binary file"));
+        }
+        return Ok(Some(Source::Object(name.to_string(), content.unbind())));
     }
     if is_path(value)? {
         let path: PathBuf = value.extract()?;
@@ -105,11 +107,11 @@ fn source_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Source>> {
         });
     }
     if value.hasattr("read")? {
-        let name = file_name(value);
-        let bytes =
-            bytes_of(value)?.ok_or_else(|| PyTypeError::new_err("a file in paths must be open in binary mode"))?;
-        let name = name.map_or_else(|| "<file>".to_owned(), |name| name_of(&name));
-        return Ok(Some(Source::Input(Input::in_memory(name, bytes))));
+        if !has_bytes(value)? {
+            return Err(PyTypeError::new_err("a file in paths must be open in binary mode"));
+        }
+        let name = file_name(value).map_or_else(|| "<file>".to_owned(), |name| name_of(&name));
+        return Ok(Some(Source::Object(name, value.clone().unbind())));
     }
     Ok(None)
 }
@@ -130,18 +132,14 @@ fn is_path(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(value.is_instance_of::<PyString>() || value.hasattr("__fspath__")?)
 }
 
-/// The bytes of an object that has some, or of a binary file. `None` for anything else.
-fn bytes_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u8>>> {
+/// Whether it is bytes, or a file that is not of text.
+fn has_bytes(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     if value.hasattr("read")? {
-        let read = value.call_method0("read")?;
-        return Ok(read.cast::<PyBytes>().ok().map(|bytes| bytes.as_bytes().to_vec()));
+        return Ok(!value.is_instance(&value.py().import("io")?.getattr("TextIOBase")?)?);
     }
-    if let Ok(bytes) = value.cast::<PyBytes>() {
-        return Ok(Some(bytes.as_bytes().to_vec()));
+    if value.is_instance_of::<PyBytes>() {
+        return Ok(true);
     }
-    if !value.hasattr("__len__")? || value.is_instance_of::<PyString>() {
-        return Ok(None);
-    }
-    let bytes = value.py().get_type::<PyBytes>().call1((value,));
-    Ok(bytes.ok().and_then(|bytes| Some(bytes.cast::<PyBytes>().ok()?.as_bytes().to_vec())))
+    let view = value.py().import("builtins")?.getattr("memoryview")?;
+    Ok(view.call1((value,)).is_ok())
 }

@@ -187,6 +187,33 @@ def test_other_threads_run_meanwhile(tmp_path):
     assert rows == 60_001 and len(ticks) > 1000
 
 
+def test_open_files_are_read_when_their_turn_comes(tmp_path):
+    class Counted(io.BytesIO):
+        asked = 0
+
+        def read(self, size=-1):
+            self.asked += 1
+            assert 0 < size <= 1 << 20, "never all at once"
+            return super().read(size)
+
+    content = session(start(), *[text("ai", "x" * 200)] * 40_000)
+    files = [Counted(content), Counted(b""), Counted(talk(1))]
+    assert len(content) > 8 << 20
+    reader = st.table([files[0], ("empty", files[1]), ("b", files[2]), ("c", memoryview(content))], "sessions")
+    assert [file.asked for file in files] == [0, 0, 0]
+    rows = reader.read_all().to_pylist()
+    assert [(row["source"], row["bytes"]) for row in rows] == [("<file>", len(content)), ("empty", 0), ("b", len(talk(1))), ("c", len(content))]
+    assert all(file.asked for file in files)
+    (tmp_path / "closed.jsonl").write_bytes(b"")
+    with open(tmp_path / "closed.jsonl", "rb") as closed:
+        pass
+    with pytest.raises(ValueError, match="closed file"):
+        st.events(closed).read_all()
+    with open(tmp_path / "closed.jsonl") as as_text, pytest.raises(TypeError, match="binary"):
+        st.events(as_text)
+    assert st.to_parquet([("a", io.BytesIO(content)), ("b", content)], tmp_path / "lake").rows["events"] == 80_002
+
+
 def test_several_streams_at_once(fleet):
     expected = st.events(fleet).read_all()
     found = []

@@ -1,0 +1,68 @@
+//! The bytes of Python objects, read when they are asked for. Many of them are put in a temporary file.
+
+use std::io::Write as _;
+
+use pyo3::exceptions::{PyOSError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use tempfile::NamedTempFile;
+
+use crate::input::Input;
+
+/// As much is kept in memory, and read at a time.
+const KEPT_BYTES: usize = 1 << 20;
+
+/// The recording in an object that has bytes, or in a binary file from where it is.
+pub fn spool(name: String, content: &Bound<'_, PyAny>) -> PyResult<Input> {
+    if content.hasattr("read")? {
+        return spool_file(name, content);
+    }
+    // Of what is `bytes` already this is no copy.
+    let bytes = content.py().get_type::<PyBytes>().call1((content,))?.cast_into::<PyBytes>()?;
+    let bytes = bytes.as_bytes();
+    if bytes.len() <= KEPT_BYTES {
+        return Ok(Input::in_memory(name, bytes.to_vec()));
+    }
+    let mut file = create()?;
+    file.write_all(bytes).map_err(failed)?;
+    Ok(Input::spooled(name, file, bytes.len() as u64))
+}
+
+fn spool_file(name: String, content: &Bound<'_, PyAny>) -> PyResult<Input> {
+    let (mut kept, mut file, mut size) = (Vec::new(), None, 0);
+    loop {
+        content.py().check_signals()?;
+        let read = content.call_method1("read", (KEPT_BYTES,))?;
+        let read = read
+            .cast::<PyBytes>()
+            .map_err(|_| PyTypeError::new_err("a file in paths must be open in binary mode, and blocking"))?;
+        let bytes = read.as_bytes();
+        size += bytes.len() as u64;
+        match (&mut file, bytes.is_empty()) {
+            (None, true) => return Ok(Input::in_memory(name, kept)),
+            (Some(_), true) => break,
+            (None, false) if kept.len() + bytes.len() <= KEPT_BYTES => kept.extend_from_slice(bytes),
+            (file, false) => {
+                if file.is_none() {
+                    file.insert(create()?).write_all(&kept).map_err(failed)?;
+                    kept = Vec::new();
+                }
+                if let Some(file) = file {
+                    file.write_all(bytes).map_err(failed)?;
+                }
+            }
+        }
+    }
+    match file {
+        Some(file) => Ok(Input::spooled(name, file, size)),
+        None => Ok(Input::in_memory(name, kept)),
+    }
+}
+
+fn create() -> PyResult<NamedTempFile> {
+    NamedTempFile::new().map_err(failed)
+}
+
+fn failed(error: std::io::Error) -> PyErr {
+    PyOSError::new_err((error.raw_os_error(), format!("a temporary file: {error}")))
+}
