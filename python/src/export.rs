@@ -14,7 +14,7 @@ use crate::convert::CANCELLED;
 use crate::engine::{Done, Engine, Job, LARGE_BYTES, LargeSession};
 use crate::export_commit::{Commits, Committed, Unit, commits};
 use crate::export_group::{Carried, Group, TEMPORARY, TableFiles, Written};
-use crate::input::{Content, Input};
+use crate::input::{Content, Input, can_be_read_again};
 use crate::manifest::Manifests;
 use crate::options::Options;
 use crate::peek::Peeked;
@@ -236,7 +236,11 @@ impl Export {
                 if is_listed(&path) {
                     continue;
                 }
-                if path.exists() { inputs.push(Input::at(path)) } else { kept.push(source.clone()) }
+                if path.exists() && can_be_read_again(&path) {
+                    inputs.push(Input::at(path))
+                } else {
+                    kept.push(source.clone())
+                }
             }
             let names: Arc<BTreeSet<String>> = Arc::new(kept.iter().map(|source| source.name.clone()).collect());
             if !kept.is_empty() {

@@ -65,6 +65,20 @@ impl Input {
         Input { name, content: Content::Spooled(Arc::new(file.into_temp_path())), size, is_directory: false }
     }
 
+    /// The same, if it can be read again. What can be read once, a pipe, is read now and kept.
+    pub fn settled(self) -> Self {
+        let Content::Path(path) = &self.content else { return self };
+        if can_be_read_again(path) {
+            return self;
+        }
+        let source = self.open().map_err(|error| format!("Failed to read file: {error}"));
+        let kept = source.and_then(|source| {
+            let file = copy(&source).map_err(|error| format!("Failed to keep what is in a pipe: {error}"))?;
+            Ok(Input::spooled(self.name.clone(), file, source.size()))
+        });
+        kept.unwrap_or_else(|error| Input { content: Content::Nothing(error), ..self })
+    }
+
     /// How many bytes of it are kept here, in memory or in a temporary file.
     pub fn kept_bytes(&self) -> u64 {
         if matches!(self.content, Content::Path(_)) { 0 } else { self.size }
@@ -133,6 +147,11 @@ fn copy(source: &LineSource) -> io::Result<NamedTempFile> {
         file.write_all(&block[..count])?;
         at += count as u64;
     }
+}
+
+/// Whether there is something at a path that can be read as often as it is wanted.
+pub fn can_be_read_again(path: &Path) -> bool {
+    fs::metadata(path).map_or(true, |found| found.is_file() || found.is_dir())
 }
 
 fn size_of_file(path: &Path) -> u64 {

@@ -23,6 +23,7 @@ pub struct Peeked {
 
 /// Looks at a recording, and hashes it if that is wanted.
 pub fn peek(input: Input, hash: bool, reader: &mut SessionReader) -> Peeked {
+    let input = input.settled();
     let mut started = None;
     let mut sha256 = None;
     let never = AtomicBool::new(false);

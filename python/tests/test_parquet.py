@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import duckdb
@@ -177,3 +178,19 @@ def test_progress_counts_files_and_bytes(fleet, tmp_path):
     with pytest.raises(RuntimeError, match="enough"):
         st.to_parquet(fleet, tmp_path / "other", on_progress=stop)
     assert not list((tmp_path / "other").rglob("*.tmp"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+def test_what_a_pipe_gives_is_exported(tmp_path):
+    pipe, lake = tmp_path / "pipe.jsonl", tmp_path / "lake"
+    os.mkfifo(pipe)
+    for number in (1, 1, 2):
+        writer = threading.Thread(target=lambda: pipe.write_bytes(talk(number)), daemon=True)
+        writer.start()
+        report = st.to_parquet(pipe, lake, prune=True)
+        writer.join()
+    assert report.sources == 1
+    [part] = (lake / "events").rglob("*.parquet")
+    assert part.parent.name == "date=2026-02-11"
+    table = pq.ParquetFile(part).read()
+    assert table.num_rows == len(talk(2).splitlines()) and set(table["session_id"].to_pylist()) == {"session-2"}
