@@ -15,7 +15,7 @@ use crate::engine::{Done, Engine, Job, LARGE_BYTES, LargeSession};
 use crate::export_commit::{Commits, Committed, Unit, commits};
 use crate::export_group::{Carried, Group, TEMPORARY, TableFiles, Written};
 use crate::input::{Content, Input};
-use crate::manifest::Manifests;
+use crate::manifest::{Manifests, Source};
 use crate::options::Options;
 use crate::peek::Peeked;
 use crate::schema::Table;
@@ -163,7 +163,7 @@ impl Export {
             if matches!(recording.input.content, Content::Path(_)) && !seen.insert(recording.input.name.clone()) {
                 continue;
             }
-            match self.manifests.of(&recording.input.name) {
+            match self.manifests.of(&recording.input.name, self.options.is_of_runs()) {
                 Some((id, _)) => replaced.entry(id.to_owned()).or_default().push(recording),
                 None => fresh.push(recording),
             }
@@ -204,14 +204,15 @@ impl Export {
     }
 
     fn is_unchanged(&self, recording: &Peeked) -> bool {
-        let Some((_, manifest)) = self.manifests.of(&recording.input.name) else { return false };
-        let hash = recording.sha256.map(const_hex::encode);
+        let listed = self.manifests.of(&recording.input.name, self.options.is_of_runs());
+        let Some((_, manifest)) = listed else { return false };
+        let now = recording.identity.as_ref().map(|identity| Source::new(&recording.input.name, identity));
         let mut sources = manifest.sources.iter();
         let tables: Vec<Table> = manifest.tables().collect();
         manifest.version == crate::parquet_file::version()
             && manifest.options == self.options.deciding()
             && self.options.tables().all(|table| tables.contains(&table))
-            && sources.any(|source| source.name == recording.input.name && Some(&source.sha256) == hash.as_ref())
+            && sources.any(|source| Some(source) == now.as_ref())
             && manifest.parts.values().all(|part| self.lake.join(part).is_file())
     }
 
@@ -222,8 +223,9 @@ impl Export {
         let given: BTreeSet<String> = recordings.iter().map(|recording| recording.input.name.clone()).collect();
         let mut inputs: Vec<Input> = recordings.into_iter().map(|recording| recording.input).collect();
         let (mut carried, mut kept) = (Vec::new(), Vec::new());
+        let is_of_runs = self.options.is_of_runs();
         if let Some(manifest) = self.manifests.get(&id) {
-            for table in manifest.tables() {
+            for table in manifest.tables().filter(|table| table.is_of_runs() == is_of_runs) {
                 self.options.add(table);
             }
             for source in manifest.sources.iter().filter(|source| !given.contains(&source.name)) {
@@ -352,7 +354,7 @@ impl Export {
         }
         self.manifests.insert(id, manifest);
         self.report.sources += converted.len() as u64;
-        let bytes = converted.iter().map(|source| source.bytes).sum::<u64>();
+        let bytes = converted.iter().map(|source| source.identity.bytes).sum::<u64>();
         (self.report.bytes, self.done_bytes) = (self.report.bytes + bytes, self.done_bytes + bytes);
         Ok(())
     }

@@ -1,0 +1,94 @@
+"""What a lake keeps when its sources change, are of both kinds, are damaged or are gone."""
+
+import shutil
+import stat
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+import session_tape as st
+from recordings import session, start, talk, text
+from test_bundles import bundle, pytestmark as with_bundles
+
+GOLDEN = Path(__file__).parents[2] / "__test__/fixtures/run/v1/golden"
+RUNS = ("run_events", "runs")
+
+
+def rows(lake, table):
+    """The rows of a table, each with its partition."""
+    found = []
+    for path in sorted(Path(lake, table).glob("*/*.parquet")):
+        day = path.parent.name.removeprefix("date=")
+        found += [{**row, "day": day} for row in pq.ParquetFile(path).read().to_pylist()]
+    return found
+
+
+def days(lake):
+    found = sorted((Path(row["source"]).name, row["day"]) for row in rows(lake, "sessions"))
+    by_events = {(Path(row["source"]).name, row["day"]) for row in rows(lake, "events")}
+    assert sorted(by_events) == found
+    return found
+
+
+def one(day, *records):
+    return session(start(sessionId="s", startTime=f"2026-{day}T16:00:00.000Z"), text("human", "hi"), *records)
+
+
+def written(folder, **files):
+    folder.mkdir(exist_ok=True)
+    for name, content in files.items():
+        (folder / f"{name}.jsonl").write_bytes(content)
+    return folder
+
+
+@with_bundles
+def test_sessions_and_runs_are_exported_to_one_lake(tmp_path):
+    folder, lake = tmp_path / "f", tmp_path / "lake"
+    folder.mkdir()
+    bundle(written(tmp_path / "s", a=talk(1)) / "a.jsonl", folder / "session.cath-bundle.tar.zst")
+    bundle(GOLDEN, folder / "run.cath-bundle.tar.zst")
+    st.to_parquet(folder, lake)
+    before = rows(lake, "events"), rows(lake, "sessions")
+    assert len(before[0]) == len(talk(1).splitlines()) and len(before[1]) == 2
+    st.to_parquet(folder, lake, RUNS, prune=True)
+    assert (rows(lake, "events"), rows(lake, "sessions")) == before
+    of_runs = rows(lake, "run_events"), rows(lake, "runs")
+    assert of_runs[0] and len(of_runs[1]) == 2
+    for tables in (("events", "tool_calls", "sessions"), RUNS):
+        again = st.to_parquet(folder, lake, tables, prune=True)
+        assert (again.sources, again.unchanged, again.pruned) == (0, 2, 0), tables
+    assert (rows(lake, "events"), rows(lake, "sessions")) == before
+    assert (rows(lake, "run_events"), rows(lake, "runs")) == of_runs
+
+
+def test_what_can_not_be_read_is_exported_once(tmp_path):
+    folder, lake = written(tmp_path / "f", a=one("02-11")), tmp_path / "lake"
+    (folder / "b.cath-bundle.tar.zst").write_bytes(b"\x28\xb5\x2f\xfd no bundle")
+    (folder / "c.jsonl").symlink_to(tmp_path / "nothing")
+    (folder / "d.cath-bundle").mkdir()
+    (folder / "d.cath-bundle" / "manifest.json").write_text('{"format": "no bundle"}')
+    assert st.to_parquet(folder, lake).sources == 4
+    errors = [row["error"] for row in rows(lake, "sessions")]
+    assert errors.count(None) == 1 and len(errors) == 4
+    again = st.to_parquet(folder, lake)
+    assert (again.sources, again.unchanged) == (0, 4)
+    # It is read as soon as it can be.
+    (tmp_path / "nothing").write_bytes(one("02-11"))
+    st.to_parquet(folder, lake, prune=True)
+    assert [row["error"] for row in rows(lake, "sessions")].count(None) == 2
+    assert st.to_parquet(folder, lake).unchanged == 4
+
+
+def test_damaged_runs_are_exported_once(tmp_path):
+    runs, lake = tmp_path / "runs", tmp_path / "lake"
+    for name in ("bad", "good"):
+        shutil.copytree(GOLDEN, runs / name)
+    (runs / "bad" / "events.cath-log").open("a").write("garbage\n")
+    (runs / "no.cath-bundle.tar.zst").write_bytes(b"\x28\xb5\x2f\xfd no bundle")
+    for _ in range(2):
+        report = st.to_parquet([runs, runs / "good" / "events.cath-log"], lake, RUNS)
+    assert (report.sources, report.unchanged) == (0, 4)
+    assert sorted(row["error"] is None for row in rows(lake, "runs")) == [False, False, True, True]
