@@ -235,11 +235,13 @@ impl Export {
             let names: Arc<BTreeSet<String>> = Arc::new(kept.iter().map(|source| source.name.clone()).collect());
             if !kept.is_empty() {
                 let parts = manifest.parts.iter().filter_map(|(table, part)| Some((Table::named(table)?, part)));
-                carried.extend(parts.map(|(table, part)| Carried {
-                    table,
-                    part: self.lake.join(part),
-                    sources: names.clone(),
-                }));
+                let parts = parts.filter(|(table, _)| table.is_of_runs() == is_of_runs);
+                let parts = parts.map(|(table, part)| (table, self.lake.join(part))).filter(|(_, part)| part.is_file());
+                carried.extend(parts.map(|(table, part)| Carried { table, part, sources: names.clone() }));
+            }
+            if carried.is_empty() {
+                // Neither they nor their rows are there any more.
+                kept.clear();
             }
         }
         inputs.sort_by(|one, other| one.name.cmp(&other.name));

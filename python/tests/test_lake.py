@@ -64,6 +64,38 @@ def test_sessions_and_runs_are_exported_to_one_lake(tmp_path):
     assert (rows(lake, "run_events"), rows(lake, "runs")) == of_runs
 
 
+def test_a_column_is_added_or_left_out_though_a_source_is_gone(tmp_path):
+    folder, lake = written(tmp_path / "f", a=one("02-11"), b=one("02-11")), tmp_path / "lake"
+    st.to_parquet(folder, lake)
+    (folder / "a.jsonl").unlink()
+    st.to_parquet(folder, lake, include_payload=True, prune=True)
+    payloads = {}
+    for row in rows(lake, "events"):
+        payloads.setdefault(Path(row["source"]).name, []).append(row["payload"] is None)
+    assert payloads == {"a.jsonl": [True, True], "b.jsonl": [False, False]}
+    (folder / "b.jsonl").write_bytes(one("02-11", text("ai", "more")))
+    st.to_parquet(folder, lake, prune=True)
+    left = rows(lake, "events")
+    assert len(left) == 5 and not any("payload" in row for row in left)
+
+
+def test_a_lost_part_is_written_again_without_sources_that_are_gone(tmp_path):
+    folder, lake = written(tmp_path / "f", a=one("02-11"), b=one("02-11")), tmp_path / "lake"
+    report = st.to_parquet(folder, lake)
+    (folder / "a.jsonl").unlink()
+    [part] = (path for path in report.parts if path.parts[-3] == "events")
+    part.unlink()
+    st.to_parquet(folder, lake, prune=True)
+    assert {Path(row["source"]).name for row in rows(lake, "events")} == {"b.jsonl"}
+    # What the other parts have of it stays.
+    assert [Path(row["source"]).name for row in rows(lake, "sessions")] == ["a.jsonl", "b.jsonl"]
+    assert st.to_parquet(folder, lake).unchanged == 1
+    shutil.rmtree(lake / "events"), shutil.rmtree(lake / "tool_calls"), shutil.rmtree(lake / "sessions")
+    st.to_parquet(folder, lake)
+    assert [Path(row["source"]).name for row in rows(lake, "sessions")] == ["b.jsonl"]
+    assert st.to_parquet(folder, lake).unchanged == 1
+
+
 def test_what_can_not_be_read_is_exported_once(tmp_path):
     folder, lake = written(tmp_path / "f", a=one("02-11")), tmp_path / "lake"
     (folder / "b.cath-bundle.tar.zst").write_bytes(b"\x28\xb5\x2f\xfd no bundle")
