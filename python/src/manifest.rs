@@ -54,6 +54,12 @@ impl Manifest {
         self.parts.keys().filter_map(|name| Table::named(name))
     }
 
+    /// The day in the paths of its parts.
+    pub fn date(&self) -> Option<&str> {
+        let part = self.parts.values().next()?;
+        part.split('/').find_map(|folder| folder.strip_prefix("date="))
+    }
+
     /// Whether its rows are of runs. A file that holds either may be listed twice: with its rows of sessions, and with those of runs.
     pub fn is_of_runs(&self) -> bool {
         self.tables().any(Table::is_of_runs)

@@ -96,6 +96,35 @@ def test_a_lost_part_is_written_again_without_sources_that_are_gone(tmp_path):
     assert st.to_parquet(folder, lake).unchanged == 1
 
 
+def test_each_recording_is_in_the_partition_of_its_own_day(tmp_path):
+    folder, lake = written(tmp_path / "f", a=one("02-11"), b=one("02-11"), c=one("02-11")), tmp_path / "lake"
+    st.to_parquet(folder, lake)
+    (folder / "c.jsonl").unlink()
+    written(folder, a=one("03-01"))
+    # The one that has not changed need not be given.
+    st.to_parquet(folder / "a.jsonl", lake, prune=True)
+    assert days(lake) == [("a.jsonl", "2026-03-01"), ("b.jsonl", "2026-02-11"), ("c.jsonl", "2026-02-11")]
+    assert st.to_parquet(folder, lake).unchanged == 2
+    written(folder, a=one("03-02"), b=one("03-02"))
+    st.to_parquet(folder, lake, prune=True)
+    assert days(lake) == [("a.jsonl", "2026-03-02"), ("b.jsonl", "2026-03-02"), ("c.jsonl", "2026-02-11")]
+    assert st.to_parquet(folder, lake, prune=True).unchanged == 2
+    assert len({row["source"] for row in rows(lake, "sessions")}) == len(rows(lake, "sessions"))
+
+
+def test_a_session_whose_first_line_is_complete_later_gets_its_day(tmp_path):
+    whole = one("02-11")
+    folder, lake = written(tmp_path / "f", a=b"torn", b=whole[:40]), tmp_path / "lake"
+    st.to_parquet(folder, lake)
+    assert {day for _, day in days(lake)} == {"__HIVE_DEFAULT_PARTITION__"}
+    written(folder, b=whole)
+    st.to_parquet(folder, lake, prune=True)
+    assert days(lake) == [("a.jsonl", "__HIVE_DEFAULT_PARTITION__"), ("b.jsonl", "2026-02-11")]
+    written(folder, a=whole)
+    st.to_parquet(folder, lake, prune=True)
+    assert days(lake) == [("a.jsonl", "2026-02-11"), ("b.jsonl", "2026-02-11")]
+
+
 def test_what_can_not_be_read_is_exported_once(tmp_path):
     folder, lake = written(tmp_path / "f", a=one("02-11")), tmp_path / "lake"
     (folder / "b.cath-bundle.tar.zst").write_bytes(b"\x28\xb5\x2f\xfd no bundle")
