@@ -1,7 +1,7 @@
 //! Recordings turned into rows, on any thread.
 
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -158,7 +158,7 @@ impl Converter {
 
     fn convert_run(&mut self, input: &Input, batches: Batches<'_>) -> Result<Identity, String> {
         let file = OnDisk::of(input).map_err(|error| error.to_string())?;
-        let recording = match open_recording(file.path(), true, &self.cancelled) {
+        let recording = match open_recording(&file.path(), true, &self.cancelled) {
             Ok(recording) => recording,
             Err(Refused { file, error }) => {
                 self.runs.add_error(&input.name, &file, &error);
@@ -166,7 +166,8 @@ impl Converter {
             }
         };
         let facts = facts_of(log_of(&recording));
-        let identity = Identity::of_file(&facts);
+        // Before it is verified: what changes meanwhile is verified again by the next export.
+        let identity = Identity::of_run(&facts, &recording, self.options.verify);
         let mut failed = None;
         let cancelled = self.cancelled.clone();
         self.runs.add(&input.name, &recording, &facts, &cancelled, &mut |runs| {
@@ -204,7 +205,8 @@ pub fn open_recording(path: &Path, is_of_runs: bool, cancelled: &AtomicBool) -> 
 /// A recording that has a path. Runs are opened by theirs.
 pub enum OnDisk<'i> {
     There(&'i Path),
-    Written(tempfile::NamedTempFile),
+    /// In a directory of its own, in which nothing else is taken for a part of it.
+    Written(tempfile::TempDir),
 }
 
 impl<'i> OnDisk<'i> {
@@ -213,18 +215,18 @@ impl<'i> OnDisk<'i> {
         match &input.content {
             Content::Path(path) => Ok(OnDisk::There(path)),
             Content::Memory(bytes) => {
-                let mut file = tempfile::NamedTempFile::new()?;
-                std::io::Write::write_all(&mut file, bytes)?;
-                Ok(OnDisk::Written(file))
+                let folder = tempfile::tempdir()?;
+                std::fs::write(folder.path().join("recording"), bytes.as_slice())?;
+                Ok(OnDisk::Written(folder))
             }
         }
     }
 
     /// Where it is.
-    pub fn path(&self) -> &Path {
+    pub fn path(&self) -> PathBuf {
         match self {
-            OnDisk::There(path) => path,
-            OnDisk::Written(file) => file.path(),
+            OnDisk::There(path) => path.to_path_buf(),
+            OnDisk::Written(folder) => folder.path().join("recording"),
         }
     }
 }

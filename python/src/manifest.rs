@@ -34,7 +34,7 @@ pub struct Source {
     pub name: String,
     pub bytes: u64,
     pub sha256: String,
-    /// Of what else its rows depend on: the error of what can't be read.
+    /// Of what else its rows depend on: the other files of a verified run, or the error of what can't be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
 }

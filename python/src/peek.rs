@@ -54,14 +54,16 @@ fn peek_recording(
 ) -> (Option<i64>, Option<Identity>) {
     // What can't be written fails when it is converted.
     let Ok(file) = OnDisk::of(input) else { return (None, None) };
-    match open_recording(file.path(), options.is_of_runs(), cancelled) {
+    match open_recording(&file.path(), options.is_of_runs(), cancelled) {
         Ok(recording) => {
-            let started = if recording.is_run() {
-                start_of_run(&recording)
+            let log = log_of(&recording);
+            let (started, identity): (_, &dyn Fn() -> Identity) = if recording.is_run() {
+                (start_of_run(&recording), &|| Identity::of_run(&facts_of(log), &recording, options.verify))
             } else {
-                LineSource::open_unread(log_of(&recording)).ok().and_then(|source| start_of(&source, reader))
+                let source = LineSource::open_unread(log).ok();
+                (source.and_then(|source| start_of(&source, reader)), &|| Identity::of_file(&facts_of(log)))
             };
-            (started, hash.then(|| Identity::of_file(&facts_of(log_of(&recording)))))
+            (started, hash.then(identity))
         }
         Err(Refused { file, error }) => (None, hash.then(|| Identity::of_failure(&file, &error))),
     }

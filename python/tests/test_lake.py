@@ -125,6 +125,23 @@ def test_a_session_whose_first_line_is_complete_later_gets_its_day(tmp_path):
     assert days(lake) == [("a.jsonl", "2026-02-11"), ("b.jsonl", "2026-02-11")]
 
 
+def test_a_verified_run_is_verified_again_when_its_blobs_have_changed(tmp_path):
+    lake, run = tmp_path / "lake", tmp_path / "runs" / "one"
+    shutil.copytree(GOLDEN, run)
+    st.to_parquet(tmp_path / "runs", lake, ["runs"], verify=True)
+    assert [row["output_hashes_match"] for row in rows(lake, "runs")] == [True]
+    assert st.to_parquet(tmp_path / "runs", lake, ["runs"], verify=True).unchanged == 1
+    for blob in (run / "blobs").rglob("*"):
+        if blob.is_file():
+            blob.chmod(blob.stat().st_mode | stat.S_IWUSR)
+            blob.write_bytes(b"tampered")
+    [expected] = st.table(run, "runs", verify=True).read_all().to_pylist()
+    assert expected["output_hashes_match"] is False
+    assert st.to_parquet(tmp_path / "runs", lake, ["runs"], verify=True, prune=True).sources == 1
+    assert [row["output_hashes_match"] for row in rows(lake, "runs")] == [False]
+    assert st.to_parquet(tmp_path / "runs", lake, ["runs"], verify=True).unchanged == 1
+
+
 def test_what_can_not_be_read_is_exported_once(tmp_path):
     folder, lake = written(tmp_path / "f", a=one("02-11")), tmp_path / "lake"
     (folder / "b.cath-bundle.tar.zst").write_bytes(b"\x28\xb5\x2f\xfd no bundle")
