@@ -101,6 +101,7 @@ impl Export {
     ) -> Result<(), String> {
         let peeked = self.peek(inputs, !self.manifests.is_empty(), engine, tick)?;
         let (fresh, mut changed) = self.compare(peeked);
+        tick(self.report.sources + self.report.unchanged, self.done_bytes)?;
         let others = changed.iter().flat_map(|(id, recordings)| self.others_of(id, recordings)).collect();
         for other in self.peek(others, false, engine, tick)? {
             let listed = self.manifests.of(&other.input.name, self.options.is_of_runs());

@@ -184,3 +184,17 @@ def test_damaged_runs_are_exported_once(tmp_path):
         report = st.to_parquet([runs, runs / "good" / "events.cath-log"], lake, RUNS)
     assert (report.sources, report.unchanged) == (0, 4)
     assert sorted(row["error"] is None for row in rows(lake, "runs")) == [False, False, True, True]
+
+
+def test_progress_of_an_export_that_changes_nothing_counts_all(fleet, tmp_path):
+    st.to_parquet(fleet, tmp_path)
+    seen = []
+    st.to_parquet(fleet, tmp_path, on_progress=lambda *done: seen.append(done))
+    assert seen[-1] == (60, sum(path.stat().st_size for path in fleet.rglob("*.jsonl")))
+
+
+def test_a_lake_without_dates_is_opened_with_the_type_of_its_partitions(tmp_path):
+    st.to_parquet([("bad.jsonl", b"no session")], tmp_path)
+    by_date = ds.partitioning(pa.schema([("date", pa.date32())]), flavor="hive")
+    table = pq.read_table(tmp_path / "sessions", partitioning=by_date)
+    assert table["date"].to_pylist() == [None] and table["error"].to_pylist() != [None]
