@@ -9,6 +9,7 @@ use session_tape::{FileHash, FinalHistory, Pipeline, ReadError, SessionReader, W
 
 use crate::convert::{Converted, Converter, Parts, Tables, of_arrow, parts_of, scan_part};
 use crate::export_group::{Group, Written, write_group};
+use crate::identity::Identity;
 use crate::input::Input;
 use crate::options::Options;
 use crate::parquet_file::{EncodedRows, Encoder};
@@ -100,7 +101,8 @@ impl Worker for Thread {
             }
             Job::Peek(inputs, hash) => {
                 let mut reader = SessionReader::default();
-                Done::Peeked(inputs.into_iter().map(|input| peek(input, hash, &mut reader)).collect())
+                let peek = |input| peek(input, hash, &self.options, &self.cancelled, &mut reader);
+                Done::Peeked(inputs.into_iter().map(peek).collect())
             }
             Job::Write(group) => Done::Written(Box::new(write_group(*group, &self.options, &self.cancelled))),
         }
@@ -250,7 +252,8 @@ impl LargeSession {
     /// Ends the session.
     pub fn finish(self, tables: &mut SessionTables) -> Converted {
         let facts = if self.needs_hash { self.hash.finish(&self.parts.lines).into() } else { FileFacts::default() };
-        self.session.finish(facts.clone(), self.error, tables);
-        Converted { name: self.name, bytes: facts.bytes, sha256: facts.sha256.unwrap_or_default() }
+        let identity = Identity::of_file(&facts);
+        self.session.finish(facts, self.error, tables);
+        Converted { name: self.name, identity }
     }
 }

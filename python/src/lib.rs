@@ -3,7 +3,8 @@
 //! - [`python_inputs`] takes what a caller names, [`input`] finds recordings there.
 //! - [`convert`] turns recordings into rows: [`session_scan`] takes lines apart, [`session_table`] puts them in order, [`tool_calls_table`],
 //!   [`sessions_table`] and [`run_tables`] make the other tables. [`engine`] has the threads.
-//! - [`stream`] gives batches; [`export`] writes Parquet files ([`parquet_file`]) in groups ([`export_group`]), listed by [`manifest`]s.
+//! - [`stream`] gives batches; [`export`] writes Parquet files ([`parquet_file`]) in groups ([`export_group`]), listed by [`manifest`]s with the
+//!   [`identity`] of each recording.
 //! - [`verify`] reads again what rows came from.
 
 mod columns;
@@ -12,6 +13,7 @@ mod engine;
 mod export;
 mod export_commit;
 mod export_group;
+mod identity;
 mod input;
 mod manifest;
 mod options;

@@ -146,7 +146,7 @@ impl Rows {
             Done::Converted(converted) => {
                 let (batches, converted) = converted.map_err(PyRuntimeError::new_err)?;
                 self.files_done += converted.len() as u64;
-                self.bytes_done += converted.iter().map(|converted| converted.bytes).sum::<u64>();
+                self.bytes_done += converted.iter().map(|converted| converted.identity.bytes).sum::<u64>();
                 self.ready
                     .extend(batches.into_iter().filter(|(table, _)| *table == self.table).map(|(_, batch)| batch));
             }
