@@ -64,6 +64,10 @@ impl Converter {
         } else {
             self.convert_session(&input.name, input, batches)?
         };
+        // What was read may end anywhere, then.
+        if self.cancelled.load(Ordering::Relaxed) {
+            return Err(CANCELLED.to_owned());
+        }
         Ok(Converted { name: input.name.clone(), bytes: file.bytes, sha256: file.sha256.unwrap_or_default() })
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::array::RecordBatch;
-use session_tape::{FileHash, FinalHistory, Pipeline, ReadError, SessionReader, Worker, spare_cores};
+use session_tape::{Cancellation, FileHash, FinalHistory, Pipeline, ReadError, SessionReader, Worker, spare_cores};
 
 use crate::convert::{Converted, Converter, Parts, Tables, of_arrow, parts_of, scan_part};
 use crate::export_group::{Group, Written, write_group};
@@ -100,7 +100,7 @@ impl Worker for Thread {
             }
             Job::Peek(inputs, hash) => {
                 let mut reader = SessionReader::default();
-                Done::Peeked(inputs.into_iter().map(|input| peek(input, hash, &mut reader)).collect())
+                Done::Peeked(inputs.into_iter().map(|input| peek(input, hash, &mut reader, &self.cancelled)).collect())
             }
             Job::Write(group) => Done::Written(Box::new(write_group(*group, &self.options, &self.cancelled))),
         }
@@ -110,6 +110,7 @@ impl Worker for Thread {
 /// The threads, and what they have done before its turn.
 pub struct Engine {
     pipeline: Pipeline<Thread>,
+    cancellation: Cancellation,
     room: usize,
     early: BTreeMap<u64, Done>,
     next: u64,
@@ -123,7 +124,7 @@ impl Engine {
         let thread = || Thread::new(options, cancelled);
         let room = 2 * (helpers + 1);
         let pipeline = Pipeline::parallel(thread(), (0..helpers).map(|_| thread()).collect(), room);
-        Engine { pipeline, room, early: BTreeMap::new(), next: 0, pushed: 0 }
+        Engine { pipeline, cancellation: cancelled.clone().into(), room, early: BTreeMap::new(), next: 0, pushed: 0 }
     }
 
     /// Whether results must be taken before more is handed over.
@@ -133,7 +134,8 @@ impl Engine {
 
     /// Hands over a job.
     pub fn push(&mut self, job: Job) {
-        self.pipeline.push(job);
+        // Threads that are started are of the work that is cancelled.
+        self.cancellation.during(|| self.pipeline.push(job));
         self.pushed += 1;
     }
 
@@ -153,7 +155,7 @@ impl Engine {
                 self.next += 1;
                 return Some(done);
             }
-            let (number, done) = self.pipeline.next_output()?;
+            let (number, done) = self.cancellation.during(|| self.pipeline.next_output())?;
             self.early.insert(number, done);
         }
     }

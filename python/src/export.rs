@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::convert::CANCELLED;
 use crate::engine::{Done, Engine, Job, LARGE_BYTES, LargeSession};
@@ -333,6 +333,10 @@ impl Export {
 
     /// Hands the files of a group over, to be given their names and listed.
     fn commit(&mut self, commits: &mut Commits, unit: Unit, written: Written) -> Result<(), String> {
+        // What was read of a large session may end anywhere, then.
+        if self.cancelled.load(Ordering::Relaxed) {
+            return Err(CANCELLED.to_owned());
+        }
         while commits.is_full() {
             self.note(commits.next_output())?;
         }

@@ -22,12 +22,11 @@ pub struct Peeked {
 }
 
 /// Looks at a recording, and hashes it if that is wanted.
-pub fn peek(input: Input, hash: bool, reader: &mut SessionReader) -> Peeked {
+pub fn peek(input: Input, hash: bool, reader: &mut SessionReader, cancelled: &AtomicBool) -> Peeked {
     let mut started = None;
     let mut sha256 = None;
-    let never = AtomicBool::new(false);
     let packed = match &input.content {
-        Content::Path(path) if input.is_packed() => Recording::open(path, &never).ok(),
+        Content::Path(path) if input.is_packed() => Recording::open(path, cancelled).ok(),
         _ => None,
     };
     if let Some(recording) = &packed {

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 
 use crate::engine::{Done, Engine, GROUP_BYTES, GROUP_FILES, Job, LARGE_BYTES, LargeSession};
 use crate::input::Input;
+use crate::interrupt::interruptible;
 use crate::options::Options;
 use crate::python_inputs::PythonInputs;
 use crate::schema::Table;
@@ -75,7 +76,7 @@ impl Rows {
                 return Ok(None);
             }
             self.fill(py)?;
-            let done = py.detach(|| self.engine.next());
+            let done = interruptible(py, &self.cancelled, None, |_| self.engine.next())?;
             match done {
                 Some(done) => self.take(done)?,
                 None => self.is_over = self.large.is_none() && self.ahead.is_none() && self.inputs.is_none(),
@@ -108,7 +109,8 @@ impl Rows {
                 if size >= LARGE_BYTES && !self.table.is_of_runs() {
                     if group.is_empty() {
                         let needs_hash = self.needs_hash;
-                        self.large = py.detach(|| LargeSession::open(&input, needs_hash));
+                        self.large =
+                            interruptible(py, &self.cancelled, None, |_| LargeSession::open(&input, needs_hash))?;
                         if self.large.is_none() {
                             group.push(input);
                         }
