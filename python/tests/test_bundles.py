@@ -1,5 +1,6 @@
 """Recordings in bundles, which are made by the command line of the npm package."""
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -19,8 +20,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def bundle(source, to):
-    subprocess.run(["node", ROOT / "cli/main.js", "bundle", "export", source, to], check=True, capture_output=True)
+def bundle(source, to, *options):
+    command = ["node", ROOT / "cli/main.js", "bundle", "export", source, to, *options]
+    subprocess.run(command, check=True, capture_output=True)
     return to
 
 
@@ -68,3 +70,17 @@ def test_a_damaged_bundle_is_a_row_with_its_error(tmp_path):
     [row] = st.table(packed, "sessions").read_all().to_pylist()
     assert row["error"] and row["lines"] == 0
     assert st.events(packed).read_all().num_rows == 0
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("snapshot", ["snap_45", "snap_266"])
+def test_a_partial_bundle_has_the_verdicts_of_verify_run(tmp_path, form, snapshot):
+    packed = bundle(GOLDEN, tmp_path / form, "--from-snapshot", snapshot)
+    script = "require(process.argv[1]).verifyRun(process.argv[2]).then((found) => console.log(JSON.stringify(found)))"
+    found = subprocess.run(["node", "-e", script, ROOT / "index.js", packed], check=True, capture_output=True).stdout
+    found = json.loads(found)
+    [row] = st.table(packed, "runs", verify=True).read_all().to_pylist()
+    assert (row["error"], row["failed"], row["first_failure"]) == (None, 0, None)
+    flags = {"dag_match": "dagMatch", "schedule_match": "scheduleMatch", "state_hashes_match": "stateHashesMatch", "output_hashes_match": "outputHashesMatch"}
+    assert {name: row[name] for name in flags} == {name: found[of] for name, of in flags.items()}
+    assert row["checked"] > 0 and row["unverifiable"] > 0

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
 use super::steps::{Prefixes, Step};
+use crate::bundle::replay::verify_run;
 use crate::diff::digest::{Digester, with_references};
 use crate::diff::places::Places;
 use crate::diff::run_projection::{Facts, project_facts};
@@ -21,7 +22,7 @@ use crate::run::event_reader::{EventReader, ReadEvent};
 use crate::run::fields::{Name, read as read_fields};
 use crate::run::fold::Watch;
 use crate::run::text::Text;
-use crate::run::verify::{verify, verify_partial};
+use crate::run::verify::verify;
 use crate::signature::TrustedKeys;
 
 /// What of a payload has a column, in the order of [`RunRow::fields`].
@@ -147,15 +148,10 @@ pub struct RunVerdicts {
 /// Verifies a run, until `cancelled` is set.
 pub fn verify_recording(recording: &Recording, cancelled: &AtomicBool) -> Result<RunVerdicts, RunError> {
     let source = recording.source();
-    let directory = RunDirectory::new(&source.root);
     let (trusted, mut watch) = (TrustedKeys::default(), Watch { cancelled, progress: &mut |_, _| {} });
-    let partial = recording.opened().and_then(|opened| opened.manifest.partial.as_ref());
-    let verification = match partial {
-        Some(partial) => {
-            let snapshot = source.root.join(&partial.snapshot);
-            verify_partial(&directory, &snapshot, &trusted, &source.redactions, &mut watch)?
-        }
-        None => verify(&directory, &trusted, &source.redactions, &mut watch)?,
+    let verification = match recording.opened() {
+        Some(opened) => verify_run(opened, &trusted, &mut watch)?,
+        None => verify(&RunDirectory::new(&source.root), &trusted, &source.redactions, &mut watch)?,
     };
     let flags = [Aspect::Dag, Aspect::Schedule, Aspect::StateHashes, Aspect::OutputHashes];
     let all = flags.iter().chain(&[Aspect::Chain, Aspect::Snapshots]).map(|aspect| verification.check(*aspect));
