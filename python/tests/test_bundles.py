@@ -84,3 +84,13 @@ def test_a_partial_bundle_has_the_verdicts_of_verify_run(tmp_path, form, snapsho
     flags = {"dag_match": "dagMatch", "schedule_match": "scheduleMatch", "state_hashes_match": "stateHashesMatch", "output_hashes_match": "outputHashesMatch"}
     assert {name: row[name] for name in flags} == {name: found[of] for name, of in flags.items()}
     assert row["checked"] > 0 and row["unverifiable"] > 0
+
+
+def test_a_partial_bundle_parts_nowhere_in_the_query_either(tmp_path):
+    packed = bundle(GOLDEN, tmp_path / FORMS[0], "--from-snapshot", "snap_45")
+    rows = st.events([GOLDEN, packed], kind="runs").read_all().to_pylist()
+    whole, part = ([row for row in rows if row["source"] == str(source)] for source in (GOLDEN, packed))
+    assert part and [row["time"] for row in part] == [row["time"] for row in whole if row["time"] > 45]
+    assert any(row["step"] is not None for row in whole)
+    assert {(row["step"], row["step_key"], row["prefix_hash"]) for row in part} == {(None, None, None)}
+    assert st.first_divergence(GOLDEN, packed) is None

@@ -38,7 +38,8 @@ pub struct RunRow<'r> {
     pub node: Option<Text<'r>>,
     /// What of its payload has a column, if it is a string: see [`FIELDS`].
     pub fields: [Option<Text<'r>>; FIELDS.len()],
-    /// What is compared of it. `None` if it is left out of comparisons.
+    /// What is compared of it. `None` if it is left out of comparisons, and in a log that begins behind a snapshot: what was before it, which
+    /// the places and prefixes of other runs count, is not known.
     pub step: Option<Step>,
 }
 
@@ -54,7 +55,8 @@ pub fn read_run(recording: &Recording, take: &mut dyn FnMut(&RunRow<'_>) -> Cont
     let source = recording.source();
     let first = source.first.map_or_else(|| first_time(source), Ok)?;
     let mut reader = EventReader::open(&source.log, Some(first), first, Cow::Borrowed(&source.redactions))?;
-    let (mut steps, mut spare, mut is_over) = (RunSteps::from(first), Vec::new(), false);
+    let mut steps = (first == 0).then(RunSteps::default);
+    let (mut spare, mut is_over) = (Vec::new(), false);
     let mut nesting = Nesting::default();
     while !is_over && let Some(chunk) = reader.next_chunk(std::mem::take(&mut spare))? {
         reader.decode(&chunk, |event| {
@@ -63,7 +65,7 @@ pub fn read_run(recording: &Recording, take: &mut dyn FnMut(&RunRow<'_>) -> Cont
                 offset: chunk.offset + event.start as u64,
                 node: event.line.node.map(Text::from_json),
                 fields: texts_of(event.line.payload, &mut nesting),
-                step: steps.next(event),
+                step: steps.as_mut().and_then(|steps| steps.next(event)),
             });
             is_over = flow.is_break();
             flow
@@ -98,18 +100,20 @@ struct RunSteps {
     references: Vec<Option<Reference>>,
 }
 
-impl RunSteps {
-    fn from(start: u64) -> Self {
+impl Default for RunSteps {
+    fn default() -> Self {
         RunSteps {
-            rules: ComparedEvents { start, heartbeats: false },
-            places: Places::from(start),
+            rules: ComparedEvents { start: 0, heartbeats: false },
+            places: Places::from(0),
             calls: OpenCalls::default(),
             prefixes: Prefixes::default(),
             digester: Digester::default(),
             references: Vec::new(),
         }
     }
+}
 
+impl RunSteps {
     /// The step of the next event, if it is compared.
     fn next(&mut self, event: &ReadEvent<'_>) -> Option<Step> {
         let line = &event.line;
