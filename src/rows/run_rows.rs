@@ -21,6 +21,7 @@ use crate::run::event::EventLine;
 use crate::run::event_reader::{EventReader, ReadEvent};
 use crate::run::fields::{Name, read as read_fields};
 use crate::run::fold::Watch;
+use crate::run::log::empty_log;
 use crate::run::text::Text;
 use crate::run::verify::verify;
 use crate::signature::TrustedKeys;
@@ -50,16 +51,18 @@ pub fn run_id(recording: &Recording) -> Option<String> {
     created.ok().or_else(|| source.run_id.as_deref().map(|id| Text::from_json(id).to_plain().into_owned()))
 }
 
-/// Calls `take` with each event, in order, until it breaks. The error is that of the first line that is no event.
+/// Calls `take` with each event, in order, until it breaks. The error is that of the first line that is no event, or of a log
+/// without any.
 pub fn read_run(recording: &Recording, take: &mut dyn FnMut(&RunRow<'_>) -> ControlFlow<()>) -> Result<(), RunError> {
     let source = recording.source();
     let first = source.first.map_or_else(|| first_time(source), Ok)?;
     let mut reader = EventReader::open(&source.log, Some(first), first, Cow::Borrowed(&source.redactions))?;
     let mut steps = (first == 0).then(RunSteps::default);
-    let (mut spare, mut is_over) = (Vec::new(), false);
+    let (mut spare, mut is_over, mut is_empty) = (Vec::new(), false, true);
     let mut nesting = Nesting::default();
     while !is_over && let Some(chunk) = reader.next_chunk(std::mem::take(&mut spare))? {
         reader.decode(&chunk, |event| {
+            is_empty = false;
             let flow = take(&RunRow {
                 line: &event.line,
                 offset: chunk.offset + event.start as u64,
@@ -72,7 +75,8 @@ pub fn read_run(recording: &Recording, take: &mut dyn FnMut(&RunRow<'_>) -> Cont
         })?;
         spare = chunk.into_spare();
     }
-    Ok(())
+    // Behind a snapshot there need not be any.
+    if is_empty && first == 0 { Err(empty_log()) } else { Ok(()) }
 }
 
 fn texts_of<'p>(payload: &'p str, nesting: &mut Nesting) -> [Option<Text<'p>>; FIELDS.len()] {
