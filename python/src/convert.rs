@@ -135,6 +135,9 @@ impl Converter {
             if self.sessions.event_rows() >= BATCH_ROWS {
                 batches(Table::Events, self.sessions.take_events().map_err(of_arrow)?)?;
             }
+            if self.sessions.call_rows() >= BATCH_ROWS {
+                batches(Table::ToolCalls, self.sessions.take_calls().map_err(of_arrow)?)?;
+            }
         }
         let facts = FileFacts::from(file.finish(&source.lines));
         session.finish(facts.clone(), error, &mut self.sessions);

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::array::RecordBatch;
-use session_tape::{Cancellation, FileHash, FinalHistory, Pipeline, ReadError, SessionReader, Worker, spare_cores};
+use session_tape::{
+    Cancellation, FileHash, FinalHistory, LineSource, Pipeline, ReadError, Recording, SessionReader, Worker,
+    spare_cores,
+};
 
 use crate::convert::{Converted, Converter, Parts, Tables, of_arrow, parts_of, scan_part};
 use crate::export_group::{Group, Written, write_group};
-use crate::input::Input;
+use crate::input::{Content, Input, log_of};
 use crate::options::Options;
 use crate::parquet_file::{EncodedRows, Encoder};
 use crate::peek::{Peeked, peek};
@@ -172,15 +175,25 @@ pub struct LargeSession {
     handed_over: usize,
     taken: usize,
     error: Option<String>,
+    /// Holds what was unpacked.
+    _recording: Option<Recording>,
 }
 
 impl LargeSession {
-    /// Opens a session. `None` if it is not large, is no plain file or can't be read: then it is converted as a whole.
-    pub fn open(input: &Input, needs_hash: bool) -> Option<Self> {
-        if input.is_packed() || input.size() < LARGE_BYTES {
+    /// Opens a session, also one in a bundle, which is verified until `cancelled` is set. `None` if it is not large or can't be read: then it
+    /// is converted as a whole.
+    pub fn open(input: &Input, needs_hash: bool, cancelled: &AtomicBool) -> Option<Self> {
+        if !input.is_large() {
             return None;
         }
-        let (parts, history) = parts_of(input.open().ok()?).ok()?;
+        let (source, recording) = match &input.content {
+            Content::Path(path) if input.is_packed() => {
+                let recording = Recording::open(path, cancelled).ok().filter(|recording| !recording.is_run())?;
+                (LineSource::open(log_of(&recording)).ok()?, Some(recording))
+            }
+            _ => (input.open().ok()?, None),
+        };
+        let (parts, history) = parts_of(source).ok()?;
         Some(LargeSession {
             parts: Arc::new(parts),
             history,
@@ -191,6 +204,7 @@ impl LargeSession {
             handed_over: 0,
             taken: 0,
             error: None,
+            _recording: recording,
         })
     }
 

@@ -281,7 +281,7 @@ impl Export {
         tick: Tick<'_>,
     ) -> Result<(), String> {
         let input = unit.inputs.first().ok_or(CANCELLED)?;
-        let Some(mut large) = LargeSession::open(input, true) else {
+        let Some(mut large) = LargeSession::open(input, true, &self.cancelled) else {
             let mut under_way = VecDeque::new();
             self.push(unit, engine, &mut under_way);
             return self.take(engine, commits, &mut under_way, tick);

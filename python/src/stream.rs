@@ -9,7 +9,7 @@ use arrow::pyarrow::PyArrowType;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-use crate::engine::{Done, Engine, GROUP_BYTES, GROUP_FILES, Job, LARGE_BYTES, LargeSession};
+use crate::engine::{Done, Engine, GROUP_BYTES, GROUP_FILES, Job, LargeSession};
 use crate::input::Input;
 use crate::interrupt::interruptible;
 use crate::options::Options;
@@ -106,11 +106,13 @@ impl Rows {
                 && let Some(input) = self.next_input(py)?
             {
                 let size = input.size();
-                if size >= LARGE_BYTES && !self.table.is_of_runs() {
+                if input.is_large() && !self.table.is_of_runs() {
                     if group.is_empty() {
                         let needs_hash = self.needs_hash;
-                        self.large =
-                            interruptible(py, &self.cancelled, None, |_| LargeSession::open(&input, needs_hash))?;
+                        let cancelled = self.cancelled.clone();
+                        self.large = interruptible(py, &cancelled, None, |_| {
+                            LargeSession::open(&input, needs_hash, &cancelled)
+                        })?;
                         if self.large.is_none() {
                             group.push(input);
                         }

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import session_tape as st
@@ -39,6 +40,27 @@ def test_a_session_in_a_bundle_has_the_rows_of_the_session(tmp_path, form):
         left = without(st.table(session, table).read_all().to_pylist(), "source")
         assert left and left == without(st.table(packed, table).read_all().to_pylist(), "source"), table
     assert {row["source"] for row in st.events(packed).read_all().to_pylist()} == {str(packed)}
+
+
+def test_a_large_session_in_a_bundle_is_read_part_by_part(tmp_path):
+    session = tmp_path / "session.jsonl"
+    start, _, rest = talk(1, turns=1000).partition(b"\n")
+    session.write_bytes(start + b"\n" + rest * 4)
+    packed, size = bundle(session, tmp_path / FORMS[0]), session.stat().st_size
+    assert size > 12 << 20
+    for table in ("events", "tool_calls"):
+        done = []
+        reader = st.table(packed, table, on_progress=lambda _, read: done.append(read))
+        first = reader.read_next_batch()
+        # Calls wait for their answers.
+        assert 0 < done[-1] < size or table == "tool_calls", "the first rows come before all is read"
+        left = pa.Table.from_batches([first, *reader]).drop_columns("source")
+        assert left.equals(st.table(session, table).read_all().drop_columns("source")) and done[-1] == size
+    rows = [st.table(path, "sessions").read_all().to_pylist() for path in (session, packed)]
+    assert without(rows[0], "source") == without(rows[1], "source")
+    report = st.to_parquet(packed, tmp_path / "lake")
+    assert (report.rows["events"], report.bytes) == (session.read_bytes().count(b"\n"), size)
+    assert st.to_parquet(packed, tmp_path / "lake").unchanged == 1
 
 
 @pytest.mark.parametrize("form", FORMS)
