@@ -64,6 +64,10 @@ impl Converter {
         } else {
             self.convert_session(&input.name, input, batches)?
         };
+        // What was read may end anywhere, then.
+        if self.cancelled.load(Ordering::Relaxed) {
+            return Err(CANCELLED.to_owned());
+        }
         Ok(Converted { name: input.name.clone(), identity })
     }
 
@@ -132,6 +136,9 @@ impl Converter {
             }
             if self.sessions.event_rows() >= BATCH_ROWS {
                 batches(Table::Events, self.sessions.take_events().map_err(of_arrow)?)?;
+            }
+            if self.sessions.call_rows() >= BATCH_ROWS {
+                batches(Table::ToolCalls, self.sessions.take_calls().map_err(of_arrow)?)?;
             }
         }
         let facts = FileFacts::from(file.finish(&source.lines));

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::convert::CANCELLED;
 use crate::engine::{Done, Engine, Job, LARGE_BYTES, LargeSession};
@@ -309,7 +309,7 @@ impl Export {
         tick: Tick<'_>,
     ) -> Result<(), String> {
         let input = unit.inputs.first().ok_or(CANCELLED)?;
-        let Some(mut large) = LargeSession::open(input, true) else {
+        let Some(mut large) = LargeSession::open(input, true, &self.cancelled) else {
             let mut under_way = VecDeque::new();
             self.push(unit, engine, &mut under_way);
             return self.take(engine, commits, &mut under_way, tick);
@@ -361,6 +361,10 @@ impl Export {
 
     /// Hands the files of a group over, to be given their names and listed.
     fn commit(&mut self, commits: &mut Commits, unit: Unit, written: Written) -> Result<(), String> {
+        // What was read of a large session may end anywhere, then.
+        if self.cancelled.load(Ordering::Relaxed) {
+            return Err(CANCELLED.to_owned());
+        }
         while commits.is_full() {
             self.note(commits.next_output())?;
         }

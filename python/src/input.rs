@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::engine::LARGE_BYTES;
 use session_tape::{LineSource, ReadError, Recording};
 
 /// A recording that is to be read.
@@ -39,12 +40,21 @@ pub enum Wanted {
 /// The file with the events in the directory of a run.
 const RUN_LOG: &str = "events.cath-log";
 
+/// The file with the session in the directory of its bundle.
+const SESSION_LOG: &str = "session.jsonl";
+
+/// What an archive of this size holds is mostly several times as large.
+const LARGE_ARCHIVE_BYTES: u64 = 1 << 20;
+
 impl Input {
     /// The recording at a path.
     pub fn at(path: PathBuf) -> Self {
         let found = fs::metadata(&path);
         let is_directory = found.as_ref().is_ok_and(fs::Metadata::is_dir);
-        let size = if is_directory { size_of_file(&path.join(RUN_LOG)) } else { found.map_or(0, |found| found.len()) };
+        let size = match is_directory {
+            true => [RUN_LOG, SESSION_LOG].iter().map(|log| size_of_file(&path.join(log))).max().unwrap_or(0),
+            false => found.map_or(0, |found| found.len()),
+        };
         Input { name: path.to_string_lossy().into_owned(), content: Content::Path(path), size, is_directory }
     }
 
@@ -62,6 +72,12 @@ impl Input {
     /// Whether it must be opened as a whole recording: it is a directory or an archive.
     pub fn is_packed(&self) -> bool {
         matches!(&self.content, Content::Path(path) if self.is_directory || is_archive_name(path))
+    }
+
+    /// Whether a session there is one that is read in parts.
+    pub fn is_large(&self) -> bool {
+        let is_archive = self.is_packed() && !self.is_directory;
+        self.size >= if is_archive { LARGE_ARCHIVE_BYTES } else { LARGE_BYTES }
     }
 
     /// The file of a session.

@@ -56,6 +56,30 @@ def test_what_is_refused():
         st.to_parquet([], "lake", ["events", "runs"])
 
 
+@pytest.mark.parametrize(
+    "name, error, call",
+    [
+        ("text_limit", ValueError, lambda: st.events([], text_limit=2**70)),
+        ("kind", TypeError, lambda: st.events([], kind=[])),
+        ("name", TypeError, lambda: st.table([], 5)),
+        ("table", TypeError, lambda: st.schema(5)),
+        ("dest", TypeError, lambda: st.to_parquet([], 5)),
+        ("dest", TypeError, lambda: st.to_parquet([], b"lake")),
+        ("dest", ValueError, lambda: st.to_parquet([], "")),
+        ("tables", TypeError, lambda: st.to_parquet([], "lake", None)),
+        ("tables", TypeError, lambda: st.to_parquet([], "lake", [5])),
+        ("left", TypeError, lambda: st.first_divergence(5, "a")),
+        ("right", TypeError, lambda: st.first_divergence("a", None)),
+        ("left", ValueError, lambda: st.first_divergence("", "a")),
+    ],
+)
+def test_a_wrong_argument_is_named(tmp_path, monkeypatch, name, error, call):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error, match=rf"^{name} "):
+        call()
+    assert not list(tmp_path.iterdir())
+
+
 def test_what_is_missing(tmp_path):
     missing = tmp_path / "missing.jsonl"
     for call in [
