@@ -1,13 +1,16 @@
 """What can be given as `paths`, and what is refused."""
 
+import inspect
 import io
 import os
 import threading
+import typing
 
 import pyarrow as pa
 import pytest
 
 import session_tape as st
+import session_tape.__main__
 from recordings import session, start, talk, text
 
 
@@ -158,3 +161,13 @@ def test_rows_are_verified_against_their_bytes(tmp_path):
         st.verify_rows(table.set_column(4, "byte_offset", pa.array([["x"]] * table.num_rows)))
     with pytest.raises(TypeError, match="stream"):
         st.verify_rows([1])
+
+
+def test_types_say_what_is_taken():
+    contents = typing.get_args(st.Recording)
+    for content in (typing.Union[bytes, bytearray, memoryview], typing.IO[bytes]):
+        assert tuple[str, content] in contents
+    for module in (st, session_tape.__main__):
+        for name, function in inspect.getmembers(module, inspect.isfunction):
+            parameters = inspect.signature(function).parameters
+            assert {*parameters, "return"} == set(function.__annotations__) or function.__module__ != module.__name__, name

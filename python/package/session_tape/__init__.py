@@ -36,7 +36,8 @@ __all__ = [
 ]
 
 PathLike = Union[str, "os.PathLike[str]"]
-Recording = Union[PathLike, IO[bytes], "tuple[str, bytes]", "tuple[str, IO[bytes]]"]
+Bytes = Union[bytes, bytearray, memoryview]
+Recording = Union[PathLike, IO[bytes], tuple[str, Bytes], tuple[str, IO[bytes]]]
 Recordings = Union[Recording, Iterable[Recording]]
 Progress = Callable[[int, int], object]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import session_tape as st
@@ -24,7 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     try:
-        return options.run(options)
+        run: Callable[[argparse.Namespace], int] = options.run
+        return run(options)
     except KeyboardInterrupt:
         print("interrupted: what was exported so far is complete, and is passed over next time", file=sys.stderr)
         return 130
@@ -111,7 +112,7 @@ def _schema(options: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _progress(quiet: bool):
+def _progress(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
     """A bar of the bytes that are done, if there is someone to see it and tqdm is installed."""
     try:
         from tqdm import tqdm
