@@ -57,7 +57,9 @@ impl Converter {
 
     /// Converts a recording.
     pub fn convert(&mut self, input: &Input, batches: Batches<'_>) -> Result<Converted, String> {
-        let identity = if self.options.run_events || self.options.runs {
+        let identity = if let Content::Nothing(error) = &input.content {
+            self.add_error(&input.name, error)
+        } else if self.options.is_of_runs() {
             self.convert_run(input, batches)?
         } else if input.is_packed() {
             self.convert_packed(input, batches)?
@@ -90,6 +92,17 @@ impl Converter {
             }
         }
         Ok(())
+    }
+
+    fn add_error(&mut self, name: &str, error: &str) -> Identity {
+        let facts = FileFacts::default();
+        let identity = Identity::of_failure(&facts, error);
+        if self.options.is_of_runs() {
+            self.runs.add_error(name, &facts, error);
+        } else {
+            Session::new(name).finish(facts, Some(error.to_owned()), &mut self.sessions);
+        }
+        identity
     }
 
     fn convert_session(&mut self, name: &str, input: &Input, batches: Batches<'_>) -> Result<Identity, String> {
@@ -221,6 +234,7 @@ impl<'i> OnDisk<'i> {
     pub fn of(input: &'i Input) -> std::io::Result<Self> {
         match &input.content {
             Content::Path(path) => Ok(OnDisk::There(path)),
+            Content::Nothing(error) => Err(std::io::Error::other(error.as_str())),
             Content::Memory(bytes) => {
                 let folder = tempfile::tempdir()?;
                 std::fs::write(folder.path().join("recording"), bytes.as_slice())?;

@@ -20,6 +20,8 @@ use crate::options::Options;
 use crate::peek::Peeked;
 use crate::schema::Table;
 use crate::session_table::SessionTables;
+use crate::source_name::path_of;
+use crate::walk::is_listed;
 
 /// A group has at most so many bytes of recordings, and so many of them.
 const GROUP_BYTES: u64 = 32 << 20;
@@ -176,8 +178,11 @@ impl Export {
                 None => fresh.push(recording),
             }
         }
+        for id in self.manifests.of_listed(self.options.is_of_runs()) {
+            listed.entry(id).or_default();
+        }
         listed.retain(|_, recordings| {
-            let is_changed = !recordings.iter().all(|recording| self.is_unchanged(recording));
+            let is_changed = recordings.is_empty() || !recordings.iter().all(|recording| self.is_unchanged(recording));
             if !is_changed {
                 self.report.unchanged += recordings.len() as u64;
                 self.done_bytes += recordings.iter().map(|recording| recording.bytes).sum::<u64>();
@@ -235,7 +240,8 @@ impl Export {
         let given: BTreeSet<&str> = recordings.iter().map(|recording| recording.input.name.as_str()).collect();
         let sources = self.manifests.get(id).into_iter().flat_map(|manifest| &manifest.sources);
         let others = sources.filter(|source| !given.contains(source.name.as_str()));
-        others.map(|source| PathBuf::from(&source.name)).filter(|path| path.exists()).map(Input::at).collect()
+        let paths = others.map(|source| path_of(&source.name));
+        paths.filter(|path| path.exists() && !is_listed(path)).map(Input::at).collect()
     }
 
     /// The group of a manifest of which something has changed, given its sources that are there. The rows of those that are gone are kept. What
@@ -248,7 +254,9 @@ impl Export {
                 self.options.add(table);
             }
             let there: BTreeSet<&str> = recordings.iter().map(|recording| recording.input.name.as_str()).collect();
-            kept.extend(manifest.sources.iter().filter(|source| !there.contains(source.name.as_str())).cloned());
+            let is_gone =
+                |source: &&Source| !there.contains(source.name.as_str()) && !is_listed(&path_of(&source.name));
+            kept.extend(manifest.sources.iter().filter(is_gone).cloned());
             let names: Arc<BTreeSet<String>> = Arc::new(kept.iter().map(|source| source.name.clone()).collect());
             if !kept.is_empty() {
                 let parts = manifest.parts.iter().filter_map(|(table, part)| Some((Table::named(table)?, part)));

@@ -1,13 +1,13 @@
 //! Recordings that are read: files, runs, bundles, and what is in memory.
 
-use std::ffi::OsStr;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::engine::LARGE_BYTES;
 use session_tape::{LineSource, ReadError, Recording};
+
+use crate::source_name::name_of;
 
 /// A recording that is to be read.
 #[derive(Clone, Debug)]
@@ -28,17 +28,12 @@ pub enum Content {
     Path(PathBuf),
     /// In memory.
     Memory(Arc<Vec<u8>>),
-}
-
-/// Which recordings of a directory are wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
-    Sessions,
-    Runs,
+    /// Nowhere: why it can't be read.
+    Nothing(String),
 }
 
 /// The file with the events in the directory of a run.
-const RUN_LOG: &str = "events.cath-log";
+pub const RUN_LOG: &str = "events.cath-log";
 
 /// The file with the session in the directory of its bundle.
 const SESSION_LOG: &str = "session.jsonl";
@@ -55,7 +50,13 @@ impl Input {
             true => [RUN_LOG, SESSION_LOG].iter().map(|log| size_of_file(&path.join(log))).max().unwrap_or(0),
             false => found.map_or(0, |found| found.len()),
         };
-        Input { name: path.to_string_lossy().into_owned(), content: Content::Path(path), size, is_directory }
+        Input { name: name_of(&path), content: Content::Path(path), size, is_directory }
+    }
+
+    /// What stands for the recordings of a directory that can't be listed.
+    pub fn unlisted(path: &Path, error: &str) -> Self {
+        let content = Content::Nothing(format!("Failed to list directory: {error}, '{}'", path.display()));
+        Input { name: name_of(path), content, size: 0, is_directory: false }
     }
 
     /// A recording in memory.
@@ -85,6 +86,7 @@ impl Input {
         match &self.content {
             Content::Path(path) => LineSource::open_or_drain(path),
             Content::Memory(bytes) => Ok(LineSource::in_memory(bytes.to_vec())),
+            Content::Nothing(_) => Ok(LineSource::in_memory(Vec::new())),
         }
     }
 
@@ -93,6 +95,7 @@ impl Input {
         match &self.content {
             Content::Path(path) => LineSource::open_unread(path),
             Content::Memory(bytes) => Ok(LineSource::in_memory(bytes[..bytes.len().min(64 << 10)].to_vec())),
+            Content::Nothing(_) => self.open(),
         }
     }
 }
@@ -103,86 +106,15 @@ fn size_of_file(path: &Path) -> u64 {
 
 /// Whether the name of a file is that of an archive.
 pub fn is_archive_name(path: &Path) -> bool {
-    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    [".cath-bundle", ".tar", ".tar.zst", ".tzst"].iter().any(|ending| name.ends_with(ending))
+    [".cath-bundle", ".tar", ".tar.zst", ".tzst"].iter().any(|ending| ends_with(path, ending))
+}
+
+/// Whether the name of a file ends so.
+pub fn ends_with(path: &Path, ending: &str) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().ends_with(ending.as_bytes()))
 }
 
 /// The log of a recording that was opened, in which rows have their places.
 pub fn log_of(recording: &Recording) -> &Path {
     &recording.source().log
-}
-
-/// Walks through directories and globs, a directory at a time. Sorted, so that it is the same each time.
-#[derive(Default)]
-pub struct Walk {
-    /// What is still to be looked at, the next last, and whether it is a directory.
-    open: Vec<(PathBuf, bool)>,
-}
-
-impl Walk {
-    /// From the path of a file or a directory, or a glob. An error if there is nothing.
-    pub fn from(path: &Path) -> io::Result<Self> {
-        if path.symlink_metadata().is_ok() {
-            let is_directory = path.metadata()?.is_dir();
-            return Ok(Walk { open: vec![(path.to_owned(), is_directory)] });
-        }
-        let pattern = path.to_string_lossy();
-        let missing = || io::Error::new(io::ErrorKind::NotFound, pattern.clone().into_owned());
-        if !pattern.contains(['*', '?', '[']) {
-            return Err(missing());
-        }
-        let found = glob::glob(&pattern).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-        let mut open: Vec<_> = found.filter_map(Result::ok).map(with_type).collect();
-        if open.is_empty() {
-            return Err(missing());
-        }
-        open.sort();
-        open.reverse();
-        Ok(Walk { open })
-    }
-
-    /// The next recording. A directory that can't be listed has none.
-    pub fn next(&mut self, wanted: Wanted) -> Option<Input> {
-        while let Some((path, is_directory)) = self.open.pop() {
-            if !is_directory || path.join("manifest.json").is_file() || path.join(RUN_LOG).is_file() {
-                return Some(Input::at(path));
-            }
-            let entries = fs::read_dir(&path).into_iter().flatten().filter_map(Result::ok);
-            let mut inside: Vec<_> = entries.map(|entry| entry_with_type(&entry)).collect();
-            inside.retain(|(path, is_directory)| is_wanted(path, *is_directory, wanted));
-            inside.sort();
-            self.open.extend(inside.into_iter().rev());
-        }
-        None
-    }
-}
-
-fn with_type(path: PathBuf) -> (PathBuf, bool) {
-    let is_directory = path.is_dir();
-    (path, is_directory)
-}
-
-/// The system says with the name what an entry is, unless it is a link.
-fn entry_with_type(entry: &fs::DirEntry) -> (PathBuf, bool) {
-    match entry.file_type() {
-        Ok(found) if !found.is_symlink() => (entry.path(), found.is_dir()),
-        _ => with_type(entry.path()),
-    }
-}
-
-/// Whether something in a directory is a recording of this sort, or may hold some.
-fn is_wanted(path: &Path, is_directory: bool, wanted: Wanted) -> bool {
-    if is_directory {
-        let is_run = path.join(RUN_LOG).is_file();
-        let is_bundle = path.join("manifest.json").is_file();
-        return match wanted {
-            Wanted::Sessions => !is_run,
-            Wanted::Runs => is_run || !is_bundle,
-        };
-    }
-    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    match wanted {
-        Wanted::Sessions => name.ends_with(".jsonl") || is_archive_name(path),
-        Wanted::Runs => is_archive_name(path),
-    }
 }

@@ -1,6 +1,6 @@
 //! Recordings as Arrow and Parquet tables: the Python module `session_tape._native`.
 //!
-//! - [`python_inputs`] takes what a caller names, [`input`] finds recordings there.
+//! - [`python_inputs`] takes what a caller names, [`walk`] finds recordings there ([`glob_paths`]), each an [`input`] with a [`source_name`].
 //! - [`convert`] turns recordings into rows: [`session_scan`] takes lines apart, [`session_table`] puts them in order, [`tool_calls_table`],
 //!   [`sessions_table`] and [`run_tables`] make the other tables. [`engine`] has the threads.
 //! - [`stream`] gives batches; [`export`] writes Parquet files ([`parquet_file`]) in groups ([`export_group`]), listed by [`manifest`]s with the
@@ -14,6 +14,7 @@ mod engine;
 mod export;
 mod export_commit;
 mod export_group;
+mod glob_paths;
 mod identity;
 mod input;
 mod interrupt;
@@ -27,10 +28,12 @@ mod schema;
 mod session_scan;
 mod session_table;
 mod sessions_table;
+mod source_name;
 mod stream;
 mod tool_calls_table;
 mod values;
 mod verify;
+mod walk;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,19 +44,20 @@ use arrow::datatypes::Schema;
 use arrow::ffi_stream::RecordBatchStreamReader;
 use arrow::pyarrow::PyArrowType;
 use mimalloc::MiMalloc;
-use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use session_tape::{DiffOptions, Recording, RunWatch, diff};
 
 use crate::export::Export;
-use crate::input::{Content, Wanted};
+use crate::input::Content;
 use crate::interrupt::interruptible;
 use crate::options::Options;
 use crate::python_inputs::PythonInputs;
 use crate::schema::Table;
 use crate::stream::BatchStream;
 use crate::verify::Verifier;
+use crate::walk::Wanted;
 
 /// Threads that fill columns ask for memory and give it back all the time: glibc spends twice as long on it.
 #[global_allocator]
@@ -178,8 +182,8 @@ fn verify_rows(py: Python<'_>, table: PyArrowType<RecordBatchStreamReader>) -> P
 #[pyfunction]
 fn first_divergence<'py>(py: Python<'py>, left: PathBuf, right: PathBuf) -> PyResult<Option<Bound<'py, PyDict>>> {
     for path in [&left, &right] {
-        if !path.exists() {
-            return Err(PyFileNotFoundError::new_err((2, "No such file or directory", path.clone())));
+        if let Err(error) = path.metadata() {
+            return Err(PyOSError::new_err((error.raw_os_error(), error.to_string(), path.clone())));
         }
     }
     let cancelled = Arc::new(AtomicBool::new(false));

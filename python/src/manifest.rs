@@ -10,6 +10,8 @@ use sha2::{Digest, Sha256};
 
 use crate::identity::Identity;
 use crate::schema::Table;
+use crate::source_name::path_of;
+use crate::walk::is_listed;
 
 /// The folder of the manifests.
 pub const FOLDER: &str = "_manifests";
@@ -169,6 +171,16 @@ impl Manifests {
     /// The manifest with this id.
     pub fn get(&self, id: &str) -> Option<&Manifest> {
         self.by_id.get(id)
+    }
+
+    /// The ids of manifests with the row of a directory that could not be listed, and can be now.
+    pub fn of_listed(&self, is_of_runs: bool) -> BTreeSet<String> {
+        let listed = self.by_source[usize::from(is_of_runs)].iter().filter(|(name, id)| {
+            let has_no_bytes = |source: &Source| source.bytes == 0 && source.name == **name;
+            let manifest = self.by_id.get(*id);
+            manifest.is_some_and(|manifest| manifest.sources.iter().any(has_no_bytes)) && is_listed(&path_of(name))
+        });
+        listed.map(|(_, id)| id.clone()).collect()
     }
 
     /// The paths of all parts.

@@ -8,7 +8,7 @@ use session_tape::{FileHash, LineSource, Recording, SessionFold, SessionReader, 
 
 use crate::convert::{OnDisk, Refused, facts_of, open_recording, read_failed};
 use crate::identity::Identity;
-use crate::input::{Input, log_of};
+use crate::input::{Content, Input, log_of};
 use crate::options::Options;
 use crate::session_table::FileFacts;
 use crate::values::{time, time_of_json};
@@ -26,7 +26,9 @@ pub struct Peeked {
 
 /// Looks at a recording, and hashes it if that is wanted.
 pub fn peek(input: Input, hash: bool, options: &Options, cancelled: &AtomicBool, reader: &mut SessionReader) -> Peeked {
-    let (started, identity) = if options.is_of_runs() || input.is_packed() {
+    let (started, identity) = if let Content::Nothing(error) = &input.content {
+        (None, hash.then(|| Identity::of_failure(&FileFacts::default(), error)))
+    } else if options.is_of_runs() || input.is_packed() {
         peek_recording(&input, hash, options, cancelled, reader)
     } else {
         peek_session(&input, hash, reader)

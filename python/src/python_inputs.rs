@@ -7,13 +7,16 @@ use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyTypeError, PyValueError
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyString, PyTuple};
 
-use crate::input::{Input, Walk, Wanted};
+use crate::input::Input;
+use crate::source_name::name_of;
+use crate::walk::{Seen, Walk, Wanted};
 
 /// Recordings, one by one. Nothing is opened before it is asked for.
 pub struct PythonInputs {
     wanted: Wanted,
     rest: Option<Py<PyIterator>>,
     walks: VecDeque<Source>,
+    seen: Seen,
 }
 
 enum Source {
@@ -24,7 +27,7 @@ enum Source {
 impl PythonInputs {
     /// From the argument `paths`. That paths exist is checked at once, unless an iterator gives them.
     pub fn new(paths: &Bound<'_, PyAny>, wanted: Wanted) -> PyResult<Self> {
-        let mut inputs = PythonInputs { wanted, rest: None, walks: VecDeque::new() };
+        let mut inputs = PythonInputs { wanted, rest: None, walks: VecDeque::new(), seen: Seen::default() };
         if let Some(source) = source_of(paths)? {
             inputs.walks.push_back(source);
             return Ok(inputs);
@@ -47,7 +50,7 @@ impl PythonInputs {
             match self.walks.pop_front() {
                 Some(Source::Input(input)) => return Ok(Some(input)),
                 Some(Source::Walk(mut walk)) => {
-                    if let Some(input) = walk.next(self.wanted) {
+                    if let Some(input) = walk.next(self.wanted, &mut self.seen) {
                         self.walks.push_front(Source::Walk(walk));
                         return Ok(Some(input));
                     }
@@ -102,13 +105,20 @@ fn source_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Source>> {
         });
     }
     if value.hasattr("read")? {
-        let name = value.getattr("name").ok().and_then(|name| name.extract::<String>().ok());
+        let name = file_name(value);
         let bytes =
             bytes_of(value)?.ok_or_else(|| PyTypeError::new_err("a file in paths must be open in binary mode"))?;
-        let name = name.unwrap_or_else(|| "<file>".to_owned());
+        let name = name.map_or_else(|| "<file>".to_owned(), |name| name_of(&name));
         return Ok(Some(Source::Input(Input::in_memory(name, bytes))));
     }
     Ok(None)
+}
+
+/// The path of an open file, if it has one. Some have a number for a name.
+fn file_name(file: &Bound<'_, PyAny>) -> Option<PathBuf> {
+    let name = file.getattr("name").ok()?;
+    let os = file.py().import("os").ok()?;
+    os.call_method1("fsdecode", (name,)).ok()?.extract().ok()
 }
 
 /// The number of ENOENT, which is the same on every system.

@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 
 use crate::convert::CANCELLED;
 use crate::input::log_of;
+use crate::source_name::path_of;
 
 /// The columns that rows need.
 pub const COLUMNS: [&str; 4] = ["source", "byte_offset", "byte_length", "line_sha256"];
@@ -62,7 +63,7 @@ impl Verifier {
             if self.open.len() >= MOST_OPEN {
                 self.open.clear();
             }
-            self.open.insert(source.to_owned(), open(Path::new(source), &self.cancelled));
+            self.open.insert(source.to_owned(), open(&path_of(source), &self.cancelled));
         }
         let Some(Some(opened)) = self.open.get(source) else { return false };
         let (mut hasher, mut buffer) = (Sha256::new(), [0; 16 << 10]);

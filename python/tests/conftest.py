@@ -1,4 +1,8 @@
+import os
+import shutil
 import sys
+import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,6 +19,31 @@ def real():
     if not found:
         pytest.skip(f"there are no real recordings in {REAL}")
     return found
+
+
+@pytest.fixture
+def closed():
+    """A folder, and how to do something in it as a user to whom something there is forbidden. To root nothing is."""
+    if os.name != "posix":
+        pytest.skip("permissions are those of POSIX")
+
+    @contextmanager
+    def forbidden(path):
+        path.chmod(0)
+        is_root = os.geteuid() == 0
+        if is_root:
+            os.seteuid(65534)
+        try:
+            yield
+        finally:
+            if is_root:
+                os.seteuid(0)
+            path.chmod(0o755)
+
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o777)
+    yield folder, forbidden
+    shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="session")

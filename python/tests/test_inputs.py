@@ -2,16 +2,21 @@
 
 import inspect
 import io
-import os
+import shutil
 import threading
 import typing
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.dataset
 import pytest
 
 import session_tape as st
 import session_tape.__main__
 from recordings import session, start, talk, text
+
+
+GOLDEN = Path(__file__).parents[2] / "__test__/fixtures/run/v1/golden"
 
 
 def sources(paths, **options):
@@ -106,13 +111,91 @@ def test_an_iterator_that_fails_fails_with_its_own_error():
         st.events(broken()).read_all()
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="nothing is forbidden to root")
-def test_a_file_that_can_not_be_read_is_a_row(tmp_path):
-    path = tmp_path / "closed.jsonl"
+def test_a_file_that_can_not_be_read_is_a_row(closed):
+    folder, forbidden = closed
+    path = folder / "closed.jsonl"
     path.write_bytes(session(start()))
-    path.chmod(0)
-    [row] = st.table(path, "sessions").read_all().to_pylist()
+    with forbidden(path):
+        [row] = st.table(path, "sessions").read_all().to_pylist()
     assert row["error"].startswith("Failed to read file: EACCES")
+
+
+def test_a_directory_that_can_not_be_listed_is_a_row(closed):
+    folder, forbidden = closed
+    (folder / "inner").mkdir()
+    for path in (folder / "a.jsonl", folder / "inner" / "b.jsonl"):
+        path.write_bytes(session(start()))
+    with forbidden(folder / "inner"):
+        for paths in (folder, f"{folder}/**/*.jsonl", [folder / "a.jsonl", folder / "inner"]):
+            first, second = st.table(paths, "sessions").read_all().to_pylist()
+            assert (first["source"], first["error"]) == (f"{folder}/a.jsonl", None)
+            assert second["source"] == f"{folder}/inner" and second["error"].startswith("Failed to list directory: Permission")
+        [row] = st.table(folder / "inner", "runs").read_all().to_pylist()
+        assert row["error"].startswith("Failed to list directory: Permission")
+        [row] = st.table(folder / "inner" / "b.jsonl", "sessions").read_all().to_pylist()
+        assert row["error"].startswith("Failed to read file: EACCES")
+        with pytest.raises(PermissionError):
+            st.first_divergence(folder / "a.jsonl", folder / "inner" / "b.jsonl")
+        assert st.to_parquet(folder, folder / "lake").rows["sessions"] == 2
+    assert st.to_parquet(folder, folder / "lake", prune=True).sources == 1
+    rows = pa.dataset.dataset(folder / "lake" / "sessions").to_table(columns=["source"]).to_pylist()
+    assert sorted(row["source"] for row in rows) == [f"{folder}/a.jsonl", f"{folder}/inner/b.jsonl"]
+
+
+@pytest.mark.parametrize("content", ['{"name": "my-extension"}', "", "no JSON"])
+def test_a_manifest_of_something_else_hides_nothing(tmp_path, content):
+    (tmp_path / "manifest.json").write_text(content)
+    (tmp_path / "s.jsonl").write_bytes(talk(1))
+    assert sources(tmp_path) == [str(tmp_path / "s.jsonl")]
+    (tmp_path / "inner").mkdir()
+    shutil.copytree(GOLDEN, tmp_path / "inner" / "run")
+    (tmp_path / "inner" / "manifest.json").write_text(content)
+    assert st.table(tmp_path, "runs").read_all()["source"].to_pylist() == [str(tmp_path / "inner" / "run")]
+
+
+def test_a_bundle_with_a_damaged_manifest_is_a_row_with_its_error(tmp_path):
+    for name, more in [("a.cath-bundle", None), ("b", "manifest.sha256")]:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "manifest.json").write_text("damaged")
+        (tmp_path / name / "session.jsonl").write_bytes(talk(1))
+        if more:
+            (tmp_path / name / more).write_text("")
+    rows = st.table(tmp_path, "sessions").read_all().to_pylist()
+    assert [row["source"] for row in rows] == [str(tmp_path / "a.cath-bundle"), str(tmp_path / "b")]
+    assert all(row["error"] for row in rows)
+
+
+def test_links_to_directories_are_followed_once(tmp_path):
+    for name in ("d/one/a.jsonl", "d/two/b.jsonl", "far/c.jsonl"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(talk(1))
+    d = tmp_path / "d"
+    expected = [str(d / "one" / "a.jsonl"), str(d / "two" / "b.jsonl")]
+    for link, to in {"0": ".", "1": "..", "one/up": "..", "one/over": "../two", "two/over": "../one"}.items():
+        (d / link).symlink_to(to)
+    assert sources(d)[:2] == expected and len(sources(d)) == 3, "those that are not links come first"
+    assert sources(d / "0")[:2] == [str(d / "0" / "one" / "a.jsonl"), str(d / "0" / "two" / "b.jsonl")]
+    assert len(sources(f"{d}/**/*.jsonl")) == 2
+    (d / "1").unlink()
+    (d / "archive").symlink_to(tmp_path / "far")
+    assert sources(d) == [*expected, str(d / "archive" / "c.jsonl")], "what is elsewhere is found"
+
+
+def test_a_file_is_read_once_however_it_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "s.jsonl").write_bytes(talk(1))
+    (tmp_path / "d" / "latest.jsonl").symlink_to("s.jsonl")
+    every = ["d/s.jsonl", "./d/s.jsonl", "d//s.jsonl", "d/../d/s.jsonl", tmp_path / "d" / "s.jsonl", "d", "d/*.jsonl", "d/latest.jsonl"]
+    assert sources(every) == sources(iter(every)) == ["d/s.jsonl"]
+    assert sources(tmp_path / "d") == [str(tmp_path / "d" / "s.jsonl")], "it has its own name"
+    assert sources("d/*.jsonl") == ["d/s.jsonl"]
+    assert sources("d/latest.jsonl") == ["d/latest.jsonl"], "as given"
+    report = st.to_parquet(every, tmp_path / "lake")
+    assert (report.sources, report.rows["sessions"]) == (1, 1)
+    (tmp_path / "d" / "copy.jsonl").write_bytes(talk(1))
+    assert sources("d") == ["d/copy.jsonl", "d/s.jsonl"], "a copy is another file"
 
 
 def test_other_threads_run_meanwhile(tmp_path):

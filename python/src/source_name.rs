@@ -1,0 +1,79 @@
+//! The names of recordings in tables, which are texts, and their paths, which need not be.
+//!
+//! A path that is UTF-8 is its own name. In any other path each byte that is not UTF-8 becomes `%` and two digits (`%FF`), and each `%`
+//! becomes `%25`. A path that looks like such a name is escaped too, so that each name is that of one path.
+
+use std::path::{Path, PathBuf};
+
+/// The name of the recording at a path.
+pub fn name_of(path: &Path) -> String {
+    match path.to_str() {
+        Some(text) if escaped_path(text).is_none() => text.to_owned(),
+        _ => escape(path),
+    }
+}
+
+/// The path of the recording with this name.
+pub fn path_of(name: &str) -> PathBuf {
+    escaped_path(name).unwrap_or_else(|| PathBuf::from(name))
+}
+
+#[cfg(unix)]
+fn escape(path: &Path) -> String {
+    let mut name = String::new();
+    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
+        name.push_str(&chunk.valid().replace('%', "%25"));
+        chunk.invalid().iter().for_each(|byte| name.push_str(&format!("%{byte:02X}")));
+    }
+    name
+}
+
+/// The path, if this is the name of one that must be escaped.
+#[cfg(unix)]
+pub fn escaped_path(name: &str) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStringExt as _;
+
+    /// No system has paths that long, however they are escaped.
+    const MOST_BYTES: usize = 16 << 10;
+
+    if name.len() > MOST_BYTES {
+        return None;
+    }
+    let path = unescape(name)?;
+    let mut inner = path.clone();
+    // What is UTF-8 is only escaped if it looks escaped itself.
+    while let Ok(text) = std::str::from_utf8(&inner) {
+        inner = unescape(text)?;
+    }
+    Some(PathBuf::from(std::ffi::OsString::from_vec(path)))
+}
+
+#[cfg(unix)]
+fn unescape(name: &str) -> Option<Vec<u8>> {
+    let mut parts = name.split('%');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    if bytes.len() == name.len() {
+        return None;
+    }
+    for part in parts {
+        let digits = part.as_bytes().get(..2)?;
+        if !digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'A'..=b'F')) {
+            return None;
+        }
+        let byte = u8::from_str_radix(part.get(..2)?, 16).ok().filter(|byte| *byte == b'%' || !byte.is_ascii())?;
+        bytes.push(byte);
+        bytes.extend_from_slice(&part.as_bytes()[2..]);
+    }
+    Some(bytes)
+}
+
+/// Elsewhere only halves of surrogate pairs are not UTF-8.
+#[cfg(not(unix))]
+fn escape(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+#[cfg(not(unix))]
+pub fn escaped_path(_: &str) -> Option<PathBuf> {
+    None
+}

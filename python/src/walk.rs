@@ -1,0 +1,196 @@
+//! The recordings in directories.
+
+use std::collections::{HashSet, VecDeque};
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf, absolute};
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::glob_paths::{expand, is_glob, is_missing};
+use crate::input::{Input, RUN_LOG, ends_with, is_archive_name};
+use crate::source_name::escaped_path;
+
+/// Which recordings of a directory are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    Sessions,
+    Runs,
+}
+
+/// What is still to be looked at.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Found {
+    path: PathBuf,
+    kind: Kind,
+    /// It is in a directory that was listed, and no link. Then its real path is known from that of the directory.
+    real_parent: Option<Arc<Path>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    File,
+    Directory,
+    /// A directory that can't be listed, and why.
+    Unlisted(String),
+}
+
+impl Kind {
+    fn of(is_directory: bool) -> Self {
+        if is_directory { Kind::Directory } else { Kind::File }
+    }
+}
+
+impl Found {
+    /// What is at a path.
+    pub fn at(path: PathBuf) -> Self {
+        let kind = Kind::of(path.is_dir());
+        Found { path, kind, real_parent: None }
+    }
+
+    /// A directory that could not be listed.
+    pub fn unlisted(path: PathBuf, error: &io::Error) -> Self {
+        Found { path, kind: Kind::Unlisted(error.to_string()), real_parent: None }
+    }
+
+    /// The system says with the name what an entry is, unless it is a link.
+    fn entry(entry: &fs::DirEntry, real_parent: &Arc<Path>) -> Self {
+        match entry.file_type() {
+            Ok(found) if !found.is_symlink() => {
+                let kind = Kind::of(found.is_dir());
+                Found { path: entry.path(), kind, real_parent: Some(real_parent.clone()) }
+            }
+            _ => Found::at(entry.path()),
+        }
+    }
+
+    /// The path without links.
+    fn real_path(&self) -> PathBuf {
+        match (&self.real_parent, self.path.file_name()) {
+            (Some(parent), Some(name)) => parent.join(name),
+            // A pipe between commands has no path.
+            _ => self.path.canonicalize().or_else(|_| absolute(&self.path)).unwrap_or_else(|_| self.path.clone()),
+        }
+    }
+
+    /// Whether it is a recording of this sort, or may hold some.
+    fn is_wanted(&self, wanted: Wanted) -> bool {
+        match (&self.kind, wanted) {
+            (Kind::Directory, Wanted::Sessions) => !self.path.join(RUN_LOG).is_file(),
+            (Kind::Directory, Wanted::Runs) => self.path.join(RUN_LOG).is_file() || !is_bundle(&self.path),
+            (Kind::File, Wanted::Sessions) => ends_with(&self.path, ".jsonl") || is_archive_name(&self.path),
+            (Kind::File, Wanted::Runs) => is_archive_name(&self.path),
+            (Kind::Unlisted(_), _) => true,
+        }
+    }
+}
+
+/// The files and directories that were seen. However many names one has, it is one.
+#[derive(Default)]
+pub struct Seen(HashSet<[u8; 16]>);
+
+impl Seen {
+    /// Adds what is at a real path. Whether it is new.
+    fn add(&mut self, real: &Path) -> bool {
+        let mut hash = [0; 16];
+        hash.copy_from_slice(&Sha256::digest(real.as_os_str().as_encoded_bytes())[..16]);
+        self.0.insert(hash)
+    }
+}
+
+/// Walks through directories and globs, a directory at a time. Sorted, so that it is the same each time; but what links lead to comes last,
+/// so that a recording has its own name if it is among the others.
+#[derive(Default)]
+pub struct Walk {
+    /// The next last.
+    open: Vec<Found>,
+    links: VecDeque<Found>,
+}
+
+impl Walk {
+    /// From the path of a file or a directory, or a glob. An error if there is nothing.
+    pub fn from(path: &Path) -> io::Result<Self> {
+        let missing = match path.metadata() {
+            Err(error) if is_missing(&error) => error,
+            // Why it can't be read its row says.
+            _ => return Ok(Walk { open: vec![Found::at(path.to_owned())], ..Walk::default() }),
+        };
+        let named = path.to_str().and_then(escaped_path);
+        if let Some(named) = named.filter(|named| named.symlink_metadata().is_ok()) {
+            return Ok(Walk { open: vec![Found::at(named)], ..Walk::default() });
+        }
+        if !is_glob(path) {
+            return Err(missing);
+        }
+        let found = expand(path).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+        if found.is_empty() {
+            return Err(missing);
+        }
+        let mut walk = Walk::default();
+        let (links, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|found| found.path.is_symlink());
+        walk.add(links, others);
+        Ok(walk)
+    }
+
+    /// Adds what was found in one place, sorted.
+    fn add(&mut self, links: Vec<Found>, others: Vec<Found>) {
+        self.links.extend(links);
+        self.open.extend(others.into_iter().rev());
+    }
+
+    /// The next recording that was not seen, or directory that can't be listed.
+    pub fn next(&mut self, wanted: Wanted, seen: &mut Seen) -> Option<Input> {
+        while let Some(found) = self.open.pop().or_else(|| self.links.pop_front()) {
+            let real = found.real_path();
+            match found.kind {
+                Kind::Unlisted(error) => return Some(Input::unlisted(&found.path, &error)),
+                _ if !seen.add(&real) => {}
+                Kind::Directory if !is_recording(&found.path) => self.list(&found.path, &real.into(), wanted),
+                _ => return Some(Input::at(found.path)),
+            }
+        }
+        None
+    }
+
+    fn list(&mut self, directory: &Path, real: &Arc<Path>, wanted: Wanted) {
+        let mut inside = Vec::new();
+        let listed = fs::read_dir(directory).and_then(|entries| {
+            for entry in entries {
+                inside.push(Found::entry(&entry?, real));
+            }
+            Ok(())
+        });
+        if let Err(error) = listed
+            && !is_missing(&error)
+        {
+            inside.push(Found::unlisted(directory.to_owned(), &error));
+        }
+        inside.retain(|found| found.is_wanted(wanted));
+        inside.sort();
+        let is_link = |found: &Found| found.real_parent.is_none() && !matches!(found.kind, Kind::Unlisted(_));
+        let (links, others) = inside.into_iter().partition(is_link);
+        self.add(links, others);
+    }
+}
+
+/// Whether a directory is a run or a bundle.
+fn is_recording(directory: &Path) -> bool {
+    directory.join(RUN_LOG).is_file() || is_bundle(directory)
+}
+
+/// Whether there is a directory that is no recording and can be listed.
+pub fn is_listed(directory: &Path) -> bool {
+    directory.is_dir() && !is_recording(directory) && directory.read_dir().is_ok()
+}
+
+/// Whether a directory is a bundle: its manifest begins as that of one. If that is damaged, its name or the checksums of one are enough.
+fn is_bundle(directory: &Path) -> bool {
+    let Ok(mut manifest) = fs::File::open(directory.join("manifest.json")) else { return false };
+    let mut beginning = [0; MANIFEST_BEGINS.len()];
+    (manifest.read_exact(&mut beginning).is_ok() && beginning == *MANIFEST_BEGINS)
+        || is_archive_name(directory)
+        || directory.join("manifest.sha256").is_file()
+}
+
+const MANIFEST_BEGINS: &[u8; 13] = br#"{"bundleId":""#;
