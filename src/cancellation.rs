@@ -52,6 +52,13 @@ impl Cancellation {
     }
 }
 
+impl From<Arc<AtomicBool>> for Cancellation {
+    /// The work that this flag cancels.
+    fn from(flag: Arc<AtomicBool>) -> Self {
+        Cancellation(flag)
+    }
+}
+
 /// Restores the thread's cancellation, also when the work panics.
 struct Restored(Cancellation);
 

@@ -169,6 +169,8 @@ pub use bundle::info::BundleInfo;
 pub use bundle::redact::{RedactOptions, RedactionRule};
 pub use bundle::verify::{Report as BundleReport, VerifyOptions, verify as verify_bundle};
 pub use bundle::watch::{JobWatch as BundleWatch, Progress as BundleProgress};
+#[cfg(feature = "rows")]
+pub use cancellation::Cancellation;
 pub use diff::ancestry::trace_ancestors;
 pub use diff::compare::{Diff, DiffOptions, diff};
 pub use diff::source::Source as DiffSource;

@@ -1,17 +1,27 @@
 // Errors of the system in the process of a child: a small library is loaded into it, and the n-th call of a kind ends with an error or in part.
 
 import { spawn, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
-import { freshDirectory } from './recording';
+import { directoryOfSpec } from './spec-scope';
 
 const SUPPORT = fileURLToPath(new URL('.', import.meta.url));
-const library = join(freshDirectory(), 'system-faults.so');
+const directory = directoryOfSpec('session-tape-system-faults-');
 
-/** Whether there is such a library here. */
-export const canFail = process.platform === 'linux' && spawnSync('cc', ['-shared', '-fPIC', '-O1', '-o', library, join(SUPPORT, 'system-faults.c'), '-ldl']).status === 0;
+/** Whether there can be such a library here. */
+export const canFail = process.platform === 'linux' && spawnSync('cc', ['--version']).status === 0;
+
+/** The library, built for each spec: a loader that does not find it says so and goes on, and nothing would fail. */
+function library(): string {
+  const path = join(directory(), 'system-faults.so');
+  if (existsSync(path)) return path;
+  const { status, stderr } = spawnSync('cc', ['-shared', '-fPIC', '-O1', '-o', path, join(SUPPORT, 'system-faults.c'), '-ldl'], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(stderr);
+  return path;
+}
 
 const { EIO, EINTR, ENOSPC, EDQUOT, EMFILE } = constants.errno;
 
@@ -44,7 +54,7 @@ const faultsOf = (faults: typeof FAULTS, visits: number[]): string[] => faults.f
 
 /** Runs a child with these faults of what it does below `root`. Resolves to what it reports. */
 export async function runWithFaults<T>(script: string, root: string, argument: string, faults: string, more: Record<string, string> = {}): Promise<T> {
-  const env = { ...process.env, LD_PRELOAD: library, FAULT_ROOT: root, FAULTS: faults, ...more };
+  const env = { ...process.env, LD_PRELOAD: library(), FAULT_ROOT: root, FAULTS: faults, ...more };
   const child = spawn(process.execPath, [join(SUPPORT, script), argument], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   let said = '';
   child.stdout.on('data', (chunk) => (said += String(chunk)));

@@ -1,7 +1,7 @@
 //! Recordings turned into rows, on any thread.
 
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,7 +9,8 @@ use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
 use session_tape::{FileHash, FinalHistory, LineSource, ReadError, Recording};
 
-use crate::input::{Content, Input, is_archive, log_of};
+use crate::identity::Identity;
+use crate::input::{Content, Input, can_be_read_again, copy, is_archive, log_of};
 use crate::options::Options;
 use crate::run_tables::RunTables;
 use crate::schema::Table;
@@ -44,8 +45,7 @@ pub struct Converter {
 #[derive(Clone, Debug)]
 pub struct Converted {
     pub name: String,
-    pub bytes: u64,
-    pub sha256: [u8; 32],
+    pub identity: Identity,
 }
 
 impl Converter {
@@ -57,7 +57,7 @@ impl Converter {
 
     /// Converts a recording.
     pub fn convert(&mut self, input: &Input, batches: Batches<'_>) -> Result<Converted, String> {
-        let file = if let Content::Nothing(error) = &input.content {
+        let identity = if let Content::Nothing(error) = &input.content {
             self.add_error(&input.name, error)
         } else if self.options.is_of_runs() {
             self.convert_run(input, batches)?
@@ -66,7 +66,11 @@ impl Converter {
         } else {
             self.convert_session(input, batches)?
         };
-        Ok(Converted { name: input.name.clone(), bytes: file.bytes, sha256: file.sha256.unwrap_or_default() })
+        // What was read may end anywhere, then.
+        if self.cancelled.load(Ordering::Relaxed) {
+            return Err(CANCELLED.to_owned());
+        }
+        Ok(Converted { name: input.name.clone(), identity })
     }
 
     /// Hands out all rows that were not handed out.
@@ -90,32 +94,34 @@ impl Converter {
         Ok(())
     }
 
-    fn add_error(&mut self, name: &str, error: &str) -> FileFacts {
+    fn add_error(&mut self, name: &str, error: &str) -> Identity {
         let facts = FileFacts::default();
+        let identity = Identity::of_failure(&facts, error);
         if self.options.is_of_runs() {
             self.runs.add_error(name, &facts, error);
         } else {
-            Session::new(name).finish(facts.clone(), Some(error.to_owned()), &mut self.sessions);
+            Session::new(name).finish(facts, Some(error.to_owned()), &mut self.sessions);
         }
-        facts
+        identity
     }
 
-    fn convert_session(&mut self, input: &Input, batches: Batches<'_>) -> Result<FileFacts, String> {
+    fn convert_session(&mut self, input: &Input, batches: Batches<'_>) -> Result<Identity, String> {
         match input.open() {
             Ok(source) if is_archive(&source) => self.convert_packed(input, Some(&source), batches),
             Ok(source) => self.convert_lines(&input.name, source, batches),
-            Err(error) => Ok(self.add_error(&input.name, &format!("Failed to read file: {error}"))),
+            Err(error) => Ok(self.add_error(&input.name, &read_failed(&error))),
         }
     }
 
-    fn convert_lines(&mut self, name: &str, source: LineSource, batches: Batches<'_>) -> Result<FileFacts, String> {
+    fn convert_lines(&mut self, name: &str, source: LineSource, batches: Batches<'_>) -> Result<Identity, String> {
         let mut session = Session::new(name);
         let mut file = FileHash::default();
         let (source, history) = match parts_of(source) {
             Ok(parts) => parts,
             Err(error) => {
+                let identity = Identity::of_failure(&FileFacts::default(), &error);
                 session.finish(FileFacts::default(), Some(error), &mut self.sessions);
-                return Ok(FileFacts::default());
+                return Ok(identity);
             }
         };
         let mut error = None;
@@ -136,17 +142,21 @@ impl Converter {
                 Err(found) => {
                     // What the scan has added is of lines that no session has.
                     self.sessions.set_lines(LineColumns::default());
-                    error = Some(format!("Failed to read file: {found}"));
+                    error = Some(read_failed(&found));
                     break;
                 }
             }
             if self.sessions.event_rows() >= BATCH_ROWS {
                 batches(Table::Events, self.sessions.take_events().map_err(of_arrow)?)?;
             }
+            if self.sessions.call_rows() >= BATCH_ROWS {
+                batches(Table::ToolCalls, self.sessions.take_calls().map_err(of_arrow)?)?;
+            }
         }
         let facts = FileFacts::from(file.finish(&source.lines));
-        session.finish(facts.clone(), error, &mut self.sessions);
-        Ok(facts)
+        let identity = Identity::of_file(&facts);
+        session.finish(facts, error, &mut self.sessions);
+        Ok(identity)
     }
 
     /// A session in a bundle.
@@ -155,50 +165,33 @@ impl Converter {
         input: &Input,
         source: Option<&LineSource>,
         batches: Batches<'_>,
-    ) -> Result<FileFacts, String> {
-        let error = match input.unpack(source, &self.cancelled) {
-            Ok(recording) if !recording.is_run() => match LineSource::open_or_drain(log_of(&recording)) {
-                Ok(lines) => return self.convert_lines(&input.name, lines, batches),
-                Err(error) => format!("Failed to read file: {error}"),
+    ) -> Result<Identity, String> {
+        let file = OnDisk::of(input, source).map_err(|error| error.to_string())?;
+        match open_recording(&file.path(), false, &self.cancelled) {
+            Ok(recording) => match LineSource::open_or_drain(log_of(&recording)) {
+                Ok(lines) => self.convert_lines(&input.name, lines, batches),
+                Err(error) => Ok(self.add_error(&input.name, &read_failed(&error))),
             },
-            Ok(_) => "It is a run, not a session".to_owned(),
-            Err(error) => error,
-        };
-        let facts = match (&input.content, source) {
-            (Content::Path(path), None) => facts_of(path),
-            (_, Some(source)) => FileHash::default().finish(source).into(),
-            _ => FileFacts::default(),
-        };
-        Session::new(&input.name).finish(facts.clone(), Some(error), &mut self.sessions);
-        Ok(facts)
+            Err(Refused { file, error }) => {
+                let identity = Identity::of_failure(&file, &error);
+                Session::new(&input.name).finish(file, Some(error), &mut self.sessions);
+                Ok(identity)
+            }
+        }
     }
 
-    fn convert_run(&mut self, input: &Input, batches: Batches<'_>) -> Result<FileFacts, String> {
-        let written;
-        let path = match &input.content {
-            Content::Nothing(_) => return Ok(FileFacts::default()),
-            Content::Path(path) => path.as_path(),
-            Content::Spooled(path) => path,
-            Content::Memory(bytes) => {
-                // Runs are opened by their paths.
-                written = write_temporary(bytes).map_err(|error| error.to_string())?;
-                written.path()
-            }
-        };
-        let recording = match Recording::open(path, &self.cancelled) {
-            Ok(recording) if recording.is_run() => recording,
-            Ok(_) => {
-                let facts = facts_of(path);
-                self.runs.add_error(&input.name, &facts, "It is not the log of a run");
-                return Ok(facts);
-            }
-            Err(error) => {
-                let facts = facts_of(path);
-                self.runs.add_error(&input.name, &facts, &error.to_string());
-                return Ok(facts);
+    fn convert_run(&mut self, input: &Input, batches: Batches<'_>) -> Result<Identity, String> {
+        let file = OnDisk::of(input, None).map_err(|error| error.to_string())?;
+        let recording = match open_recording(&file.path(), true, &self.cancelled) {
+            Ok(recording) => recording,
+            Err(Refused { file, error }) => {
+                self.runs.add_error(&input.name, &file, &error);
+                return Ok(Identity::of_failure(&file, &error));
             }
         };
         let facts = facts_of(log_of(&recording));
+        // Before it is verified: what changes meanwhile is verified again by the next export.
+        let identity = Identity::of_run(&facts, &recording, self.options.verify);
         let mut failed = None;
         let cancelled = self.cancelled.clone();
         self.runs.add(&input.name, &recording, &facts, &cancelled, &mut |runs| {
@@ -207,7 +200,64 @@ impl Converter {
                 failed = Some(error);
             }
         });
-        failed.map_or(Ok(facts), Err)
+        failed.map_or(Ok(identity), Err)
+    }
+}
+
+/// The error of a file that can't be read.
+pub fn read_failed(error: &ReadError) -> String {
+    format!("Failed to read file: {error}")
+}
+
+/// What is no recording of the kind that is wanted.
+pub struct Refused {
+    pub file: FileFacts,
+    pub error: String,
+}
+
+/// Opens a run, or a session that is in a bundle.
+pub fn open_recording(path: &Path, is_of_runs: bool, cancelled: &AtomicBool) -> Result<Recording, Refused> {
+    let error = match Recording::open(path, cancelled) {
+        Ok(recording) if recording.is_run() == is_of_runs => return Ok(recording),
+        Ok(_) if is_of_runs => "It is not the log of a run".to_owned(),
+        Ok(_) => "It is a run, not a session".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Err(Refused { file: facts_of(path), error })
+}
+
+/// A recording that has a path. Runs are opened by theirs.
+pub enum OnDisk<'i> {
+    There(&'i Path),
+    /// In a directory of its own, in which nothing else is taken for a part of it.
+    Written(tempfile::TempDir),
+    /// What a pipe gave.
+    Copied(tempfile::NamedTempFile),
+}
+
+impl<'i> OnDisk<'i> {
+    /// Writes what is in memory to a temporary file.
+    pub fn of(input: &'i Input, source: Option<&LineSource>) -> std::io::Result<Self> {
+        match (&input.content, source) {
+            (Content::Path(path), Some(source)) if !can_be_read_again(path) => Ok(OnDisk::Copied(copy(source)?)),
+            (Content::Path(path), _) => Ok(OnDisk::There(path)),
+            (Content::Spooled(path), _) => Ok(OnDisk::There(path)),
+            (Content::Nothing(error), _) => Err(std::io::Error::other(error.as_str())),
+            (Content::Memory(bytes), _) => {
+                let folder = tempfile::tempdir()?;
+                std::fs::write(folder.path().join("recording"), bytes.as_slice())?;
+                Ok(OnDisk::Written(folder))
+            }
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> PathBuf {
+        match self {
+            OnDisk::There(path) => path.to_path_buf(),
+            OnDisk::Written(folder) => folder.path().join("recording"),
+            OnDisk::Copied(file) => file.path().to_path_buf(),
+        }
     }
 }
 
@@ -233,7 +283,7 @@ pub fn parts_of(source: LineSource) -> Result<(Parts, FinalHistory), String> {
         return Ok((Parts { lines, ranges: std::iter::once(0..size.max(1)).collect() }, FinalHistory::of_one()));
     }
     let ranges: Vec<_> = (0..size).step_by(PART_BYTES as usize).map(|at| at..(at + PART_BYTES).min(size)).collect();
-    let history = FinalHistory::find(&lines, &ranges).map_err(|error| format!("Failed to read file: {error}"))?;
+    let history = FinalHistory::find(&lines, &ranges).map_err(|error| read_failed(&error))?;
     Ok((Parts { lines, ranges }, history))
 }
 
@@ -247,10 +297,4 @@ pub fn scan_part(scanner: &mut Scanner, parts: &Parts, at: usize) -> (LineColumn
 /// The size and the hash of a file. Neither, if it can't be read.
 pub fn facts_of(path: &Path) -> FileFacts {
     LineSource::open(path).map_or_else(|_| FileFacts::default(), |source| FileHash::default().finish(&source).into())
-}
-
-fn write_temporary(bytes: &[u8]) -> std::io::Result<tempfile::NamedTempFile> {
-    let mut file = tempfile::NamedTempFile::new()?;
-    std::io::Write::write_all(&mut file, bytes)?;
-    Ok(file)
 }

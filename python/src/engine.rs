@@ -5,11 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::array::RecordBatch;
-use session_tape::{FileHash, FinalHistory, Pipeline, ReadError, SessionReader, Worker, spare_cores};
+use session_tape::{
+    Cancellation, FileHash, FinalHistory, LineSource, Pipeline, ReadError, Recording, SessionReader, Worker,
+    spare_cores,
+};
 
 use crate::convert::{Converted, Converter, Parts, Tables, of_arrow, parts_of, scan_part};
 use crate::export_group::{Group, Written, write_group};
-use crate::input::{Input, is_archive};
+use crate::identity::Identity;
+use crate::input::{Content, Input, is_archive, log_of};
 use crate::options::Options;
 use crate::parquet_file::{EncodedRows, Encoder};
 use crate::peek::{Peeked, peek};
@@ -100,7 +104,8 @@ impl Worker for Thread {
             }
             Job::Peek(inputs, hash) => {
                 let mut reader = SessionReader::default();
-                Done::Peeked(inputs.into_iter().map(|input| peek(input, hash, &mut reader)).collect())
+                let peek = |input| peek(input, hash, &self.options, &self.cancelled, &mut reader);
+                Done::Peeked(inputs.into_iter().map(peek).collect())
             }
             Job::Write(group) => Done::Written(Box::new(write_group(*group, &self.options, &self.cancelled))),
         }
@@ -110,6 +115,7 @@ impl Worker for Thread {
 /// The threads, and what they have done before its turn.
 pub struct Engine {
     pipeline: Pipeline<Thread>,
+    cancellation: Cancellation,
     room: usize,
     early: BTreeMap<u64, Done>,
     next: u64,
@@ -123,7 +129,7 @@ impl Engine {
         let thread = || Thread::new(options, cancelled);
         let room = 2 * (helpers + 1);
         let pipeline = Pipeline::parallel(thread(), (0..helpers).map(|_| thread()).collect(), room);
-        Engine { pipeline, room, early: BTreeMap::new(), next: 0, pushed: 0 }
+        Engine { pipeline, cancellation: cancelled.clone().into(), room, early: BTreeMap::new(), next: 0, pushed: 0 }
     }
 
     /// Whether results must be taken before more is handed over.
@@ -133,7 +139,8 @@ impl Engine {
 
     /// Hands over a job.
     pub fn push(&mut self, job: Job) {
-        self.pipeline.push(job);
+        // Threads that are started are of the work that is cancelled.
+        self.cancellation.during(|| self.pipeline.push(job));
         self.pushed += 1;
     }
 
@@ -153,7 +160,7 @@ impl Engine {
                 self.next += 1;
                 return Some(done);
             }
-            let (number, done) = self.pipeline.next_output()?;
+            let (number, done) = self.cancellation.during(|| self.pipeline.next_output())?;
             self.early.insert(number, done);
         }
     }
@@ -170,15 +177,24 @@ pub struct LargeSession {
     handed_over: usize,
     taken: usize,
     error: Option<String>,
+    /// Holds what was unpacked.
+    _recording: Option<Recording>,
 }
 
 impl LargeSession {
-    /// Opens a session. `None` if it is not large, is no plain file or can't be read: then it is converted as a whole.
-    pub fn open(input: &Input, needs_hash: bool) -> Option<Self> {
-        if input.is_packed() || input.size() < LARGE_BYTES {
+    /// Opens a session, also one in a bundle, which is verified until `cancelled` is set. `None` if it is not large or can't be read: then it
+    /// is converted as a whole.
+    pub fn open(input: &Input, needs_hash: bool, cancelled: &AtomicBool) -> Option<Self> {
+        if !input.is_large() {
             return None;
         }
-        let source = input.open().ok().filter(|source| !is_archive(source))?;
+        let (source, recording) = match &input.content {
+            Content::Path(path) if input.is_packed() => {
+                let recording = Recording::open(path, cancelled).ok().filter(|recording| !recording.is_run())?;
+                (LineSource::open(log_of(&recording)).ok()?, Some(recording))
+            }
+            _ => (input.open().ok().filter(|source| !is_archive(source))?, None),
+        };
         let (parts, history) = parts_of(source).ok()?;
         Some(LargeSession {
             parts: Arc::new(parts),
@@ -190,6 +206,7 @@ impl LargeSession {
             handed_over: 0,
             taken: 0,
             error: None,
+            _recording: recording,
         })
     }
 
@@ -251,7 +268,8 @@ impl LargeSession {
     /// Ends the session.
     pub fn finish(self, tables: &mut SessionTables) -> Converted {
         let facts = if self.needs_hash { self.hash.finish(&self.parts.lines).into() } else { FileFacts::default() };
-        self.session.finish(facts.clone(), self.error, tables);
-        Converted { name: self.name, bytes: facts.bytes, sha256: facts.sha256.unwrap_or_default() }
+        let identity = Identity::of_file(&facts);
+        self.session.finish(facts, self.error, tables);
+        Converted { name: self.name, identity }
     }
 }

@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::convert::CANCELLED;
 use crate::engine::{Done, Engine, Job, LARGE_BYTES, LargeSession};
 use crate::export_commit::{Commits, Committed, Unit, commits};
 use crate::export_group::{Carried, Group, TEMPORARY, TableFiles, Written};
 use crate::input::{Content, Input, can_be_read_again};
-use crate::manifest::Manifests;
+use crate::manifest::{Manifests, Source};
 use crate::options::Options;
 use crate::peek::Peeked;
 use crate::schema::Table;
@@ -101,8 +101,17 @@ impl Export {
         inputs: Vec<Input>,
         tick: Tick<'_>,
     ) -> Result<(), String> {
-        let peeked = self.peek(inputs, engine, tick)?;
-        let units = self.plan(peeked);
+        let peeked = self.peek(inputs, !self.manifests.is_empty(), engine, tick)?;
+        let (fresh, mut changed) = self.compare(peeked);
+        tick(self.report.sources + self.report.unchanged, self.done_bytes)?;
+        let others = changed.iter().flat_map(|(id, recordings)| self.others_of(id, recordings)).collect();
+        for other in self.peek(others, false, engine, tick)? {
+            let listed = self.manifests.of(&other.input.name, self.options.is_of_runs());
+            if let Some(recordings) = listed.and_then(|(id, _)| changed.get_mut(id)) {
+                recordings.push(other);
+            }
+        }
+        let units = self.plan(fresh, changed);
         if units.is_empty() {
             return Ok(());
         }
@@ -141,8 +150,7 @@ impl Export {
         Ok(self.report)
     }
 
-    fn peek(&self, inputs: Vec<Input>, engine: &mut Engine, tick: Tick<'_>) -> Result<Vec<Peeked>, String> {
-        let hash = !self.manifests.is_empty();
+    fn peek(&self, inputs: Vec<Input>, hash: bool, engine: &mut Engine, tick: Tick<'_>) -> Result<Vec<Peeked>, String> {
         let (mut peeked, mut inputs) = (Vec::with_capacity(inputs.len()), inputs.into_iter().peekable());
         loop {
             while !engine.is_full() && inputs.peek().is_some() {
@@ -157,31 +165,37 @@ impl Export {
         }
     }
 
-    /// What is to be exported, in which groups: manifests of which a source has changed as a whole, and what is in no manifest by day.
-    fn plan(&mut self, peeked: Vec<Peeked>) -> Vec<Unit> {
+    /// What is in no manifest, and what is in manifests of which a source has changed.
+    fn compare(&mut self, peeked: Vec<Peeked>) -> (Vec<Peeked>, BTreeMap<String, Vec<Peeked>>) {
         let mut seen = BTreeSet::new();
-        let (mut fresh, mut replaced) = (Vec::new(), BTreeMap::<String, Vec<Peeked>>::new());
+        let (mut fresh, mut listed) = (Vec::new(), BTreeMap::<String, Vec<Peeked>>::new());
         for recording in peeked {
             if matches!(recording.input.content, Content::Path(_)) && !seen.insert(recording.input.name.clone()) {
                 continue;
             }
-            match self.manifests.of(&recording.input.name) {
-                Some((id, _)) => replaced.entry(id.to_owned()).or_default().push(recording),
+            match self.manifests.of(&recording.input.name, self.options.is_of_runs()) {
+                Some((id, _)) => listed.entry(id.to_owned()).or_default().push(recording),
                 None => fresh.push(recording),
             }
         }
-        for id in self.manifests.of_listed() {
-            replaced.entry(id).or_default();
+        for id in self.manifests.of_listed(self.options.is_of_runs()) {
+            listed.entry(id).or_default();
         }
-        let mut units = Vec::new();
-        for (id, recordings) in replaced {
-            if !recordings.is_empty() && recordings.iter().all(|recording| self.is_unchanged(recording)) {
+        listed.retain(|_, recordings| {
+            let is_changed = recordings.is_empty() || !recordings.iter().all(|recording| self.is_unchanged(recording));
+            if !is_changed {
                 self.report.unchanged += recordings.len() as u64;
                 self.done_bytes += recordings.iter().map(|recording| recording.bytes).sum::<u64>();
-            } else {
-                units.push(self.replace(id, recordings));
             }
-        }
+            is_changed
+        });
+        (fresh, listed)
+    }
+
+    /// In which groups it is exported: manifests as a whole, and what is in none by day.
+    fn plan(&mut self, mut fresh: Vec<Peeked>, changed: BTreeMap<String, Vec<Peeked>>) -> Vec<Unit> {
+        let mut units: Vec<Unit> =
+            changed.into_iter().map(|(id, recordings)| self.replace(id, recordings, &mut fresh)).collect();
         fresh.sort_by(|one, other| (one.date, &one.input.name).cmp(&(other.date, &other.input.name)));
         let mut bytes = 0;
         let first_fresh = units.len();
@@ -209,49 +223,60 @@ impl Export {
     }
 
     fn is_unchanged(&self, recording: &Peeked) -> bool {
-        let Some((_, manifest)) = self.manifests.of(&recording.input.name) else { return false };
-        let hash = recording.sha256.map(const_hex::encode);
+        let listed = self.manifests.of(&recording.input.name, self.options.is_of_runs());
+        let Some((_, manifest)) = listed else { return false };
+        let now = recording.identity.as_ref().map(|identity| Source::new(&recording.input.name, identity));
         let mut sources = manifest.sources.iter();
         let tables: Vec<Table> = manifest.tables().collect();
         manifest.version == crate::parquet_file::version()
             && manifest.options == self.options.deciding()
             && self.options.tables().all(|table| tables.contains(&table))
-            && sources.any(|source| source.name == recording.input.name && Some(&source.sha256) == hash.as_ref())
+            && sources.any(|source| Some(source) == now.as_ref())
             && manifest.parts.values().all(|part| self.lake.join(part).is_file())
     }
 
-    /// The group of a manifest of which something has changed. Sources that were not given are read again; the rows of those that are gone are
-    /// kept.
-    fn replace(&mut self, id: String, recordings: Vec<Peeked>) -> Unit {
-        let date = recordings.first().map(name_of).unwrap_or_else(|| NO_DATE.to_owned());
-        let given: BTreeSet<String> = recordings.iter().map(|recording| recording.input.name.clone()).collect();
-        let mut inputs: Vec<Input> = recordings.into_iter().map(|recording| recording.input).collect();
-        let (mut carried, mut kept) = (Vec::new(), Vec::new());
+    /// The sources of a manifest that are there, beside these.
+    fn others_of(&self, id: &str, recordings: &[Peeked]) -> Vec<Input> {
+        let given: BTreeSet<&str> = recordings.iter().map(|recording| recording.input.name.as_str()).collect();
+        let sources = self.manifests.get(id).into_iter().flat_map(|manifest| &manifest.sources);
+        let others = sources.filter(|source| !given.contains(source.name.as_str()));
+        let paths = others.map(|source| path_of(&source.name));
+        let is_there = |path: &PathBuf| path.exists() && can_be_read_again(path) && !is_listed(path);
+        paths.filter(is_there).map(Input::at).collect()
+    }
+
+    /// The group of a manifest of which something has changed, given its sources that are there. The rows of those that are gone are kept. What
+    /// began on another day than the manifest's is `moved`: it is exported after this group, so that it is never listed twice.
+    fn replace(&mut self, id: String, recordings: Vec<Peeked>, moved: &mut Vec<Peeked>) -> Unit {
+        let is_of_runs = self.options.is_of_runs();
+        let (mut carried, mut kept, mut date) = (Vec::new(), Vec::new(), None);
         if let Some(manifest) = self.manifests.get(&id) {
-            for table in manifest.tables() {
+            for table in manifest.tables().filter(|table| table.is_of_runs() == is_of_runs) {
                 self.options.add(table);
             }
-            for source in manifest.sources.iter().filter(|source| !given.contains(&source.name)) {
-                let path = path_of(&source.name);
-                if is_listed(&path) {
-                    continue;
-                }
-                if path.exists() && can_be_read_again(&path) {
-                    inputs.push(Input::at(path))
-                } else {
-                    kept.push(source.clone())
-                }
-            }
+            let there: BTreeSet<&str> = recordings.iter().map(|recording| recording.input.name.as_str()).collect();
+            let is_gone =
+                |source: &&Source| !there.contains(source.name.as_str()) && !is_listed(&path_of(&source.name));
+            kept.extend(manifest.sources.iter().filter(is_gone).cloned());
             let names: Arc<BTreeSet<String>> = Arc::new(kept.iter().map(|source| source.name.clone()).collect());
             if !kept.is_empty() {
                 let parts = manifest.parts.iter().filter_map(|(table, part)| Some((Table::named(table)?, part)));
-                carried.extend(parts.map(|(table, part)| Carried {
-                    table,
-                    part: self.lake.join(part),
-                    sources: names.clone(),
-                }));
+                let parts = parts.filter(|(table, _)| table.is_of_runs() == is_of_runs);
+                let parts = parts.map(|(table, part)| (table, self.lake.join(part))).filter(|(_, part)| part.is_file());
+                carried.extend(parts.map(|(table, part)| Carried { table, part, sources: names.clone() }));
             }
+            if carried.is_empty() {
+                // Neither they nor their rows are there any more.
+                kept.clear();
+            }
+            let listed = manifest.date();
+            let has_listed = |recording: &Peeked| Some(name_of(recording).as_str()) == listed;
+            date = listed.filter(|_| !kept.is_empty() || recordings.iter().any(has_listed)).map(str::to_owned);
         }
+        let date = date.or_else(|| recordings.first().map(name_of)).unwrap_or_else(|| NO_DATE.to_owned());
+        let (stay, leave): (Vec<_>, Vec<_>) = recordings.into_iter().partition(|recording| name_of(recording) == date);
+        moved.extend(leave);
+        let mut inputs: Vec<Input> = stay.into_iter().map(|recording| recording.input).collect();
         inputs.sort_by(|one, other| one.name.cmp(&other.name));
         Unit { id: Some(id), date, inputs, carried, kept }
     }
@@ -293,7 +318,7 @@ impl Export {
         tick: Tick<'_>,
     ) -> Result<(), String> {
         let input = unit.inputs.first().ok_or(CANCELLED)?;
-        let Some(mut large) = LargeSession::open(input, true) else {
+        let Some(mut large) = LargeSession::open(input, true, &self.cancelled) else {
             let mut under_way = VecDeque::new();
             self.push(unit, engine, &mut under_way);
             return self.take(engine, commits, &mut under_way, tick);
@@ -345,6 +370,10 @@ impl Export {
 
     /// Hands the files of a group over, to be given their names and listed.
     fn commit(&mut self, commits: &mut Commits, unit: Unit, written: Written) -> Result<(), String> {
+        // What was read of a large session may end anywhere, then.
+        if self.cancelled.load(Ordering::Relaxed) {
+            return Err(CANCELLED.to_owned());
+        }
         while commits.is_full() {
             self.note(commits.next_output())?;
         }
@@ -364,7 +393,7 @@ impl Export {
         }
         self.manifests.insert(id, manifest);
         self.report.sources += converted.len() as u64;
-        let bytes = converted.iter().map(|source| source.bytes).sum::<u64>();
+        let bytes = converted.iter().map(|source| source.identity.bytes).sum::<u64>();
         (self.report.bytes, self.done_bytes) = (self.report.bytes + bytes, self.done_bytes + bytes);
         Ok(())
     }

@@ -53,7 +53,8 @@ impl Worker for Committer {
 
     fn work(&mut self, (unit, written): Self::Job) -> Self::Output {
         let Written { sources: converted, files } = written;
-        let mut sources: Vec<Source> = converted.iter().map(Source::from).chain(unit.kept).collect();
+        let mut sources: Vec<Source> =
+            converted.iter().map(|one| Source::new(&one.name, &one.identity)).chain(unit.kept).collect();
         sources.sort_by(|one, other| one.name.cmp(&other.name));
         let (version, options) = (version().to_owned(), self.options.clone());
         let name = Manifest::part_name(&version, &options, &sources);
@@ -69,8 +70,9 @@ impl Worker for Committer {
             rows.insert(file.table.as_str().to_owned(), file.rows as u64);
             parts.insert(file.table.as_str().to_owned(), part.to_string_lossy().replace('\\', "/"));
         }
-        let id = unit.id.unwrap_or_else(|| Manifest::id_of(sources.iter().map(|source| source.name.as_str())));
         let manifest = Manifest { version, options, sources, rows, parts };
+        let names = manifest.sources.iter().map(|source| source.name.as_str());
+        let id = unit.id.unwrap_or_else(|| Manifest::id_of(manifest.is_of_runs(), names));
         manifest.save(&self.lake, &id).map_err(|error| format!("{}: {error}", self.lake.display()))?;
         Ok(Committed { id, manifest, parts: paths, converted })
     }

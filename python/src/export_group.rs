@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use arrow::array::{AsArray as _, RecordBatch};
+use arrow::array::{AsArray as _, RecordBatch, new_null_array};
 use arrow::compute::filter_record_batch;
+use arrow::datatypes::{FieldRef, SchemaRef};
+use arrow::error::ArrowError;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::convert::{CANCELLED, Converted, Converter};
@@ -32,7 +34,11 @@ pub struct Carried {
 
 impl Carried {
     /// The rows, batch by batch.
-    fn read(&self, take: &mut dyn FnMut(Table, RecordBatch) -> Result<(), String>) -> Result<(), String> {
+    fn read(
+        &self,
+        schema: &SchemaRef,
+        take: &mut dyn FnMut(Table, RecordBatch) -> Result<(), String>,
+    ) -> Result<(), String> {
         let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", self.part.display());
         let file = File::open(&self.part).map_err(|error| failed(&error))?;
         let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(|builder| builder.build());
@@ -41,10 +47,20 @@ impl Carried {
             let sources = batch.column_by_name("source").and_then(|column| column.as_string_opt::<i32>());
             let sources = sources.ok_or_else(|| failed(&"it has no sources"))?;
             let kept = sources.iter().map(|source| Some(self.sources.contains(source?))).collect();
-            take(self.table, filter_record_batch(&batch, &kept).map_err(|error| failed(&error))?)?;
+            let kept = filter_record_batch(&batch, &kept).and_then(|kept| with_schema(&kept, schema));
+            take(self.table, kept.map_err(|error| failed(&error))?)?;
         }
         Ok(())
     }
+}
+
+/// Rows with these columns. Those of other options may lack some, which are null then, or have more.
+fn with_schema(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
+    let column = |field: &FieldRef| match batch.column_by_name(field.name()) {
+        Some(column) => column.clone(),
+        None => new_null_array(field.data_type(), batch.num_rows()),
+    };
+    RecordBatch::try_new(schema.clone(), schema.fields().iter().map(column).collect())
 }
 
 /// What a group has become, in temporary files.
@@ -148,7 +164,7 @@ pub fn write_group(group: Group, options: &Options, cancelled: &Arc<AtomicBool>)
     let mut converter = Converter::new(options.clone(), cancelled.clone());
     let mut take = |table: Table, batch: RecordBatch| files.write(table, batch);
     for carried in carried {
-        carried.read(&mut take)?;
+        carried.read(&carried.table.schema(options.include_payload), &mut take)?;
     }
     let mut sources = Vec::with_capacity(inputs.len());
     for input in &inputs {

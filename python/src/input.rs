@@ -4,11 +4,11 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use session_tape::{LineSource, ReadError, Recording, is_archive_beginning};
 use tempfile::{NamedTempFile, TempPath};
 
+use crate::engine::LARGE_BYTES;
 use crate::source_name::name_of;
 
 /// A recording that is to be read.
@@ -39,12 +39,21 @@ pub enum Content {
 /// The file with the events in the directory of a run.
 pub const RUN_LOG: &str = "events.cath-log";
 
+/// The file with the session in the directory of its bundle.
+const SESSION_LOG: &str = "session.jsonl";
+
+/// What an archive of this size holds is mostly several times as large.
+const LARGE_ARCHIVE_BYTES: u64 = 1 << 20;
+
 impl Input {
     /// The recording at a path.
     pub fn at(path: PathBuf) -> Self {
         let found = fs::metadata(&path);
         let is_directory = found.as_ref().is_ok_and(fs::Metadata::is_dir);
-        let size = if is_directory { size_of_file(&path.join(RUN_LOG)) } else { found.map_or(0, |found| found.len()) };
+        let size = match is_directory {
+            true => [RUN_LOG, SESSION_LOG].iter().map(|log| size_of_file(&path.join(log))).max().unwrap_or(0),
+            false => found.map_or(0, |found| found.len()),
+        };
         Input { name: name_of(&path), content: Content::Path(path), size, is_directory }
     }
 
@@ -94,6 +103,12 @@ impl Input {
         matches!(&self.content, Content::Path(path) if self.is_directory || is_archive_name(path))
     }
 
+    /// Whether a session there is one that is read in parts.
+    pub fn is_large(&self) -> bool {
+        let is_archive = self.is_packed() && !self.is_directory;
+        self.size >= if is_archive { LARGE_ARCHIVE_BYTES } else { LARGE_BYTES }
+    }
+
     /// The file of a session.
     pub fn open(&self) -> Result<LineSource, ReadError> {
         match &self.content {
@@ -101,20 +116,6 @@ impl Input {
             Content::Spooled(path) => LineSource::open(path),
             Content::Memory(bytes) => Ok(LineSource::in_memory(bytes.to_vec())),
             Content::Nothing(_) => Ok(LineSource::in_memory(Vec::new())),
-        }
-    }
-
-    /// Opens it as a whole recording. What has no path of its own, or can be read once, is `source` already.
-    pub fn unpack(&self, source: Option<&LineSource>, cancelled: &AtomicBool) -> Result<Recording, String> {
-        let open = |path: &Path| Recording::open(path, cancelled).map_err(|error| error.to_string());
-        match (&self.content, source) {
-            (Content::Path(path), _) if path.is_file() || path.is_dir() => open(path),
-            (Content::Path(path), None) => open(path),
-            (Content::Spooled(path), _) => open(path),
-            (_, Some(source)) => open(copy(source).map_err(|error| error.to_string())?.path()),
-            (_, None) => {
-                open(copy(&self.open().map_err(|error| error.to_string())?).map_err(|error| error.to_string())?.path())
-            }
         }
     }
 
@@ -136,7 +137,7 @@ pub fn is_archive(source: &LineSource) -> bool {
 }
 
 /// A temporary file with what is in another.
-fn copy(source: &LineSource) -> io::Result<NamedTempFile> {
+pub fn copy(source: &LineSource) -> io::Result<NamedTempFile> {
     let mut file = NamedTempFile::with_suffix(".tar.zst")?;
     let (mut block, mut at) = (vec![0; 256 << 10], 0);
     loop {

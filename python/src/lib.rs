@@ -3,7 +3,9 @@
 //! - [`python_inputs`] takes what a caller names, [`walk`] finds recordings there ([`glob_paths`]), each an [`input`] with a [`source_name`].
 //! - [`convert`] turns recordings into rows: [`session_scan`] takes lines apart, [`session_table`] puts them in order, [`tool_calls_table`],
 //!   [`sessions_table`] and [`run_tables`] make the other tables. [`engine`] has the threads.
-//! - [`stream`] gives batches; [`export`] writes Parquet files ([`parquet_file`]) in groups ([`export_group`]), listed by [`manifest`]s.
+//! - [`stream`] gives batches; [`export`] writes Parquet files ([`parquet_file`]) in groups ([`export_group`]), listed by [`manifest`]s with the
+//!   [`identity`] of each recording.
+//! - [`interrupt`] lets Ctrl-C end what takes long.
 //! - [`verify`] reads again what rows came from.
 
 mod columns;
@@ -13,7 +15,9 @@ mod export;
 mod export_commit;
 mod export_group;
 mod glob_paths;
+mod identity;
 mod input;
+mod interrupt;
 mod manifest;
 mod options;
 mod parquet_file;
@@ -47,6 +51,7 @@ use pyo3::types::PyDict;
 use session_tape::{DiffOptions, Recording, RunWatch, diff};
 
 use crate::export::Export;
+use crate::interrupt::interruptible;
 use crate::options::Options;
 use crate::python_inputs::PythonInputs;
 use crate::schema::Table;
@@ -123,12 +128,12 @@ fn to_parquet<'py>(
     let mut inputs = PythonInputs::new(paths, wanted_of(&tables))?;
     let cancelled = Arc::new(AtomicBool::new(false));
     let options = options_of(&tables, text_limit, include_payload, verify);
-    let mut export = Export::new(&dest, options, cancelled).map_err(PyOSError::new_err)?;
-    let mut raised = None;
+    let mut export = Export::new(&dest, options, cancelled.clone()).map_err(PyOSError::new_err)?;
     let mut is_over = false;
     while !is_over {
         let (mut window, mut bytes) = (Vec::new(), 0);
         while bytes < KEPT_BYTES {
+            py.check_signals()?;
             let Some(input) = inputs.next(py)? else {
                 is_over = true;
                 break;
@@ -136,21 +141,7 @@ fn to_parquet<'py>(
             bytes += input.kept_bytes();
             window.push(input);
         }
-        let added = py.detach(|| {
-            export.add(window, &mut |files, bytes| {
-                Python::attach(|py| {
-                    let called = on_progress.as_ref().map_or(Ok(()), |call| call.call1(py, (files, bytes)).map(drop));
-                    let result = called.and_then(|()| py.check_signals());
-                    result.map_err(|error| {
-                        raised = Some(error);
-                        convert::CANCELLED.to_owned()
-                    })
-                })
-            })
-        });
-        if let Some(raised) = raised {
-            return Err(raised);
-        }
+        let added = interruptible(py, &cancelled, on_progress.as_ref(), |report| export.add(window, report))?;
         added.map_err(PyOSError::new_err)?;
     }
     let report = py.detach(|| export.finish(prune)).map_err(PyOSError::new_err)?;
@@ -173,13 +164,15 @@ fn verify_rows(py: Python<'_>, table: PyArrowType<RecordBatchStreamReader>) -> P
             return Err(PyValueError::new_err(format!("table has no column '{column}'")));
         }
     }
-    let verified = py.detach(|| {
-        let (mut verifier, mut verified) = (Verifier::default(), BooleanBuilder::new());
+    let cancelled = Arc::new(AtomicBool::new(false));
+    let verified = interruptible(py, &cancelled, None, |report| {
+        let (mut verifier, mut verified) = (Verifier::new(cancelled.clone()), BooleanBuilder::new());
         for batch in reader {
+            report(0, 0)?;
             verifier.verify(&batch.map_err(|error| error.to_string())?, &mut verified)?;
         }
         Ok::<_, String>(verified.finish())
-    });
+    })?;
     Ok(PyArrowType(verified.map_err(PyValueError::new_err)?.to_data()))
 }
 
@@ -191,14 +184,14 @@ fn first_divergence<'py>(py: Python<'py>, left: PathBuf, right: PathBuf) -> PyRe
             return Err(PyOSError::new_err((error.raw_os_error(), error.to_string(), path.clone())));
         }
     }
-    let found = py.detach(|| {
-        let never = AtomicBool::new(false);
-        let open = |path: &PathBuf| Recording::open(path, &never).map_err(|error| error.to_string());
+    let cancelled = Arc::new(AtomicBool::new(false));
+    let found = interruptible(py, &cancelled, None, |_| {
+        let open = |path: &PathBuf| Recording::open(path, &cancelled).map_err(|error| error.to_string());
         let (left, right) = (open(&left)?, open(&right)?);
-        let mut watch = RunWatch { cancelled: &never, progress: &mut |_, _| {} };
+        let mut watch = RunWatch { cancelled: &cancelled, progress: &mut |_, _| {} };
         let found = diff(left.source(), right.source(), &DiffOptions::default(), &mut watch);
         found.map_err(|error| error.to_string())
-    });
+    })?;
     let Some(found) = found.map_err(PyValueError::new_err)? else { return Ok(None) };
     let answer = PyDict::new(py);
     answer.set_item("divergence_event", found.divergence_event)?;

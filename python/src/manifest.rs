@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::convert::Converted;
+use crate::identity::Identity;
 use crate::schema::Table;
 use crate::source_name::path_of;
 use crate::walk::is_listed;
@@ -36,11 +36,17 @@ pub struct Source {
     pub name: String,
     pub bytes: u64,
     pub sha256: String,
+    /// Of what else its rows depend on: the other files of a verified run, or the error of what can't be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
 }
 
-impl From<&Converted> for Source {
-    fn from(converted: &Converted) -> Self {
-        Source { name: converted.name.clone(), bytes: converted.bytes, sha256: const_hex::encode(converted.sha256) }
+impl Source {
+    /// A recording, as it was.
+    pub fn new(name: &str, identity: &Identity) -> Self {
+        let sha256 = const_hex::encode(identity.sha256);
+        let context = identity.context.map(const_hex::encode);
+        Source { name: name.to_owned(), bytes: identity.bytes, sha256, context }
     }
 }
 
@@ -50,21 +56,33 @@ impl Manifest {
         self.parts.keys().filter_map(|name| Table::named(name))
     }
 
+    /// The day in the paths of its parts.
+    pub fn date(&self) -> Option<&str> {
+        let part = self.parts.values().next()?;
+        part.split('/').find_map(|folder| folder.strip_prefix("date="))
+    }
+
+    /// Whether its rows are of runs. A file that holds either may be listed twice: with its rows of sessions, and with those of runs.
+    pub fn is_of_runs(&self) -> bool {
+        self.tables().any(Table::is_of_runs)
+    }
+
     /// The name of its parts: the same for the same sources, converted in the same way.
     pub fn part_name(version: &str, options: &BTreeMap<String, u64>, sources: &[Source]) -> String {
         let mut text = format!("{version}\n");
         for (name, value) in options {
             text.push_str(&format!("{name}={value}\n"));
         }
-        for Source { name, bytes, sha256 } in sources {
-            text.push_str(&format!("{}:{name} {bytes} {sha256}\n", name.len()));
+        for Source { name, bytes, sha256, context } in sources {
+            let context = context.as_ref().map(|context| format!(" {context}")).unwrap_or_default();
+            text.push_str(&format!("{}:{name} {bytes} {sha256}{context}\n", name.len()));
         }
         format!("part-{}.parquet", short_hash(&text))
     }
 
     /// The id of a manifest of these sources. It does not depend on what is in them, so that a manifest replaces the one before.
-    pub fn id_of<'s>(names: impl Iterator<Item = &'s str>) -> String {
-        let mut text = String::new();
+    pub fn id_of<'s>(is_of_runs: bool, names: impl Iterator<Item = &'s str>) -> String {
+        let mut text = (if is_of_runs { "runs\n" } else { "sessions\n" }).to_owned();
         for name in names {
             text.push_str(&format!("{}:{name}\n", name.len()));
         }
@@ -106,7 +124,8 @@ pub fn commit(file: tempfile::NamedTempFile, path: &Path) -> io::Result<()> {
 #[derive(Default)]
 pub struct Manifests {
     by_id: BTreeMap<String, Manifest>,
-    by_source: BTreeMap<String, String>,
+    /// Those of sessions, and those of runs.
+    by_source: [BTreeMap<String, String>; 2],
 }
 
 impl Manifests {
@@ -131,8 +150,9 @@ impl Manifests {
 
     /// Adds a manifest, or replaces it.
     pub fn insert(&mut self, id: String, manifest: Manifest) {
+        let by_source = &mut self.by_source[usize::from(manifest.is_of_runs())];
         for source in &manifest.sources {
-            self.by_source.insert(source.name.clone(), id.clone());
+            by_source.insert(source.name.clone(), id.clone());
         }
         self.by_id.insert(id, manifest);
     }
@@ -142,9 +162,9 @@ impl Manifests {
         self.by_id.is_empty()
     }
 
-    /// The manifest that lists a source, and its id.
-    pub fn of(&self, source: &str) -> Option<(&str, &Manifest)> {
-        let id = self.by_source.get(source)?;
+    /// The manifest that lists a source with its rows of sessions or with those of runs, and its id.
+    pub fn of(&self, source: &str, is_of_runs: bool) -> Option<(&str, &Manifest)> {
+        let id = self.by_source[usize::from(is_of_runs)].get(source)?;
         self.by_id.get(id).map(|manifest| (id.as_str(), manifest))
     }
 
@@ -154,10 +174,13 @@ impl Manifests {
     }
 
     /// The ids of manifests with the row of a directory that could not be listed, and can be now.
-    pub fn of_listed(&self) -> Vec<String> {
-        let is_stale = |source: &Source| source.bytes == 0 && is_listed(&path_of(&source.name));
-        let stale = self.by_id.iter().filter(|(_, manifest)| manifest.sources.iter().any(is_stale));
-        stale.map(|(id, _)| id.clone()).collect()
+    pub fn of_listed(&self, is_of_runs: bool) -> BTreeSet<String> {
+        let listed = self.by_source[usize::from(is_of_runs)].iter().filter(|(name, id)| {
+            let has_no_bytes = |source: &Source| source.bytes == 0 && source.name == **name;
+            let manifest = self.by_id.get(*id);
+            manifest.is_some_and(|manifest| manifest.sources.iter().any(has_no_bytes)) && is_listed(&path_of(name))
+        });
+        listed.map(|(_, id)| id.clone()).collect()
     }
 
     /// The paths of all parts.

@@ -51,16 +51,13 @@ const STEADY: [&str; 12] = [
     "answered_line",
 ];
 
-/// Columns of hashes. Only whole ones repeat, if at all, and the fastest level finds those; the others would search for more.
-const HASHES: [&str; 4] = ["line_sha256", "step_key", "prefix_hash", "line_hash"];
-
 /// Columns that engines look single values up in, and how many values a row group has of them.
 const SOUGHT: [(&str, u64); 2] = [("session_id", 4096), ("tool_call_id", ROW_GROUP_ROWS as u64)];
 
 fn properties(schema: &SchemaRef) -> WriterProperties {
-    let zstd = |level| Compression::ZSTD(ZstdLevel::try_new(level).unwrap_or_default());
+    let zstd = ZstdLevel::try_new(3).unwrap_or_default();
     let mut builder = WriterProperties::builder()
-        .set_compression(zstd(3))
+        .set_compression(Compression::ZSTD(zstd))
         .set_created_by(concat!("session-tape ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
         .set_statistics_enabled(EnabledStatistics::Page);
@@ -70,9 +67,6 @@ fn properties(schema: &SchemaRef) -> WriterProperties {
     }
     for name in STEADY.into_iter().filter(|name| has(name)) {
         builder = builder.set_column_encoding(ColumnPath::from(name), Encoding::DELTA_BINARY_PACKED);
-    }
-    for name in HASHES.into_iter().filter(|name| has(name)) {
-        builder = builder.set_column_compression(ColumnPath::from(name), zstd(1));
     }
     for (name, values) in SOUGHT.into_iter().filter(|(name, _)| has(name)) {
         let path = ColumnPath::from(name);

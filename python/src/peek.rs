@@ -6,8 +6,11 @@ use std::sync::atomic::AtomicBool;
 use chrono::{DateTime, NaiveDate};
 use session_tape::{FileHash, LineSource, Recording, SessionFold, SessionReader, read_run};
 
-use crate::convert::facts_of;
-use crate::input::{Input, is_archive, log_of};
+use crate::convert::{OnDisk, Refused, facts_of, open_recording, read_failed};
+use crate::identity::Identity;
+use crate::input::{Content, Input, is_archive, log_of};
+use crate::options::Options;
+use crate::session_table::FileFacts;
 use crate::values::{time, time_of_json};
 
 /// A recording that is to be exported.
@@ -18,35 +21,62 @@ pub struct Peeked {
     pub date: Option<NaiveDate>,
     pub bytes: u64,
     /// If it was asked for.
-    pub sha256: Option<[u8; 32]>,
+    pub identity: Option<Identity>,
 }
 
 /// Looks at a recording, and hashes it if that is wanted.
-pub fn peek(input: Input, hash: bool, reader: &mut SessionReader) -> Peeked {
+pub fn peek(input: Input, hash: bool, options: &Options, cancelled: &AtomicBool, reader: &mut SessionReader) -> Peeked {
     let input = input.settled();
-    let mut started = None;
-    let mut sha256 = None;
-    let never = AtomicBool::new(false);
-    let opened = match input.is_packed() {
-        true => None,
-        false => (if hash { input.open() } else { input.open_unread() }).ok(),
+    let (started, identity) = if let Content::Nothing(error) = &input.content {
+        (None, hash.then(|| Identity::of_failure(&FileFacts::default(), error)))
+    } else if options.is_of_runs() || input.is_packed() {
+        peek_recording(&input, hash, options, cancelled, reader)
+    } else {
+        peek_session(&input, hash, options, cancelled, reader)
     };
-    let packed = match &opened {
-        Some(source) if !is_archive(source) => None,
-        _ => input.unpack(None, &never).ok(),
-    };
-    if let Some(recording) = &packed {
-        started = match recording.is_run() {
-            true => start_of_run(recording),
-            false => LineSource::open_unread(log_of(recording)).ok().and_then(|source| start_of(&source, reader)),
-        };
-        sha256 = if hash { facts_of(log_of(recording)).sha256 } else { None };
-    } else if let Some(source) = &opened {
-        started = start_of(source, reader);
-        sha256 = if hash { Some(FileHash::default().finish(source).1) } else { None };
-    }
     let date = started.and_then(DateTime::from_timestamp_micros).map(|time| time.date_naive());
-    Peeked { bytes: input.size(), input, date, sha256 }
+    Peeked { bytes: input.size(), input, date, identity }
+}
+
+fn peek_session(
+    input: &Input,
+    hash: bool,
+    options: &Options,
+    cancelled: &AtomicBool,
+    reader: &mut SessionReader,
+) -> (Option<i64>, Option<Identity>) {
+    match if hash { input.open() } else { input.open_unread() } {
+        Ok(source) if is_archive(&source) => peek_recording(input, hash, options, cancelled, reader),
+        Ok(source) => {
+            let started = start_of(&source, reader);
+            (started, hash.then(|| Identity::of_file(&FileHash::default().finish(&source).into())))
+        }
+        Err(error) => (None, hash.then(|| Identity::of_failure(&FileFacts::default(), &read_failed(&error)))),
+    }
+}
+
+fn peek_recording(
+    input: &Input,
+    hash: bool,
+    options: &Options,
+    cancelled: &AtomicBool,
+    reader: &mut SessionReader,
+) -> (Option<i64>, Option<Identity>) {
+    // What can't be written fails when it is converted.
+    let Ok(file) = OnDisk::of(input, None) else { return (None, None) };
+    match open_recording(&file.path(), options.is_of_runs(), cancelled) {
+        Ok(recording) => {
+            let log = log_of(&recording);
+            let (started, identity): (_, &dyn Fn() -> Identity) = if recording.is_run() {
+                (start_of_run(&recording), &|| Identity::of_run(&facts_of(log), &recording, options.verify))
+            } else {
+                let source = LineSource::open_unread(log).ok();
+                (source.and_then(|source| start_of(&source, reader)), &|| Identity::of_file(&facts_of(log)))
+            };
+            (started, hash.then(identity))
+        }
+        Err(Refused { file, error }) => (None, hash.then(|| Identity::of_failure(&file, &error))),
+    }
 }
 
 /// When a session began: as its first line says, or when that was written.

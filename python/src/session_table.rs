@@ -113,6 +113,11 @@ impl SessionTables {
         batch(&Table::Events.schema(self.options.include_payload), &mut columns)
     }
 
+    /// How many rows of `tool_calls` there are.
+    pub fn call_rows(&self) -> usize {
+        self.calls.rows()
+    }
+
     /// The rows of `tool_calls`. There are none then.
     pub fn take_calls(&mut self) -> Result<RecordBatch, ArrowError> {
         self.calls.take()

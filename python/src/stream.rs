@@ -9,8 +9,9 @@ use arrow::pyarrow::PyArrowType;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-use crate::engine::{Done, Engine, GROUP_BYTES, GROUP_FILES, Job, LARGE_BYTES, LargeSession};
+use crate::engine::{Done, Engine, GROUP_BYTES, GROUP_FILES, Job, LargeSession};
 use crate::input::Input;
+use crate::interrupt::interruptible;
 use crate::options::Options;
 use crate::python_inputs::PythonInputs;
 use crate::schema::Table;
@@ -75,7 +76,7 @@ impl Rows {
                 return Ok(None);
             }
             self.fill(py)?;
-            let done = py.detach(|| self.engine.next());
+            let done = interruptible(py, &self.cancelled, None, |_| self.engine.next())?;
             match done {
                 Some(done) => self.take(done)?,
                 None => self.is_over = self.large.is_none() && self.ahead.is_none() && self.inputs.is_none(),
@@ -105,10 +106,13 @@ impl Rows {
                 && let Some(input) = self.next_input(py)?
             {
                 let size = input.size();
-                if size >= LARGE_BYTES && !self.table.is_of_runs() {
+                if input.is_large() && !self.table.is_of_runs() {
                     if group.is_empty() {
                         let needs_hash = self.needs_hash;
-                        self.large = py.detach(|| LargeSession::open(&input, needs_hash));
+                        let cancelled = self.cancelled.clone();
+                        self.large = interruptible(py, &cancelled, None, |_| {
+                            LargeSession::open(&input, needs_hash, &cancelled)
+                        })?;
                         if self.large.is_none() {
                             group.push(input);
                         }
@@ -146,7 +150,7 @@ impl Rows {
             Done::Converted(converted) => {
                 let (batches, converted) = converted.map_err(PyRuntimeError::new_err)?;
                 self.files_done += converted.len() as u64;
-                self.bytes_done += converted.iter().map(|converted| converted.bytes).sum::<u64>();
+                self.bytes_done += converted.iter().map(|converted| converted.identity.bytes).sum::<u64>();
                 self.ready
                     .extend(batches.into_iter().filter(|(table, _)| *table == self.table).map(|(_, batch)| batch));
             }

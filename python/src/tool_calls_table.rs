@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use arrow::array::RecordBatch;
+use arrow::array::{ArrayBuilder as _, RecordBatch};
 use arrow::error::ArrowError;
 use sha2::{Digest, Sha256};
 
@@ -38,6 +38,11 @@ pub struct ToolCallsColumns {
 }
 
 impl ToolCallsColumns {
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.source.len()
+    }
+
     /// The rows. There are none then.
     pub fn take(&mut self) -> Result<RecordBatch, ArrowError> {
         let columns: &mut [&mut dyn Column] = &mut [

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanBuilder, RecordBatch};
 use arrow::compute::cast;
@@ -10,6 +11,7 @@ use arrow::datatypes::{DataType, Int64Type};
 use session_tape::{LineSource, Recording};
 use sha2::{Digest, Sha256};
 
+use crate::convert::CANCELLED;
 use crate::input::{is_archive, is_archive_name, log_of};
 use crate::source_name::path_of;
 
@@ -20,8 +22,8 @@ pub const COLUMNS: [&str; 4] = ["source", "byte_offset", "byte_length", "line_sh
 const MOST_OPEN: usize = 64;
 
 /// Verifies rows of `events`.
-#[derive(Default)]
 pub struct Verifier {
+    cancelled: Arc<AtomicBool>,
     open: HashMap<String, Option<Opened>>,
 }
 
@@ -32,12 +34,20 @@ struct Opened {
 }
 
 impl Verifier {
+    /// A verifier that ends once `cancelled` is set.
+    pub fn new(cancelled: Arc<AtomicBool>) -> Self {
+        Verifier { cancelled, open: HashMap::new() }
+    }
+
     /// Adds for each row whether its bytes have its hash. Null for a row that does not say where it came from.
     pub fn verify(&mut self, batch: &RecordBatch, verified: &mut BooleanBuilder) -> Result<(), String> {
         let [source, offset, length, hash] = columns_of(batch)?;
         let (source, hash) = (source.as_string::<i32>(), hash.as_binary::<i64>());
         let (offset, length) = (offset.as_primitive::<Int64Type>(), length.as_primitive::<Int64Type>());
         for row in 0..batch.num_rows() {
+            if self.cancelled.load(Ordering::Relaxed) {
+                return Err(CANCELLED.to_owned());
+            }
             let is_known = [source as &dyn Array, offset, length, hash].iter().all(|column| column.is_valid(row));
             verified.append_option(
                 is_known
@@ -53,7 +63,7 @@ impl Verifier {
             if self.open.len() >= MOST_OPEN {
                 self.open.clear();
             }
-            self.open.insert(source.to_owned(), open(&path_of(source)));
+            self.open.insert(source.to_owned(), open(&path_of(source), &self.cancelled));
         }
         let Some(Some(opened)) = self.open.get(source) else { return false };
         let (mut hasher, mut buffer) = (Sha256::new(), [0; 16 << 10]);
@@ -72,13 +82,12 @@ impl Verifier {
     }
 }
 
-fn open(path: &Path) -> Option<Opened> {
-    let never = AtomicBool::new(false);
+fn open(path: &Path, cancelled: &AtomicBool) -> Option<Opened> {
     let lines = LineSource::open(path).ok().filter(|lines| !is_archive(lines));
     if let Some(lines) = lines.filter(|_| !is_archive_name(path)) {
         return Some(Opened { lines, _recording: None });
     }
-    let recording = Recording::open(path, &never).ok()?;
+    let recording = Recording::open(path, cancelled).ok()?;
     let lines = LineSource::open(log_of(&recording)).ok()?;
     Some(Opened { lines, _recording: Some(recording) })
 }

@@ -1,10 +1,12 @@
 """Recordings in bundles, which are made by the command line of the npm package."""
 
 import io
+import json
 import shutil
 import subprocess
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import session_tape as st
@@ -20,8 +22,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def bundle(source, to):
-    subprocess.run(["node", ROOT / "cli/main.js", "bundle", "export", source, to], check=True, capture_output=True)
+def bundle(source, to, *options):
+    command = ["node", ROOT / "cli/main.js", "bundle", "export", source, to, *options]
+    subprocess.run(command, check=True, capture_output=True)
     return to
 
 
@@ -58,6 +61,27 @@ def test_the_first_bytes_of_a_file_say_that_it_is_a_bundle(tmp_path, name):
     assert row["error"] and row["lines"] == 0 and row["bytes"] == len(content) - 40
 
 
+def test_a_large_session_in_a_bundle_is_read_part_by_part(tmp_path):
+    session = tmp_path / "session.jsonl"
+    start, _, rest = talk(1, turns=1000).partition(b"\n")
+    session.write_bytes(start + b"\n" + rest * 4)
+    packed, size = bundle(session, tmp_path / FORMS[0]), session.stat().st_size
+    assert size > 12 << 20
+    for table in ("events", "tool_calls"):
+        done = []
+        reader = st.table(packed, table, on_progress=lambda _, read: done.append(read))
+        first = reader.read_next_batch()
+        # Calls wait for their answers.
+        assert 0 < done[-1] < size or table == "tool_calls", "the first rows come before all is read"
+        left = pa.Table.from_batches([first, *reader]).drop_columns("source")
+        assert left.equals(st.table(session, table).read_all().drop_columns("source")) and done[-1] == size
+    rows = [st.table(path, "sessions").read_all().to_pylist() for path in (session, packed)]
+    assert without(rows[0], "source") == without(rows[1], "source")
+    report = st.to_parquet(packed, tmp_path / "lake")
+    assert (report.rows["events"], report.bytes) == (session.read_bytes().count(b"\n"), size)
+    assert st.to_parquet(packed, tmp_path / "lake").unchanged == 1
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_a_run_in_a_bundle_has_the_rows_of_the_run(tmp_path, form):
     packed = bundle(GOLDEN, tmp_path / form)
@@ -87,3 +111,27 @@ def test_a_damaged_bundle_is_a_row_with_its_error(tmp_path):
     [row] = st.table(packed, "sessions").read_all().to_pylist()
     assert row["error"] and row["lines"] == 0
     assert st.events(packed).read_all().num_rows == 0
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("snapshot", ["snap_45", "snap_266"])
+def test_a_partial_bundle_has_the_verdicts_of_verify_run(tmp_path, form, snapshot):
+    packed = bundle(GOLDEN, tmp_path / form, "--from-snapshot", snapshot)
+    script = "require(process.argv[1]).verifyRun(process.argv[2]).then((found) => console.log(JSON.stringify(found)))"
+    found = subprocess.run(["node", "-e", script, ROOT / "index.js", packed], check=True, capture_output=True).stdout
+    found = json.loads(found)
+    [row] = st.table(packed, "runs", verify=True).read_all().to_pylist()
+    assert (row["error"], row["failed"], row["first_failure"]) == (None, 0, None)
+    flags = {"dag_match": "dagMatch", "schedule_match": "scheduleMatch", "state_hashes_match": "stateHashesMatch", "output_hashes_match": "outputHashesMatch"}
+    assert {name: row[name] for name in flags} == {name: found[of] for name, of in flags.items()}
+    assert row["checked"] > 0 and row["unverifiable"] > 0
+
+
+def test_a_partial_bundle_parts_nowhere_in_the_query_either(tmp_path):
+    packed = bundle(GOLDEN, tmp_path / FORMS[0], "--from-snapshot", "snap_45")
+    rows = st.events([GOLDEN, packed], kind="runs").read_all().to_pylist()
+    whole, part = ([row for row in rows if row["source"] == str(source)] for source in (GOLDEN, packed))
+    assert part and [row["time"] for row in part] == [row["time"] for row in whole if row["time"] > 45]
+    assert any(row["step"] is not None for row in whole)
+    assert {(row["step"], row["step_key"], row["prefix_hash"]) for row in part} == {(None, None, None)}
+    assert st.first_divergence(GOLDEN, packed) is None

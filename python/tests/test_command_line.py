@@ -9,6 +9,7 @@ import pytest
 import session_tape as st
 from recordings import talk
 from session_tape.__main__ import main
+from test_runs import GOLDEN
 
 
 def test_export(fleet, tmp_path, capsys):
@@ -46,6 +47,17 @@ def test_mistakes_are_messages(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["export", "--table", "tapes", "a", "b"])
     assert main(["first-divergence", str(tmp_path / "a"), str(tmp_path / "b")]) == 1
+
+
+def test_tables_of_another_kind_are_refused(fleet, tmp_path, capsys):
+    for kind, table in [("runs", "events"), ("sessions", "runs")]:
+        assert main(["export", "--kind", kind, "--table", table, str(fleet), str(tmp_path / "lake")]) == 1
+        assert f"--kind {kind} has no table '{table}'" in capsys.readouterr().err
+    assert not (tmp_path / "lake").exists()
+    assert main(["export", "--table", "runs", "--text-limit", str(2**70), str(fleet), str(tmp_path / "lake")]) == 1
+    assert "text_limit" in capsys.readouterr().err
+    assert main(["export", "--table", "runs", str(GOLDEN), str(tmp_path / "lake")]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == {"runs": 1}
 
 
 def test_it_is_a_program():

@@ -1,8 +1,10 @@
 """What can be given as `paths`, and what is refused."""
 
+import inspect
 import io
 import shutil
 import threading
+import typing
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,6 +12,7 @@ import pyarrow.dataset
 import pytest
 
 import session_tape as st
+import session_tape.__main__
 from recordings import session, start, talk, text
 
 
@@ -59,6 +62,30 @@ def test_what_is_refused():
         st.to_parquet([], "lake", [])
     with pytest.raises(ValueError, match="separate"):
         st.to_parquet([], "lake", ["events", "runs"])
+
+
+@pytest.mark.parametrize(
+    "name, error, call",
+    [
+        ("text_limit", ValueError, lambda: st.events([], text_limit=2**70)),
+        ("kind", TypeError, lambda: st.events([], kind=[])),
+        ("name", TypeError, lambda: st.table([], 5)),
+        ("table", TypeError, lambda: st.schema(5)),
+        ("dest", TypeError, lambda: st.to_parquet([], 5)),
+        ("dest", TypeError, lambda: st.to_parquet([], b"lake")),
+        ("dest", ValueError, lambda: st.to_parquet([], "")),
+        ("tables", TypeError, lambda: st.to_parquet([], "lake", None)),
+        ("tables", TypeError, lambda: st.to_parquet([], "lake", [5])),
+        ("left", TypeError, lambda: st.first_divergence(5, "a")),
+        ("right", TypeError, lambda: st.first_divergence("a", None)),
+        ("left", ValueError, lambda: st.first_divergence("", "a")),
+    ],
+)
+def test_a_wrong_argument_is_named(tmp_path, monkeypatch, name, error, call):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error, match=rf"^{name} "):
+        call()
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_is_missing(tmp_path):
@@ -244,3 +271,13 @@ def test_rows_are_verified_against_their_bytes(tmp_path):
         st.verify_rows(table.set_column(4, "byte_offset", pa.array([["x"]] * table.num_rows)))
     with pytest.raises(TypeError, match="stream"):
         st.verify_rows([1])
+
+
+def test_types_say_what_is_taken():
+    contents = typing.get_args(st.Recording)
+    for content in (typing.Union[bytes, bytearray, memoryview], typing.IO[bytes]):
+        assert tuple[str, content] in contents
+    for module in (st, session_tape.__main__):
+        for name, function in inspect.getmembers(module, inspect.isfunction):
+            parameters = inspect.signature(function).parameters
+            assert {*parameters, "return"} == set(function.__annotations__) or function.__module__ != module.__name__, name

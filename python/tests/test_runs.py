@@ -96,3 +96,13 @@ def test_runs_are_found_in_directories_and_exported(tmp_path):
     assert st.table(tmp_path / "runs", "sessions").read_all()["source"].to_pylist() == [str(tmp_path / "runs" / "session.jsonl")]
     [row] = st.table(tmp_path / "runs" / "session.jsonl", "runs").read_all().to_pylist()
     assert row["error"] == "It is not the log of a run"
+
+
+@pytest.mark.parametrize("log", [b"", b'{"v":1,"time":0,"ts":'])
+def test_a_log_without_events_is_a_row_with_its_error(tmp_path, log):
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "events.cath-log").write_bytes(log)
+    [row] = st.table(run, "runs").read_all().to_pylist()
+    assert row["error"] and (row["events"], row["bytes"]) == (0, len(log))
+    assert st.events(run, kind="runs").read_all().num_rows == 0

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
 use super::steps::{Prefixes, Step};
+use crate::bundle::replay::verify_run;
 use crate::diff::digest::{Digester, with_references};
 use crate::diff::places::Places;
 use crate::diff::run_projection::{Facts, project_facts};
@@ -20,8 +21,9 @@ use crate::run::event::EventLine;
 use crate::run::event_reader::{EventReader, ReadEvent};
 use crate::run::fields::{Name, read as read_fields};
 use crate::run::fold::Watch;
+use crate::run::log::empty_log;
 use crate::run::text::Text;
-use crate::run::verify::{verify, verify_partial};
+use crate::run::verify::verify;
 use crate::signature::TrustedKeys;
 
 /// What of a payload has a column, in the order of [`RunRow::fields`].
@@ -37,7 +39,8 @@ pub struct RunRow<'r> {
     pub node: Option<Text<'r>>,
     /// What of its payload has a column, if it is a string: see [`FIELDS`].
     pub fields: [Option<Text<'r>>; FIELDS.len()],
-    /// What is compared of it. `None` if it is left out of comparisons.
+    /// What is compared of it. `None` if it is left out of comparisons, and in a log that begins behind a snapshot: what was before it, which
+    /// the places and prefixes of other runs count, is not known.
     pub step: Option<Step>,
 }
 
@@ -48,28 +51,32 @@ pub fn run_id(recording: &Recording) -> Option<String> {
     created.ok().or_else(|| source.run_id.as_deref().map(|id| Text::from_json(id).to_plain().into_owned()))
 }
 
-/// Calls `take` with each event, in order, until it breaks. The error is that of the first line that is no event.
+/// Calls `take` with each event, in order, until it breaks. The error is that of the first line that is no event, or of a log
+/// without any.
 pub fn read_run(recording: &Recording, take: &mut dyn FnMut(&RunRow<'_>) -> ControlFlow<()>) -> Result<(), RunError> {
     let source = recording.source();
     let first = source.first.map_or_else(|| first_time(source), Ok)?;
     let mut reader = EventReader::open(&source.log, Some(first), first, Cow::Borrowed(&source.redactions))?;
-    let (mut steps, mut spare, mut is_over) = (RunSteps::from(first), Vec::new(), false);
+    let mut steps = (first == 0).then(RunSteps::default);
+    let (mut spare, mut is_over, mut is_empty) = (Vec::new(), false, true);
     let mut nesting = Nesting::default();
     while !is_over && let Some(chunk) = reader.next_chunk(std::mem::take(&mut spare))? {
         reader.decode(&chunk, |event| {
+            is_empty = false;
             let flow = take(&RunRow {
                 line: &event.line,
                 offset: chunk.offset + event.start as u64,
                 node: event.line.node.map(Text::from_json),
                 fields: texts_of(event.line.payload, &mut nesting),
-                step: steps.next(event),
+                step: steps.as_mut().and_then(|steps| steps.next(event)),
             });
             is_over = flow.is_break();
             flow
         })?;
         spare = chunk.into_spare();
     }
-    Ok(())
+    // Behind a snapshot there need not be any.
+    if is_empty && first == 0 { Err(empty_log()) } else { Ok(()) }
 }
 
 fn texts_of<'p>(payload: &'p str, nesting: &mut Nesting) -> [Option<Text<'p>>; FIELDS.len()] {
@@ -97,18 +104,20 @@ struct RunSteps {
     references: Vec<Option<Reference>>,
 }
 
-impl RunSteps {
-    fn from(start: u64) -> Self {
+impl Default for RunSteps {
+    fn default() -> Self {
         RunSteps {
-            rules: ComparedEvents { start, heartbeats: false },
-            places: Places::from(start),
+            rules: ComparedEvents { start: 0, heartbeats: false },
+            places: Places::from(0),
             calls: OpenCalls::default(),
             prefixes: Prefixes::default(),
             digester: Digester::default(),
             references: Vec::new(),
         }
     }
+}
 
+impl RunSteps {
     /// The step of the next event, if it is compared.
     fn next(&mut self, event: &ReadEvent<'_>) -> Option<Step> {
         let line = &event.line;
@@ -147,15 +156,10 @@ pub struct RunVerdicts {
 /// Verifies a run, until `cancelled` is set.
 pub fn verify_recording(recording: &Recording, cancelled: &AtomicBool) -> Result<RunVerdicts, RunError> {
     let source = recording.source();
-    let directory = RunDirectory::new(&source.root);
     let (trusted, mut watch) = (TrustedKeys::default(), Watch { cancelled, progress: &mut |_, _| {} });
-    let partial = recording.opened().and_then(|opened| opened.manifest.partial.as_ref());
-    let verification = match partial {
-        Some(partial) => {
-            let snapshot = source.root.join(&partial.snapshot);
-            verify_partial(&directory, &snapshot, &trusted, &source.redactions, &mut watch)?
-        }
-        None => verify(&directory, &trusted, &source.redactions, &mut watch)?,
+    let verification = match recording.opened() {
+        Some(opened) => verify_run(opened, &trusted, &mut watch)?,
+        None => verify(&RunDirectory::new(&source.root), &trusted, &source.redactions, &mut watch)?,
     };
     let flags = [Aspect::Dag, Aspect::Schedule, Aspect::StateHashes, Aspect::OutputHashes];
     let all = flags.iter().chain(&[Aspect::Chain, Aspect::Snapshots]).map(|aspect| verification.check(*aspect));

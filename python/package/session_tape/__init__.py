@@ -11,6 +11,7 @@ Sessions and runs that session-tape has recorded become rows for DuckDB, Polars,
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,7 +36,8 @@ __all__ = [
 ]
 
 PathLike = Union[str, "os.PathLike[str]"]
-Recording = Union[PathLike, IO[bytes], "tuple[str, bytes]", "tuple[str, IO[bytes]]"]
+Bytes = Union[bytes, bytearray, memoryview]
+Recording = Union[PathLike, IO[bytes], tuple[str, Bytes], tuple[str, IO[bytes]]]
 Recordings = Union[Recording, Iterable[Recording]]
 Progress = Callable[[int, int], object]
 
@@ -113,7 +115,7 @@ def events(
     >>> events([("a.jsonl", line)]).read_all()["session_id"].to_pylist()
     ['s']
     """
-    if kind not in _EVENTS_OF:
+    if _str("kind", kind) not in _EVENTS_OF:
         raise ValueError(f"kind must be 'sessions' or 'runs', not {kind!r}")
     return table(
         paths, _EVENTS_OF[kind], text_limit=text_limit, include_payload=include_payload, on_progress=on_progress
@@ -135,7 +137,7 @@ def table(
     >>> table([("a.jsonl", line)], "sessions").read_all()["lines"].to_pylist()
     [1]
     """
-    columns = schema(name, include_payload=include_payload)
+    columns = schema(_str("name", name), include_payload=include_payload)
     limit = _limit(text_limit)
     stream = _native.stream(paths, name, limit, bool(include_payload), bool(verify), _callable(on_progress))
     return pa.RecordBatchReader.from_batches(columns, stream)
@@ -163,12 +165,12 @@ def to_parquet(
     ...     to_parquet([("a.jsonl", line)], lake).rows
     {'events': 1, 'sessions': 1, 'tool_calls': 0}
     """
-    if isinstance(tables, str):
-        raise TypeError("tables must be a sequence of names, not str")
+    if isinstance(tables, str) or not isinstance(tables, Iterable):
+        raise TypeError(f"tables must be a sequence of names, not {type(tables).__name__}")
     names = [_str("tables", name) for name in tables]
     report = _native.to_parquet(
         paths,
-        os.fspath(dest),
+        _path("dest", dest),
         names,
         _limit(text_limit),
         bool(include_payload),
@@ -185,7 +187,7 @@ def first_divergence(left: PathLike, right: PathLike) -> Divergence | None:
     >>> first_divergence("a.jsonl", "b.jsonl")            # doctest: +SKIP
     Divergence(divergence_event=2, kind='EventMismatch', left='rec_2', right='rec_2')
     """
-    found = _native.first_divergence(os.fspath(left), os.fspath(right))
+    found = _native.first_divergence(_path("left", left), _path("right", right))
     return None if found is None else Divergence(**found)
 
 
@@ -209,11 +211,22 @@ def _str(name: str, value: object) -> str:
     return value
 
 
+def _path(name: str, value: object) -> str:
+    path = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if not isinstance(path, str):
+        raise TypeError(f"{name} must be str or os.PathLike[str], not {type(value).__name__}")
+    if not path:
+        raise ValueError(f"{name} must not be empty")
+    return path
+
+
 def _limit(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(f"text_limit must be int, not {type(value).__name__}")
     if value < 0:
         raise ValueError("text_limit must not be negative")
+    if value > sys.maxsize:
+        raise ValueError(f"text_limit must be at most {sys.maxsize}")
     return value
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import session_tape as st
 
+_TABLES_OF = {"sessions": st.TABLES[:3], "runs": st.TABLES[3:]}
 _TEXT_LIMIT = 64 * 1024
 
 
@@ -23,7 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     try:
-        return options.run(options)
+        run: Callable[[argparse.Namespace], int] = options.run
+        return run(options)
     except KeyboardInterrupt:
         print("interrupted: what was exported so far is complete, and is passed over next time", file=sys.stderr)
         return 130
@@ -40,7 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     export = commands.add_parser("export", help="write Parquet files")
     export.add_argument("paths", nargs="+", metavar="PATH", help="files, directories or globs")
     export.add_argument("dest", metavar="DEST", help="the folder of the tables")
-    export.add_argument("--kind", choices=("sessions", "runs"), default="sessions")
+    export.add_argument("--kind", choices=("sessions", "runs"), help="all tables of these; of sessions unless --table says otherwise")
     export.add_argument("--table", action="append", dest="tables", choices=st.TABLES, help="only these tables")
     export.add_argument("--text-limit", type=int, default=_TEXT_LIMIT, metavar="BYTES")
     export.add_argument("--include-payload", action="store_true", help="with a column of the payloads as they stand")
@@ -65,12 +67,15 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _export(options: argparse.Namespace) -> int:
-    usual = ("events", "tool_calls", "sessions") if options.kind == "sessions" else ("run_events", "runs")
+    of_kind = _TABLES_OF[options.kind or "sessions"]
+    others = [table for table in options.tables or () if options.kind and table not in of_kind]
+    if others:
+        raise ValueError(f"--kind {options.kind} has no table '{others[0]}': it must be one of {', '.join(of_kind)}")
     with _progress(options.quiet) as on_progress:
         report = st.to_parquet(
             options.paths,
             options.dest,
-            tables=options.tables or usual,
+            tables=options.tables or of_kind,
             text_limit=options.text_limit,
             include_payload=options.include_payload,
             verify=options.verify,
@@ -107,7 +112,7 @@ def _schema(options: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _progress(quiet: bool):
+def _progress(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
     """A bar of the bytes that are done, if there is someone to see it and tqdm is installed."""
     try:
         from tqdm import tqdm
