@@ -1,16 +1,17 @@
 //! Recordings turned into rows, on any thread.
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
-use session_tape::{FileHash, FinalHistory, LineSource, ReadError, Recording};
+use session_tape::{FileHash, FinalHistory, LineSource, ReadError};
 
 use crate::identity::Identity;
-use crate::input::{Content, Input, can_be_read_again, copy, is_archive, log_of};
+use crate::input::{Content, Input, is_archive, log_of, read_failed};
+use crate::on_disk::{OnDisk, Refused};
 use crate::options::Options;
 use crate::run_tables::RunTables;
 use crate::schema::Table;
@@ -167,10 +168,10 @@ impl Converter {
         batches: Batches<'_>,
     ) -> Result<Identity, String> {
         let file = OnDisk::of(input, source).map_err(|error| error.to_string())?;
-        match open_recording(&file.path(), false, &self.cancelled) {
+        match file.open(false, &self.cancelled) {
             Ok(recording) => match LineSource::open_or_drain(log_of(&recording)) {
                 Ok(lines) => self.convert_lines(&input.name, lines, batches),
-                Err(error) => Ok(self.add_error(&input.name, &read_failed(&error))),
+                Err(error) => Ok(self.add_error(&input.name, &file.tell(read_failed(&error)))),
             },
             Err(Refused { file, error }) => {
                 let identity = Identity::of_failure(&file, &error);
@@ -182,7 +183,7 @@ impl Converter {
 
     fn convert_run(&mut self, input: &Input, batches: Batches<'_>) -> Result<Identity, String> {
         let file = OnDisk::of(input, None).map_err(|error| error.to_string())?;
-        let recording = match open_recording(&file.path(), true, &self.cancelled) {
+        let recording = match file.open(true, &self.cancelled) {
             Ok(recording) => recording,
             Err(Refused { file, error }) => {
                 self.runs.add_error(&input.name, &file, &error);
@@ -194,70 +195,13 @@ impl Converter {
         let identity = Identity::of_run(&facts, &recording, self.options.verify);
         let mut failed = None;
         let cancelled = self.cancelled.clone();
-        self.runs.add(&input.name, &recording, &facts, &cancelled, &mut |runs| {
+        self.runs.add(&file, &recording, &facts, &cancelled, &mut |runs| {
             let batch = runs.take_events().map_err(of_arrow);
             if let Err(error) = batch.and_then(|batch| batches(Table::RunEvents, batch)) {
                 failed = Some(error);
             }
         });
         failed.map_or(Ok(identity), Err)
-    }
-}
-
-/// The error of a file that can't be read.
-pub fn read_failed(error: &ReadError) -> String {
-    format!("Failed to read file: {error}")
-}
-
-/// What is no recording of the kind that is wanted.
-pub struct Refused {
-    pub file: FileFacts,
-    pub error: String,
-}
-
-/// Opens a run, or a session that is in a bundle.
-pub fn open_recording(path: &Path, is_of_runs: bool, cancelled: &AtomicBool) -> Result<Recording, Refused> {
-    let error = match Recording::open(path, cancelled) {
-        Ok(recording) if recording.is_run() == is_of_runs => return Ok(recording),
-        Ok(_) if is_of_runs => "It is not the log of a run".to_owned(),
-        Ok(_) => "It is a run, not a session".to_owned(),
-        Err(error) => error.to_string(),
-    };
-    Err(Refused { file: facts_of(path), error })
-}
-
-/// A recording that has a path. Runs are opened by theirs.
-pub enum OnDisk<'i> {
-    There(&'i Path),
-    /// In a directory of its own, in which nothing else is taken for a part of it.
-    Written(tempfile::TempDir),
-    /// What a pipe gave.
-    Copied(tempfile::NamedTempFile),
-}
-
-impl<'i> OnDisk<'i> {
-    /// Writes what is in memory to a temporary file.
-    pub fn of(input: &'i Input, source: Option<&LineSource>) -> std::io::Result<Self> {
-        match (&input.content, source) {
-            (Content::Path(path), Some(source)) if !can_be_read_again(path) => Ok(OnDisk::Copied(copy(source)?)),
-            (Content::Path(path), _) => Ok(OnDisk::There(path)),
-            (Content::Spooled(path), _) => Ok(OnDisk::There(path)),
-            (Content::Nothing(error), _) => Err(std::io::Error::other(error.as_str())),
-            (Content::Memory(bytes), _) => {
-                let folder = tempfile::tempdir()?;
-                std::fs::write(folder.path().join("recording"), bytes.as_slice())?;
-                Ok(OnDisk::Written(folder))
-            }
-        }
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> PathBuf {
-        match self {
-            OnDisk::There(path) => path.to_path_buf(),
-            OnDisk::Written(folder) => folder.path().join("recording"),
-            OnDisk::Copied(file) => file.path().to_path_buf(),
-        }
     }
 }
 

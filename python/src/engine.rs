@@ -6,17 +6,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::array::RecordBatch;
 use session_tape::{
-    Cancellation, FileHash, FinalHistory, LineSource, Pipeline, ReadError, Recording, SessionReader, Worker,
-    spare_cores,
+    Cancellation, FileHash, FinalHistory, LineSource, Pipeline, ReadError, Recording, Worker, spare_cores,
 };
 
 use crate::convert::{Converted, Converter, Parts, Tables, of_arrow, parts_of, scan_part};
 use crate::export_group::{Group, Written, write_group};
 use crate::identity::Identity;
-use crate::input::{Content, Input, is_archive, log_of};
+use crate::input::{Content, Input, is_archive, log_of, read_failed};
 use crate::options::Options;
 use crate::parquet_file::{EncodedRows, Encoder};
-use crate::peek::{Peeked, peek};
+use crate::peek::{Peeked, Peeker};
 use crate::schema::Table;
 use crate::session_scan::{LineColumns, ScannedPart, Scanner};
 use crate::session_table::{FileFacts, Session, SessionTables};
@@ -103,9 +102,8 @@ impl Worker for Thread {
                 Done::Encoded(table, encoder.encode(&batches).map_err(|error| error.to_string()))
             }
             Job::Peek(inputs, hash) => {
-                let mut reader = SessionReader::default();
-                let peek = |input| peek(input, hash, &self.options, &self.cancelled, &mut reader);
-                Done::Peeked(inputs.into_iter().map(peek).collect())
+                let mut peeker = Peeker::new(hash, &self.options, &self.cancelled);
+                Done::Peeked(inputs.into_iter().map(|input| peeker.peek(input)).collect())
             }
             Job::Write(group) => Done::Written(Box::new(write_group(*group, &self.options, &self.cancelled))),
         }
@@ -244,7 +242,7 @@ impl LargeSession {
         let scanned = match scanned {
             Ok(scanned) => scanned,
             Err(error) => {
-                self.error = Some(format!("Failed to read file: {error}"));
+                self.error = Some(read_failed(&error));
                 return Ok(None);
             }
         };

@@ -1,14 +1,13 @@
 //! Recordings that are read: files, runs, bundles, and what is in memory.
 
 use std::fs;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use session_tape::{LineSource, ReadError, Recording, is_archive_beginning};
-use tempfile::{NamedTempFile, TempPath};
 
 use crate::engine::LARGE_BYTES;
+use crate::kept_file::KeptFile;
 use crate::source_name::name_of;
 
 /// A recording that is to be read.
@@ -31,7 +30,7 @@ pub enum Content {
     /// In memory.
     Memory(Arc<Vec<u8>>),
     /// In a temporary file.
-    Spooled(Arc<TempPath>),
+    Kept(Arc<KeptFile>),
     /// Nowhere: why it can't be read.
     Nothing(String),
 }
@@ -69,9 +68,9 @@ impl Input {
         Input { name, content: Content::Memory(Arc::new(bytes)), size, is_directory: false }
     }
 
-    /// A recording in a temporary file, which is removed with it.
-    pub fn spooled(name: String, file: NamedTempFile, size: u64) -> Self {
-        Input { name, content: Content::Spooled(Arc::new(file.into_temp_path())), size, is_directory: false }
+    /// A recording in a temporary file.
+    pub fn kept(name: String, file: KeptFile, size: u64) -> Self {
+        Input { name, content: Content::Kept(Arc::new(file)), size, is_directory: false }
     }
 
     /// The same, if it can be read again. What can be read once, a pipe, is read now and kept.
@@ -80,10 +79,10 @@ impl Input {
         if can_be_read_again(path) {
             return self;
         }
-        let source = self.open().map_err(|error| format!("Failed to read file: {error}"));
+        let source = self.open().map_err(|error| read_failed(&error));
         let kept = source.and_then(|source| {
-            let file = copy(&source).map_err(|error| format!("Failed to keep what is in a pipe: {error}"))?;
-            Ok(Input::spooled(self.name.clone(), file, source.size()))
+            let file = KeptFile::copy(&source).map_err(|error| format!("Failed to keep what is in a pipe: {error}"))?;
+            Ok(Input::kept(self.name.clone(), file, source.size()))
         });
         kept.unwrap_or_else(|error| Input { content: Content::Nothing(error), ..self })
     }
@@ -113,7 +112,7 @@ impl Input {
     pub fn open(&self) -> Result<LineSource, ReadError> {
         match &self.content {
             Content::Path(path) => LineSource::open_or_drain(path),
-            Content::Spooled(path) => LineSource::open(path),
+            Content::Kept(file) => LineSource::open(&file.path()),
             Content::Memory(bytes) => Ok(LineSource::in_memory(bytes.to_vec())),
             Content::Nothing(_) => Ok(LineSource::in_memory(Vec::new())),
         }
@@ -123,31 +122,22 @@ impl Input {
     pub fn open_unread(&self) -> Result<LineSource, ReadError> {
         match &self.content {
             Content::Path(path) => LineSource::open_unread(path),
-            Content::Spooled(path) => LineSource::open_unread(path),
+            Content::Kept(file) => LineSource::open_unread(&file.path()),
             Content::Memory(bytes) => Ok(LineSource::in_memory(bytes[..bytes.len().min(64 << 10)].to_vec())),
             Content::Nothing(_) => self.open(),
         }
     }
 }
 
+/// The error of a file that can't be read.
+pub fn read_failed(error: &ReadError) -> String {
+    format!("Failed to read file: {error}")
+}
+
 /// Whether a file is an archive, as its first bytes say.
 pub fn is_archive(source: &LineSource) -> bool {
     let mut beginning = [0; 64];
     source.read_at(&mut beginning, 0).is_ok_and(|count| is_archive_beginning(&beginning[..count]))
-}
-
-/// A temporary file with what is in another.
-pub fn copy(source: &LineSource) -> io::Result<NamedTempFile> {
-    let mut file = NamedTempFile::with_suffix(".tar.zst")?;
-    let (mut block, mut at) = (vec![0; 256 << 10], 0);
-    loop {
-        let count = source.read_at(&mut block, at).map_err(io::Error::other)?;
-        if count == 0 {
-            return Ok(file);
-        }
-        file.write_all(&block[..count])?;
-        at += count as u64;
-    }
 }
 
 /// Whether there is something at a path that can be read as often as it is wanted.

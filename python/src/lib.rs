@@ -1,6 +1,7 @@
 //! Recordings as Arrow and Parquet tables: the Python module `session_tape._native`.
 //!
-//! - [`python_inputs`] takes what a caller names, [`walk`] finds recordings there ([`glob_paths`]), each an [`input`] with a [`source_name`].
+//! - [`python_inputs`] takes what a caller names, [`walk`] finds recordings there ([`glob_paths`]), each an [`input`] with a [`source_name`];
+//!   [`spool`] reads what has no path, into a [`kept_file`]; what is opened by a path is [`on_disk`].
 //! - [`convert`] turns recordings into rows: [`session_scan`] takes lines apart, [`session_table`] puts them in order, [`tool_calls_table`],
 //!   [`sessions_table`] and [`run_tables`] make the other tables. [`engine`] has the threads.
 //! - [`stream`] gives batches; [`export`] writes Parquet files ([`parquet_file`]) in groups ([`export_group`]), listed by [`manifest`]s with the
@@ -18,7 +19,9 @@ mod glob_paths;
 mod identity;
 mod input;
 mod interrupt;
+mod kept_file;
 mod manifest;
+mod on_disk;
 mod options;
 mod parquet_file;
 mod peek;

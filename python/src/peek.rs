@@ -6,9 +6,10 @@ use std::sync::atomic::AtomicBool;
 use chrono::{DateTime, NaiveDate};
 use session_tape::{FileHash, LineSource, Recording, SessionFold, SessionReader, read_run};
 
-use crate::convert::{OnDisk, Refused, facts_of, open_recording, read_failed};
+use crate::convert::facts_of;
 use crate::identity::Identity;
-use crate::input::{Content, Input, is_archive, log_of};
+use crate::input::{Content, Input, is_archive, log_of, read_failed};
+use crate::on_disk::{OnDisk, Refused};
 use crate::options::Options;
 use crate::session_table::FileFacts;
 use crate::values::{time, time_of_json};
@@ -24,58 +25,65 @@ pub struct Peeked {
     pub identity: Option<Identity>,
 }
 
-/// Looks at a recording, and hashes it if that is wanted.
-pub fn peek(input: Input, hash: bool, options: &Options, cancelled: &AtomicBool, reader: &mut SessionReader) -> Peeked {
-    let input = input.settled();
-    let (started, identity) = if let Content::Nothing(error) = &input.content {
-        (None, hash.then(|| Identity::of_failure(&FileFacts::default(), error)))
-    } else if options.is_of_runs() || input.is_packed() {
-        peek_recording(&input, hash, options, cancelled, reader)
-    } else {
-        peek_session(&input, hash, options, cancelled, reader)
-    };
-    let date = started.and_then(DateTime::from_timestamp_micros).map(|time| time.date_naive());
-    Peeked { bytes: input.size(), input, date, identity }
+/// Looks at recordings.
+pub struct Peeker<'p> {
+    hash: bool,
+    options: &'p Options,
+    cancelled: &'p AtomicBool,
+    reader: SessionReader,
 }
 
-fn peek_session(
-    input: &Input,
-    hash: bool,
-    options: &Options,
-    cancelled: &AtomicBool,
-    reader: &mut SessionReader,
-) -> (Option<i64>, Option<Identity>) {
-    match if hash { input.open() } else { input.open_unread() } {
-        Ok(source) if is_archive(&source) => peek_recording(input, hash, options, cancelled, reader),
-        Ok(source) => {
-            let started = start_of(&source, reader);
-            (started, hash.then(|| Identity::of_file(&FileHash::default().finish(&source).into())))
-        }
-        Err(error) => (None, hash.then(|| Identity::of_failure(&FileFacts::default(), &read_failed(&error)))),
+/// When a recording began, in microseconds, and what it is, if that is wanted.
+type Found = (Option<i64>, Option<Identity>);
+
+impl<'p> Peeker<'p> {
+    /// One that hashes them, or does not.
+    pub fn new(hash: bool, options: &'p Options, cancelled: &'p AtomicBool) -> Self {
+        Peeker { hash, options, cancelled, reader: SessionReader::default() }
     }
-}
 
-fn peek_recording(
-    input: &Input,
-    hash: bool,
-    options: &Options,
-    cancelled: &AtomicBool,
-    reader: &mut SessionReader,
-) -> (Option<i64>, Option<Identity>) {
-    // What can't be written fails when it is converted.
-    let Ok(file) = OnDisk::of(input, None) else { return (None, None) };
-    match open_recording(&file.path(), options.is_of_runs(), cancelled) {
-        Ok(recording) => {
-            let log = log_of(&recording);
-            let (started, identity): (_, &dyn Fn() -> Identity) = if recording.is_run() {
-                (start_of_run(&recording), &|| Identity::of_run(&facts_of(log), &recording, options.verify))
-            } else {
-                let source = LineSource::open_unread(log).ok();
-                (source.and_then(|source| start_of(&source, reader)), &|| Identity::of_file(&facts_of(log)))
-            };
-            (started, hash.then(identity))
+    /// Looks at a recording.
+    pub fn peek(&mut self, input: Input) -> Peeked {
+        let input = input.settled();
+        let (started, identity) = match &input.content {
+            Content::Nothing(error) => (None, self.failed(&FileFacts::default(), error)),
+            _ if self.options.is_of_runs() || input.is_packed() => self.recording(&input),
+            _ => self.session(&input),
+        };
+        let date = started.and_then(DateTime::from_timestamp_micros).map(|time| time.date_naive());
+        Peeked { bytes: input.size(), input, date, identity }
+    }
+
+    fn session(&mut self, input: &Input) -> Found {
+        match if self.hash { input.open() } else { input.open_unread() } {
+            Ok(source) if is_archive(&source) => self.recording(input),
+            Ok(source) => {
+                let started = start_of(&source, &mut self.reader);
+                (started, self.hash.then(|| Identity::of_file(&FileHash::default().finish(&source).into())))
+            }
+            Err(error) => (None, self.failed(&FileFacts::default(), &read_failed(&error))),
         }
-        Err(Refused { file, error }) => (None, hash.then(|| Identity::of_failure(&file, &error))),
+    }
+
+    fn recording(&mut self, input: &Input) -> Found {
+        // What can't be written fails when it is converted.
+        let Ok(file) = OnDisk::of(input, None) else { return (None, None) };
+        let recording = match file.open(self.options.is_of_runs(), self.cancelled) {
+            Ok(recording) => recording,
+            Err(Refused { file, error }) => return (None, self.failed(&file, &error)),
+        };
+        let log = log_of(&recording);
+        if recording.is_run() {
+            let identity = || Identity::of_run(&facts_of(log), &recording, self.options.verify);
+            return (start_of_run(&recording), self.hash.then(identity));
+        }
+        let source = LineSource::open_unread(log).ok();
+        let started = source.and_then(|source| start_of(&source, &mut self.reader));
+        (started, self.hash.then(|| Identity::of_file(&facts_of(log))))
+    }
+
+    fn failed(&self, file: &FileFacts, error: &str) -> Option<Identity> {
+        self.hash.then(|| Identity::of_failure(file, error))
     }
 }
 

@@ -8,6 +8,7 @@ use arrow::error::ArrowError;
 use session_tape::{Recording, RunRow, RunVerdicts, read_run, run_id, verify_recording};
 
 use crate::columns::{Column, Enums, Flags, Hashes, Integers, Texts, Times, batch};
+use crate::on_disk::OnDisk;
 use crate::options::Options;
 use crate::schema::Table;
 use crate::session_table::FileFacts;
@@ -87,9 +88,9 @@ impl RunTables {
     /// Adds a run, or as much of it as can be read. `full` is called when there are enough rows for a batch.
     pub fn add(
         &mut self,
-        source: &str,
+        file: &OnDisk<'_>,
         recording: &Recording,
-        file: &FileFacts,
+        facts: &FileFacts,
         cancelled: &AtomicBool,
         full: &mut dyn FnMut(&mut Self),
     ) {
@@ -97,19 +98,25 @@ impl RunTables {
         let error = read_run(recording, &mut |row| {
             read.add(row);
             if self.options.run_events {
-                self.append(source, id.as_deref(), row);
+                self.append(file.name(), id.as_deref(), row);
                 if self.rows >= crate::parquet_file::ROW_GROUP_ROWS {
                     full(self);
                 }
             }
             if cancelled.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        let mut error = error.err().map(|error| error.to_string());
-        let verdicts = self.options.verify.then(|| verify_recording(recording, cancelled));
-        let verdicts =
-            verdicts.and_then(|found| found.map_err(|failed| error = error.take().or(Some(failed.to_string()))).ok());
+        let error = error.err().map(|error| file.tell(error));
+        let verdicts = self.options.verify.then(|| verified(file, recording, cancelled)).transpose();
+        let (verdicts, unverified) = verdicts.map_or_else(|error| (None, Some(error)), |verdicts| (verdicts, None));
         if self.options.runs {
-            self.append_run(source, id.as_deref(), &read, file, verdicts.as_ref(), error.as_deref());
+            self.append_run(
+                file.name(),
+                id.as_deref(),
+                &read,
+                facts,
+                verdicts.as_ref(),
+                error.or(unverified).as_deref(),
+            );
         }
     }
 
@@ -243,6 +250,12 @@ impl Read {
         self.events += 1;
         self.head = from_hex(row.line.hash);
     }
+}
+
+/// The verdicts on a run.
+fn verified(file: &OnDisk<'_>, recording: &Recording, cancelled: &AtomicBool) -> Result<RunVerdicts, String> {
+    let found = verify_recording(recording, cancelled).map_err(|error| file.tell(error))?;
+    Ok(RunVerdicts { first_failure: found.first_failure.map(|failure| file.tell(failure)), ..found })
 }
 
 fn from_hex(digits: &[u8]) -> Option<[u8; 32]> {

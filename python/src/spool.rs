@@ -5,9 +5,9 @@ use std::io::Write as _;
 use pyo3::exceptions::{PyOSError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tempfile::NamedTempFile;
 
 use crate::input::Input;
+use crate::kept_file::KeptFile;
 
 /// As much is kept in memory, and read at a time.
 const KEPT_BYTES: usize = 1 << 20;
@@ -23,9 +23,8 @@ pub fn spool(name: String, content: &Bound<'_, PyAny>) -> PyResult<Input> {
     if bytes.len() <= KEPT_BYTES {
         return Ok(Input::in_memory(name, bytes.to_vec()));
     }
-    let mut file = create()?;
-    file.write_all(bytes).map_err(failed)?;
-    Ok(Input::spooled(name, file, bytes.len() as u64))
+    let file = KeptFile::with(bytes).map_err(failed)?;
+    Ok(Input::kept(name, file, bytes.len() as u64))
 }
 
 fn spool_file(name: String, content: &Bound<'_, PyAny>) -> PyResult<Input> {
@@ -43,24 +42,18 @@ fn spool_file(name: String, content: &Bound<'_, PyAny>) -> PyResult<Input> {
             (Some(_), true) => break,
             (None, false) if kept.len() + bytes.len() <= KEPT_BYTES => kept.extend_from_slice(bytes),
             (file, false) => {
-                if file.is_none() {
-                    file.insert(create()?).write_all(&kept).map_err(failed)?;
-                    kept = Vec::new();
-                }
-                if let Some(file) = file {
-                    file.write_all(bytes).map_err(failed)?;
-                }
+                let (_, file) = match file {
+                    Some(file) => file,
+                    None => file.insert(KeptFile::create().map_err(failed)?),
+                };
+                file.write_all(&std::mem::take(&mut kept)).and_then(|()| file.write_all(bytes)).map_err(failed)?;
             }
         }
     }
     match file {
-        Some(file) => Ok(Input::spooled(name, file, size)),
+        Some((file, _)) => Ok(Input::kept(name, file, size)),
         None => Ok(Input::in_memory(name, kept)),
     }
-}
-
-fn create() -> PyResult<NamedTempFile> {
-    NamedTempFile::new().map_err(failed)
 }
 
 fn failed(error: std::io::Error) -> PyErr {

@@ -1,6 +1,7 @@
 """The tables of runs, of the golden run of the project's fixtures."""
 
 import hashlib
+import io
 import json
 import shutil
 from pathlib import Path
@@ -46,6 +47,44 @@ def test_a_run_has_its_verdicts(logged):
     assert (row["failed"], row["first_failure"]) == (0, None) and row["checked"] > len(logged)
     [unverified] = st.table(GOLDEN, "runs").read_all().to_pylist()
     assert unverified["dag_match"] is None and unverified["checked"] is None
+
+
+def test_a_log_is_verified_whatever_its_name_is(tmp_path):
+    log = (GOLDEN / "events.cath-log").read_bytes()
+    other = tmp_path / "other.cath-log"
+    other.write_bytes(log)
+    shutil.copy(GOLDEN / "events.cath-log", tmp_path / "events.cath-log")
+    table = st.table([tmp_path / "events.cath-log", other, ("given", log)], "runs", verify=True)
+    wanted, *rows = table.read_all().to_pylist()
+    assert wanted["error"] is None and wanted["unverifiable"] > 2 * 268, "it is a run without its graph"
+    assert wanted.pop("first_failure") == f"ENOENT: no such file or directory, open '{tmp_path}/dag.json'"
+    assert [row.pop("first_failure") for row in rows] == [
+        f"ENOENT: no such file or directory, open '{tmp_path}/dag.json'",
+        "ENOENT: no such file or directory, open 'given/dag.json'",
+    ]
+    assert [{**row, "source": ""} for row in rows] == [{**wanted, "source": ""}] * 2
+
+    (tmp_path / "run").mkdir()
+    whole = [shutil.copy(GOLDEN / name, tmp_path / "run") for name in ["dag.json", "workflow.json", "events.cath-log"]]
+    named = Path(whole[-1]).rename(tmp_path / "run" / "other.cath-log")
+    row = st.table(named, "runs", verify=True).read_all().to_pylist()[0]
+    assert (row["dag_match"], row["schedule_match"], row["state_hashes_match"]) == (True, True, True), "with what is beside it"
+
+
+def test_nothing_in_the_temporary_directory_is_a_part_of_a_run(tmp_path, monkeypatch):
+    # As long as this, content is not kept in memory.
+    log = (GOLDEN / "events.cath-log").read_bytes() + b"\n" * (1 << 20)
+    rows = []
+    for foreign in [[], ["dag.json", "workflow.json"]]:
+        folder = tmp_path / f"with-{len(foreign)}"
+        folder.mkdir()
+        for name in foreign:
+            shutil.copy(GOLDEN / name, folder)
+        monkeypatch.setenv("TMPDIR", str(folder))
+        contents = [("given", log), ("given", io.BytesIO(log))]
+        rows += [st.table([content], "runs", verify=True).read_all().to_pylist()[0] for content in contents]
+        assert sorted(path.name for path in folder.iterdir()) == foreign, "nothing is left"
+    assert all(row == rows[0] for row in rows) and rows[0]["dag_match"] is not True
 
 
 def test_damage_is_found(tmp_path, logged):

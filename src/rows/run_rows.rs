@@ -159,7 +159,7 @@ pub fn verify_recording(recording: &Recording, cancelled: &AtomicBool) -> Result
     let (trusted, mut watch) = (TrustedKeys::default(), Watch { cancelled, progress: &mut |_, _| {} });
     let verification = match recording.opened() {
         Some(opened) => verify_run(opened, &trusted, &mut watch)?,
-        None => verify(&RunDirectory::new(&source.root), &trusted, &source.redactions, &mut watch)?,
+        None => verify(&RunDirectory::with_log(&source.root, &source.log), &trusted, &source.redactions, &mut watch)?,
     };
     let flags = [Aspect::Dag, Aspect::Schedule, Aspect::StateHashes, Aspect::OutputHashes];
     let all = flags.iter().chain(&[Aspect::Chain, Aspect::Snapshots]).map(|aspect| verification.check(*aspect));

@@ -6,12 +6,19 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunDirectory {
     root: PathBuf,
+    log: PathBuf,
 }
 
 impl RunDirectory {
     /// The run in `root`, which need not exist yet.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        RunDirectory { root: root.into() }
+        let root = root.into();
+        RunDirectory { log: root.join("events.cath-log"), root }
+    }
+
+    /// The run whose log is at `log`, whatever its name, and the rest of which is in `root`.
+    pub fn with_log(root: impl Into<PathBuf>, log: impl Into<PathBuf>) -> Self {
+        RunDirectory { root: root.into(), log: log.into() }
     }
 
     /// The directory itself.
@@ -21,7 +28,7 @@ impl RunDirectory {
 
     /// The event log.
     pub fn log(&self) -> PathBuf {
-        self.root.join("events.cath-log")
+        self.log.clone()
     }
 
     /// The compiled graph, canonical JSON.

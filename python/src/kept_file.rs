@@ -1,0 +1,55 @@
+//! Recordings without a path that can be opened again: bytes, open files, pipes.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use session_tape::LineSource;
+use tempfile::TempDir;
+
+/// How much is copied at a time.
+const BLOCK_BYTES: usize = 256 << 10;
+
+/// A recording in a temporary directory of its own, where nothing else is taken for a part of it. The directory goes with it.
+#[derive(Debug)]
+pub struct KeptFile(TempDir);
+
+impl KeptFile {
+    /// An empty one, and its file, to be written.
+    pub fn create() -> io::Result<(Self, File)> {
+        let kept = KeptFile(tempfile::tempdir()?);
+        let file = File::create(kept.path())?;
+        Ok((kept, file))
+    }
+
+    /// One with these bytes.
+    pub fn with(bytes: &[u8]) -> io::Result<Self> {
+        let (kept, mut file) = Self::create()?;
+        file.write_all(bytes)?;
+        Ok(kept)
+    }
+
+    /// One with what `source` has, part by part.
+    pub fn copy(source: &LineSource) -> io::Result<Self> {
+        let (kept, mut file) = Self::create()?;
+        let (mut block, mut at) = (vec![0; BLOCK_BYTES], 0);
+        loop {
+            let count = source.read_at(&mut block, at).map_err(io::Error::other)?;
+            if count == 0 {
+                return Ok(kept);
+            }
+            file.write_all(&block[..count])?;
+            at += count as u64;
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> PathBuf {
+        self.directory().join("recording")
+    }
+
+    /// The directory that it has for itself.
+    pub fn directory(&self) -> &Path {
+        self.0.path()
+    }
+}

@@ -1,0 +1,65 @@
+//! Recordings that have a path. Runs and bundles are opened by theirs.
+
+use std::fmt::Display;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use session_tape::{LineSource, Recording};
+
+use crate::convert::facts_of;
+use crate::input::{Content, Input, can_be_read_again};
+use crate::kept_file::KeptFile;
+use crate::session_table::FileFacts;
+
+/// A recording where it is, or a copy of it.
+pub struct OnDisk<'i> {
+    name: &'i str,
+    path: PathBuf,
+    kept: Option<Arc<KeptFile>>,
+}
+
+/// What is no recording of the kind that is wanted.
+pub struct Refused {
+    pub file: FileFacts,
+    pub error: String,
+}
+
+impl<'i> OnDisk<'i> {
+    /// Of what could be read only once, `source` has the content already.
+    pub fn of(input: &'i Input, source: Option<&LineSource>) -> io::Result<Self> {
+        let kept = match (&input.content, source) {
+            (Content::Path(path), Some(source)) if !can_be_read_again(path) => Arc::new(KeptFile::copy(source)?),
+            (Content::Path(path), _) => return Ok(OnDisk { name: &input.name, path: path.clone(), kept: None }),
+            (Content::Kept(file), _) => file.clone(),
+            (Content::Memory(bytes), _) => Arc::new(KeptFile::with(bytes)?),
+            (Content::Nothing(error), _) => return Err(io::Error::other(error.as_str())),
+        };
+        Ok(OnDisk { name: &input.name, path: kept.path(), kept: Some(kept) })
+    }
+
+    /// Opens a run, or a session that is in a bundle.
+    pub fn open(&self, is_of_runs: bool, cancelled: &AtomicBool) -> Result<Recording, Refused> {
+        let error = match Recording::open(&self.path, cancelled) {
+            Ok(recording) if recording.is_run() == is_of_runs => return Ok(recording),
+            Ok(_) if is_of_runs => "It is not the log of a run".to_owned(),
+            Ok(_) => "It is a run, not a session".to_owned(),
+            Err(error) => self.tell(error),
+        };
+        Err(Refused { file: facts_of(&self.path), error })
+    }
+
+    /// What its source is called.
+    pub fn name(&self) -> &'i str {
+        self.name
+    }
+
+    /// An error of it as a caller knows it: without the paths of a copy, which are others each time.
+    pub fn tell(&self, error: impl Display) -> String {
+        let error = error.to_string();
+        let Some(kept) = &self.kept else { return error };
+        let named = error.replace(&*kept.path().to_string_lossy(), self.name);
+        named.replace(&*kept.directory().to_string_lossy(), self.name)
+    }
+}
