@@ -17,12 +17,19 @@ fn pool() -> Option<&'static Runtime> {
     POOL.get_or_init(|| Builder::new_current_thread().thread_name(THREAD_NAME).build().ok()).as_ref()
 }
 
+/// Work of one type, whatever it does: what starts it is compiled once.
+type Job = Box<dyn FnOnce() + Send>;
+
 /// Runs `job` on a background thread, soon. On a system that has no thread to give, it runs here and now.
 pub fn spawn(job: impl FnOnce() + Send + 'static) {
     match pool() {
-        Some(pool) => drop(pool.spawn_blocking(job)),
+        Some(pool) => submit(pool, Box::new(job)),
         None => job(),
     }
+}
+
+fn submit(pool: &Runtime, job: Job) {
+    drop(pool.spawn_blocking(job));
 }
 
 /// Runs `job` on a background thread, if and when the system has one. For work that does not depend on it.
@@ -32,12 +39,14 @@ pub fn spawn_helper(job: impl FnOnce() + Send + 'static) {
         spawn_thread(job);
     } else if let Some(pool) = pool() {
         // Panics if the system refuses the very first thread.
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(pool.spawn_blocking(job))));
+        let job = Box::new(job);
+        let _ = catch_unwind(AssertUnwindSafe(|| submit(pool, job)));
     }
 }
 
 /// Runs `job` on a thread of its own. Returns false, and drops the job, if the system refuses the thread.
 pub fn spawn_thread(job: impl FnOnce() + Send + 'static) -> bool {
+    let job: Job = Box::new(job);
     threading::spawn(THREAD_NAME, job).is_ok()
 }
 

@@ -1,27 +1,20 @@
-//! SHA-256 of files: large files are hashed on a separate thread while the caller reads on, small ones inline. For an export with
+//! SHA-256 of files: large files are hashed on another thread while the caller reads on, small ones inline. For an export with
 //! redaction the same pass runs the prefilter.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, channel, sync_channel};
-use std::thread;
 
 use sha2::{Digest as _, Sha256};
 
-use super::error::{BundleCode, BundleError};
 use super::redact::prefilter::Prefilter;
 use super::redact::stream_prefilter::StreamPrefilter;
 use crate::hash::Hash;
+use crate::pipeline::{Pipeline, Worker};
 
-/// The unit in which bytes are sent to the thread. Smaller files are hashed inline.
+/// The unit in which bytes are handed to the other thread. Smaller files are hashed inline.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// The capacity of the queue to the thread, in blocks.
-const MAX_QUEUED_BLOCKS: usize = 8;
-
-enum Job {
-    Block(Vec<u8>),
-    End,
-}
+/// How many blocks are under way at most.
+const ROOM: usize = 8;
 
 /// The result for one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +29,12 @@ pub struct Hashed {
 struct Scan {
     sha256: Sha256,
     stream_prefilter: Option<StreamPrefilter>,
+}
+
+/// A part of a file.
+struct Block {
+    bytes: Vec<u8>,
+    is_last: bool,
 }
 
 impl Scan {
@@ -56,21 +55,27 @@ impl Scan {
     }
 }
 
+impl Worker for Scan {
+    type Job = Block;
+    /// The empty buffer, for another block, and behind the last block the result.
+    type Output = (Vec<u8>, Option<Hashed>);
+
+    fn work(&mut self, Block { mut bytes, is_last }: Block) -> Self::Output {
+        self.update(&bytes);
+        bytes.clear();
+        (bytes, is_last.then(|| self.finish()))
+    }
+}
+
 /// Hashes files, one after the other.
 pub struct FileHasher {
     block: Vec<u8>,
-    prefilter: Option<Arc<Prefilter>>,
-    /// `None` before the first large file, and if the thread can't be started: then large files are hashed inline too.
-    thread: Option<HashThread>,
     inline: Scan,
-    /// Whether the thread has received the beginning of the current file.
-    handed_over: bool,
-}
-
-struct HashThread {
-    jobs: SyncSender<Job>,
-    hashes: Receiver<Hashed>,
-    spares: Receiver<Vec<u8>>,
+    large: Pipeline<Scan>,
+    /// Buffers that were blocks of a large file.
+    spares: Vec<Vec<u8>>,
+    /// Whether the beginning of the current file was handed over.
+    is_large: bool,
 }
 
 impl Default for FileHasher {
@@ -82,86 +87,51 @@ impl Default for FileHasher {
 impl FileHasher {
     /// A hasher that also runs `prefilter` over every file.
     pub fn new(prefilter: Option<Arc<Prefilter>>) -> Self {
-        let inline = Scan::new(prefilter.clone());
-        FileHasher { block: Vec::with_capacity(BLOCK_BYTES), prefilter, thread: None, inline, handed_over: false }
+        FileHasher {
+            block: Vec::with_capacity(BLOCK_BYTES),
+            inline: Scan::new(prefilter.clone()),
+            large: Pipeline::serial(Scan::new(prefilter), ROOM),
+            spares: Vec::new(),
+            is_large: false,
+        }
     }
 
     /// Adds bytes to the current file.
-    pub fn update(&mut self, mut bytes: &[u8]) -> Result<(), BundleError> {
+    pub fn update(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let (now, later) = bytes.split_at(bytes.len().min(BLOCK_BYTES - self.block.len()));
             self.block.extend_from_slice(now);
             bytes = later;
             if self.block.len() == BLOCK_BYTES {
-                self.hand_over()?;
+                self.hand_over(false);
+                self.is_large = true;
             }
         }
-        Ok(())
     }
 
     /// Ends the current file and returns its result. The next bytes belong to another file.
-    pub fn finish(&mut self) -> Result<Hashed, BundleError> {
-        if !std::mem::take(&mut self.handed_over) {
+    pub fn finish(&mut self) -> Hashed {
+        if !std::mem::take(&mut self.is_large) {
             self.inline.update(&self.block);
             self.block.clear();
-            return Ok(self.inline.finish());
+            return self.inline.finish();
         }
-        self.hand_over()?;
-        self.handed_over = false;
-        let thread = self.thread.as_ref().ok_or_else(thread_ended)?;
-        thread.jobs.send(Job::End).map_err(|_| thread_ended())?;
-        thread.hashes.recv().map_err(|_| thread_ended())
-    }
-
-    fn hand_over(&mut self) -> Result<(), BundleError> {
-        if self.thread.is_none() {
-            self.thread = HashThread::new(self.prefilter.clone());
-        }
-        let Some(thread) = &self.thread else {
-            self.inline.update(&self.block);
-            self.block.clear();
-            return Ok(());
-        };
-        let spare = match thread.spares.try_recv() {
-            Ok(spare) => spare,
-            Err(TryRecvError::Empty | TryRecvError::Disconnected) => Vec::with_capacity(BLOCK_BYTES),
-        };
-        let block = std::mem::replace(&mut self.block, spare);
-        self.handed_over = true;
-        thread.jobs.send(Job::Block(block)).map_err(|_| thread_ended())
-    }
-}
-
-impl HashThread {
-    /// Starts the thread, which ends when this is dropped. `None` if the system can't start one.
-    fn new(prefilter: Option<Arc<Prefilter>>) -> Option<Self> {
-        let (jobs, work) = sync_channel::<Job>(MAX_QUEUED_BLOCKS);
-        let (result, hashes) = channel();
-        let (spare, spares) = channel();
-        let run = move || {
-            let mut scan = Scan::new(prefilter);
-            for job in work {
-                match job {
-                    Job::Block(mut block) => {
-                        scan.update(&block);
-                        block.clear();
-                        // The receiver may be gone; that is no error.
-                        let _ = spare.send(block);
-                    }
-                    Job::End => {
-                        let _ = result.send(scan.finish());
-                    }
-                }
+        self.hand_over(true);
+        loop {
+            let (_, (spare, hashed)) = self.large.next_output().expect("the last block has the result");
+            self.spares.push(spare);
+            if let Some(hashed) = hashed {
+                return hashed;
             }
-        };
-        thread::Builder::new().name("session-tape-hash".into()).spawn(run).ok()?;
-        Some(HashThread { jobs, hashes, spares })
+        }
     }
-}
 
-#[cold]
-fn thread_ended() -> BundleError {
-    BundleError::new(BundleCode::SystemError, "The thread that hashes files ended unexpectedly")
+    fn hand_over(&mut self, is_last: bool) {
+        let done = if self.large.is_full() { self.large.next_output() } else { self.large.ready_output() };
+        self.spares.extend(done.map(|(_, (spare, _))| spare));
+        let spare = self.spares.pop().unwrap_or_else(|| Vec::with_capacity(BLOCK_BYTES));
+        self.large.push(Block { bytes: std::mem::replace(&mut self.block, spare), is_last });
+    }
 }
 
 #[cfg(test)]
@@ -176,9 +146,9 @@ mod tests {
         let bytes: Vec<u8> = (0..3_000_000u32).map(|n| (n * 7 % 251) as u8).collect();
         for size in [0, 1, BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1, 0, 2_999_999, 5, 10 * BLOCK_BYTES] {
             for piece in bytes[..size].chunks(70_001) {
-                hasher.update(piece).unwrap();
+                hasher.update(piece);
             }
-            let hashed = hasher.finish().unwrap();
+            let hashed = hasher.finish();
             assert_eq!((hashed.sha256, hashed.candidates), (sha256([&bytes[..size]]), None), "{size}");
         }
     }
@@ -190,8 +160,8 @@ mod tests {
             let mut bytes = vec![b'.'; size];
             let places = [0, 50, size - 4];
             places.iter().for_each(|at| bytes[*at..*at + 4].copy_from_slice(b"AKIA"));
-            hasher.update(&bytes).unwrap();
-            let hashed = hasher.finish().unwrap();
+            hasher.update(&bytes);
+            let hashed = hasher.finish();
             assert_eq!(hashed.candidates, Some(places.map(|at| at as u64).to_vec()), "{size}");
             assert_eq!(hashed.sha256, sha256([&bytes]));
         }

@@ -60,12 +60,12 @@ impl<'c> HashingReader<'c> {
         let mut block = vec![0; BLOCK_BYTES];
         while self.advance(&mut block)? > 0 {}
         let fingerprint = self.fingerprint.map_or(0, |fingerprint| fingerprint.finish_128());
-        Ok(HashedFile { hashed: self.hasher.finish()?, fingerprint, size: self.size, copy: self.copy })
+        Ok(HashedFile { hashed: self.hasher.finish(), fingerprint, size: self.size, copy: self.copy })
     }
 
     /// Stops before the end, and resets the hasher for the next file.
-    pub fn abandon(self) -> Result<(), BundleError> {
-        self.hasher.finish().map(drop)
+    pub fn abandon(self) {
+        self.hasher.finish();
     }
 
     fn advance(&mut self, buffer: &mut [u8]) -> Result<usize, BundleError> {
@@ -75,7 +75,7 @@ impl<'c> HashingReader<'c> {
                 read => break read.map_err(read_failed)?,
             }
         };
-        self.hasher.update(&buffer[..count])?;
+        self.hasher.update(&buffer[..count]);
         if let Some(fingerprint) = &mut self.fingerprint {
             fingerprint.write(&buffer[..count]);
         }

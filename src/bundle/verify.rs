@@ -178,7 +178,7 @@ impl Visitor for Inspection<'_> {
         };
         let result = match content.take_error() {
             Some(error) => {
-                content.abandon()?;
+                content.abandon();
                 return Err(error);
             }
             None => content.finish()?,

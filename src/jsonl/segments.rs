@@ -1,6 +1,5 @@
 //! Working through a file segment by segment, on all cores, with the results in the order of the segments.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::vec::IntoIter;
 
@@ -40,8 +39,8 @@ pub struct Segments<W: Worker<Job = Range<u64>>> {
     rest: IntoIter<Range<u64>>,
     /// The number of the segment whose result is returned next.
     next: u64,
-    /// Results of later segments.
-    early: BTreeMap<u64, W::Output>,
+    /// Results of later segments, with their numbers: a few for each thread.
+    early: Vec<(u64, W::Output)>,
 }
 
 impl<W: Worker<Job = Range<u64>>> Segments<W> {
@@ -51,7 +50,7 @@ impl<W: Worker<Job = Range<u64>>> Segments<W> {
         let helpers = most.min(segments.len().saturating_sub(1));
         let workers = (0..helpers).map(|_| make()).collect();
         let pipeline = Pipeline::parallel(make(), workers, room(helpers));
-        let (rest, early) = (segments.into_iter(), BTreeMap::new());
+        let (rest, early) = (segments.into_iter(), Vec::new());
         let mut segments = Segments { pipeline, helpers, rest, next: 0, early };
         segments.hand_over();
         segments
@@ -64,11 +63,11 @@ impl<W: Worker<Job = Range<u64>>> Segments<W> {
     /// If a worker panicked.
     pub fn next_output(&mut self) -> Option<W::Output> {
         let output = loop {
-            if let Some(output) = self.early.remove(&self.next) {
-                break output;
+            if let Some(at) = self.early.iter().position(|(segment, _)| *segment == self.next) {
+                break self.early.swap_remove(at).1;
             }
-            let (segment, output) = self.pipeline.next_output()?;
-            self.early.insert(segment, output);
+            let done = self.pipeline.next_output()?;
+            self.early.push(done);
         };
         self.next += 1;
         self.hand_over();
