@@ -48,19 +48,18 @@ impl Code {
     }
 }
 
-/// A text that is not in a pool, on a tape that more can be put on.
-#[derive(Debug, PartialEq, Eq)]
-enum OwnText {
+/// A text that is not in a pool.
+pub enum OwnText {
     /// A string, one byte a character up to U+00FF.
-    Narrow(Vec<u8>),
+    Narrow(Text<u8>),
     /// A string, in UTF-16.
-    Wide(Vec<u16>),
+    Wide(Text<u16>),
     /// JSON, as it stands in the file.
     Json(Vec<u8>),
 }
 
 /// Values on a tape that more can be put on.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Tape {
     /// How many values there are.
     count: usize,
@@ -97,21 +96,11 @@ pub struct FinishedTape {
     /// Strings with other characters, in UTF-16.
     pub wide: Text<u16>,
     /// Texts that are in no pool.
-    pub texts: Vec<FinishedText>,
+    pub texts: Vec<OwnText>,
     names: Vec<u8>,
     name_ends: Vec<u32>,
     /// The shapes of its objects.
     pub shapes: ShapeList,
-}
-
-/// A text that is not in a pool.
-pub enum FinishedText {
-    /// A string, one byte a character up to U+00FF.
-    Narrow(Text<u8>),
-    /// A string, in UTF-16.
-    Wide(Text<u16>),
-    /// JSON, as it stands in the file.
-    Json(Vec<u8>),
 }
 
 impl FinishedTape {
@@ -143,8 +132,8 @@ const OWN_TEXT: usize = 4 << 10;
 /// About how many bytes share a pool at most: a string that JavaScript keeps keeps the whole pool in memory.
 const POOL_BYTES: usize = 256 << 10;
 
-/// What may be a string of this length is not decoded into a pool, where it would have to be copied from.
-const HUGE: usize = 1 << 20;
+/// A pool in which a string of more bytes was decoded gives its memory back. For shorter ones that would be cleared anew each time.
+const SPARE_BYTES: usize = 4 << 20;
 
 /// Building a value recurses on the stack of the caller, whose free size is unknown.
 const MAX_DEPTH: usize = 100;
@@ -152,6 +141,8 @@ const MAX_DEPTH: usize = 100;
 /// Puts values on a tape.
 pub struct TapeBuilder {
     tape: Tape,
+    /// Where its texts are put.
+    arena: Arena,
     shapes: Shapes,
     nesting: Nesting,
     /// Recent names, and short strings that occurred a few times, by their hashes.
@@ -178,6 +169,7 @@ impl Default for TapeBuilder {
     fn default() -> Self {
         TapeBuilder {
             tape: Tape::default(),
+            arena: Arena::default(),
             shapes: Shapes::default(),
             nesting: Nesting::default(),
             names: Box::new([0; SLOTS]),
@@ -243,17 +235,12 @@ impl TapeBuilder {
         self.tape.count
     }
 
-    /// The tape, its texts in an arena.
-    pub fn finish(&self, arena: &mut Arena) -> FinishedTape {
-        let tape = &self.tape;
-        let mut own = |text: &OwnText| match text {
-            OwnText::Narrow(text) => FinishedText::Narrow(arena.text(text)),
-            OwnText::Wide(text) => FinishedText::Wide(arena.text(text)),
-            OwnText::Json(json) => FinishedText::Json(json.clone()),
-        };
+    /// The tape. Another one has to be [begun](Self::clear) before more is put on it.
+    pub fn finish(&mut self) -> FinishedTape {
+        let TapeBuilder { tape, arena, .. } = self;
         FinishedTape {
             codes: tape.codes.clone(),
-            texts: tape.texts.iter().map(&mut own).collect(),
+            texts: std::mem::take(&mut tape.texts),
             narrow: arena.text(&tape.narrow),
             wide: arena.text(&tape.wide),
             names: tape.names.clone(),
@@ -283,9 +270,15 @@ impl TapeBuilder {
 
     fn roll_back(&mut self, [codes, narrow, wide, texts, names]: [usize; 5]) {
         self.tape.codes.truncate(codes);
-        self.tape.narrow.truncate(narrow);
-        self.tape.wide.truncate(wide);
-        self.tape.texts.truncate(texts);
+        cut(&mut self.tape.narrow, narrow);
+        cut(&mut self.tape.wide, wide);
+        while self.tape.texts.len() > texts {
+            match self.tape.texts.pop() {
+                Some(OwnText::Narrow(text)) => self.arena.take_back(text),
+                Some(OwnText::Wide(text)) => self.arena.take_back(text),
+                Some(OwnText::Json(_)) | None => {}
+            }
+        }
         self.tape.name_ends.truncate(names);
         self.tape.names.truncate(self.tape.name_ends.last().map_or(0, |end| *end as usize));
     }
@@ -403,9 +396,6 @@ impl TapeBuilder {
             cursor.skip(plain + 2);
             return Ok(());
         }
-        if rest.len() > HUGE {
-            return self.long_string(cursor);
-        }
         let start = self.tape.narrow.len();
         match decode_narrow_onto(&mut self.tape.narrow, &rest[1..]) {
             Ok(length) => {
@@ -415,28 +405,13 @@ impl TapeBuilder {
             Err(at) => {
                 let Tape { narrow, wide, .. } = &mut self.tape;
                 let wide_start = wide.len();
-                wide.extend(narrow.drain(start..).map(u16::from));
+                wide.extend(narrow[start..].iter().copied().map(u16::from));
+                cut(narrow, start);
                 let length = decode_wide_onto(wide, &rest[1..], at).ok_or(NotJson)?;
                 cursor.skip(length + 2);
                 self.wide_string(wide_start, &rest[1..=length]);
             }
         }
-        Ok(())
-    }
-
-    /// A string that may be huge: in a text of its own from the beginning.
-    fn long_string(&mut self, cursor: &mut Cursor<'_>) -> Result<(), NotJson> {
-        let (rest, mut narrow) = (cursor.rest(), Vec::new());
-        let (text, length) = match decode_narrow_onto(&mut narrow, &rest[1..]) {
-            Ok(length) => (OwnText::Narrow(narrow), length),
-            Err(at) => {
-                let mut wide = narrow.into_iter().map(u16::from).collect();
-                let length = decode_wide_onto(&mut wide, &rest[1..], at).ok_or(NotJson)?;
-                (OwnText::Wide(wide), length)
-            }
-        };
-        cursor.skip(length + 2);
-        self.own_text(Code::Text, text);
         Ok(())
     }
 
@@ -454,7 +429,8 @@ impl TapeBuilder {
     fn narrow_string(&mut self, start: usize, inside: &[u8]) {
         let length = self.tape.narrow.len() - start;
         if inside.len() > MAX_NAME && (length >= OWN_TEXT || self.shares_nothing()) {
-            let text = self.tape.narrow.split_off(start);
+            let text = self.arena.text(&self.tape.narrow[start..]);
+            cut(&mut self.tape.narrow, start);
             self.own_text(Code::Text, OwnText::Narrow(text));
         } else if inside.len() <= MAX_NAME {
             self.tape.narrow.truncate(start);
@@ -472,7 +448,8 @@ impl TapeBuilder {
         } else if inside.len() < OWN_TEXT && !self.shares_nothing() {
             self.tape.codes.push(Code::Wide.with(self.tape.wide.len() - start));
         } else {
-            let text = self.tape.wide.split_off(start);
+            let text = self.arena.text(&self.tape.wide[start..]);
+            cut(&mut self.tape.wide, start);
             self.own_text(Code::Text, OwnText::Wide(text));
         }
     }
@@ -547,6 +524,14 @@ fn has_fractions_only(mut codes: &[i32]) -> bool {
 fn is_index(key: &[u8]) -> bool {
     // With an escape it may be one.
     matches!(key, [b'0'..=b'9' | b'\\', ..]) && (key.contains(&b'\\') || key.iter().all(u8::is_ascii_digit))
+}
+
+/// Removes the units of a pool from `start` on.
+fn cut<Unit>(pool: &mut Vec<Unit>, start: usize) {
+    pool.truncate(start);
+    if pool.capacity() > SPARE_BYTES / size_of::<Unit>() {
+        pool.shrink_to(POOL_BYTES);
+    }
 }
 
 /// The value of a number of few digits and nothing else. Minus zero is none.

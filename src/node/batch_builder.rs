@@ -5,8 +5,7 @@ use super::json::{JsonText, number_json};
 use super::message_json::message_json;
 use crate::jsonl::scan::Span;
 use crate::jsonl::source::{LineSource, ReadError};
-use crate::jsonl::tape::arena::Arena;
-use crate::jsonl::tape::{FinishedTape, FinishedText, TapeBuilder};
+use crate::jsonl::tape::{FinishedTape, OwnText, TapeBuilder};
 use crate::session::checkpoint::Checkpoint;
 use crate::session::fold::SessionEventRef;
 use crate::session::history::ItemRef;
@@ -41,7 +40,6 @@ pub struct BatchBuilder {
     /// How many values belong where, and how many bytes of JSON they were.
     counts: [usize; 4],
     bytes: usize,
-    arena: Arena,
 }
 
 impl BatchBuilder {
@@ -175,7 +173,7 @@ impl BatchBuilder {
         if self.tape.count() == 0 {
             return (json, None);
         }
-        let tape = self.tape.finish(&mut self.arena);
+        let tape = self.tape.finish();
         describe(&mut json, &tape, self.counts);
         (json, Some(output_of(tape)))
     }
@@ -209,9 +207,9 @@ fn append_string(json: &mut JsonText, inside: &[u8]) {
 fn output_of(tape: FinishedTape) -> OutputTape {
     let texts = tape.texts.into_iter().map(|text| {
         Some(match text {
-            FinishedText::Narrow(text) => text.into(),
-            FinishedText::Wide(text) => text.into(),
-            FinishedText::Json(json) => {
+            OwnText::Narrow(text) => text.into(),
+            OwnText::Wide(text) => text.into(),
+            OwnText::Json(json) => {
                 let mut text = JsonText::with_capacity(json.len());
                 text.raw(&json);
                 text.finish()

@@ -13,7 +13,6 @@ use super::history::ItemRef;
 use super::item_sink::ItemSink;
 use crate::jsonl::reader::Chunk;
 use crate::jsonl::scan::{Cursor, Span};
-use crate::jsonl::tape::arena::Arena;
 use crate::jsonl::tape::{FinishedTape, TapeBuilder};
 
 /// About how much of the file is on a tape: what JavaScript builds in one turn of the event loop.
@@ -57,7 +56,6 @@ pub struct ItemTape {
 /// only afterwards; if in some chunk of lines it was another item, or none, the chunk's items are laid out once more.
 pub struct Layout {
     builder: TapeBuilder,
-    arena: Arena,
     pause: Arc<Pause>,
     /// The items on the tape that is under way, and the bytes of their JSON.
     open: Range<usize>,
@@ -83,7 +81,6 @@ impl Layout {
     pub fn new(pause: Arc<Pause>) -> Self {
         Layout {
             builder: TapeBuilder::default(),
-            arena: Arena::default(),
             pause,
             open: 0..0,
             bytes: 0,
@@ -181,7 +178,7 @@ impl Layout {
     fn close(&mut self) {
         let items = std::mem::take(&mut self.open);
         if !items.is_empty() {
-            let tape = self.builder.finish(&mut self.arena);
+            let tape = self.builder.finish();
             self.done.push(ItemTape { items, tape, bytes: self.bytes });
         }
     }

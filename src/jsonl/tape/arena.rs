@@ -72,6 +72,17 @@ impl Arena {
         Some(Shared { chunk, start, length: text.len(), units: PhantomData })
     }
 
+    /// Drops a text that is not wanted. What was placed last leaves its room to the next one.
+    pub fn take_back<Unit>(&mut self, text: Text<Unit>) {
+        let Text::Shared(mut shared) = text else { return };
+        let end = (shared.start + shared.length * size_of::<Unit>()).next_multiple_of(ALIGNMENT);
+        if end == self.used && self.chunk.as_ref().is_some_and(|chunk| Arc::ptr_eq(chunk, &shared.chunk)) {
+            self.used = shared.start;
+            // Its pages are written again: they are not given back.
+            shared.length = 0;
+        }
+    }
+
     fn room(&mut self, bytes: usize) -> Option<(Arc<Chunk>, usize)> {
         let chunk = match self.chunk.take().filter(|chunk| self.used.saturating_add(bytes) <= chunk.length) {
             Some(chunk) => chunk,

@@ -62,8 +62,8 @@ impl<'a> Reader<'a> {
             Built::String(self.name(number))
         } else if is(Code::Text) || is(Code::Json) {
             match &self.tape.texts[number as usize] {
-                OwnText::Narrow(text) => Built::String(text.iter().map(|byte| u16::from(*byte)).collect()),
-                OwnText::Wide(text) => Built::String(text.clone()),
+                OwnText::Narrow(text) => Built::String(text.units().iter().map(|byte| u16::from(*byte)).collect()),
+                OwnText::Wide(text) => Built::String(text.units().to_vec()),
                 OwnText::Json(json) => Built::Json(json.clone()),
             }
         } else if is(Code::Integer) {
@@ -289,20 +289,46 @@ fn what_is_apart_has_nothing_in_a_pool() {
 }
 
 #[test]
-fn what_may_be_huge_is_decoded_where_it_stays() {
-    let huge = "é\\n".repeat(HUGE / 3);
-    let json = format!(r#"{{"text":"{huge}","wide":"{huge}名","id":"a"}}"#);
-    let tape = laid_out(&[json.as_bytes()]).tape;
-    assert_eq!((tape.narrow, tape.texts.len()), (b"a".to_vec(), 2));
-    assert!(tape.texts.iter().all(|text| !matches!(text, OwnText::Json(_))));
+fn a_huge_string_leaves_no_huge_pool() {
+    let huge = format!("é\\n{}", "x".repeat(SPARE_BYTES + 1));
+    for json in
+        [format!(r#"{{"text":"{huge}","wide":"{huge}名","id":"a"}}"#), format!(r#"["{huge}"#), format!(r#"["{huge}名"#)]
+    {
+        let TapeBuilder { tape, .. } = laid_out(&[json.as_bytes()]);
+        let strings = tape.texts.iter().filter(|text| !matches!(text, OwnText::Json(_))).count();
+        assert_eq!((strings, &tape.narrow[..]), if json.starts_with('{') { (2, &b"a"[..]) } else { (0, &b""[..]) });
+        assert!(tape.narrow.capacity() <= SPARE_BYTES && tape.wide.capacity() <= SPARE_BYTES);
+    }
 }
 
 #[test]
 fn what_is_long_shares_nothing() {
     let long = "x".repeat(OWN_TEXT);
     let tape = laid_out(&[format!("[\"{long}\",\"{}\"]", "y".repeat(70)).as_bytes()]).tape;
-    assert_eq!(tape.texts, [OwnText::Narrow(long.into_bytes())]);
+    assert!(matches!(&tape.texts[..], [OwnText::Narrow(text)] if text.units() == long.as_bytes()));
     assert_eq!(tape.narrow, "y".repeat(70).into_bytes());
+}
+
+#[test]
+fn an_item_without_room_takes_none_from_the_texts_behind_it() {
+    let (text, many) = ("x".repeat(1 << 20), vec!["1"; MAX_CODES * 2 / 3].join(","));
+    let mut builder = TapeBuilder::default();
+    assert!(builder.push(format!("[\"{text}\",\"{text}\",{many}]").as_bytes()));
+    let place = |builder: &TapeBuilder| match builder.tape.texts.last() {
+        Some(OwnText::Narrow(Text::Shared(shared))) => shared.units().as_ptr(),
+        _ => panic!("a long text is in a chunk"),
+    };
+    // Not on this tape, but on the next one, at the place that it had here.
+    let item = format!("[\"{text}\",\"{}\",{many}]", &text[..OWN_TEXT]);
+    let mut places = Vec::new();
+    for _ in 0..3 {
+        assert!(!builder.push(item.as_bytes()));
+        assert!(builder.push(format!("\"{}\"", &text[..OWN_TEXT]).as_bytes()));
+        places.push(place(&builder));
+    }
+    assert_eq!(places[1] as usize - places[0] as usize, OWN_TEXT);
+    assert_eq!(places[2] as usize - places[1] as usize, OWN_TEXT);
+    assert!(Reader::all(&builder).iter().skip(1).all(|value| *value == string(&text[..OWN_TEXT])));
 }
 
 #[test]

@@ -2,7 +2,7 @@ use super::super::fold::FoldOptions;
 use super::super::replay::Replay;
 use super::super::snapshot::Snapshots;
 use super::*;
-use crate::jsonl::tape::FinishedText;
+use crate::jsonl::tape::OwnText;
 use proptest::prelude::*;
 
 /// The history of a segment, and the items on its tapes: each a string of its number.
@@ -63,9 +63,9 @@ fn numbers(tape: &FinishedTape) -> Vec<u32> {
             2 => pool.split_off(..number).unwrap(),
             4 => names[number],
             5 | 6 => match &tape.texts[number] {
-                FinishedText::Narrow(text) => text.units(),
-                FinishedText::Json(json) => json,
-                FinishedText::Wide(_) => unreachable!("digits are narrow"),
+                OwnText::Narrow(text) => text.units(),
+                OwnText::Json(json) => json,
+                OwnText::Wide(_) => unreachable!("digits are narrow"),
             },
             _ => return None,
         };

@@ -65,16 +65,23 @@ fn a_text_that_is_dropped_gives_its_pages_back() {
 }
 
 proptest! {
-    /// Texts of all lengths, dropped in any order: what is left is what it was.
+    /// Texts of all lengths, dropped or taken back in any order: what is left is what it was.
     #[test]
-    fn texts_never_overlap(lengths in prop::collection::vec((MIN_BYTES..300_000_usize, any::<bool>()), 1..30)) {
+    fn texts_never_overlap(lengths in prop::collection::vec((MIN_BYTES..300_000_usize, 0..5_u8), 1..30)) {
         let mut arena = arena();
         let mut kept = Vec::new();
-        for (index, (length, is_kept)) in lengths.into_iter().enumerate() {
+        for (index, (length, end)) in lengths.into_iter().enumerate() {
             let text = vec![index as u8 + 1; length];
             let shared = shared(&mut arena, &text);
-            if is_kept {
-                kept.push((text, shared));
+            match end {
+                0 => drop(shared),
+                1 => arena.take_back(Text::Shared(shared)),
+                2 if !kept.is_empty() => {
+                    let (_, earlier) = kept.swap_remove(index % kept.len());
+                    kept.push((text, shared));
+                    arena.take_back(Text::Shared(earlier));
+                }
+                _ => kept.push((text, shared)),
             }
         }
         for (text, shared) in &kept {
