@@ -78,7 +78,7 @@ fn copy_plain_ascii(onto: &mut Vec<u16>, bytes: &[u8]) -> usize {
     let mut at = 0;
     // Each block is copied whole, and what is too much of it taken back: that is one branch a block.
     while let Some(block) = bytes[at..].first_chunk::<BLOCK_BYTES>() {
-        onto.extend_from_slice(&block.map(u16::from));
+        onto.extend(block.iter().map(|byte| u16::from(*byte)));
         let plain = plain_ascii(block);
         at += plain;
         if plain < BLOCK_BYTES {
@@ -127,9 +127,12 @@ enum Next {
 fn decode_simple<Unit: From<u8> + Copy>(into: &mut [Unit], bytes: &[u8]) -> (usize, usize, Next) {
     let (mut read, mut written) = (0, 0);
     loop {
-        let Some(room) = into[written..].first_chunk_mut() else { return (read, written, Next::Room) };
+        let Some(room) = into[written..].first_chunk_mut::<BLOCK_BYTES>() else { return (read, written, Next::Room) };
         let block = bytes[read..].first_chunk().copied().unwrap_or_else(|| last_block(&bytes[read..]));
-        *room = block.map(Unit::from);
+        // Not `map`, which calls a function a byte where the compiler does not inline it.
+        for (to, byte) in room.iter_mut().zip(block) {
+            *to = Unit::from(byte);
+        }
         let plain = plain_ascii(&block);
         (read, written) = (read + plain, written + plain);
         if plain == BLOCK_BYTES {
