@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use arrow::array::RecordBatch;
+use arrow::error::ArrowError;
+
 use crate::convert::CANCELLED;
 use crate::engine::{Done, Engine, Job, LARGE_BYTES, LargeSession};
 use crate::export_commit::{Commits, Committed, Unit, commits};
@@ -335,15 +338,11 @@ impl Export {
             match engine.next() {
                 Some(Done::Scanned(scanned)) => {
                     let batch = large.take(scanned.0, scanned.1, &mut tables)?;
-                    let calls = if self.options.tool_calls {
-                        Some(tables.take_calls().map_err(|e| e.to_string())?)
-                    } else {
-                        None
-                    };
-                    for (table, batch) in [(Table::Events, batch), (Table::ToolCalls, calls)] {
+                    let calls = tables.take_calls().map_err(|error| error.to_string())?;
+                    for (table, batch) in [(Table::Events, batch), (Table::ToolCalls, Some(calls))] {
                         let Some(batch) = batch.filter(|batch| batch.num_rows() > 0) else { continue };
                         let full = files.add(table, batch)?;
-                        waiting.extend(full.into_iter().map(|(encoder, rows)| Job::Encode(table, encoder, rows)));
+                        waiting.extend(full.into_iter().map(|rows| Job::Encode(table, rows)));
                     }
                     read += large.taken_bytes();
                 }
@@ -353,17 +352,22 @@ impl Export {
             }
             tick(self.report.sources + self.report.unchanged, self.done_bytes + read)?;
         }
-        let converted = large.finish(&mut tables);
-        for (is_wanted, table, batch) in [
-            (self.options.tool_calls, Table::ToolCalls, tables.take_calls()),
-            (self.options.sessions, Table::Sessions, tables.take_sessions()),
-        ] {
+        let mut add = |table, batch: Result<RecordBatch, ArrowError>| {
             let batch = batch.map_err(|error| error.to_string())?;
-            if is_wanted && batch.num_rows() > 0 {
-                for (encoder, rows) in files.add(table, batch)? {
-                    files.append(table, encoder.encode(&rows).map_err(|error| error.to_string())?)?;
-                }
+            for rows in files.add(table, batch)? {
+                files.append(table, rows.encode().map_err(|error| error.to_string())?)?;
             }
+            Ok::<_, String>(())
+        };
+        while large.drain_calls(&mut tables) {
+            add(Table::ToolCalls, tables.take_calls())?;
+        }
+        let converted = large.finish(&mut tables);
+        if self.options.tool_calls {
+            add(Table::ToolCalls, tables.take_calls())?;
+        }
+        if self.options.sessions {
+            add(Table::Sessions, tables.take_sessions())?;
         }
         self.commit(commits, unit, Written { sources: vec![converted], files: files.finish()? })
     }

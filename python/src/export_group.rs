@@ -15,7 +15,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use crate::convert::{CANCELLED, Converted, Converter};
 use crate::input::Input;
 use crate::options::Options;
-use crate::parquet_file::{EncodedRows, Encoder, ParquetFile, RowGroups};
+use crate::parquet_file::{EncodedRows, FullRows, ParquetFile, RowGroups};
 use crate::schema::Table;
 
 /// Recordings of one day.
@@ -92,10 +92,9 @@ impl TableFiles {
     }
 
     /// Adds rows. Returns the row groups that are complete and not encoded.
-    pub fn add(&mut self, table: Table, batch: RecordBatch) -> Result<Vec<(Encoder, Vec<RecordBatch>)>, String> {
+    pub fn add(&mut self, table: Table, batch: RecordBatch) -> Result<Vec<FullRows>, String> {
         let (file, groups, _) = self.file(table)?;
-        let full = groups.add(batch).map_err(|error| error.to_string())?;
-        Ok(full.into_iter().map(|batches| (file.encoder().clone(), batches)).collect())
+        groups.add(batch, &file.encoder()).map_err(|error| error.to_string())
     }
 
     /// Encodes and writes rows. Those of a file are either all added or all written.

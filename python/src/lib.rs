@@ -6,9 +6,11 @@
 //!   [`sessions_table`] and [`run_tables`] make the other tables. [`engine`] has the threads.
 //! - [`stream`] gives batches; [`export`] writes Parquet files ([`parquet_file`]) in groups ([`export_group`]), listed by [`manifest`]s with the
 //!   [`identity`] of each recording.
+//! - [`allocator`] is that of all memory.
 //! - [`interrupt`] lets Ctrl-C end what takes long.
 //! - [`verify`] reads again what rows came from.
 
+mod allocator;
 mod columns;
 mod convert;
 mod engine;
@@ -47,7 +49,6 @@ use arrow::array::{Array, ArrayData, BooleanBuilder, RecordBatchReader};
 use arrow::datatypes::Schema;
 use arrow::ffi_stream::RecordBatchStreamReader;
 use arrow::pyarrow::PyArrowType;
-use mimalloc::MiMalloc;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -61,10 +62,6 @@ use crate::schema::Table;
 use crate::stream::BatchStream;
 use crate::verify::Verifier;
 use crate::walk::Wanted;
-
-/// Threads that fill columns ask for memory and give it back all the time: glibc spends twice as long on it.
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// So many bytes of recordings that are in memory or in temporary files are exported at a time.
 const KEPT_BYTES: u64 = 64 << 20;

@@ -163,16 +163,24 @@ impl Rows {
                 if large.next_is_none() && !large.is_under_way() {
                     self.end_large()?;
                 }
-                let calls = self.tables.take_calls().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-                self.ready.extend(Some(calls).filter(|calls| self.table == Table::ToolCalls && calls.num_rows() > 0));
+                self.add_calls()?;
             }
             _ => {}
         }
         Ok(())
     }
 
+    fn add_calls(&mut self) -> PyResult<()> {
+        let calls = self.tables.take_calls().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        self.ready.extend(Some(calls).filter(|calls| self.table == Table::ToolCalls && calls.num_rows() > 0));
+        Ok(())
+    }
+
     fn end_large(&mut self) -> PyResult<()> {
-        if let Some(large) = self.large.take() {
+        if let Some(mut large) = self.large.take() {
+            while large.drain_calls(&mut self.tables) {
+                self.add_calls()?;
+            }
             large.finish(&mut self.tables);
             self.files_done += 1;
         }
