@@ -11,6 +11,7 @@ use session_tape::{FileHash, FinalHistory, LineSource, ReadError};
 
 use crate::identity::Identity;
 use crate::input::{Content, Input, is_archive, log_of, read_failed};
+use crate::interrupt::Progress;
 use crate::on_disk::{OnDisk, Refused};
 use crate::options::Options;
 use crate::run_tables::RunTables;
@@ -49,6 +50,9 @@ pub struct Converter {
     /// Bytes of the lines whose events are not in a batch yet.
     read: u64,
     cancelled: Arc<AtomicBool>,
+    progress: Arc<Progress>,
+    /// How many bytes of the recording the progress has.
+    reported: u64,
 }
 
 /// A recording that was converted.
@@ -60,13 +64,23 @@ pub struct Converted {
 
 impl Converter {
     /// A converter for these tables.
-    pub fn new(options: Options, cancelled: Arc<AtomicBool>) -> Self {
+    pub fn new(options: Options, cancelled: Arc<AtomicBool>, progress: Arc<Progress>) -> Self {
         let (sessions, runs) = (SessionTables::new(options.clone()), RunTables::new(options.clone()));
-        Converter { scanner: Scanner::new(options.clone()), options, sessions, runs, read: 0, cancelled }
+        Converter {
+            scanner: Scanner::new(options.clone()),
+            options,
+            sessions,
+            runs,
+            read: 0,
+            cancelled,
+            progress,
+            reported: 0,
+        }
     }
 
     /// Converts a recording.
     pub fn convert(&mut self, input: &Input, batches: Batches<'_>) -> Result<Converted, String> {
+        self.reported = 0;
         let identity = if let Content::Nothing(error) = &input.content {
             self.add_error(&input.name, error)
         } else if self.options.is_of_runs() {
@@ -80,6 +94,7 @@ impl Converter {
         if self.cancelled.load(Ordering::Relaxed) {
             return Err(CANCELLED.to_owned());
         }
+        self.progress.add_bytes(identity.bytes.saturating_sub(self.reported));
         Ok(Converted { name: input.name.clone(), identity })
     }
 
@@ -147,6 +162,9 @@ impl Converter {
                 Ok(scanned) => {
                     file.add(&source.lines, scanned.part.end);
                     let is_last = scanned.part.end >= source.lines.size();
+                    let bytes = range.end.min(source.lines.size()) - range.start;
+                    self.progress.add_bytes(bytes);
+                    self.reported += bytes;
                     self.read += scanned.part.end - scanned.part.begin.unwrap_or(scanned.part.end);
                     session.take(scanned, history.remaining(at), is_last, &mut self.sessions);
                 }
@@ -210,15 +228,16 @@ impl Converter {
         let facts = facts_of(log_of(&recording));
         // Before it is verified: what changes meanwhile is verified again by the next export.
         let identity = Identity::of_run(&facts, &recording, self.options.verify);
-        let mut failed = None;
-        let cancelled = self.cancelled.clone();
-        self.runs.add(&file, &recording, &facts, &cancelled, &mut |runs| {
-            let batch = runs.take_events().map_err(of_arrow);
-            if let Err(error) = batch.and_then(|batch| batches(Table::RunEvents, batch)) {
-                failed = Some(error);
+        let (cancelled, progress, reported) = (&self.cancelled, &self.progress, &mut self.reported);
+        self.runs.add(&file, &recording, &facts, cancelled, &mut |runs, read| {
+            progress.add_bytes(read.saturating_sub(*reported));
+            *reported = read.max(*reported);
+            if runs.has_event_batch() {
+                batches(Table::RunEvents, runs.take_events().map_err(of_arrow)?)?;
             }
-        });
-        failed.map_or(Ok(identity), Err)
+            Ok(())
+        })?;
+        Ok(identity)
     }
 }
 

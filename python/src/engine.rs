@@ -14,6 +14,7 @@ use crate::convert::{Converted, Converter, PART_BYTES, Parts, Tables, of_arrow, 
 use crate::export_group::{Group, Written, write_group};
 use crate::identity::Identity;
 use crate::input::{Content, Input, is_archive, log_of, read_failed};
+use crate::interrupt::Progress;
 use crate::options::Options;
 use crate::parquet_file::{EncodedRows, FullRows};
 use crate::peek::{Peeked, Peeker};
@@ -114,15 +115,17 @@ struct Thread {
     converter: Converter,
     scanner: Scanner,
     cancelled: Arc<AtomicBool>,
+    progress: Arc<Progress>,
 }
 
 impl Thread {
-    fn new(options: &Options, cancelled: &Arc<AtomicBool>) -> Self {
+    fn new(options: &Options, cancelled: &Arc<AtomicBool>, progress: &Arc<Progress>) -> Self {
         Thread {
-            converter: Converter::new(options.clone(), cancelled.clone()),
+            converter: Converter::new(options.clone(), cancelled.clone(), progress.clone()),
             scanner: Scanner::new(options.clone()),
             options: options.clone(),
             cancelled: cancelled.clone(),
+            progress: progress.clone(),
         }
     }
 
@@ -149,7 +152,8 @@ impl Worker for Thread {
             Job::Convert(inputs) => {
                 let converted = self.convert(&inputs);
                 if converted.is_err() {
-                    self.converter = Converter::new(self.options.clone(), self.cancelled.clone());
+                    self.converter =
+                        Converter::new(self.options.clone(), self.cancelled.clone(), self.progress.clone());
                 }
                 Done::Converted(converted)
             }
@@ -161,7 +165,9 @@ impl Worker for Thread {
                 let mut peeker = Peeker::new(hash, &self.options, &self.cancelled);
                 Done::Peeked(inputs.into_iter().map(|input| peeker.peek(input)).collect())
             }
-            Job::Write(group) => Done::Written(Box::new(write_group(*group, &self.options, &self.cancelled))),
+            Job::Write(group) => {
+                Done::Written(Box::new(write_group(*group, &self.options, &self.cancelled, &self.progress)))
+            }
         }
     }
 }
@@ -181,8 +187,8 @@ pub struct Engine {
 
 impl Engine {
     /// Threads for all cores. They are started when there is work.
-    pub fn new(options: &Options, cancelled: &Arc<AtomicBool>) -> Self {
-        let (threads, thread) = (threads(), || Thread::new(options, cancelled));
+    pub fn new(options: &Options, cancelled: &Arc<AtomicBool>, progress: &Arc<Progress>) -> Self {
+        let (threads, thread) = (threads(), || Thread::new(options, cancelled, progress));
         allocator::prepare(threads);
         let room = 2 * threads;
         Engine {
@@ -251,6 +257,7 @@ pub struct LargeSession {
     handed_over: usize,
     taken: usize,
     error: Option<String>,
+    progress: Arc<Progress>,
     /// Holds what was unpacked.
     _recording: Option<Recording>,
 }
@@ -258,7 +265,7 @@ pub struct LargeSession {
 impl LargeSession {
     /// Opens a session, also one in a bundle, which is verified until `cancelled` is set. `None` if it is not large or can't be read: then it
     /// is converted as a whole.
-    pub fn open(input: &Input, needs_hash: bool, cancelled: &AtomicBool) -> Option<Self> {
+    pub fn open(input: &Input, needs_hash: bool, cancelled: &AtomicBool, progress: &Arc<Progress>) -> Option<Self> {
         if !input.is_large() {
             return None;
         }
@@ -281,6 +288,7 @@ impl LargeSession {
             handed_over: 0,
             taken: 0,
             error: None,
+            progress: progress.clone(),
             _recording: recording,
         })
     }
@@ -313,6 +321,7 @@ impl LargeSession {
     ) -> Result<Option<RecordBatch>, String> {
         let at = self.taken;
         self.taken += 1;
+        self.progress.add_bytes(self.parts.ranges.get(at).map_or(0, |range| range.end - range.start));
         if self.error.is_some() {
             return Ok(None);
         }
@@ -333,12 +342,6 @@ impl LargeSession {
         let batch = if tables.event_rows() > 0 { Some(tables.take_events().map_err(of_arrow)?) } else { None };
         self.spare = tables.set_lines(LineColumns::default());
         Ok(batch)
-    }
-
-    /// How many bytes the part has that was taken last.
-    pub fn taken_bytes(&self) -> u64 {
-        let range = self.taken.checked_sub(1).and_then(|at| self.parts.ranges.get(at));
-        range.map_or(0, |range| range.end - range.start)
     }
 
     /// Makes rows of some calls, if there are too many left for one batch.

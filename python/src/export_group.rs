@@ -14,6 +14,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::convert::{CANCELLED, Converted, Converter};
 use crate::input::Input;
+use crate::interrupt::Progress;
 use crate::options::Options;
 use crate::parquet_file::{EncodedRows, FullRows, ParquetFile, RowGroups};
 use crate::schema::Table;
@@ -158,9 +159,14 @@ fn create(
 }
 
 /// Converts and writes a group on one thread.
-pub fn write_group(group: Group, options: &Options, cancelled: &Arc<AtomicBool>) -> Result<Written, String> {
+pub fn write_group(
+    group: Group,
+    options: &Options,
+    cancelled: &Arc<AtomicBool>,
+    progress: &Arc<Progress>,
+) -> Result<Written, String> {
     let Group { inputs, carried, mut files } = group;
-    let mut converter = Converter::new(options.clone(), cancelled.clone());
+    let mut converter = Converter::new(options.clone(), cancelled.clone(), progress.clone());
     let mut take = |table: Table, batch: RecordBatch| files.write(table, batch);
     for carried in carried {
         carried.read(&carried.table.schema(options.include_payload), &mut take)?;

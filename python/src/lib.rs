@@ -3,7 +3,8 @@
 //! - [`python_inputs`] takes what a caller names, [`walk`] finds recordings there ([`glob_paths`]), each an [`input`] with a [`source_name`];
 //!   [`spool`] reads what has no path, into a [`kept_file`]; what is opened by a path is [`on_disk`].
 //! - [`convert`] turns recordings into rows: [`session_scan`] takes lines apart, [`session_table`] puts them in order, [`tool_calls_table`],
-//!   [`sessions_table`] and [`run_tables`] make the other tables. [`engine`] has the threads.
+//!   [`sessions_table`] and [`run_tables`] make the other tables. [`engine`] has the threads, beside that
+//!   of a [`large_run`].
 //! - [`stream`] gives batches; [`export`] writes Parquet files ([`parquet_file`]) in groups ([`export_group`]), listed by [`manifest`]s with the
 //!   [`identity`] of each recording.
 //! - [`allocator`] is that of all memory.
@@ -22,6 +23,7 @@ mod identity;
 mod input;
 mod interrupt;
 mod kept_file;
+mod large_run;
 mod manifest;
 mod on_disk;
 mod options;
@@ -55,7 +57,7 @@ use pyo3::types::PyDict;
 use session_tape::{DiffOptions, Recording, RunWatch, diff};
 
 use crate::export::Export;
-use crate::interrupt::interruptible;
+use crate::interrupt::{Progress, Reporter, interruptible};
 use crate::options::Options;
 use crate::python_inputs::PythonInputs;
 use crate::schema::Table;
@@ -126,9 +128,10 @@ fn to_parquet<'py>(
         return Err(PyValueError::new_err("tables of sessions and tables of runs must be exported by separate calls"));
     }
     let mut inputs = PythonInputs::new(paths, wanted_of(&tables))?;
-    let cancelled = Arc::new(AtomicBool::new(false));
+    let (cancelled, progress) = (Arc::new(AtomicBool::new(false)), Arc::new(Progress::default()));
+    let mut reporter = Reporter::new(on_progress, &progress);
     let options = options_of(&tables, text_limit, include_payload, verify);
-    let mut export = Export::new(&dest, options, cancelled.clone()).map_err(PyOSError::new_err)?;
+    let mut export = Export::new(&dest, options, cancelled.clone(), progress).map_err(PyOSError::new_err)?;
     let mut is_over = false;
     while !is_over {
         let (mut window, mut bytes) = (Vec::new(), 0);
@@ -141,7 +144,7 @@ fn to_parquet<'py>(
             bytes += input.kept_bytes();
             window.push(input);
         }
-        let added = interruptible(py, &cancelled, on_progress.as_ref(), |report| export.add(window, report))?;
+        let added = interruptible(py, &cancelled, Some(&mut reporter), || export.add(window))?;
         added.map_err(PyOSError::new_err)?;
     }
     let report = py.detach(|| export.finish(prune)).map_err(PyOSError::new_err)?;
@@ -165,10 +168,9 @@ fn verify_rows(py: Python<'_>, table: PyArrowType<RecordBatchStreamReader>) -> P
         }
     }
     let cancelled = Arc::new(AtomicBool::new(false));
-    let verified = interruptible(py, &cancelled, None, |report| {
+    let verified = interruptible(py, &cancelled, None, || {
         let (mut verifier, mut verified) = (Verifier::new(cancelled.clone()), BooleanBuilder::new());
         for batch in reader {
-            report(0, 0)?;
             verifier.verify(&batch.map_err(|error| error.to_string())?, &mut verified)?;
         }
         Ok::<_, String>(verified.finish())
@@ -185,7 +187,7 @@ fn first_divergence<'py>(py: Python<'py>, left: PathBuf, right: PathBuf) -> PyRe
         }
     }
     let cancelled = Arc::new(AtomicBool::new(false));
-    let found = interruptible(py, &cancelled, None, |_| {
+    let found = interruptible(py, &cancelled, None, || {
         let open = |path: &PathBuf| Recording::open(path, &cancelled).map_err(|error| error.to_string());
         let (left, right) = (open(&left)?, open(&right)?);
         let mut watch = RunWatch { cancelled: &cancelled, progress: &mut |_, _| {} };

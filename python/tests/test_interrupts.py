@@ -9,7 +9,7 @@ import pytest
 
 import session_tape as st
 from recordings import talk
-from test_bundles import ROOT, bundle
+from test_bundles import ROOT, bundle, recorded
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the timer is that of POSIX"),
@@ -62,24 +62,7 @@ def packed(session):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """A run with some 60 MB of events."""
-    folder = tmp_path_factory.mktemp("run") / "run"
-    script = """
-        const { RunRecorder } = require(process.argv[1]);
-        const recorder = new RunRecorder({
-            directory: process.argv[2], runId: "r", scheduler: "round-robin",
-            workflow: { name: "w", version: "1", nodes: [{ id: "a", kind: "task" }] },
-        });
-        const message = "m".repeat(400);
-        (async () => {
-            for (let at = 0; at < 60000; at++) {
-                recorder.append({ kind: "Error", payload: { code: "E", message: at + message, recoverable: true } });
-                if (at % 10000 === 0) await recorder.flush();
-            }
-            await recorder.dispose();
-        })();
-    """
-    subprocess.run(["node", "-e", script, ROOT / "index.js", folder], check=True, capture_output=True)
-    return folder
+    return recorded(tmp_path_factory.mktemp("run") / "run", events=60_000, message=400)
 
 
 def test_an_export_of_a_bundle(packed, tmp_path):

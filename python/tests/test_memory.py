@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from recordings import answer, call, lines, start, text
+from test_bundles import pytestmark as needs_addon, recorded
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="what a process took at most, Linux says in /proc")
 
@@ -82,3 +83,11 @@ def test_lines_of_which_there_are_very_many(tmp_path):
     path = tmp_path / "s.jsonl"
     path.write_bytes(lines(start())[0].encode() + b"\n" * (3 << 20) + json.dumps({"type": "end"}).encode())
     assert most_mib(EXPORT, path, tmp_path / "lake", threads=4) < MOST_MIB
+
+
+@needs_addon
+def test_rows_and_an_export_of_a_large_run(tmp_path):
+    run = recorded(tmp_path / "run", events=500_000, message=1)
+    # As rows they have some 120 MiB, which are more with each event.
+    assert most_mib(SLOWLY.format("run_events"), run, threads=4) < 150
+    assert most_mib(EXPORT[:-1] + ", ['run_events', 'runs'])", run, tmp_path / "lake", threads=4) < MOST_MIB
