@@ -58,6 +58,7 @@ use session_tape::{DiffOptions, Recording, RunWatch, diff};
 
 use crate::export::Export;
 use crate::interrupt::{Progress, Reporter, interruptible};
+use crate::on_disk::opened_at;
 use crate::options::Options;
 use crate::python_inputs::PythonInputs;
 use crate::schema::Table;
@@ -81,6 +82,18 @@ fn options_of(tables: &[Table], text_limit: usize, include_payload: bool, verify
 
 fn wanted_of(tables: &[Table]) -> Wanted {
     if tables.iter().any(|table| table.is_of_runs()) { Wanted::Runs } else { Wanted::Sessions }
+}
+
+/// The names of recordings.
+#[pyfunction]
+fn recordings(py: Python<'_>, paths: &Bound<'_, PyAny>, table: &str) -> PyResult<Vec<String>> {
+    let mut inputs = PythonInputs::new(paths, wanted_of(&[table_named(table)?]))?;
+    let mut names = Vec::new();
+    while let Some(input) = inputs.next(py)? {
+        py.check_signals()?;
+        names.push(input.name);
+    }
+    Ok(names)
 }
 
 /// The schema of a table.
@@ -188,7 +201,7 @@ fn first_divergence<'py>(py: Python<'py>, left: PathBuf, right: PathBuf) -> PyRe
     }
     let cancelled = Arc::new(AtomicBool::new(false));
     let found = interruptible(py, &cancelled, None, || {
-        let open = |path: &PathBuf| Recording::open(path, &cancelled).map_err(|error| error.to_string());
+        let open = |path: &PathBuf| Recording::open(&opened_at(path), &cancelled).map_err(|error| error.to_string());
         let (left, right) = (open(&left)?, open(&right)?);
         let mut watch = RunWatch { cancelled: &cancelled, progress: &mut |_, _| {} };
         let found = diff(left.source(), right.source(), &DiffOptions::default(), &mut watch);
@@ -208,6 +221,7 @@ fn first_divergence<'py>(py: Python<'py>, left: PathBuf, right: PathBuf) -> PyRe
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<BatchStream>()?;
     module.add_function(wrap_pyfunction!(schema_of, module)?)?;
+    module.add_function(wrap_pyfunction!(recordings, module)?)?;
     module.add_function(wrap_pyfunction!(stream_of, module)?)?;
     module.add_function(wrap_pyfunction!(to_parquet, module)?)?;
     module.add_function(wrap_pyfunction!(verify_rows, module)?)?;

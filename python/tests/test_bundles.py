@@ -170,6 +170,22 @@ def test_bundles_in_a_directory_are_found_once_each_and_exported(tmp_path):
     assert st.to_parquet(folder, tmp_path / "lake").unchanged == 2
 
 
+def test_recordings_are_those_that_tables_have(tmp_path):
+    session = tmp_path / "session.jsonl"
+    session.write_bytes(talk(2))
+    (tmp_path / "bundles").mkdir()
+    for form in FORMS:
+        bundle(session, tmp_path / "bundles" / form)
+    shutil.copytree(GOLDEN, tmp_path / "runs" / "golden")
+    for kind, table in [("sessions", "sessions"), ("runs", "runs")]:
+        found = st.recordings(tmp_path, kind)
+        assert found == st.table(tmp_path, table).read_all()["source"].to_pylist()
+        assert st.table(found, table).read_all().equals(st.table(tmp_path, table).read_all())
+    assert len(st.recordings(tmp_path)) == 3
+    with pytest.raises(ValueError, match="kind"):
+        st.recordings(tmp_path, "all")
+
+
 def test_a_damaged_bundle_is_a_row_with_its_error(tmp_path):
     session = tmp_path / "session.jsonl"
     session.write_bytes(talk(3))
