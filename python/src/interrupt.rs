@@ -16,7 +16,7 @@ use session_tape::Cancellation;
 /// So often signals are looked for.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How far work is. It is told by the threads that work, and only grows.
+/// How far work is. The threads that work count it; it only grows.
 #[derive(Debug, Default)]
 pub struct Progress {
     files: AtomicU64,
