@@ -15,6 +15,6 @@ def calls_of(batch):
     return st.table([str(path) for path in batch["path"]], "tool_calls").read_all()
 
 
-paths = [{"path": str(path)} for path in sorted(Path(sys.argv[1]).rglob("*.jsonl"))]
+paths = [{"path": path} for path in st.recordings(sys.argv[1])]
 calls = ray.data.from_items(paths).map_batches(calls_of, batch_size=256)
 print(calls.groupby("tool_name").count().to_pandas())

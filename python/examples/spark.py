@@ -58,8 +58,10 @@ def spark_schema(table: str):
 
 
 def table_of(spark: SparkSession, folder: Path, table: str) -> DataFrame:
-    """A table of the recordings in a folder that all executors see."""
-    paths = sorted(str(path) for path in Path(folder).rglob("*.jsonl"))
+    """A table of the recordings in a folder that all executors see, bundles among them."""
+    import session_tape as st
+
+    paths = st.recordings(folder)
     partitions = max(1, min(len(paths) // 64, 4 * spark.sparkContext.defaultParallelism))
     frame = spark.createDataFrame([(path,) for path in paths], "path string").repartition(partitions)
     return frame.mapInArrow(rows_of(table, paths_in), spark_schema(table))

@@ -11,6 +11,7 @@ use session_tape::{FileHash, FinalHistory, LineSource, ReadError};
 
 use crate::identity::Identity;
 use crate::input::{Content, Input, is_archive, log_of, read_failed};
+use crate::interrupt::Progress;
 use crate::on_disk::{OnDisk, Refused};
 use crate::options::Options;
 use crate::run_tables::RunTables;
@@ -18,14 +19,21 @@ use crate::schema::Table;
 use crate::session_scan::{LineColumns, ScannedPart, Scanner};
 use crate::session_table::{FileFacts, Session, SessionTables};
 
-/// A larger session is read in parts of this size, several at once.
-pub const PART_BYTES: u64 = 4 << 20;
+/// A larger session is read in parts.
+const ONE_PART_BYTES: u64 = 4 << 20;
+
+/// The parts have this size, and not many more lines than a batch has rows. Those of a large session are read several at once.
+pub const PART_BYTES: u64 = 1 << 20;
+const PART_LINES: usize = 8192;
 
 /// The rows of a session of this size are in no batch with others. So those of a part that can't be read to its end can be thrown away.
 const ALONE_BYTES: u64 = 1 << 20;
 
 /// From so many rows on a batch is handed out. Larger ones do not stay in the processor's cache until they are encoded.
-const BATCH_ROWS: usize = 4096;
+pub const BATCH_ROWS: usize = 4096;
+
+/// The same with so many bytes of lines or texts.
+pub const BATCH_BYTES: usize = 1 << 20;
 
 /// Rows of the tables, and the recordings that they are of.
 pub type Tables = (Vec<(Table, RecordBatch)>, Vec<Converted>);
@@ -39,7 +47,12 @@ pub struct Converter {
     scanner: Scanner,
     sessions: SessionTables,
     runs: RunTables,
+    /// Bytes of the lines whose events are not in a batch yet.
+    read: u64,
     cancelled: Arc<AtomicBool>,
+    progress: Arc<Progress>,
+    /// How many bytes of the recording the progress has.
+    reported: u64,
 }
 
 /// A recording that was converted.
@@ -51,13 +64,23 @@ pub struct Converted {
 
 impl Converter {
     /// A converter for these tables.
-    pub fn new(options: Options, cancelled: Arc<AtomicBool>) -> Self {
+    pub fn new(options: Options, cancelled: Arc<AtomicBool>, progress: Arc<Progress>) -> Self {
         let (sessions, runs) = (SessionTables::new(options.clone()), RunTables::new(options.clone()));
-        Converter { scanner: Scanner::new(options.clone()), options, sessions, runs, cancelled }
+        Converter {
+            scanner: Scanner::new(options.clone()),
+            options,
+            sessions,
+            runs,
+            read: 0,
+            cancelled,
+            progress,
+            reported: 0,
+        }
     }
 
     /// Converts a recording.
     pub fn convert(&mut self, input: &Input, batches: Batches<'_>) -> Result<Converted, String> {
+        self.reported = 0;
         let identity = if let Content::Nothing(error) = &input.content {
             self.add_error(&input.name, error)
         } else if self.options.is_of_runs() {
@@ -71,6 +94,7 @@ impl Converter {
         if self.cancelled.load(Ordering::Relaxed) {
             return Err(CANCELLED.to_owned());
         }
+        self.progress.add_bytes(identity.bytes.saturating_sub(self.reported));
         Ok(Converted { name: input.name.clone(), identity })
     }
 
@@ -138,6 +162,10 @@ impl Converter {
                 Ok(scanned) => {
                     file.add(&source.lines, scanned.part.end);
                     let is_last = scanned.part.end >= source.lines.size();
+                    let bytes = range.end.min(source.lines.size()) - range.start;
+                    self.progress.add_bytes(bytes);
+                    self.reported += bytes;
+                    self.read += scanned.part.end - scanned.part.begin.unwrap_or(scanned.part.end);
                     session.take(scanned, history.remaining(at), is_last, &mut self.sessions);
                 }
                 Err(found) => {
@@ -147,12 +175,19 @@ impl Converter {
                     break;
                 }
             }
-            if self.sessions.event_rows() >= BATCH_ROWS {
-                batches(Table::Events, self.sessions.take_events().map_err(of_arrow)?)?;
+            // As many bytes of lines that give no rows are no reason for a batch.
+            if self.sessions.event_rows() >= BATCH_ROWS || self.read >= BATCH_BYTES as u64 {
+                self.read = 0;
+                if self.sessions.event_rows() > 0 {
+                    batches(Table::Events, self.sessions.take_events().map_err(of_arrow)?)?;
+                }
             }
-            if self.sessions.call_rows() >= BATCH_ROWS {
+            if self.sessions.has_call_batch() {
                 batches(Table::ToolCalls, self.sessions.take_calls().map_err(of_arrow)?)?;
             }
+        }
+        while session.drain_calls(&mut self.sessions) {
+            batches(Table::ToolCalls, self.sessions.take_calls().map_err(of_arrow)?)?;
         }
         let facts = FileFacts::from(file.finish(&source.lines));
         let identity = Identity::of_file(&facts);
@@ -193,15 +228,16 @@ impl Converter {
         let facts = facts_of(log_of(&recording));
         // Before it is verified: what changes meanwhile is verified again by the next export.
         let identity = Identity::of_run(&facts, &recording, self.options.verify);
-        let mut failed = None;
-        let cancelled = self.cancelled.clone();
-        self.runs.add(&file, &recording, &facts, &cancelled, &mut |runs| {
-            let batch = runs.take_events().map_err(of_arrow);
-            if let Err(error) = batch.and_then(|batch| batches(Table::RunEvents, batch)) {
-                failed = Some(error);
+        let (cancelled, progress, reported) = (&self.cancelled, &self.progress, &mut self.reported);
+        self.runs.add(&file, &recording, &facts, cancelled, &mut |runs, read| {
+            progress.add_bytes(read.saturating_sub(*reported));
+            *reported = read.max(*reported);
+            if runs.has_event_batch() {
+                batches(Table::RunEvents, runs.take_events().map_err(of_arrow)?)?;
             }
-        });
-        failed.map_or(Ok(identity), Err)
+            Ok(())
+        })?;
+        Ok(identity)
     }
 }
 
@@ -222,18 +258,38 @@ pub struct Parts {
 /// The parts in which a session is read, and what of them is in the final history.
 pub fn parts_of(source: LineSource) -> Result<(Parts, FinalHistory), String> {
     let (size, lines) = (source.size(), Arc::new(source));
-    if size <= PART_BYTES {
+    if size <= ONE_PART_BYTES && !has_many_lines(&lines) {
         // One byte more: a file of no bytes has a part too.
         return Ok((Parts { lines, ranges: std::iter::once(0..size.max(1)).collect() }, FinalHistory::of_one()));
     }
     let ranges: Vec<_> = (0..size).step_by(PART_BYTES as usize).map(|at| at..(at + PART_BYTES).min(size)).collect();
-    let history = FinalHistory::find(&lines, &ranges).map_err(|error| read_failed(&error))?;
+    let found = FinalHistory::find(&lines, ranges, PART_LINES).map_err(|error| read_failed(&error))?;
+    let (ranges, history) = found;
     Ok((Parts { lines, ranges }, history))
 }
 
-/// Scans a part of a session on its own.
-pub fn scan_part(scanner: &mut Scanner, parts: &Parts, at: usize) -> (LineColumns, Result<ScannedPart, ReadError>) {
-    let mut columns = LineColumns::default();
+/// Whether a file of one part has more lines than a part may have. What can't be read has none.
+fn has_many_lines(source: &LineSource) -> bool {
+    let (mut buffer, mut at, mut lines) = ([0; 16 << 10], 0, 0);
+    while source.size() > PART_LINES as u64
+        && let Ok(count @ 1..) = source.read_at(&mut buffer, at)
+    {
+        at += count as u64;
+        lines += memchr::memchr_iter(b'\n', &buffer[..count]).count();
+        if lines > PART_LINES {
+            return true;
+        }
+    }
+    false
+}
+
+/// Scans a part of a session on its own, to columns without rows.
+pub fn scan_part(
+    scanner: &mut Scanner,
+    parts: &Parts,
+    at: usize,
+    mut columns: LineColumns,
+) -> (LineColumns, Result<ScannedPart, ReadError>) {
     let scanned = scanner.scan(&parts.lines, parts.ranges[at].clone(), None, &mut columns);
     (columns, scanned)
 }

@@ -1,6 +1,6 @@
 //! The threads that convert recordings. What they give is taken in the order in which it was handed to them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,19 +9,37 @@ use session_tape::{
     Cancellation, FileHash, FinalHistory, LineSource, Pipeline, ReadError, Recording, Worker, spare_cores,
 };
 
-use crate::convert::{Converted, Converter, Parts, Tables, of_arrow, parts_of, scan_part};
+use crate::allocator;
+use crate::convert::{Converted, Converter, PART_BYTES, Parts, Tables, of_arrow, parts_of, scan_part};
 use crate::export_group::{Group, Written, write_group};
 use crate::identity::Identity;
 use crate::input::{Content, Input, is_archive, log_of, read_failed};
+use crate::interrupt::Progress;
 use crate::options::Options;
-use crate::parquet_file::{EncodedRows, Encoder};
+use crate::parquet_file::{EncodedRows, FullRows};
 use crate::peek::{Peeked, Peeker};
 use crate::schema::Table;
 use crate::session_scan::{LineColumns, ScannedPart, Scanner};
 use crate::session_table::{FileFacts, Session, SessionTables};
 
 /// More threads than this need more memory than a conversion may have.
-const MOST_HELPERS: usize = 15;
+const MOST_THREADS: usize = 8;
+
+/// The variable with the number of threads, where it is not to be that of the cores.
+const THREADS: &str = "SESSION_TAPE_THREADS";
+
+/// What jobs that are under way, and results that wait for their turn, may need together. No job is handed over beyond it, whatever the number
+/// of threads.
+const BUDGET_BYTES: u64 = 64 << 20;
+
+/// What a part of a session needs while it is scanned, as far as it is known before.
+const SCAN_BYTES: u64 = 4 * PART_BYTES;
+
+/// What a line needs in columns and in its context, beside its texts.
+const LINE_BYTES: u64 = 700;
+
+/// What a thread needs that converts recordings and writes them.
+const WRITE_BYTES: u64 = 8 << 20;
 
 /// Small recordings are handed over together: up to so many bytes and so many files.
 pub const GROUP_BYTES: u64 = 2 << 20;
@@ -35,13 +53,27 @@ pub enum Job {
     /// Convert whole recordings.
     Convert(Vec<Input>),
     /// Scan a part of a session.
-    Scan(Arc<Parts>, usize),
+    Scan(Arc<Parts>, usize, Box<LineColumns>),
     /// Encode a row group.
-    Encode(Table, Encoder, Vec<RecordBatch>),
+    Encode(Table, FullRows),
     /// Look at recordings before they are exported.
     Peek(Vec<Input>, bool),
     /// Convert recordings and write them to files.
     Write(Box<Group>),
+}
+
+impl Job {
+    /// What it needs while it is under way, about.
+    fn bytes(&self) -> u64 {
+        match self {
+            // Rows have more bytes than the lines that they are of.
+            Job::Convert(inputs) => 3 * inputs.iter().map(Input::size).sum::<u64>(),
+            Job::Scan(..) => SCAN_BYTES,
+            Job::Encode(_, rows) => rows.bytes() as u64,
+            Job::Peek(..) => 0,
+            Job::Write(_) => WRITE_BYTES,
+        }
+    }
 }
 
 /// What it has done.
@@ -53,20 +85,47 @@ pub enum Done {
     Written(Box<Result<Written, String>>),
 }
 
+impl Done {
+    /// What it needs until its turn, about.
+    fn bytes(&self) -> u64 {
+        match self {
+            Done::Converted(Ok((batches, _))) => batches.iter().map(|(_, batch)| bytes_of(batch)).sum(),
+            Done::Scanned(scanned) => scanned.1.as_ref().map_or(0, |scanned| {
+                let read = scanned.part.begin.map_or(0, |begin| scanned.part.end - begin);
+                2 * read + LINE_BYTES * scanned.part.lines
+            }),
+            Done::Encoded(_, Ok(encoded)) => encoded.bytes() as u64,
+            Done::Converted(Err(_)) | Done::Encoded(_, Err(_)) | Done::Peeked(_) | Done::Written(_) => 0,
+        }
+    }
+}
+
+fn bytes_of(batch: &RecordBatch) -> u64 {
+    batch.get_array_memory_size() as u64
+}
+
+/// How many threads work, the one that takes the results among them.
+fn threads() -> usize {
+    let wanted = std::env::var(THREADS).ok().and_then(|number| number.trim().parse().ok());
+    wanted.unwrap_or(spare_cores() + 1).clamp(1, MOST_THREADS)
+}
+
 struct Thread {
     options: Options,
     converter: Converter,
     scanner: Scanner,
     cancelled: Arc<AtomicBool>,
+    progress: Arc<Progress>,
 }
 
 impl Thread {
-    fn new(options: &Options, cancelled: &Arc<AtomicBool>) -> Self {
+    fn new(options: &Options, cancelled: &Arc<AtomicBool>, progress: &Arc<Progress>) -> Self {
         Thread {
-            converter: Converter::new(options.clone(), cancelled.clone()),
+            converter: Converter::new(options.clone(), cancelled.clone(), progress.clone()),
             scanner: Scanner::new(options.clone()),
             options: options.clone(),
             cancelled: cancelled.clone(),
+            progress: progress.clone(),
         }
     }
 
@@ -93,19 +152,22 @@ impl Worker for Thread {
             Job::Convert(inputs) => {
                 let converted = self.convert(&inputs);
                 if converted.is_err() {
-                    self.converter = Converter::new(self.options.clone(), self.cancelled.clone());
+                    self.converter =
+                        Converter::new(self.options.clone(), self.cancelled.clone(), self.progress.clone());
                 }
                 Done::Converted(converted)
             }
-            Job::Scan(parts, at) => Done::Scanned(Box::new(scan_part(&mut self.scanner, &parts, at))),
-            Job::Encode(table, encoder, batches) => {
-                Done::Encoded(table, encoder.encode(&batches).map_err(|error| error.to_string()))
+            Job::Scan(parts, at, columns) => {
+                Done::Scanned(Box::new(scan_part(&mut self.scanner, &parts, at, *columns)))
             }
+            Job::Encode(table, rows) => Done::Encoded(table, rows.encode().map_err(|error| error.to_string())),
             Job::Peek(inputs, hash) => {
                 let mut peeker = Peeker::new(hash, &self.options, &self.cancelled);
                 Done::Peeked(inputs.into_iter().map(|input| peeker.peek(input)).collect())
             }
-            Job::Write(group) => Done::Written(Box::new(write_group(*group, &self.options, &self.cancelled))),
+            Job::Write(group) => {
+                Done::Written(Box::new(write_group(*group, &self.options, &self.cancelled, &self.progress)))
+            }
         }
     }
 }
@@ -115,6 +177,9 @@ pub struct Engine {
     pipeline: Pipeline<Thread>,
     cancellation: Cancellation,
     room: usize,
+    /// What each job from `next` on needs, and all of them together.
+    needs: VecDeque<u64>,
+    needed: u64,
     early: BTreeMap<u64, Done>,
     next: u64,
     pushed: u64,
@@ -122,21 +187,31 @@ pub struct Engine {
 
 impl Engine {
     /// Threads for all cores. They are started when there is work.
-    pub fn new(options: &Options, cancelled: &Arc<AtomicBool>) -> Self {
-        let helpers = spare_cores().min(MOST_HELPERS);
-        let thread = || Thread::new(options, cancelled);
-        let room = 2 * (helpers + 1);
-        let pipeline = Pipeline::parallel(thread(), (0..helpers).map(|_| thread()).collect(), room);
-        Engine { pipeline, cancellation: cancelled.clone().into(), room, early: BTreeMap::new(), next: 0, pushed: 0 }
+    pub fn new(options: &Options, cancelled: &Arc<AtomicBool>, progress: &Arc<Progress>) -> Self {
+        let (threads, thread) = (threads(), || Thread::new(options, cancelled, progress));
+        allocator::prepare(threads);
+        let room = 2 * threads;
+        Engine {
+            pipeline: Pipeline::parallel(thread(), (1..threads).map(|_| thread()).collect(), room),
+            cancellation: cancelled.clone().into(),
+            room,
+            needs: VecDeque::new(),
+            needed: 0,
+            early: BTreeMap::new(),
+            next: 0,
+            pushed: 0,
+        }
     }
 
     /// Whether results must be taken before more is handed over.
     pub fn is_full(&self) -> bool {
-        self.pipeline.under_way() + self.early.len() >= self.room
+        self.pipeline.under_way() + self.early.len() >= self.room || self.needed >= BUDGET_BYTES
     }
 
     /// Hands over a job.
     pub fn push(&mut self, job: Job) {
+        self.needs.push_back(job.bytes());
+        self.needed += job.bytes();
         // Threads that are started are of the work that is cancelled.
         self.cancellation.during(|| self.pipeline.push(job));
         self.pushed += 1;
@@ -156,9 +231,14 @@ impl Engine {
         loop {
             if let Some(done) = self.early.remove(&self.next) {
                 self.next += 1;
+                self.needed -= self.needs.pop_front().unwrap_or(0);
                 return Some(done);
             }
             let (number, done) = self.cancellation.during(|| self.pipeline.next_output())?;
+            if let Some(need) = self.needs.get_mut((number - self.next) as usize) {
+                self.needed = self.needed - *need + done.bytes();
+                *need = done.bytes();
+            }
             self.early.insert(number, done);
         }
     }
@@ -170,11 +250,14 @@ pub struct LargeSession {
     history: FinalHistory,
     session: Session,
     name: String,
+    /// Columns without rows, which have room for some.
+    spare: LineColumns,
     hash: FileHash,
     needs_hash: bool,
     handed_over: usize,
     taken: usize,
     error: Option<String>,
+    progress: Arc<Progress>,
     /// Holds what was unpacked.
     _recording: Option<Recording>,
 }
@@ -182,7 +265,7 @@ pub struct LargeSession {
 impl LargeSession {
     /// Opens a session, also one in a bundle, which is verified until `cancelled` is set. `None` if it is not large or can't be read: then it
     /// is converted as a whole.
-    pub fn open(input: &Input, needs_hash: bool, cancelled: &AtomicBool) -> Option<Self> {
+    pub fn open(input: &Input, needs_hash: bool, cancelled: &AtomicBool, progress: &Arc<Progress>) -> Option<Self> {
         if !input.is_large() {
             return None;
         }
@@ -199,11 +282,13 @@ impl LargeSession {
             history,
             session: Session::new(&input.name),
             name: input.name.clone(),
+            spare: LineColumns::default(),
             hash: FileHash::default(),
             needs_hash,
             handed_over: 0,
             taken: 0,
             error: None,
+            progress: progress.clone(),
             _recording: recording,
         })
     }
@@ -214,7 +299,7 @@ impl LargeSession {
             return None;
         }
         self.handed_over += 1;
-        Some(Job::Scan(self.parts.clone(), self.handed_over - 1))
+        Some(Job::Scan(self.parts.clone(), self.handed_over - 1, Box::new(std::mem::take(&mut self.spare))))
     }
 
     /// Whether no part is still to be handed over.
@@ -236,6 +321,7 @@ impl LargeSession {
     ) -> Result<Option<RecordBatch>, String> {
         let at = self.taken;
         self.taken += 1;
+        self.progress.add_bytes(self.parts.ranges.get(at).map_or(0, |range| range.end - range.start));
         if self.error.is_some() {
             return Ok(None);
         }
@@ -254,13 +340,13 @@ impl LargeSession {
         let is_last = scanned.part.end >= self.parts.lines.size();
         self.session.take(scanned, self.history.remaining(at), is_last, tables);
         let batch = if tables.event_rows() > 0 { Some(tables.take_events().map_err(of_arrow)?) } else { None };
+        self.spare = tables.set_lines(LineColumns::default());
         Ok(batch)
     }
 
-    /// How many bytes the part has that was taken last.
-    pub fn taken_bytes(&self) -> u64 {
-        let range = self.taken.checked_sub(1).and_then(|at| self.parts.ranges.get(at));
-        range.map_or(0, |range| range.end - range.start)
+    /// Makes rows of some calls, if there are too many left for one batch.
+    pub fn drain_calls(&mut self, tables: &mut SessionTables) -> bool {
+        self.session.drain_calls(tables)
     }
 
     /// Ends the session.

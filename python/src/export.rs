@@ -10,11 +10,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use arrow::array::RecordBatch;
+use arrow::error::ArrowError;
+
 use crate::convert::CANCELLED;
 use crate::engine::{Done, Engine, Job, LARGE_BYTES, LargeSession};
 use crate::export_commit::{Commits, Committed, Unit, commits};
 use crate::export_group::{Carried, Group, TEMPORARY, TableFiles, Written};
 use crate::input::{Content, Input, can_be_read_again};
+use crate::interrupt::Progress;
 use crate::manifest::{Manifests, Source};
 use crate::options::Options;
 use crate::peek::Peeked;
@@ -53,9 +57,6 @@ pub struct Report {
     pub pruned: u64,
 }
 
-/// Called when something was done, with how many recordings and bytes are done. An error ends the export.
-pub type Tick<'t> = &'t mut dyn FnMut(u64, u64) -> Result<(), String>;
-
 /// An export.
 pub struct Export {
     lake: PathBuf,
@@ -63,23 +64,28 @@ pub struct Export {
     cancelled: Arc<AtomicBool>,
     manifests: Manifests,
     report: Report,
-    done_bytes: u64,
+    progress: Arc<Progress>,
 }
 
 impl Export {
     /// An export to the folder `lake`.
-    pub fn new(lake: &Path, options: Options, cancelled: Arc<AtomicBool>) -> Result<Self, String> {
+    pub fn new(
+        lake: &Path,
+        options: Options,
+        cancelled: Arc<AtomicBool>,
+        progress: Arc<Progress>,
+    ) -> Result<Self, String> {
         let failed = |error: std::io::Error| format!("{}: {error}", lake.display());
         fs::create_dir_all(lake).map_err(failed)?;
         let manifests = Manifests::read(lake).map_err(failed)?;
-        Ok(Export { lake: lake.to_owned(), options, cancelled, manifests, report: Report::default(), done_bytes: 0 })
+        Ok(Export { lake: lake.to_owned(), options, cancelled, manifests, report: Report::default(), progress })
     }
 
     /// Exports recordings. Those of several calls are in no group together.
-    pub fn add(&mut self, inputs: Vec<Input>, tick: Tick<'_>) -> Result<(), String> {
-        let mut engine = Engine::new(&self.options, &self.cancelled);
+    pub fn add(&mut self, inputs: Vec<Input>) -> Result<(), String> {
+        let mut engine = Engine::new(&self.options, &self.cancelled, &self.progress);
         let mut commits = commits(&self.lake, &self.options);
-        let mut added = self.add_with(&mut engine, &mut commits, inputs, tick);
+        let mut added = self.add_with(&mut engine, &mut commits, inputs);
         if added.is_err() {
             engine.stop(&self.cancelled);
         }
@@ -87,25 +93,16 @@ impl Export {
         while let Some(done) = commits.next_output() {
             let noted = self.note(Some(done));
             added = added.and(noted);
-            if added.is_ok() {
-                added = tick(self.report.sources + self.report.unchanged, self.done_bytes);
-            }
         }
         added
     }
 
-    fn add_with(
-        &mut self,
-        engine: &mut Engine,
-        commits: &mut Commits,
-        inputs: Vec<Input>,
-        tick: Tick<'_>,
-    ) -> Result<(), String> {
-        let peeked = self.peek(inputs, !self.manifests.is_empty(), engine, tick)?;
+    fn add_with(&mut self, engine: &mut Engine, commits: &mut Commits, inputs: Vec<Input>) -> Result<(), String> {
+        let peeked = self.peek(inputs, !self.manifests.is_empty(), engine)?;
         let (fresh, mut changed) = self.compare(peeked);
-        tick(self.report.sources + self.report.unchanged, self.done_bytes)?;
+        self.check()?;
         let others = changed.iter().flat_map(|(id, recordings)| self.others_of(id, recordings)).collect();
-        for other in self.peek(others, false, engine, tick)? {
+        for other in self.peek(others, false, engine)? {
             let listed = self.manifests.of(&other.input.name, self.options.is_of_runs());
             if let Some(recordings) = listed.and_then(|(id, _)| changed.get_mut(id)) {
                 recordings.push(other);
@@ -116,26 +113,26 @@ impl Export {
             return Ok(());
         }
         // The tables of a manifest that is replaced may be more than those that were asked for.
-        *engine = Engine::new(&self.options, &self.cancelled);
+        *engine = Engine::new(&self.options, &self.cancelled, &self.progress);
         let mut under_way = VecDeque::new();
         for unit in units {
             match unit.inputs.as_slice() {
                 [input] if unit.carried.is_empty() && input.size() >= LARGE_BYTES && !self.options.is_of_runs() => {
                     while !under_way.is_empty() {
-                        self.take(engine, commits, &mut under_way, tick)?;
+                        self.take(engine, commits, &mut under_way)?;
                     }
-                    self.export_large(unit, engine, commits, tick)?;
+                    self.export_large(unit, engine, commits)?;
                 }
                 _ => {
                     while engine.is_full() {
-                        self.take(engine, commits, &mut under_way, tick)?;
+                        self.take(engine, commits, &mut under_way)?;
                     }
                     self.push(unit, engine, &mut under_way);
                 }
             }
         }
         while !under_way.is_empty() {
-            self.take(engine, commits, &mut under_way, tick)?;
+            self.take(engine, commits, &mut under_way)?;
         }
         Ok(())
     }
@@ -150,7 +147,7 @@ impl Export {
         Ok(self.report)
     }
 
-    fn peek(&self, inputs: Vec<Input>, hash: bool, engine: &mut Engine, tick: Tick<'_>) -> Result<Vec<Peeked>, String> {
+    fn peek(&self, inputs: Vec<Input>, hash: bool, engine: &mut Engine) -> Result<Vec<Peeked>, String> {
         let (mut peeked, mut inputs) = (Vec::with_capacity(inputs.len()), inputs.into_iter().peekable());
         loop {
             while !engine.is_full() && inputs.peek().is_some() {
@@ -161,7 +158,7 @@ impl Export {
                 Some(_) => {}
                 None => return Ok(peeked),
             }
-            tick(self.report.sources + self.report.unchanged, self.done_bytes)?;
+            self.check()?;
         }
     }
 
@@ -185,7 +182,8 @@ impl Export {
             let is_changed = recordings.is_empty() || !recordings.iter().all(|recording| self.is_unchanged(recording));
             if !is_changed {
                 self.report.unchanged += recordings.len() as u64;
-                self.done_bytes += recordings.iter().map(|recording| recording.bytes).sum::<u64>();
+                self.progress.add_bytes(recordings.iter().map(|recording| recording.bytes).sum());
+                self.progress.add_files(recordings.len() as u64);
             }
             is_changed
         });
@@ -281,6 +279,10 @@ impl Export {
         Unit { id: Some(id), date, inputs, carried, kept }
     }
 
+    fn check(&self) -> Result<(), String> {
+        if self.cancelled.load(Ordering::Relaxed) { Err(CANCELLED.to_owned()) } else { Ok(()) }
+    }
+
     fn files(&self) -> TableFiles {
         TableFiles::new(&self.lake.join(TEMPORARY_FOLDER), &self.options)
     }
@@ -296,7 +298,6 @@ impl Export {
         engine: &mut Engine,
         commits: &mut Commits,
         under_way: &mut VecDeque<Unit>,
-        tick: Tick<'_>,
     ) -> Result<(), String> {
         match engine.next() {
             Some(Done::Written(written)) => {
@@ -306,26 +307,19 @@ impl Export {
             Some(_) => {}
             None => under_way.clear(),
         }
-        tick(self.report.sources + self.report.unchanged, self.done_bytes)
+        self.check()
     }
 
     /// Exports a large session, whose parts are converted at once.
-    fn export_large(
-        &mut self,
-        unit: Unit,
-        engine: &mut Engine,
-        commits: &mut Commits,
-        tick: Tick<'_>,
-    ) -> Result<(), String> {
+    fn export_large(&mut self, unit: Unit, engine: &mut Engine, commits: &mut Commits) -> Result<(), String> {
         let input = unit.inputs.first().ok_or(CANCELLED)?;
-        let Some(mut large) = LargeSession::open(input, true, &self.cancelled) else {
+        let Some(mut large) = LargeSession::open(input, true, &self.cancelled, &self.progress) else {
             let mut under_way = VecDeque::new();
             self.push(unit, engine, &mut under_way);
-            return self.take(engine, commits, &mut under_way, tick);
+            return self.take(engine, commits, &mut under_way);
         };
         let (mut tables, mut files) = (SessionTables::new(self.options.clone()), self.files());
         let mut waiting = VecDeque::new();
-        let mut read = 0;
         loop {
             while !engine.is_full()
                 && let Some(job) = waiting.pop_front().or_else(|| large.next_job())
@@ -335,35 +329,35 @@ impl Export {
             match engine.next() {
                 Some(Done::Scanned(scanned)) => {
                     let batch = large.take(scanned.0, scanned.1, &mut tables)?;
-                    let calls = if self.options.tool_calls {
-                        Some(tables.take_calls().map_err(|e| e.to_string())?)
-                    } else {
-                        None
-                    };
-                    for (table, batch) in [(Table::Events, batch), (Table::ToolCalls, calls)] {
+                    let calls = tables.take_calls().map_err(|error| error.to_string())?;
+                    for (table, batch) in [(Table::Events, batch), (Table::ToolCalls, Some(calls))] {
                         let Some(batch) = batch.filter(|batch| batch.num_rows() > 0) else { continue };
                         let full = files.add(table, batch)?;
-                        waiting.extend(full.into_iter().map(|(encoder, rows)| Job::Encode(table, encoder, rows)));
+                        waiting.extend(full.into_iter().map(|rows| Job::Encode(table, rows)));
                     }
-                    read += large.taken_bytes();
                 }
                 Some(Done::Encoded(table, encoded)) => files.append(table, encoded?)?,
                 Some(_) => {}
                 None => break,
             }
-            tick(self.report.sources + self.report.unchanged, self.done_bytes + read)?;
+            self.check()?;
+        }
+        let mut add = |table, batch: Result<RecordBatch, ArrowError>| {
+            let batch = batch.map_err(|error| error.to_string())?;
+            for rows in files.add(table, batch)? {
+                files.append(table, rows.encode().map_err(|error| error.to_string())?)?;
+            }
+            Ok::<_, String>(())
+        };
+        while large.drain_calls(&mut tables) {
+            add(Table::ToolCalls, tables.take_calls())?;
         }
         let converted = large.finish(&mut tables);
-        for (is_wanted, table, batch) in [
-            (self.options.tool_calls, Table::ToolCalls, tables.take_calls()),
-            (self.options.sessions, Table::Sessions, tables.take_sessions()),
-        ] {
-            let batch = batch.map_err(|error| error.to_string())?;
-            if is_wanted && batch.num_rows() > 0 {
-                for (encoder, rows) in files.add(table, batch)? {
-                    files.append(table, encoder.encode(&rows).map_err(|error| error.to_string())?)?;
-                }
-            }
+        if self.options.tool_calls {
+            add(Table::ToolCalls, tables.take_calls())?;
+        }
+        if self.options.sessions {
+            add(Table::Sessions, tables.take_sessions())?;
         }
         self.commit(commits, unit, Written { sources: vec![converted], files: files.finish()? })
     }
@@ -371,9 +365,7 @@ impl Export {
     /// Hands the files of a group over, to be given their names and listed.
     fn commit(&mut self, commits: &mut Commits, unit: Unit, written: Written) -> Result<(), String> {
         // What was read of a large session may end anywhere, then.
-        if self.cancelled.load(Ordering::Relaxed) {
-            return Err(CANCELLED.to_owned());
-        }
+        self.check()?;
         while commits.is_full() {
             self.note(commits.next_output())?;
         }
@@ -393,8 +385,8 @@ impl Export {
         }
         self.manifests.insert(id, manifest);
         self.report.sources += converted.len() as u64;
-        let bytes = converted.iter().map(|source| source.identity.bytes).sum::<u64>();
-        (self.report.bytes, self.done_bytes) = (self.report.bytes + bytes, self.done_bytes + bytes);
+        self.report.bytes += converted.iter().map(|source| source.identity.bytes).sum::<u64>();
+        self.progress.add_files(converted.len() as u64);
         Ok(())
     }
 

@@ -14,8 +14,9 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::convert::{CANCELLED, Converted, Converter};
 use crate::input::Input;
+use crate::interrupt::Progress;
 use crate::options::Options;
-use crate::parquet_file::{EncodedRows, Encoder, ParquetFile, RowGroups};
+use crate::parquet_file::{EncodedRows, FullRows, ParquetFile, RowGroups};
 use crate::schema::Table;
 
 /// Recordings of one day.
@@ -92,10 +93,9 @@ impl TableFiles {
     }
 
     /// Adds rows. Returns the row groups that are complete and not encoded.
-    pub fn add(&mut self, table: Table, batch: RecordBatch) -> Result<Vec<(Encoder, Vec<RecordBatch>)>, String> {
+    pub fn add(&mut self, table: Table, batch: RecordBatch) -> Result<Vec<FullRows>, String> {
         let (file, groups, _) = self.file(table)?;
-        let full = groups.add(batch).map_err(|error| error.to_string())?;
-        Ok(full.into_iter().map(|batches| (file.encoder().clone(), batches)).collect())
+        groups.add(batch, &file.encoder()).map_err(|error| error.to_string())
     }
 
     /// Encodes and writes rows. Those of a file are either all added or all written.
@@ -159,9 +159,14 @@ fn create(
 }
 
 /// Converts and writes a group on one thread.
-pub fn write_group(group: Group, options: &Options, cancelled: &Arc<AtomicBool>) -> Result<Written, String> {
+pub fn write_group(
+    group: Group,
+    options: &Options,
+    cancelled: &Arc<AtomicBool>,
+    progress: &Arc<Progress>,
+) -> Result<Written, String> {
     let Group { inputs, carried, mut files } = group;
-    let mut converter = Converter::new(options.clone(), cancelled.clone());
+    let mut converter = Converter::new(options.clone(), cancelled.clone(), progress.clone());
     let mut take = |table: Table, batch: RecordBatch| files.write(table, batch);
     for carried in carried {
         carried.read(&carried.table.schema(options.include_payload), &mut take)?;

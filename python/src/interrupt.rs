@@ -1,11 +1,11 @@
 //! Work that Ctrl-C ends.
 //!
 //! Python runs the handlers of signals on its main thread, when that asks for them. So long work is done on another thread, and the one that
-//! called looks for signals meanwhile.
+//! called looks for signals meanwhile, and at how far the work is.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -13,71 +13,94 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use session_tape::Cancellation;
 
-use crate::convert::CANCELLED;
-
 /// So often signals are looked for.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Reports how many recordings and bytes are done. An error if the work is to end.
-pub type Report<'r> = &'r mut dyn FnMut(u64, u64) -> Result<(), String>;
+/// How far work is. The threads that work count it; it only grows.
+#[derive(Debug, Default)]
+pub struct Progress {
+    files: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Progress {
+    /// So many recordings more are done.
+    pub fn add_files(&self, files: u64) {
+        self.files.fetch_add(files, Ordering::Relaxed);
+    }
+
+    /// So many bytes more were read.
+    pub fn add_bytes(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn now(&self) -> (u64, u64) {
+        // A recording that is done was read.
+        let files = self.files.load(Ordering::Acquire);
+        (files, self.bytes.load(Ordering::Acquire))
+    }
+}
+
+/// Calls `on_progress` when there is more than it knows.
+pub struct Reporter {
+    on_progress: Option<Py<PyAny>>,
+    progress: Arc<Progress>,
+    known: Option<(u64, u64)>,
+}
+
+impl Reporter {
+    /// A reporter of this progress.
+    pub fn new(on_progress: Option<Py<PyAny>>, progress: &Arc<Progress>) -> Self {
+        Reporter { on_progress, progress: progress.clone(), known: None }
+    }
+
+    /// Calls it now, if so.
+    pub fn report(&mut self, py: Python<'_>) -> PyResult<()> {
+        let now = self.progress.now();
+        let Some(on_progress) = self.on_progress.as_ref().filter(|_| self.known != Some(now)) else { return Ok(()) };
+        self.known = Some(now);
+        on_progress.call1(py, now).map(drop)
+    }
+}
 
 /// Does `work`. What a signal's handler or `on_progress` raises cancels it; it is raised when the work has ended.
 pub fn interruptible<T: Send>(
     py: Python<'_>,
     cancelled: &Arc<AtomicBool>,
-    on_progress: Option<&Py<PyAny>>,
-    work: impl FnOnce(Report<'_>) -> T + Send,
+    mut reporter: Option<&mut Reporter>,
+    work: impl FnOnce() -> T + Send,
 ) -> PyResult<T> {
-    let (reports, reported) = channel();
-    let (answers, answered) = channel();
-    let is_wanted = on_progress.is_some();
-    let working = move || {
-        // Dropped when the work ends, which ends the wait for reports.
-        let reports = reports;
-        let mut report = |files, bytes| {
-            let is_heard = !is_wanted || reports.send((files, bytes)).is_ok() && answered.recv().is_ok();
-            if is_heard && !cancelled.load(Ordering::Relaxed) { Ok(()) } else { Err(CANCELLED.to_owned()) }
-        };
-        Cancellation::from(cancelled.clone()).during(|| work(&mut report))
-    };
+    let (working, worked) = channel();
     py.detach(move || {
         thread::scope(|scope| {
-            let thread = thread::Builder::new().name("session-tape".to_owned()).spawn_scoped(scope, working)?;
-            let watched = watch(&reported, &answers, cancelled, on_progress);
-            drop(answers);
+            let work = move || {
+                // Dropped when the work ends, which ends the watch.
+                let _working: Sender<()> = working;
+                Cancellation::from(cancelled.clone()).during(work)
+            };
+            let thread = thread::Builder::new().name("session-tape".to_owned()).spawn_scoped(scope, work)?;
+            let watched = watch(&worked, cancelled, reporter.as_deref_mut());
             let done = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
-            watched.map(|()| done)
+            watched?;
+            reporter.map_or(Ok(()), |reporter| Python::attach(|py| reporter.report(py)))?;
+            Ok(done)
         })
     })
 }
 
-/// Looks for signals and passes reports on until there are no more. The first error cancels.
-fn watch(
-    reported: &Receiver<(u64, u64)>,
-    answers: &Sender<()>,
-    cancelled: &AtomicBool,
-    on_progress: Option<&Py<PyAny>>,
-) -> PyResult<()> {
+/// Looks for signals, and reports, until the work ends. The first error cancels it.
+fn watch(worked: &Receiver<()>, cancelled: &AtomicBool, mut reporter: Option<&mut Reporter>) -> PyResult<()> {
     let mut result = Ok(());
-    loop {
-        let report = match reported.recv_timeout(LOOK) {
-            Ok(report) => Some(report),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => return result,
-        };
+    while worked.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
         if result.is_ok() {
             result = Python::attach(|py| {
                 py.check_signals()?;
-                let called = report.zip(on_progress).map(|(done, call)| call.call1(py, done));
-                called.map_or(Ok(()), |called| called.map(drop))
+                reporter.as_deref_mut().map_or(Ok(()), |reporter| reporter.report(py))
             });
             if result.is_err() {
                 cancelled.store(true, Ordering::Relaxed);
             }
         }
-        if report.is_some() {
-            // The work waits for it, unless it has ended.
-            let _ = answers.send(());
-        }
     }
+    result
 }

@@ -3,12 +3,15 @@
 //! - [`python_inputs`] takes what a caller names, [`walk`] finds recordings there ([`glob_paths`]), each an [`input`] with a [`source_name`];
 //!   [`spool`] reads what has no path, into a [`kept_file`]; what is opened by a path is [`on_disk`].
 //! - [`convert`] turns recordings into rows: [`session_scan`] takes lines apart, [`session_table`] puts them in order, [`tool_calls_table`],
-//!   [`sessions_table`] and [`run_tables`] make the other tables. [`engine`] has the threads.
+//!   [`sessions_table`] and [`run_tables`] make the other tables. [`engine`] has the threads, beside that
+//!   of a [`large_run`].
 //! - [`stream`] gives batches; [`export`] writes Parquet files ([`parquet_file`]) in groups ([`export_group`]), listed by [`manifest`]s with the
 //!   [`identity`] of each recording.
+//! - [`allocator`] is that of all memory.
 //! - [`interrupt`] lets Ctrl-C end what takes long.
 //! - [`verify`] reads again what rows came from.
 
+mod allocator;
 mod columns;
 mod convert;
 mod engine;
@@ -20,6 +23,7 @@ mod identity;
 mod input;
 mod interrupt;
 mod kept_file;
+mod large_run;
 mod manifest;
 mod on_disk;
 mod options;
@@ -47,24 +51,20 @@ use arrow::array::{Array, ArrayData, BooleanBuilder, RecordBatchReader};
 use arrow::datatypes::Schema;
 use arrow::ffi_stream::RecordBatchStreamReader;
 use arrow::pyarrow::PyArrowType;
-use mimalloc::MiMalloc;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use session_tape::{DiffOptions, Recording, RunWatch, diff};
 
 use crate::export::Export;
-use crate::interrupt::interruptible;
+use crate::interrupt::{Progress, Reporter, interruptible};
+use crate::on_disk::opened_at;
 use crate::options::Options;
 use crate::python_inputs::PythonInputs;
 use crate::schema::Table;
 use crate::stream::BatchStream;
 use crate::verify::Verifier;
 use crate::walk::Wanted;
-
-/// Threads that fill columns ask for memory and give it back all the time: glibc spends twice as long on it.
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// So many bytes of recordings that are in memory or in temporary files are exported at a time.
 const KEPT_BYTES: u64 = 64 << 20;
@@ -82,6 +82,18 @@ fn options_of(tables: &[Table], text_limit: usize, include_payload: bool, verify
 
 fn wanted_of(tables: &[Table]) -> Wanted {
     if tables.iter().any(|table| table.is_of_runs()) { Wanted::Runs } else { Wanted::Sessions }
+}
+
+/// The names of recordings.
+#[pyfunction]
+fn recordings(py: Python<'_>, paths: &Bound<'_, PyAny>, table: &str) -> PyResult<Vec<String>> {
+    let mut inputs = PythonInputs::new(paths, wanted_of(&[table_named(table)?]))?;
+    let mut names = Vec::new();
+    while let Some(input) = inputs.next(py)? {
+        py.check_signals()?;
+        names.push(input.name);
+    }
+    Ok(names)
 }
 
 /// The schema of a table.
@@ -129,9 +141,10 @@ fn to_parquet<'py>(
         return Err(PyValueError::new_err("tables of sessions and tables of runs must be exported by separate calls"));
     }
     let mut inputs = PythonInputs::new(paths, wanted_of(&tables))?;
-    let cancelled = Arc::new(AtomicBool::new(false));
+    let (cancelled, progress) = (Arc::new(AtomicBool::new(false)), Arc::new(Progress::default()));
+    let mut reporter = Reporter::new(on_progress, &progress);
     let options = options_of(&tables, text_limit, include_payload, verify);
-    let mut export = Export::new(&dest, options, cancelled.clone()).map_err(PyOSError::new_err)?;
+    let mut export = Export::new(&dest, options, cancelled.clone(), progress).map_err(PyOSError::new_err)?;
     let mut is_over = false;
     while !is_over {
         let (mut window, mut bytes) = (Vec::new(), 0);
@@ -144,7 +157,7 @@ fn to_parquet<'py>(
             bytes += input.kept_bytes();
             window.push(input);
         }
-        let added = interruptible(py, &cancelled, on_progress.as_ref(), |report| export.add(window, report))?;
+        let added = interruptible(py, &cancelled, Some(&mut reporter), || export.add(window))?;
         added.map_err(PyOSError::new_err)?;
     }
     let report = py.detach(|| export.finish(prune)).map_err(PyOSError::new_err)?;
@@ -168,10 +181,9 @@ fn verify_rows(py: Python<'_>, table: PyArrowType<RecordBatchStreamReader>) -> P
         }
     }
     let cancelled = Arc::new(AtomicBool::new(false));
-    let verified = interruptible(py, &cancelled, None, |report| {
+    let verified = interruptible(py, &cancelled, None, || {
         let (mut verifier, mut verified) = (Verifier::new(cancelled.clone()), BooleanBuilder::new());
         for batch in reader {
-            report(0, 0)?;
             verifier.verify(&batch.map_err(|error| error.to_string())?, &mut verified)?;
         }
         Ok::<_, String>(verified.finish())
@@ -188,8 +200,8 @@ fn first_divergence<'py>(py: Python<'py>, left: PathBuf, right: PathBuf) -> PyRe
         }
     }
     let cancelled = Arc::new(AtomicBool::new(false));
-    let found = interruptible(py, &cancelled, None, |_| {
-        let open = |path: &PathBuf| Recording::open(path, &cancelled).map_err(|error| error.to_string());
+    let found = interruptible(py, &cancelled, None, || {
+        let open = |path: &PathBuf| Recording::open(&opened_at(path), &cancelled).map_err(|error| error.to_string());
         let (left, right) = (open(&left)?, open(&right)?);
         let mut watch = RunWatch { cancelled: &cancelled, progress: &mut |_, _| {} };
         let found = diff(left.source(), right.source(), &DiffOptions::default(), &mut watch);
@@ -209,6 +221,7 @@ fn first_divergence<'py>(py: Python<'py>, left: PathBuf, right: PathBuf) -> PyRe
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<BatchStream>()?;
     module.add_function(wrap_pyfunction!(schema_of, module)?)?;
+    module.add_function(wrap_pyfunction!(recordings, module)?)?;
     module.add_function(wrap_pyfunction!(stream_of, module)?)?;
     module.add_function(wrap_pyfunction!(to_parquet, module)?)?;
     module.add_function(wrap_pyfunction!(verify_rows, module)?)?;

@@ -1,23 +1,33 @@
 //! Recordings that have a path. Runs and bundles are opened by theirs.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use session_tape::{LineSource, Recording};
 
 use crate::convert::facts_of;
-use crate::input::{Content, Input, can_be_read_again};
+use crate::input::{Content, Input, RUN_LOG, can_be_read_again};
 use crate::kept_file::KeptFile;
 use crate::session_table::FileFacts;
+use crate::walk::is_run_with_foreign_manifest;
 
 /// A recording where it is, or a copy of it.
 pub struct OnDisk<'i> {
     name: &'i str,
     path: PathBuf,
     kept: Option<Arc<KeptFile>>,
+}
+
+/// Where to open what is at a path: a run with a `manifest.json` of something else by its log, since it would be taken for a bundle.
+pub fn opened_at(path: &Path) -> Cow<'_, Path> {
+    match is_run_with_foreign_manifest(path) {
+        true => path.join(RUN_LOG).into(),
+        false => path.into(),
+    }
 }
 
 /// What is no recording of the kind that is wanted.
@@ -41,7 +51,7 @@ impl<'i> OnDisk<'i> {
 
     /// Opens a run, or a session that is in a bundle.
     pub fn open(&self, is_of_runs: bool, cancelled: &AtomicBool) -> Result<Recording, Refused> {
-        let error = match Recording::open(&self.path, cancelled) {
+        let error = match Recording::open(&opened_at(&self.path), cancelled) {
             Ok(recording) if recording.is_run() == is_of_runs => return Ok(recording),
             Ok(_) if is_of_runs => "It is not the log of a run".to_owned(),
             Ok(_) => "It is a run, not a session".to_owned(),

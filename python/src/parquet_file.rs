@@ -17,8 +17,8 @@ use parquet::schema::types::ColumnPath;
 /// The most rows of a row group.
 pub const ROW_GROUP_ROWS: usize = 16_384;
 
-/// The most bytes of a row group, as columns in memory. Four times as many would do for readers; writers keep some of them in memory.
-pub const ROW_GROUP_BYTES: usize = 16 << 20;
+/// The most bytes of a row group, as columns in memory. Eight times as many would do for readers; writers keep some of them in memory.
+pub const ROW_GROUP_BYTES: usize = 8 << 20;
 
 /// Columns of which nearly every value is another one: a dictionary of them would only cost.
 const DISTINCT: [&str; 11] = [
@@ -84,20 +84,41 @@ pub struct Encoder {
     factory: Arc<ArrowRowGroupWriterFactory>,
 }
 
+/// The rows of a row group that is not encoded.
+pub struct FullRows {
+    encoder: Encoder,
+    batches: Vec<RecordBatch>,
+    bytes: usize,
+}
+
+impl FullRows {
+    /// Encodes them. What is encoded is given back at once.
+    pub fn encode(self) -> Result<EncodedRows> {
+        let mut group = self.encoder.begin()?;
+        self.batches.into_iter().try_for_each(|batch| group.write(&batch))?;
+        group.finish()
+    }
+
+    /// How many bytes they have, as columns in memory.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
 /// A row group, encoded.
 pub struct EncodedRows {
     chunks: Vec<ArrowColumnChunk>,
     rows: usize,
 }
 
-impl Encoder {
-    /// Encodes batches as one row group.
-    pub fn encode(&self, batches: &[RecordBatch]) -> Result<EncodedRows> {
-        let mut group = self.begin()?;
-        batches.iter().try_for_each(|batch| group.write(batch))?;
-        group.finish()
+impl EncodedRows {
+    /// How many bytes they have.
+    pub fn bytes(&self) -> usize {
+        self.chunks.iter().map(|chunk| chunk.close().bytes_written as usize).sum()
     }
+}
 
+impl Encoder {
     fn begin(&self) -> Result<OpenRowGroup> {
         Ok(OpenRowGroup { schema: self.schema.clone(), writers: self.factory.create_column_writers(0)?, rows: 0 })
     }
@@ -151,8 +172,8 @@ impl<W: Write + Send> ParquetFile<W> {
     }
 
     /// Encodes row groups of this file.
-    pub fn encoder(&self) -> &Encoder {
-        &self.encoder
+    pub fn encoder(&self) -> Encoder {
+        self.encoder.clone()
     }
 
     /// Appends a row group.
@@ -235,8 +256,8 @@ pub struct RowGroups {
 }
 
 impl RowGroups {
-    /// Adds a batch. Returns the batches of each row group that is complete.
-    pub fn add(&mut self, batch: RecordBatch) -> Result<Vec<Vec<RecordBatch>>> {
+    /// Adds a batch. Returns the rows of each row group that is complete.
+    pub fn add(&mut self, batch: RecordBatch, encoder: &Encoder) -> Result<Vec<FullRows>> {
         let row_bytes = bytes_of_row(&batch)?;
         let mut full = Vec::new();
         let mut rest = batch;
@@ -245,7 +266,8 @@ impl RowGroups {
             self.batches.push(taken);
             rest = left;
             if self.filled.is_full(row_bytes) {
-                full.push(self.take());
+                let bytes = self.filled.bytes;
+                full.push(FullRows { encoder: encoder.clone(), batches: self.take(), bytes });
             }
         }
         Ok(full)

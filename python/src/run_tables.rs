@@ -8,6 +8,7 @@ use arrow::error::ArrowError;
 use session_tape::{Recording, RunRow, RunVerdicts, read_run, run_id, verify_recording};
 
 use crate::columns::{Column, Enums, Flags, Hashes, Integers, Texts, Times, batch};
+use crate::convert::{BATCH_BYTES, BATCH_ROWS};
 use crate::on_disk::OnDisk;
 use crate::options::Options;
 use crate::schema::Table;
@@ -63,7 +64,12 @@ pub struct RunTables {
     events: EventColumns,
     runs: RunColumns,
     rows: usize,
+    /// Bytes of the lines that they are of.
+    read: u64,
 }
+
+/// After so many events it is said how much was read.
+const EVENTS_TOGETHER: i64 = 1024;
 
 /// A run as far as it was read.
 #[derive(Default)]
@@ -77,7 +83,7 @@ struct Read {
 impl RunTables {
     /// No rows yet.
     pub fn new(options: Options) -> Self {
-        RunTables { options, events: EventColumns::default(), runs: RunColumns::default(), rows: 0 }
+        RunTables { options, events: EventColumns::default(), runs: RunColumns::default(), rows: 0, read: 0 }
     }
 
     /// How many rows of `run_events` there are.
@@ -85,26 +91,36 @@ impl RunTables {
         self.rows
     }
 
-    /// Adds a run, or as much of it as can be read. `full` is called when there are enough rows for a batch.
+    /// Whether there are enough rows of `run_events` for a batch.
+    pub fn has_event_batch(&self) -> bool {
+        self.rows >= BATCH_ROWS || self.read >= BATCH_BYTES as u64
+    }
+
+    /// Adds a run, or as much of it as can be read. `so_far` is called after some events, with how many bytes of the log were read; rows may be
+    /// taken then, and an error ends it.
     pub fn add(
         &mut self,
         file: &OnDisk<'_>,
         recording: &Recording,
         facts: &FileFacts,
         cancelled: &AtomicBool,
-        full: &mut dyn FnMut(&mut Self),
-    ) {
-        let (id, mut read) = (run_id(recording), Read::default());
+        so_far: &mut dyn FnMut(&mut Self, u64) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let (id, mut read, mut ended) = (run_id(recording), Read::default(), Ok(()));
         let error = read_run(recording, &mut |row| {
             read.add(row);
             if self.options.run_events {
                 self.append(file.name(), id.as_deref(), row);
-                if self.rows >= crate::parquet_file::ROW_GROUP_ROWS {
-                    full(self);
-                }
             }
-            if cancelled.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if read.events % EVENTS_TOGETHER == 0 || self.has_event_batch() {
+                ended = so_far(self, row.offset);
+            }
+            match ended.is_err() || cancelled.load(Ordering::Relaxed) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
         });
+        ended?;
         let error = error.err().map(|error| file.tell(error));
         let verdicts = self.options.verify.then(|| verified(file, recording, cancelled)).transpose();
         let (verdicts, unverified) = verdicts.map_or_else(|error| (None, Some(error)), |verdicts| (verdicts, None));
@@ -118,6 +134,7 @@ impl RunTables {
                 error.or(unverified).as_deref(),
             );
         }
+        Ok(())
     }
 
     /// Adds what is no run that can be opened.
@@ -148,6 +165,7 @@ impl RunTables {
         columns.line_hash.append_option(from_hex(line.hash).as_ref().map(|hash| &hash[..]));
         columns.byte_offset.append_value(count(row.offset));
         columns.byte_length.append_value(line.line.len() as i64);
+        self.read += line.line.len() as u64;
         columns.step.append_option(row.step.map(|step| count(step.place)));
         columns.step_key.append_option(row.step.as_ref().map(|step| &step.key[..]));
         columns.prefix_hash.append_option(row.step.as_ref().map(|step| &step.prefix[..]));
@@ -184,7 +202,7 @@ impl RunTables {
 
     /// The rows of `run_events`. There are none then.
     pub fn take_events(&mut self) -> Result<RecordBatch, ArrowError> {
-        self.rows = 0;
+        (self.rows, self.read) = (0, 0);
         let columns = &mut self.events;
         let [input, request, raw, output] = &mut columns.hashes;
         let columns: &mut [&mut dyn Column] = &mut [

@@ -60,9 +60,9 @@ impl SessionTables {
         &mut self.lines
     }
 
-    /// Replaces them by those of a part that was scanned elsewhere.
-    pub fn set_lines(&mut self, lines: LineColumns) {
-        self.lines = lines;
+    /// Replaces them by those of a part that was scanned elsewhere, and returns them.
+    pub fn set_lines(&mut self, lines: LineColumns) -> LineColumns {
+        std::mem::replace(&mut self.lines, lines)
     }
 
     /// How many rows of `events` there are.
@@ -113,9 +113,9 @@ impl SessionTables {
         batch(&Table::Events.schema(self.options.include_payload), &mut columns)
     }
 
-    /// How many rows of `tool_calls` there are.
-    pub fn call_rows(&self) -> usize {
-        self.calls.rows()
+    /// Whether there are enough rows of `tool_calls` for a batch.
+    pub fn has_call_batch(&self) -> bool {
+        self.calls.is_batch()
     }
 
     /// The rows of `tool_calls`. There are none then.
@@ -135,8 +135,8 @@ pub struct Session {
     fold: SessionFold,
     ids: Option<(Option<String>, Option<String>)>,
     steps: Steps,
-    provider: Option<String>,
-    model: Option<String>,
+    provider: Option<Arc<str>>,
+    model: Option<Arc<str>>,
     turns: i64,
     line: i64,
     in_history: u64,
@@ -188,9 +188,10 @@ impl Session {
                 _ => None,
             };
             if let Some((provider, model)) = context.provider.as_ref().filter(|_| is_session) {
-                self.provider = Some(provider.clone()).filter(|name| !name.is_empty());
+                let named = |name: &String| Some(Arc::from(name.as_str())).filter(|_| !name.is_empty());
+                self.provider = named(provider);
                 if let Some(model) = model {
-                    self.model = Some(model.clone()).filter(|name| !name.is_empty());
+                    self.model = named(model);
                 }
             }
             self.turns += i64::from(context.is_human);
@@ -207,6 +208,12 @@ impl Session {
             let id = self.ids.as_ref().and_then(|(id, _)| id.as_deref());
             self.calls.flush_if_large(&self.source, id, &mut tables.calls);
         }
+    }
+
+    /// Makes rows of the first calls, if there are more than for one batch. Then there may be more.
+    pub fn drain_calls(&mut self, tables: &mut SessionTables) -> bool {
+        let id = self.ids.as_ref().and_then(|(id, _)| id.as_deref());
+        tables.options.tool_calls && self.calls.drain(&self.source, id, &mut tables.calls)
     }
 
     /// Takes the ids from the first part.
@@ -260,7 +267,7 @@ impl Session {
         tables.rows += 1;
     }
 
-    /// Ends the session: its calls and its own row are complete. `error` is what reading it ended with.
+    /// Ends the session: the rest of its calls and its own row are complete. `error` is what reading it ended with.
     pub fn finish(mut self, file: FileFacts, error: Option<String>, tables: &mut SessionTables) {
         let id = self.ids.take().and_then(|(id, _)| id);
         if tables.options.tool_calls {

@@ -11,7 +11,8 @@ use pyo3::prelude::*;
 
 use crate::engine::{Done, Engine, GROUP_BYTES, GROUP_FILES, Job, LargeSession};
 use crate::input::Input;
-use crate::interrupt::interruptible;
+use crate::interrupt::{Progress, Reporter, interruptible};
+use crate::large_run::{LargeRun, RunStep};
 use crate::options::Options;
 use crate::python_inputs::PythonInputs;
 use crate::schema::Table;
@@ -38,31 +39,32 @@ struct Rows {
     engine: Engine,
     tables: SessionTables,
     large: Option<LargeSession>,
+    /// Comes behind what the engine has.
+    run: Option<LargeRun>,
     ready: VecDeque<RecordBatch>,
     cancelled: Arc<AtomicBool>,
-    needs_hash: bool,
-    on_progress: Option<Py<PyAny>>,
-    files_done: u64,
-    bytes_done: u64,
+    options: Options,
+    progress: Arc<Progress>,
+    reporter: Reporter,
     is_over: bool,
 }
 
 impl Rows {
     fn new(table: Table, inputs: PythonInputs, options: Options, on_progress: Option<Py<PyAny>>) -> Self {
-        let cancelled = Arc::new(AtomicBool::new(false));
+        let (cancelled, progress) = (Arc::new(AtomicBool::new(false)), Arc::new(Progress::default()));
         Rows {
             table,
             inputs: Some(inputs),
             ahead: None,
-            engine: Engine::new(&options, &cancelled),
-            needs_hash: options.sessions,
-            tables: SessionTables::new(options),
+            engine: Engine::new(&options, &cancelled, &progress),
+            tables: SessionTables::new(options.clone()),
+            options,
             large: None,
+            run: None,
             ready: VecDeque::new(),
             cancelled,
-            on_progress,
-            files_done: 0,
-            bytes_done: 0,
+            reporter: Reporter::new(on_progress, &progress),
+            progress,
             is_over: false,
         }
     }
@@ -76,21 +78,33 @@ impl Rows {
                 return Ok(None);
             }
             self.fill(py)?;
-            let done = interruptible(py, &self.cancelled, None, |_| self.engine.next())?;
+            let done = interruptible(py, &self.cancelled, Some(&mut self.reporter), || self.engine.next())?;
             match done {
                 Some(done) => self.take(done)?,
+                None if self.run.is_some() => self.take_of_run(py)?,
                 None => self.is_over = self.large.is_none() && self.ahead.is_none() && self.inputs.is_none(),
             }
             py.check_signals()?;
-            if let Some(on_progress) = &self.on_progress {
-                on_progress.call1(py, (self.files_done, self.bytes_done))?;
+            self.reporter.report(py)?;
+        }
+    }
+
+    fn take_of_run(&mut self, py: Python<'_>) -> PyResult<()> {
+        let Some(run) = &mut self.run else { return Ok(()) };
+        match interruptible(py, &self.cancelled, Some(&mut self.reporter), || run.next())? {
+            RunStep::Batch(table, batch) => self.ready.extend(Some(batch).filter(|_| table == self.table)),
+            RunStep::End(converted) => {
+                self.run = None;
+                converted.map_err(PyRuntimeError::new_err)?;
+                self.progress.add_files(1);
             }
         }
+        Ok(())
     }
 
     /// Hands over as much as there is room for.
     fn fill(&mut self, py: Python<'_>) -> PyResult<()> {
-        while !self.engine.is_full() {
+        while !self.engine.is_full() && self.run.is_none() {
             if let Some(large) = &mut self.large {
                 match large.next_job() {
                     Some(job) => self.engine.push(job),
@@ -106,18 +120,14 @@ impl Rows {
                 && let Some(input) = self.next_input(py)?
             {
                 let size = input.size();
-                if input.is_large() && !self.table.is_of_runs() {
-                    if group.is_empty() {
-                        let needs_hash = self.needs_hash;
-                        let cancelled = self.cancelled.clone();
-                        self.large = interruptible(py, &cancelled, None, |_| {
-                            LargeSession::open(&input, needs_hash, &cancelled)
-                        })?;
-                        if self.large.is_none() {
-                            group.push(input);
-                        }
-                    } else {
+                if input.is_large() {
+                    if !group.is_empty() {
                         self.ahead = Some(input);
+                    } else if self.table.is_of_runs() {
+                        self.run = Some(LargeRun::start(input, &self.options, &self.cancelled, &self.progress)?);
+                    } else {
+                        self.open_large(py, &input)?;
+                        group.extend(self.large.is_none().then_some(input));
                     }
                     break;
                 }
@@ -131,6 +141,20 @@ impl Rows {
             }
         }
         Ok(())
+    }
+
+    fn open_large(&mut self, py: Python<'_>, input: &Input) -> PyResult<()> {
+        let (cancelled, progress, needs_hash) = (&self.cancelled, &self.progress, self.options.sessions);
+        let open = || LargeSession::open(input, needs_hash, cancelled, progress);
+        self.large = interruptible(py, cancelled, Some(&mut self.reporter), open)?;
+        Ok(())
+    }
+
+    /// Ends what is under way.
+    fn stop(&mut self) {
+        self.is_over = true;
+        self.engine.stop(&self.cancelled);
+        self.run = None;
     }
 
     fn next_input(&mut self, py: Python<'_>) -> PyResult<Option<Input>> {
@@ -149,8 +173,7 @@ impl Rows {
         match done {
             Done::Converted(converted) => {
                 let (batches, converted) = converted.map_err(PyRuntimeError::new_err)?;
-                self.files_done += converted.len() as u64;
-                self.bytes_done += converted.iter().map(|converted| converted.identity.bytes).sum::<u64>();
+                self.progress.add_files(converted.len() as u64);
                 self.ready
                     .extend(batches.into_iter().filter(|(table, _)| *table == self.table).map(|(_, batch)| batch));
             }
@@ -159,22 +182,29 @@ impl Rows {
                 let (columns, scanned) = *scanned;
                 let batch = large.take(columns, scanned, &mut self.tables).map_err(PyRuntimeError::new_err)?;
                 self.ready.extend(batch.filter(|_| self.table == Table::Events));
-                self.bytes_done += large.taken_bytes();
                 if large.next_is_none() && !large.is_under_way() {
                     self.end_large()?;
                 }
-                let calls = self.tables.take_calls().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-                self.ready.extend(Some(calls).filter(|calls| self.table == Table::ToolCalls && calls.num_rows() > 0));
+                self.add_calls()?;
             }
             _ => {}
         }
         Ok(())
     }
 
+    fn add_calls(&mut self) -> PyResult<()> {
+        let calls = self.tables.take_calls().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        self.ready.extend(Some(calls).filter(|calls| self.table == Table::ToolCalls && calls.num_rows() > 0));
+        Ok(())
+    }
+
     fn end_large(&mut self) -> PyResult<()> {
-        if let Some(large) = self.large.take() {
+        if let Some(mut large) = self.large.take() {
+            while large.drain_calls(&mut self.tables) {
+                self.add_calls()?;
+            }
             large.finish(&mut self.tables);
-            self.files_done += 1;
+            self.progress.add_files(1);
         }
         let sessions = self.tables.take_sessions().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         self.ready.extend(Some(sessions).filter(|rows| self.table == Table::Sessions && rows.num_rows() > 0));
@@ -193,8 +223,7 @@ impl BatchStream {
         let rows = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
         let next = rows.next_batch(py);
         if next.is_err() {
-            rows.is_over = true;
-            py.detach(|| rows.engine.stop(&rows.cancelled));
+            py.detach(|| rows.stop());
         }
         Ok(next?.map(PyArrowType))
     }

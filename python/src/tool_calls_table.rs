@@ -1,18 +1,23 @@
 //! The table `tool_calls`: each call with its answer.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use arrow::array::{ArrayBuilder as _, RecordBatch};
 use arrow::error::ArrowError;
 use sha2::{Digest, Sha256};
 
 use crate::columns::{Column, Durations, Enums, Flags, Hashes, Integers, Texts, Times, batch};
+use crate::convert::{BATCH_BYTES, BATCH_ROWS};
 use crate::schema::Table;
 use crate::session_scan::{CallFact, CallSide};
 
 /// So many bytes of calls of one session are kept until the session ends. Beyond, the first ones become rows: an answer that comes later still
 /// is not joined. A session of usual calls is never that large.
 const MOST_PENDING_BYTES: usize = 32 << 20;
+
+/// About what it costs to find a call again by its id.
+const PLACE_BYTES: usize = 128;
 
 /// The columns of the table.
 #[derive(Default)]
@@ -38,9 +43,10 @@ pub struct ToolCallsColumns {
 }
 
 impl ToolCallsColumns {
-    /// How many rows there are.
-    pub fn rows(&self) -> usize {
-        self.source.len()
+    /// Whether there are enough rows for a batch.
+    pub fn is_batch(&self) -> bool {
+        let texts = [&self.arguments, &self.result_text].map(|texts| texts.values_slice().len());
+        self.source.len() >= BATCH_ROWS || texts.iter().sum::<usize>() >= BATCH_BYTES
     }
 
     /// The rows. There are none then.
@@ -112,8 +118,8 @@ struct PendingCall {
     arguments: Option<String>,
     line: i64,
     at: Option<i64>,
-    provider: Option<String>,
-    model: Option<String>,
+    provider: Option<Arc<str>>,
+    model: Option<Arc<str>>,
     turn: i64,
     answers: i64,
     answer: Option<Answer>,
@@ -131,7 +137,7 @@ impl PendingCall {
     fn bytes(&self) -> usize {
         let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         let answer = self.answer.as_ref().map_or(0, |answer| length(&answer.text));
-        size_of::<Self>() + 2 * length(&self.id) + length(&self.arguments) + answer
+        size_of::<Self>() + PLACE_BYTES + 2 * length(&self.id) + length(&self.arguments) + answer
     }
 }
 
@@ -143,7 +149,7 @@ impl PendingCalls {
         fact: CallFact,
         line: i64,
         at: Option<i64>,
-        (provider, model): (&Option<String>, &Option<String>),
+        (provider, model): (&Option<Arc<str>>, &Option<Arc<str>>),
         turn: i64,
     ) {
         match fact.of {
@@ -194,26 +200,41 @@ impl PendingCalls {
 
     /// Makes rows of the first calls where there are too many to keep all.
     pub fn flush_if_large(&mut self, source: &str, session_id: Option<&str>, columns: &mut ToolCallsColumns) {
-        if self.bytes <= MOST_PENDING_BYTES {
-            return;
+        while self.bytes > MOST_PENDING_BYTES && self.pass(source, session_id, columns) {}
+    }
+
+    /// Makes rows of the first calls, if there are more than for one batch. Then there may be more.
+    pub fn drain(&mut self, source: &str, session_id: Option<&str>, columns: &mut ToolCallsColumns) -> bool {
+        while !columns.is_batch() {
+            if !self.pass(source, session_id, columns) {
+                return false;
+            }
         }
-        while self.bytes > MOST_PENDING_BYTES / 2
-            && let Some(call) = self.calls.pop_front()
-        {
-            self.bytes = self.bytes.saturating_sub(call.bytes());
-            self.passed += 1;
-            columns.append(source, session_id, call);
-        }
-        let passed = self.passed;
-        self.answered.retain(|_, place| *place >= passed);
-        self.open.values_mut().for_each(|places| places.retain(|place| *place >= passed));
-        self.open.retain(|_, places| !places.is_empty());
+        true
     }
 
     /// Makes rows of all calls.
     pub fn finish(&mut self, source: &str, session_id: Option<&str>, columns: &mut ToolCallsColumns) {
-        for call in std::mem::take(&mut self.calls) {
-            columns.append(source, session_id, call);
+        while self.pass(source, session_id, columns) {}
+    }
+
+    /// Makes a row of the first call, if there is one. Answers that come later find it no more.
+    fn pass(&mut self, source: &str, session_id: Option<&str>, columns: &mut ToolCallsColumns) -> bool {
+        let Some(call) = self.calls.pop_front() else { return false };
+        self.bytes = self.bytes.saturating_sub(call.bytes());
+        self.passed += 1;
+        if let Some(id) = &call.id {
+            if self.answered.get(id).is_some_and(|place| *place < self.passed) {
+                self.answered.remove(id);
+            }
+            if let Some(places) = self.open.get_mut(id) {
+                places.retain(|place| *place >= self.passed);
+                if places.is_empty() {
+                    self.open.remove(id);
+                }
+            }
         }
+        columns.append(source, session_id, call);
+        true
     }
 }

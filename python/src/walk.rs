@@ -179,6 +179,11 @@ fn is_recording(directory: &Path) -> bool {
     directory.join(RUN_LOG).is_file() || is_bundle(directory)
 }
 
+/// Whether a directory is a run beside whose log there is a manifest that is none of a bundle.
+pub fn is_run_with_foreign_manifest(directory: &Path) -> bool {
+    directory.join(RUN_LOG).is_file() && directory.join("manifest.json").exists() && !is_bundle(directory)
+}
+
 /// Whether there is a directory that is no recording and can be listed.
 pub fn is_listed(directory: &Path) -> bool {
     directory.is_dir() && !is_recording(directory) && directory.read_dir().is_ok()

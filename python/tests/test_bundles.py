@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import session_tape as st
@@ -26,6 +27,29 @@ def bundle(source, to, *options):
     command = ["node", ROOT / "cli/main.js", "bundle", "export", source, to, *options]
     subprocess.run(command, check=True, capture_output=True)
     return to
+
+
+def recorded(folder, events, message):
+    """A run with so many events, which have messages of this length."""
+    script = """
+        const { RunRecorder } = require(process.argv[1]);
+        const [directory, events, length] = process.argv.slice(2);
+        const recorder = new RunRecorder({
+            directory, runId: "r", scheduler: "round-robin",
+            workflow: { name: "w", version: "1", nodes: [{ id: "a", kind: "task" }] },
+        });
+        const message = "m".repeat(Number(length));
+        (async () => {
+            for (let at = 0; at < Number(events); at++) {
+                recorder.append({ kind: "Error", payload: { code: "E", message: at + message, recoverable: true } });
+                if (at % 10000 === 0) await recorder.flush();
+            }
+            await recorder.dispose();
+        })();
+    """
+    command = ["node", "-e", script, ROOT / "index.js", folder, str(events), str(message)]
+    subprocess.run(command, check=True, capture_output=True)
+    return folder
 
 
 def without(rows, *left_out):
@@ -82,6 +106,49 @@ def test_a_large_session_in_a_bundle_is_read_part_by_part(tmp_path):
     assert st.to_parquet(packed, tmp_path / "lake").unchanged == 1
 
 
+@pytest.mark.parametrize("form", ["run", *FORMS])
+def test_a_large_run_is_given_batch_by_batch(tmp_path, form):
+    run = recorded(tmp_path / "run", events=40_000, message=200)
+    packed, size = run if form == "run" else bundle(run, tmp_path / form), (run / "events.cath-log").stat().st_size
+    assert size > 12 << 20
+    done = []
+    reader = st.events([packed, GOLDEN], kind="runs", on_progress=lambda *now: done.append(now))
+    first = reader.read_next_batch()
+    assert done[-1][1] < size, "the first rows come before all is read"
+    rows = pa.Table.from_batches([first, *reader])
+    assert rows["time"].to_pylist()[:40_001] == list(range(40_001))
+    assert rows.filter(pc.equal(rows["source"], str(GOLDEN))).drop_columns("source").equals(
+        st.events(GOLDEN, kind="runs").read_all().drop_columns("source"))  # fmt: skip
+    assert done == sorted(done) and done[-1] == (2, size + (GOLDEN / "events.cath-log").stat().st_size)
+
+
+def test_a_reader_of_a_run_may_be_dropped(tmp_path):
+    run = recorded(tmp_path / "run", events=40_000, message=200)
+    reader = st.events(run, kind="runs")
+    assert reader.read_next_batch().num_rows > 0
+    del reader
+    assert st.events(run, kind="runs").read_all().num_rows == 40_001
+
+
+@pytest.mark.parametrize("form", ["session", "run", *FORMS])
+def test_an_export_reports_the_bytes_of_a_recording_as_they_are_read(tmp_path, form):
+    """Of one that is read by several threads, of a run, which one thread reads, and of a session in a bundle."""
+    if form == "run":
+        recording = recorded(tmp_path / "run", events=150_000, message=200)
+        tables, log = ("run_events", "runs"), recording / "events.cath-log"
+    else:
+        log = tmp_path / "session.jsonl"
+        first, _, rest = talk(1, turns=1000).partition(b"\n")
+        log.write_bytes(first + b"\n" + rest * 20)
+        recording = log if form == "session" else bundle(log, tmp_path / form)
+        tables = ("events", "tool_calls", "sessions")
+    done, size = [], log.stat().st_size
+    report = st.to_parquet(recording, tmp_path / "lake", tables, on_progress=lambda *now: done.append(now))
+    assert report.bytes == size and done == sorted(done) and done[-1] == (1, size)
+    between = {read for files, read in done if files == 0 and 0 < read < size}
+    assert len(between) > 1
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_a_run_in_a_bundle_has_the_rows_of_the_run(tmp_path, form):
     packed = bundle(GOLDEN, tmp_path / form)
@@ -101,6 +168,22 @@ def test_bundles_in_a_directory_are_found_once_each_and_exported(tmp_path):
     report = st.to_parquet(folder, tmp_path / "lake")
     assert report.sources == 2 and report.rows["sessions"] == 2
     assert st.to_parquet(folder, tmp_path / "lake").unchanged == 2
+
+
+def test_recordings_are_those_that_tables_have(tmp_path):
+    session = tmp_path / "session.jsonl"
+    session.write_bytes(talk(2))
+    (tmp_path / "bundles").mkdir()
+    for form in FORMS:
+        bundle(session, tmp_path / "bundles" / form)
+    shutil.copytree(GOLDEN, tmp_path / "runs" / "golden")
+    for kind, table in [("sessions", "sessions"), ("runs", "runs")]:
+        found = st.recordings(tmp_path, kind)
+        assert found == st.table(tmp_path, table).read_all()["source"].to_pylist()
+        assert st.table(found, table).read_all().equals(st.table(tmp_path, table).read_all())
+    assert len(st.recordings(tmp_path)) == 3
+    with pytest.raises(ValueError, match="kind"):
+        st.recordings(tmp_path, "all")
 
 
 def test_a_damaged_bundle_is_a_row_with_its_error(tmp_path):

@@ -153,6 +153,23 @@ def test_a_manifest_of_something_else_hides_nothing(tmp_path, content):
     assert st.table(tmp_path, "runs").read_all()["source"].to_pylist() == [str(tmp_path / "inner" / "run")]
 
 
+@pytest.mark.parametrize("content", ['{"name":"app"}', "damaged", ""])
+def test_a_run_beside_a_manifest_of_something_else_is_a_run(tmp_path, content):
+    run = tmp_path / "run"
+    shutil.copytree(GOLDEN, run)
+    (run / "manifest.json").write_text(content)
+    rows = {path: st.events(path, kind="runs").read_all().drop_columns("source") for path in (run, GOLDEN)}
+    assert rows[run].num_rows > 0 and rows[run].equals(rows[GOLDEN])
+    [row], [expected] = (st.table(path, "runs", verify=True).read_all().to_pylist() for path in (run, GOLDEN))
+    assert {**row, "source": ""} == {**expected, "source": ""} and row["error"] is None
+    assert st.first_divergence(run, GOLDEN) is None
+    assert st.to_parquet(tmp_path, tmp_path / "lake", ["run_events"]).rows["run_events"] == rows[GOLDEN].num_rows
+    # That of a bundle is one, whatever has become of it.
+    (run / "manifest.sha256").write_text("")
+    [row] = st.table(run, "runs").read_all().to_pylist()
+    assert row["error"]
+
+
 def test_a_bundle_with_a_damaged_manifest_is_a_row_with_its_error(tmp_path):
     for name, more in [("a.cath-bundle", None), ("b", "manifest.sha256")]:
         (tmp_path / name).mkdir()

@@ -1,15 +1,18 @@
 """Ctrl-C: whatever takes long looks for signals, and ends at once when a handler raises."""
 
+import json
+import os
 import shutil
 import signal
-import subprocess
+import threading
+import time
 from contextlib import contextmanager
 
 import pytest
 
 import session_tape as st
 from recordings import talk
-from test_bundles import ROOT, bundle
+from test_bundles import ROOT, bundle, recorded
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the timer is that of POSIX"),
@@ -62,24 +65,7 @@ def packed(session):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """A run with some 60 MB of events."""
-    folder = tmp_path_factory.mktemp("run") / "run"
-    script = """
-        const { RunRecorder } = require(process.argv[1]);
-        const recorder = new RunRecorder({
-            directory: process.argv[2], runId: "r", scheduler: "round-robin",
-            workflow: { name: "w", version: "1", nodes: [{ id: "a", kind: "task" }] },
-        });
-        const message = "m".repeat(400);
-        (async () => {
-            for (let at = 0; at < 60000; at++) {
-                recorder.append({ kind: "Error", payload: { code: "E", message: at + message, recoverable: true } });
-                if (at % 10000 === 0) await recorder.flush();
-            }
-            await recorder.dispose();
-        })();
-    """
-    subprocess.run(["node", "-e", script, ROOT / "index.js", folder], check=True, capture_output=True)
-    return folder
+    return recorded(tmp_path_factory.mktemp("run") / "run", events=60_000, message=400)
 
 
 def test_an_export_of_a_bundle(packed, tmp_path):
@@ -115,6 +101,86 @@ def test_verified_rows(session):
     rows = st.events(session).read_all().combine_chunks()
     with interrupted():
         st.verify_rows(rows)
+
+
+#: What listens takes some milliseconds, what does not takes until its end.
+MOST_SECONDS = 5
+
+
+def raised_after(work, when):
+    """How long it takes from SIGINT, which is sent when `when` returns, until the work raises."""
+    sent, is_over = [], threading.Event()
+
+    def send():
+        when()
+        if not is_over.is_set():
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def handle(*_):
+        raise Interrupted
+
+    before = signal.signal(signal.SIGINT, handle)
+    sender = threading.Thread(target=send)
+    try:
+        with pytest.raises(Interrupted):
+            sender.start()
+            work()
+            is_over.set()
+        return time.monotonic() - sent[0]
+    finally:
+        is_over.set()
+        sender.join()
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def endless(session, tmp_path):
+    """Sessions that take long to read: what a crash has left behind their lines are zeros, which need no room."""
+    made = [tmp_path / "sessions" / name for name in ("one.jsonl", "other.jsonl")]
+    made[0].parent.mkdir()
+    for path in made:
+        shutil.copyfile(session, path)
+        os.truncate(path, 12 << 30)
+    return made
+
+
+@pytest.mark.parametrize("seconds", [0.2, 1])
+@pytest.mark.parametrize("work", ["to_parquet", "read_all", "first_divergence"])
+def test_a_signal_is_heard_soon(endless, tmp_path, work, seconds):
+    works = {
+        "to_parquet": lambda: st.to_parquet(endless[0].parent, tmp_path / "lake"),
+        "read_all": lambda: st.table(endless[0].parent, "sessions").read_all(),
+        "first_divergence": lambda: st.first_divergence(*endless),
+    }
+    took = raised_after(works[work], lambda: time.sleep(seconds))
+    print(f"heard after {took:.3f} s")
+    assert took < MOST_SECONDS
+    assert not list((tmp_path / "lake").rglob("*.parquet")) and not list((tmp_path / "lake").rglob("*.tmp"))
+
+
+def test_a_signal_is_heard_soon_while_parts_are_committed(tmp_path):
+    """Each session is of another day, so each is a group of its own, all of whose files are synced."""
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    for number in range(1500):
+        content = talk(number, turns=1, day=1 + number % 28)
+        day = f"{1000 + number // 300}-{1 + number // 25 % 12:02}-{1 + number % 25:02}".encode()
+        (folder / f"{number}.jsonl").write_bytes(content.replace(b"2026-02-%02d" % (1 + number % 28), day))
+    lake = tmp_path / "lake"
+
+    def committed():
+        while not list((lake / "_manifests").glob("*.json")):
+            time.sleep(0.01)
+
+    took = raised_after(lambda: st.to_parquet(folder, lake), committed)
+    print(f"heard after {took:.3f} s")
+    assert took < MOST_SECONDS
+    manifests = list((lake / "_manifests").glob("*.json"))
+    assert 0 < len(manifests) < 1500, "it was committing"
+    listed = {part for manifest in manifests for part in json.loads(manifest.read_text())["parts"].values()}
+    assert {str(part.relative_to(lake)) for part in lake.rglob("part-*.parquet")} == listed
+    assert not list(lake.rglob("*.tmp"))
 
 
 def test_work_that_is_not_interrupted_ends(tmp_path):

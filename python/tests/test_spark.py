@@ -15,6 +15,7 @@ import pytest
 
 import session_tape as st
 from recordings import REAL, talk
+from test_bundles import FORMS, bundle, pytestmark as with_addon
 
 pyspark = pytest.importorskip("pyspark", reason="PySpark is not installed")
 if shutil.which("java") is None:
@@ -126,6 +127,20 @@ def test_the_example_answers_its_questions(session, recordings, tmp_path):
     example.export(session, recordings, tmp_path)
     answers = example.questions(session, tmp_path)
     assert [answer.count() > 0 for answer in answers] == [True, True, True]
+
+
+@with_addon
+def test_the_example_reads_bundles(session, tmp_path):
+    recording = tmp_path / "session.jsonl"
+    recording.write_bytes(talk(1))
+    folder = tmp_path / "bundles"
+    folder.mkdir()
+    packed = [bundle(recording, folder / form) for form in FORMS]
+    rows = example.table_of(session, folder, "events").collect()
+    assert {row.source for row in rows} == {str(path) for path in packed}
+    assert len(rows) == 2 * len(talk(1).splitlines())
+    # A bundle is a folder of recordings as well.
+    assert example.table_of(session, packed[0], "sessions").count() == 1
 
 
 def test_objects_of_a_store_are_handed_over_as_bytes(session, recordings):

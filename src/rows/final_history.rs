@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
-use memchr::memmem::Finder;
+use memchr::{memchr_iter, memmem::Finder};
 
 use crate::jsonl::reader::LineReader;
 use crate::jsonl::segments::{Segments, Threads};
@@ -22,20 +22,28 @@ pub struct FinalHistory {
 }
 
 impl FinalHistory {
-    /// Of the file whose parts these are, in order.
-    pub fn find(source: &Arc<LineSource>, parts: &[Range<u64>]) -> Result<Self, ReadError> {
-        let make = |needs_search| Folder {
+    /// Of the file whose parts these are, in order. A part of more than `most_lines` lines is cut into several: what a line needs besides its
+    /// bytes is more than a short line has. Returns the parts that there are then, too.
+    pub fn find(
+        source: &Arc<LineSource>,
+        parts: Vec<Range<u64>>,
+        most_lines: usize,
+    ) -> Result<(Vec<Range<u64>>, Self), ReadError> {
+        let make = || Folder {
             source: source.clone(),
             reader: LineReader::default(),
             fold: Fold::new(FoldOptions::default()),
-            needs_search,
+            most_lines: most_lines.max(1),
         };
-        let mut folded = Segments::new(parts.to_vec(), Threads::All, || make(true));
-        let mut effects = Vec::with_capacity(parts.len());
-        while let Some(effect) = folded.next_output() {
-            effects.push(effect?);
+        let mut folded = Segments::new(parts, Threads::All, make);
+        let (mut parts, mut effects) = (Vec::new(), Vec::new());
+        while let Some(cut) = folded.next_output() {
+            for (part, effect) in cut? {
+                parts.push(part);
+                effects.push(effect);
+            }
         }
-        let mut remaining = vec![u64::MAX; parts.len()];
+        let (mut folder, mut remaining) = (make(), vec![u64::MAX; parts.len()]);
         // What the parts behind remove.
         let mut later = Truncation::Last(0);
         for (at, part) in parts.iter().enumerate().rev() {
@@ -43,11 +51,11 @@ impl FinalHistory {
                 (_, Truncation::All) => PartEffect::default(),
                 (Some(effect), _) => effect,
                 (None, Truncation::Last(0)) => continue,
-                (None, _) => make(false).work(part.clone())?.unwrap_or_default(),
+                (None, _) => folder.effect(part.clone())?,
             };
             (remaining[at], later) = effect.before(later);
         }
-        Ok(FinalHistory { remaining })
+        Ok((parts, FinalHistory { remaining }))
     }
 
     /// Of a session of one part.
@@ -96,37 +104,58 @@ struct Folder {
     source: Arc<LineSource>,
     reader: LineReader,
     fold: Fold,
-    /// Parts in which no item can be removed need no result.
-    needs_search: bool,
+    most_lines: usize,
 }
 
 impl Worker for Folder {
     type Job = Range<u64>;
-    type Output = Result<Option<PartEffect>, ReadError>;
+    /// The parts that a part is cut into. Those in which no item can be removed need no effect.
+    type Output = Result<Vec<(Range<u64>, Option<PartEffect>)>, ReadError>;
 
     fn work(&mut self, part: Range<u64>) -> Self::Output {
-        if self.needs_search && !self.may_remove(part.clone())? {
-            return Ok(None);
-        }
+        let (parts, may_remove) = self.cut(part)?;
+        let effect = |part: Range<u64>| {
+            let effect = if may_remove { Some(self.effect(part.clone())?) } else { None };
+            Ok((part, effect))
+        };
+        parts.into_iter().map(effect).collect()
+    }
+}
+
+impl Folder {
+    /// What a part does to the history.
+    fn effect(&mut self, part: Range<u64>) -> Result<PartEffect, ReadError> {
         let mut whole = HistoryEffect::default();
         self.reader.begin(part);
         while let Some(chunk) = self.reader.next_chunk(&self.source, 0, &mut |_| {})? {
             whole.append(self.fold.effect(chunk.bytes, chunk.offset, chunk.at_start).history);
         }
-        Ok(Some(PartEffect::of(&whole)))
+        Ok(PartEffect::of(&whole))
     }
-}
 
-impl Folder {
-    /// Whether some line may remove items. Most parts have none, and a search is much faster than reading.
-    fn may_remove(&mut self, part: Range<u64>) -> Result<bool, ReadError> {
-        self.reader.begin(part);
+    /// The parts of a part of which none has too many lines, and whether some line may remove items. Most parts have none, and a search is much
+    /// faster than reading.
+    fn cut(&mut self, part: Range<u64>) -> Result<(Vec<Range<u64>>, bool), ReadError> {
+        let (mut parts, mut begin, mut lines, mut may_remove) = (Vec::new(), part.start, 0, false);
+        self.reader.begin(part.clone());
         while let Some(chunk) = self.reader.next_chunk(&self.source, 0, &mut |_| {})? {
-            if REMOVALS.iter().any(|removal| removal.find(chunk.bytes).is_some()) {
-                return Ok(true);
+            may_remove = may_remove || REMOVALS.iter().any(|removal| removal.find(chunk.bytes).is_some());
+            let more = memchr_iter(b'\n', chunk.bytes).count();
+            if lines + more <= self.most_lines {
+                lines += more;
+                continue;
+            }
+            for newline in memchr_iter(b'\n', chunk.bytes) {
+                lines += 1;
+                let end = chunk.offset + newline as u64 + 1;
+                if lines >= self.most_lines && end < part.end {
+                    parts.push(begin..end);
+                    (begin, lines) = (end, 0);
+                }
             }
         }
-        Ok(false)
+        parts.push(begin..part.end);
+        Ok((parts, may_remove))
     }
 }
 

@@ -126,14 +126,18 @@ proptest! {
     }
 
     #[test]
-    fn the_final_history_is_known_before_the_parts_are_read(records in records(20), length in 1usize..600) {
+    fn the_final_history_is_known_before_the_parts_are_read(
+        records in records(20),
+        length in 1usize..600,
+        most_lines in 1usize..6,
+    ) {
         let text = session(&records, "1");
-        let parts = cut(&text, length);
         let source = Arc::new(LineSource::in_memory(text.clone().into_bytes()));
-        let history = FinalHistory::find(&source, &parts).unwrap();
+        let (parts, history) = FinalHistory::find(&source, cut(&text, length), most_lines).unwrap();
         let (mut reader, mut found, mut hash) = (SessionReader::default(), Vec::new(), FileHash::default());
         for (at, part) in parts.iter().enumerate() {
             let read = reader.read(&source, part.clone(), Some(&mut hash), &mut |_| {}).unwrap();
+            prop_assert!(read.lines <= most_lines as u64);
             hash.add(&source, read.end);
             found.extend(read.items().take(history.remaining(at) as usize));
         }

@@ -29,6 +29,7 @@ __all__ = [
     "__version__",
     "events",
     "first_divergence",
+    "recordings",
     "schema",
     "table",
     "to_parquet",
@@ -98,6 +99,17 @@ def schema(table: str, *, include_payload: bool = False) -> pa.Schema:
     return _native.schema(_str("table", table), include_payload)
 
 
+def recordings(paths: Recordings, kind: str = "sessions") -> list[str]:
+    """What the other functions find there: the `source` of each recording, in their order. Each can be given to them as a path.
+
+    An engine distributes these. Nothing is read, except what has no path.
+
+    >>> recordings([("a.jsonl", b"")])
+    ['a.jsonl']
+    """
+    return _native.recordings(paths, _table_of(kind))
+
+
 def events(
     paths: Recordings,
     kind: str = "sessions",
@@ -115,10 +127,8 @@ def events(
     >>> events([("a.jsonl", line)]).read_all()["session_id"].to_pylist()
     ['s']
     """
-    if _str("kind", kind) not in _EVENTS_OF:
-        raise ValueError(f"kind must be 'sessions' or 'runs', not {kind!r}")
     return table(
-        paths, _EVENTS_OF[kind], text_limit=text_limit, include_payload=include_payload, on_progress=on_progress
+        paths, _table_of(kind), text_limit=text_limit, include_payload=include_payload, on_progress=on_progress
     )
 
 
@@ -203,6 +213,12 @@ def verify_rows(table: Any) -> pa.BooleanArray:
     if not hasattr(table, "__arrow_c_stream__"):
         raise TypeError(f"table must have Arrow's stream interface, and {type(table).__name__} has not")
     return _native.verify_rows(pa.RecordBatchReader.from_stream(table))
+
+
+def _table_of(kind: str) -> str:
+    if _str("kind", kind) not in _EVENTS_OF:
+        raise ValueError(f"kind must be 'sessions' or 'runs', not {kind!r}")
+    return _EVENTS_OF[kind]
 
 
 def _str(name: str, value: object) -> str:

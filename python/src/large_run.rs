@@ -1,0 +1,79 @@
+//! A large run, whose rows are taken while it is read.
+
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use arrow::array::RecordBatch;
+use session_tape::Cancellation;
+
+use crate::convert::{CANCELLED, Converted, Converter};
+use crate::input::Input;
+use crate::interrupt::Progress;
+use crate::options::Options;
+use crate::schema::Table;
+
+/// What comes next of a run.
+pub enum RunStep {
+    Batch(Table, RecordBatch),
+    End(Result<Converted, String>),
+}
+
+/// A run that is converted on a thread of its own. That waits when its batches are not taken.
+pub struct LargeRun {
+    /// Never locked: a receiver alone can't be part of what threads share.
+    steps: Option<Mutex<Receiver<RunStep>>>,
+    thread: Option<JoinHandle<()>>,
+    cancelled: Arc<AtomicBool>,
+    is_over: bool,
+}
+
+impl LargeRun {
+    /// Begins with a run, and goes on until `cancelled` is set. If it is dropped before its end, nothing else is wanted either. An error if the system has no thread.
+    pub fn start(
+        input: Input,
+        options: &Options,
+        cancelled: &Arc<AtomicBool>,
+        progress: &Arc<Progress>,
+    ) -> std::io::Result<Self> {
+        let (sender, steps) = sync_channel(1);
+        let mut converter = Converter::new(options.clone(), cancelled.clone(), progress.clone());
+        let work = move || {
+            let mut send = |table, batch| sender.send(RunStep::Batch(table, batch)).map_err(|_| CANCELLED.to_owned());
+            let converted = converter.convert(&input, &mut send);
+            let converted = converted.and_then(|converted| converter.finish(&mut send).map(|()| converted));
+            // There is no receiver if it was dropped.
+            let _ = sender.send(RunStep::End(converted));
+        };
+        let cancellation = Cancellation::from(cancelled.clone());
+        let thread = thread::Builder::new().name("session-tape".to_owned()).spawn(move || cancellation.during(work))?;
+        let steps = Some(Mutex::new(steps));
+        Ok(LargeRun { steps, thread: Some(thread), cancelled: cancelled.clone(), is_over: false })
+    }
+
+    /// The next batch, or the end.
+    pub fn next(&mut self) -> RunStep {
+        let steps = self.steps.as_mut().map(|steps| steps.get_mut().unwrap_or_else(PoisonError::into_inner));
+        if let Some(step) = steps.and_then(|steps| steps.recv().ok()) {
+            self.is_over = matches!(step, RunStep::End(_));
+            return step;
+        }
+        if let Some(Err(panic)) = self.thread.take().map(JoinHandle::join) {
+            resume_unwind(panic);
+        }
+        RunStep::End(Err(CANCELLED.to_owned()))
+    }
+}
+
+impl Drop for LargeRun {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.cancelled.store(true, Ordering::Relaxed);
+        }
+        // First, so that a thread that waits for its batch to be taken ends.
+        self.steps = None;
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}

@@ -1,0 +1,93 @@
+"""How much memory a conversion takes: what fleet tables promise, whatever the number of cores."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from recordings import answer, call, lines, start, text
+from test_bundles import pytestmark as needs_addon, recorded
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="what a process took at most, Linux says in /proc")
+
+#: Of the whole process: Python and pyarrow are 60 of them.
+MOST_MIB = 256
+
+EXPORT = "st.to_parquet(sys.argv[1], sys.argv[2])"
+ROWS = "assert sum(batch.num_rows for batch in st.table(sys.argv[1], '{}')) > 0"
+SLOWLY = "for batch in st.table(sys.argv[1], '{}'): time.sleep(0.01)"
+
+
+def most_mib(work, *arguments, threads):
+    """The most memory that was resident in a process that does this work."""
+    script = f"import sys, time, session_tape as st\n{work}\nprint(open('/proc/self/status').read())"
+    environment = {**os.environ, "SESSION_TAPE_THREADS": str(threads)}
+    done = subprocess.run([sys.executable, "-c", script, *map(str, arguments)], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    [most] = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("VmHWM")]
+    return int(most) / 1024
+
+
+def large(path, mib, sizes):
+    """A session with texts of these sizes, again and again."""
+    words = "".join(f"{number * 7919 % 99991} words and " for number in range(30_000))
+    records = []
+    for at, size in enumerate(sizes):
+        some = words[at * 31 % 1000 :][:size]
+        one = (text("human", some), call(f"call-{at}", command=some), answer(f"call-{at - 1}", result={"output": some}), text("ai", some))
+        records.append(one[at % 4])
+    first, *rest = lines(start(), *records)
+    block = "".join(line + "\n" for line in rest).encode()
+    with path.open("wb") as file:
+        file.write(first.encode() + b"\n")
+        while file.tell() < mib << 20:
+            file.write(block)
+    return path
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory):
+    return large(tmp_path_factory.mktemp("short") / "s.jsonl", 160, [20 + at * 37 % 1780 for at in range(8000)])
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory):
+    return large(tmp_path_factory.mktemp("long") / "s.jsonl", 160, [80_000 + at * 997 % 40_000 for at in range(100)])
+
+
+@pytest.mark.parametrize("threads", [4, 64])
+@pytest.mark.parametrize("records", ["short", "long"])
+def test_an_export_of_a_large_session(records, threads, request, tmp_path):
+    assert most_mib(EXPORT, request.getfixturevalue(records), tmp_path, threads=threads) < MOST_MIB
+
+
+@pytest.mark.parametrize("table", ["events", "tool_calls"])
+def test_rows_of_a_large_session(short, table):
+    assert most_mib(ROWS.format(table), short, threads=4) < MOST_MIB
+    assert most_mib(SLOWLY.format(table), short, threads=4) < MOST_MIB, "with a reader that is slow"
+
+
+def test_an_export_of_many_sessions(tmp_path):
+    session = large(tmp_path / "session", 1, [20 + at * 37 % 1780 for at in range(100)]).read_bytes()
+    (tmp_path / "sessions").mkdir()
+    for number in range(160):
+        (tmp_path / "sessions" / f"{number}.jsonl").write_bytes(session)
+    assert most_mib(EXPORT, tmp_path / "sessions", tmp_path / "lake", threads=8) < MOST_MIB
+
+
+def test_lines_of_which_there_are_very_many(tmp_path):
+    """A row needs some hundred bytes, however short its line is."""
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(lines(start())[0].encode() + b"\n" * (3 << 20) + json.dumps({"type": "end"}).encode())
+    assert most_mib(EXPORT, path, tmp_path / "lake", threads=4) < MOST_MIB
+
+
+@needs_addon
+def test_rows_and_an_export_of_a_large_run(tmp_path):
+    run = recorded(tmp_path / "run", events=500_000, message=1)
+    # As rows they have some 120 MiB, which are more with each event.
+    assert most_mib(SLOWLY.format("run_events"), run, threads=4) < 150
+    assert most_mib(EXPORT[:-1] + ", ['run_events', 'runs'])", run, tmp_path / "lake", threads=4) < MOST_MIB
