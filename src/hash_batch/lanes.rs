@@ -97,7 +97,7 @@ impl From<[u32; 8]> for LaneState {
 
 impl From<LaneState> for [u32; 8] {
     fn from(LaneState { abef, cdgh }: LaneState) -> Self {
-        let split = |joined: u128| [96, 64, 32, 0].map(|shift| (joined >> shift) as u32);
+        let split = |joined: u128| [(joined >> 96) as u32, (joined >> 64) as u32, (joined >> 32) as u32, joined as u32];
         let ([a, b, e, f], [c, d, g, h]) = (split(abef), split(cdgh));
         [a, b, c, d, e, f, g, h]
     }
@@ -142,8 +142,8 @@ fn of_u128(value: u128) -> __m128i {
 #[inline]
 #[target_feature(enable = "sse4.1")]
 fn to_u128(vector: __m128i) -> u128 {
-    let [low, high] = [_mm_extract_epi64(vector, 0), _mm_extract_epi64(vector, 1)].map(|half| u128::from(half as u64));
-    high << 64 | low
+    let (low, high) = (_mm_extract_epi64(vector, 0) as u64, _mm_extract_epi64(vector, 1) as u64);
+    u128::from(high) << 64 | u128::from(low)
 }
 
 /// The constants of the rounds, four rounds at a time, that of the first in the lowest bits.
