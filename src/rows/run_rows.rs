@@ -80,7 +80,7 @@ pub fn read_run(recording: &Recording, take: &mut dyn FnMut(&RunRow<'_>) -> Cont
 }
 
 fn texts_of<'p>(payload: &'p str, nesting: &mut Nesting) -> [Option<Text<'p>>; FIELDS.len()] {
-    let fields = read_fields(payload, const { FIELDS_NAMED }, nesting);
+    let fields = read_fields(payload, const { &FIELDS_NAMED }, nesting);
     fields.map_or([const { None }; FIELDS.len()], |fields| fields.map(|field| field.text().ok()))
 }
 

@@ -5,7 +5,7 @@
 
 use super::error::{ErrorCode, RunError, event_id, quoted};
 use crate::hash::{HEX_BYTES, HexHash, is_lower_hex};
-use crate::jsonl::scan::{Cursor, Nesting, Span};
+use crate::jsonl::scan::{Cursor, Nesting, Span, plain_prefix};
 
 /// The longest line, in bytes, without its `\n`.
 pub const MAX_LINE_BYTES: usize = 16 << 20;
@@ -129,62 +129,13 @@ pub struct LineOffsets {
     end: u32,
     covered: u32,
     redacted: bool,
-    time: u64,
-    parent: Option<u64>,
-    /// Where in the line `ts` begins. The texts behind it are found by their lengths.
-    ts_start: u32,
-    ts_length: u32,
-    kind_length: u32,
-    node_length: Option<u32>,
 }
 
 impl LineOffsets {
     /// The line of `event`, which begins at `start`.
     pub fn of(event: &EventLine<'_>, start: usize) -> Self {
         let (covered, end) = (event.covered as u32, (start + event.line.len()) as u32);
-        let ts_start = event.ts.as_ptr().addr() - event.line.as_ptr().addr();
-        LineOffsets {
-            start: start as u32,
-            end,
-            covered,
-            redacted: event.salt.is_none(),
-            time: event.time,
-            parent: event.parent,
-            ts_start: ts_start as u32,
-            ts_length: event.ts.len() as u32,
-            kind_length: event.kind.len() as u32,
-            node_length: event.node.map(|node| node.len() as u32),
-        }
-    }
-
-    /// The line, taken apart as it was. `None` if these are other lines.
-    #[inline]
-    pub fn line<'a>(&self, lines: &'a str) -> Option<EventLine<'a>> {
-        let line = lines.get(self.start as usize..self.end as usize)?;
-        let text = |start: usize, length: u32| line.get(start..start + length as usize);
-        let ts_start = self.ts_start as usize;
-        let kind_start = ts_start + self.ts_length as usize + r#"","kind":""#.len();
-        let node_start = kind_start + self.kind_length as usize + r#"","node":""#.len();
-        let node = match self.node_length {
-            Some(length) => Some(text(node_start, length)?),
-            None => None,
-        };
-        let parts = self.hashed_parts(lines.as_bytes(), self.time)?;
-        let payload_end = line.len() - 1;
-        Some(EventLine {
-            line,
-            time: self.time,
-            ts: text(ts_start, self.ts_length)?,
-            kind: text(kind_start, self.kind_length)?,
-            node,
-            parent: self.parent,
-            payload_hash: parts.payload_hash,
-            state_hash: parts.state_hash,
-            hash: parts.hash,
-            salt: parts.salt,
-            payload: line.get(payload_end - parts.payload.len()..payload_end)?,
-            covered: self.covered as usize,
-        })
+        LineOffsets { start: start as u32, end, covered, redacted: event.salt.is_none() }
     }
 
     /// What the line's hashes are about. `None` if these are other lines.
@@ -357,10 +308,14 @@ impl<'a> Reader<'a> {
 
     #[inline]
     fn string(&mut self) -> Option<&'a str> {
-        let rest = self.rest();
-        let span = Cursor::new(rest).string().ok()?;
-        let start = self.at + 1;
-        self.at += span.end as usize;
+        let (rest, start) = (self.rest(), self.at + 1);
+        let inside = rest.strip_prefix(b"\"")?;
+        let plain = plain_prefix(inside);
+        // Nearly none has an escape.
+        self.at = match inside.get(plain) {
+            Some(b'"') => start + plain + 1,
+            _ => self.at + Cursor::new(rest).string().ok()?.end as usize,
+        };
         self.line.get(start..self.at - 1)
     }
 

@@ -35,14 +35,8 @@ impl<'r> EventDecoder<'r> {
     #[inline]
     pub fn split<'a>(&self, line: &'a str) -> Result<EventLine<'a>, RunError> {
         let line = EventLine::split(line)?;
-        self.expect(line.time)?;
+        check_time(self.next, line.time)?;
         Ok(line)
-    }
-
-    /// The same for a line that was taken apart elsewhere.
-    #[inline]
-    pub fn expect(&self, time: u64) -> Result<(), RunError> {
-        check_time(self.next, time)
     }
 
     /// Decodes the line that was [split](Self::split).

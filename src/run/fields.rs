@@ -91,7 +91,7 @@ const WORD_BYTES: usize = size_of::<u128>();
 /// Names of fields.
 macro_rules! names {
     ($($name:literal),+ $(,)?) => {
-        const { [$($crate::run::fields::Name::new($name)),+] }
+        const { &[$($crate::run::fields::Name::new($name)),+] }
     };
 }
 pub(crate) use names;
@@ -109,16 +109,18 @@ pub struct Field<'a> {
 #[inline]
 pub fn read<'a, const N: usize>(
     object: &'a str,
-    names: [Name; N],
+    names: &[Name; N],
     nesting: &mut Nesting,
 ) -> Result<[Field<'a>; N], FieldError> {
-    let none = names.map(|name| Field { name: name.text, value: None, is_plain: false });
-    let mut fields = none;
-    if read_usual(object, &names, &mut fields, nesting).is_some() {
-        return Ok(fields);
+    let mut fields = [Field { name: "", value: None, is_plain: false }; N];
+    // `map` would be a call for each name.
+    for (field, name) in fields.iter_mut().zip(names) {
+        field.name = name.text;
     }
-    let mut fields = none;
-    read_any(object, &mut fields, nesting)?;
+    if read_usual(object, names, &mut fields, nesting).is_none() {
+        fields.iter_mut().for_each(|field| (field.value, field.is_plain) = (None, false));
+        read_any(object, &mut fields, nesting)?;
+    }
     Ok(fields)
 }
 

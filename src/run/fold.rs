@@ -1,21 +1,20 @@
 //! The fold of a log into a state, from wherever there is a state to begin with.
 
-use std::borrow::Cow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::assignment::check_assignment;
 use super::changes::Tape;
 use super::check::{Aspect, Check, Findings};
+use super::decoded_chunk::{DecodedLine, DecodedLines, EventBuffer, Fault};
 use super::decoded_event::Event;
 use super::entry::NoSink;
 use super::error::{ErrorCode, RunError};
-use super::event::{EventLine, LineOffsets};
-use super::event_reader::EventDecoder;
-use super::log::{Chunk, TornEnd};
+use super::event_reader::check_time;
+use super::log::TornEnd;
 use super::outputs::Output;
 use super::payload::Payload;
-use super::read_ahead::{ReadAhead, SplitChunk};
+use super::read_ahead::{AheadChunk, AheadRules, ReadAhead};
 use super::redactions::Redactions;
 use super::replay_start::ReplayStart;
 use super::state::State;
@@ -128,7 +127,6 @@ struct Fold<'r> {
     previous: HexHash,
     rules: FoldRules<'r>,
     verifier: Option<Verifier>,
-    decoder: EventDecoder<'r>,
     offset: u64,
     torn: TornEnd,
     /// The buffers of folded chunks. With a verifier they are kept there.
@@ -140,7 +138,6 @@ struct Fold<'r> {
 struct ChunkResult {
     notes: Notes,
     schedule: Check,
-    last_hash: Option<HexHash>,
     /// How many lines had the time that their place demands.
     in_order: usize,
 }
@@ -148,23 +145,25 @@ struct ChunkResult {
 impl<'r> Fold<'r> {
     fn new(start: ReplayStart, rules: FoldRules<'r>, verifier: Option<Verifier>) -> Self {
         let ReplayStart { state, previous, offset } = start;
-        let decoder = EventDecoder::new(Some(state.next_time()), Cow::Borrowed(rules.redactions));
-        Fold { state, previous, rules, verifier, decoder, offset, torn: TornEnd::default(), spares: Vec::new() }
+        Fold { state, previous, rules, verifier, offset, torn: TornEnd::default(), spares: Vec::new() }
     }
 
     /// Applies the events of the log at `path`, up to the last one wanted or until the verifier has failed.
     fn run(&mut self, path: &Path, watch: &mut Watch<'_>) -> Result<(), Stop> {
+        let is_verified = self.verifier.is_some();
         // A verifier has other threads than this one.
-        let busy = usize::from(self.verifier.is_some());
-        let mut log = ReadAhead::open_at(path, self.offset, busy).map_err(Stop::Outside)?;
+        let busy = usize::from(is_verified);
+        let rules = AheadRules { redactions: self.rules.redactions, notes_offsets: is_verified, busy };
+        let mut log = ReadAhead::open_at(path, self.offset, &rules).map_err(Stop::Outside)?;
         let total = log.size();
         while self.wants_more() {
             watch.go_on().map_err(Stop::Outside)?;
             let Fold { verifier, spares, .. } = self;
             let spare = || verifier.as_mut().map_or_else(|| spares.pop().unwrap_or_default(), Verifier::spare);
-            let Some(lines) = log.next_chunk(spare).map_err(stopped)? else { break };
-            self.offset = lines.chunk.offset + lines.chunk.bytes().len() as u64;
-            self.take(lines)?;
+            let Some(chunk) = log.next_chunk(spare).map_err(stopped)? else { break };
+            let lines = chunk.lines.borrow_owner();
+            self.offset = lines.offset + lines.bytes().len() as u64;
+            log.reuse(self.take(chunk)?);
             (watch.progress)(self.offset, total.max(self.offset));
         }
         self.torn = log.torn();
@@ -180,31 +179,27 @@ impl<'r> Fold<'r> {
         self.rules.until.is_none_or(|until| self.state.next_time() <= until)
     }
 
-    fn take(&mut self, lines: SplitChunk) -> Result<(), Stop> {
-        let SplitChunk { chunk, spare: Spare { notes, .. }, fault } = lines;
+    /// Folds a chunk. Returns the memory of its list of events.
+    fn take(&mut self, chunk: AheadChunk) -> Result<EventBuffer, Stop> {
+        let AheadChunk { lines, notes } = chunk;
         let (first, previous) = (self.state.next_time(), self.previous);
         let mut draft = ChunkResult { notes, ..ChunkResult::default() };
-        let mut offsets = std::mem::take(&mut draft.notes.offsets);
         let result = if self.verifier.as_ref().is_some_and(Verifier::hashes_states) {
             let mut changes = std::mem::take(&mut draft.notes.changes);
-            let result = self.fold(&chunk, &offsets, &mut draft, &mut changes);
+            let result = self.fold(lines.borrow_dependent(), &mut draft, &mut changes);
             draft.notes.changes = changes;
             result
         } else {
-            self.fold(&chunk, &offsets, &mut draft, &mut NoSink)
+            self.fold(lines.borrow_dependent(), &mut draft, &mut NoSink)
         };
-        let result = match fault {
-            Some(fault) if result.is_ok() && self.is_wanted() => Err(fault),
-            _ => result,
-        };
-        if let Some(hash) = draft.last_hash {
-            self.previous = hash;
-        }
-        let ChunkResult { mut notes, schedule, in_order, .. } = draft;
-        offsets.truncate(in_order);
-        notes.offsets = offsets;
+        let (chunk, buffer) = lines.into_parts();
+        let ChunkResult { mut notes, schedule, in_order } = draft;
         match &mut self.verifier {
             Some(verifier) => {
+                notes.offsets.truncate(in_order);
+                if let Some(parts) = notes.offsets.last().and_then(|last| last.hashed_parts(chunk.bytes(), 0)) {
+                    self.previous = *parts.hash;
+                }
                 let mut findings = Findings::default();
                 *findings.of_mut(Aspect::Schedule) = schedule;
                 verifier.report(findings);
@@ -215,53 +210,62 @@ impl<'r> Fold<'r> {
                 self.spares.push(Spare { lines: chunk.into_spare(), notes });
             }
         }
-        result.map_err(Stop::Refused)
+        result.map(|()| buffer).map_err(Stop::Refused)
     }
 
     fn fold(
         &mut self,
-        chunk: &Chunk,
-        offsets: &[LineOffsets],
+        lines: &DecodedLines<'_>,
         draft: &mut ChunkResult,
         tape: &mut impl Tape,
     ) -> Result<(), RunError> {
-        let (text, _) = chunk.text();
-        for line in offsets.iter().map_while(|offsets| offsets.line(text)) {
+        for line in &lines.events {
             if !self.is_wanted() {
-                break;
+                return Ok(());
             }
-            self.step(&line, draft, tape)?;
+            self.step(line, draft, tape)?;
         }
-        Ok(())
+        match &lines.fault {
+            Some(fault) if self.is_wanted() => Err(self.refusal(fault, draft)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The error for a line that is no event, if it is the next.
+    #[cold]
+    fn refusal(&self, fault: &Fault, draft: &mut ChunkResult) -> RunError {
+        if let Some(time) = fault.time {
+            if let Err(gap) = check_time(Some(self.state.next_time()), time) {
+                return gap;
+            }
+            draft.in_order += 1;
+        }
+        (*fault.error).clone()
     }
 
     #[inline]
-    fn step(&mut self, line: &EventLine<'_>, draft: &mut ChunkResult, tape: &mut impl Tape) -> Result<(), RunError> {
-        let time = line.time;
-        self.decoder.expect(time)?;
+    fn step(&mut self, line: &DecodedLine<'_>, draft: &mut ChunkResult, tape: &mut impl Tape) -> Result<(), RunError> {
+        let event = &line.event;
+        check_time(Some(self.state.next_time()), event.time)?;
         draft.in_order += 1;
-        if self.verifier.is_some() {
-            draft.last_hash = Some(*line.hash);
-        }
-        let event = self.decoder.decode(line)?;
         let is_decision = self.rules.schedule && matches!(event.payload, Payload::TaskAssigned { .. });
-        let decision = is_decision.then(|| check_assignment(&self.state, &event));
-        self.state.apply_into(&event, tape)?;
+        let decision = is_decision.then(|| check_assignment(&self.state, event));
+        self.state.apply_into(event, tape)?;
         if let Some(decision) = decision {
             // A redacted payload proves nothing: neither the worker nor the scheduler of the run.
-            let is_vouched_for = line.salt.is_some() && !self.rules.redactions.events.contains(&0);
+            let is_vouched_for = !line.is_redacted && !self.rules.redactions.events.contains(&0);
             let count = if is_vouched_for { &mut draft.schedule.checked } else { &mut draft.schedule.unverifiable };
             *count += 1;
-            decision.unwrap_or_else(|error| draft.schedule.fail(time, error));
+            decision.unwrap_or_else(|error| draft.schedule.fail(event.time, error));
         }
         if self.verifier.as_ref().is_some_and(Verifier::checks_outputs) {
-            draft.notes.outputs.extend(Output::of(time, &event.payload, line.salt.is_none()));
+            draft.notes.outputs.extend(Output::of(event.time, &event.payload, line.is_redacted));
         }
         if let Some(run) = self.state.run() {
             tape.end_event(run.status);
         }
         if let Some(observer) = &mut self.rules.observer {
-            observer(&self.state, &event);
+            observer(&self.state, event);
         }
         Ok(())
     }

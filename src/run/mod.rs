@@ -1,6 +1,7 @@
 //! Runs: the hash-chained log of a workflow's execution, and the state that it builds (`docs/run-format.md`).
 
 pub mod absence;
+pub mod accumulator;
 pub mod assignment;
 pub mod blob;
 pub mod canonical;
@@ -11,6 +12,7 @@ pub mod check;
 pub mod columns;
 pub mod created;
 pub mod dag;
+pub mod decoded_chunk;
 pub mod decoded_event;
 pub mod directory;
 pub mod documents;
@@ -45,6 +47,7 @@ pub mod start_from;
 pub mod start_resolver;
 pub mod state;
 pub mod state_hash;
+pub mod state_sum;
 pub mod text;
 pub mod trace;
 pub mod transition;

@@ -208,4 +208,6 @@ impl Stopped {
 }
 
 #[cfg(test)]
+mod long_tests;
+#[cfg(test)]
 mod tests;

@@ -69,7 +69,7 @@ impl Calls {
     }
 
     /// All there are, with their places, in the order in which they were opened.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, &Call)> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (u32, &Call)> {
         self.list.iter().enumerate().map(|(at, call)| (at as u32, call))
     }
 

@@ -69,7 +69,7 @@ impl Reader {
         &mut self,
         name: &'static str,
         json: &'a str,
-        names: [Name; N],
+        names: &[Name; N],
     ) -> Result<[Field<'a>; N], FieldError> {
         read(json, names, &mut self.nesting).map_err(|error| error.within(name))
     }

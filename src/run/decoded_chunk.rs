@@ -1,0 +1,151 @@
+//! The events of some lines of a log, decoded as far as that needs no state: so any thread can do it, for one chunk or another.
+
+use std::sync::Arc;
+
+use self_cell::self_cell;
+
+use super::decoded_event::Event;
+use super::error::RunError;
+use super::event::{EventLine, LineOffsets};
+use super::log::Chunk;
+use super::redactions::Redactions;
+use crate::jsonl::scan::Nesting;
+
+self_cell! {
+    /// Lines, with the events that borrow from them.
+    pub struct DecodedChunk {
+        owner: Chunk,
+        #[covariant]
+        dependent: DecodedLines,
+    }
+}
+
+/// The events of lines up to the first line that is none.
+pub struct DecodedLines<'a> {
+    /// The events, in order. Whether their times are those that the log demands is not known yet.
+    pub events: Vec<DecodedLine<'a>>,
+    /// What is wrong with the line behind them.
+    pub fault: Option<Fault>,
+}
+
+/// An event, and what the fold needs of its line.
+pub struct DecodedLine<'a> {
+    /// The event.
+    pub event: Event<'a>,
+    /// Whether the line has no salt.
+    pub is_redacted: bool,
+}
+
+/// What is wrong with a line.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    /// The line's logical time, if the line is of the one form. Before anything else it must be the time that the log demands.
+    pub time: Option<u64>,
+    /// The error.
+    pub error: Box<RunError>,
+}
+
+impl Fault {
+    fn of_line(line: &EventLine<'_>, error: RunError) -> Self {
+        Fault { time: Some(line.time), error: Box::new(error) }
+    }
+}
+
+impl From<RunError> for Fault {
+    fn from(error: RunError) -> Self {
+        Fault { time: None, error: Box::new(error) }
+    }
+}
+
+/// The memory of a list of events, to be used again.
+#[derive(Default)]
+pub struct EventBuffer(Vec<DecodedLine<'static>>);
+
+impl EventBuffer {
+    fn of(mut events: Vec<DecodedLine<'_>>) -> Self {
+        events.clear();
+        // The standard library collects into the memory that it takes elements from.
+        EventBuffer(events.into_iter().map_while(|_| None).collect())
+    }
+}
+
+impl DecodedChunk {
+    /// The lines, and the memory of the list of events.
+    pub fn into_parts(mut self) -> (Chunk, EventBuffer) {
+        let events = self.with_dependent_mut(|_, lines| EventBuffer::of(std::mem::take(&mut lines.events)));
+        (self.into_owner(), events)
+    }
+}
+
+/// Decodes chunks.
+pub struct ChunkDecoder {
+    redactions: Arc<Redactions>,
+    /// Whether it is noted where the lines are.
+    notes_offsets: bool,
+    nesting: Nesting,
+}
+
+impl ChunkDecoder {
+    /// A decoder of a log in which the events that `redactions` list may have no salt.
+    pub fn new(redactions: Arc<Redactions>, notes_offsets: bool) -> Self {
+        ChunkDecoder { redactions, notes_offsets, nesting: Nesting::default() }
+    }
+
+    /// Decodes the lines of a chunk. If that is wanted, `offsets` gets the places of the lines that are of the one form: one more than there are
+    /// events, if that is all that is right with the line behind them.
+    pub fn decode(&mut self, chunk: Chunk, buffer: EventBuffer, offsets: &mut Vec<LineOffsets>) -> DecodedChunk {
+        DecodedChunk::new(chunk, |chunk| {
+            let EventBuffer(mut events) = buffer;
+            let fault = self.read(chunk, &mut events, offsets).err();
+            DecodedLines { events, fault }
+        })
+    }
+
+    fn read<'a>(
+        &mut self,
+        chunk: &'a Chunk,
+        events: &mut Vec<DecodedLine<'a>>,
+        offsets: &mut Vec<LineOffsets>,
+    ) -> Result<(), Fault> {
+        for line in chunk.lines() {
+            let (start, line) = line?;
+            let line = EventLine::split(line)?;
+            if self.notes_offsets {
+                offsets.push(LineOffsets::of(&line, start));
+            }
+            let event = self.event(&line).map_err(|error| Fault::of_line(&line, error))?;
+            events.push(DecodedLine { event, is_redacted: line.salt.is_none() });
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn event<'a>(&mut self, line: &EventLine<'a>) -> Result<Event<'a>, RunError> {
+        self.redactions.admit(line)?;
+        Event::decode(line, &mut self.nesting)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::chain::tests::log_of;
+    use super::super::log::LogReader;
+    use super::*;
+
+    #[test]
+    fn the_memory_of_a_list_of_events_is_used_again() {
+        let log = log_of(100, 10);
+        let read = || LogReader::new(&log[..], 0).next_chunk(Vec::new()).unwrap().unwrap();
+        let mut decoder = ChunkDecoder::new(Arc::default(), false);
+        let decoded = decoder.decode(read(), EventBuffer::default(), &mut Vec::new());
+        assert_eq!(decoded.borrow_dependent().events.len(), 100);
+        let memory = decoded.borrow_dependent().events.as_ptr().addr();
+        let (_, buffer) = decoded.into_parts();
+        assert!(buffer.0.capacity() >= 100);
+        let again = decoder.decode(read(), buffer, &mut Vec::new());
+        assert_eq!(
+            (again.borrow_dependent().events.len(), again.borrow_dependent().events.as_ptr().addr()),
+            (100, memory)
+        );
+    }
+}
