@@ -4,7 +4,7 @@
  * Imported, it measures; started as a script, it is the process whose memory is measured.
  */
 import { execFile } from 'node:child_process';
-import { rmSync, statSync } from 'node:fs';
+import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -17,19 +17,28 @@ import { DATA } from './workloads.mjs';
 
 const SELF = fileURLToPath(import.meta.url);
 const LEVELS = ['none', 'chain', 'full'];
+const EVENTS = [1000, 175_000, 1e6];
+/** Short runs are replayed several times in a row. */
+const EVENTS_AT_LEAST = 50_000;
+/** As many lines are strings at a time. */
+const LINES_AT_ONCE = 50_000;
 const NODES = [10, 1000, 100_000];
 const BURST = 100;
 
 export async function benchRuns({ rounds, scale, say, large }) {
-  say('runs: recording a million events');
-  const run = await recordedRun(1e6 * scale);
-  await checkRun(run);
-  say('runs: replay');
-  const replay = await benchLevels(run, rounds);
+  const replays = [];
+  let run;
+  for (const events of EVENTS) {
+    say(`runs: recording ${events} events`);
+    run = await recordedRun(events * scale);
+    await checkRun(run);
+    say('runs: replay');
+    replays.push(await benchLevels(run, rounds));
+  }
   const memory = [await memoryOf(run)];
   if (large) memory.push(await largeMemory(10e6 * scale, say));
   say('runs: append');
-  return { ...replay, memory, append: await benchAppend(Math.round(70_000 * scale), rounds) };
+  return { replays, memory, append: await benchAppend(Math.round(70_000 * scale), rounds) };
 }
 
 /** A replay that is fast and misses something wins nothing. */
@@ -41,24 +50,52 @@ async function checkRun({ directory, events }) {
 }
 
 async function benchLevels({ directory, events }, rounds) {
+  const times = Math.ceil(EVENTS_AT_LEAST / events);
   const side = (verify) => async () => {
-    const { ms, cpuMs, value } = await timed(() => replayRun(directory, { verify }));
-    if (!value.ok || value.eventCount !== events) throw new Error(`${directory} does not replay (${verify})`);
-    return { ms, cpuMs };
+    const { ms, cpuMs } = await timed(async () => {
+      for (let n = 0; n < times; n++) {
+        const { ok, eventCount } = await replayRun(directory, { verify });
+        if (!ok || eventCount !== events) throw new Error(`${directory} does not replay (${verify})`);
+      }
+    });
+    return { ms: ms / times, cpuMs: cpuMs / times };
   };
-  const measured = await inTurn(Object.fromEntries(LEVELS.map((verify) => [verify, side(verify)])), rounds);
+  const log = join(directory, 'events.cath-log');
+  const sides = Object.fromEntries(LEVELS.map((verify) => [verify, side(verify)]));
+  const measured = await inTurn({ parse: () => ({ ms: parseAll(log, times) / times }), ...sides }, rounds);
   const ms = (verify) => measured[verify].map((one) => one.ms);
   return {
     events,
-    bytes: statSync(join(directory, 'events.cath-log')).size,
+    bytes: statSync(log).size,
+    parseMs: median(ms('parse')),
     levels: LEVELS.map((verify) => ({
       verify,
       ms: median(ms(verify)),
       cpuMs: median(measured[verify].map((one) => one.cpuMs)),
       perSecond: (events / median(ms(verify))) * 1000,
+      parse: ratios(ms('parse'), ms(verify)),
       overhead: ratios(ms(verify), ms('none')),
     })),
   };
+}
+
+/** The milliseconds that `JSON.parse` takes for each line, so many times: without reading, finding lines and making strings. */
+function parseAll(log, times) {
+  const bytes = readFileSync(log);
+  collectGarbage();
+  let ms = 0;
+  for (let start = 0; start < bytes.length; ) {
+    const lines = [];
+    for (; start < bytes.length && lines.length < LINES_AT_ONCE; ) {
+      const end = bytes.indexOf(10, start);
+      lines.push(bytes.toString('utf8', start, end));
+      start = end + 1;
+    }
+    const started = performance.now();
+    for (let n = 0; n < times; n++) for (const line of lines) JSON.parse(line);
+    ms += performance.now() - started;
+  }
+  return ms;
 }
 
 async function memoryOf({ directory, events }) {
