@@ -181,7 +181,7 @@ pub use jsonl::segments::Threads;
 pub use jsonl::source::{LineSource, ReadError};
 pub use jsonl::writer::{WriteError, WriteFailure, Writer};
 #[cfg(feature = "rows")]
-pub use pipeline::{Pipeline, Worker, spare_cores};
+pub use pipeline::{InOrder, Pipeline, Worker, spare_cores};
 pub use recording::{Recording, RecordingError};
 #[cfg(feature = "rows")]
 pub use rows::{

@@ -9,11 +9,14 @@
 //!
 //! The channels are those of the standard library: jobs are some hundred microseconds long, so helpers can share a receiver.
 
+mod in_order;
+
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::thread;
 
+pub use self::in_order::InOrder;
 use crate::background;
 use crate::cancellation::Cancellation;
 use crate::threading::{Mutex, Receiver, SyncSender, sync_channel};

@@ -1,12 +1,12 @@
 //! The threads that convert recordings. What they give is taken in the order in which it was handed to them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::array::RecordBatch;
 use session_tape::{
-    Cancellation, FileHash, FinalHistory, LineSource, Pipeline, ReadError, Recording, Worker, spare_cores,
+    Cancellation, FileHash, FinalHistory, InOrder, LineSource, Pipeline, ReadError, Recording, Worker, spare_cores,
 };
 
 use crate::allocator;
@@ -180,9 +180,7 @@ pub struct Engine {
     /// What each job from `next` on needs, and all of them together.
     needs: VecDeque<u64>,
     needed: u64,
-    early: BTreeMap<u64, Done>,
-    next: u64,
-    pushed: u64,
+    results: InOrder<Done>,
 }
 
 impl Engine {
@@ -197,15 +195,13 @@ impl Engine {
             room,
             needs: VecDeque::new(),
             needed: 0,
-            early: BTreeMap::new(),
-            next: 0,
-            pushed: 0,
+            results: InOrder::default(),
         }
     }
 
     /// Whether results must be taken before more is handed over.
     pub fn is_full(&self) -> bool {
-        self.pipeline.under_way() + self.early.len() >= self.room || self.needed >= BUDGET_BYTES
+        self.pipeline.under_way() + self.results.waiting() >= self.room || self.needed >= BUDGET_BYTES
     }
 
     /// Hands over a job.
@@ -214,7 +210,6 @@ impl Engine {
         self.needed += job.bytes();
         // Threads that are started are of the work that is cancelled.
         self.cancellation.during(|| self.pipeline.push(job));
-        self.pushed += 1;
     }
 
     /// Ends what is under way, and waits for it: a thread that still writes would leave its files.
@@ -225,22 +220,17 @@ impl Engine {
 
     /// The next result, in the order of the jobs. `None` if there is none under way.
     pub fn next(&mut self) -> Option<Done> {
-        if self.next == self.pushed {
-            return None;
-        }
-        loop {
-            if let Some(done) = self.early.remove(&self.next) {
-                self.next += 1;
-                self.needed -= self.needs.pop_front().unwrap_or(0);
-                return Some(done);
-            }
+        let (first, needs, needed) = (self.results.next_number(), &mut self.needs, &mut self.needed);
+        let done = self.results.next(|| {
             let (number, done) = self.cancellation.during(|| self.pipeline.next_output())?;
-            if let Some(need) = self.needs.get_mut((number - self.next) as usize) {
-                self.needed = self.needed - *need + done.bytes();
+            if let Some(need) = needs.get_mut((number - first) as usize) {
+                *needed = *needed - *need + done.bytes();
                 *need = done.bytes();
             }
-            self.early.insert(number, done);
-        }
+            Some((number, done))
+        })?;
+        self.needed -= self.needs.pop_front().unwrap_or(0);
+        Some(done)
     }
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::vec::IntoIter;
 
 use super::source::LineSource;
-use crate::pipeline::{Pipeline, Worker, spare_cores};
+use crate::pipeline::{InOrder, Pipeline, Worker, spare_cores};
 
 /// How much of the file is one job: some chunks, about a millisecond.
 pub const SEGMENT_BYTES: u64 = 1 << 20;
@@ -37,10 +37,7 @@ pub struct Segments<W: Worker<Job = Range<u64>>> {
     pipeline: Pipeline<W>,
     helpers: usize,
     rest: IntoIter<Range<u64>>,
-    /// The number of the segment whose result is returned next.
-    next: u64,
-    /// Results of later segments, with their numbers: a few for each thread.
-    early: Vec<(u64, W::Output)>,
+    outputs: InOrder<W::Output>,
 }
 
 impl<W: Worker<Job = Range<u64>>> Segments<W> {
@@ -50,8 +47,7 @@ impl<W: Worker<Job = Range<u64>>> Segments<W> {
         let helpers = most.min(segments.len().saturating_sub(1));
         let workers = (0..helpers).map(|_| make()).collect();
         let pipeline = Pipeline::parallel(make(), workers, room(helpers));
-        let (rest, early) = (segments.into_iter(), Vec::new());
-        let mut segments = Segments { pipeline, helpers, rest, next: 0, early };
+        let mut segments = Segments { pipeline, helpers, rest: segments.into_iter(), outputs: InOrder::default() };
         segments.hand_over();
         segments
     }
@@ -62,21 +58,14 @@ impl<W: Worker<Job = Range<u64>>> Segments<W> {
     ///
     /// If a worker panicked.
     pub fn next_output(&mut self) -> Option<W::Output> {
-        let output = loop {
-            if let Some(at) = self.early.iter().position(|(segment, _)| *segment == self.next) {
-                break self.early.swap_remove(at).1;
-            }
-            let done = self.pipeline.next_output()?;
-            self.early.push(done);
-        };
-        self.next += 1;
+        let output = self.outputs.next(|| self.pipeline.next_output())?;
         self.hand_over();
         Some(output)
     }
 
     /// Hands over segments, so few that the results that wait for their turn need little memory.
     fn hand_over(&mut self) {
-        while self.pipeline.under_way() + self.early.len() < room(self.helpers)
+        while self.pipeline.under_way() + self.outputs.waiting() < room(self.helpers)
             && let Some(segment) = self.rest.next()
         {
             self.pipeline.push(segment);

@@ -3,7 +3,6 @@
 //! Each of the threads reads the next chunk and decodes it. The folding thread does the same instead of waiting, so that it makes no
 //! difference which of the two is more work.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use super::log::{Chunk, LogReader, TornEnd};
 use super::redactions::Redactions;
 use super::verifier::{Notes, Spare};
 use crate::disk::input_file::InputFile;
-use crate::pipeline::{Pipeline, Worker, spare_cores};
+use crate::pipeline::{InOrder, Pipeline, Worker, spare_cores};
 use crate::threading::Mutex;
 
 /// More threads than this have nothing to do: to read and decode an event takes about twice as long as to fold it.
@@ -28,10 +27,7 @@ const SHORT_BYTES: u64 = 4 << 20;
 /// A log that is read from one of its lines on.
 pub struct ReadAhead {
     chunks: Pipeline<Decoder>,
-    /// What was read before it was wanted, by the number of the reading.
-    early: BTreeMap<u64, Reading>,
-    /// The number of the reading that is wanted next.
-    next: u64,
+    readings: InOrder<Reading>,
     size: u64,
     room: usize,
     torn: TornEnd,
@@ -72,8 +68,7 @@ impl ReadAhead {
         let chunks = Pipeline::parallel(decoder(), (0..helpers).map(|_| decoder()).collect(), room);
         Ok(ReadAhead {
             chunks,
-            early: BTreeMap::new(),
-            next: 0,
+            readings: InOrder::default(),
             size,
             room,
             torn: TornEnd::default(),
@@ -99,10 +94,10 @@ impl ReadAhead {
 
     /// The next lines, or `None` at the end. `spare` gives the buffers of lines that are no longer needed, or empty ones.
     pub fn next_chunk(&mut self, mut spare: impl FnMut() -> Spare) -> Result<Option<AheadChunk>, RunError> {
-        while !self.is_over && self.chunks.under_way() + self.early.len() < self.room {
+        while !self.is_over && self.chunks.under_way() + self.readings.waiting() < self.room {
             self.chunks.push((spare(), self.buffers.pop().unwrap_or_default()));
         }
-        match self.next_reading() {
+        match self.readings.next(|| self.chunks.next_output().map(|(_, reading)| reading)) {
             Some(Ok(Read::Lines(lines))) => Ok(Some(*lines)),
             Some(Ok(Read::End { torn })) => {
                 (self.torn, self.is_over) = (torn, true);
@@ -111,18 +106,6 @@ impl ReadAhead {
             Some(Err(error)) => Err(error),
             None => Ok(None),
         }
-    }
-
-    fn next_reading(&mut self) -> Option<Reading> {
-        let reading = loop {
-            if let Some(reading) = self.early.remove(&self.next) {
-                break reading;
-            }
-            let (_, (number, reading)) = self.chunks.next_output()?;
-            self.early.insert(number, reading);
-        };
-        self.next += 1;
-        Some(reading)
     }
 }
 

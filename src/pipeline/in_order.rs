@@ -1,0 +1,56 @@
+//! Results that come in any order, taken in the order of their numbers.
+
+/// Results that have come before their turn.
+pub struct InOrder<T> {
+    /// A few for each thread, with their numbers.
+    early: Vec<(u64, T)>,
+    next: u64,
+}
+
+impl<T> Default for InOrder<T> {
+    fn default() -> Self {
+        InOrder { early: Vec::new(), next: 0 }
+    }
+}
+
+impl<T> InOrder<T> {
+    /// How many wait for their turn.
+    pub fn waiting(&self) -> usize {
+        self.early.len()
+    }
+
+    /// The number of the result that is taken next, counted from 0.
+    #[cfg(any(test, feature = "rows"))]
+    pub fn next_number(&self) -> u64 {
+        self.next
+    }
+
+    /// The next result. `come` gives another one with its number, as long as this has not come; `None` if none comes any more.
+    pub fn next(&mut self, mut come: impl FnMut() -> Option<(u64, T)>) -> Option<T> {
+        loop {
+            if let Some(at) = self.early.iter().position(|(number, _)| *number == self.next) {
+                self.next += 1;
+                return Some(self.early.swap_remove(at).1);
+            }
+            self.early.push(come()?);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::InOrder;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn each_comes_at_its_turn(numbers in Just((0..40).collect::<Vec<u64>>()).prop_shuffle()) {
+            let (mut in_order, mut coming) = (InOrder::default(), numbers.iter().map(|&number| (number, number * 7)));
+            for number in 0..40 {
+                prop_assert_eq!((in_order.next_number(), in_order.next(|| coming.next())), (number, Some(number * 7)));
+                prop_assert_eq!(in_order.waiting(), 39 - number as usize - coming.len());
+            }
+            prop_assert_eq!(in_order.next(|| coming.next()), None);
+        }
+    }
+}
