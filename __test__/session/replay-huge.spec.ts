@@ -12,8 +12,8 @@ import { type Event, content, envelope, file, session, sessionDirectory, session
 const LONGEST_STRING = 0x1fffffe8;
 const TEXT = 'x'.repeat(4 << 20);
 const TEXT_BYTES = Buffer.from(TEXT);
-const ITEMS = 150;
-const LONG_LENGTH = 25 * TEXT.length;
+const ITEMS = 130;
+const LONG_LENGTH = 22 * TEXT.length;
 const NEEDED_BYTES = 3 * 2 ** 30;
 
 const hasRoom = () => {

@@ -144,14 +144,25 @@ impl LineSource {
     pub fn bytes_at<'a>(&'a self, offset: u64, length: usize, scratch: &'a mut Vec<u8>) -> Result<&'a [u8], ReadError> {
         match &self.content {
             Content::File(file) => {
-                scratch.resize(length, 0);
-                read_exact_at(file, scratch, offset)?;
+                scratch.clear();
+                read_exact_onto(scratch, length, file, offset)?;
                 Ok(scratch)
             }
             Content::Memory(content) => {
                 let start = usize::try_from(offset).map_err(|_| ReadError::Changed)?;
                 let end = start.checked_add(length).ok_or(ReadError::Changed)?;
                 content.get(start..end).ok_or(ReadError::Changed)
+            }
+        }
+    }
+
+    /// Appends the `length` bytes at `offset`, which the caller has seen there.
+    pub fn append_bytes_at(&self, offset: u64, length: usize, bytes: &mut Vec<u8>) -> Result<(), ReadError> {
+        match &self.content {
+            Content::File(file) => read_exact_onto(bytes, length, file, offset),
+            Content::Memory(_) => {
+                bytes.extend_from_slice(self.bytes_at(offset, length, &mut Vec::new())?);
+                Ok(())
             }
         }
     }
@@ -217,6 +228,17 @@ fn fill(file: &File, buffer: &mut [u8], cancellation: &Cancellation) -> Result<u
         }
     }
     Ok(filled)
+}
+
+fn read_exact_onto(bytes: &mut Vec<u8>, length: usize, file: &File, offset: u64) -> Result<(), ReadError> {
+    let start = bytes.len();
+    if start == 0 && bytes.capacity() < length {
+        // Such memory the system has cleared.
+        *bytes = vec![0; length];
+    } else {
+        bytes.resize(start + length, 0);
+    }
+    read_exact_at(file, &mut bytes[start..], offset)
 }
 
 fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> Result<(), ReadError> {

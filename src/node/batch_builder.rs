@@ -101,10 +101,10 @@ impl BatchBuilder {
         source: &LineSource,
         audit_trail: bool,
     ) -> Result<usize, ReadError> {
-        let (mut json, mut scratch) = (Vec::new(), Vec::new());
+        let mut json = Vec::new();
         for (index, event) in events.iter().enumerate() {
             json.clear();
-            append_session_event(&mut json, event, source, audit_trail, &mut scratch)?;
+            append_session_event(&mut json, event, source, audit_trail)?;
             if !self.append(Belonging::Event, &json) {
                 return Ok(index);
             }
@@ -248,7 +248,6 @@ fn append_session_event(
     event: &SessionEventRef,
     source: &LineSource,
     audit_trail: bool,
-    scratch: &mut Vec<u8>,
 ) -> Result<(), ReadError> {
     json.extend_from_slice(b"{\"severity\":\"");
     json.extend_from_slice(event.severity.as_str().as_bytes());
@@ -256,8 +255,7 @@ fn append_session_event(
     let mut append = |key: &str, span: Span| {
         json.extend_from_slice(key.as_bytes());
         let at = event.line_offset + u64::from(span.start);
-        json.extend_from_slice(source.bytes_at(at, span.len(), scratch)?);
-        Ok(())
+        source.append_bytes_at(at, span.len(), json)
     };
     append(",\"message\":", event.message)?;
     if let (true, Some(ts)) = (audit_trail, event.ts) {

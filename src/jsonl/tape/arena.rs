@@ -69,17 +69,17 @@ impl Arena {
         // SAFETY: `room` gives `bytes` bytes of the chunk behind `start` to this text alone, so nothing else reads or writes them, and they
         // do not overlap with `text`. `start` is aligned for every unit.
         unsafe { ptr::copy_nonoverlapping(text.as_ptr().cast(), to, bytes) };
-        Some(Shared { chunk, start, length: text.len(), units: PhantomData })
+        Some(Shared(Memory::Part(Part { chunk, start, length: text.len(), units: PhantomData })))
     }
 
     /// Drops a text that is not wanted. What was placed last leaves its room to the next one.
     pub fn take_back<Unit>(&mut self, text: Text<Unit>) {
-        let Text::Shared(mut shared) = text else { return };
-        let end = (shared.start + shared.length * size_of::<Unit>()).next_multiple_of(ALIGNMENT);
-        if end == self.used && self.chunk.as_ref().is_some_and(|chunk| Arc::ptr_eq(chunk, &shared.chunk)) {
-            self.used = shared.start;
+        let Text::Shared(Shared(Memory::Part(mut part))) = text else { return };
+        let end = (part.start + part.length * size_of::<Unit>()).next_multiple_of(ALIGNMENT);
+        if end == self.used && self.chunk.as_ref().is_some_and(|chunk| Arc::ptr_eq(chunk, &part.chunk)) {
+            self.used = part.start;
             // Its pages are written again: they are not given back.
-            shared.length = 0;
+            part.length = 0;
         }
     }
 
@@ -142,8 +142,34 @@ impl Chunk {
     fn release(&self, _: usize, _: usize) {}
 }
 
-/// A text in a chunk, which other texts share.
-pub struct Shared<Unit> {
+/// A text that JavaScript reads where it is.
+pub struct Shared<Unit>(Memory<Unit>);
+
+enum Memory<Unit> {
+    Part(Part<Unit>),
+    /// A text so long that to copy it into a chunk would cost more than a chunk saves.
+    Whole(Vec<Unit>),
+}
+
+impl<Unit> Shared<Unit> {
+    /// The units.
+    pub fn units(&self) -> &[Unit] {
+        match &self.0 {
+            Memory::Part(part) => part.units(),
+            Memory::Whole(units) => units,
+        }
+    }
+}
+
+impl<Unit> From<Vec<Unit>> for Shared<Unit> {
+    fn from(mut units: Vec<Unit>) -> Self {
+        units.shrink_to_fit();
+        Shared(Memory::Whole(units))
+    }
+}
+
+/// A part of a chunk, in which there are other texts.
+struct Part<Unit> {
     chunk: Arc<Chunk>,
     /// Where in the chunk it begins, in bytes.
     start: usize,
@@ -152,15 +178,14 @@ pub struct Shared<Unit> {
     units: PhantomData<Unit>,
 }
 
-impl<Unit> Shared<Unit> {
-    /// The units.
-    pub fn units(&self) -> &[Unit] {
+impl<Unit> Part<Unit> {
+    fn units(&self) -> &[Unit] {
         // SAFETY: `Arena::place` has written so many units there, which nothing changes; the chunk lives as long as the text.
         unsafe { slice::from_raw_parts(self.chunk.at(self.start).cast(), self.length) }
     }
 }
 
-impl<Unit> Drop for Shared<Unit> {
+impl<Unit> Drop for Part<Unit> {
     fn drop(&mut self) {
         // The last one drops the chunk, and all of its pages.
         if Arc::strong_count(&self.chunk) > 1 {

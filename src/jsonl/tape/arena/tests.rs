@@ -6,6 +6,14 @@ fn arena() -> Arena {
     Arena { total: FIRST_BYTES, ..Arena::default() }
 }
 
+/// The part of a chunk that a text is.
+fn part<Unit>(shared: &Shared<Unit>) -> &Part<Unit> {
+    match &shared.0 {
+        Memory::Part(part) => part,
+        Memory::Whole(_) => panic!("the text is in no chunk"),
+    }
+}
+
 fn shared<Unit: Copy>(arena: &mut Arena, text: &[Unit]) -> Shared<Unit> {
     match arena.text(text) {
         Text::Shared(shared) => shared,
@@ -56,7 +64,7 @@ fn a_text_of_any_length_has_a_place() {
 fn a_text_that_is_dropped_gives_its_pages_back() {
     let mut arena = arena();
     let (kept, dropped) = (shared(&mut arena, &[1_u8; MIN_BYTES]), shared(&mut arena, &[2_u8; 1 << 20]));
-    let (chunk, start) = (kept.chunk.clone(), dropped.start);
+    let (chunk, start) = (part(&kept).chunk.clone(), part(&dropped).start);
     drop(dropped);
     // SAFETY: a page in the middle of what was dropped is still mapped; it is zero once it was given back.
     let page = unsafe { slice::from_raw_parts(chunk.at(start + (1 << 19)), 64) };
