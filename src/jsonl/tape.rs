@@ -466,7 +466,7 @@ impl TapeBuilder {
             let text = self.arena.text(&self.tape.narrow[start..]);
             self.tape.narrow.truncate(start);
             self.own_text(Code::Text, OwnText::Narrow(text));
-        } else if inside.len() <= MAX_NAME {
+        } else if inside.len() <= MAX_NAME && !is_text(inside) {
             self.tape.narrow.truncate(start);
             self.name_string(inside);
         } else {
@@ -536,6 +536,12 @@ impl TapeBuilder {
         self.tape.codes.push(code.with(self.tape.texts.len()));
         self.tape.texts.push(text);
     }
+}
+
+/// Whether a short string that stands between its quotes as `inside` has several lines, or columns: it occurs only once then, and a name
+/// would cost several times as much.
+fn is_text(inside: &[u8]) -> bool {
+    inside.windows(2).any(|pair| matches!(pair, br"\n" | br"\t"))
 }
 
 /// Whether the values of an array are numbers, some of which are no small integers: a parser makes an array of doubles of them, which takes

@@ -303,7 +303,14 @@ pub fn number(token: &[u8]) -> Option<f64> {
     if !matches!(token.first(), Some(b'-' | b'0'..=b'9')) {
         return None;
     }
-    std::str::from_utf8(token).ok()?.parse().ok()
+    integer(token).or_else(|| std::str::from_utf8(token).ok()?.parse().ok())
+}
+
+/// The value of a few digits, as nearly all numbers of envelopes are.
+fn integer(token: &[u8]) -> Option<f64> {
+    let add = |value: u64, digit: &u8| digit.is_ascii_digit().then(|| value * 10 + u64::from(digit - b'0'));
+    // Each number of fifteen digits is a double.
+    (token.len() <= 15).then(|| token.iter().try_fold(0, add)).flatten().map(|value| value as f64)
 }
 
 /// Defines an enum of keys and how one is known by its text. `spells` must be in scope.

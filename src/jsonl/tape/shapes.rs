@@ -22,8 +22,37 @@ struct Shape {
     parent: u32,
     /// Where the last key ends in `keys`. It begins where that of the shape before ends.
     key_end: usize,
-    /// The shape with one key more that was met last: mostly the next one too.
-    last_child: u32,
+    /// The last key, shortened.
+    prefix: Prefix,
+    /// The shapes with one key more that were met last, [`EMPTY`] where there are fewer: mostly the next is one of them.
+    recent: [u32; RECENT],
+}
+
+/// So many keys alternate at one place, in most sessions.
+const RECENT: usize = 4;
+
+/// What tells most keys apart without a look at their bytes: the length, and the first eight bytes, zeros behind a shorter key.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Prefix(usize, u64);
+
+impl Prefix {
+    #[inline]
+    fn of(key: &[u8]) -> Self {
+        let part = |start: usize| key[start..].first_chunk().map(|bytes| u64::from(u32::from_le_bytes(*bytes)));
+        let first = match key.first_chunk() {
+            Some(bytes) => u64::from_le_bytes(*bytes),
+            // Two halves, which overlap.
+            None if key.len() >= 4 => part(0).unwrap_or(0) | part(key.len() - 4).unwrap_or(0) << (8 * (key.len() - 4)),
+            None => key.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+        };
+        Prefix(key.len(), first)
+    }
+
+    /// Whether it is all of the key.
+    #[inline]
+    fn is_whole(self) -> bool {
+        self.0 <= 8
+    }
 }
 
 impl Default for Shapes {
@@ -41,16 +70,28 @@ impl Shapes {
     /// The shape with one key more, which stands between its quotes as `key`.
     #[inline]
     pub fn with_key(&mut self, shape: u32, key: &[u8]) -> u32 {
-        let last = self.shapes[shape as usize].last_child;
-        if last != EMPTY && self.key(last) == key {
-            return last;
+        let prefix = Prefix::of(key);
+        for child in self.shapes[shape as usize].recent {
+            if child == EMPTY {
+                break;
+            }
+            if self.shapes[child as usize].prefix == prefix && (prefix.is_whole() || self.key(child) == key) {
+                return child;
+            }
         }
-        let child = self.child(shape, key);
-        self.shapes[shape as usize].last_child = child;
+        self.other_child(shape, key, prefix)
+    }
+
+    #[cold]
+    fn other_child(&mut self, shape: u32, key: &[u8], prefix: Prefix) -> u32 {
+        let child = self.child(shape, key, prefix);
+        let recent = &mut self.shapes[shape as usize].recent;
+        recent.rotate_right(1);
+        recent[0] = child;
         child
     }
 
-    fn child(&mut self, shape: u32, key: &[u8]) -> u32 {
+    fn child(&mut self, shape: u32, key: &[u8], prefix: Prefix) -> u32 {
         let hash = self.hasher.hash_one((shape, key));
         let is_child = |child: &u32| self.shapes[*child as usize].parent == shape && self.key(*child) == key;
         if let Some(child) = self.by_key.find(hash, is_child) {
@@ -58,7 +99,7 @@ impl Shapes {
         }
         let child = self.shapes.len() as u32;
         self.keys.extend_from_slice(key);
-        self.shapes.push(Shape { parent: shape, key_end: self.keys.len(), last_child: EMPTY });
+        self.shapes.push(Shape { parent: shape, key_end: self.keys.len(), prefix, recent: [EMPTY; RECENT] });
         let Shapes { shapes, keys, hasher, .. } = self;
         let hash_of = |child: &u32| hasher.hash_one((shapes[*child as usize].parent, key_of(shapes, keys, *child)));
         self.by_key.insert_unique(hash, child, hash_of);
@@ -78,7 +119,7 @@ impl Shapes {
     /// Forgets all shapes.
     pub fn clear(&mut self) {
         self.shapes.truncate(1);
-        self.shapes[EMPTY as usize].last_child = EMPTY;
+        self.shapes[EMPTY as usize].recent = [EMPTY; RECENT];
         self.keys.clear();
         self.by_key.clear();
     }
@@ -106,6 +147,8 @@ fn key_of<'k>(shapes: &[Shape], keys: &'k [u8], shape: u32) -> &'k [u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashMap;
 
     fn shape(shapes: &mut Shapes, keys: &[&str]) -> u32 {
         keys.iter().fold(EMPTY, |shape, key| shapes.with_key(shape, key.as_bytes()))
@@ -126,6 +169,20 @@ mod tests {
         different.dedup();
         assert_eq!(different.len(), lists.len());
         assert_eq!(first[0], EMPTY);
+    }
+
+    proptest! {
+        #[test]
+        fn keys_are_told_apart_by_all_of_their_bytes(keys in prop::collection::vec("[ab\0]{0,10}", 0..60), parents in prop::collection::vec(0..4_u32, 60)) {
+            let mut shapes = Shapes::default();
+            let mut known = HashMap::new();
+            for (key, parent) in keys.iter().zip(parents) {
+                let parent = parent.min(known.len() as u32);
+                let child = shapes.with_key(parent, key.as_bytes());
+                let next = known.len() as u32 + 1;
+                prop_assert_eq!(child, *known.entry((parent, key)).or_insert(next));
+            }
+        }
     }
 
     #[test]
