@@ -1,7 +1,7 @@
 //! The batches of a replay: the items that history still has go to V8 while the scan goes on.
 //!
 //! A batch costs V8 several times as much as scanning it, so nothing is sent that a `compressed` event may soon remove: items are sent
-//! when the scan is [`RUN_AHEAD`] bytes further, or at the end. If one is removed later all the same, the next batch's `keep`
+//! when the scan is some [bytes](RUN_AHEAD) further, or at the end. If one is removed later all the same, the next batch's `keep`
 //! cuts it off.
 
 use std::ops::Range;
@@ -15,9 +15,12 @@ use crate::session::history::ItemRef;
 use crate::session::layout::{ItemTape, ItemTapes};
 use crate::session::replay::{Outcome, Replay, ReplayError};
 
-/// How far the scan must be ahead of an item that is sent before the end: several times the size of what agents let gather between
-/// two compressions.
-const RUN_AHEAD: u64 = 4 << 20;
+/// How far the scan must be ahead of an item that is sent before the end, as long as no item was removed. So JavaScript begins early; in
+/// most sessions nothing is ever removed.
+const RUN_AHEAD: u64 = 1 << 20;
+
+/// The same once items were removed: several times the size of what agents let gather between two compressions.
+const RUN_AHEAD_OF_COMPRESSED: u64 = 4 << 20;
 
 /// How many bytes of items that are laid out may wait for JavaScript, if it is slower than the scan.
 const MOST_WAITING: usize = 16 << 20;
@@ -93,13 +96,22 @@ struct SessionBatches<'s> {
     /// Items and session events that were sent and are still wanted.
     items: usize,
     events: usize,
+    run_ahead: u64,
     batch: BatchBuilder,
 }
 
 impl<'s> SessionBatches<'s> {
     fn new(options: SessionOptions, sender: &'s Sender) -> Self {
         let reporter = ProgressReporter::new(sender, every(options.progress));
-        SessionBatches { options, sender, reporter, items: 0, events: 0, batch: BatchBuilder::default() }
+        SessionBatches {
+            options,
+            sender,
+            reporter,
+            items: 0,
+            events: 0,
+            run_ahead: RUN_AHEAD,
+            batch: BatchBuilder::default(),
+        }
     }
 
     fn run(mut self, mut replay: Replay, keep: impl FnOnce(Arc<Replay>)) -> Result<JobEnd, Closed> {
@@ -107,8 +119,12 @@ impl<'s> SessionBatches<'s> {
             if self.sender.is_cancelled() {
                 return Err(Closed);
             }
+            let length = replay.items().len();
             match replay.scan_on() {
                 Ok(Some(kept)) => {
+                    if kept < length {
+                        self.run_ahead = RUN_AHEAD_OF_COMPRESSED;
+                    }
                     self.items = self.items.min(kept);
                     if let Err(error) = self.send_early(&mut replay)? {
                         break Err(error);
@@ -146,7 +162,7 @@ impl<'s> SessionBatches<'s> {
 
     /// A full batch of items that are unlikely to be removed, if there is one; or just progress.
     fn early_batch(&mut self, replay: &mut Replay) -> Result<Option<Batch>, ReplayError> {
-        let settled = replay.scanned().saturating_sub(RUN_AHEAD);
+        let settled = replay.scanned().saturating_sub(self.run_ahead);
         let ready = unsent(replay, self.options.items, self.items);
         let ready = ready.partition_point(|item| item.offset < settled);
         let laid_out = replay.tapes().next_items(self.items);
