@@ -3,12 +3,14 @@
 
 use twox_hash::XxHash3_128;
 
+use super::read_tree::read_tree;
 use crate::diff::digest::{Digester, with_references};
 use crate::diff::session_projection::{Calls, CountCalls, project, project_line};
 use crate::diff::session_stream::{Record, parts_of};
 use crate::diff::tree::{Reference, SpareTree, Tree};
 use crate::jsonl::scan::Nesting;
 use crate::run::text::Text;
+use crate::session::line::Line;
 
 /// A digest, the most significant byte first.
 pub type Key = [u8; 16];
@@ -49,12 +51,25 @@ pub struct RecordDigester {
 }
 
 impl RecordDigester {
-    /// The digest of the record that is a line, and the line as it is compared. `None` if it can't be taken apart, which no record is that was
-    /// read.
-    pub fn digest<'l>(&mut self, line: &'l [u8], nesting: &mut Nesting) -> Option<(RecordDigest, Tree<'l>)> {
+    /// Reads a line, and takes it apart if it is an object.
+    pub fn read<'l>(&mut self, line: &'l [u8], nesting: &mut Nesting) -> (Line, Option<Tree<'l>>) {
+        read_tree(line, &mut self.spare, nesting)
+    }
+
+    /// The digest of the record that is a line, and the line as it is compared, given its tree if it is an object. `None` if it can't be taken
+    /// apart, which no record is that was read.
+    pub fn digest<'l>(
+        &mut self,
+        line: &'l [u8],
+        tree: Option<Tree<'l>>,
+        nesting: &mut Nesting,
+    ) -> Option<(RecordDigest, Tree<'l>)> {
         let mut uses = CallUses::default();
-        let tree = match project_line(line, &mut self.spare, &mut uses) {
-            Some(tree) => tree,
+        let tree = match tree {
+            Some(mut tree) => {
+                project_line(&mut tree, &mut uses);
+                tree
+            }
             None => project(&Record { line, parts: parts_of(line, nesting)?, place: 0, offset: 0 }, &mut uses, &[])?,
         };
         self.references.clear();
