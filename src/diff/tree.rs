@@ -215,7 +215,8 @@ impl<'a> Tree<'a> {
     }
 
     /// Whether a member's key is this one, which is ASCII without escapes.
-    #[inline]
+    #[cfg_attr(feature = "rows", inline(always))]
+    #[cfg_attr(not(feature = "rows"), inline)]
     pub fn has_key(&self, index: Index, name: &str) -> bool {
         if self.has_escaped_keys {
             return spells(self.raw_key(index).as_bytes(), name);
@@ -428,6 +429,8 @@ impl Parser<'_> {
         Some(false)
     }
 
+    // Handed over in memory, a key is written by parts and read as a whole, which makes the processor wait.
+    #[cfg_attr(feature = "rows", inline(always))]
     fn key(&mut self) -> Option<Key> {
         let mut cursor = Cursor::new(&self.bytes[self.at..]);
         let is_plain = cursor.short_string().ok()?;

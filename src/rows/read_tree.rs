@@ -1,5 +1,7 @@
 //! A line as its event and as a tree, of which the text is scanned once: what the tree knows of an item the event is told.
 
+use std::borrow::Cow;
+
 use crate::diff::tree::{ROOT, Shape, SpareTree, Tree, text_of};
 use crate::jsonl::scan::{Cursor, Nesting, Span};
 use crate::session::event::Mode;
@@ -8,11 +10,20 @@ use crate::session::line::{Line, read_line_into};
 
 /// Reads a line, and takes it apart if it is an object.
 pub fn read_tree<'l>(line: &'l [u8], spare: &mut SpareTree, nesting: &mut Nesting) -> (Line, Option<Tree<'l>>) {
-    let tree = if may_be_object(line) { Tree::within(spare, text_of(line)) } else { None };
+    let tree = if may_be_object(line) { Tree::within(spare, text(line)) } else { None };
     // Where bytes are not UTF-8, places in the tree's text are not those in the line.
     let items = tree.as_ref().filter(|tree| tree.is_borrowed());
     let read = read_line_into(&mut TreeItems(items), line, Mode::Lenient, nesting);
     (read, tree)
+}
+
+/// Nearly all lines are ASCII, which takes a fraction of the time to see that UTF-8 takes.
+fn text(line: &[u8]) -> Cow<'_, str> {
+    if !line.is_ascii() {
+        return text_of(line);
+    }
+    // SAFETY: ASCII is UTF-8.
+    Cow::Borrowed(unsafe { std::str::from_utf8_unchecked(line) })
 }
 
 fn may_be_object(line: &[u8]) -> bool {
