@@ -20,6 +20,8 @@ pub struct Input {
     /// How many bytes it has. 0 if that can't be known.
     size: u64,
     is_directory: bool,
+    /// It was found to be a regular file.
+    is_file: bool,
 }
 
 /// Where a recording is.
@@ -49,34 +51,35 @@ impl Input {
     pub fn at(path: PathBuf) -> Self {
         let found = fs::metadata(&path);
         let is_directory = found.as_ref().is_ok_and(fs::Metadata::is_dir);
+        let is_file = found.as_ref().is_ok_and(fs::Metadata::is_file);
         let size = match is_directory {
             true => [RUN_LOG, SESSION_LOG].iter().map(|log| size_of_file(&path.join(log))).max().unwrap_or(0),
             false => found.map_or(0, |found| found.len()),
         };
-        Input { name: name_of(&path), content: Content::Path(path), size, is_directory }
+        Input { name: name_of(&path), content: Content::Path(path), size, is_directory, is_file }
     }
 
     /// What stands for the recordings of a directory that can't be listed.
     pub fn unlisted(path: &Path, error: &str) -> Self {
         let content = Content::Nothing(format!("Failed to list directory: {error}, '{}'", path.display()));
-        Input { name: name_of(path), content, size: 0, is_directory: false }
+        Input { name: name_of(path), content, size: 0, is_directory: false, is_file: false }
     }
 
     /// A recording in memory.
     pub fn in_memory(name: String, bytes: Vec<u8>) -> Self {
         let size = bytes.len() as u64;
-        Input { name, content: Content::Memory(Arc::new(bytes)), size, is_directory: false }
+        Input { name, content: Content::Memory(Arc::new(bytes)), size, is_directory: false, is_file: false }
     }
 
     /// A recording in a temporary file.
     pub fn kept(name: String, file: KeptFile, size: u64) -> Self {
-        Input { name, content: Content::Kept(Arc::new(file)), size, is_directory: false }
+        Input { name, content: Content::Kept(Arc::new(file)), size, is_directory: false, is_file: false }
     }
 
     /// The same, if it can be read again. What can be read once, a pipe, is read now and kept.
     pub fn settled(self) -> Self {
         let Content::Path(path) = &self.content else { return self };
-        if can_be_read_again(path) {
+        if self.is_file || can_be_read_again(path) {
             return self;
         }
         let source = self.open().map_err(|error| read_failed(&error));

@@ -82,12 +82,14 @@ pub struct Scanner {
     reader: SessionReader,
     options: Options,
     text: String,
+    /// How many lines the last part had. Most parts are alike, and growing is copying.
+    usual_lines: usize,
 }
 
 impl Scanner {
     /// A scanner for these tables.
     pub fn new(options: Options) -> Self {
-        Scanner { reader: SessionReader::default(), options, text: String::new() }
+        Scanner { reader: SessionReader::default(), options, text: String::new(), usual_lines: 0 }
     }
 
     /// Scans the lines that begin in `range`.
@@ -98,13 +100,14 @@ impl Scanner {
         whole: Option<&mut FileHash>,
         columns: &mut LineColumns,
     ) -> Result<ScannedPart, ReadError> {
-        let Scanner { reader, options, text } = self;
-        let (mut lines, mut calls) = (Vec::new(), Vec::new());
+        let Scanner { reader, options, text, usual_lines } = self;
+        let (mut lines, mut calls) = (Vec::with_capacity(*usual_lines), Vec::new());
         let part = reader.read(source, range, whole, &mut |row| {
             let record = row.record.take();
             let mut taken = Line { row, columns, options, text, calls: &mut calls, at: lines.len() };
             lines.push(LineContext { record, ..taken.take() });
         })?;
+        *usual_lines = lines.len();
         Ok(ScannedPart { part, lines, calls })
     }
 }

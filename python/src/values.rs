@@ -12,21 +12,25 @@ pub fn time(text: &str) -> Option<i64> {
 
 /// The same of a text as recordings have it: `2026-02-11T10:00:00.000Z`.
 fn usual_time(text: &[u8; 24]) -> Option<i64> {
-    let number = |from: usize, to: usize| {
-        text[from..to].iter().try_fold(0, |number, byte| Some(number * 10 + char::from(*byte).to_digit(10)?))
-    };
-    let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'.'), (23, b'Z')];
-    if marks.iter().any(|&(at, mark)| text[at] != mark) {
+    const FORM: &[u8; 24] = b"0000-00-00T00:00:00.000Z";
+    // All at once: to stop at the first that differs costs a branch a byte.
+    let fits = |byte: u8, form: u8| if form == b'0' { byte.is_ascii_digit() } else { byte == form };
+    if !text.iter().zip(FORM).fold(true, |all, (byte, form)| all & fits(*byte, *form)) {
         return None;
     }
-    let date = NaiveDate::from_ymd_opt(number(0, 4)? as i32, number(5, 7)?, number(8, 10)?)?;
-    let time = date.and_hms_milli_opt(number(11, 13)?, number(14, 16)?, number(17, 19)?, number(20, 23)?)?;
+    let number =
+        |from: usize, to: usize| text[from..to].iter().fold(0, |number, byte| number * 10 + u32::from(byte - b'0'));
+    let date = NaiveDate::from_ymd_opt(number(0, 4) as i32, number(5, 7), number(8, 10))?;
+    let time = date.and_hms_milli_opt(number(11, 13), number(14, 16), number(17, 19), number(20, 23))?;
     Some(time.and_utc().timestamp_micros())
 }
 
 /// A time, given the JSON text of a string.
 pub fn time_of_json(json: &[u8]) -> Option<i64> {
     let inside = json.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    if let Some(time) = inside.try_into().ok().and_then(usual_time) {
+        return Some(time);
+    }
     time(&Text::from_json(std::str::from_utf8(inside).ok()?).to_plain())
 }
 

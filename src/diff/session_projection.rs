@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use super::ignore::Pointer;
 use super::session_stream::{Parts, Record};
-use super::tree::{Index, Mark, Reference, Tree, text_of};
 #[cfg(feature = "rows")]
-use super::tree::{ROOT, Shape, SpareTree};
+use super::tree::ROOT;
+use super::tree::{Index, Mark, Reference, Tree, text_of};
 use crate::jsonl::scan::Span;
 use crate::run::text::Text;
 
@@ -95,15 +95,10 @@ pub fn project(record: &Record<'_>, calls: &mut impl CountCalls, ignore: &[Point
     Some(tree)
 }
 
-/// The same of a record that is an object, given its line: what else is in the envelope is marked too. That spares a copy and a scan for those
-/// who show no paths.
+/// The same of a record that is an object, given its line as a tree: what else is in the envelope is marked too. That spares a copy and a scan
+/// for those who show no paths.
 #[cfg(feature = "rows")]
-pub fn project_line<'l>(line: &'l [u8], spare: &mut SpareTree, calls: &mut impl CountCalls) -> Option<Tree<'l>> {
-    let mut tree = Tree::within(spare, text_of(line))?;
-    if tree.shape(ROOT) != Shape::Object {
-        tree.leave_to(spare);
-        return None;
-    }
+pub fn project_line(tree: &mut Tree<'_>, calls: &mut impl CountCalls) {
     let mut next = tree.children(ROOT).next();
     while let Some(member) = next {
         next = tree.next_sibling(ROOT, member);
@@ -111,8 +106,7 @@ pub fn project_line<'l>(line: &'l [u8], spare: &mut SpareTree, calls: &mut impl 
             tree.set_mark(member, Mark::Dropped);
         }
     }
-    mark_payload(&mut tree, 0, calls);
-    Some(tree)
+    mark_payload(tree, 0, calls);
 }
 
 /// Marks what of a payload does not count.

@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+#[cfg(feature = "rows")]
+use crate::jsonl::scan::Span;
 use crate::jsonl::scan::{Cursor, Nesting};
 use crate::jsonl::text::spells;
 use crate::run::text::Text;
@@ -139,6 +141,19 @@ impl<'a> Tree<'a> {
         spare.nodes = self.nodes;
     }
 
+    /// Where a value stands in the text.
+    #[cfg(feature = "rows")]
+    pub fn span(&self, index: Index) -> Span {
+        let Node { start, end, .. } = *self.node(index);
+        Span { start, end }
+    }
+
+    /// Whether the text is the bytes that were taken apart: all of them are UTF-8.
+    #[cfg(feature = "rows")]
+    pub fn is_borrowed(&self) -> bool {
+        matches!(self.text, Cow::Borrowed(_))
+    }
+
     fn node(&self, index: Index) -> &Node {
         &self.nodes[index as usize]
     }
@@ -193,13 +208,15 @@ impl<'a> Tree<'a> {
         if self.has_escaped_keys { Text::from_json(key) } else { Text::from_unescaped(key) }
     }
 
-    fn raw_key(&self, index: Index) -> &str {
+    /// The key under which a member stands, escapes and all.
+    pub fn raw_key(&self, index: Index) -> &str {
         let Key { start, end, .. } = self.node(index).key;
         self.text.get(start as usize..end as usize).unwrap_or_default()
     }
 
     /// Whether a member's key is this one, which is ASCII without escapes.
-    #[inline]
+    #[cfg_attr(feature = "rows", inline(always))]
+    #[cfg_attr(not(feature = "rows"), inline)]
     pub fn has_key(&self, index: Index, name: &str) -> bool {
         if self.has_escaped_keys {
             return spells(self.raw_key(index).as_bytes(), name);
@@ -412,6 +429,8 @@ impl Parser<'_> {
         Some(false)
     }
 
+    // Handed over in memory, a key is written by parts and read as a whole, which makes the processor wait.
+    #[cfg_attr(feature = "rows", inline(always))]
     fn key(&mut self) -> Option<Key> {
         let mut cursor = Cursor::new(&self.bytes[self.at..]);
         let is_plain = cursor.short_string().ok()?;

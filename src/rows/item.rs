@@ -1,6 +1,5 @@
 //! What tables show of an item: who speaks, its texts, its calls and their results.
 
-use crate::diff::session_projection::{BlockType, block_type};
 use crate::diff::tree::{Index, Shape, Tree};
 use crate::run::text::Text;
 
@@ -59,25 +58,59 @@ pub fn item_of<'t>(tree: &'t Tree<'_>, name: &str) -> Option<Item<'t>> {
 }
 
 fn block_of<'t>(tree: &'t Tree<'_>, block: Index) -> Option<Block<'t>> {
-    let string = |name| tree.member(block, name).and_then(|index| tree.string(index));
-    // The id does not count in a comparison, so only the projection knows where it is. A call without one is a call all the same.
-    let id = match block_type(tree, block) {
-        BlockType::Call(id) | BlockType::Response(id) => tree.string(id),
-        BlockType::Other => None,
-    };
-    match string("type")?.as_json() {
-        "text" => string("text").map(Block::Text),
+    let members = BlockMembers::of(tree, block);
+    let string = |member: Option<Index>| member.and_then(|index| tree.string(index));
+    // A call without an id is a call all the same.
+    match string(members.of_type)?.as_json() {
+        "text" => string(members.text).map(Block::Text),
         "tool_call" => {
-            let arguments = tree.member(block, "parameters").map(|index| tree.text(index));
-            Some(Block::Call { id, name: string("name"), arguments })
+            let arguments = members.parameters.map(|index| tree.text(index));
+            Some(Block::Call { id: string(members.id), name: string(members.name), arguments })
         }
         "tool_response" => Some(Block::Response {
-            id,
-            name: string("toolName"),
-            result: tree.member(block, "result").map(|index| value_of(tree, index)),
-            is_error: tree.member(block, "error").is_some_and(|error| is_failure(tree, error)),
+            id: string(members.call_id),
+            name: string(members.tool_name),
+            result: members.result.map(|index| value_of(tree, index)),
+            is_error: members.error.is_some_and(|error| is_failure(tree, error)),
         }),
         _ => None,
+    }
+}
+
+/// The members of a block that tables show, found at once.
+#[derive(Default)]
+struct BlockMembers {
+    of_type: Option<Index>,
+    text: Option<Index>,
+    id: Option<Index>,
+    call_id: Option<Index>,
+    name: Option<Index>,
+    tool_name: Option<Index>,
+    parameters: Option<Index>,
+    result: Option<Index>,
+    error: Option<Index>,
+}
+
+impl BlockMembers {
+    /// Of a key that comes twice the last counts. The others are dropped; so are ids, which do not count in a comparison.
+    fn of(tree: &Tree<'_>, block: Index) -> Self {
+        let mut members = BlockMembers::default();
+        for child in tree.children(block) {
+            let place = match tree.key(child).as_json() {
+                "type" => &mut members.of_type,
+                "text" => &mut members.text,
+                "id" => &mut members.id,
+                "callId" => &mut members.call_id,
+                "name" => &mut members.name,
+                "toolName" => &mut members.tool_name,
+                "parameters" => &mut members.parameters,
+                "result" => &mut members.result,
+                "error" => &mut members.error,
+                _ => continue,
+            };
+            *place = Some(child);
+        }
+        members
     }
 }
 

@@ -10,6 +10,7 @@ pub mod file_hash;
 pub mod final_history;
 pub mod item;
 mod line_hashes;
+mod read_tree;
 pub mod run_rows;
 pub mod session_rows;
 pub mod session_summary;

@@ -12,9 +12,9 @@ use crate::jsonl::reader::LineReader;
 use crate::jsonl::scan::{Nesting, Span};
 use crate::jsonl::source::{LineSource, ReadError};
 use crate::run::text::Text;
-use crate::session::event::{Body, Mode, StartFields};
+use crate::session::event::{Body, StartFields};
 use crate::session::fold::{Effect, FoldOptions, Place};
-use crate::session::line::{Line, read_line};
+use crate::session::line::Line;
 use sha2::{Digest as _, Sha256};
 
 /// What a replay makes of a line.
@@ -197,8 +197,8 @@ impl SessionReader {
                 lines += 1;
                 let HashedLine { at, line, .. } = hashed;
                 let place = Place { line, offset: offset + at as u64, first_of_file: at_start && at == 0 };
-                let read = read_line(line, Mode::Lenient, nesting);
-                let row = (!is_placeholder).then(|| row_of(&read, &place, &hashed, nesting, digester));
+                let (read, tree) = digester.read(line, nesting);
+                let row = (!is_placeholder).then(|| row_of(&read, tree, &place, &hashed, nesting, digester));
                 if !effect.stopped {
                     effect.add_read_line(read, &place, options);
                 }
@@ -224,6 +224,7 @@ const HASHED_BYTES: usize = 64 << 10;
 
 fn row_of<'l>(
     read: &Line,
+    tree: Option<Tree<'l>>,
     place: &Place<'l>,
     hashed: &HashedLine<'l>,
     nesting: &mut Nesting,
@@ -240,7 +241,7 @@ fn row_of<'l>(
             row.seq = event.seq;
             row.ts = event.ts.map(|ts| ts.of(line));
             row.change = change_of(&event.body, place);
-            (row.record, row.tree) = digester.digest(line, nesting).unzip();
+            (row.record, row.tree) = digester.digest(line, tree, nesting).unzip();
         }
     }
     row
