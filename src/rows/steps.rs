@@ -1,14 +1,11 @@
 //! Steps: the digests of what `diff` compares, and of all of it up to a place. Two recordings have the same prefix hash at a step if and only
 //! if `diff` finds nothing that differs up to there.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-
 use twox_hash::XxHash3_128;
 
 use super::read_tree::read_tree;
 use crate::diff::digest::{Digester, with_references};
-use crate::diff::session_projection::{CountCalls, project, project_line};
+use crate::diff::session_projection::{Calls, CountCalls, project, project_line};
 use crate::diff::session_stream::{Record, parts_of};
 use crate::diff::tree::{Reference, SpareTree, Tree};
 use crate::jsonl::scan::Nesting;
@@ -39,15 +36,10 @@ pub struct RecordDigest {
     compared: Vec<Option<u32>>,
 }
 
-/// An id is its digest: as unlikely to be another's as a step's key is, and nothing to allocate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum CallUse {
-    Opened { id: u128, part: u32 },
-    Answered { id: u128 },
-}
-
-fn digest_of_id(id: &Text<'_>) -> u128 {
-    XxHash3_128::oneshot(id.as_json().as_bytes())
+    Opened { id: String, part: u32 },
+    Answered { id: String },
 }
 
 /// Makes digests of records. Its buffers are kept from one to the next.
@@ -103,41 +95,21 @@ struct CallUses {
 
 impl CountCalls for CallUses {
     fn open(&mut self, id: Option<Text<'_>>, call: Reference) {
-        let opened = |id: Text<'_>| CallUse::Opened { id: digest_of_id(&id), part: call.part };
+        let opened = |id: Text<'_>| CallUse::Opened { id: id.as_json().to_owned(), part: call.part };
         self.list.extend(id.map(opened));
     }
 
     fn answer(&mut self, id: Option<Text<'_>>) -> Option<Reference> {
-        self.list.push(CallUse::Answered { id: digest_of_id(&id?) });
+        self.list.push(CallUse::Answered { id: id?.as_json().to_owned() });
         self.answers += 1;
         Some(Reference { place: i64::from(self.answers - 1), part: 0 })
-    }
-}
-
-/// The calls without an answer, by the digest of the id: the first one, and those with the same id behind it.
-#[derive(Default)]
-struct OpenCalls(HashMap<u128, (Reference, Vec<Reference>)>);
-
-impl OpenCalls {
-    fn open(&mut self, id: u128, call: Reference) {
-        match self.0.entry(id) {
-            Entry::Occupied(mut open) => open.get_mut().1.push(call),
-            Entry::Vacant(none) => drop(none.insert((call, Vec::new()))),
-        }
-    }
-
-    /// The nearest one with this id, which is answered now.
-    fn answer(&mut self, id: u128) -> Option<Reference> {
-        let Entry::Occupied(mut open) = self.0.entry(id) else { return None };
-        let nearest = open.get_mut().1.pop();
-        nearest.or_else(|| Some(open.remove().0))
     }
 }
 
 /// The steps of a session, record by record.
 #[derive(Default)]
 pub struct Steps {
-    calls: OpenCalls,
+    calls: Calls,
     prefixes: Prefixes,
     answered: Vec<Option<Reference>>,
 }
@@ -152,8 +124,8 @@ impl Steps {
         self.answered.clear();
         for call in &record.uses {
             match call {
-                CallUse::Opened { id, part } => self.calls.open(*id, Reference { place, part: *part }),
-                CallUse::Answered { id } => self.answered.push(self.calls.answer(*id)),
+                CallUse::Opened { id, part } => self.calls.open_at(Some(Text::from_json(id)), place, *part),
+                CallUse::Answered { id } => self.answered.push(self.calls.answer(&Text::from_json(id))),
             }
         }
         let answered = |at: &Option<u32>| at.and_then(|at| self.answered.get(at as usize).copied().flatten());
