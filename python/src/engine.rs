@@ -177,7 +177,7 @@ pub struct Engine {
     pipeline: Pipeline<Thread>,
     cancellation: Cancellation,
     room: usize,
-    /// What each job from `next` on needs, and all of them together.
+    /// What each job from the next result on needs, and all of them together.
     needs: VecDeque<u64>,
     needed: u64,
     results: InOrder<Done>,

@@ -132,8 +132,9 @@ const OWN_TEXT: usize = 4 << 10;
 /// About how many bytes share a pool at most: a string that JavaScript keeps keeps the whole pool in memory.
 const POOL_BYTES: usize = 256 << 10;
 
-/// A longer string is not copied from a pool: that would need as much memory again, which costs more to clear than the string to decode.
-const LONG_BYTES: usize = if cfg!(miri) { 8 << 10 } else { 2 << 20 };
+/// A longer string is not copied from its pool, which would need as much memory again. A pool that has grown so long for a string that is not
+/// kept gives its memory back; for shorter ones that would be cleared anew each time.
+const SPARE_BYTES: usize = 4 << 20;
 
 /// Building a value recurses on the stack of the caller, whose free size is unknown.
 const MAX_DEPTH: usize = 100;
@@ -270,8 +271,8 @@ impl TapeBuilder {
 
     fn roll_back(&mut self, [codes, narrow, wide, texts, names]: [usize; 5]) {
         self.tape.codes.truncate(codes);
-        self.tape.narrow.truncate(narrow);
-        self.tape.wide.truncate(wide);
+        cut(&mut self.tape.narrow, narrow);
+        cut(&mut self.tape.wide, wide);
         while self.tape.texts.len() > texts {
             match self.tape.texts.pop() {
                 Some(OwnText::Narrow(text)) => self.arena.take_back(text),
@@ -396,9 +397,6 @@ impl TapeBuilder {
             cursor.skip(plain + 2);
             return Ok(());
         }
-        if rest.len() > LONG_BYTES {
-            return self.long_string(cursor);
-        }
         let start = self.tape.narrow.len();
         match decode_narrow_onto(&mut self.tape.narrow, &rest[1..]) {
             Ok(length) => {
@@ -409,41 +407,10 @@ impl TapeBuilder {
                 let Tape { narrow, wide, .. } = &mut self.tape;
                 let wide_start = wide.len();
                 wide.extend(narrow[start..].iter().copied().map(u16::from));
-                narrow.truncate(start);
+                cut(narrow, start);
                 let length = decode_wide_onto(wide, &rest[1..], at).ok_or(NotJson)?;
                 cursor.skip(length + 2);
                 self.wide_string(wide_start, &rest[1..=length]);
-            }
-        }
-        Ok(())
-    }
-
-    /// A string that may be very long. One that is stays where it was decoded.
-    fn long_string(&mut self, cursor: &mut Cursor<'_>) -> Result<(), NotJson> {
-        let rest = cursor.rest();
-        let mut narrow = Vec::new();
-        match decode_narrow_onto(&mut narrow, &rest[1..]) {
-            Ok(length) if length > LONG_BYTES => {
-                cursor.skip(length + 2);
-                self.own_text(Code::Text, OwnText::Narrow(Text::Shared(narrow.into())));
-            }
-            Ok(length) => {
-                cursor.skip(length + 2);
-                let start = self.tape.narrow.len();
-                self.tape.narrow.extend_from_slice(&narrow);
-                self.narrow_string(start, &rest[1..=length]);
-            }
-            Err(at) => {
-                let mut wide: Vec<u16> = narrow.into_iter().map(u16::from).collect();
-                let length = decode_wide_onto(&mut wide, &rest[1..], at).ok_or(NotJson)?;
-                cursor.skip(length + 2);
-                if length > LONG_BYTES {
-                    self.own_text(Code::Text, OwnText::Wide(Text::Shared(wide.into())));
-                } else {
-                    let start = self.tape.wide.len();
-                    self.tape.wide.extend_from_slice(&wide);
-                    self.wide_string(start, &rest[1..=length]);
-                }
             }
         }
         Ok(())
@@ -463,8 +430,7 @@ impl TapeBuilder {
     fn narrow_string(&mut self, start: usize, inside: &[u8]) {
         let length = self.tape.narrow.len() - start;
         if inside.len() > MAX_NAME && (length >= OWN_TEXT || self.shares_nothing()) {
-            let text = self.arena.text(&self.tape.narrow[start..]);
-            self.tape.narrow.truncate(start);
+            let text = end_of(&mut self.tape.narrow, start, &mut self.arena);
             self.own_text(Code::Text, OwnText::Narrow(text));
         } else if inside.len() <= MAX_NAME && !is_text(inside) {
             self.tape.narrow.truncate(start);
@@ -482,8 +448,7 @@ impl TapeBuilder {
         } else if inside.len() < OWN_TEXT && !self.shares_nothing() {
             self.tape.codes.push(Code::Wide.with(self.tape.wide.len() - start));
         } else {
-            let text = self.arena.text(&self.tape.wide[start..]);
-            self.tape.wide.truncate(start);
+            let text = end_of(&mut self.tape.wide, start, &mut self.arena);
             self.own_text(Code::Text, OwnText::Wide(text));
         }
     }
@@ -564,6 +529,27 @@ fn has_fractions_only(mut codes: &[i32]) -> bool {
 fn is_index(key: &[u8]) -> bool {
     // With an escape it may be one.
     matches!(key, [b'0'..=b'9' | b'\\', ..]) && (key.contains(&b'\\') || key.iter().all(u8::is_ascii_digit))
+}
+
+/// The text from `start` on, which the pool ends without.
+fn end_of<Unit: Copy>(pool: &mut Vec<Unit>, start: usize, arena: &mut Arena) -> Text<Unit> {
+    if size_of_val(&pool[start..]) <= SPARE_BYTES {
+        let text = arena.text(&pool[start..]);
+        cut(pool, start);
+        return text;
+    }
+    let rest = pool[..start].to_vec();
+    let mut text = std::mem::replace(pool, rest);
+    text.drain(..start);
+    Text::Shared(text.into())
+}
+
+/// Removes the units of a pool from `start` on.
+fn cut<Unit>(pool: &mut Vec<Unit>, start: usize) {
+    pool.truncate(start);
+    if pool.capacity() > SPARE_BYTES / size_of::<Unit>() {
+        pool.shrink_to(POOL_BYTES);
+    }
 }
 
 /// The value of a number of few digits and nothing else. Minus zero is none.

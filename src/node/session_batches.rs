@@ -19,8 +19,8 @@ use crate::session::replay::{Outcome, Replay, ReplayError};
 /// most sessions nothing is ever removed.
 const RUN_AHEAD: u64 = 1 << 20;
 
-/// The same once items were removed: several times the size of what agents let gather between two compressions.
-const RUN_AHEAD_OF_COMPRESSED: u64 = 4 << 20;
+/// The same after items were removed: several times the size of what agents let gather between two compressions.
+const RUN_AHEAD_AFTER_REMOVAL: u64 = 4 << 20;
 
 /// How many bytes of items that are laid out may wait for JavaScript, if it is slower than the scan.
 const MOST_WAITING: usize = 16 << 20;
@@ -123,7 +123,7 @@ impl<'s> SessionBatches<'s> {
             match replay.scan_on() {
                 Ok(Some(kept)) => {
                     if kept < length {
-                        self.run_ahead = RUN_AHEAD_OF_COMPRESSED;
+                        self.run_ahead = RUN_AHEAD_AFTER_REMOVAL;
                     }
                     self.items = self.items.min(kept);
                     if let Err(error) = self.send_early(&mut replay)? {

@@ -2,7 +2,7 @@
 
 /// Results that have come before their turn.
 pub struct InOrder<T> {
-    /// A few for each thread, with their numbers.
+    /// With their numbers. So few that a search is fastest.
     early: Vec<(u64, T)>,
     next: u64,
 }
@@ -25,14 +25,14 @@ impl<T> InOrder<T> {
         self.next
     }
 
-    /// The next result. `come` gives another one with its number, as long as this has not come; `None` if none comes any more.
-    pub fn next(&mut self, mut come: impl FnMut() -> Option<(u64, T)>) -> Option<T> {
+    /// The next result. `receive` gives results with their numbers, in any order, until this one is among them; `None` when there are no more.
+    pub fn next(&mut self, mut receive: impl FnMut() -> Option<(u64, T)>) -> Option<T> {
         loop {
             if let Some(at) = self.early.iter().position(|(number, _)| *number == self.next) {
                 self.next += 1;
                 return Some(self.early.swap_remove(at).1);
             }
-            self.early.push(come()?);
+            self.early.push(receive()?);
         }
     }
 }

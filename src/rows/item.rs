@@ -92,7 +92,7 @@ struct BlockMembers {
 }
 
 impl BlockMembers {
-    /// Of a key that comes twice the last counts. The others are dropped; so are ids, which do not count in a comparison.
+    /// The last of members with the same key, as `JSON.parse` has it. Ids and earlier duplicates are marked as dropped, so `Tree::members` would pass over ids.
     fn of(tree: &Tree<'_>, block: Index) -> Self {
         let mut members = BlockMembers::default();
         for child in tree.children(block) {

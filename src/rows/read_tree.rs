@@ -1,4 +1,4 @@
-//! A line as its event and as a tree, of which the text is scanned once: what the tree knows of an item the event is told.
+//! A line as its event and as a tree. The text of an item is scanned once: the event takes the places of its values from the tree.
 
 use std::borrow::Cow;
 

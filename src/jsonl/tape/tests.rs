@@ -289,25 +289,31 @@ fn what_is_apart_has_nothing_in_a_pool() {
 }
 
 #[test]
-fn a_huge_string_is_in_no_pool() {
-    let huge = format!("é\\n{}", "x".repeat(LONG_BYTES + 1));
+fn a_huge_string_leaves_no_huge_pool() {
+    let huge = format!("é\\n{}", "x".repeat(SPARE_BYTES + 1));
     for json in
         [format!(r#"{{"text":"{huge}","wide":"{huge}名","id":"a"}}"#), format!(r#"["{huge}"#), format!(r#"["{huge}名"#)]
     {
         let TapeBuilder { tape, .. } = laid_out(&[json.as_bytes()]);
         let strings = tape.texts.iter().filter(|text| !matches!(text, OwnText::Json(_))).count();
         assert_eq!((strings, &tape.narrow[..]), if json.starts_with('{') { (2, &b"a"[..]) } else { (0, &b""[..]) });
-        assert!(tape.narrow.capacity() <= POOL_BYTES && tape.wide.capacity() <= POOL_BYTES);
+        assert!(tape.narrow.capacity() <= SPARE_BYTES && tape.wide.capacity() <= SPARE_BYTES);
     }
 }
 
 #[test]
 fn strings_around_a_huge_one_are_what_they_were() {
     let (narrow, wide) = ("\"é\n".repeat(20), "名\"…".repeat(20));
-    let huge = format!("\n{}", "x".repeat(LONG_BYTES));
+    let huge = format!("\n{}", "x".repeat(SPARE_BYTES));
     let strings = [&narrow, &wide, &huge, "id", &format!("{huge}名"), &wide, &narrow];
     let units = |text: &&str| Built::String(text.encode_utf16().collect());
     assert_eq!(built(&serde_json::to_string(&strings).unwrap()), Built::Array(strings.iter().map(units).collect()));
+}
+
+#[test]
+fn a_short_text_of_several_lines_is_no_name() {
+    let TapeBuilder { tape, .. } = laid_out(&[br#"["a text\nof two lines","an id\"of one line"]"#]);
+    assert_eq!((&tape.narrow[..], &tape.names[..]), (&b"a text\nof two lines"[..], &br#"an id\"of one line"#[..]));
 }
 
 #[test]
