@@ -74,6 +74,8 @@ export async function inTurn(sides, rounds) {
     for (let i = 0; i < names.length; i++) {
       const name = names[(i + round + names.length) % names.length];
       const measurement = await sides[name]();
+      // The values of all rounds do not fit into a heap.
+      delete measurement.value;
       if (round >= 0) measured[name].push(measurement);
     }
   }
