@@ -1,5 +1,7 @@
 //! Sixteen or sixty-four bytes at a time: where in them the plain text of a JSON string ends.
 
+use super::simple_escape::is_simple_escape;
+
 /// How many bytes a block has.
 pub const BLOCK_BYTES: usize = 16;
 
@@ -27,16 +29,46 @@ pub fn plain_ascii(block: &Block) -> usize {
 /// How many bytes a large block has.
 pub const LARGE_BLOCK_BYTES: usize = 64;
 
-/// Two bits for each byte of a large block, the lowest for the first: whether it ends a string or is a control character, and whether it
-/// is a backslash.
-#[inline(always)]
-pub fn masks(block: &[u8; LARGE_BLOCK_BYTES]) -> (u64, u64) {
-    let (blocks, _) = block.as_chunks::<BLOCK_BYTES>();
-    blocks.iter().rev().fold((0, 0), |(ends, backslashes), block| {
-        let (more_ends, more_backslashes) = block_masks(block);
-        (ends << BLOCK_BYTES | u64::from(more_ends), backslashes << BLOCK_BYTES | u64::from(more_backslashes))
-    })
+/// The bytes of a large block.
+pub type LargeBlock = [u8; LARGE_BLOCK_BYTES];
+
+/// Instructions of the processor that look at a large block.
+pub trait Instructions: Copy {
+    /// Two bits for each byte, the lowest for the first: whether it ends a string or is a control character, and whether it is a backslash.
+    fn masks(self, block: &LargeBlock) -> (u64, u64);
+
+    /// Whether each of the marked bytes is what a backslash and one character make an escape.
+    fn are_simple_escapes(self, block: &LargeBlock, marked: u64) -> bool;
 }
+
+/// What every processor has.
+#[derive(Clone, Copy)]
+pub struct Baseline;
+
+impl Instructions for Baseline {
+    #[inline(always)]
+    fn masks(self, block: &LargeBlock) -> (u64, u64) {
+        let (blocks, _) = block.as_chunks::<BLOCK_BYTES>();
+        blocks.iter().rev().fold((0, 0), |(ends, backslashes), block| {
+            let (more_ends, more_backslashes) = block_masks(block);
+            (ends << BLOCK_BYTES | u64::from(more_ends), backslashes << BLOCK_BYTES | u64::from(more_backslashes))
+        })
+    }
+
+    /// All are looked at: to stop at the first that is none would make the processor guess at each.
+    #[inline(always)]
+    fn are_simple_escapes(self, block: &LargeBlock, marked: u64) -> bool {
+        let (mut left, mut are_simple) = (marked, true);
+        while left != 0 {
+            are_simple &= is_simple_escape(block[left.trailing_zeros() as usize]);
+            left &= left - 1;
+        }
+        are_simple
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub use wide::Avx2;
 
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
@@ -57,6 +89,100 @@ fn ends<const BEYOND_ASCII: bool>(block: &Block) -> usize {
     // SAFETY: every processor of this architecture has SSE2.
     let hits = unsafe { simd::ends::<BEYOND_ASCII>(block) };
     (hits | 1 << BLOCK_BYTES).trailing_zeros() as usize
+}
+
+#[cfg(target_arch = "x86_64")]
+mod wide {
+    use std::arch::x86_64::{
+        __m256i, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256,
+        _mm256_set_epi64x, _mm256_set1_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi16,
+    };
+
+    use super::{Instructions, LargeBlock};
+
+    /// Half a large block.
+    const HALF_BYTES: usize = 32;
+
+    /// What a processor with AVX2 has. There is a value of it on no other.
+    #[derive(Clone, Copy)]
+    pub struct Avx2(());
+
+    impl Avx2 {
+        /// The instructions, if this processor has them.
+        #[inline(always)]
+        pub fn find() -> Option<Self> {
+            is_x86_feature_detected!("avx2").then_some(Avx2(()))
+        }
+    }
+
+    impl Instructions for Avx2 {
+        #[inline(always)]
+        fn masks(self, block: &LargeBlock) -> (u64, u64) {
+            // SAFETY: there is a value only where the processor has AVX2.
+            unsafe { masks(block) }
+        }
+
+        #[inline(always)]
+        fn are_simple_escapes(self, block: &LargeBlock, marked: u64) -> bool {
+            // SAFETY: there is a value only where the processor has AVX2.
+            marked & !unsafe { simple_escapes(block) } == 0
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn masks(block: &LargeBlock) -> (u64, u64) {
+        let [low, high] = halves(block);
+        let ends = |bytes| {
+            let control = _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, _mm256_set1_epi8(0x1f)), bytes);
+            _mm256_or_si256(control, equal(bytes, b'"'))
+        };
+        (mask(ends(low), ends(high)), mask(equal(low, b'\\'), equal(high, b'\\')))
+    }
+
+    /// A bit for each byte that is one of `"/\bfnrt`: in the table of its lower half byte the bit that its upper half byte has in the other table.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn simple_escapes(block: &LargeBlock) -> u64 {
+        let by_low = twice([0, 0, 0b1101, 0, 0b1000, 0, 0b100, 0, 0, 0, 0, 0, 0b10, 0, 0b100, 1]);
+        let by_high = twice([0, 0, 1, 0, 0, 0b10, 0b100, 0b1000, 0, 0, 0, 0, 0, 0, 0, 0]);
+        let [low, high] = halves(block).map(|bytes| {
+            let lower = _mm256_and_si256(bytes, _mm256_set1_epi8(0xf));
+            let upper = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), _mm256_set1_epi8(0xf));
+            let common = _mm256_and_si256(_mm256_shuffle_epi8(by_low, lower), _mm256_shuffle_epi8(by_high, upper));
+            _mm256_cmpeq_epi8(common, _mm256_setzero_si256())
+        });
+        !mask(low, high)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn halves(block: &LargeBlock) -> [__m256i; 2] {
+        let word = |at: usize| block[at..].first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes));
+        [0, HALF_BYTES].map(|at| _mm256_set_epi64x(word(at + 24), word(at + 16), word(at + 8), word(at)))
+    }
+
+    /// A table of half bytes, as the instruction that looks up in it wants it.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn twice(table: [u8; 16]) -> __m256i {
+        let bytes = u128::from_le_bytes(table);
+        let (low, high) = (bytes as i64, (bytes >> 64) as i64);
+        _mm256_set_epi64x(high, low, high, low)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn equal(bytes: __m256i, byte: u8) -> __m256i {
+        _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(byte as i8))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn mask(low: __m256i, high: __m256i) -> u64 {
+        let bits = |bytes| u64::from(_mm256_movemask_epi8(bytes) as u32);
+        bits(high) << HALF_BYTES | bits(low)
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -140,6 +266,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const SIMPLE: &[u8] = b"\"\\/bfnrt";
+
     fn first(block: &Block, ends: impl Fn(u8) -> bool) -> usize {
         block.iter().position(|byte| ends(*byte)).unwrap_or(BLOCK_BYTES)
     }
@@ -159,13 +287,40 @@ mod tests {
         }
     }
 
+    fn agrees(instructions: impl Instructions, block: &LargeBlock, marked: u64) -> Result<(), TestCaseError> {
+        let (ends, backslashes) = instructions.masks(block);
+        for (at, byte) in block.iter().enumerate() {
+            let is_end = *byte == b'"' || *byte < 0x20;
+            prop_assert_eq!((ends >> at & 1 == 1, backslashes >> at & 1 == 1), (is_end, *byte == b'\\'));
+            prop_assert_eq!(instructions.are_simple_escapes(block, 1 << at), SIMPLE.contains(byte));
+        }
+        let simple =
+            (0..LARGE_BLOCK_BYTES).map(|at| u64::from(SIMPLE.contains(&block[at])) << at).fold(0, |all, bit| all | bit);
+        prop_assert_eq!(instructions.are_simple_escapes(block, marked), marked & !simple == 0);
+        prop_assert!(instructions.are_simple_escapes(block, marked & simple));
+        Ok(())
+    }
+
+    #[test]
+    fn each_byte_is_a_simple_escape_or_none() {
+        for first in (0..=u8::MAX).step_by(LARGE_BLOCK_BYTES) {
+            let block = std::array::from_fn(|at| first + at as u8);
+            agrees(Baseline, &block, 0).unwrap();
+            #[cfg(target_arch = "x86_64")]
+            if let Some(avx2) = Avx2::find() {
+                agrees(avx2, &block, 0).unwrap();
+            }
+        }
+    }
+
     proptest! {
         #[test]
-        fn any_large_block(bytes in prop::collection::vec(prop_oneof![Just(b'"'), Just(b'\\'), Just(b'a'), any::<u8>()], LARGE_BLOCK_BYTES)) {
-            let (ends, backslashes) = masks(bytes.first_chunk().unwrap());
-            for (at, byte) in bytes.iter().enumerate() {
-                let is_end = *byte == b'"' || *byte < 0x20;
-                prop_assert_eq!((ends >> at & 1 == 1, backslashes >> at & 1 == 1), (is_end, *byte == b'\\'));
+        fn any_large_block(bytes in prop::collection::vec(prop_oneof![Just(b'"'), Just(b'\\'), Just(b'a'), any::<u8>()], LARGE_BLOCK_BYTES), marked: u64) {
+            let block = bytes.first_chunk().unwrap();
+            agrees(Baseline, block, marked)?;
+            #[cfg(target_arch = "x86_64")]
+            if let Some(avx2) = Avx2::find() {
+                agrees(avx2, block, marked)?;
             }
         }
 

@@ -7,6 +7,7 @@ pub mod payload;
 pub mod reader;
 pub mod scan;
 pub mod segments;
+mod simple_escape;
 pub mod source;
 pub mod tape;
 pub mod text;

@@ -10,8 +10,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::block::{self, BLOCK_BYTES, LARGE_BLOCK_BYTES, ends_plain};
-use super::text::is_simple_escape;
+#[cfg(target_arch = "x86_64")]
+use super::block::Avx2;
+use super::block::{self, BLOCK_BYTES, Baseline, Instructions, LARGE_BLOCK_BYTES, LargeBlock, ends_plain};
+use super::simple_escape::is_simple_escape;
 
 /// Where a value stands in its line, as byte offsets. Lines are shorter than 4 GiB, see
 /// [`MAX_LINE_BYTES`](super::MAX_LINE_BYTES).
@@ -399,10 +401,8 @@ impl<'a> Cursor<'a> {
 
     /// Moves to the quote that ends a string, from anywhere in it but the middle of an escape.
     fn rest_of_string(&mut self) -> Result<(), NotJson> {
-        while let Some(block) = self.bytes[self.at..].first_chunk() {
-            if self.rest_of_string_in(block)? {
-                return Ok(());
-            }
+        if self.large_blocks_of_string()? {
+            return Ok(());
         }
         loop {
             self.at += plain_prefix(&self.bytes[self.at..]);
@@ -415,17 +415,46 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Moves to the quote, if it is in the block that begins here, or on, at most behind the block and an escape at its end.
+    /// Moves to the quote, or to where less than a large block is left of the line.
     #[inline]
-    fn rest_of_string_in(&mut self, block: &[u8; LARGE_BLOCK_BYTES]) -> Result<bool, NotJson> {
-        let (ends, backslashes) = block::masks(block);
+    fn large_blocks_of_string(&mut self) -> Result<bool, NotJson> {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(avx2) = Avx2::find() {
+            // SAFETY: there is a value only where the processor has AVX2.
+            return unsafe { self.large_blocks_with_avx2(avx2) };
+        }
+        self.large_blocks_with(Baseline)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn large_blocks_with_avx2(&mut self, avx2: Avx2) -> Result<bool, NotJson> {
+        self.large_blocks_with(avx2)
+    }
+
+    // Inlined in any case: a function that is called from one with more instructions has none of them.
+    #[inline(always)]
+    fn large_blocks_with(&mut self, instructions: impl Instructions) -> Result<bool, NotJson> {
+        while let Some(block) = self.bytes[self.at..].first_chunk() {
+            if self.rest_of_string_in(block, instructions)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Moves to the quote, if it is in the block that begins here, or on, at most behind the block and an escape at its end.
+    #[inline(always)]
+    fn rest_of_string_in(&mut self, block: &LargeBlock, instructions: impl Instructions) -> Result<bool, NotJson> {
+        let (ends, backslashes) = instructions.masks(block);
         let escaped = backslashes << 1;
         let end = ends & !escaped;
         let behind =
             if backslashes >> (LARGE_BLOCK_BYTES - 1) == 0 { LARGE_BLOCK_BYTES } else { LARGE_BLOCK_BYTES - 1 };
         let length = behind.min(end.trailing_zeros() as usize);
+        let marked = escaped & !u64::MAX.checked_shl(length as u32).unwrap_or(0);
         // Where backslashes escape backslashes, what escapes what is known from left to right only.
-        if backslashes & escaped != 0 || !are_simple_escapes(block, escaped, length) {
+        if backslashes & escaped != 0 || (marked != 0 && !instructions.are_simple_escapes(block, marked)) {
             return self.rest_of_string_by_escapes(ends, backslashes);
         }
         self.at += length;
@@ -469,19 +498,6 @@ impl<'a> Cursor<'a> {
         }
         Ok(())
     }
-}
-
-/// Whether each byte before `length` that is marked ends an escape of one letter. All are looked at: to stop at the first that is none would
-/// make the processor guess at each.
-#[inline(always)]
-fn are_simple_escapes(block: &[u8; LARGE_BLOCK_BYTES], marked: u64, length: usize) -> bool {
-    let mut left = marked & !u64::MAX.checked_shl(length as u32).unwrap_or(0);
-    let mut are_simple = true;
-    while left != 0 {
-        are_simple &= is_simple_escape(block[left.trailing_zeros() as usize]);
-        left &= left - 1;
-    }
-    are_simple
 }
 
 /// How many bytes from the beginning are plain string text.

@@ -1,6 +1,7 @@
 //! The text of JSON strings, as JavaScript sees it: UTF-16, bytes that are not UTF-8 replaced by U+FFFD.
 
 use super::block::{BLOCK_BYTES, Block, ends_plain, plain_ascii};
+use super::simple_escape::{MEANINGS, meaning};
 
 /// Whether a line is nothing but JavaScript white space (`String.prototype.trim` leaves nothing).
 pub fn is_blank(line: &[u8]) -> bool {
@@ -140,7 +141,7 @@ fn decode_simple<Unit: From<u8> + Copy>(into: &mut [Unit], bytes: &[u8]) -> (usi
         }
         let escaped = match bytes[read..] {
             [b'"', ..] => return (read, written, Next::End),
-            [b'\\', escape, ..] => SIMPLE_ESCAPES[usize::from(escape)],
+            [b'\\', escape, ..] => MEANINGS[usize::from(escape)],
             _ => 0,
         };
         if escaped == 0 {
@@ -231,30 +232,6 @@ fn push_beyond_ascii(units: &mut Vec<u16>, bytes: &[u8]) -> usize {
     length
 }
 
-/// What the escapes of one character stand for; 0 for those that there are not.
-static SIMPLE_ESCAPES: [u8; 256] = {
-    let mut escapes = [0; 256];
-    escapes[b'"' as usize] = b'"';
-    escapes[b'\\' as usize] = b'\\';
-    escapes[b'/' as usize] = b'/';
-    escapes[b'b' as usize] = 0x08;
-    escapes[b'f' as usize] = 0x0c;
-    escapes[b'n' as usize] = b'\n';
-    escapes[b'r' as usize] = b'\r';
-    escapes[b't' as usize] = b'\t';
-    escapes
-};
-
-/// Whether there is an escape of one character, this one.
-#[inline]
-pub fn is_simple_escape(byte: u8) -> bool {
-    SIMPLE_ESCAPES[usize::from(byte)] != 0
-}
-
-fn simple_escape(byte: u8) -> Option<u8> {
-    Some(SIMPLE_ESCAPES[usize::from(byte)]).filter(|escaped| *escaped != 0)
-}
-
 fn hex(digits: &[u8; 4]) -> Option<u16> {
     digits.iter().try_fold(0, |unit, digit| Some(unit << 4 | char::from(*digit).to_digit(16)? as u16))
 }
@@ -284,7 +261,7 @@ fn push_lossy_up_to(units: &mut Vec<u16>, bytes: &[u8], most: usize) {
 fn escaped_unit(bytes: &[u8]) -> (u16, usize) {
     match bytes.get(1) {
         Some(b'u') => (bytes.get(2..).and_then(<[u8]>::first_chunk).and_then(hex).unwrap_or(0), 6),
-        Some(other) => (u16::from(simple_escape(*other).unwrap_or(*other)), 2),
+        Some(other) => (u16::from(meaning(*other).unwrap_or(*other)), 2),
         None => (u16::from(b'\\'), 1),
     }
 }
