@@ -1,8 +1,8 @@
-//! The line scanner: does a line parse, and where in it are the values?
+//! The line scanner: whether a line is valid JSON, and where in it the values are.
 //!
 //! The verdict is that of JavaScript's `JSON.parse` on the line's text, byte for byte (`docs/session-format.md`
-//! section 2, "the model is JavaScript"). Nothing is built: a value is a [`Span`] of the line, which is
-//! read again if history still has it when it is delivered.
+//! section 2, "the model is JavaScript"). Nothing is built: a value is a [`Span`] of the line, which is read again
+//! if it is needed.
 //!
 //! The scanner works on raw bytes, before any decoding. That is sound: bytes that are not UTF-8 become
 //! U+FFFD, which JSON allows inside strings and nowhere else, just as it does every other character
@@ -15,18 +15,18 @@ use super::block::Avx2;
 use super::block::{self, BLOCK_BYTES, Baseline, Instructions, LARGE_BLOCK_BYTES, LargeBlock, ends_plain};
 use super::simple_escape::is_simple_escape;
 
-/// Where a value stands in its line, as byte offsets. Lines are shorter than 4 GiB, see
+/// The place of a value in its line, as byte offsets. Lines are shorter than 4 GiB, see
 /// [`MAX_LINE_BYTES`](super::MAX_LINE_BYTES).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "StoredSpan")]
 pub struct Span {
     /// Offset of the first byte.
     pub start: u32,
-    /// Offset behind the last byte, greater than `start`.
+    /// Offset after the last byte, greater than `start`.
     pub end: u32,
 }
 
-/// A span as a file has it, not checked yet.
+/// A span as it is stored in a file, not yet validated.
 #[derive(Deserialize)]
 struct StoredSpan {
     start: u32,
@@ -42,17 +42,17 @@ impl TryFrom<StoredSpan> for Span {
 }
 
 impl Span {
-    /// The bytes of this value in the line it was found in.
+    /// The bytes of this value in `line`, which must be the line that it was found in.
     pub fn of<'a>(&self, line: &'a [u8]) -> &'a [u8] {
         &line[self.start as usize..self.end as usize]
     }
 
-    /// How many bytes the value has.
+    /// Length of the value in bytes.
     pub fn len(&self) -> usize {
         (self.end - self.start) as usize
     }
 
-    /// Whether there are none: never so for a value that was found.
+    /// Whether the span has no bytes. Never true for a value that was found.
     pub fn is_empty(&self) -> bool {
         self.start == self.end
     }
@@ -62,8 +62,8 @@ impl Span {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotJson;
 
-/// The open brackets of a value that is being skipped, one bit a level: `{` is 1, `[` is 0.
-/// Kept between lines so that a scan allocates once. Nesting is bounded by the line's length alone, as in V8.
+/// The open brackets of a value that is being skipped, one bit per level: `{` is 1, `[` is 0.
+/// Reused for all lines, so that a scan allocates once. Nesting is limited only by the length of the line, as in V8.
 #[derive(Default)]
 pub struct Nesting {
     bits: Vec<u64>,
@@ -91,7 +91,7 @@ impl Nesting {
 
     fn reset(&mut self) {
         self.depth = 0;
-        // One line of a million brackets must not cost memory for the rest of the file.
+        // A line with a million brackets must not hold memory for the rest of the file.
         if self.bits.len() > 1024 {
             self.bits = Vec::new();
         }
@@ -106,7 +106,7 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor at the beginning of `bytes`, which hold one line without its ending.
+    /// A cursor at the beginning of `bytes`, one line without its line ending.
     pub fn new(bytes: &'a [u8]) -> Self {
         Cursor { bytes, at: 0 }
     }
@@ -137,7 +137,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Only white space may follow.
+    /// Moves to the end of the line, where only white space may be left.
     pub fn finish(&mut self) -> Result<(), NotJson> {
         self.white_space();
         if self.at == self.bytes.len() { Ok(()) } else { Err(NotJson) }
@@ -157,8 +157,8 @@ impl<'a> Cursor<'a> {
         Span { start: start as u32, end: self.at as u32 }
     }
 
-    /// Moves over an object, calling `member` at the beginning of each value with the key as it stands
-    /// between its quotes, escapes and all. `member` must move over the value.
+    /// Moves over an object. Calls `member` at the beginning of each value with the key, still escaped and without its
+    /// quotes. `member` must move over the value.
     #[inline]
     pub fn object(
         &mut self,
@@ -192,7 +192,7 @@ impl<'a> Cursor<'a> {
     fn key(&mut self) -> Result<&'a [u8], NotJson> {
         let key = self.string()?;
         match self.bytes[self.at..] {
-            // As nearly all are written.
+            // The usual form, without white space.
             [b':', value, ..] if value > b' ' => self.at += 1,
             _ => {
                 self.white_space();
@@ -262,13 +262,13 @@ impl<'a> Cursor<'a> {
         &self.bytes[self.at..]
     }
 
-    /// Moves over so many bytes, which the caller has found to be a part of the value.
+    /// Moves over a number of bytes that the caller knows to be part of the value.
     #[inline]
     pub fn skip(&mut self, bytes: usize) {
         self.at += bytes;
     }
 
-    /// Moves over an object or an array without recursion: nesting costs a bit a level, never stack.
+    /// Moves over an object or an array without recursion: nesting costs a bit per level, never stack.
     fn skip_nested(&mut self, nesting: &mut Nesting) -> Result<(), NotJson> {
         loop {
             self.white_space();
@@ -300,7 +300,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// After a value: closes what ends here. True when the outermost bracket did.
+    /// After a value: closes the brackets that end here. Returns whether the outermost one was closed.
     fn leave_levels(&mut self, nesting: &mut Nesting) -> Result<bool, NotJson> {
         while nesting.depth > 0 {
             self.white_space();
@@ -384,7 +384,8 @@ impl<'a> Cursor<'a> {
         Ok(self.span_from(start))
     }
 
-    /// Moves over a string, and says whether it was found to have no escapes: at once, as of most, since most are short.
+    /// Moves over a string. Returns `true` if it is known to have no escapes, which is found out only for short strings: those without escapes
+    /// that end within the first block.
     #[inline]
     pub fn short_string(&mut self) -> Result<bool, NotJson> {
         self.take(b'"')?;
@@ -399,7 +400,7 @@ impl<'a> Cursor<'a> {
         Ok(is_plain)
     }
 
-    /// Moves to the quote that ends a string, from anywhere in it but the middle of an escape.
+    /// Moves to the quote that ends the string, from any position in it except the middle of an escape.
     fn rest_of_string(&mut self) -> Result<(), NotJson> {
         if self.large_blocks_of_string()? {
             return Ok(());
@@ -415,12 +416,12 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Moves to the quote, or to where less than a large block is left of the line.
+    /// Moves to the closing quote and returns `true`, or stops when less than a large block is left of the line.
     #[inline]
     fn large_blocks_of_string(&mut self) -> Result<bool, NotJson> {
         #[cfg(target_arch = "x86_64")]
         if let Some(avx2) = Avx2::find() {
-            // SAFETY: there is a value only where the processor has AVX2.
+            // SAFETY: a value exists only on processors that have AVX2.
             return unsafe { self.large_blocks_with_avx2(avx2) };
         }
         self.large_blocks_with(Baseline)
@@ -432,7 +433,7 @@ impl<'a> Cursor<'a> {
         self.large_blocks_with(avx2)
     }
 
-    // Inlined in any case: a function that is called from one with more instructions has none of them.
+    // Always inlined: a function that is only called from one with `target_feature` does not have that feature itself.
     #[inline(always)]
     fn large_blocks_with(&mut self, instructions: impl Instructions) -> Result<bool, NotJson> {
         while let Some(block) = self.bytes[self.at..].first_chunk() {
@@ -443,7 +444,8 @@ impl<'a> Cursor<'a> {
         Ok(false)
     }
 
-    /// Moves to the quote, if it is in the block that begins here, or on, at most behind the block and an escape at its end.
+    /// Moves to the closing quote and returns `true` if it is in the block that begins here. Otherwise moves past the block, but not into the middle
+    /// of an escape.
     #[inline(always)]
     fn rest_of_string_in(&mut self, block: &LargeBlock, instructions: impl Instructions) -> Result<bool, NotJson> {
         let (ends, backslashes) = instructions.masks(block);
@@ -453,7 +455,7 @@ impl<'a> Cursor<'a> {
             if backslashes >> (LARGE_BLOCK_BYTES - 1) == 0 { LARGE_BLOCK_BYTES } else { LARGE_BLOCK_BYTES - 1 };
         let length = behind.min(end.trailing_zeros() as usize);
         let marked = escaped & !u64::MAX.checked_shl(length as u32).unwrap_or(0);
-        // Where backslashes escape backslashes, what escapes what is known from left to right only.
+        // Where backslashes follow each other, only a pass from left to right can tell which one escapes which.
         if backslashes & escaped != 0 || (marked != 0 && !instructions.are_simple_escapes(block, marked)) {
             return self.rest_of_string_by_escapes(ends, backslashes);
         }
@@ -465,7 +467,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The same for any escapes, one after the other.
+    /// The same for blocks with any escapes, which are checked one after the other.
     fn rest_of_string_by_escapes(&mut self, ends: u64, backslashes: u64) -> Result<bool, NotJson> {
         let begin = self.at;
         let mut hits = ends | backslashes;
@@ -500,7 +502,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// How many bytes from the beginning are plain string text.
+/// The length of the plain string text at the beginning of `bytes`.
 #[inline]
 pub fn plain_prefix(bytes: &[u8]) -> usize {
     let mut at = 0;

@@ -1,6 +1,8 @@
 //! The text of JSON strings, as JavaScript sees it: UTF-16, bytes that are not UTF-8 replaced by U+FFFD.
 
-use super::block::{BLOCK_BYTES, Block, ends_plain, plain_ascii};
+#[cfg(target_arch = "x86_64")]
+use super::block::Avx2;
+use super::block::{BLOCK_BYTES, Baseline, Instructions, TwoBlocks, ends_plain, plain_ascii};
 use super::simple_escape::{MEANINGS, meaning};
 
 /// Whether a line is nothing but JavaScript white space (`String.prototype.trim` leaves nothing).
@@ -11,8 +13,7 @@ pub fn is_blank(line: &[u8]) -> bool {
     std::str::from_utf8(line).is_ok_and(|text| text.chars().all(is_white_space))
 }
 
-/// Whether the string whose inside this is, escapes and all, is nothing but JavaScript white space (`String.prototype.trim` leaves
-/// nothing).
+/// Whether a string is nothing but JavaScript white space, given its inside, the text between the quotes as it is in the JSON.
 pub fn is_blank_string(inside: &[u8]) -> bool {
     let is_blank_unit = |unit| char::from_u32(u32::from(unit)).is_some_and(is_white_space);
     if inside.contains(&b'\\') { decode(inside).all(is_blank_unit) } else { is_blank(inside) }
@@ -26,7 +27,7 @@ fn is_white_space(c: char) -> bool {
     )
 }
 
-/// Whether the inside of a valid JSON string, escapes and all, spells `word`, which is ASCII.
+/// Whether the inside of a valid JSON string, once unescaped, is `word`, which is ASCII.
 #[inline]
 pub fn spells(inside: &[u8], word: &str) -> bool {
     if inside == word.as_bytes() {
@@ -39,12 +40,12 @@ pub fn spells(inside: &[u8], word: &str) -> bool {
         && decode(inside).eq(word.encode_utf16())
 }
 
-/// Whether the inside of a valid JSON string, escapes and all, spells any `word`.
+/// The same for a `word` that need not be ASCII.
 pub fn spells_any(inside: &[u8], word: &str) -> bool {
     inside == word.as_bytes() || (inside.contains(&b'\\') && decode(inside).eq(word.encode_utf16()))
 }
 
-/// The UTF-16 code units of the inside of a valid JSON string. Lone surrogates stay what they are.
+/// The UTF-16 code units of the inside of a valid JSON string. Lone surrogates are kept.
 pub fn decode(inside: &[u8]) -> impl Iterator<Item = u16> + '_ {
     let mut units = Vec::with_capacity(inside.len());
     decode_onto(&mut units, inside);
@@ -72,12 +73,11 @@ pub fn decode_onto(units: &mut Vec<u16>, inside: &[u8]) {
     }
 }
 
-/// Appends the plain string text of ASCII at the beginning of `bytes`, each character as a UTF-16 unit. Returns how many there
-/// are.
+/// Appends the plain ASCII text at the beginning of `bytes` as UTF-16 code units. Returns its length.
 #[inline]
 fn copy_plain_ascii(onto: &mut Vec<u16>, bytes: &[u8]) -> usize {
     let mut at = 0;
-    // Each block is copied whole, and what is too much of it taken back: that is one branch a block.
+    // Copies whole blocks and truncates the last one: one branch per block.
     while let Some(block) = bytes[at..].first_chunk::<BLOCK_BYTES>() {
         onto.extend(block.iter().map(|byte| u16::from(*byte)));
         let plain = plain_ascii(block);
@@ -93,7 +93,7 @@ fn copy_plain_ascii(onto: &mut Vec<u16>, bytes: &[u8]) -> usize {
     at + plain
 }
 
-/// The same until there are `most` units. The last character is appended whole, so there may be one more.
+/// Like [`decode_onto`], but stops once there are `most` units. The last character is appended whole, so there may be one unit more.
 pub fn decode_up_to(units: &mut Vec<u16>, inside: &[u8], most: usize) {
     let mut rest = inside;
     while !rest.is_empty() && units.len() < most {
@@ -109,36 +109,45 @@ pub fn decode_up_to(units: &mut Vec<u16>, inside: &[u8], most: usize) {
     }
 }
 
-/// How much room is made at a time for what is decoded: so little that short strings do not pay for it.
+/// Number of units by which a buffer grows at a time. Small, because short strings pay for it too.
 pub const ROOM: usize = 512;
 
-/// What comes behind plain text.
+/// Number of bytes that are decoded at a time.
+const STEP_BYTES: usize = size_of::<TwoBlocks>();
+
+/// Why decoding stopped.
 enum Next {
-    /// More plain text, but there is no room.
+    /// The buffer is full.
     Room,
     /// The quote that ends the string.
     End,
-    /// Something that is not known yet.
+    /// Something other than plain ASCII text or a simple escape.
     Other,
 }
 
-/// Copies plain ASCII and the simple escapes that `bytes` begin with, each character as a unit. Returns how many bytes these are, how many
-/// units, and what comes next. Where there is room, each block is copied whole, and what is too much of it is written over.
-#[inline]
-fn decode_simple<Unit: From<u8> + Copy>(into: &mut [Unit], bytes: &[u8]) -> (usize, usize, Next) {
+/// Decodes plain ASCII and simple escapes at the beginning of `bytes`, one unit per character. Returns the numbers of bytes read and of units
+/// written, and why it stopped. Copies whole blocks; the next step overwrites what was copied after the end of the plain text.
+#[inline(always)]
+fn decode_simple<Unit: From<u8> + Copy>(
+    into: &mut [Unit],
+    bytes: &[u8],
+    instructions: impl Instructions,
+) -> (usize, usize, Next) {
     let (mut read, mut written) = (0, 0);
     loop {
-        let Some(room) = into[written..].first_chunk_mut::<BLOCK_BYTES>() else { return (read, written, Next::Room) };
-        let block = bytes[read..].first_chunk().copied().unwrap_or_else(|| last_block(&bytes[read..]));
-        // Not `map`, which calls a function a byte where the compiler does not inline it.
+        let Some(room) = into[written..].first_chunk_mut::<STEP_BYTES>() else { return (read, written, Next::Room) };
+        let block = bytes[read..].first_chunk().copied().unwrap_or_else(|| last_blocks(&bytes[read..]));
+        // `map` is one call per byte in builds that do not inline it.
         for (to, byte) in room.iter_mut().zip(block) {
             *to = Unit::from(byte);
         }
-        let plain = plain_ascii(&block);
-        (read, written) = (read + plain, written + plain);
-        if plain == BLOCK_BYTES {
+        let plain = instructions.plain_ascii(&block);
+        if plain == STEP_BYTES {
+            // A constant rather than `plain`, so that the next load does not depend on this comparison.
+            (read, written) = (read + STEP_BYTES, written + STEP_BYTES);
             continue;
         }
+        (read, written) = (read + plain, written + plain);
         let escaped = match bytes[read..] {
             [b'"', ..] => return (read, written, Next::End),
             [b'\\', escape, ..] => MEANINGS[usize::from(escape)],
@@ -147,26 +156,43 @@ fn decode_simple<Unit: From<u8> + Copy>(into: &mut [Unit], bytes: &[u8]) -> (usi
         if escaped == 0 {
             return (read, written, Next::Other);
         }
-        // There was room for a whole block.
+        // In bounds: there was room for a whole block, and its plain text is shorter.
         into[written] = Unit::from(escaped);
         (read, written) = (read + 2, written + 1);
     }
 }
 
-/// The bytes at the end of a text, and a character that ends every string.
+/// The last bytes of a text, padded with a byte that no string contains.
 #[cold]
-fn last_block(bytes: &[u8]) -> Block {
-    let mut block = [0; BLOCK_BYTES];
+fn last_blocks(bytes: &[u8]) -> TwoBlocks {
+    let mut block = [0; STEP_BYTES];
     block[..bytes.len()].copy_from_slice(bytes);
     block
 }
 
-/// Appends what [`decode_simple`] decodes, as far as it goes. Returns how many bytes that were, and whether the string ends there.
+/// [`decode_simple`] with the best instructions of this processor.
+#[inline]
+fn decode_with_best<Unit: From<u8> + Copy>(into: &mut [Unit], bytes: &[u8]) -> (usize, usize, Next) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(avx2) = Avx2::find() {
+        // SAFETY: a value exists only on processors that have AVX2.
+        return unsafe { decode_simple_avx2(into, bytes, avx2) };
+    }
+    decode_simple(into, bytes, Baseline)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn decode_simple_avx2<Unit: From<u8> + Copy>(into: &mut [Unit], bytes: &[u8], avx2: Avx2) -> (usize, usize, Next) {
+    decode_simple(into, bytes, avx2)
+}
+
+/// Appends the characters that [`decode_simple`] decodes. Returns the number of bytes read, and whether the string ends there.
 fn decode_simple_onto<Unit: From<u8> + Copy + Default>(onto: &mut Vec<Unit>, bytes: &[u8]) -> (usize, bool) {
     let (mut read, mut length) = (0, onto.len());
     let is_end = loop {
         onto.resize(length + ROOM, Unit::default());
-        let (more_read, written, next) = decode_simple(&mut onto[length..], &bytes[read..]);
+        let (more_read, written, next) = decode_with_best(&mut onto[length..], &bytes[read..]);
         (read, length) = (read + more_read, length + written);
         match next {
             Next::Room => {}
@@ -178,8 +204,8 @@ fn decode_simple_onto<Unit: From<u8> + Copy + Default>(onto: &mut Vec<Unit>, byt
     (read, is_end)
 }
 
-/// Appends the characters of the JSON string whose inside `bytes` begin with, one byte each. Returns how long the inside is. An error is
-/// the offset of what is no character up to U+00FF, or is not JSON: what comes before it is appended.
+/// Appends the characters of the JSON string whose inside `bytes` begin with, one byte each. Returns the length of the inside. `Err` is the
+/// offset of the first character above U+00FF, or of the first byte that is not JSON; the characters before it are appended.
 pub fn decode_narrow_onto(narrow: &mut Vec<u8>, bytes: &[u8]) -> Result<usize, usize> {
     let mut at = 0;
     loop {
@@ -190,7 +216,7 @@ pub fn decode_narrow_onto(narrow: &mut Vec<u8>, bytes: &[u8]) -> Result<usize, u
         }
         let (byte, length) = match &bytes[at..] {
             [b'\\', b'u', digits @ ..] => (narrow_unit(digits).ok_or(at)?, 6),
-            // U+0080 to U+00FF are the characters that begin with these.
+            // U+0080 to U+00FF.
             [first @ (0xc2 | 0xc3), second @ 0x80..=0xbf, ..] => (first << 6 | second & 0x3f, 2),
             _ => return Err(at),
         };
@@ -203,8 +229,8 @@ fn narrow_unit(digits: &[u8]) -> Option<u8> {
     u8::try_from(hex(digits.first_chunk()?)?).ok()
 }
 
-/// Goes on where [`decode_narrow_onto`] has stopped, at this offset: appends the UTF-16 code units of the rest of the string. Returns how long
-/// the whole inside is; nothing if it is not JSON.
+/// Continues at the offset where [`decode_narrow_onto`] stopped: appends the rest of the string as UTF-16 code units. Returns the length of the
+/// whole inside; `None` if it is not JSON.
 pub fn decode_wide_onto(units: &mut Vec<u16>, bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
         let (read, is_end) = decode_simple_onto(units, &bytes[at..]);
@@ -218,14 +244,14 @@ pub fn decode_wide_onto(units: &mut Vec<u16>, bytes: &[u8], mut at: usize) -> Op
                 at += 6;
             }
             rest @ [0x80..=0xff, ..] => at += push_beyond_ascii(units, rest),
-            // A control character, an escape that there is not, or the end of the text.
+            // A control character, an invalid escape, or the end of the text.
             _ => return None,
         }
     }
 }
 
-/// Appends the units of the characters beyond ASCII that `bytes` begin with. Returns how many bytes these are. What is not UTF-8 never
-/// includes an ASCII character.
+/// Appends the units of the characters at the beginning of `bytes` that are not ASCII. Returns their length in bytes. An invalid UTF-8 sequence
+/// never includes an ASCII byte.
 fn push_beyond_ascii(units: &mut Vec<u16>, bytes: &[u8]) -> usize {
     let length = bytes.iter().position(u8::is_ascii).unwrap_or(bytes.len());
     push_lossy(units, &bytes[..length]);
@@ -257,7 +283,7 @@ fn push_lossy_up_to(units: &mut Vec<u16>, bytes: &[u8], most: usize) {
     }
 }
 
-/// The code unit of the escape at the beginning of `bytes`, and how many bytes the escape has.
+/// The code unit of the escape at the beginning of `bytes`, and the length of the escape in bytes.
 fn escaped_unit(bytes: &[u8]) -> (u16, usize) {
     match bytes.get(1) {
         Some(b'u') => (bytes.get(2..).and_then(<[u8]>::first_chunk).and_then(hex).unwrap_or(0), 6),
