@@ -1,4 +1,4 @@
-//! Builders of columns, and the batch that they make.
+//! Column builders, and the record batch that is built from them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,29 +10,35 @@ use arrow::array::{
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 
-/// Text.
+/// Number of rows from which a batch is handed out. A larger one would no longer be in the processor's cache when it is encoded.
+pub const BATCH_ROWS: usize = 4096;
+
+/// Number of bytes of lines or texts from which a batch is handed out.
+pub const BATCH_BYTES: usize = 1 << 20;
+
+/// Builder of a column of texts.
 pub type Texts = StringBuilder;
-/// Numbers.
+/// Builder of a column of integers.
 pub type Integers = Int64Builder;
-/// Yes, no, or neither.
+/// Builder of a column of booleans, which may be null.
 pub type Flags = BooleanBuilder;
 
-/// Values of which there are few.
+/// Builder of a dictionary column, for values of which there are few distinct ones.
 #[derive(Default)]
 pub struct Enums {
     keys: Int32Builder,
-    /// The values that have keys, in their order.
+    /// The distinct values; the index of a value is its key.
     values: Vec<String>,
-    /// Where each of them is, once there are too many to compare with.
+    /// Indices of the values after the first `COMPARED`, which are found by comparison instead.
     places: HashMap<String, i32>,
     last: usize,
 }
 
-/// With so many values a comparison costs less than a hash.
+/// Number of values that are compared one by one, which is cheaper than hashing.
 const COMPARED: usize = 8;
 
 impl Enums {
-    /// Appends a value.
+    /// Appends a value, or null.
     pub fn append_option(&mut self, value: Option<impl AsRef<str>>) {
         match value {
             Some(value) => {
@@ -66,7 +72,7 @@ impl Enums {
     }
 }
 
-/// Times.
+/// Builder of a column of timestamps in UTC, in microseconds.
 pub struct Times(TimestampMicrosecondBuilder);
 
 impl Default for Times {
@@ -76,16 +82,16 @@ impl Default for Times {
 }
 
 impl Times {
-    /// Appends a time in microseconds.
+    /// Appends a time in microseconds since the Unix epoch, or null.
     pub fn append_option(&mut self, time: Option<i64>) {
         self.0.append_option(time);
     }
 }
 
-/// Durations in microseconds.
+/// Builder of a column of durations in microseconds.
 pub type Durations = DurationMicrosecondBuilder;
 
-/// Hashes of `BYTES` bytes.
+/// Builder of a column of hashes of `BYTES` bytes.
 pub struct Hashes<const BYTES: i32>(FixedSizeBinaryBuilder);
 
 impl<const BYTES: i32> Default for Hashes<BYTES> {
@@ -95,19 +101,20 @@ impl<const BYTES: i32> Default for Hashes<BYTES> {
 }
 
 impl<const BYTES: i32> Hashes<BYTES> {
-    /// Appends a hash, which has the column's length.
+    /// Appends a hash of `BYTES` bytes, or null.
     pub fn append_option(&mut self, hash: Option<&[u8]>) {
         match hash {
-            // A hash of another length is a mistake of ours; the column stays as long as the others.
+            // A hash of another length would be a bug of ours; null keeps the column as long as the others.
             Some(hash) if self.0.append_value(hash).is_ok() => {}
             _ => self.0.append_null(),
         }
     }
 }
 
-/// A builder of a column, whatever is in it.
+/// A column builder of any type.
 pub trait Column {
-    /// The column so far. The builder is empty then, and has room for as much again: most batches are alike, and growing is copying.
+    /// Returns the column built so far and empties the builder, which reserves as much room again: most batches have a similar size, and growing
+    /// copies.
     fn take(&mut self) -> ArrayRef;
 }
 
@@ -154,7 +161,7 @@ impl<const BYTES: i32> Column for Hashes<BYTES> {
     }
 }
 
-/// The columns of a batch, in the order of the schema.
+/// Builds a record batch of these columns, which are in the order of the schema, and empties the builders.
 pub fn batch(schema: &SchemaRef, columns: &mut [&mut dyn Column]) -> Result<RecordBatch, ArrowError> {
     RecordBatch::try_new(schema.clone(), columns.iter_mut().map(|column| column.take()).collect())
 }

@@ -1,7 +1,6 @@
-//! Recordings turned into rows, on any thread.
+//! Converts recordings to rows, on any thread.
 
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,6 +8,8 @@ use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
 use session_tape::{FileHash, FinalHistory, LineSource, ReadError};
 
+use crate::columns::{BATCH_BYTES, BATCH_ROWS};
+use crate::file_facts::FileFacts;
 use crate::identity::Identity;
 use crate::input::{Content, Input, is_archive, log_of, read_failed};
 use crate::interrupt::Progress;
@@ -17,31 +18,26 @@ use crate::options::Options;
 use crate::run_tables::RunTables;
 use crate::schema::Table;
 use crate::session_scan::{LineColumns, ScannedPart, Scanner};
-use crate::session_table::{FileFacts, Session, SessionTables};
+use crate::session_table::{Session, SessionTables};
 
-/// A larger session is read in parts.
+/// Size in bytes above which a session is read in parts.
 const ONE_PART_BYTES: u64 = 4 << 20;
 
-/// The parts have this size, and not many more lines than a batch has rows. Those of a large session are read several at once.
+/// Size of a part in bytes, and its maximum number of lines: a batch should not get many more rows than it needs. Several parts of a large session
+/// are read in parallel.
 pub const PART_BYTES: u64 = 1 << 20;
 const PART_LINES: usize = 8192;
 
-/// The rows of a session of this size are in no batch with others. So those of a part that can't be read to its end can be thrown away.
+/// Size in bytes from which a session shares no batch with others, so that the rows of a part that cannot be read to its end can be discarded.
 const ALONE_BYTES: u64 = 1 << 20;
 
-/// From so many rows on a batch is handed out. Larger ones do not stay in the processor's cache until they are encoded.
-pub const BATCH_ROWS: usize = 4096;
-
-/// The same with so many bytes of lines or texts.
-pub const BATCH_BYTES: usize = 1 << 20;
-
-/// Rows of the tables, and the recordings that they are of.
+/// Batches of rows by table, and the recordings that they were converted from.
 pub type Tables = (Vec<(Table, RecordBatch)>, Vec<Converted>);
 
 /// Receives the batches of a table.
 pub type Batches<'b> = &'b mut dyn FnMut(Table, RecordBatch) -> Result<(), String>;
 
-/// Turns whole recordings into rows. Rows of several recordings come in one batch.
+/// Converts whole recordings to rows. A batch may have rows of several recordings.
 pub struct Converter {
     options: Options,
     scanner: Scanner,
@@ -51,7 +47,7 @@ pub struct Converter {
     read: u64,
     cancelled: Arc<AtomicBool>,
     progress: Arc<Progress>,
-    /// How many bytes of the recording the progress has.
+    /// Bytes of the recording that were added to the progress.
     reported: u64,
 }
 
@@ -63,7 +59,7 @@ pub struct Converted {
 }
 
 impl Converter {
-    /// A converter for these tables.
+    /// Creates a converter for the tables that `options` selects.
     pub fn new(options: Options, cancelled: Arc<AtomicBool>, progress: Arc<Progress>) -> Self {
         let (sessions, runs) = (SessionTables::new(options.clone()), RunTables::new(options.clone()));
         Converter {
@@ -78,7 +74,8 @@ impl Converter {
         }
     }
 
-    /// Converts a recording.
+    /// Converts a recording. An error of the recording itself goes into its row; `Err` is returned for cancellation and for failures of the
+    /// conversion.
     pub fn convert(&mut self, input: &Input, batches: Batches<'_>) -> Result<Converted, String> {
         self.reported = 0;
         let identity = if let Content::Nothing(error) = &input.content {
@@ -90,7 +87,7 @@ impl Converter {
         } else {
             self.convert_session(input, batches)?
         };
-        // What was read may end anywhere, then.
+        // After a cancellation, reading may have stopped anywhere.
         if self.cancelled.load(Ordering::Relaxed) {
             return Err(CANCELLED.to_owned());
         }
@@ -98,7 +95,7 @@ impl Converter {
         Ok(Converted { name: input.name.clone(), identity })
     }
 
-    /// Hands out all rows that were not handed out.
+    /// Hands out the remaining rows.
     pub fn finish(&mut self, batches: Batches<'_>) -> Result<(), String> {
         if self.sessions.event_rows() > 0 {
             batches(Table::Events, self.sessions.take_events().map_err(of_arrow)?)?;
@@ -169,13 +166,13 @@ impl Converter {
                     session.take(scanned, history.remaining(at), is_last, &mut self.sessions);
                 }
                 Err(found) => {
-                    // What the scan has added is of lines that no session has.
+                    // The scan has added values of lines that no session will take.
                     self.sessions.set_lines(LineColumns::default());
                     error = Some(read_failed(&found));
                     break;
                 }
             }
-            // As many bytes of lines that give no rows are no reason for a batch.
+            // If `events` is not wanted, lines give no rows, and there is no batch to hand out.
             if self.sessions.event_rows() >= BATCH_ROWS || self.read >= BATCH_BYTES as u64 {
                 self.read = 0;
                 if self.sessions.event_rows() > 0 {
@@ -195,7 +192,7 @@ impl Converter {
         Ok(identity)
     }
 
-    /// A session in a bundle.
+    /// Converts a session in a bundle.
     fn convert_packed(
         &mut self,
         input: &Input,
@@ -225,8 +222,8 @@ impl Converter {
                 return Ok(Identity::of_failure(&file, &error));
             }
         };
-        let facts = facts_of(log_of(&recording));
-        // Before it is verified: what changes meanwhile is verified again by the next export.
+        let facts = FileFacts::of(log_of(&recording));
+        // Taken before the verification: if a file changes meanwhile, the next export verifies the run again.
         let identity = Identity::of_run(&facts, &recording, self.options.verify);
         let (cancelled, progress, reported) = (&self.cancelled, &self.progress, &mut self.reported);
         self.runs.add(&file, &recording, &facts, cancelled, &mut |runs, read| {
@@ -241,25 +238,25 @@ impl Converter {
     }
 }
 
-/// What a conversion ends with that was cancelled.
+/// The error of a conversion that was cancelled.
 pub const CANCELLED: &str = "cancelled";
 
-/// An error of ours, not one of a recording.
+/// The message of an Arrow error, which is an error of ours and not one of a recording.
 pub fn of_arrow(error: ArrowError) -> String {
     error.to_string()
 }
 
-/// A session's file and its parts.
+/// The file of a session, and the byte ranges of its parts.
 pub struct Parts {
     pub lines: Arc<LineSource>,
     pub ranges: Vec<Range<u64>>,
 }
 
-/// The parts in which a session is read, and what of them is in the final history.
+/// Splits a session into the parts in which it is read, and finds out which of their items are in the final history.
 pub fn parts_of(source: LineSource) -> Result<(Parts, FinalHistory), String> {
     let (size, lines) = (source.size(), Arc::new(source));
     if size <= ONE_PART_BYTES && !has_many_lines(&lines) {
-        // One byte more: a file of no bytes has a part too.
+        // At least one byte, so that an empty file has a part too.
         return Ok((Parts { lines, ranges: std::iter::once(0..size.max(1)).collect() }, FinalHistory::of_one()));
     }
     let ranges: Vec<_> = (0..size).step_by(PART_BYTES as usize).map(|at| at..(at + PART_BYTES).min(size)).collect();
@@ -268,7 +265,7 @@ pub fn parts_of(source: LineSource) -> Result<(Parts, FinalHistory), String> {
     Ok((Parts { lines, ranges }, history))
 }
 
-/// Whether a file of one part has more lines than a part may have. What can't be read has none.
+/// Whether a file that would be read as one part has more lines than a part may have. `false` if it cannot be read.
 fn has_many_lines(source: &LineSource) -> bool {
     let (mut buffer, mut at, mut lines) = ([0; 16 << 10], 0, 0);
     while source.size() > PART_LINES as u64
@@ -283,7 +280,7 @@ fn has_many_lines(source: &LineSource) -> bool {
     false
 }
 
-/// Scans a part of a session on its own, to columns without rows.
+/// Scans a part of a session independently of the parts before it. Returns `columns` with the values of its lines added.
 pub fn scan_part(
     scanner: &mut Scanner,
     parts: &Parts,
@@ -292,9 +289,4 @@ pub fn scan_part(
 ) -> (LineColumns, Result<ScannedPart, ReadError>) {
     let scanned = scanner.scan(&parts.lines, parts.ranges[at].clone(), None, &mut columns);
     (columns, scanned)
-}
-
-/// The size and the hash of a file. Neither, if it can't be read.
-pub fn facts_of(path: &Path) -> FileFacts {
-    LineSource::open(path).map_or_else(|_| FileFacts::default(), |source| FileHash::default().finish(&source).into())
 }

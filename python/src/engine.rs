@@ -1,4 +1,4 @@
-//! The threads that convert recordings. What they give is taken in the order in which it was handed to them.
+//! The threads that convert recordings. Their results are taken in the order of the jobs.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use session_tape::{
 use crate::allocator;
 use crate::convert::{Converted, Converter, PART_BYTES, Parts, Tables, of_arrow, parts_of, scan_part};
 use crate::export_group::{Group, Written, write_group};
+use crate::file_facts::FileFacts;
 use crate::identity::Identity;
 use crate::input::{Content, Input, is_archive, log_of, read_failed};
 use crate::interrupt::Progress;
@@ -20,35 +21,32 @@ use crate::parquet_file::{EncodedRows, FullRows};
 use crate::peek::{Peeked, Peeker};
 use crate::schema::Table;
 use crate::session_scan::{LineColumns, ScannedPart, Scanner};
-use crate::session_table::{FileFacts, Session, SessionTables};
+use crate::session_table::{Session, SessionTables};
 
-/// More threads than this need more memory than a conversion may have.
+/// Maximum number of threads: more of them would need more memory than a conversion may use.
 const MOST_THREADS: usize = 8;
 
-/// The variable with the number of threads, where it is not to be that of the cores.
+/// Environment variable that sets the number of threads; by default it is the number of cores.
 const THREADS: &str = "SESSION_TAPE_THREADS";
 
-/// What jobs that are under way, and results that wait for their turn, may need together. No job is handed over beyond it, whatever the number
-/// of threads.
+/// Memory in bytes that running jobs, and results that wait for their turn, may need together. Once it is reached, no further job is handed over,
+/// whatever the number of threads.
 const BUDGET_BYTES: u64 = 64 << 20;
 
-/// What a part of a session needs while it is scanned, as far as it is known before.
+/// Estimated memory for scanning a part of a session, in bytes.
 const SCAN_BYTES: u64 = 4 * PART_BYTES;
 
-/// What a line needs in columns and in its context, beside its texts.
+/// Estimated memory that a line takes in columns and in its context, in bytes, in addition to its texts.
 const LINE_BYTES: u64 = 700;
 
-/// What a thread needs that converts recordings and writes them.
+/// Estimated memory of a thread that converts recordings and writes them, in bytes.
 const WRITE_BYTES: u64 = 8 << 20;
 
-/// Small recordings are handed over together: up to so many bytes and so many files.
+/// Number of bytes and of files at which a group of small recordings is handed over.
 pub const GROUP_BYTES: u64 = 2 << 20;
 pub const GROUP_FILES: usize = 256;
 
-/// A session from this size on is read in parts, by several threads.
-pub const LARGE_BYTES: u64 = 8 << 20;
-
-/// What a thread is to do.
+/// A job of a thread.
 pub enum Job {
     /// Convert whole recordings.
     Convert(Vec<Input>),
@@ -63,10 +61,10 @@ pub enum Job {
 }
 
 impl Job {
-    /// What it needs while it is under way, about.
+    /// Estimated memory in bytes that the job needs while it is under way.
     fn bytes(&self) -> u64 {
         match self {
-            // Rows have more bytes than the lines that they are of.
+            // Rows take more bytes than the lines that they come from.
             Job::Convert(inputs) => 3 * inputs.iter().map(Input::size).sum::<u64>(),
             Job::Scan(..) => SCAN_BYTES,
             Job::Encode(_, rows) => rows.bytes() as u64,
@@ -76,7 +74,7 @@ impl Job {
     }
 }
 
-/// What it has done.
+/// The result of a job.
 pub enum Done {
     Converted(Result<Tables, String>),
     Scanned(Box<(LineColumns, Result<ScannedPart, ReadError>)>),
@@ -86,7 +84,7 @@ pub enum Done {
 }
 
 impl Done {
-    /// What it needs until its turn, about.
+    /// Estimated memory in bytes that the result takes until its turn.
     fn bytes(&self) -> u64 {
         match self {
             Done::Converted(Ok((batches, _))) => batches.iter().map(|(_, batch)| bytes_of(batch)).sum(),
@@ -104,7 +102,7 @@ fn bytes_of(batch: &RecordBatch) -> u64 {
     batch.get_array_memory_size() as u64
 }
 
-/// How many threads work, the one that takes the results among them.
+/// The number of threads that work, including the one that takes the results.
 fn threads() -> usize {
     let wanted = std::env::var(THREADS).ok().and_then(|number| number.trim().parse().ok());
     wanted.unwrap_or(spare_cores() + 1).clamp(1, MOST_THREADS)
@@ -172,19 +170,19 @@ impl Worker for Thread {
     }
 }
 
-/// The threads, and what they have done before its turn.
+/// The threads, and the results that wait for their turn.
 pub struct Engine {
     pipeline: Pipeline<Thread>,
     cancellation: Cancellation,
     room: usize,
-    /// What each job from the next result on needs, and all of them together.
+    /// The estimated memory of each job or result, from the next result on, and the sum of all.
     needs: VecDeque<u64>,
     needed: u64,
     results: InOrder<Done>,
 }
 
 impl Engine {
-    /// Threads for all cores. They are started when there is work.
+    /// Creates an engine with a thread for each core. Threads are started when there is work.
     pub fn new(options: &Options, cancelled: &Arc<AtomicBool>, progress: &Arc<Progress>) -> Self {
         let (threads, thread) = (threads(), || Thread::new(options, cancelled, progress));
         allocator::prepare(threads);
@@ -199,7 +197,7 @@ impl Engine {
         }
     }
 
-    /// Whether results must be taken before more is handed over.
+    /// Whether results must be taken before more jobs are handed over.
     pub fn is_full(&self) -> bool {
         self.pipeline.under_way() + self.results.waiting() >= self.room || self.needed >= BUDGET_BYTES
     }
@@ -208,17 +206,17 @@ impl Engine {
     pub fn push(&mut self, job: Job) {
         self.needs.push_back(job.bytes());
         self.needed += job.bytes();
-        // Threads that are started are of the work that is cancelled.
+        // Threads started here belong to the work that `cancellation` cancels.
         self.cancellation.during(|| self.pipeline.push(job));
     }
 
-    /// Ends what is under way, and waits for it: a thread that still writes would leave its files.
+    /// Cancels the jobs under way and waits for their end: a thread that is still writing would leave its files behind.
     pub fn stop(&mut self, cancelled: &AtomicBool) {
         cancelled.store(true, Ordering::Relaxed);
         while self.next().is_some() {}
     }
 
-    /// The next result, in the order of the jobs. `None` if there is none under way.
+    /// The next result, in the order of the jobs. `None` if no job is under way.
     pub fn next(&mut self) -> Option<Done> {
         let (first, needs, needed) = (self.results.next_number(), &mut self.needs, &mut self.needed);
         let done = self.results.next(|| {
@@ -234,13 +232,13 @@ impl Engine {
     }
 }
 
-/// A large session whose parts are scanned by several threads and put together here.
+/// A large session: several threads scan its parts, which are put together here.
 pub struct LargeSession {
     parts: Arc<Parts>,
     history: FinalHistory,
     session: Session,
     name: String,
-    /// Columns without rows, which have room for some.
+    /// Emptied columns, whose capacity is reused for the next part.
     spare: LineColumns,
     hash: FileHash,
     needs_hash: bool,
@@ -248,13 +246,13 @@ pub struct LargeSession {
     taken: usize,
     error: Option<String>,
     progress: Arc<Progress>,
-    /// Holds what was unpacked.
+    /// Keeps the unpacked files of a bundle.
     _recording: Option<Recording>,
 }
 
 impl LargeSession {
-    /// Opens a session, also one in a bundle, which is verified until `cancelled` is set. `None` if it is not large or can't be read: then it
-    /// is converted as a whole.
+    /// Opens a session, or one in a bundle, whose verification ends when `cancelled` is set. `None` if it is not large or cannot be read; it is then
+    /// converted as a whole.
     pub fn open(input: &Input, needs_hash: bool, cancelled: &AtomicBool, progress: &Arc<Progress>) -> Option<Self> {
         if !input.is_large() {
             return None;
@@ -283,7 +281,7 @@ impl LargeSession {
         })
     }
 
-    /// The next job, unless all parts were handed over.
+    /// The next job. `None` if all parts were handed over, or reading has failed.
     pub fn next_job(&mut self) -> Option<Job> {
         if self.next_is_none() {
             return None;
@@ -292,17 +290,18 @@ impl LargeSession {
         Some(Job::Scan(self.parts.clone(), self.handed_over - 1, Box::new(std::mem::take(&mut self.spare))))
     }
 
-    /// Whether no part is still to be handed over.
+    /// Whether there is no further part to hand over.
     pub fn next_is_none(&self) -> bool {
         self.error.is_some() || self.handed_over == self.parts.ranges.len()
     }
 
-    /// Whether some parts were handed over and not taken.
+    /// Whether some parts were handed over but not taken yet.
     pub fn is_under_way(&self) -> bool {
         self.taken < self.handed_over
     }
 
-    /// Takes the next part. Returns its rows, and how many bytes of the file are taken.
+    /// Takes the next scanned part. Returns its rows of `events`; `None` if there are none. A read error is kept for the row of the session, and ends
+    /// it.
     pub fn take(
         &mut self,
         columns: LineColumns,
@@ -326,7 +325,7 @@ impl LargeSession {
             self.hash.add(&self.parts.lines, scanned.part.end);
         }
         tables.set_lines(columns);
-        // Behind a line that goes on to the end of the file there may be parts without lines.
+        // After a line that extends to the end of the file, there may be parts without lines.
         let is_last = scanned.part.end >= self.parts.lines.size();
         self.session.take(scanned, self.history.remaining(at), is_last, tables);
         let batch = if tables.event_rows() > 0 { Some(tables.take_events().map_err(of_arrow)?) } else { None };
@@ -334,12 +333,12 @@ impl LargeSession {
         Ok(batch)
     }
 
-    /// Makes rows of some calls, if there are too many left for one batch.
+    /// Makes rows of the pending calls until there are enough for a batch. Returns `false` if no call is left.
     pub fn drain_calls(&mut self, tables: &mut SessionTables) -> bool {
         self.session.drain_calls(tables)
     }
 
-    /// Ends the session.
+    /// Ends the session, and adds its remaining rows to `tables`.
     pub fn finish(self, tables: &mut SessionTables) -> Converted {
         let facts = if self.needs_hash { self.hash.finish(&self.parts.lines).into() } else { FileFacts::default() };
         let identity = Identity::of_file(&facts);

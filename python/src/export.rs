@@ -1,8 +1,8 @@
 //! Exporting recordings to a lake of Parquet files.
 //!
-//! Recordings of one day are exported in groups, each to one part of each table. A group is committed as a whole: its parts get their names,
-//! then its manifest is written. What is listed in a manifest and has not changed is not exported again, so an export can be repeated at any
-//! time, also one that was interrupted.
+//! Recordings of one day are exported in groups, each to one part of each table. A group is committed as a whole: its parts are renamed into place,
+//! then its manifest is written. Recordings that a manifest lists and that have not changed are not exported again, so an export can be repeated at
+//! any time, even after it was interrupted.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
@@ -14,10 +14,10 @@ use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
 
 use crate::convert::CANCELLED;
-use crate::engine::{Done, Engine, Job, LARGE_BYTES, LargeSession};
+use crate::engine::{Done, Engine, Job, LargeSession};
 use crate::export_commit::{Commits, Committed, Unit, commits};
 use crate::export_group::{Carried, Group, TEMPORARY, TableFiles, Written};
-use crate::input::{Content, Input, can_be_read_again};
+use crate::input::{Content, Input, LARGE_BYTES, can_be_read_again};
 use crate::interrupt::Progress;
 use crate::manifest::{Manifests, Source};
 use crate::options::Options;
@@ -27,27 +27,27 @@ use crate::session_table::SessionTables;
 use crate::source_name::path_of;
 use crate::walk::is_listed;
 
-/// A group has at most so many bytes of recordings, and so many of them.
+/// Maximum size of a group in bytes, and its maximum number of recordings.
 const GROUP_BYTES: u64 = 32 << 20;
 const GROUP_FILES: usize = 4096;
 
-/// So many recordings are looked at together.
+/// Number of recordings that one job peeks at.
 const PEEKED_TOGETHER: usize = 64;
 
-/// The folder of a lake in which files are that are not complete.
+/// The folder of a lake for files that are not complete.
 const TEMPORARY_FOLDER: &str = "_temporary";
 
-/// What engines call the partition without a date.
+/// The name that query engines give to the partition without a date.
 const NO_DATE: &str = "__HIVE_DEFAULT_PARTITION__";
 
-/// What an export did.
+/// The result of an export.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Recordings that were converted.
     pub sources: u64,
-    /// Recordings that were exported already, and have not changed.
+    /// Recordings that were exported before and have not changed.
     pub unchanged: u64,
-    /// Bytes of those that were converted.
+    /// Bytes of the recordings that were converted.
     pub bytes: u64,
     /// Rows that were written, by table.
     pub rows: BTreeMap<String, u64>,
@@ -57,7 +57,7 @@ pub struct Report {
     pub pruned: u64,
 }
 
-/// An export.
+/// An export to a lake.
 pub struct Export {
     lake: PathBuf,
     options: Options,
@@ -68,7 +68,7 @@ pub struct Export {
 }
 
 impl Export {
-    /// An export to the folder `lake`.
+    /// Begins an export to the folder `lake`, which is created if it does not exist.
     pub fn new(
         lake: &Path,
         options: Options,
@@ -81,7 +81,7 @@ impl Export {
         Ok(Export { lake: lake.to_owned(), options, cancelled, manifests, report: Report::default(), progress })
     }
 
-    /// Exports recordings. Those of several calls are in no group together.
+    /// Exports recordings. Recordings of different calls are not grouped together.
     pub fn add(&mut self, inputs: Vec<Input>) -> Result<(), String> {
         let mut engine = Engine::new(&self.options, &self.cancelled, &self.progress);
         let mut commits = commits(&self.lake, &self.options);
@@ -89,7 +89,7 @@ impl Export {
         if added.is_err() {
             engine.stop(&self.cancelled);
         }
-        // What is complete is committed in any case.
+        // Groups that are complete are committed even after an error.
         while let Some(done) = commits.next_output() {
             let noted = self.note(Some(done));
             added = added.and(noted);
@@ -112,7 +112,7 @@ impl Export {
         if units.is_empty() {
             return Ok(());
         }
-        // The tables of a manifest that is replaced may be more than those that were asked for.
+        // A manifest that is replaced may have added its tables to the options.
         *engine = Engine::new(&self.options, &self.cancelled, &self.progress);
         let mut under_way = VecDeque::new();
         for unit in units {
@@ -137,12 +137,12 @@ impl Export {
         Ok(())
     }
 
-    /// Ends the export.
+    /// Ends the export. If `prune`, removes the files that no manifest lists.
     pub fn finish(mut self, prune: bool) -> Result<Report, String> {
         if prune {
             self.prune().map_err(|error| format!("{}: {error}", self.lake.display()))?;
         }
-        // It stays as long as another export uses it.
+        // Fails if another export still uses the folder.
         let _ = fs::remove_dir(self.lake.join(TEMPORARY_FOLDER));
         Ok(self.report)
     }
@@ -162,7 +162,7 @@ impl Export {
         }
     }
 
-    /// What is in no manifest, and what is in manifests of which a source has changed.
+    /// Splits recordings into those that no manifest lists, and those of manifests with a changed source, by the id of the manifest.
     fn compare(&mut self, peeked: Vec<Peeked>) -> (Vec<Peeked>, BTreeMap<String, Vec<Peeked>>) {
         let mut seen = BTreeSet::new();
         let (mut fresh, mut listed) = (Vec::new(), BTreeMap::<String, Vec<Peeked>>::new());
@@ -190,7 +190,7 @@ impl Export {
         (fresh, listed)
     }
 
-    /// In which groups it is exported: manifests as a whole, and what is in none by day.
+    /// Plans the groups: a manifest is exported again as a whole; recordings that no manifest lists are grouped by day.
     fn plan(&mut self, mut fresh: Vec<Peeked>, changed: BTreeMap<String, Vec<Peeked>>) -> Vec<Unit> {
         let mut units: Vec<Unit> =
             changed.into_iter().map(|(id, recordings)| self.replace(id, recordings, &mut fresh)).collect();
@@ -210,7 +210,7 @@ impl Export {
                     unit.inputs.push(recording.input);
                 }
                 _ => {
-                    // A large one stays alone.
+                    // A large recording is a group of its own.
                     bytes = if recording.bytes >= LARGE_BYTES { GROUP_BYTES } else { recording.bytes };
                     let inputs = vec![recording.input];
                     units.push(Unit { id: None, date, inputs, carried: Vec::new(), kept: Vec::new() });
@@ -233,7 +233,7 @@ impl Export {
             && manifest.parts.values().all(|part| self.lake.join(part).is_file())
     }
 
-    /// The sources of a manifest that are there, beside these.
+    /// The sources of a manifest that exist, other than `recordings`.
     fn others_of(&self, id: &str, recordings: &[Peeked]) -> Vec<Input> {
         let given: BTreeSet<&str> = recordings.iter().map(|recording| recording.input.name.as_str()).collect();
         let sources = self.manifests.get(id).into_iter().flat_map(|manifest| &manifest.sources);
@@ -243,8 +243,9 @@ impl Export {
         paths.filter(is_there).map(Input::at).collect()
     }
 
-    /// The group of a manifest of which something has changed, given its sources that are there. The rows of those that are gone are kept. What
-    /// began on another day than the manifest's is `moved`: it is exported after this group, so that it is never listed twice.
+    /// Plans the group that replaces a manifest with a changed source. `recordings` are its sources that still exist; the rows of those that are gone
+    /// are kept. Recordings that began on another day than the manifest's are added to `moved`: they are exported after this group, so that they are
+    /// never listed twice.
     fn replace(&mut self, id: String, recordings: Vec<Peeked>, moved: &mut Vec<Peeked>) -> Unit {
         let is_of_runs = self.options.is_of_runs();
         let (mut carried, mut kept, mut date) = (Vec::new(), Vec::new(), None);
@@ -264,7 +265,7 @@ impl Export {
                 carried.extend(parts.map(|(table, part)| Carried { table, part, sources: names.clone() }));
             }
             if carried.is_empty() {
-                // Neither they nor their rows are there any more.
+                // Neither the sources nor their rows exist any more.
                 kept.clear();
             }
             let listed = manifest.date();
@@ -310,7 +311,7 @@ impl Export {
         self.check()
     }
 
-    /// Exports a large session, whose parts are converted at once.
+    /// Exports a large session, whose parts are converted in parallel.
     fn export_large(&mut self, unit: Unit, engine: &mut Engine, commits: &mut Commits) -> Result<(), String> {
         let input = unit.inputs.first().ok_or(CANCELLED)?;
         let Some(mut large) = LargeSession::open(input, true, &self.cancelled, &self.progress) else {
@@ -362,9 +363,9 @@ impl Export {
         self.commit(commits, unit, Written { sources: vec![converted], files: files.finish()? })
     }
 
-    /// Hands the files of a group over, to be given their names and listed.
+    /// Hands over the files of a group, to be renamed into place and listed.
     fn commit(&mut self, commits: &mut Commits, unit: Unit, written: Written) -> Result<(), String> {
-        // What was read of a large session may end anywhere, then.
+        // After a cancellation, a large session may have been read only in part.
         self.check()?;
         while commits.is_full() {
             self.note(commits.next_output())?;
@@ -390,9 +391,9 @@ impl Export {
         Ok(())
     }
 
-    /// Removes what no manifest lists, and what exports left that did not end.
+    /// Removes the files that no manifest lists, and those that unfinished exports have left.
     fn prune(&mut self) -> std::io::Result<()> {
-        // Others may have exported meanwhile.
+        // Other exports may have written manifests meanwhile.
         let manifests = Manifests::read(&self.lake)?;
         let listed = manifests.parts();
         let mut folders: Vec<PathBuf> = Table::ALL.iter().map(|table| self.lake.join(table.as_str())).collect();
@@ -413,7 +414,7 @@ impl Export {
                     self.report.pruned += 1;
                 }
             }
-            // Only if nothing is left in it.
+            // Succeeds only if the folder is empty.
             let _ = fs::remove_dir(&folder);
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Committing groups of an export, on a thread of its own: it waits for the disk, and conversions go on meanwhile.
+//! Commits the groups of an export on a thread of its own, so that conversions continue while it waits for the disk.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,10 +13,10 @@ use crate::manifest::{Manifest, Source, commit};
 use crate::options::Options;
 use crate::parquet_file::version;
 
-/// So many groups may wait for the disk.
+/// Maximum number of groups that wait for the disk.
 const WAITING: usize = 8;
 
-/// A group with what its manifest needs.
+/// A group, and the data for its manifest.
 pub struct Unit {
     pub id: Option<String>,
     pub date: String,
@@ -33,15 +33,15 @@ pub struct Committed {
     pub converted: Vec<Converted>,
 }
 
-/// The thread that commits groups, in their order.
+/// The pipeline that commits groups, in their order.
 pub type Commits = Pipeline<Committer>;
 
-/// Commits to a lake. The thread is started with the second group.
+/// Creates the pipeline that commits to a lake. Its thread is started with the second group.
 pub fn commits(lake: &Path, options: &Options) -> Commits {
     Pipeline::serial(Committer { lake: lake.to_owned(), options: options.deciding() }, WAITING)
 }
 
-/// Commits a group: its parts get their names, then its manifest is written.
+/// Commits a group: renames its parts into place, then writes its manifest.
 pub struct Committer {
     lake: PathBuf,
     options: BTreeMap<String, u64>,

@@ -1,4 +1,4 @@
-//! Recordings that are exported together: one file for each table.
+//! Recordings that are exported together, to one file for each table.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -19,14 +19,14 @@ use crate::options::Options;
 use crate::parquet_file::{EncodedRows, FullRows, ParquetFile, RowGroups};
 use crate::schema::Table;
 
-/// Recordings of one day.
+/// Recordings of one day that are written together.
 pub struct Group {
     pub inputs: Vec<Input>,
     pub carried: Vec<Carried>,
     pub files: TableFiles,
 }
 
-/// Rows of a part that is replaced, of sources that are gone.
+/// Rows that are kept of a part that is replaced, because their sources are gone.
 pub struct Carried {
     pub table: Table,
     pub part: PathBuf,
@@ -34,7 +34,7 @@ pub struct Carried {
 }
 
 impl Carried {
-    /// The rows, batch by batch.
+    /// Passes the rows to `take`, batch by batch.
     fn read(
         &self,
         schema: &SchemaRef,
@@ -55,7 +55,7 @@ impl Carried {
     }
 }
 
-/// Rows with these columns. Those of other options may lack some, which are null then, or have more.
+/// The rows with the columns of `schema`. A part written with other options may lack columns, which are then null, or have additional ones.
 fn with_schema(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
     let column = |field: &FieldRef| match batch.column_by_name(field.name()) {
         Some(column) => column.clone(),
@@ -64,20 +64,20 @@ fn with_schema(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, A
     RecordBatch::try_new(schema.clone(), schema.fields().iter().map(column).collect())
 }
 
-/// What a group has become, in temporary files.
+/// A group that was written to temporary files.
 pub struct Written {
     pub sources: Vec<Converted>,
     pub files: Vec<TableFile>,
 }
 
-/// The temporary file with the rows of a table.
+/// A temporary file with the rows of a table.
 pub struct TableFile {
     pub table: Table,
     pub rows: usize,
     pub file: tempfile::NamedTempFile,
 }
 
-/// The files of a group, which are written to a folder until they are complete.
+/// The files of a group, which stay in a temporary folder until they are complete.
 pub struct TableFiles {
     folder: PathBuf,
     include_payload: bool,
@@ -86,31 +86,31 @@ pub struct TableFiles {
 }
 
 impl TableFiles {
-    /// Files of these tables in a folder.
+    /// The files of the tables that `options` selects, in `folder`.
     pub fn new(folder: &Path, options: &Options) -> Self {
         let (tables, include_payload) = (options.tables().collect(), options.include_payload);
         TableFiles { folder: folder.to_owned(), include_payload, tables, open: BTreeMap::new() }
     }
 
-    /// Adds rows. Returns the row groups that are complete and not encoded.
+    /// Adds rows. Returns the row groups that are complete, but not encoded yet.
     pub fn add(&mut self, table: Table, batch: RecordBatch) -> Result<Vec<FullRows>, String> {
         let (file, groups, _) = self.file(table)?;
         groups.add(batch, &file.encoder()).map_err(|error| error.to_string())
     }
 
-    /// Encodes and writes rows. Those of a file are either all added or all written.
+    /// Encodes and writes rows. All rows of a file must be passed either to this function or to `add`.
     pub fn write(&mut self, table: Table, batch: RecordBatch) -> Result<(), String> {
         let (file, ..) = self.file(table)?;
         file.write(batch).map_err(|error| error.to_string())
     }
 
-    /// Appends a row group.
+    /// Appends an encoded row group.
     pub fn append(&mut self, table: Table, encoded: EncodedRows) -> Result<(), String> {
         let (file, ..) = self.file(table)?;
         file.append(encoded).map_err(|error| error.to_string())
     }
 
-    /// Ends all files. A table without rows has a file too.
+    /// Ends all files. A table without rows gets a file too.
     pub fn finish(mut self) -> Result<Vec<TableFile>, String> {
         for table in self.tables.clone() {
             self.file(table)?;
@@ -135,7 +135,7 @@ impl TableFiles {
     }
 }
 
-/// The beginning of the names of files that are not complete. Engines pass over names that begin with a dot.
+/// The prefix of the names of files that are not complete. Query engines ignore names that begin with a dot.
 pub const TEMPORARY: &str = ".part-";
 
 fn create(
@@ -158,7 +158,7 @@ fn create(
     Ok((file, RowGroups::default(), temporary))
 }
 
-/// Converts and writes a group on one thread.
+/// Converts and writes a group on the calling thread.
 pub fn write_group(
     group: Group,
     options: &Options,

@@ -1,20 +1,22 @@
-//! The paths that a glob names. Names are compared byte by byte as far as they are UTF-8; what is not is matched by a wildcard.
+//! Expands globs to paths. Names are compared byte by byte where they are UTF-8; bytes that are not UTF-8 are matched by wildcards only.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use glob::{Pattern, PatternError};
 
-use crate::walk::Found;
-
 /// Whether a path may be a glob.
 pub fn is_glob(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[".contains(byte))
 }
 
-/// What a glob names, sorted. `**` is any number of directories, none of them a link.
-pub fn expand(glob: &Path) -> Result<Vec<Found>, PatternError> {
-    let (mut paths, mut unlisted) = (vec![PathBuf::new()], Vec::new());
+/// A directory that cannot be listed, and why.
+pub type Unlisted = (PathBuf, io::Error);
+
+/// The paths that match a glob, and the directories that cannot be listed, both sorted. `**` matches any number of directories and does not follow
+/// links.
+pub fn expand(glob: &Path) -> Result<(Vec<PathBuf>, Vec<Unlisted>), PatternError> {
+    let (mut paths, mut unlisted) = (vec![PathBuf::new()], Vec::<Unlisted>::new());
     for component in glob.components() {
         let text = component.as_os_str().to_string_lossy();
         if !matches!(component, Component::Normal(name) if is_glob(Path::new(name))) {
@@ -32,17 +34,17 @@ pub fn expand(glob: &Path) -> Result<Vec<Found>, PatternError> {
     paths.retain(|path| path.symlink_metadata().map_or_else(|error| !is_missing(&error), |_| true));
     paths.sort();
     paths.dedup();
-    unlisted.sort();
-    unlisted.dedup();
-    Ok(paths.into_iter().map(Found::at).chain(unlisted).collect())
+    unlisted.sort_by(|(one, _), (other, _)| one.cmp(other));
+    unlisted.dedup_by(|(one, _), (other, _)| one == other);
+    Ok((paths, unlisted))
 }
 
-/// Whether there is nothing at a path.
+/// Whether the error means that nothing exists at the path.
 pub fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-fn entries(directory: &Path, unlisted: &mut Vec<Found>) -> Vec<PathBuf> {
+fn entries(directory: &Path, unlisted: &mut Vec<Unlisted>) -> Vec<PathBuf> {
     let listed = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
     let mut paths = Vec::new();
     let listing = listed.read_dir().and_then(|entries| {
@@ -54,12 +56,12 @@ fn entries(directory: &Path, unlisted: &mut Vec<Found>) -> Vec<PathBuf> {
     if let Err(error) = listing
         && !is_missing(&error)
     {
-        unlisted.push(Found::unlisted(listed.to_owned(), &error));
+        unlisted.push((listed.to_owned(), error));
     }
     paths
 }
 
-fn directories_below(path: PathBuf, unlisted: &mut Vec<Found>) -> Vec<PathBuf> {
+fn directories_below(path: PathBuf, unlisted: &mut Vec<Unlisted>) -> Vec<PathBuf> {
     let mut found = vec![path];
     let mut next = 0;
     while next < found.len() {

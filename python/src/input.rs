@@ -1,4 +1,4 @@
-//! Recordings that are read: files, runs, bundles, and what is in memory.
+//! Recordings to be read: files, runs, bundles, and bytes in memory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,25 +6,24 @@ use std::sync::Arc;
 
 use session_tape::{LineSource, ReadError, Recording, is_archive_beginning};
 
-use crate::engine::LARGE_BYTES;
 use crate::kept_file::KeptFile;
 use crate::source_name::name_of;
 
-/// A recording that is to be read.
+/// A recording to be read.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// As tables name it.
+    /// Its name in the tables.
     pub name: String,
-    /// What it is.
+    /// Where its content is.
     pub content: Content,
-    /// How many bytes it has. 0 if that can't be known.
+    /// Its size in bytes; 0 if unknown.
     size: u64,
     is_directory: bool,
-    /// It was found to be a regular file.
+    /// Whether it was a regular file when it was found.
     is_file: bool,
 }
 
-/// Where a recording is.
+/// Where the content of a recording is.
 #[derive(Clone, Debug)]
 pub enum Content {
     /// A file, or the directory of a run.
@@ -33,7 +32,7 @@ pub enum Content {
     Memory(Arc<Vec<u8>>),
     /// In a temporary file.
     Kept(Arc<KeptFile>),
-    /// Nowhere: why it can't be read.
+    /// Nowhere: it cannot be read, for this reason.
     Nothing(String),
 }
 
@@ -43,7 +42,10 @@ pub const RUN_LOG: &str = "events.cath-log";
 /// The file with the session in the directory of its bundle.
 const SESSION_LOG: &str = "session.jsonl";
 
-/// What an archive of this size holds is mostly several times as large.
+/// Size in bytes from which a session is read in parts, by several threads.
+pub const LARGE_BYTES: u64 = 8 << 20;
+
+/// Size in bytes from which an archive counts as large, since its content is usually several times as large.
 const LARGE_ARCHIVE_BYTES: u64 = 1 << 20;
 
 impl Input {
@@ -59,7 +61,7 @@ impl Input {
         Input { name: name_of(&path), content: Content::Path(path), size, is_directory, is_file }
     }
 
-    /// What stands for the recordings of a directory that can't be listed.
+    /// Represents the recordings in a directory that cannot be listed.
     pub fn unlisted(path: &Path, error: &str) -> Self {
         let content = Content::Nothing(format!("Failed to list directory: {error}, '{}'", path.display()));
         Input { name: name_of(path), content, size: 0, is_directory: false, is_file: false }
@@ -76,7 +78,7 @@ impl Input {
         Input { name, content: Content::Kept(Arc::new(file)), size, is_directory: false, is_file: false }
     }
 
-    /// The same, if it can be read again. What can be read once, a pipe, is read now and kept.
+    /// Returns the input itself if it can be read again. An input that can be read only once, such as a pipe, is copied to a temporary file now.
     pub fn settled(self) -> Self {
         let Content::Path(path) = &self.content else { return self };
         if self.is_file || can_be_read_again(path) {
@@ -90,28 +92,28 @@ impl Input {
         kept.unwrap_or_else(|error| Input { content: Content::Nothing(error), ..self })
     }
 
-    /// How many bytes of it are kept here, in memory or in a temporary file.
+    /// The number of bytes that are kept for it in memory or in a temporary file.
     pub fn kept_bytes(&self) -> u64 {
         if matches!(self.content, Content::Path(_)) { 0 } else { self.size }
     }
 
-    /// How many bytes it had when it was found. 0 if that can't be known.
+    /// Its size in bytes when it was found; 0 if unknown.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Whether it must be opened as a whole recording: it is a directory or an archive.
+    /// Whether it must be opened as a whole recording, because it is a directory or has the name of an archive.
     pub fn is_packed(&self) -> bool {
         matches!(&self.content, Content::Path(path) if self.is_directory || is_archive_name(path))
     }
 
-    /// Whether a session there is one that is read in parts.
+    /// Whether a session in it is large enough to be read in parts.
     pub fn is_large(&self) -> bool {
         let is_archive = self.is_packed() && !self.is_directory;
         self.size >= if is_archive { LARGE_ARCHIVE_BYTES } else { LARGE_BYTES }
     }
 
-    /// The file of a session.
+    /// Opens the file of a session.
     pub fn open(&self) -> Result<LineSource, ReadError> {
         match &self.content {
             Content::Path(path) => LineSource::open_or_drain(path),
@@ -121,7 +123,7 @@ impl Input {
         }
     }
 
-    /// The same, of which only the beginning is wanted.
+    /// Opens the file of a session of which only the beginning will be read.
     pub fn open_unread(&self) -> Result<LineSource, ReadError> {
         match &self.content {
             Content::Path(path) => LineSource::open_unread(path),
@@ -137,13 +139,13 @@ pub fn read_failed(error: &ReadError) -> String {
     format!("Failed to read file: {error}")
 }
 
-/// Whether a file is an archive, as its first bytes say.
+/// Whether a file is an archive, judged by its first bytes.
 pub fn is_archive(source: &LineSource) -> bool {
     let mut beginning = [0; 64];
     source.read_at(&mut beginning, 0).is_ok_and(|count| is_archive_beginning(&beginning[..count]))
 }
 
-/// Whether there is something at a path that can be read as often as it is wanted.
+/// Whether a path can be read more than once: it leads to a regular file or a directory, or that is unknown.
 pub fn can_be_read_again(path: &Path) -> bool {
     fs::metadata(path).map_or(true, |found| found.is_file() || found.is_dir())
 }
@@ -157,12 +159,12 @@ pub fn is_archive_name(path: &Path) -> bool {
     [".cath-bundle", ".tar", ".tar.zst", ".tzst"].iter().any(|ending| ends_with(path, ending))
 }
 
-/// Whether the name of a file ends so.
+/// Whether the name of a file ends with `ending`.
 pub fn ends_with(path: &Path, ending: &str) -> bool {
     path.file_name().is_some_and(|name| name.as_encoded_bytes().ends_with(ending.as_bytes()))
 }
 
-/// The log of a recording that was opened, in which rows have their places.
+/// The log of an opened recording, to which the byte offsets of rows refer.
 pub fn log_of(recording: &Recording) -> &Path {
     &recording.source().log
 }

@@ -1,7 +1,7 @@
-//! Work that Ctrl-C ends.
+//! Long work that Ctrl-C interrupts.
 //!
-//! Python runs the handlers of signals on its main thread, when that asks for them. So long work is done on another thread, and the one that
-//! called looks for signals meanwhile, and at how far the work is.
+//! Python runs signal handlers on its main thread only, when that thread asks for it. Long work is therefore done on another thread, while the
+//! calling thread checks for signals and reports progress.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use session_tape::Cancellation;
 
-/// So often signals are looked for.
+/// Interval at which signals are checked for.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How far work is. The threads that work count it; it only grows.
+/// The progress of work. The working threads increase it; it never decreases.
 #[derive(Debug, Default)]
 pub struct Progress {
     files: AtomicU64,
@@ -24,24 +24,24 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// So many recordings more are done.
+    /// Adds a number of recordings that are done.
     pub fn add_files(&self, files: u64) {
         self.files.fetch_add(files, Ordering::Relaxed);
     }
 
-    /// So many bytes more were read.
+    /// Adds a number of bytes that were read.
     pub fn add_bytes(&self, bytes: u64) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     fn now(&self) -> (u64, u64) {
-        // A recording that is done was read.
+        // Files first: the bytes of a recording are added before it is counted as done.
         let files = self.files.load(Ordering::Acquire);
         (files, self.bytes.load(Ordering::Acquire))
     }
 }
 
-/// Calls `on_progress` when there is more than it knows.
+/// Calls `on_progress` when the progress has changed.
 pub struct Reporter {
     on_progress: Option<Py<PyAny>>,
     progress: Arc<Progress>,
@@ -49,12 +49,12 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// A reporter of this progress.
+    /// Creates a reporter of this progress.
     pub fn new(on_progress: Option<Py<PyAny>>, progress: &Arc<Progress>) -> Self {
         Reporter { on_progress, progress: progress.clone(), known: None }
     }
 
-    /// Calls it now, if so.
+    /// Calls `on_progress` if the progress has changed since the last call.
     pub fn report(&mut self, py: Python<'_>) -> PyResult<()> {
         let now = self.progress.now();
         let Some(on_progress) = self.on_progress.as_ref().filter(|_| self.known != Some(now)) else { return Ok(()) };
@@ -63,7 +63,7 @@ impl Reporter {
     }
 }
 
-/// Does `work`. What a signal's handler or `on_progress` raises cancels it; it is raised when the work has ended.
+/// Runs `work` on another thread. An exception of a signal handler or of `on_progress` cancels it, and is returned after the work has ended.
 pub fn interruptible<T: Send>(
     py: Python<'_>,
     cancelled: &Arc<AtomicBool>,
@@ -74,7 +74,7 @@ pub fn interruptible<T: Send>(
     py.detach(move || {
         thread::scope(|scope| {
             let work = move || {
-                // Dropped when the work ends, which ends the watch.
+                // Dropped when the work ends, which ends `watch`.
                 let _working: Sender<()> = working;
                 Cancellation::from(cancelled.clone()).during(work)
             };
@@ -88,7 +88,7 @@ pub fn interruptible<T: Send>(
     })
 }
 
-/// Looks for signals, and reports, until the work ends. The first error cancels it.
+/// Checks for signals and reports progress until the work ends. The first error cancels the work, and is returned.
 fn watch(worked: &Receiver<()>, cancelled: &AtomicBool, mut reporter: Option<&mut Reporter>) -> PyResult<()> {
     let mut result = Ok(());
     while worked.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {

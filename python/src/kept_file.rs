@@ -7,29 +7,29 @@ use std::path::{Path, PathBuf};
 use session_tape::LineSource;
 use tempfile::TempDir;
 
-/// How much is copied at a time.
+/// Number of bytes that are copied at a time.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// A recording in a temporary directory of its own, where nothing else is taken for a part of it. The directory goes with it.
+/// A recording in a temporary directory of its own, so that no other file is mistaken for a part of it. Dropping it removes the directory.
 #[derive(Debug)]
 pub struct KeptFile(TempDir);
 
 impl KeptFile {
-    /// An empty one, and its file, to be written.
+    /// Creates an empty recording. Returns it and its file, open for writing.
     pub fn create() -> io::Result<(Self, File)> {
         let kept = KeptFile(tempfile::tempdir()?);
         let file = File::create(kept.path())?;
         Ok((kept, file))
     }
 
-    /// One with these bytes.
+    /// Creates a recording with these bytes.
     pub fn with(bytes: &[u8]) -> io::Result<Self> {
         let (kept, mut file) = Self::create()?;
         file.write_all(bytes)?;
         Ok(kept)
     }
 
-    /// One with what `source` has, part by part.
+    /// Creates a recording with the content of `source`, copied block by block.
     pub fn copy(source: &LineSource) -> io::Result<Self> {
         let (kept, mut file) = Self::create()?;
         let (mut block, mut at) = (vec![0; BLOCK_BYTES], 0);
@@ -43,12 +43,12 @@ impl KeptFile {
         }
     }
 
-    /// Where it is.
+    /// The path of the recording.
     pub fn path(&self) -> PathBuf {
         self.directory().join("recording")
     }
 
-    /// The directory that it has for itself.
+    /// The directory, which contains only the recording.
     pub fn directory(&self) -> &Path {
         self.0.path()
     }

@@ -1,4 +1,4 @@
-//! A large run, whose rows are taken while it is read.
+//! A large run, whose rows are taken while it is being read.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,15 +15,15 @@ use crate::interrupt::Progress;
 use crate::options::Options;
 use crate::schema::Table;
 
-/// What comes next of a run.
+/// The next step of a run.
 pub enum RunStep {
     Batch(Table, RecordBatch),
     End(Result<Converted, String>),
 }
 
-/// A run that is converted on a thread of its own. That waits when its batches are not taken.
+/// A run that is converted on a thread of its own, which waits while its batches are not taken.
 pub struct LargeRun {
-    /// Never locked: a receiver alone can't be part of what threads share.
+    /// Never locked: the mutex makes the receiver `Sync`, which a Python class must be.
     steps: Option<Mutex<Receiver<RunStep>>>,
     thread: Option<JoinHandle<()>>,
     cancelled: Arc<AtomicBool>,
@@ -31,7 +31,8 @@ pub struct LargeRun {
 }
 
 impl LargeRun {
-    /// Begins with a run, and goes on until `cancelled` is set. If it is dropped before its end, nothing else is wanted either. An error if the system has no thread.
+    /// Starts to convert a run, until `cancelled` is set. Dropping the run before its end sets `cancelled`. An error if the system cannot start a
+    /// thread.
     pub fn start(
         input: Input,
         options: &Options,
@@ -44,7 +45,7 @@ impl LargeRun {
             let mut send = |table, batch| sender.send(RunStep::Batch(table, batch)).map_err(|_| CANCELLED.to_owned());
             let converted = converter.convert(&input, &mut send);
             let converted = converted.and_then(|converted| converter.finish(&mut send).map(|()| converted));
-            // There is no receiver if it was dropped.
+            // Fails if the receiver was dropped.
             let _ = sender.send(RunStep::End(converted));
         };
         let cancellation = Cancellation::from(cancelled.clone());
@@ -53,7 +54,7 @@ impl LargeRun {
         Ok(LargeRun { steps, thread: Some(thread), cancelled: cancelled.clone(), is_over: false })
     }
 
-    /// The next batch, or the end.
+    /// Waits for the next batch or the end.
     pub fn next(&mut self) -> RunStep {
         let steps = self.steps.as_mut().map(|steps| steps.get_mut().unwrap_or_else(PoisonError::into_inner));
         if let Some(step) = steps.and_then(|steps| steps.recv().ok()) {
@@ -72,7 +73,7 @@ impl Drop for LargeRun {
         if !self.is_over {
             self.cancelled.store(true, Ordering::Relaxed);
         }
-        // First, so that a thread that waits for its batch to be taken ends.
+        // Dropped first, so that a thread that waits for its batch to be taken ends.
         self.steps = None;
         let _ = self.thread.take().map(JoinHandle::join);
     }

@@ -1,15 +1,14 @@
 //! Recordings as Arrow and Parquet tables: the Python module `session_tape._native`.
 //!
-//! - [`python_inputs`] takes what a caller names, [`walk`] finds recordings there ([`glob_paths`]), each an [`input`] with a [`source_name`];
-//!   [`spool`] reads what has no path, into a [`kept_file`]; what is opened by a path is [`on_disk`].
-//! - [`convert`] turns recordings into rows: [`session_scan`] takes lines apart, [`session_table`] puts them in order, [`tool_calls_table`],
-//!   [`sessions_table`] and [`run_tables`] make the other tables. [`engine`] has the threads, beside that
-//!   of a [`large_run`].
-//! - [`stream`] gives batches; [`export`] writes Parquet files ([`parquet_file`]) in groups ([`export_group`]), listed by [`manifest`]s with the
+//! - [`python_inputs`] reads the argument `paths`. [`walk`] finds recordings in directories and globs ([`glob_paths`]), each an [`input`] with a
+//!   [`source_name`]; [`spool`] reads recordings that have no path into a [`kept_file`]; [`on_disk`] opens those that have one.
+//! - [`convert`] turns recordings into rows: [`session_scan`] parses lines, [`session_table`] puts them in order, and [`tool_calls_table`],
+//!   [`sessions_table`] and [`run_tables`] build the other tables. [`engine`] has the threads, except that of a [`large_run`].
+//! - [`stream`] yields batches; [`export`] writes Parquet files ([`parquet_file`]) in groups ([`export_group`]), which [`manifest`]s list with the
 //!   [`identity`] of each recording.
-//! - [`allocator`] is that of all memory.
-//! - [`interrupt`] lets Ctrl-C end what takes long.
-//! - [`verify`] reads again what rows came from.
+//! - [`allocator`] sets the global allocator.
+//! - [`interrupt`] lets Ctrl-C interrupt long work.
+//! - [`verify`] checks rows against the bytes that they came from.
 
 mod allocator;
 mod columns;
@@ -18,6 +17,7 @@ mod engine;
 mod export;
 mod export_commit;
 mod export_group;
+mod file_facts;
 mod glob_paths;
 mod identity;
 mod input;
@@ -66,7 +66,7 @@ use crate::stream::BatchStream;
 use crate::verify::Verifier;
 use crate::walk::Wanted;
 
-/// So many bytes of recordings that are in memory or in temporary files are exported at a time.
+/// Recordings that are kept in memory or in temporary files are exported as soon as they have this many bytes.
 const KEPT_BYTES: u64 = 64 << 20;
 
 fn table_named(name: &str) -> PyResult<Table> {
@@ -84,7 +84,7 @@ fn wanted_of(tables: &[Table]) -> Wanted {
     if tables.iter().any(|table| table.is_of_runs()) { Wanted::Runs } else { Wanted::Sessions }
 }
 
-/// The names of recordings.
+/// The names of recordings, in the order in which the tables have them.
 #[pyfunction]
 fn recordings(py: Python<'_>, paths: &Bound<'_, PyAny>, table: &str) -> PyResult<Vec<String>> {
     let mut inputs = PythonInputs::new(paths, wanted_of(&[table_named(table)?]))?;
@@ -103,7 +103,7 @@ fn schema_of(table: &str, include_payload: bool) -> PyResult<PyArrowType<Schema>
     Ok(PyArrowType(table_named(table)?.schema(include_payload).as_ref().clone()))
 }
 
-/// An iterator of the batches of a table.
+/// An iterator over the batches of a table.
 #[pyfunction]
 #[pyo3(name = "stream")]
 fn stream_of(
@@ -121,7 +121,7 @@ fn stream_of(
 
 /// Writes tables. Returns what was done as a dictionary.
 #[pyfunction]
-#[allow(clippy::too_many_arguments)] // As many as the Python function has.
+#[allow(clippy::too_many_arguments)] // The Python function has as many.
 fn to_parquet<'py>(
     py: Python<'py>,
     paths: &Bound<'_, PyAny>,
@@ -171,7 +171,7 @@ fn to_parquet<'py>(
     Ok(found)
 }
 
-/// Whether each row's bytes have its hash.
+/// Returns for each row whether its bytes have its hash.
 #[pyfunction]
 fn verify_rows(py: Python<'_>, table: PyArrowType<RecordBatchStreamReader>) -> PyResult<PyArrowType<ArrayData>> {
     let reader = table.0;
@@ -191,7 +191,7 @@ fn verify_rows(py: Python<'_>, table: PyArrowType<RecordBatchStreamReader>) -> P
     Ok(PyArrowType(verified.map_err(PyValueError::new_err)?.to_data()))
 }
 
-/// Where two recordings part, or `None`.
+/// Where two recordings diverge; `None` if they do not.
 #[pyfunction]
 fn first_divergence<'py>(py: Python<'py>, left: PathBuf, right: PathBuf) -> PyResult<Option<Bound<'py, PyDict>>> {
     for path in [&left, &right] {

@@ -1,4 +1,4 @@
-//! Manifests: which parts of a lake are of which sources. What no manifest lists is not part of the lake.
+//! Manifests, which list the parts of a lake and their sources. A file that no manifest lists is not part of the lake.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -16,17 +16,17 @@ use crate::walk::is_listed;
 /// The folder of the manifests.
 pub const FOLDER: &str = "_manifests";
 
-/// What was exported together.
+/// A group of recordings that were exported together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Of converter and columns.
+    /// The version of converter and columns.
     pub version: String,
-    /// What else decides about the rows.
+    /// The options that determine the rows.
     pub options: BTreeMap<String, u64>,
     pub sources: Vec<Source>,
-    /// By table.
+    /// The number of rows, by table.
     pub rows: BTreeMap<String, u64>,
-    /// By table, as paths in the lake.
+    /// Their paths relative to the lake, by table.
     pub parts: BTreeMap<String, String>,
 }
 
@@ -36,13 +36,13 @@ pub struct Source {
     pub name: String,
     pub bytes: u64,
     pub sha256: String,
-    /// Of what else its rows depend on: the other files of a verified run, or the error of what can't be read.
+    /// The hash of whatever else its rows depend on: the other files of a verified run, or the error of a recording that cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
 }
 
 impl Source {
-    /// A recording, as it was.
+    /// A recording with this name, as it was when it was read.
     pub fn new(name: &str, identity: &Identity) -> Self {
         let sha256 = const_hex::encode(identity.sha256);
         let context = identity.context.map(const_hex::encode);
@@ -51,7 +51,7 @@ impl Source {
 }
 
 impl Manifest {
-    /// The tables that it has parts of.
+    /// The tables of its parts.
     pub fn tables(&self) -> impl Iterator<Item = Table> + '_ {
         self.parts.keys().filter_map(|name| Table::named(name))
     }
@@ -62,12 +62,12 @@ impl Manifest {
         part.split('/').find_map(|folder| folder.strip_prefix("date="))
     }
 
-    /// Whether its rows are of runs. A file that holds either may be listed twice: with its rows of sessions, and with those of runs.
+    /// Whether its rows are of runs. Two manifests may list one file: one with its rows of sessions, the other with those of runs.
     pub fn is_of_runs(&self) -> bool {
         self.tables().any(Table::is_of_runs)
     }
 
-    /// The name of its parts: the same for the same sources, converted in the same way.
+    /// The file name of its parts: the same sources, converted in the same way, give the same name.
     pub fn part_name(version: &str, options: &BTreeMap<String, u64>, sources: &[Source]) -> String {
         let mut text = format!("{version}\n");
         for (name, value) in options {
@@ -80,7 +80,7 @@ impl Manifest {
         format!("part-{}.parquet", short_hash(&text))
     }
 
-    /// The id of a manifest of these sources. It does not depend on what is in them, so that a manifest replaces the one before.
+    /// The id of a new manifest of these sources. It does not depend on their content, so that a manifest replaces the previous one.
     pub fn id_of<'s>(is_of_runs: bool, names: impl Iterator<Item = &'s str>) -> String {
         let mut text = (if is_of_runs { "runs\n" } else { "sessions\n" }).to_owned();
         for name in names {
@@ -89,7 +89,7 @@ impl Manifest {
         short_hash(&text)
     }
 
-    /// Writes it as the one with this id.
+    /// Writes the manifest under this id.
     pub fn save(&self, lake: &Path, id: &str) -> io::Result<()> {
         let folder = lake.join(FOLDER);
         fs::create_dir_all(&folder)?;
@@ -105,7 +105,7 @@ fn short_hash(text: &str) -> String {
     const_hex::encode(&Sha256::digest(text)[..16])
 }
 
-/// Makes a temporary file the one at `path`, on stable storage.
+/// Renames a temporary file to `path`, and makes it durable.
 pub fn commit(file: tempfile::NamedTempFile, path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -124,12 +124,12 @@ pub fn commit(file: tempfile::NamedTempFile, path: &Path) -> io::Result<()> {
 #[derive(Default)]
 pub struct Manifests {
     by_id: BTreeMap<String, Manifest>,
-    /// Those of sessions, and those of runs.
+    /// The ids of manifests by the name of a source: those of sessions, and those of runs.
     by_source: [BTreeMap<String, String>; 2],
 }
 
 impl Manifests {
-    /// Reads those of a lake. What is no manifest is passed over.
+    /// Reads the manifests of a lake, and ignores files that are not manifests.
     pub fn read(lake: &Path) -> io::Result<Self> {
         let mut manifests = Manifests::default();
         let entries = match fs::read_dir(lake.join(FOLDER)) {
@@ -157,23 +157,23 @@ impl Manifests {
         self.by_id.insert(id, manifest);
     }
 
-    /// Whether there are none.
+    /// Whether there are no manifests.
     pub fn is_empty(&self) -> bool {
         self.by_id.is_empty()
     }
 
-    /// The manifest that lists a source with its rows of sessions or with those of runs, and its id.
+    /// The manifest that lists a source, with its rows of sessions or with those of runs, and the id of the manifest. `None` if no manifest lists it.
     pub fn of(&self, source: &str, is_of_runs: bool) -> Option<(&str, &Manifest)> {
         let id = self.by_source[usize::from(is_of_runs)].get(source)?;
         self.by_id.get(id).map(|manifest| (id.as_str(), manifest))
     }
 
-    /// The manifest with this id.
+    /// The manifest with this id, if it exists.
     pub fn get(&self, id: &str) -> Option<&Manifest> {
         self.by_id.get(id)
     }
 
-    /// The ids of manifests with the row of a directory that could not be listed, and can be now.
+    /// The ids of manifests that have the row of a directory that could not be listed, but now can be.
     pub fn of_listed(&self, is_of_runs: bool) -> BTreeSet<String> {
         let listed = self.by_source[usize::from(is_of_runs)].iter().filter(|(name, id)| {
             let has_no_bytes = |source: &Source| source.bytes == 0 && source.name == **name;

@@ -1,4 +1,4 @@
-//! Recordings that have a path. Runs and bundles are opened by theirs.
+//! Recordings that have a path, by which runs and bundles are opened.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -9,20 +9,20 @@ use std::sync::atomic::AtomicBool;
 
 use session_tape::{LineSource, Recording};
 
-use crate::convert::facts_of;
+use crate::file_facts::FileFacts;
 use crate::input::{Content, Input, RUN_LOG, can_be_read_again};
 use crate::kept_file::KeptFile;
-use crate::session_table::FileFacts;
 use crate::walk::is_run_with_foreign_manifest;
 
-/// A recording where it is, or a copy of it.
+/// A recording at its path, or a temporary copy of it.
 pub struct OnDisk<'i> {
     name: &'i str,
     path: PathBuf,
     kept: Option<Arc<KeptFile>>,
 }
 
-/// Where to open what is at a path: a run with a `manifest.json` of something else by its log, since it would be taken for a bundle.
+/// The path by which to open a recording: its own, but that of the log for a run with a foreign `manifest.json`, which would be mistaken for a
+/// bundle.
 pub fn opened_at(path: &Path) -> Cow<'_, Path> {
     match is_run_with_foreign_manifest(path) {
         true => path.join(RUN_LOG).into(),
@@ -30,14 +30,14 @@ pub fn opened_at(path: &Path) -> Cow<'_, Path> {
     }
 }
 
-/// What is no recording of the kind that is wanted.
+/// A path that cannot be opened as a recording of the wanted kind: the facts of its file, and the error.
 pub struct Refused {
     pub file: FileFacts,
     pub error: String,
 }
 
 impl<'i> OnDisk<'i> {
-    /// Of what could be read only once, `source` has the content already.
+    /// Gives an input a path, if necessary by copying it. `source` has the content of an input that can be read only once and was already opened.
     pub fn of(input: &'i Input, source: Option<&LineSource>) -> io::Result<Self> {
         let kept = match (&input.content, source) {
             (Content::Path(path), Some(source)) if !can_be_read_again(path) => Arc::new(KeptFile::copy(source)?),
@@ -49,7 +49,7 @@ impl<'i> OnDisk<'i> {
         Ok(OnDisk { name: &input.name, path: kept.path(), kept: Some(kept) })
     }
 
-    /// Opens a run, or a session that is in a bundle.
+    /// Opens a run if `is_of_runs`, or else a session in a bundle.
     pub fn open(&self, is_of_runs: bool, cancelled: &AtomicBool) -> Result<Recording, Refused> {
         let error = match Recording::open(&opened_at(&self.path), cancelled) {
             Ok(recording) if recording.is_run() == is_of_runs => return Ok(recording),
@@ -57,15 +57,15 @@ impl<'i> OnDisk<'i> {
             Ok(_) => "It is a run, not a session".to_owned(),
             Err(error) => self.tell(error),
         };
-        Err(Refused { file: facts_of(&self.path), error })
+        Err(Refused { file: FileFacts::of(&self.path), error })
     }
 
-    /// What its source is called.
+    /// The name of its source.
     pub fn name(&self) -> &'i str {
         self.name
     }
 
-    /// An error of it as a caller knows it: without the paths of a copy, which are others each time.
+    /// The message of an error, in which the recording's name replaces the path of a temporary copy: that path is different each time.
     pub fn tell(&self, error: impl Display) -> String {
         let error = error.to_string();
         let Some(kept) = &self.kept else { return error };

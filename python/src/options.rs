@@ -1,4 +1,4 @@
-//! What is wanted of the recordings.
+//! The options of a conversion: which tables are wanted, and how they are filled.
 
 use std::collections::BTreeMap;
 
@@ -19,14 +19,14 @@ pub struct Options {
     pub runs: bool,
     /// Runs are verified.
     pub verify: bool,
-    /// The most bytes of a text.
+    /// Maximum length of a text in bytes.
     pub text_limit: usize,
-    /// Whether `events` has the payloads.
+    /// Whether `events` has a column of payloads.
     pub include_payload: bool,
 }
 
 impl Options {
-    /// These tables, and the usual limits.
+    /// Options with these tables and the default limits.
     pub fn of(tables: &[Table]) -> Self {
         let mut options = Options {
             events: false,
@@ -59,12 +59,12 @@ impl Options {
         Table::ALL.into_iter().zip(wanted).filter(|(_, wanted)| *wanted).map(|(table, _)| table)
     }
 
-    /// Whether tables of runs are wanted. Those of sessions are not, then.
+    /// Whether tables of runs are wanted, which excludes tables of sessions.
     pub fn is_of_runs(&self) -> bool {
         self.run_events || self.runs
     }
 
-    /// What decides about the values of rows.
+    /// The options that determine the values of rows.
     pub fn deciding(&self) -> BTreeMap<String, u64> {
         let values = [
             ("text_limit", self.text_limit as u64),

@@ -1,4 +1,4 @@
-//! Parquet files: how they are laid out, and writing one row group by row group.
+//! Parquet files: their layout, and writing one row group by row group.
 
 use std::io::Write;
 use std::sync::{Arc, OnceLock};
@@ -14,13 +14,13 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 
-/// The most rows of a row group.
+/// Maximum number of rows in a row group.
 pub const ROW_GROUP_ROWS: usize = 16_384;
 
-/// The most bytes of a row group, as columns in memory. Eight times as many would do for readers; writers keep some of them in memory.
+/// Maximum size of a row group in bytes, as columns in memory. Readers would cope with eight times as much; writers keep some row groups in memory.
 pub const ROW_GROUP_BYTES: usize = 8 << 20;
 
-/// Columns of which nearly every value is another one: a dictionary of them would only cost.
+/// Columns in which nearly every value is distinct: a dictionary would only add cost.
 const DISTINCT: [&str; 11] = [
     "line_sha256",
     "text",
@@ -35,7 +35,7 @@ const DISTINCT: [&str; 11] = [
     "arguments",
 ];
 
-/// Columns of numbers that differ little from one row to the next: the differences need fewer bits than a dictionary's keys, and no search.
+/// Columns of numbers that differ little from one row to the next: the differences need fewer bits than a dictionary's keys, and no lookup.
 const STEADY: [&str; 12] = [
     "line",
     "byte_offset",
@@ -51,7 +51,7 @@ const STEADY: [&str; 12] = [
     "answered_line",
 ];
 
-/// Columns that engines look single values up in, and how many values a row group has of them.
+/// Columns in which engines look up single values, with the number of distinct values in a row group.
 const SOUGHT: [(&str, u64); 2] = [("session_id", 4096), ("tool_call_id", ROW_GROUP_ROWS as u64)];
 
 fn properties(schema: &SchemaRef) -> WriterProperties {
@@ -84,7 +84,7 @@ pub struct Encoder {
     factory: Arc<ArrowRowGroupWriterFactory>,
 }
 
-/// The rows of a row group that is not encoded.
+/// The rows of a row group that is not encoded yet.
 pub struct FullRows {
     encoder: Encoder,
     batches: Vec<RecordBatch>,
@@ -92,27 +92,27 @@ pub struct FullRows {
 }
 
 impl FullRows {
-    /// Encodes them. What is encoded is given back at once.
+    /// Encodes the rows. Each batch is freed as soon as it is encoded.
     pub fn encode(self) -> Result<EncodedRows> {
         let mut group = self.encoder.begin()?;
         self.batches.into_iter().try_for_each(|batch| group.write(&batch))?;
         group.finish()
     }
 
-    /// How many bytes they have, as columns in memory.
+    /// The size of the rows in bytes, as columns in memory.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 }
 
-/// A row group, encoded.
+/// An encoded row group.
 pub struct EncodedRows {
     chunks: Vec<ArrowColumnChunk>,
     rows: usize,
 }
 
 impl EncodedRows {
-    /// How many bytes they have.
+    /// The size of the encoded rows in bytes.
     pub fn bytes(&self) -> usize {
         self.chunks.iter().map(|chunk| chunk.close().bytes_written as usize).sum()
     }
@@ -124,7 +124,7 @@ impl Encoder {
     }
 }
 
-/// A row group that is not complete. What is added is encoded at once, while it is in the processor's cache.
+/// A row group that is not complete. Rows are encoded as soon as they are added, while they are in the processor's cache.
 struct OpenRowGroup {
     schema: SchemaRef,
     writers: Vec<ArrowColumnWriter>,
@@ -151,17 +151,17 @@ impl OpenRowGroup {
     }
 }
 
-/// A file that is written.
+/// A Parquet file that is being written.
 pub struct ParquetFile<W: Write + Send> {
     writer: SerializedFileWriter<W>,
     encoder: Encoder,
     open: Option<(OpenRowGroup, Filled)>,
-    /// How many rows were appended.
+    /// The number of rows appended so far.
     rows: usize,
 }
 
 impl<W: Write + Send> ParquetFile<W> {
-    /// Begins a file of this schema.
+    /// Begins a file with this schema.
     pub fn create(file: W, schema: &SchemaRef) -> Result<Self> {
         let mut properties = properties(schema);
         add_encoded_arrow_schema_to_metadata(schema, &mut properties);
@@ -171,12 +171,12 @@ impl<W: Write + Send> ParquetFile<W> {
         Ok(ParquetFile { writer, encoder: Encoder { schema: schema.clone(), factory }, open: None, rows: 0 })
     }
 
-    /// Encodes row groups of this file.
+    /// An encoder of row groups for this file.
     pub fn encoder(&self) -> Encoder {
         self.encoder.clone()
     }
 
-    /// Appends a row group.
+    /// Appends an encoded row group.
     pub fn append(&mut self, encoded: EncodedRows) -> Result<()> {
         let mut group = self.writer.next_row_group()?;
         for chunk in encoded.chunks {
@@ -208,7 +208,7 @@ impl<W: Write + Send> ParquetFile<W> {
         Ok(())
     }
 
-    /// Ends the file, and says how many rows it has.
+    /// Ends the file. Returns it with the number of its rows.
     pub fn finish(mut self) -> Result<(W, usize)> {
         if let Some((group, _)) = self.open.take() {
             self.append(group.finish()?)?;
@@ -217,7 +217,7 @@ impl<W: Write + Send> ParquetFile<W> {
     }
 }
 
-/// How much of a row group there is.
+/// The rows and bytes of a row group that is not complete.
 #[derive(Default)]
 struct Filled {
     rows: usize,
@@ -225,7 +225,7 @@ struct Filled {
 }
 
 impl Filled {
-    /// As many rows of a batch as there is room for, and the rest.
+    /// Splits a batch into the rows that the row group has room for, at least one, and the rest.
     fn take(&mut self, batch: RecordBatch, row_bytes: usize) -> (RecordBatch, RecordBatch) {
         let room = (ROW_GROUP_ROWS - self.rows).min((ROW_GROUP_BYTES.saturating_sub(self.bytes) / row_bytes).max(1));
         let taken = room.min(batch.num_rows());
@@ -239,7 +239,7 @@ impl Filled {
     }
 }
 
-/// How many bytes a row of a batch has on average. Not what is set aside for them: the same rows must give the same row groups.
+/// The average size of a row of a batch in bytes. Counts values, not the capacity of buffers: the same rows must give the same row groups.
 fn bytes_of_row(batch: &RecordBatch) -> Result<usize> {
     let mut bytes = 0;
     for column in batch.columns() {
@@ -248,7 +248,7 @@ fn bytes_of_row(batch: &RecordBatch) -> Result<usize> {
     Ok((bytes / batch.num_rows().max(1)).max(1))
 }
 
-/// Collects batches to row groups that are encoded elsewhere.
+/// Collects batches into row groups that are encoded elsewhere.
 #[derive(Default)]
 pub struct RowGroups {
     batches: Vec<RecordBatch>,
@@ -273,14 +273,14 @@ impl RowGroups {
         Ok(full)
     }
 
-    /// The batches that are no full row group.
+    /// Takes the batches of the row group that is not complete.
     pub fn take(&mut self) -> Vec<RecordBatch> {
         self.filled = Filled::default();
         std::mem::take(&mut self.batches)
     }
 }
 
-/// Whether a text is one that a part may be named by.
+/// The version of converter and columns, which the names of parts depend on.
 pub fn version() -> &'static str {
     static VERSION: OnceLock<String> = OnceLock::new();
     VERSION.get_or_init(|| format!("{}/{}", env!("CARGO_PKG_VERSION"), crate::schema::SCHEMA_VERSION))

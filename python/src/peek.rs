@@ -1,4 +1,4 @@
-//! What is known of a recording before it is exported: when it began, and whether it is one that was exported already.
+//! Peeks at recordings before they are exported: when each began, and what it is, to compare it with what was exported before.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
@@ -6,26 +6,25 @@ use std::sync::atomic::AtomicBool;
 use chrono::{DateTime, NaiveDate};
 use session_tape::{FileHash, LineSource, Recording, SessionFold, SessionReader, read_run};
 
-use crate::convert::facts_of;
+use crate::file_facts::FileFacts;
 use crate::identity::Identity;
 use crate::input::{Content, Input, is_archive, log_of, read_failed};
 use crate::on_disk::{OnDisk, Refused};
 use crate::options::Options;
-use crate::session_table::FileFacts;
 use crate::values::{time, time_of_json};
 
-/// A recording that is to be exported.
+/// A recording to be exported.
 #[derive(Clone, Debug)]
 pub struct Peeked {
     pub input: Input,
     /// The day on which it began, in UTC.
     pub date: Option<NaiveDate>,
     pub bytes: u64,
-    /// If it was asked for.
+    /// `None` if it was not asked for, or the recording could not be copied to disk.
     pub identity: Option<Identity>,
 }
 
-/// Looks at recordings.
+/// Peeks at recordings.
 pub struct Peeker<'p> {
     hash: bool,
     options: &'p Options,
@@ -33,16 +32,16 @@ pub struct Peeker<'p> {
     reader: SessionReader,
 }
 
-/// When a recording began, in microseconds, and what it is, if that is wanted.
+/// When a recording began, in microseconds, and its identity if that is wanted.
 type Found = (Option<i64>, Option<Identity>);
 
 impl<'p> Peeker<'p> {
-    /// One that hashes them, or does not.
+    /// Creates a peeker that determines identities if `hash`.
     pub fn new(hash: bool, options: &'p Options, cancelled: &'p AtomicBool) -> Self {
         Peeker { hash, options, cancelled, reader: SessionReader::default() }
     }
 
-    /// Looks at a recording.
+    /// Peeks at a recording.
     pub fn peek(&mut self, input: Input) -> Peeked {
         let input = input.settled();
         let (started, identity) = match &input.content {
@@ -66,7 +65,7 @@ impl<'p> Peeker<'p> {
     }
 
     fn recording(&mut self, input: &Input) -> Found {
-        // What can't be written fails when it is converted.
+        // A copy that cannot be written is reported by the conversion.
         let Ok(file) = OnDisk::of(input, None) else { return (None, None) };
         let recording = match file.open(self.options.is_of_runs(), self.cancelled) {
             Ok(recording) => recording,
@@ -74,12 +73,12 @@ impl<'p> Peeker<'p> {
         };
         let log = log_of(&recording);
         if recording.is_run() {
-            let identity = || Identity::of_run(&facts_of(log), &recording, self.options.verify);
+            let identity = || Identity::of_run(&FileFacts::of(log), &recording, self.options.verify);
             return (start_of_run(&recording), self.hash.then(identity));
         }
         let source = LineSource::open_unread(log).ok();
         let started = source.and_then(|source| start_of(&source, &mut self.reader));
-        (started, self.hash.then(|| Identity::of_file(&facts_of(log))))
+        (started, self.hash.then(|| Identity::of_file(&FileFacts::of(log))))
     }
 
     fn failed(&self, file: &FileFacts, error: &str) -> Option<Identity> {
@@ -87,10 +86,10 @@ impl<'p> Peeker<'p> {
     }
 }
 
-/// When a session began: as its first line says, or when that was written.
+/// When a session began: the start time of its header, or else the timestamp of its first line.
 fn start_of(source: &LineSource, reader: &mut SessionReader) -> Option<i64> {
     let (mut ts, mut fold) = (None, SessionFold::default());
-    // A line that begins at the first byte, or behind the byte order mark.
+    // Reads the line that begins at the first byte, or after the byte order mark.
     let part = reader.read(source, 0..1, None, &mut |row| {
         ts = ts.or(row.ts.and_then(time_of_json));
     });

@@ -1,4 +1,4 @@
-//! The recordings that a Python caller names: paths, globs, `(name, bytes)` pairs, open binary files, and iterators of all these.
+//! The recordings that a Python caller passes: paths, globs, `(name, bytes)` pairs, open binary files, and iterables of all these.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::source_name::name_of;
 use crate::spool::spool;
 use crate::walk::{Seen, Walk, Wanted};
 
-/// Recordings, one by one. Nothing is opened before it is asked for.
+/// Yields recordings one by one. None is opened before it is asked for.
 pub struct PythonInputs {
     wanted: Wanted,
     rest: Option<Py<PyIterator>>,
@@ -22,12 +22,12 @@ pub struct PythonInputs {
 
 enum Source {
     Walk(Walk),
-    /// The name of what has bytes.
+    /// A bytes-like object or a binary file, with its name.
     Object(String, Py<PyAny>),
 }
 
 impl PythonInputs {
-    /// From the argument `paths`. That paths exist is checked at once, unless an iterator gives them.
+    /// Takes the argument `paths`. Whether paths exist is checked at once, except for those that come from an iterator.
     pub fn new(paths: &Bound<'_, PyAny>, wanted: Wanted) -> PyResult<Self> {
         let mut inputs = PythonInputs { wanted, rest: None, walks: VecDeque::new(), seen: Seen::default() };
         if let Some(source) = source_of(paths)? {
@@ -46,7 +46,7 @@ impl PythonInputs {
         Ok(inputs)
     }
 
-    /// The next recording.
+    /// The next recording; `None` after the last.
     pub fn next(&mut self, py: Python<'_>) -> PyResult<Option<Input>> {
         loop {
             match self.walks.pop_front() {
@@ -78,7 +78,7 @@ fn refused(found: &Bound<'_, PyAny>) -> PyErr {
     ))
 }
 
-/// What a value names, if it is not an iterable of such values.
+/// The source that a value names. `None` if it is not the name of one, but may be an iterable of such values.
 fn source_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Source>> {
     if let Ok(pair) = value.cast::<PyTuple>()
         && pair.len() == 2
@@ -116,7 +116,7 @@ fn source_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Source>> {
     Ok(None)
 }
 
-/// The path of an open file, if it has one. Some have a number for a name.
+/// The path of an open file, if it has one. The name of some files is a number.
 fn file_name(file: &Bound<'_, PyAny>) -> Option<PathBuf> {
     let name = file.getattr("name").ok()?;
     let os = file.py().import("os").ok()?;
@@ -132,7 +132,7 @@ fn is_path(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(value.is_instance_of::<PyString>() || value.hasattr("__fspath__")?)
 }
 
-/// Whether it is bytes, or a file that is not of text.
+/// Whether a value is bytes-like, or a file that is not in text mode.
 fn has_bytes(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     if value.hasattr("read")? {
         return Ok(!value.is_instance(&value.py().import("io")?.getattr("TextIOBase")?)?);

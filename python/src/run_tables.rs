@@ -7,12 +7,11 @@ use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
 use session_tape::{Recording, RunRow, RunVerdicts, read_run, run_id, verify_recording};
 
-use crate::columns::{Column, Enums, Flags, Hashes, Integers, Texts, Times, batch};
-use crate::convert::{BATCH_BYTES, BATCH_ROWS};
+use crate::columns::{BATCH_BYTES, BATCH_ROWS, Column, Enums, Flags, Hashes, Integers, Texts, Times, batch};
+use crate::file_facts::FileFacts;
 use crate::on_disk::OnDisk;
 use crate::options::Options;
 use crate::schema::Table;
-use crate::session_table::FileFacts;
 use crate::values::{count, time};
 
 /// The columns of `run_events`.
@@ -50,9 +49,9 @@ struct RunColumns {
     bytes: Integers,
     file_sha256: Hashes<32>,
     head_hash: Hashes<32>,
-    /// Graph, schedule, state hashes, output hashes.
+    /// Whether graph, schedule, state hashes and output hashes match.
     holds: [Flags; 4],
-    /// Checked, failed, unverifiable.
+    /// Numbers of what was checked, failed and is unverifiable.
     counts: [Integers; 3],
     first_failure: Texts,
     error: Texts,
@@ -64,14 +63,14 @@ pub struct RunTables {
     events: EventColumns,
     runs: RunColumns,
     rows: usize,
-    /// Bytes of the lines that they are of.
+    /// Bytes of the lines that the rows of `run_events` come from.
     read: u64,
 }
 
-/// After so many events it is said how much was read.
+/// Number of events after which progress is reported.
 const EVENTS_TOGETHER: i64 = 1024;
 
-/// A run as far as it was read.
+/// What was read of a run so far.
 #[derive(Default)]
 struct Read {
     started: Option<i64>,
@@ -81,12 +80,12 @@ struct Read {
 }
 
 impl RunTables {
-    /// No rows yet.
+    /// Creates tables without rows.
     pub fn new(options: Options) -> Self {
         RunTables { options, events: EventColumns::default(), runs: RunColumns::default(), rows: 0, read: 0 }
     }
 
-    /// How many rows of `run_events` there are.
+    /// The number of rows of `run_events`.
     pub fn event_rows(&self) -> usize {
         self.rows
     }
@@ -96,8 +95,8 @@ impl RunTables {
         self.rows >= BATCH_ROWS || self.read >= BATCH_BYTES as u64
     }
 
-    /// Adds a run, or as much of it as can be read. `so_far` is called after some events, with how many bytes of the log were read; rows may be
-    /// taken then, and an error ends it.
+    /// Adds a run, or as much of it as can be read. After some events, calls `so_far` with the number of bytes of the log that were read. It may take
+    /// rows; an error that it returns ends the run.
     pub fn add(
         &mut self,
         file: &OnDisk<'_>,
@@ -137,7 +136,7 @@ impl RunTables {
         Ok(())
     }
 
-    /// Adds what is no run that can be opened.
+    /// Adds the error of a recording that cannot be opened as a run.
     pub fn add_error(&mut self, source: &str, file: &FileFacts, error: &str) {
         if self.options.runs {
             self.append_run(source, None, &Read::default(), file, None, Some(error));
@@ -200,7 +199,7 @@ impl RunTables {
         columns.error.append_option(error);
     }
 
-    /// The rows of `run_events`. There are none then.
+    /// Takes the rows of `run_events`.
     pub fn take_events(&mut self) -> Result<RecordBatch, ArrowError> {
         (self.rows, self.read) = (0, 0);
         let columns = &mut self.events;
@@ -232,7 +231,7 @@ impl RunTables {
         batch(&Table::RunEvents.schema(false), columns)
     }
 
-    /// The rows of `runs`. There are none then.
+    /// Takes the rows of `runs`.
     pub fn take_runs(&mut self) -> Result<RecordBatch, ArrowError> {
         let columns = &mut self.runs;
         let [dag, schedule, states, outputs] = &mut columns.holds;
@@ -270,7 +269,7 @@ impl Read {
     }
 }
 
-/// The verdicts on a run.
+/// Verifies a run.
 fn verified(file: &OnDisk<'_>, recording: &Recording, cancelled: &AtomicBool) -> Result<RunVerdicts, String> {
     let found = verify_recording(recording, cancelled).map_err(|error| file.tell(error))?;
     Ok(RunVerdicts { first_failure: found.first_failure.map(|failure| file.tell(failure)), ..found })

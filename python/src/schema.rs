@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 
-/// The version of the columns. It is in the metadata of each schema.
+/// The version of the columns, which is in the metadata of each schema.
 pub const SCHEMA_VERSION: &str = "1";
 
 /// A table.
@@ -24,10 +24,10 @@ pub enum Table {
 }
 
 impl Table {
-    /// All of them.
+    /// All tables.
     pub const ALL: [Table; 5] = [Table::Events, Table::ToolCalls, Table::Sessions, Table::RunEvents, Table::Runs];
 
-    /// Its name.
+    /// The name of the table.
     pub fn as_str(self) -> &'static str {
         match self {
             Table::Events => "events",
@@ -38,17 +38,17 @@ impl Table {
         }
     }
 
-    /// The table of this name.
+    /// The table with this name; `None` if there is none.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|table| table.as_str() == name)
     }
 
-    /// Whether it is about runs.
+    /// Whether it is a table of runs.
     pub fn is_of_runs(self) -> bool {
         matches!(self, Table::RunEvents | Table::Runs)
     }
 
-    /// Its columns.
+    /// The columns of the table; `include_payload` adds that of the payloads to `events`.
     pub fn schema(self, include_payload: bool) -> SchemaRef {
         let fields = match self {
             Table::Events => events(include_payload),
@@ -64,7 +64,7 @@ impl Table {
     }
 }
 
-/// What a value that is one of few is: an index of a dictionary.
+/// The type of a column with few distinct values: a dictionary.
 pub fn enumeration() -> DataType {
     DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
 }
@@ -146,7 +146,7 @@ fn tool_calls() -> Vec<Field> {
     ])
 }
 
-/// The types of events that have a column of their counts. All others are counted in `type_other`.
+/// The types of events that have a column of counts of their own. All others are counted in `type_other`.
 pub const COUNTED_TYPES: [&str; 13] = [
     "session_start",
     "content",
@@ -163,7 +163,7 @@ pub const COUNTED_TYPES: [&str; 13] = [
     "session_named",
 ];
 
-/// The statuses, each of which has a column of its counts.
+/// The statuses, each of which has a column of counts of its own.
 pub const COUNTED_STATUSES: [&str; 5] = ["ok", "malformed", "unknown", "unparseable", "torn"];
 
 fn sessions() -> Vec<Field> {

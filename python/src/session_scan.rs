@@ -1,4 +1,4 @@
-//! What a part of a session gives to the tables without the parts before it.
+//! What a part of a session contributes to the tables, independently of the parts before it.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use crate::columns::{Enums, Flags, Hashes, Integers, Texts, Times};
 use crate::options::Options;
 use crate::values::{append_value, count, integer, limited, time_of_json};
 
-/// The columns of `events` that a line fills alone.
+/// The columns of `events` that depend on the line alone.
 #[derive(Default)]
 pub struct LineColumns {
     pub byte_offset: Integers,
@@ -36,58 +36,58 @@ pub struct LineColumns {
     pub payload: Texts,
 }
 
-/// What a line has to do with those before and behind it.
+/// What a line contributes to columns and counts that depend on other lines too.
 pub struct LineContext {
-    /// Blank lines and `null` have none.
+    /// `None` for blank lines and `null`.
     pub status: Option<LineStatus>,
-    /// The type, by its place among those that are counted.
+    /// Index of the type in `COUNTED_TYPES`, if it is counted.
     pub counted_type: Option<usize>,
     pub ts: Option<i64>,
-    /// Where the item begins that it adds to the history.
+    /// Byte offset of the item that the line adds to the history.
     pub item: Option<u64>,
     pub is_human: bool,
     pub is_compression: bool,
     pub is_rewind: bool,
-    /// The provider that is in force from here on, and the model if it changes too.
+    /// The provider that is in effect from this line on, and the model if it changes too.
     pub provider: Option<(String, Option<String>)>,
     pub record: Option<RecordDigest>,
     pub calls: u32,
     pub errors: u32,
 }
 
-/// A call or a response.
+/// A tool call or a tool response.
 pub struct CallFact {
-    /// The line, from 0 in its part.
+    /// Index of its line in the part, from 0.
     pub line: usize,
     pub id: Option<String>,
     pub name: Option<String>,
     pub of: CallSide,
 }
 
-/// What is particular about a call or a response.
+/// The data that only a call has, or only a response.
 pub enum CallSide {
     Call { arguments: Option<String> },
     Response { result: Option<String>, result_bytes: i64, is_error: bool },
 }
 
-/// A part of a session.
+/// A scanned part of a session.
 pub struct ScannedPart {
     pub part: SessionPart,
     pub lines: Vec<LineContext>,
     pub calls: Vec<CallFact>,
 }
 
-/// Scans parts of sessions. Its buffers are kept from one to the next.
+/// Scans parts of sessions, and reuses its buffers from one to the next.
 pub struct Scanner {
     reader: SessionReader,
     options: Options,
     text: String,
-    /// How many lines the last part had. Most parts are alike, and growing is copying.
+    /// Number of lines in the last part, for which room is reserved: most parts are similar, and growing copies.
     usual_lines: usize,
 }
 
 impl Scanner {
-    /// A scanner for these tables.
+    /// Creates a scanner for the tables that `options` selects.
     pub fn new(options: Options) -> Self {
         Scanner { reader: SessionReader::default(), options, text: String::new(), usual_lines: 0 }
     }
@@ -112,7 +112,7 @@ impl Scanner {
     }
 }
 
-/// A line that is taken apart.
+/// A line, and where its values go.
 struct Line<'l, 'r> {
     row: &'l SessionRow<'r>,
     columns: &'l mut LineColumns,
@@ -243,7 +243,7 @@ impl Line<'_, '_> {
     }
 }
 
-/// The texts among these blocks, one to a line. Several are joined in `buffer`; one alone need not be copied.
+/// The texts among these blocks, joined with newlines; `None` if there are none. Several are joined in `buffer`; a single one need not be copied.
 fn joined<'b>(blocks: &'b [Block<'_>], buffer: &'b mut String) -> Option<Cow<'b, str>> {
     let mut texts = blocks.iter().filter_map(|block| match block {
         Block::Text(text) => Some(text),

@@ -1,4 +1,4 @@
-//! The tables of sessions, made of scanned parts in their order.
+//! The tables of sessions, built from scanned parts in their order.
 
 use std::sync::Arc;
 
@@ -7,6 +7,7 @@ use arrow::error::ArrowError;
 use session_tape::{LineStatus, SessionFold, SessionSummary, Steps};
 
 use crate::columns::{Column, Enums, Flags, Hashes, Integers, Texts, batch};
+use crate::file_facts::FileFacts;
 use crate::options::Options;
 use crate::schema::{COUNTED_STATUSES, COUNTED_TYPES, Table};
 use crate::session_scan::{LineColumns, LineContext, ScannedPart};
@@ -43,7 +44,7 @@ pub struct SessionTables {
 }
 
 impl SessionTables {
-    /// No rows yet.
+    /// Creates tables without rows.
     pub fn new(options: Options) -> Self {
         SessionTables {
             options,
@@ -55,22 +56,22 @@ impl SessionTables {
         }
     }
 
-    /// The columns that a scan fills, before the session takes its part.
+    /// The columns that a scan fills, before the session takes the scanned part.
     pub fn lines_mut(&mut self) -> &mut LineColumns {
         &mut self.lines
     }
 
-    /// Replaces them by those of a part that was scanned elsewhere, and returns them.
+    /// Replaces the columns by those of a part that was scanned elsewhere. Returns the previous ones.
     pub fn set_lines(&mut self, lines: LineColumns) -> LineColumns {
         std::mem::replace(&mut self.lines, lines)
     }
 
-    /// How many rows of `events` there are.
+    /// The number of rows of `events`.
     pub fn event_rows(&self) -> usize {
         self.rows
     }
 
-    /// The rows of `events`. There are none then.
+    /// Takes the rows of `events`.
     pub fn take_events(&mut self) -> Result<RecordBatch, ArrowError> {
         self.rows = 0;
         let (context, lines) = (&mut self.context, &mut self.lines);
@@ -118,12 +119,12 @@ impl SessionTables {
         self.calls.is_batch()
     }
 
-    /// The rows of `tool_calls`. There are none then.
+    /// Takes the rows of `tool_calls`.
     pub fn take_calls(&mut self) -> Result<RecordBatch, ArrowError> {
         self.calls.take()
     }
 
-    /// The rows of `sessions`. There are none then.
+    /// Takes the rows of `sessions`.
     pub fn take_sessions(&mut self) -> Result<RecordBatch, ArrowError> {
         self.sessions.take()
     }
@@ -147,7 +148,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session of which nothing was read.
+    /// A session of which nothing has been read yet.
     pub fn new(source: &str) -> Self {
         Session {
             source: source.into(),
@@ -166,8 +167,8 @@ impl Session {
         }
     }
 
-    /// Takes the next part. As many of the items that it adds and keeps are in the final history as `remaining` says; `is_last` says that no
-    /// line comes behind.
+    /// Takes the next part. Of the items that the part adds and keeps, the first `remaining` are in the final history; `is_last` says that no line
+    /// follows the part.
     pub fn take(&mut self, scanned: ScannedPart, remaining: u64, is_last: bool, tables: &mut SessionTables) {
         let ScannedPart { part, lines, calls } = scanned;
         let items: Vec<u64> = part.items().take(usize::try_from(remaining).unwrap_or(usize::MAX)).collect();
@@ -210,7 +211,7 @@ impl Session {
         }
     }
 
-    /// Makes rows of the first calls, if there are more than for one batch. Then there may be more.
+    /// Makes rows of the pending calls until there are enough for a batch. Returns `false` if no call is left.
     pub fn drain_calls(&mut self, tables: &mut SessionTables) -> bool {
         let id = self.ids.as_ref().and_then(|(id, _)| id.as_deref());
         tables.options.tool_calls && self.calls.drain(&self.source, id, &mut tables.calls)
@@ -267,7 +268,7 @@ impl Session {
         tables.rows += 1;
     }
 
-    /// Ends the session: the rest of its calls and its own row are complete. `error` is what reading it ended with.
+    /// Ends the session: adds rows for its remaining calls, and its own row. `error` is the error with which reading ended, if any.
     pub fn finish(mut self, file: FileFacts, error: Option<String>, tables: &mut SessionTables) {
         let id = self.ids.take().and_then(|(id, _)| id);
         if tables.options.tool_calls {
@@ -282,18 +283,5 @@ impl Session {
         self.counts.lines = self.line;
         self.counts.turns = self.turns;
         tables.sessions.append(&self.source, &summary, [started, self.last], &file, &self.counts);
-    }
-}
-
-/// What is known of a file as a whole.
-#[derive(Clone, Debug, Default)]
-pub struct FileFacts {
-    pub bytes: u64,
-    pub sha256: Option<[u8; 32]>,
-}
-
-impl From<(u64, [u8; 32])> for FileFacts {
-    fn from((bytes, sha256): (u64, [u8; 32])) -> Self {
-        FileFacts { bytes, sha256: Some(sha256) }
     }
 }

@@ -5,15 +5,15 @@ use arrow::error::ArrowError;
 use session_tape::SessionSummary;
 
 use crate::columns::{Column, Enums, Flags, Hashes, Integers, Texts, Times, batch};
+use crate::file_facts::FileFacts;
 use crate::schema::{COUNTED_STATUSES, COUNTED_TYPES, Table};
-use crate::session_table::FileFacts;
 use crate::values::count;
 
-/// What is counted in a session.
+/// Counts of a session.
 #[derive(Clone, Debug, Default)]
 pub struct SessionCounts {
     pub lines: i64,
-    /// The last is of all types that have no column.
+    /// The last count is that of all types without a column of their own.
     pub types: [i64; COUNTED_TYPES.len() + 1],
     pub statuses: [i64; COUNTED_STATUSES.len()],
     pub turns: i64,
@@ -50,7 +50,7 @@ pub struct SessionsColumns {
 }
 
 impl SessionsColumns {
-    /// Appends a session, given when it began and when something was last recorded.
+    /// Appends a session, with the times of its start and of its last record.
     pub fn append(
         &mut self,
         source: &str,
@@ -85,7 +85,7 @@ impl SessionsColumns {
         self.error.append_option(summary.error.as_deref());
     }
 
-    /// The rows. There are none then.
+    /// Takes the rows.
     pub fn take(&mut self) -> Result<RecordBatch, ArrowError> {
         let mut columns: Vec<&mut dyn Column> = vec![
             &mut self.source,

@@ -1,7 +1,7 @@
-//! The names of recordings in tables, which are texts, and their paths, which need not be.
+//! The names of recordings in tables, which are text, and their paths, which need not be UTF-8.
 //!
-//! A path that is UTF-8 is its own name. In any other path each byte that is not UTF-8 becomes `%` and two digits (`%FF`), and each `%`
-//! becomes `%25`. A path that looks like such a name is escaped too, so that each name is that of one path.
+//! A path that is UTF-8 is its own name. In any other path, each byte that is not UTF-8 becomes `%` and two hexadecimal digits (`%FF`), and each `%`
+//! becomes `%25`. A UTF-8 path that looks like such a name is escaped too, so that each name belongs to one path only.
 
 use std::path::{Path, PathBuf};
 
@@ -28,12 +28,12 @@ fn escape(path: &Path) -> String {
     name
 }
 
-/// The path, if this is the name of one that must be escaped.
+/// The path of an escaped name. `None` if the name is not an escaped one.
 #[cfg(unix)]
 pub fn escaped_path(name: &str) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStringExt as _;
 
-    /// No system has paths that long, however they are escaped.
+    /// No system has paths that long, even when they are escaped.
     const MOST_BYTES: usize = 16 << 10;
 
     if name.len() > MOST_BYTES {
@@ -41,7 +41,7 @@ pub fn escaped_path(name: &str) -> Option<PathBuf> {
     }
     let path = unescape(name)?;
     let mut inner = path.clone();
-    // What is UTF-8 is only escaped if it looks escaped itself.
+    // A UTF-8 path is escaped only if it looks escaped itself.
     while let Ok(text) = std::str::from_utf8(&inner) {
         inner = unescape(text)?;
     }
@@ -67,7 +67,7 @@ fn unescape(name: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Elsewhere only halves of surrogate pairs are not UTF-8.
+/// On other systems, a path fails to be UTF-8 only if it has unpaired surrogates, which become U+FFFD.
 #[cfg(not(unix))]
 fn escape(path: &Path) -> String {
     path.to_string_lossy().into_owned()

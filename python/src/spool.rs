@@ -1,4 +1,4 @@
-//! The bytes of Python objects, read when they are asked for. Many of them are put in a temporary file.
+//! Reads the bytes of Python objects when they are needed. Large contents go to a temporary file.
 
 use std::io::Write as _;
 
@@ -9,15 +9,15 @@ use pyo3::types::PyBytes;
 use crate::input::Input;
 use crate::kept_file::KeptFile;
 
-/// As much is kept in memory, and read at a time.
+/// Maximum number of bytes that are kept in memory, and number of bytes read at a time.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// The recording in an object that has bytes, or in a binary file from where it is.
+/// Reads a recording from a bytes-like object, or from the current position of a binary file.
 pub fn spool(name: String, content: &Bound<'_, PyAny>) -> PyResult<Input> {
     if content.hasattr("read")? {
         return spool_file(name, content);
     }
-    // Of what is `bytes` already this is no copy.
+    // Does not copy an object that is `bytes` already.
     let bytes = content.py().get_type::<PyBytes>().call1((content,))?.cast_into::<PyBytes>()?;
     let bytes = bytes.as_bytes();
     if bytes.len() <= KEPT_BYTES {

@@ -1,4 +1,4 @@
-//! The rows of a table as an iterator of batches.
+//! The rows of a table, as an iterator of batches.
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
@@ -18,9 +18,9 @@ use crate::python_inputs::PythonInputs;
 use crate::schema::Table;
 use crate::session_table::SessionTables;
 
-/// Batches of a table. Iterating converts; other Python threads run meanwhile.
+/// An iterator over the batches of a table. Iterating converts recordings, while other Python threads can run.
 ///
-/// Never locked: what threads make can't be part of what Python threads share.
+/// The mutex is never locked: it makes the rows `Sync`, which a Python class must be.
 #[pyclass(module = "session_tape._native")]
 pub struct BatchStream(Mutex<Rows>);
 
@@ -34,12 +34,12 @@ impl BatchStream {
 struct Rows {
     table: Table,
     inputs: Option<PythonInputs>,
-    /// The recording that comes behind those that were handed over.
+    /// The recording that follows those that were handed over.
     ahead: Option<Input>,
     engine: Engine,
     tables: SessionTables,
     large: Option<LargeSession>,
-    /// Comes behind what the engine has.
+    /// A large run, whose rows follow those of the engine.
     run: Option<LargeRun>,
     ready: VecDeque<RecordBatch>,
     cancelled: Arc<AtomicBool>,
@@ -102,13 +102,13 @@ impl Rows {
         Ok(())
     }
 
-    /// Hands over as much as there is room for.
+    /// Hands over as many jobs as there is room for.
     fn fill(&mut self, py: Python<'_>) -> PyResult<()> {
         while !self.engine.is_full() && self.run.is_none() {
             if let Some(large) = &mut self.large {
                 match large.next_job() {
                     Some(job) => self.engine.push(job),
-                    // Its last parts must be taken before anything behind it.
+                    // Its last parts must be taken before anything that follows it.
                     None => return Ok(()),
                 }
                 continue;
@@ -150,7 +150,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Ends what is under way.
+    /// Cancels the work under way.
     fn stop(&mut self) {
         self.is_over = true;
         self.engine.stop(&self.cancelled);
@@ -219,7 +219,7 @@ impl BatchStream {
     }
 
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<PyArrowType<RecordBatch>>> {
-        // A panic of a conversion is raised; the rows that it broke off are over.
+        // A panic of a conversion is raised as an exception. The mutex is not poisoned then, since it is never locked.
         let rows = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
         let next = rows.next_batch(py);
         if next.is_err() {

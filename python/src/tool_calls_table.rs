@@ -1,4 +1,4 @@
-//! The table `tool_calls`: each call with its answer.
+//! The table `tool_calls`: a row for each call, with its answer.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -7,16 +7,15 @@ use arrow::array::{ArrayBuilder as _, RecordBatch};
 use arrow::error::ArrowError;
 use sha2::{Digest, Sha256};
 
-use crate::columns::{Column, Durations, Enums, Flags, Hashes, Integers, Texts, Times, batch};
-use crate::convert::{BATCH_BYTES, BATCH_ROWS};
+use crate::columns::{BATCH_BYTES, BATCH_ROWS, Column, Durations, Enums, Flags, Hashes, Integers, Texts, Times, batch};
 use crate::schema::Table;
 use crate::session_scan::{CallFact, CallSide};
 
-/// So many bytes of calls of one session are kept until the session ends. Beyond, the first ones become rows: an answer that comes later still
-/// is not joined. A session of usual calls is never that large.
+/// Maximum memory of the pending calls of one session, in bytes. Beyond it, the first calls become rows, and an answer that comes later is not joined
+/// to them. A session with usual calls never has that many.
 const MOST_PENDING_BYTES: usize = 32 << 20;
 
-/// About what it costs to find a call again by its id.
+/// Estimated memory for finding a call again by its id, in bytes.
 const PLACE_BYTES: usize = 128;
 
 /// The columns of the table.
@@ -49,7 +48,7 @@ impl ToolCallsColumns {
         self.source.len() >= BATCH_ROWS || texts.iter().sum::<usize>() >= BATCH_BYTES
     }
 
-    /// The rows. There are none then.
+    /// Takes the rows.
     pub fn take(&mut self) -> Result<RecordBatch, ArrowError> {
         let columns: &mut [&mut dyn Column] = &mut [
             &mut self.source,
@@ -103,12 +102,12 @@ impl ToolCallsColumns {
 #[derive(Default)]
 pub struct PendingCalls {
     calls: VecDeque<PendingCall>,
-    /// How many calls before the first pending one are rows already.
+    /// Number of calls before the first pending one, which are rows already.
     passed: usize,
     bytes: usize,
-    /// The calls without an answer by id, the nearest last.
+    /// Positions of the calls without an answer, by id, the most recent last.
     open: HashMap<String, Vec<usize>>,
-    /// The call that was answered last, by id.
+    /// Position of the call that was answered last, by id.
     answered: HashMap<String, usize>,
 }
 
@@ -142,8 +141,8 @@ impl PendingCall {
 }
 
 impl PendingCalls {
-    /// Adds a call, or the answer to one. An answer belongs to the nearest call with its id that has none; if all have one, to the call that
-    /// was answered last, as one answer more.
+    /// Adds a call, or the answer to one. An answer belongs to the most recent unanswered call with its id. If all are answered, it counts as a
+    /// further answer to the call that was answered last.
     pub fn add(
         &mut self,
         fact: CallFact,
@@ -198,12 +197,12 @@ impl PendingCalls {
         self.answered.insert(id, place);
     }
 
-    /// Makes rows of the first calls where there are too many to keep all.
+    /// Makes rows of the first calls, until the pending ones take at most `MOST_PENDING_BYTES`.
     pub fn flush_if_large(&mut self, source: &str, session_id: Option<&str>, columns: &mut ToolCallsColumns) {
         while self.bytes > MOST_PENDING_BYTES && self.pass(source, session_id, columns) {}
     }
 
-    /// Makes rows of the first calls, if there are more than for one batch. Then there may be more.
+    /// Makes rows of the first calls until there are enough for a batch. Returns `false` if no call is left.
     pub fn drain(&mut self, source: &str, session_id: Option<&str>, columns: &mut ToolCallsColumns) -> bool {
         while !columns.is_batch() {
             if !self.pass(source, session_id, columns) {
@@ -218,7 +217,7 @@ impl PendingCalls {
         while self.pass(source, session_id, columns) {}
     }
 
-    /// Makes a row of the first call, if there is one. Answers that come later find it no more.
+    /// Makes a row of the first call, which later answers will not find any more. Returns `false` if there is none.
     fn pass(&mut self, source: &str, session_id: Option<&str>, columns: &mut ToolCallsColumns) -> bool {
         let Some(call) = self.calls.pop_front() else { return false };
         self.bytes = self.bytes.saturating_sub(call.bytes());

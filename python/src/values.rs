@@ -1,19 +1,19 @@
-//! Values of recordings as values of columns.
+//! Converts values of recordings to values of columns.
 
 use arrow::compute::kernels::cast_utils::string_to_datetime;
 use chrono::{NaiveDate, Utc};
 use session_tape::{Text, Value};
 
-/// A time in microseconds. `None` if the text is none.
+/// A time in microseconds. `None` if the text is not a time.
 pub fn time(text: &str) -> Option<i64> {
     let usual = text.as_bytes().try_into().ok().and_then(usual_time);
     usual.or_else(|| string_to_datetime(&Utc, text).ok().map(|time| time.timestamp_micros()))
 }
 
-/// The same of a text as recordings have it: `2026-02-11T10:00:00.000Z`.
+/// The time of a text in the form that recordings use, `2026-02-11T10:00:00.000Z`. `None` if it has another form.
 fn usual_time(text: &[u8; 24]) -> Option<i64> {
     const FORM: &[u8; 24] = b"0000-00-00T00:00:00.000Z";
-    // All at once: to stop at the first that differs costs a branch a byte.
+    // Checks every byte: an early exit would cost a branch per byte.
     let fits = |byte: u8, form: u8| if form == b'0' { byte.is_ascii_digit() } else { byte == form };
     if !text.iter().zip(FORM).fold(true, |all, (byte, form)| all & fits(*byte, *form)) {
         return None;
@@ -25,7 +25,7 @@ fn usual_time(text: &[u8; 24]) -> Option<i64> {
     Some(time.and_utc().timestamp_micros())
 }
 
-/// A time, given the JSON text of a string.
+/// A time in microseconds, given the JSON text of a string. `None` if it is not a time.
 pub fn time_of_json(json: &[u8]) -> Option<i64> {
     let inside = json.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     if let Some(time) = inside.try_into().ok().and_then(usual_time) {
@@ -34,17 +34,17 @@ pub fn time_of_json(json: &[u8]) -> Option<i64> {
     time(&Text::from_json(std::str::from_utf8(inside).ok()?).to_plain())
 }
 
-/// An integer, if the number is one that can be told from its neighbours.
+/// The number as an integer. `None` if it has a fraction, or is so large that it cannot be told from its neighbours.
 pub fn integer(number: f64) -> Option<i64> {
     (number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_991.0).then_some(number as i64)
 }
 
-/// A count.
+/// A count as a signed integer, at most `i64::MAX`.
 pub fn count(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// As many whole characters of a text as fit in `limit` bytes.
+/// The longest prefix of whole characters that fits into `limit` bytes.
 pub fn limited(text: &str, limit: usize) -> &str {
     let end = (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     &text[..end.unwrap_or_default()]

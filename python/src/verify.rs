@@ -1,4 +1,4 @@
-//! Whether rows are still what the bytes say that they came from.
+//! Checks rows against the bytes that they came from.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,10 +15,10 @@ use crate::convert::CANCELLED;
 use crate::input::{is_archive, is_archive_name, log_of};
 use crate::source_name::path_of;
 
-/// The columns that rows need.
+/// The columns that verification needs.
 pub const COLUMNS: [&str; 4] = ["source", "byte_offset", "byte_length", "line_sha256"];
 
-/// So many files are kept open.
+/// Maximum number of files that are kept open.
 const MOST_OPEN: usize = 64;
 
 /// Verifies rows of `events`.
@@ -29,17 +29,17 @@ pub struct Verifier {
 
 struct Opened {
     lines: LineSource,
-    /// Holds what was unpacked.
+    /// Keeps the unpacked files of a bundle.
     _recording: Option<Recording>,
 }
 
 impl Verifier {
-    /// A verifier that ends once `cancelled` is set.
+    /// Creates a verifier that ends once `cancelled` is set.
     pub fn new(cancelled: Arc<AtomicBool>) -> Self {
         Verifier { cancelled, open: HashMap::new() }
     }
 
-    /// Adds for each row whether its bytes have its hash. Null for a row that does not say where it came from.
+    /// Appends for each row whether its bytes have its hash. Null for a row in which one of the `COLUMNS` is null.
     pub fn verify(&mut self, batch: &RecordBatch, verified: &mut BooleanBuilder) -> Result<(), String> {
         let [source, offset, length, hash] = columns_of(batch)?;
         let (source, hash) = (source.as_string::<i32>(), hash.as_binary::<i64>());

@@ -1,4 +1,4 @@
-//! The recordings in directories.
+//! Finds the recordings in directories and globs.
 
 use std::collections::{HashSet, VecDeque};
 use std::fs;
@@ -19,12 +19,12 @@ pub enum Wanted {
     Runs,
 }
 
-/// What is still to be looked at.
+/// A file or directory that is still to be visited.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Found {
+struct Found {
     path: PathBuf,
     kind: Kind,
-    /// It is in a directory that was listed, and no link. Then its real path is known from that of the directory.
+    /// The real path of the listed directory that contains it, from which its own follows. `None` for links, and for entries that were not listed.
     real_parent: Option<Arc<Path>>,
 }
 
@@ -32,7 +32,7 @@ pub struct Found {
 enum Kind {
     File,
     Directory,
-    /// A directory that can't be listed, and why.
+    /// A directory that cannot be listed, with the error.
     Unlisted(String),
 }
 
@@ -43,18 +43,18 @@ impl Kind {
 }
 
 impl Found {
-    /// What is at a path.
-    pub fn at(path: PathBuf) -> Self {
+    /// The file or directory at a path, to which links are followed.
+    fn at(path: PathBuf) -> Self {
         let kind = Kind::of(path.is_dir());
         Found { path, kind, real_parent: None }
     }
 
     /// A directory that could not be listed.
-    pub fn unlisted(path: PathBuf, error: &io::Error) -> Self {
+    fn unlisted(path: PathBuf, error: &io::Error) -> Self {
         Found { path, kind: Kind::Unlisted(error.to_string()), real_parent: None }
     }
 
-    /// The system says with the name what an entry is, unless it is a link.
+    /// An entry of a listed directory. Listing reports what an entry is, unless it is a link.
     fn entry(entry: &fs::DirEntry, real_parent: &Arc<Path>) -> Self {
         match entry.file_type() {
             Ok(found) if !found.is_symlink() => {
@@ -65,16 +65,16 @@ impl Found {
         }
     }
 
-    /// The path without links.
+    /// The path with all links resolved.
     fn real_path(&self) -> PathBuf {
         match (&self.real_parent, self.path.file_name()) {
             (Some(parent), Some(name)) => parent.join(name),
-            // A pipe between commands has no path.
+            // An anonymous pipe has no real path.
             _ => self.path.canonicalize().or_else(|_| absolute(&self.path)).unwrap_or_else(|_| self.path.clone()),
         }
     }
 
-    /// Whether it is a recording of this sort, or may hold some.
+    /// Whether it is a recording of the wanted kind, or may contain some.
     fn is_wanted(&self, wanted: Wanted) -> bool {
         match (&self.kind, wanted) {
             (Kind::Directory, Wanted::Sessions) => !self.path.join(RUN_LOG).is_file(),
@@ -86,12 +86,12 @@ impl Found {
     }
 }
 
-/// The files and directories that were seen. However many names one has, it is one.
+/// The files and directories that were visited, by real path: one that has several names is visited once.
 #[derive(Default)]
 pub struct Seen(HashSet<[u8; 16]>);
 
 impl Seen {
-    /// Adds what is at a real path. Whether it is new.
+    /// Adds a real path. Returns whether it is new.
     fn add(&mut self, real: &Path) -> bool {
         let mut hash = [0; 16];
         hash.copy_from_slice(&Sha256::digest(real.as_os_str().as_encoded_bytes())[..16]);
@@ -99,21 +99,21 @@ impl Seen {
     }
 }
 
-/// Walks through directories and globs, a directory at a time. Sorted, so that it is the same each time; but what links lead to comes last,
-/// so that a recording has its own name if it is among the others.
+/// Walks through directories and globs, one directory at a time. The order is sorted, so that it is always the same. Targets of links come last, so
+/// that a recording that is also found without a link is named by its own path.
 #[derive(Default)]
 pub struct Walk {
-    /// The next last.
+    /// The next entry is last.
     open: Vec<Found>,
     links: VecDeque<Found>,
 }
 
 impl Walk {
-    /// From the path of a file or a directory, or a glob. An error if there is nothing.
+    /// Begins a walk at a file, a directory or a glob. An error if nothing exists there.
     pub fn from(path: &Path) -> io::Result<Self> {
         let missing = match path.metadata() {
             Err(error) if is_missing(&error) => error,
-            // Why it can't be read its row says.
+            // If it cannot be read, its row has the reason.
             _ => return Ok(Walk { open: vec![Found::at(path.to_owned())], ..Walk::default() }),
         };
         let named = path.to_str().and_then(escaped_path);
@@ -123,23 +123,25 @@ impl Walk {
         if !is_glob(path) {
             return Err(missing);
         }
-        let found = expand(path).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-        if found.is_empty() {
+        let (paths, unlisted) = expand(path).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+        if paths.is_empty() && unlisted.is_empty() {
             return Err(missing);
         }
+        let unlisted = unlisted.into_iter().map(|(path, error)| Found::unlisted(path, &error));
+        let found = paths.into_iter().map(Found::at).chain(unlisted);
         let mut walk = Walk::default();
-        let (links, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|found| found.path.is_symlink());
+        let (links, others): (Vec<_>, Vec<_>) = found.partition(|found| found.path.is_symlink());
         walk.add(links, others);
         Ok(walk)
     }
 
-    /// Adds what was found in one place, sorted.
+    /// Adds the sorted entries that were found in one place.
     fn add(&mut self, links: Vec<Found>, others: Vec<Found>) {
         self.links.extend(links);
         self.open.extend(others.into_iter().rev());
     }
 
-    /// The next recording that was not seen, or directory that can't be listed.
+    /// The next recording that was not visited yet, or directory that cannot be listed. `None` at the end.
     pub fn next(&mut self, wanted: Wanted, seen: &mut Seen) -> Option<Input> {
         while let Some(found) = self.open.pop().or_else(|| self.links.pop_front()) {
             let real = found.real_path();
@@ -179,17 +181,17 @@ fn is_recording(directory: &Path) -> bool {
     directory.join(RUN_LOG).is_file() || is_bundle(directory)
 }
 
-/// Whether a directory is a run beside whose log there is a manifest that is none of a bundle.
+/// Whether a directory is a run with a `manifest.json` next to its log that is not the manifest of a bundle.
 pub fn is_run_with_foreign_manifest(directory: &Path) -> bool {
     directory.join(RUN_LOG).is_file() && directory.join("manifest.json").exists() && !is_bundle(directory)
 }
 
-/// Whether there is a directory that is no recording and can be listed.
+/// Whether a path leads to a directory that can be listed and is not a recording itself.
 pub fn is_listed(directory: &Path) -> bool {
     directory.is_dir() && !is_recording(directory) && directory.read_dir().is_ok()
 }
 
-/// Whether a directory is a bundle: its manifest begins as that of one. If that is damaged, its name or the checksums of one are enough.
+/// Whether a directory is a bundle, judged by the beginning of its manifest. If that is damaged, a bundle's name or checksum file is enough.
 fn is_bundle(directory: &Path) -> bool {
     let Ok(mut manifest) = fs::File::open(directory.join("manifest.json")) else { return false };
     let mut beginning = [0; MANIFEST_BEGINS.len()];
