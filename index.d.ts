@@ -1,8 +1,8 @@
 /**
  * session-tape: the flight recorder of AI command-line tools.
  *
- * {@link SessionRecordingService} writes a session to an append-only JSONL file, off the JavaScript thread;
- * {@link replaySession} folds such a file back into the history a CLI resumes from.
+ * {@link SessionRecordingService} writes a session to an append-only JSONL file, off the JavaScript thread; {@link replaySession} folds such a file
+ * back into the history that a CLI resumes from.
  *
  * {@link RunRecorder} records a run, the execution of a workflow, as a hash-chained log; {@link replayRun}, {@link verifyRun} and
  * {@link readRunEvents} read it.

@@ -1,9 +1,9 @@
 'use strict'
 
-// The front door. What a function needs is loaded when it is called for the first time, and a class when it is looked at: most programs use
-// a few of them.
+// The entry point. A function loads its module when it is first called, and a class when it is first accessed, because most programs use only a few
+// of them.
 
-// Loads the addon, so that a program without one learns it here, and takes the built-in functions now, which the program may replace later.
+// Loads the addon now, so that a missing one is reported at once, and captures the built-in functions before the program can replace them.
 require('./lib/native.js')
 const { CONTINUE_LATEST, SESSION_FILE_ID_PREFIX_LENGTH } = require('./lib/constants.js')
 const { defineLazily, lazily } = require('./lib/lazily.js')
@@ -36,7 +36,7 @@ const { diff, traceAncestors } = lazily(() => require('./lib/diff.js'))
 const { diffToText } = lazily(() => require('./lib/diff-text.js'))
 const { exportBundle, verifyBundle, importBundle } = lazily(() => require('./lib/bundle.js'))
 
-// Written out, so that the names can be found without running this.
+// Listed explicitly, so that tools can find the names without running this file.
 const api = (module.exports = {
   replaySession,
   openSession,
@@ -84,5 +84,5 @@ defineLazily(api, 'SessionRecordingService', () => require('./lib/recorder.js'))
 defineLazily(api, 'SessionLockedError', () => require('./lib/session-lock/locked-error.js'))
 defineLazily(api, 'CheckpointLockError', () => require('./lib/naming/lock-error.js'))
 
-// Once more, for tools that copy what is assigned: vitest, if this file is in its project.
+// Assigned again for tools that copy the members when `module.exports` is assigned: vitest, if this file is in its project.
 module.exports = api

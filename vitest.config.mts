@@ -4,12 +4,12 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer } from 'vitest/node';
 import type { TestSpecification } from 'vitest/node';
 
-/** Those that take longest, though their files are small. */
+/** The specs that take longest although their files are small. */
 const LONGEST = ['polluted-prototypes', 'replay-huge', 'reading-what-never-ends', 'lock-race', 'names-race', 'package', 'record-endings', 'run-record-endings', 'bundle-faults', 'replay-strings.property'];
 
 /**
- * In a fresh clone vitest does not know how long each spec takes, and goes by the size of its file. A long one begun last would leave the
- * other cores idle.
+ * In a fresh clone vitest does not know how long each spec takes, and orders them by the size of their files. A long spec that starts last
+ * would leave the other cores idle.
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -23,11 +23,11 @@ const typecheck = {
   enabled: true,
   include: ['__test__/**/*.test-d.ts'],
   tsconfig: './tsconfig.json',
-  // What is wrong in other files, `npm run typecheck` reports.
+  // `npm run typecheck` reports errors in other files.
   ignoreSourceErrors: true,
 };
 
-/** Specs that need a process of their own: they import `on-disk.ts`, or replace modules, or change what a process has only one of. */
+/** Specs that need a process of their own: they import `on-disk.ts`, replace modules, or change state that is global to the process. */
 const APART = ['session/header*', 'session/record-durable', 'session/replay-at-once', 'session/replay-huge'].map((name) => `__test__/${name}.spec.ts`);
 
 const SPECS = ['__test__/**/*.spec.ts', 'examples/*/test/*.spec.ts'];
@@ -36,7 +36,7 @@ export default defineConfig({
   // The examples import the package by its name, as in a project of their own.
   resolve: { alias: { 'session-tape': fileURLToPath(new URL('index.mjs', import.meta.url)) } },
   test: {
-    // To start a process and to load the same modules again takes as long as many a spec.
+    // Starting a process and loading the same modules again takes as long as many specs do.
     projects: [
       { extends: true, test: { name: 'apart', include: APART, isolate: true } },
       { extends: true, test: { name: 'together', include: SPECS, exclude: APART, isolate: false, typecheck } },
@@ -46,7 +46,7 @@ export default defineConfig({
     globalSetup: '__test__/support/temporary-root.ts',
     // Processes, not threads: some tests change the umask, the user or the working directory, or end the process.
     pool: 'forks',
-    // One more than there are cores, since many specs wait for a child, a lock or a disk. By itself vitest takes one less than there are.
+    // One more than there are cores, since many specs wait for a child, a lock or a disk. The default is one less than there are cores.
     maxWorkers: availableParallelism() + 1,
     // Limits against a hang, not expectations: a busy two-core machine takes its time.
     testTimeout: 120_000,

@@ -1,7 +1,7 @@
 /**
- * `npm run bench`: the addon and its JavaScript rivals in turn in one process, on each runtime that is found. The figures go to
- * `results.json` and `RESULTS.md`; what is asked for with `--only`, `--runtime`, `--workload` or `--quick` is only printed. The
- * options are in `README.md`.
+ * `npm run bench`: measures the addon and its JavaScript competitors in turn in one process, on each runtime that is found. The figures are saved to
+ * `results.json` and `RESULTS.md`; those selected with `--only`, `--runtime`, `--workload` or `--quick` are only printed. `README.md` describes the
+ * options.
  */
 import { spawn } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
@@ -38,7 +38,7 @@ async function measured(part, runtime, how) {
   return { date: new Date().toISOString().slice(0, 10), load, rounds: how.rounds, scale: how.scale, figures };
 }
 
-/** What a process prints as JSON. */
+/** Runs a process. Resolves with the JSON that it prints. */
 function figuresOf(command, args) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -1,8 +1,8 @@
-//! Bundles, end to end: how fast a generated run is exported, verified and imported, how small it becomes, and what memory it takes.
-//! `cargo bench --manifest-path bench/Cargo.toml --bench bundle`; `BUNDLE_MB` says how large the run is, 256 without it, and `BUNDLE_SOURCE` names
-//! a run or session to be used instead.
+//! Bundles, end to end: the throughput of exporting, verifying and importing a generated run, how much smaller it becomes, and the peak memory.
+//! `cargo bench --manifest-path bench/Cargo.toml --bench bundle`; `BUNDLE_MB` sets the size of the run (256 by default), and `BUNDLE_SOURCE` is the
+//! path of a run or session to use instead.
 
-// A measurement that can't go on ends.
+// An error ends the measurement.
 #![allow(clippy::unwrap_used)]
 
 use std::fs::{self, File};
@@ -24,7 +24,7 @@ use session_tape::run::text::Text;
 
 const CALLS: usize = 20;
 
-/// Words as a log has them, by chance that is the same each time.
+/// Pseudorandom words like those of a log, the same in each run of the program.
 struct Words(u64);
 
 impl Words {
@@ -183,7 +183,7 @@ fn main() {
     let source = given.unwrap_or_else(|| generate(root.path(), megabytes, secret.as_deref()));
     let bytes = size(&source);
     println!("{} MB; after generating, {}", bytes / 1_000_000, peak_memory());
-    // What was generated took memory of its own.
+    // Resets the peak: generating took memory of its own.
     let _ = fs::write("/proc/self/clear_refs", "5");
     let plain = ExportOptions { redact: None, ..ExportOptions::default() };
     let by_rule =

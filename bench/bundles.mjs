@@ -1,5 +1,5 @@
 /**
- * Bundles: how much smaller an archive is than the files in it, how fast a source is sealed and a bundle verified, and in how much memory.
+ * Bundles: how much smaller an archive is than its files, the throughput of exporting a source and verifying a bundle, and the memory needed.
  *
  * Imported, it measures; started as a script, it is the process whose memory is measured.
  */
@@ -39,7 +39,7 @@ export async function benchBundles({ rounds, scale, say }) {
   }
 }
 
-/** Real recordings, each on its own, where they are at hand. */
+/** Measures real recordings, each separately, if they are available. */
 async function benchSizes() {
   if (!existsSync(RECORDINGS)) return [];
   const names = readdirSync(RECORDINGS).filter((name) => name.endsWith('.jsonl')).sort();

@@ -1,5 +1,5 @@
 /**
- * Two logs of a million events compared, beside replaying the one and then the other.
+ * Compares two logs of a million events; the baseline is replaying one and then the other.
  *
  * Imported, it measures; started as a script, it is the process whose memory is measured.
  */
@@ -54,7 +54,7 @@ export async function benchDiff({ rounds, scale, say }) {
   };
 }
 
-/** The run with another output in its middle. Its chain does not hold any more, which a diff does not ask. */
+/** A copy of the run with a different output in its middle. Its chain is broken, which a diff does not check. */
 function changedRun(source) {
   const directory = `${source}.changed`;
   if (!existsSync(directory)) {
@@ -70,7 +70,7 @@ function changedRun(source) {
   return { directory };
 }
 
-/** A comparison that is fast and misses something wins nothing. */
+/** Checks the results: a fast comparison that misses something is worthless. */
 async function check(run, again, shifted, changed, other) {
   const [none, nothing, found, early] = [
     await diff(run.directory, again.directory),

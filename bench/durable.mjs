@@ -1,6 +1,6 @@
 /**
- * Durable recording: 64 events, each with a flush that promises stable storage; all waiting at once, or one after
- * the other. Started as a script it does the first, for `strace` to count the syncs.
+ * Durable recording: 64 events, each with a flush that promises durability, either all waiting at once or one after the other. Started as a script,
+ * it does the former, so that `strace` can count the syncs.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, promises as fs, rmSync } from 'node:fs';
@@ -82,7 +82,7 @@ async function appendAndSyncOneByOne(payload) {
   return ms;
 }
 
-/** How many syncs the system saw for the 64 flushes (the median of five tries), or null where there is no strace. */
+/** The number of syncs that the system saw for the 64 flushes (median of five attempts); `null` if strace is missing or fails. */
 function countSyncs() {
   const tries = Array.from({ length: 5 }, () => syncsOf(FLUSHES) - syncsOf(0));
   return tries.some(Number.isNaN) ? null : median(tries);

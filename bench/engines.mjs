@@ -1,4 +1,4 @@
-/** The two replay engines: the one of the tests, in plain JavaScript, and the addon. */
+/** The two replay engines: the plain JavaScript engine of the tests, and the addon. */
 import { replayFileWithReadline } from '../__test__/support/plain-engine.mjs';
 import { replaySession } from '../index.mjs';
 

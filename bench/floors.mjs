@@ -1,10 +1,10 @@
-// What a replay needs at least on the runtime that runs this: `node --expose-gc bench/floors.mjs`, or `bun`. Each program does only one thing:
+// The minimum that a replay needs on the runtime that runs this: `node --expose-gc bench/floors.mjs`, or `bun`. Each program does only one thing:
 //
-// - reads a file;
-// - or makes the objects of 150 000 small items and keeps them, 1 300 in a turn of the event loop, all texts the same string: no file, no parser,
-//   no thread of ours. Its longest stop is that of the runtime's garbage collection.
+// - read a file;
+// - or create the objects of 150 000 small items and keep them, 1 300 per turn of the event loop, all texts being the same string: no file, no
+//   parser, no thread of ours. Its longest stop is that of the runtime's garbage collection.
 //
-// Lowest of five, of stops the median and the worst.
+// Reports the lowest of five times, and the median and maximum of the stops.
 
 import { closeSync, openSync, readSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';

@@ -1,5 +1,5 @@
 /**
- * Files beyond any history: what a snapshot saves, a page of a session of 1 GB, and the memory that 10 GB take.
+ * Files larger than any history: the time that a snapshot saves, reading a page of a 1 GB session, and the memory for 10 GB.
  *
  * Imported, it measures; started as a script, it is the process whose memory is measured.
  */
@@ -20,16 +20,16 @@ const VERSION = 'v1';
 /** Records in a block of the generated files. Each block begins with a compression. */
 const BLOCK = 4000;
 
-/** So long a file must be unmodified for a snapshot of it to be trusted at a glance. */
+/** How long a file must be unmodified before its snapshot is trusted on the basis of metadata. */
 const AT_REST_MS = 3500;
 
-/** Numbers of one length, so that a block is made once and only its numbers are written anew. */
+/** All numbers have the same length, so that a block is created once and only its numbers are overwritten. */
 const FIRST_SEQ = 1_000_000_000;
 
 const envelope = (seq, type, payload) =>
   `${JSON.stringify({ v: 1, seq, ts: '2026-02-11T16:00:00.000Z', type, payload })}\n`;
 
-/** A session of at least `bytes`, compressed every 4 000 records of about 1 400 bytes: the last time near its end. */
+/** A session of at least `bytes` bytes with a compression every 4 000 records of about 1 400 bytes, the last one near its end. */
 export function largeFile(bytes) {
   const filePath = join(DATA, `large-${bytes}.${VERSION}.jsonl`);
   if (existsSync(filePath)) return filePath;
@@ -59,7 +59,7 @@ function numberedBlock() {
   return { block: Buffer.concat(lines), places };
 }
 
-/** A file of 200 MB: read whole, with a snapshot, and with one after it has grown. */
+/** A file of 200 MB: replayed as a whole, with a snapshot, and with a snapshot after the file has grown. */
 export async function benchSnapshot({ rounds, scale, say }) {
   say('snapshot: 200 MB');
   const filePath = largeFile(Math.round(200e6 * scale));
@@ -96,7 +96,7 @@ export async function benchSnapshot({ rounds, scale, say }) {
   }
 }
 
-/** The last page of 1 GB and the memory of 10 GB. They are generated, and deleted afterwards. */
+/** The last page of 1 GB and the memory for 10 GB. The files are generated, and deleted afterwards. */
 export async function benchLarge({ scale, say }) {
   const page = await inOwnProcess('page', 1e9 * scale, say);
   const memory = await inOwnProcess('memory', 10e9 * scale, say);

@@ -1,1 +1,1 @@
-//! Nothing but the place of the benchmarks beside it: a crate needs a library or a program.
+//! Empty: a package of benchmarks needs a library or a program.

@@ -1,4 +1,4 @@
-// A fresh process that imports the package. Prints what `load.cjs` prints.
+// A new process that imports the package. Prints the same as `load.cjs`.
 const cpuBefore = process.cpuUsage();
 const started = process.hrtime.bigint();
 await import('../index.mjs');

@@ -1,4 +1,4 @@
-/** What a figure means nothing without. */
+/** The facts without which a figure means nothing. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -7,7 +7,7 @@ import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
 const require = createRequire(import.meta.url);
 
 export function machine() {
-  // Those that the process may run on: `taskset` leaves a benchmark fewer than the machine has.
+  // The cores that the process may use: with `taskset`, fewer than the machine has.
   const cores = availableParallelism();
   return {
     CPU: `${cpus()[0].model.trim()}, ${cores} ${cores === 1 ? 'core' : 'cores'}`,

@@ -1,11 +1,11 @@
-/** How time is taken here: garbage collected before, the event loop watched during, medians of rounds after. */
+/** Measures time: collects garbage before, watches the event loop during, and takes medians of rounds after. */
 import { readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const MILLISECOND = 1e6;
 
-/** The watcher looks every millisecond; so long it is silent before and after what it watches. */
+/** Time during which the watcher, which samples every millisecond, runs idle before and after what it watches. */
 const MARGIN_MS = 8;
 
 export function median(values) {
@@ -14,7 +14,7 @@ export function median(values) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** Twice, for what finalizers release. The `gc` of Bun's `--expose-gc` does not wait for the end of the collection. */
+/** Collects twice, for objects that finalizers release. The `gc` of Bun's `--expose-gc` does not wait for the end of the collection. */
 export function collectGarbage() {
   const collect = globalThis.Bun ? () => globalThis.Bun.gc(true) : globalThis.gc;
   if (typeof collect !== 'function') throw new Error('start node with --expose-gc');
@@ -25,13 +25,13 @@ export function collectGarbage() {
 /**
  * @template T
  * @param {() => Promise<T>} task
- * @returns {Promise<{ ms: number, cpuMs: number, longestStopMs: number, value: T }>} `cpuMs`: processor time of all
- *   threads; `longestStopMs`: the longest time between two looks of the watcher, its own millisecond included
+ * @returns {Promise<{ ms: number, cpuMs: number, longestStopMs: number, value: T }>} `cpuMs`: processor time of all threads; `longestStopMs`: the
+ * longest time between two samples of the watcher, including its own millisecond
  */
 export async function timed(task) {
   collectGarbage();
   const watcher = monitorEventLoopDelay({ resolution: 1 });
-  // It is not reset before the task: a watcher that was reset does not see what comes before its first look.
+  // Not reset before the task: after a reset, the watcher misses what happens before its first sample.
   watcher.enable();
   await sleep(MARGIN_MS);
   const cpuBefore = process.cpuUsage();
@@ -45,27 +45,25 @@ export async function timed(task) {
 }
 
 /**
- * How long the JavaScript thread was at work since `before`, in milliseconds: processor time where the kernel tells it
- * for a thread (Linux), so that what else runs on the machine doesn't count; elsewhere the time that the event loop
- * was not waiting.
+ * How long the JavaScript thread has worked since `before`, in milliseconds: processor time where the kernel reports it per thread (Linux), so that
+ * other load on the machine does not count; elsewhere, the time that the event loop was not waiting.
  */
 export function threadWork(before = { cpu: 0, loop: undefined }) {
   if (process.platform === 'linux') {
     const cpu = Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[0]) / MILLISECOND;
     return { cpu, loop: undefined, ms: cpu - before.cpu };
   }
-  // Bun has it from 1.4 on.
+  // Bun has this since 1.4.
   const loop = performance.eventLoopUtilization(before.loop);
   return { cpu: 0, loop, ms: loop.active };
 }
 
 /**
- * Runs the sides in turn, `rounds` times, each round beginning with another one; a first round that doesn't count
- * warms up.
+ * Runs the sides in turn, `rounds` times, each round beginning with another side. An additional first round, which does not count, warms up.
  *
  * @template M
  * @param {Record<string, () => Promise<M>>} sides
- * @returns {Promise<Record<string, M[]>>} a list of what each side measured, round by round
+ * @returns {Promise<Record<string, M[]>>} the measurements of each side, round by round
  */
 export async function inTurn(sides, rounds) {
   const names = Object.keys(sides);
@@ -82,7 +80,7 @@ export async function inTurn(sides, rounds) {
   return measured;
 }
 
-/** The ratio of each round, whose halves ran one after the other: what slows the machine slows both. */
+/** The ratio in each round. Its sides ran one after the other, so whatever slows the machine slows both. */
 export function ratios(slower, faster) {
   const all = slower.map((ms, round) => ms / faster[round]);
   return { median: median(all), lowest: Math.min(...all), highest: Math.max(...all) };

@@ -1,6 +1,5 @@
 /**
- * Peak memory, each measurement in a process of its own: what one side leaves behind (free lists, grown heaps)
- * would be the other's baseline.
+ * Peak memory, each measured in a separate process: what one side leaves behind (free lists, grown heaps) would be the baseline of the other.
  *
  * This file is both: imported, it starts the processes; started as a script, it is such a process.
  */
@@ -45,7 +44,7 @@ async function medianOfChildren(args) {
   };
 }
 
-/** What the task needs at its peak beyond what was there before, and what is still held by its result. */
+/** The memory that a task needs at its peak in addition to what was used before, and the memory that its result retains. */
 export async function peakOf(task) {
   collectGarbage();
   forgetPeak();
@@ -57,13 +56,13 @@ export async function peakOf(task) {
   return { peak, retained, alive: result !== undefined };
 }
 
-/** What Bun calls external is in `heapUsed` too. */
+/** In Bun, `heapUsed` includes external memory. */
 function held() {
   const { heapUsed, external } = process.memoryUsage();
   return process.versions.bun ? heapUsed : heapUsed + external;
 }
 
-/** Linux: the kernel's high-water mark begins again. Elsewhere it is that of the whole life of the process. */
+/** On Linux, resets the kernel's high-water mark. Elsewhere, that covers the whole life of the process. */
 function forgetPeak() {
   if (process.platform === 'linux') writeFileSync('/proc/self/clear_refs', '5');
 }

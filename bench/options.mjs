@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import { PARTS } from './parts.mjs';
 
-/** Measured only if it is asked for: its files need 11 GB. */
+/** Measured only on request: its files need 11 GB. */
 const ON_REQUEST = 'large';
 const WORKLOADS = Object.values(PARTS).flatMap(({ workloads }) => workloads);
 const ROUNDS = 7;
@@ -20,10 +20,10 @@ const OPTIONS = {
 };
 
 /**
- * The parts, runtimes and workloads to measure, and how. Throws an error for the user if an argument is wrong.
+ * The parts, runtimes and workloads to measure, and how. Throws an error with a message for the user if an argument is wrong.
  *
  * @param {string[]} args
- * @param {{ name: string }[]} runtimes those that were found
+ * @param {{ name: string }[]} runtimes the available runtimes
  */
 export function readOptions(args, runtimes) {
   const { values } = parseArgs({ args, options: OPTIONS });
@@ -48,10 +48,10 @@ export function readOptions(args, runtimes) {
 
 const hasWork = (part, workloads) => PARTS[part].workloads.length === 0 || PARTS[part].workloads.some((name) => workloads.includes(name));
 const equals = (name, wanted) => name === wanted;
-/** `plain` is both `plain-ascii` and `plain-wide`. */
+/** `plain` selects both `plain-ascii` and `plain-wide`. */
 const beginsWith = (name, wanted) => name === wanted || name.startsWith(`${wanted}-`);
 
-/** The names that a repeatable option with lists chose; all without it. */
+/** The names that a repeatable option with lists selects; all names if the option is absent. */
 function chosen(option, lists, names, isMeant) {
   const wanted = lists.flatMap((list) => list.split(','));
   const unknown = wanted.find((one) => !names.some((name) => isMeant(name, one)));

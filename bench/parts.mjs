@@ -1,8 +1,8 @@
-/** The parts of the benchmark. Each runs in a process of its own: on every runtime that was found, or on the one that was started. */
+/** The parts of the benchmark. Each runs in a separate process: on every runtime that was found, or only on the one that was started. */
 
 import { RECORD_WORKLOADS, REPLAY_WORKLOADS } from './workloads.mjs';
 
-/** `workloads`: those that it can be asked to measure alone. */
+/** `workloads`: the workloads that can be selected individually. */
 const part = (load, name, everyRuntime = false, workloads = []) => ({
   measure: async (how) => (await load())[name](how),
   everyRuntime,

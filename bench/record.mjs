@@ -1,4 +1,4 @@
-/** Recording: events of 500 bytes, in bursts as a CLI makes them, beside those who write log lines for a living. */
+/** Recording: events of 500 bytes, in bursts like those of a CLI, compared with loggers. */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -12,7 +12,7 @@ const DIRECTORY = join(DATA, 'record');
 /** Events in one turn of the event loop. */
 const BURST = 100;
 
-/** One after the other, each text of which is ASCII or wide. The rivals record wide ones only. */
+/** Measures the workloads one after the other, with ASCII or wide texts. The competitors record wide texts only. */
 export async function benchRecord({ rounds, scale, workloads, say }) {
   const results = [];
   for (const workload of RECORD_WORKLOADS.filter(({ name }) => workloads.includes(name))) {
@@ -56,17 +56,17 @@ async function benchWorkload({ name: workload, alphabet }, rivals, events, round
   };
 }
 
-/** The rivals that have to be beaten, in all of their variants. */
+/** The competitors that must be beaten, in all of their variants. */
 const FASTEST = [
   ['sonic-boom', ['sonicSync', 'sonicAsync']],
   ['pino', ['pinoSync', 'pinoAsync']],
 ];
 
-/** How many times as fast as the fastest variant of the rival. */
+/** How many times as fast as the fastest variant of the competitor. */
 const fewestTimes = (ours, variants) =>
   variants.map((theirs) => ratios(ours, theirs)).reduce((worst, one) => (one.median < worst.median ? one : worst));
 
-/** @returns what one event cost: `callMicros` in the call, `threadMicros` of the JavaScript thread in all */
+/** @returns the cost of one event: `callMicros` within the call, `threadMicros` of the JavaScript thread in total */
 async function recordAll(side, payloads, events) {
   collectGarbage();
   const recorder = side.start(DIRECTORY);
@@ -95,7 +95,7 @@ async function recordAll(side, payloads, events) {
   };
 }
 
-/** Who loses or garbles an event has not been fast. The file goes away. */
+/** Checks that no event was lost or altered, and deletes the file. Returns the average length of a line in bytes. */
 function checkFile(filePath, side, payloads, events) {
   const text = readFileSync(filePath, 'utf8');
   rmSync(filePath);

@@ -1,6 +1,6 @@
 /**
- * Those who write events to a file, behind one shape: `start(directory)` gives `write(payload)`, which may give a
- * promise to wait for, and `finish()`, which resolves with the file's path when all is handed to the system.
+ * Recorders that write events to a file, with a common interface: `start(directory)` returns `write(payload)`, which may return a promise to await,
+ * and `finish()`, which resolves with the file's path when everything was handed to the system.
  */
 import { appendFileSync, mkdirSync, promises as fs } from 'node:fs';
 import { once } from 'node:events';
@@ -30,7 +30,7 @@ function freshFile(directory) {
   return join(directory, `${process.pid}-${++files}.jsonl`);
 }
 
-/** What every rival must make of a payload before it can write it. */
+/** What every competitor must make of a payload before it can write it. */
 function envelopes() {
   let seq = 0;
   return (payload) => ({ v: 1, seq: ++seq, ts: new Date(Date.now()).toISOString(), type: 'content', payload });
@@ -38,7 +38,7 @@ function envelopes() {
 
 export const sessionTape = (SessionRecordingService) => ({
   title: 'session-tape',
-  /** Lines that are not the events that were written: session_start. */
+  /** The number of lines that are not written events: session_start. */
   extraLines: 1,
   start(directory) {
     const service = newRecorder(SessionRecordingService, directory);
@@ -54,7 +54,7 @@ export const sessionTape = (SessionRecordingService) => ({
   },
 });
 
-/** Not a recorder: the floor under all that record JavaScript values. The time stamp is given, not made. */
+/** Not a recorder, but the floor for everything that records JavaScript values. The time stamp is constant. */
 export const stringifyAlone = {
   title: '`JSON.stringify` of the envelope alone',
   writesNothing: true,
@@ -105,7 +105,7 @@ const pinoLogger = (title, options) => ({
 });
 
 async function ended(boom, filePath) {
-  if (boom.fd === -1) await once(boom, 'ready'); // it opens in the background, and can't be ended before
+  if (boom.fd === -1) await once(boom, 'ready'); // it opens in the background, and cannot be ended before that
   boom.end();
   await once(boom, 'close');
   return filePath;

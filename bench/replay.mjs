@@ -1,4 +1,4 @@
-/** Replay: the addon beside the plain JavaScript engine, on each workload. */
+/** Replay: the addon compared with the plain JavaScript engine, on each workload. */
 import { deepStrictEqual } from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { inTurn, median, ratios, timed } from './measure.mjs';
 import { ENGINES } from './engines.mjs';
 import { REPLAY_WORKLOADS, replayFile } from './workloads.mjs';
 
-/** Below this many records one replay is over before the clock has ticked: many are timed together. */
+/** With fewer records than this, a replay is shorter than a tick of the clock, so many are timed together. */
 const TOO_SHORT = 1000;
 const TOGETHER = 200;
 
@@ -26,7 +26,7 @@ export async function benchReplay({ rounds, scale, workloads, say }) {
   return results;
 }
 
-/** A rival that is fast and wrong wins nothing: values, key order and all must be equal. */
+/** Checks that both results are equal, including the order of keys: a fast replay that is wrong is worthless. */
 async function checkSame(filePath) {
   const [plain, addon] = [await ENGINES.plain(filePath), await ENGINES.addon(filePath)];
   if (!plain.ok || !addon.ok) throw new Error(`${filePath} does not replay`);
@@ -34,7 +34,7 @@ async function checkSame(filePath) {
   if (digest(addon.history) !== digest(plain.history)) throw new Error(`${filePath}: the order of keys differs`);
 }
 
-/** `deepStrictEqual` doesn't look at the order of keys; the text of each item shows it. */
+/** `deepStrictEqual` ignores the order of keys; the text of each item shows it. */
 function digest(history) {
   const hash = createHash('sha256');
   for (const item of history) hash.update(JSON.stringify(item));
@@ -64,7 +64,7 @@ async function measureWorkload(filePath, repeat, rounds) {
   };
 }
 
-/** Returns the last result, so that it is alive while the time is taken. */
+/** Returns the last result, which keeps it alive during the measurement. */
 async function repeated(task, times) {
   let value;
   for (let i = 0; i < times; i++) value = await task();

@@ -1,4 +1,4 @@
-/** Loading the package, each time in a fresh process (`load.cjs`, `load.mjs`). */
+/** Loading the package, each time in a new process (`load.cjs`, `load.mjs`). */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';

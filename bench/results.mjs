@@ -1,14 +1,14 @@
-/** The figures of the parts that were measured, each with the runtime, the day and the load of the machine. */
+/** The figures of the measured parts, each with the runtime, the date and the load of the machine. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { machine } from './machine.mjs';
 
 const FILE = fileURLToPath(new URL('results.json', import.meta.url));
 
-/** Results without a figure. */
+/** Empty results. */
 export const noResults = () => ({ machine: machine(), runtimes: {}, parts: {} });
 
-/** The results of earlier runs, if this is the machine that they were measured on. */
+/** The results of earlier runs, if they were measured on this machine. */
 export function savedResults() {
   const empty = noResults();
   if (!existsSync(FILE)) return empty;
@@ -21,7 +21,7 @@ export function saveResults(results) {
   writeFileSync(FILE, `${JSON.stringify(results, undefined, 1)}\n`);
 }
 
-/** Adds the figures of a part on a runtime, in place of earlier ones. */
+/** Adds the figures of a part on a runtime, replacing earlier ones. */
 export function addFigures(results, part, { path, ...runtime }, measured) {
   results.runtimes[runtime.name] = runtime;
   (results.parts[part] ??= {})[runtime.name] = measured;

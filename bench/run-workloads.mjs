@@ -1,6 +1,6 @@
 /**
- * Runs that are measured: recorded by the recorder itself, from a plan that is the same each time, into `bench/data/` (not in git). Salts and wall
- * clocks differ from machine to machine, sizes don't.
+ * Runs to measure, recorded by the recorder itself from a fixed plan into `bench/data/` (not in git). Salts and wall clocks differ from machine to
+ * machine, sizes do not.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -8,14 +8,14 @@ import { join } from 'node:path';
 import { RunRecorder } from '../index.mjs';
 import { DATA } from './workloads.mjs';
 
-/** Part of each directory's name: a change of the plan makes new runs. */
+/** Part of each directory's name: a change of the plan creates new runs. */
 const VERSION = 'v1';
 
-/** Events of a node with this many calls: four until it is started, two a call, a check in every fifth, one that ends it. */
+/** Events of a node with this many calls: four until it is started, two per call, a check in every fifth, and one that ends it. */
 const CALLS = 20;
 const NODE_EVENTS = 4 + CALLS * 2 + CALLS / 5 + 1;
 
-/** Different outputs that tools give. Each is hashed once, and known after that. */
+/** Number of different tool outputs. Each is hashed only once. */
 const OUTPUTS = 256;
 
 const WORKERS = Array.from({ length: 8 }, (_, n) => ({ id: `worker-${n}`, capabilities: ['net', 'read'] }));
@@ -25,7 +25,7 @@ const FLUSH_EVERY = 20_000;
 const sha256 = (text) => createHash('sha256').update(text).digest('hex');
 const idOf = (n) => `node-${String(n).padStart(6, '0')}`;
 
-/** Nodes in layers of 100, each after one of the layer before. */
+/** Nodes in layers of 100, each of which depends on a node of the previous layer. */
 const workflow = (nodes) => ({
   name: 'bench',
   version: '1.0.0',
@@ -39,9 +39,9 @@ const workflow = (nodes) => ({
 });
 
 /**
- * A run of about so many events: agents' nodes, 20 calls each, one after the other by round-robin. It is made once under each name: the
- * same execution, recorded again. Under the name `shifted` its calls have other ids, and a heartbeat comes first, so that no event has the
- * logical time that it has under the others.
+ * A run of about `events` events: agent nodes with 20 calls each, scheduled one after the other by round-robin. It is recorded once under each name:
+ * the same execution, recorded again. Under the name `shifted`, its calls have other ids and a heartbeat comes first, so that no event has the same
+ * logical time as under the other names.
  *
  * @returns {Promise<{ directory: string, events: number }>}
  */
@@ -92,7 +92,7 @@ function recordNode(recorder, n, outputs, callId) {
   append('NodeCompleted', { task, outputHash: outputs[1] });
 }
 
-/** A recorder of a run with so many nodes, started, and the events of one attempt after the other of one node after the other, without end. */
+/** A recorder of a started run with this many nodes, and an endless sequence of events: attempt after attempt, node after node. */
 export function endlessRun(directory, nodes) {
   rmSync(directory, { recursive: true, force: true });
   const recorder = new RunRecorder({ directory, runId: 'endless', workflow: { ...workflow(nodes), nodes: freeNodes(nodes) }, scheduler: 'external' });
@@ -121,7 +121,7 @@ function* attempts(nodes) {
   }
 }
 
-/** How many events a log has, by its lines. */
+/** The number of events in a log, counted by its lines. */
 export function linesOf(directory) {
   let lines = 0;
   for (const byte of readFileSync(join(directory, 'events.cath-log'))) lines += byte === 10 ? 1 : 0;

@@ -1,4 +1,4 @@
-//! The run engine's core alone, on one core: how fast lines are read, understood and folded, and what hashes cost.
+//! The core of the run engine on one thread: how fast lines are split, decoded and folded, and what the hashes cost.
 //! `cargo bench --manifest-path bench/Cargo.toml --bench run`.
 
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use session_tape::run::text::Text;
 const NODES: usize = 400;
 const CALLS: usize = 20;
 
-/// A run of agents' nodes, each with 20 calls of tools: its graph and its log.
+/// A run of agent nodes with 20 tool calls each: its graph and its log.
 struct Run {
     dag: Arc<Dag>,
     log: String,

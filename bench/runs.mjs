@@ -1,5 +1,5 @@
 /**
- * Runs: a replay with and without verification, the memory it takes, and what an event costs the recorder however many nodes there are.
+ * Runs: replaying with and without verification, the memory for it, and the cost of an event for the recorder, however many nodes there are.
  *
  * Imported, it measures; started as a script, it is the process whose memory is measured.
  */
@@ -18,9 +18,9 @@ import { DATA } from './workloads.mjs';
 const SELF = fileURLToPath(import.meta.url);
 const LEVELS = ['none', 'chain', 'full'];
 const EVENTS = [1000, 175_000, 1e6];
-/** Short runs are replayed several times in a row. */
+/** A run with fewer events than this is replayed several times in a row. */
 const EVENTS_AT_LEAST = 50_000;
-/** As many lines are strings at a time. */
+/** Maximum number of lines that are strings at the same time. */
 const LINES_AT_ONCE = 50_000;
 const NODES = [10, 1000, 100_000];
 const BURST = 100;
@@ -41,7 +41,7 @@ export async function benchRuns({ rounds, scale, say, large }) {
   return { replays, memory, append: await benchAppend(Math.round(70_000 * scale), rounds) };
 }
 
-/** A replay that is fast and misses something wins nothing. */
+/** Checks the run: a fast replay that misses something is worthless. */
 async function checkRun({ directory, events }) {
   const found = await verifyRun(directory);
   const checked = [found.chain, found.stateHashes].map((check) => check.checked);
@@ -79,7 +79,7 @@ async function benchLevels({ directory, events }, rounds) {
   };
 }
 
-/** The milliseconds that `JSON.parse` takes for each line, so many times: without reading, finding lines and making strings. */
+/** The time in milliseconds that `JSON.parse` takes for all lines, `times` times, without reading, splitting lines and creating strings. */
 function parseAll(log, times) {
   const bytes = readFileSync(log);
   collectGarbage();
@@ -133,7 +133,7 @@ async function benchAppend(events, rounds) {
   }));
 }
 
-/** Events in bursts, as `record.mjs` has them, until all is handed to the system. */
+/** Appends events in bursts, like `record.mjs`, until everything was handed to the system. */
 async function appendAll(directory, nodes, events) {
   const { recorder, events: source } = endlessRun(directory, nodes);
   const list = Array.from({ length: events }, () => source.next().value);

@@ -1,13 +1,13 @@
-/** The JavaScript runtimes that are measured: the Node.js that was started, and those that variables of the environment name. */
+/** The JavaScript runtimes to measure: the Node.js that was started, and those that environment variables name. */
 import { execFileSync } from 'node:child_process';
 
-/** Each holds the path of a runtime's program. */
+/** Each is the path of a runtime's program. */
 const VARIABLES = ['NODE_22', 'NODE_24', 'BUN'];
 
 const DESCRIBE = 'console.log(JSON.stringify(process.versions))';
 
 /**
- * One runtime for each name, in the order of their versions, Bun last. Throws if a variable names something that is no runtime.
+ * One runtime for each name, in the order of their versions, Bun last. Throws if a variable names something that is not a runtime.
  *
  * @returns {{ name: string, title: string, version: string, path: string }[]}
  */
@@ -18,7 +18,7 @@ export function findRuntimes(environment = process.env) {
   return [...found.values()].sort((one, other) => one.rank - other.rank).map(({ rank, ...runtime }) => runtime);
 }
 
-/** The runtime that runs this. */
+/** The name of the runtime that runs this. */
 export const ownRuntime = () => describe(process.execPath, process.versions).name;
 
 function add(found, path, source) {

@@ -1,9 +1,9 @@
-//! The core alone: how fast lines are judged and folded. `cargo bench --manifest-path bench/Cargo.toml`.
+//! The core without the addon: how fast lines are validated and folded. `cargo bench --manifest-path bench/Cargo.toml`.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use session_tape::session::fold::{Fold, FoldOptions};
 
-/// Lines of `content` events with a text of `bytes` bytes, as an agent's have it: code, with escapes and some characters beyond ASCII.
+/// Lines of `content` events with a text of `bytes` bytes, similar to what agents write: code, with escapes and some characters beyond ASCII.
 fn session(lines: usize, bytes: usize) -> Vec<u8> {
     let code = r#"fn main() {\n\tprintln!(\"naïve — {}\", value); // prints it\n}\n "#;
     let text: String = code.chars().cycle().take(bytes / code.len() * code.chars().count()).collect();

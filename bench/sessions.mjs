@@ -1,4 +1,4 @@
-/** The life of a session in a project of 200: listed, resumed, forked, named; and a listing of 10 000. */
+/** The life of a session in a project of 200: listing, resuming, forking and naming it; and a listing of 10 000 sessions. */
 import { deepStrictEqual } from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, linkSync, mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
@@ -104,7 +104,7 @@ async function benchListing(paths, rounds) {
 
 // ---- Resuming, forking, naming -----------------------------------------------------------------
 
-/** The project with one session of 200 MB more. Its files are links, but for that one, which is recorded to and cut back. */
+/** The project with an additional session of 200 MB. Its files are links, except for that one, which is recorded to and truncated again. */
 async function benchLife(paths, bytes, rounds) {
   const chatsDir = join(DATA, 'sessions-life');
   rmSync(chatsDir, { recursive: true, force: true });
@@ -171,7 +171,7 @@ class Life {
     return tape.replaySession(this.#filePath, PROJECT_HASH, { strict: true, snapshot });
   }
 
-  /** The recorder writes that the session was resumed, which is cut off again. */
+  /** The recorder appends an event about the resume, which is cut off afterwards. */
   async #resume(snapshot) {
     const request = {
       continueRef: this.#header.sessionId, projectHash: PROJECT_HASH, chatsDir: this.#chatsDir, snapshot,
@@ -200,7 +200,7 @@ class Life {
     return measured;
   }
 
-  /** What a CLI does without the library: replays, and records the items again. */
+  /** What a CLI does without the library: it replays, and records the items again. */
   async #plainFork() {
     const filePath = join(this.#chatsDir, 'plain-fork');
     const { value, ...measured } = await timed(async () => {
@@ -245,12 +245,12 @@ async function benchLock(rounds) {
   return median(lock.map(({ ms }) => ms / TIMES));
 }
 
-/** What other sides have written must not be part of the lock's sync. */
+/** Writes other sides' data back, so that it does not count as part of the lock's sync. */
 const writeBack = () => spawnSync('sync');
 
 // ---- Shared ------------------------------------------------------------------------------------
 
-/** The plain side's time, and for each of the others its own, the ratio of the rounds and the longest stop of all. */
+/** The time of the plain side, and for each of the others its time, the ratios of the rounds, and the longest stop. */
 function summary(measured, sides) {
   const ms = (side) => measured[side].map((one) => one.ms);
   const worst = (side) => Math.max(...measured[side].map((one) => one.longestStopMs));

@@ -1,7 +1,6 @@
-// The pages of long recordings: `npm run bench:view [folder]`. Makes a session of 10 000 and of 100 000 records and a run of a million events,
-// writes their pages, opens them in Chromium (CHROMIUM_PATH or /usr/bin/chromium) and scrolls. Prints sizes, times and frames, and beside
-// the times those that the thread had a core for: on a busy machine only these say something. With a folder the recordings are kept there
-// and used again.
+// `npm run bench:view [folder]`: the pages of long recordings. Creates sessions of 10 000 and 100 000 records and a run of a million events, writes
+// their pages, opens them in Chromium (CHROMIUM_PATH or /usr/bin/chromium) and scrolls. Prints sizes, times and frames, and in addition to elapsed
+// times the processor times, which are the only meaningful ones on a busy machine. With a folder, the recordings are kept there and reused.
 
 import { createWriteStream, existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { once } from 'node:events';
@@ -53,7 +52,7 @@ async function makeSession(file, records) {
   await once(stream, 'finish');
 }
 
-/** Twenty nodes whose tasks fail and are tried again. */
+/** Records a run in which the tasks of twenty nodes fail and are tried again. */
 async function makeRun(at, events) {
   const nodes = Array.from({ length: 500 }, (_, n) => ({ id: `node ${n}`, kind: 'task', tool: 'sh', dependsOn: n < 20 ? [] : [`node ${n - 20}`] }));
   const run = new RunRecorder({ directory: at, runId: 'long', workflow: { name: 'long', version: '1', nodes }, scheduler: 'external' });
@@ -75,7 +74,7 @@ async function makeRun(at, events) {
   await run.dispose();
 }
 
-/** The result, the milliseconds that passed, and those in which this process used a core. */
+/** The result, the elapsed milliseconds, and the processor time of this process in milliseconds. */
 async function timed(work) {
   const [start, cpu] = [performance.now(), process.cpuUsage()];
   const result = await work();
@@ -83,12 +82,12 @@ async function timed(work) {
   return [result, performance.now() - start, (user + system) / 1000];
 }
 
-/** Opens a page, and measures how long it takes to its first rows, and the frames while it is scrolled. */
+/** Opens a page, and measures the time until its first rows are shown, and the frames while it is scrolled. */
 async function look(browser, url, rows) {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
   const session = await page.context().newCDPSession(page);
   await session.send('Performance.enable', { timeDomain: 'threadTicks' });
-  /** The milliseconds in which the page's main thread used a core. */
+  /** The processor time of the page's main thread, in milliseconds. */
   const cpu = async () => (await session.send('Performance.getMetrics')).metrics.find(({ name }) => name === 'TaskDuration').value * 1000;
   const [, ms] = await timed(async () => {
     await page.goto(url);

@@ -1,6 +1,6 @@
 /**
- * The session files that are measured: the same bytes on every machine, made by a random generator with a fixed
- * seed into `bench/data/` (not in git) and kept there for the next run.
+ * The session files to measure: the same bytes on every machine, created by a random generator with a fixed seed in `bench/data/` (not in git) and
+ * kept there for the next run.
  */
 import { createWriteStream, existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
@@ -9,14 +9,14 @@ import { fileURLToPath } from 'node:url';
 
 export const DATA = fileURLToPath(new URL('data/', import.meta.url));
 
-/** Part of each file's name: a change of the generator makes new files. */
+/** Part of each file's name: a change of the generator creates new files. */
 const VERSION = 'v2';
 
-/** Text lengths, in characters, that make records of about 1 400 and about 270 bytes. */
+/** Text lengths in characters, which give records of about 1 400 and about 270 bytes. */
 const LONG = { human: 670, ai: 1010, tool: 1300 };
 const SHORT = { human: 72, ai: 44, tool: 32 };
 
-/** Whether texts are ASCII, or have a word beyond Latin-1 now and then, which makes most of them two bytes a character. */
+/** Texts are ASCII, or have an occasional word beyond Latin-1, which makes most of them two bytes per character. */
 const ALPHABETS = ['ascii', 'wide'];
 
 const SHAPES = [
@@ -41,7 +41,7 @@ export const RECORD_WORKLOADS = ALPHABETS.map((alphabet) => ({ name: `events-${a
 
 /**
  * @param {(typeof REPLAY_WORKLOADS)[number]} workload
- * @param {number} scale 1 for the real thing; less for a quick look
+ * @param {number} scale 1 for a full measurement; less for a quick one
  * @returns {Promise<{ filePath: string, records: number }>}
  */
 export async function replayFile(workload, scale) {
@@ -51,7 +51,7 @@ export async function replayFile(workload, scale) {
   return { filePath, records };
 }
 
-/** A directory of small sessions, as a CLI's list of past sessions finds it. */
+/** A directory of small sessions, like a CLI's list of past sessions. */
 export function headerFiles(howMany) {
   const directory = join(DATA, `headers-${howMany}.${VERSION}`);
   const paths = Array.from({ length: howMany }, (_, i) =>
@@ -65,7 +65,7 @@ export function headerFiles(howMany) {
   return paths;
 }
 
-/** A project of sessions of about 2 MB, each with a checkpoint near its end and every fourth with a name, as recorders leave them. */
+/** A project with sessions of about 2 MB, as recorders leave them: each has a checkpoint near its end, and every fourth has a name. */
 export function projectFiles(howMany) {
   const directory = join(DATA, `project-${howMany}.${VERSION}`);
   const paths = Array.from({ length: howMany }, (_, i) => join(directory, `session-2026-02-11T16-00-00-bench-${String(i + 1).padStart(6, '0')}.jsonl`));
@@ -90,7 +90,7 @@ export function contentPayloads(howMany, alphabet = 'wide') {
   }));
 }
 
-/** An item of about 1 400 bytes, the same each time. */
+/** An item of about 1 400 bytes, which depends only on `seq`. */
 export const contentItem = (seq) => item(randomFrom(seq), seq, LONG, 'wide');
 
 /** The first line of a session file. */
@@ -128,7 +128,7 @@ const startPayload = (seed) => ({
   startTime: '2026-02-11T16:00:00.000Z',
 });
 
-/** One turn: a question now and then, else an answer that calls a tool, and what the tool says. */
+/** An item: sometimes a question, otherwise an answer that calls a tool, or the tool's response. */
 function item(random, seq, texts, alphabet) {
   if (seq % 9 === 2) return { speaker: 'human', blocks: [{ type: 'text', text: prose(random, texts.human, alphabet) }] };
   const id = `call_${seq >> 1}`;
@@ -152,7 +152,7 @@ const WORDS = (
 ).split(' ');
 const WIDE_WORDS = ['—', '→', '“quoted”', 'it’s', '…', '✓', '•', '├──', '└──', '日本語', '한국어', '🌊', '✅', '≤'];
 
-/** One word in fifty is beyond Latin-1 in wide texts, as in those that models write. */
+/** A word. In wide texts, one in fifty is beyond Latin-1, as in texts that models write. */
 function word(random, alphabet) {
   if (alphabet === 'wide' && random() % 50 === 0) return WIDE_WORDS[random() % WIDE_WORDS.length];
   return WORDS[random() % WORDS.length];
@@ -164,7 +164,7 @@ function prose(random, length, alphabet) {
   return text.slice(0, length).toWellFormed().trimEnd();
 }
 
-/** What a program prints: numbered lines, quotation marks, indentation, tabs. */
+/** Text like the output of a program: numbered lines, quotation marks, indentation, tabs. */
 function output(random, length, alphabet) {
   const one = () => word(random, alphabet);
   let text = '';
@@ -174,7 +174,7 @@ function output(random, length, alphabet) {
   return text.slice(0, length).toWellFormed();
 }
 
-/** mulberry32: small, quick, the same everywhere. */
+/** mulberry32: small, fast, and the same on every machine. */
 function randomFrom(seed) {
   let state = seed >>> 0;
   return () => {
@@ -185,7 +185,7 @@ function randomFrom(seed) {
   };
 }
 
-/** A file under its name is always whole: a run that is interrupted leaves none behind. */
+/** Writes to a temporary name first, so that a file under its own name is always complete, even if a run is interrupted. */
 async function writeLines(filePath, lines) {
   mkdirSync(DATA, { recursive: true });
   const unfinished = `${filePath}.${process.pid}.unfinished`;

@@ -13,7 +13,7 @@ class Context {
   constructor({ stdout, stderr, env, signal }) {
     this.stdout = stdout
     this.output = new Output(stdout)
-    // Nothing reads error messages either.
+    // Ignored, because there is nowhere left to report an error.
     stderr.on('error', () => {})
     this.stderr = stderr
     this.env = env

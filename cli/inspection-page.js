@@ -1,6 +1,6 @@
 'use strict'
 
-// The result of `inspect` as text.
+// Formats the result of `inspect` as text.
 
 const { infoRows } = require('./bundle.js')
 const { list, page, row, rowsUnder, tallied } = require('./page.js')

@@ -4,7 +4,7 @@ const os = require('node:os')
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
-/** The abort reason of the signal of `watchInterruptions`. */
+/** The abort reason of the signal that `watchInterruptions` returns. */
 class Interruption extends Error {
   constructor(signal) {
     super(`interrupted by ${signal}`)
@@ -14,7 +14,7 @@ class Interruption extends Error {
 }
 
 /**
- * An AbortSignal that the first SIGINT, SIGTERM or SIGHUP aborts, so that running tasks can clean up. A second one ends the process at
+ * Returns an AbortSignal that the first SIGINT, SIGTERM or SIGHUP aborts, so that running tasks can clean up. A second one ends the process at
  * once, as without a listener.
  */
 function watchInterruptions() {

@@ -23,7 +23,7 @@ const collected = (text, before = []) => [...before, ...text.split(',').filter((
 /** Collects the values of an option that can be repeated, whose values may contain commas. */
 const gathered = (text, before = []) => [...before, text]
 
-/** Throws if an option is given that does not apply to the kind of recording. */
+/** Throws if one of these options is given, which do not apply to this kind of recording. */
 function refuseOptions(options, names, what) {
   const given = names.filter((name) => options[name] !== undefined)
   if (given.length === 0) return
@@ -31,7 +31,7 @@ function refuseOptions(options, names, what) {
   throw usage(`${flags.join(', ')}: not for ${what}`)
 }
 
-/** The public keys in files: PEM, one or more a file. */
+/** Reads the public keys in files: PEM, one or more per file. */
 async function trustedKeys(files = []) {
   const keys = await Promise.all(files.map(publicKeysIn))
   return keys.flat()
@@ -46,7 +46,7 @@ async function publicKeysIn(file) {
   return keys
 }
 
-/** The private key in a file. It is never shown. */
+/** Reads the private key in a file. It is never shown. */
 async function signingKey(file) {
   if (file === undefined) return undefined
   const pem = await textOf(file)

@@ -1,6 +1,6 @@
 /**
- * `npm run demo` records a sample session anew and replays it; `npm run demo -- PATH` replays what is there. It is
- * `session-tape replay` that shows it, and that says with its exit code how that went.
+ * `npm run demo` records a sample session anew and replays it; `npm run demo -- PATH` replays the recording at a path. Output
+ * and exit code are those of `session-tape replay`.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ async function main(args) {
   if (args.length > 0) return replay(args);
   const { SessionRecordingService } = await import('../index.mjs');
   const recording = await recordAnew(SessionRecordingService, SAMPLE);
-  // A reader that has seen enough (`npm run demo | head -3`) is no error.
+  // A reader that stops early (`npm run demo | head -3`) is not an error.
   process.stdout.on('error', () => {});
   process.stdout.write('The sample session was recorded a moment ago. To see this again:\n');
   process.stdout.write(`  npx session-tape replay ${recording}\n`);
@@ -29,7 +29,7 @@ async function replay(args) {
   return code ?? 1;
 }
 
-/** npm changes to the project's directory; a relative path means the one where the person is. */
+/** The directory to which relative paths refer: npm changes to the project's directory, but the user started it elsewhere. */
 function callersDirectory() {
   const { npm_lifecycle_event: script, INIT_CWD: directory } = process.env;
   return script === 'demo' && directory ? directory : process.cwd();

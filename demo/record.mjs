@@ -1,8 +1,8 @@
 /**
- * Recording the sample session anew: its events go through a real recorder, one after the other, into a new file.
+ * Records the sample session anew: its events go through a real recorder, one after the other, into a new file.
  *
  * A session of six minutes should not take six minutes to record, so the clock that the recorder reads
- * (`Date.now`) is moved to where each event of the sample stood, and put back afterwards.
+ * (`Date.now`) is set to the time of each event of the sample, and restored afterwards.
  */
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { join } from 'node:path';
 
 /**
  * @param {typeof import('../index.mjs').SessionRecordingService} SessionRecordingService
- * @param {string} samplePath a session file, whole and well-formed
+ * @param {string} samplePath a complete and well-formed session file
  * @returns {Promise<string>} the path of the new recording, in a temporary directory of its own
  */
 export async function recordAnew(SessionRecordingService, samplePath) {
@@ -46,7 +46,7 @@ async function readEvents(path) {
   return lines.map((line) => JSON.parse(line));
 }
 
-/** Each event by the method that a CLI would call for it. */
+/** Records an event with the method that a CLI would call for it. */
 function record(service, { type, payload }) {
   switch (type) {
     case 'content':

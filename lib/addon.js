@@ -1,16 +1,16 @@
 'use strict'
 
-// Loads the addon: that of a work tree if it was built there, else that of a package. The loader that `napi build` generates knows many
-// more platforms, and takes as long as all else that this library loads.
+// Loads the addon: the one that was built in the work tree if there is one, otherwise that of a package. The loader that `napi build` generates
+// supports many more platforms, but takes as long as loading the rest of this library.
 
 const { platform, arch, versions } = process
 
-/** As `engines` in package.json says, which package managers do not enforce. */
+/** The version that `engines` in package.json requires, which package managers do not enforce. */
 const OLDEST_NODE = 20
 
 /**
- * How the addon of each platform is loaded. Bundlers follow paths that are written out, and put up with a missing file where it is required
- * in a `try` of its own.
+ * Functions that load the addon of each platform. Bundlers follow only literal paths, and tolerate a missing file only if its `require` has a `try`
+ * of its own.
  */
 const ADDONS = {
   'linux-x64-gnu': (failed) => {
@@ -48,7 +48,7 @@ const ADDONS = {
 }
 
 const system = `${platform}-${arch}`
-// A program that is linked with musl refuses the addon that is linked with glibc, and gets the next.
+// A program that is linked with musl fails to load the addon that is linked with glibc, and tries the next.
 const candidates = Object.keys(ADDONS).filter((name) => name === system || name.startsWith(`${system}-`))
 
 function loadAddon() {
@@ -69,7 +69,7 @@ const oldNode = () =>
 const unsupported = () =>
   failure('UnsupportedPlatform', `session-tape has no package for ${system}. There is one for each of ${Object.keys(ADDONS).join(', ')}`)
 
-/** The addon of this platform says most about what is wrong; then any that was found. */
+/** Reports the error of this platform's addon, which is the most informative, or else that of any addon that was found. */
 function notLoaded(failures) {
   const wanted = platformName()
   const found = failures.filter(({ error }) => !/MODULE_NOT_FOUND$/.test(error.code))
@@ -90,7 +90,7 @@ function missing(wanted, found) {
   return `The package ${packageOf(wanted)} is not installed${other}. ${remedy}; after a change of platform, without the old node_modules and lock file`
 }
 
-/** Only when something is wrong: the report takes longer than to load the addon. */
+/** Called only after a failure, because the report takes longer than loading the addon. */
 function platformName() {
   if (platform !== 'linux') return candidates[0]
   const isGlibc = process.report?.getReport().header.glibcVersionRuntime !== undefined

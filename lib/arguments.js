@@ -9,7 +9,7 @@ const NO_OPTIONS = Object.freeze({ __proto__: null })
 
 function shown(value) {
   if (typeof value === 'function') return 'a function'
-  // Loaded when it is needed: Bun takes milliseconds for it.
+  // Loaded on first use, because loading it takes Bun milliseconds.
   const { inspect } = require('node:util')
   const text = inspect(value, { depth: 0, breakLength: Infinity })
   return text.length > 60 ? `${text.slice(0, 60)}…` : text
@@ -83,14 +83,14 @@ function checkEach(list, name, checkOne) {
   for (let index = 0; index < list.length; index++) checkOne(list[index], `${name}[${index}]`)
 }
 
-/** Checks the options of all that keeps snapshots. */
+/** Checks the options of functions that keep snapshots. */
 function checkSnapshotOptions(options, name = 'options') {
   check.object(options, name)
   check.optional(options.snapshot, `${name}.snapshot`, 'boolean')
   if (options.snapshotDir !== undefined) check.filledString(options.snapshotDir, `${name}.snapshotDir`)
 }
 
-/** Checks the options of all that scans files. */
+/** Checks the options of functions that scan files. */
 function checkScanOptions(options) {
   checkSnapshotOptions(options)
   check.optional(options.onProgress, 'options.onProgress', 'function')

@@ -1,12 +1,12 @@
 'use strict'
 
 /**
- * Limits what is done on this thread because it can be done without waiting. Without a limit, a loop over files in the page cache would
- * block timers and input until the last file.
+ * Limits how much is done on this thread because it needs no waiting. Without a limit, a loop over files in the page cache would block timers and
+ * input until the last file.
  */
 class AtOnce {
   #limit
-  /** How many more are done here before one that is done elsewhere has completed. */
+  /** How many more calls may run here until one that ran elsewhere completes. */
   #left
   #round = 0
 
@@ -14,7 +14,7 @@ class AtOnce {
     this.#limit = this.#left = limit
   }
 
-  /** The result of `here`, unless the limit is reached or that is undefined; otherwise the one that the promise of `elsewhere` has. */
+  /** Resolves to the result of `here` or, if the limit is reached or that result is `undefined`, to the result of `elsewhere`. */
   async first(here, elsewhere) {
     if (this.#left > 0) {
       this.#left -= 1

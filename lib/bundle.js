@@ -25,8 +25,7 @@ function verifyBundle(path, options = NO_OPTIONS) {
 }
 
 /**
- * Like `verifyBundle`, for the command line, and leaves the files of a bundle without problems in `directory`, which the caller must
- * remove.
+ * Like `verifyBundle`, for the command line. If there are no problems, the files of the bundle remain in `directory`, which the caller must remove.
  */
 function verifyOnto(path, directory, options) {
   const wanted = verifyOptions(options)
@@ -61,7 +60,7 @@ function checkExportOptions(options) {
   check.optional(signWith, 'options.signWith', 'string')
   if (signWith === undefined) return
   const fault = native.privateKeyFault(signWith)
-  // The value is not shown, because it may be a secret all the same.
+  // The value is not shown: although it is not a key, it may be a secret.
   expect(fault === null, 'options.signWith', `the PEM text of an Ed25519 private key (${fault})`, '…')
 }
 
@@ -83,7 +82,7 @@ function checkRule(rule, name) {
   for (const list of ['kinds', 'tools']) if (rule[list] !== undefined) check.strings(rule[list], `${name}.${list}`)
 }
 
-/** The option `redact` in the addon's form; undefined to redact nothing. */
+/** Returns the option `redact` in the addon's form; `undefined` to redact nothing. */
 function redaction(redact = NO_OPTIONS) {
   if (redact === false) return undefined
   const { builtin = true, rules = [] } = redact

@@ -3,13 +3,16 @@
 const process = require('node:process')
 const { native } = require('./native.js')
 
-/** The addon's operations on bundles in this environment. Its end stops them and removes archives unpacked to temporary directories. */
+/**
+ * The addon's operations on bundles in this environment. When the environment ends, they are stopped, and archives unpacked to temporary
+ * directories are removed.
+ */
 const bundles = new native.NativeBundles(listen)
 let listens = false
 
 /**
- * `process.exit` does not notify addons. The addon calls this before it unpacks an archive, so that processes that read no archives get
- * no listener.
+ * Registers an exit listener, because `process.exit` does not notify addons. The addon calls this function before it unpacks an archive, so that
+ * processes that read no archives get no listener.
  */
 function listen() {
   if (!listens) process.on('exit', () => bundles.end())
@@ -17,7 +20,7 @@ function listen() {
   bundles.listens()
 }
 
-/** The same object, for an operation that writes temporary files: registers their removal at the end of the environment. */
+/** Returns `bundles` for an operation that writes temporary files, and registers their removal at the end of the environment. */
 function bundlesToWrite() {
   listen()
   return bundles

@@ -1,6 +1,6 @@
 'use strict'
 
-// The fold of events about checkpoints, over records that are at hand. `src/session/checkpoint.rs` does the same for a replay.
+// The fold of events about checkpoints, for records in memory. `src/session/checkpoint.rs` does the same for a replay.
 
 const { expect } = require('./arguments.js')
 const { define, hasOwn, own } = require('./native.js')
@@ -22,7 +22,7 @@ function apply({ type, seq, ts, checkpointId, name }, checkpoints, byId) {
     if (known !== undefined) return
     const checkpoint = { checkpointId, name, sequence: seq, deleted: false, createdAt: typeof ts === 'string' ? ts : '' }
     byId.set(checkpointId, checkpoint)
-    // Pushing would call a setter of that index that arrays inherit.
+    // Pushing would call a setter of that index, if arrays inherit one.
     define(checkpoints, checkpoints.length, own(checkpoint))
   } else if (known === undefined) {
     return
@@ -33,7 +33,7 @@ function apply({ type, seq, ts, checkpointId, name }, checkpoints, byId) {
   }
 }
 
-/** What a record says of a checkpoint; undefined unless it is a valid event about one. */
+/** Returns the event about a checkpoint that a record contains, or `undefined` if it is not a valid one. */
 function eventOf(line) {
   if (typeof line !== 'object' || line === null) return undefined
   const { type, seq, ts, payload } = line
@@ -48,7 +48,7 @@ function eventOf(line) {
   return { __proto__: null, type, seq, ts, checkpointId, name }
 }
 
-/** A member of a payload that is recorded: an inherited one is not. */
+/** Returns a member of a payload. Inherited members do not count, because they were not recorded. */
 function ownMember(payload, name) {
   return hasOwn(payload, name) ? payload[name] : undefined
 }

@@ -1,6 +1,6 @@
 'use strict'
 
-/** As a reference to resume: the newest session that is not in use and can be resumed. */
+/** The reference to the newest session that is not in use and can be resumed. */
 const CONTINUE_LATEST = '__CONTINUE_LATEST__'
 
 /** With `fileName: 'seconds'`, this many characters of the session id end the file's name. */

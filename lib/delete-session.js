@@ -1,6 +1,6 @@
 'use strict'
 
-// Deleting a session, with everything that is kept beside it.
+// Deletes a session and everything that is kept next to its file.
 
 const path = require('node:path')
 const { hasOwn } = require('./native.js')
@@ -22,7 +22,7 @@ function deleteSession(ref, chatsDir, projectHash, options = NO_OPTIONS) {
   return remove(ref, chatsDir, projectHash, options)
 }
 
-/** The paths are resolved before anything is waited for: the working directory may change meanwhile. */
+/** Resolves the paths before the first `await`, because the working directory may change in the meantime. */
 async function remove(ref, chatsDir, projectHash, { exact, snapshotDir }) {
   const directory = path.resolve(chatsDir)
   const snapshots = snapshotDir === undefined ? undefined : path.resolve(snapshotDir)
@@ -54,7 +54,10 @@ async function removeLocked({ sessionId, filePath }, chatsDir, projectHash, snap
   }
 }
 
-/** What keeps a session from being deleted, if anything does: a fork may be made of a checkpoint as long as it lives. */
+/**
+ * Returns the failure that prevents the deletion, or `undefined` if nothing does. Live checkpoints prevent it, because sessions can be forked from
+ * them.
+ */
 async function blockers(filePath, projectHash) {
   const report = await reportOn(filePath, projectHash)
   if (hasOwn(report, 'error')) {
@@ -66,7 +69,7 @@ async function blockers(filePath, projectHash) {
   return failure(`Cannot delete session: live checkpoints block deletion: ${shown}`, 'CheckpointsBlock')
 }
 
-/** The report on a file. A scan that rejects has failed too. */
+/** Returns the report on a file. A rejected scan becomes a report with an `error`. */
 async function reportOn(filePath, projectHash) {
   try {
     return await scanFile(filePath, projectHash, NO_OPTIONS)

@@ -1,6 +1,6 @@
 'use strict'
 
-// What the sessions of a directory are: a listing, with what replays of them report.
+// Describes the sessions of a directory: a listing, with the reports of their replays.
 
 const { append, hasOwn } = require('./native.js')
 const { NO_OPTIONS, check, checkScanOptions } = require('./arguments.js')
@@ -47,14 +47,14 @@ async function continueTargets(chatsDir, projectHash, options) {
   return { targets, skipped }
 }
 
-/** The options as they are now: the caller may change them while the directory is listed. */
+/** Copies the options, because the caller may change them while the directory is listed. */
 function scanOptionsOf({ snapshot, snapshotDir, signal, onProgress }) {
   return { __proto__: null, snapshot, snapshotDir, signal, onProgress }
 }
 
 /**
- * The sessions that can be continued, in the order in which they were given: each as a summary with title and name, and with what the replay
- * reports. Those that cannot be are added to `skipped`, with the reason.
+ * Returns the sessions that can be continued, in the given order, each as a summary with title and name, and with the report of its replay. Adds
+ * the others to `skipped`, with the reason.
  */
 function usableOf(described, skipped) {
   const usable = []
@@ -66,7 +66,7 @@ function usableOf(described, skipped) {
   return { usable, skipped }
 }
 
-/** Each session with what the scan of its file reports. */
+/** Resolves to each session with the report of the scan of its file. */
 async function scanSessions(sessions, projectHash, options) {
   const reports = await scan(
     sessions.map(({ filePath }) => filePath),
@@ -80,7 +80,7 @@ function skip({ filePath }, reason) {
   return { filePath, reason }
 }
 
-/** A summary with the title and the name of the session, as far as it has them. */
+/** Returns a summary with the title and the name of the session, if it has them. */
 function presented(session, report) {
   return {
     ...session,

@@ -80,7 +80,7 @@ function fieldLine(field, paint) {
   return `  ${shown(path)}: ${value('left', member(field, 'left'))} → ${value('right', member(field, 'right'))}${note === undefined ? '' : paint('dim', ` (${shown(note)})`)}`
 }
 
-/** An own property, or undefined. */
+/** Returns an own property, or `undefined`. */
 function member(object, name) {
   return hasOwn(object, name) ? object[name] : undefined
 }

@@ -1,11 +1,11 @@
 'use strict'
 
-// Operations of a recorder that resolve when their record is in the file (`docs/session-format.md`, section on durable operations). They
-// use nothing but the recorder's public methods, so that one that a subclass overrides or a caller replaces takes part.
+// Operations of a recorder that resolve when their record is in the file (`docs/session-format.md`, section on durable operations). They use only
+// the recorder's public methods, so that methods overridden by a subclass or replaced by a caller take effect.
 
 const { randomUUID } = require('node:crypto')
 
-/** Appends a checkpoint of the current history. Whether its name is free is for the caller to know. */
+/** Appends a checkpoint of the current history. Does not check whether the name is in use. */
 async function createCheckpoint(recorder, name) {
   const prefix = 'Cannot create checkpoint: '
   expectActive(recorder, prefix)
@@ -55,7 +55,7 @@ function filledName(name, prefix) {
   return trimmed
 }
 
-/** Throws unless the file replays strictly, to a history that is not empty. Reads no item of it. */
+/** Throws unless the file replays strictly, to a history that is not empty. Builds no items. */
 async function expectHistory(filePath, prefix) {
   const { openSession } = require('./session.js')
   const opened = await openSession(filePath, undefined, { __proto__: null, strict: true })
@@ -66,7 +66,7 @@ async function expectHistory(filePath, prefix) {
   if (historyLength === 0) throw new Error(`${prefix}conversation has no content yet`)
 }
 
-/** Appends a record, waits until it is in the file, and returns its number. */
+/** Appends a record, waits until it is in the file, and returns its `seq`. */
 async function appended(recorder, prefix, type, payload) {
   const record = recorder.enqueue(type, payload)
   await flushed(recorder, prefix)

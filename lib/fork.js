@@ -1,6 +1,6 @@
 'use strict'
 
-// Forking: a new session that begins with another one's history up to a checkpoint, and a recorder that goes on in it.
+// Forks a session: creates a new session that begins with the history of another up to a checkpoint, and a recorder that continues it.
 
 const path = require('node:path')
 const { randomUUID } = require('node:crypto')
@@ -43,8 +43,8 @@ function checkOptions(options) {
 }
 
 /**
- * What is asked for, as it is now: the caller may change it, or the working directory, while the source is read. `directory` is `chatsDir` as an
- * absolute path, `config` that of the new session's recorder.
+ * Copies the request, because the caller may change it, or the working directory, while the source is read. `directory` is `chatsDir` as an
+ * absolute path, `config` the configuration of the new session's recorder.
  */
 function captured({ checkpointId, checkpointName, source: { sessionId, filePath } }, options) {
   const { chatsDir, projectHash, provider, model, workspaceDirs, source, snapshot, snapshotDir } = options
@@ -85,7 +85,7 @@ async function fork(asked) {
   }
 }
 
-/** Makes the new session. The source is locked, here or by its recorder. */
+/** Creates the new session. The source is locked, by `fork` or by its recorder. */
 async function forkLocked(asked) {
   const child = { __proto__: null, recorder: undefined, filePath: undefined, lock: undefined }
   try {
@@ -100,7 +100,7 @@ async function forkLocked(asked) {
   }
 }
 
-/** The addon's result: the new file's path and last number, or what has `failed`. */
+/** Resolves to the addon's result: the `filePath` and `lastSeq` of the new file, or what has `failed`, possibly with a `message`. */
 function writeFile({ checkpointId, filePath, directory, snapshots: { snapshot, snapshotDir }, config }) {
   const now = Date.now()
   const { nameHasSeconds, idPrefix } = nameOf(config)
@@ -138,7 +138,7 @@ function failureOf({ failed, message }, { checkpointId, checkpointName }) {
   }
 }
 
-/** Opens the new session as a caller goes on with it. `child` collects what a failure has to undo. */
+/** Opens the new session for the caller. `child` collects what must be undone after a failure. */
 async function open(child, { filePath, lastSeq }, { config, snapshots }) {
   child.filePath = filePath
   const recording = (child.recorder = new SessionRecordingService(config))
@@ -152,7 +152,7 @@ async function open(child, { filePath, lastSeq }, { config, snapshots }) {
   return { ok: true, history, metadata, recording, lockHandle: child.lock }
 }
 
-/** Removes what there is of a new session that failed. It is locked as long as anything is left of it. */
+/** Removes the parts of a new session that was not completed. Releases its lock last. */
 async function remove({ recorder, filePath, lock }, { snapshots: { snapshotDir } }) {
   await recorder?.dispose().catch(() => {})
   if (filePath !== undefined) await removeSessionFiles(filePath, { __proto__: null, snapshotDir }).catch(() => {})

@@ -7,7 +7,7 @@ const { AtOnce } = require('./at-once.js')
 const { HEADERS, resultOf } = require('./job.js')
 const { sessionFilesIn } = require('./directory.js')
 
-/** The number of files of one call of the addon, which reads them on one thread. Their headers are parsed in one turn of the event loop. */
+/** The number of files per call of the addon, which reads them on one thread. Their headers are parsed in one turn of the event loop. */
 const SHARE = 64
 
 /** The number of concurrent calls. Node's thread pool has four threads by default. */
@@ -43,7 +43,7 @@ async function readDirectory(directory) {
 
 /** Reads files with `read`, in concurrent shares, and returns the results in the order of the files, mapped by `each`. */
 async function readShared(filePaths, read, each = (found) => found) {
-  // The caller may change the array meanwhile.
+  // The caller may change the array in the meantime.
   const paths = slice(filePaths, 0)
   // All elements are defined first: assigning to a missing index would call a setter of a polluted Array.prototype.
   const all = paths.map(() => undefined)

@@ -2,13 +2,13 @@
 
 const { apply, defineProperty } = Reflect
 
-/** The functions of a module, by their names. The module is loaded by the first call of one of them. */
+/** Returns the functions of a module, by name. The first call of any of them loads the module. */
 function lazily(load) {
   const get = (_, name) => ({ [name]: (...args) => apply(load()[name], undefined, args) })[name]
   return new Proxy({}, { __proto__: null, get })
 }
 
-/** Gives an object a member of a module. The module is loaded when the member is looked at. To all else it is an ordinary property. */
+/** Defines a member of a module as a property of an object. The first read loads the module, and leaves an ordinary property with the value. */
 function defineLazily(object, name, load) {
   const define = (value) => defineProperty(object, name, { __proto__: null, value, writable: true, enumerable: true, configurable: true })
   const get = () => {

@@ -1,6 +1,6 @@
 'use strict'
 
-// Listing the sessions of a directory by their first lines.
+// Lists the sessions of a directory by reading their first lines.
 
 const path = require('node:path')
 const { hasOwn, native } = require('./native.js')
@@ -10,7 +10,7 @@ const { readShared } = require('./header.js')
 const { hasCode } = require('./session-lock/system-error.js')
 const { newestFirst } = require('./session-order.js')
 
-/** What the name of a file that a recorder has created begins with. */
+/** The prefix of the names of files that recorders create. */
 const RECORDED = 'session-'
 
 function listSessions(chatsDir, options) {
@@ -20,7 +20,7 @@ function listSessions(chatsDir, options) {
   return list(chatsDir, options?.projectHash)
 }
 
-/** The sessions of a directory, of one project or of all, and the files that hold none. */
+/** Lists the sessions of a directory, of one project or of all, and the files that do not contain a session. */
 async function list(chatsDir, projectHash) {
   let filePaths
   try {
@@ -32,8 +32,8 @@ async function list(chatsDir, projectHash) {
 }
 
 /**
- * The sessions of a project in the files that recorders have created, and those of the files that hold no session and none of another
- * project. A directory that does not exist has none; the promise rejects with the system's error if it cannot be read.
+ * Lists the sessions of a project among the files that recorders create, and as unreadable the files that may belong to the project but do not
+ * contain a session. A directory that does not exist is empty. Rejects with the system's error if it cannot be read for another reason.
  */
 async function listProject(chatsDir, projectHash) {
   const found = await read(await recordedFilesIn(chatsDir))
@@ -66,10 +66,10 @@ function sorted(entries, isWanted) {
   }
 }
 
-/** In place of the project's hash where a file has no header that could have one. */
+/** Placeholder for the project hash of a file without a readable header. */
 const NO_HEADER = Symbol('no header')
 
-/** The entry of a file: the project's hash, whatever it is, and the session or the reason why it is unreadable. */
+/** Returns the entry of a file: the project hash, which may be any value, and the session or the reason why it is unreadable. */
 function entryOf(found, filePath) {
   if (typeof found === 'string') return { hash: NO_HEADER, session: undefined, unreadable: { filePath, reason: found } }
   const payload = found[0]
@@ -98,7 +98,7 @@ function summaryOf(payload, file) {
   return typeof startTime === 'string' ? { ...start, createdAt: startTime, ...file } : { ...start, ...file }
 }
 
-/** A member of a parsed object. One that it inherits was not in the text. */
+/** Returns a member of a parsed object. Inherited members were not in the text. */
 function own(parsed, name) {
   return hasOwn(parsed, name) ? parsed[name] : undefined
 }

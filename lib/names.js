@@ -62,7 +62,7 @@ async function given(place, projectHash, giving, { overwrite, snapshot, snapshot
   return giveName(placeOf(place, projectHash), projectHash, giving, { __proto__: null, overwrite, snapshot, snapshotDir })
 }
 
-/** Removing needs no name lock: at most a name becomes free. */
+/** Does not acquire the name lock: a removal can only free a name. */
 async function removed(place, projectHash, remove, { snapshot, snapshotDir }) {
   const where = placeOf(place, projectHash)
   await where.expectUsable()
@@ -81,7 +81,7 @@ function placeOf(place, projectHash) {
   return isRecorder(place) ? new OpenPlace(place, projectHash) : new ClosedPlace(place)
 }
 
-/** What a replay of the file reports. Rejects with the error of the replay. */
+/** Resolves to the report of a replay of the file. Rejects with the error of the replay. */
 async function reportOn(filePath, projectHash, options) {
   const report = await scanFile(filePath, projectHash, options)
   if (hasOwn(report, 'error')) throw new Error(report.error)
@@ -102,7 +102,7 @@ function checkPlace(place, projectHash) {
   for (const field of ['filePath', 'chatsDir', 'sessionId']) check.filledString(place[field], `place.${field}`)
 }
 
-/** A recorder is known by its methods: it may be of any subclass, or another program's that works alike. */
+/** Recognises a recorder by its methods, because it may be of a subclass, or of another program that implements the same methods. */
 function isRecorder(place) {
   return METHODS.every((method) => typeof place[method] === 'function')
 }

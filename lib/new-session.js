@@ -1,11 +1,11 @@
 'use strict'
 
-// How a new session begins: its file's name, and its first record.
+// The beginning of a new session: its file's name, and its first record.
 
 const { SESSION_FILE_ID_PREFIX_LENGTH } = require('./constants.js')
 const { stringify } = require('./native.js')
 
-/** The same for `fileName: 'minutes'`. */
+/** With `fileName: 'minutes'`, this many characters of the session id end the file's name. */
 const SHORT_PREFIX_LENGTH = 8
 
 /** The form of a file's name, for the addon. */

@@ -4,7 +4,7 @@ const { native } = require('./native.js')
 const { NO_OPTIONS, check } = require('./arguments.js')
 const { PREVIEW, runJob } = require('./job.js')
 
-/** The default of the maximum length of the first user message, in UTF-16 code units. */
+/** The default maximum length of the first user message, in UTF-16 code units. */
 const LENGTH = 120
 
 function readSessionPreview(filePath, options = NO_OPTIONS) {

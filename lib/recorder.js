@@ -208,7 +208,7 @@ class SessionRecordingService {
 
   dispose() {
     if (!this.#disposed) {
-      // A rejection is the caller's to handle, but a caller that does not wait must not end the process by it.
+      // The caller may handle a rejection, but one that is not awaited must not end the process.
       this.#disposed = this.#end()
       this.#disposed.catch(() => {})
     }
@@ -250,30 +250,31 @@ class SessionRecordingService {
   }
 }
 
-/** Operations that few recorders need, loaded when one does. */
+/** Operations that few recorders use, loaded on first use. */
 function durable() {
   return require('./durable-operations.js')
 }
 
 /**
- * Waits until a recorder that was disposed of has written its last record and released its lock. Resolves at once for any other; never rejects.
+ * Waits until a recorder that was disposed of has written its last record and released its lock. Resolves at once for a recorder that was not;
+ * never rejects.
  */
 async function endOf(recorder) {
   try {
     await disposedOf(recorder)
   } catch {
-    // The caller of `dispose` knows.
+    // The caller of `dispose` gets the error.
   }
 }
 
-/** Calls what may be a caller's own function. What it throws is a rejection too, and never an unhandled one. */
+/** Calls a function that may be the caller's override. Exceptions become rejections, which are never reported as unhandled. */
 function attempt(operation) {
   const outcome = new Promise((resolve) => resolve(operation()))
   outcome.catch(() => {})
   return outcome
 }
 
-/** Makes every method usable without its object. A subclass's override is bound in place of the method that it overrides. */
+/** Makes every method usable detached from its object. A subclass's override is bound instead of the method that it overrides. */
 function bindMethods(recorder) {
   for (let index = 0; index < METHODS.length; index++) {
     const method = recorder[METHODS[index]]
@@ -290,7 +291,7 @@ function checkConfig(config) {
   checkRecorderOptions(config, 'config')
 }
 
-/** Checks what a caller may choose of a recorder that this library makes. */
+/** Checks the options that a caller can set for a recorder that this library creates. */
 function checkRecorderOptions(options, name) {
   check.object(options, name)
   check.optional(options.cwd, `${name}.cwd`, 'string')

@@ -16,7 +16,7 @@ function replaySession(filePath, expectedProjectHash, options) {
   return replayWhole(filePath, expectedProjectHash, captured(options))
 }
 
-/** The options as they are now: the caller may change them while the file is read. */
+/** Copies the options, because the caller may change them while the file is read. */
 function captured({ throughSeq, auditTrail, strict, snapshot, snapshotDir, signal, onProgress } = NO_OPTIONS) {
   return { __proto__: null, throughSeq, auditTrail, strict, snapshot, snapshotDir, signal, onProgress }
 }
@@ -31,7 +31,7 @@ async function replayWhole(filePath, expectedProjectHash, options) {
   return result
 }
 
-/** The job of a small file, which has ended; null if the file is not small. */
+/** Resolves to the ended job of a small file, or to `null` if the file is not small. */
 function replaySmall(filePath, wanted) {
   return smallReplays.first(() => native.replayAtOnce(filePath, wanted) ?? undefined, () => native.replaySmall(filePath, wanted))
 }

@@ -1,6 +1,6 @@
 'use strict'
 
-// Resuming a session: it is locked, replayed, and gets a recorder that goes on in its file.
+// Resumes a session: locks it, replays it, and creates a recorder that continues its file.
 
 const path = require('node:path')
 const { append, hasOwn, slice } = require('./native.js')
@@ -43,8 +43,8 @@ async function resume(asked) {
 }
 
 /**
- * The request as it is now: the caller may change it, or the working directory, while the session is looked for. `directory` is `chatsDir` as an
- * absolute path.
+ * Copies the request, because the caller may change it, or the working directory, while the session is searched for. `directory` is `chatsDir` as
+ * an absolute path.
  */
 function captured(request) {
   const { continueRef, projectHash, chatsDir, currentProvider, currentModel, workspaceDirs, snapshot, snapshotDir } = request
@@ -64,7 +64,7 @@ function captured(request) {
   }
 }
 
-/** The session that a reference denotes. A name does only where nothing else does, so that no file is scanned otherwise. */
+/** Finds the session that a reference denotes. Names are tried last, because finding them requires a scan of all files. */
 async function find(ref, sessions, request) {
   const found = resolveSessionRef(ref, sessions)
   if (hasOwn(found, 'session') || found.code !== 'NotFound') return found
@@ -75,7 +75,7 @@ async function find(ref, sessions, request) {
   return named.length === 1 ? { session: named[0].session } : found
 }
 
-/** The newest session that can be resumed. Sessions in use are passed over in silence, others with a warning. */
+/** Resumes the newest session that can be resumed. Skips sessions in use silently, and others with a warning. */
 async function resumeLatest(sessions, request) {
   const warnings = []
   let first
@@ -90,7 +90,7 @@ async function resumeLatest(sessions, request) {
   return first ?? failure('All sessions for this project are in use', 'AllLocked')
 }
 
-/** Locks and replays a session. Resolves to `{ opened }`, or to `{ failed }` with a failure; then the lock is released. */
+/** Locks and replays a session. Resolves to `{ opened }` or, with the lock released again, to `{ failed }` with a failure. */
 async function openLocked(session, request) {
   const { filePath, sessionId } = session
   const busy = 'Session is in use by another process'
@@ -103,7 +103,7 @@ async function openLocked(session, request) {
   return { __proto__: null, failed: problem }
 }
 
-/** The result of the replay. One that rejects has failed too. */
+/** Returns the result of the replay. A rejection becomes a failed result. */
 async function replay(filePath, { projectHash, snapshot, snapshotDir }) {
   try {
     return await replaySession(filePath, projectHash, { __proto__: null, strict: true, snapshot, snapshotDir })

@@ -4,24 +4,26 @@ const { native, parseRecord } = require('./native.js')
 const { bundles } = require('./bundles.js')
 const { RUN, runJob } = require('./job.js')
 
-/** The events of a run in columns (src/run/columns.rs), for the pages of the command line: a million events are read in a second. */
+/** The events of a run in columns (src/run/columns.rs), for the pages of the command line. Reads about a million events per second. */
 class RunColumns {
   #columns
 
-  /** @param {string[]} nodes the nodes of the graph. They keep their numbers, also those without an event. */
+  /** @param {string[]} nodes the ids of the graph's nodes, which are numbered in this order even if they have no events */
   constructor(path, nodes) {
     this.#columns = new native.NativeRunColumns(path, nodes)
   }
 
-  /** Reads the events that were not read yet. Resolves to the error of the first line that is no event, as its fields, or to null. */
+  /**
+   * Reads the events that were added since the last call. Resolves to the fields of the error of the first line that is not an event, or to `null`.
+   */
   read(signal) {
     return runJob(RUN, (onReady) => this.#columns.read(bundles, onReady), { __proto__: null, signal })
   }
 
   /**
-   * The payloads of events as they stand in the log, from a logical time up to another.
+   * The payloads of the events from one logical time to another, inclusive, verbatim from the log.
    *
-   * @yields {string[]} the JSON texts of some payloads
+   * @yields {string[]} the JSON texts of consecutive payloads
    */
   async *payloads(from, to, signal) {
     for (let time = from; ; ) {
@@ -36,22 +38,30 @@ class RunColumns {
     return this.#columns.length
   }
 
-  /** The columns from an event on: `{ name, bytes, numbers }`, `bytes` of each number in `numbers`, little-endian, 8 are a float's. */
+  /**
+   * Returns the columns from an event on, as `{ name, bytes, numbers }`. `numbers` holds little-endian integers of `bytes` bytes each, or floats if
+   * `bytes` is 8.
+   */
   encode(from) {
     return this.#columns.encode(from)
   }
 
-  /** What the numbers refer to: `nodes`, `workers`, `labels`, `statuses`, `startedWorkers`; `first`, `start` */
+  /**
+   * Returns what the numbers refer to: `nodes`, `workers`, `labels`, `statuses` and `startedWorkers`. Also the logical time (`first`) and the wall
+   * clock (`start`) of the first event.
+   */
   names() {
     return parseRecord(this.#columns.names())
   }
 
-  /** Gives numbers to workers and statuses that no event has. */
+  /** Assigns numbers to workers and statuses that occur in no event. */
   addNames(workers, statuses) {
     this.#columns.addNames(workers, statuses)
   }
 
-  /** The first of the latest events whose payloads, none longer than `longest` bytes, fit in `room` bytes. */
+  /**
+   * Returns the index of the first of the latest events whose payloads fit in `room` bytes together. A payload counts as at most `longest` bytes.
+   */
   latestWithPayloads(room, longest) {
     return this.#columns.latestWithPayloads(room, longest)
   }

@@ -6,7 +6,7 @@ const { errorOf } = require('./errors.js')
 const { checkWorkflow } = require('./workflow.js')
 const { Writing, absolute, thisProcess, ownerOf, shownOwner } = require('./writing.js')
 
-/** The addon's numbers of kinds, which are cheaper to pass than names. */
+/** The numbers of the addon for kinds, which are cheaper to pass than names. */
 const KINDS = new Map(native.runEventKinds().map((kind, number) => [kind, number]))
 const SCHEDULERS = ['round-robin', 'least-loaded', 'external']
 
@@ -49,7 +49,7 @@ class RunRecorder {
   }
 
   putBlob(data, mediaType) {
-    // Loaded when it is needed: Bun takes milliseconds for it.
+    // Loaded on first use, because loading it takes Bun milliseconds.
     const { types } = require('node:util')
     expect(typeof data === 'string' || types.isUint8Array(data), 'data', 'a string or a Uint8Array', data)
     check.optional(mediaType, 'mediaType', 'string')
@@ -65,7 +65,7 @@ class RunRecorder {
     check.optional(signWith, 'options.signWith', 'string')
     if (this.#closed) return Promise.reject(disposedError())
     const taken = this.#takeSnapshot(signWith)
-    // `dispose` waits for the snapshot, also if it fails.
+    // `dispose` waits for the snapshot, even if it fails.
     const settled = taken.then(() => {}, () => {}).then(() => this.#snapshots.delete(settled))
     this.#snapshots.add(settled)
     return taken
@@ -103,7 +103,7 @@ class RunRecorder {
     await this.#writing.dispose()
   }
 
-  /** The warning about a failure. */
+  /** Returns the warning about a failure. */
   #failed({ code, message }) {
     const filePath = this.#native.path()
     // More events may have been appended since the writer failed.

@@ -21,7 +21,7 @@ function verifyRun(path, options) {
   return verification(path, false, options)
 }
 
-/** Like `verifyRun`, for the command line, of a bundle directory that it has already verified. */
+/** Like `verifyRun`, for the command line, which has already verified the bundle directory. */
 function verifyRunOfVerifiedBundle(path, options) {
   return verification(path, true, options)
 }

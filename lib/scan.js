@@ -1,24 +1,25 @@
 'use strict'
 
-// Scanning many sessions to their ends: one job of the addon, on all cores, that builds no item of any history.
+// Scans many sessions to their ends: one job of the addon, on all cores, which builds no item of any history.
 
 const { native, hasOwn, elapsed } = require('./native.js')
 const { messageText } = require('./assembly.js')
 const { SESSION, runJob } = require('./job.js')
 const { openSession } = require('./session.js')
 
-/** Progress is reported at most this often. */
+/** The minimum time between two reports of progress, in milliseconds. */
 const PROGRESS_MS = 100
 
 /**
- * Replays files strictly, in the project if one is given. Resolves to what each replay reports, in the order of the files: the members of a
- * successful result but its history, and `historyLength` and `name`; or `{ error }`. `options` are checked already.
+ * Replays files strictly; with a `projectHash`, a session of another project is an error. Resolves to a report for each file, in order: metadata,
+ * `historyLength`, `name` and the other members of a replay result except for the history and session events; or `{ error }`. The caller must have
+ * checked `options`.
  */
 async function scan(filePaths, projectHash, options) {
   const { snapshot, snapshotDir, signal, onProgress } = options
   const found = filePaths.map(() => undefined)
   const takeBatch = ({ described }) => {
-    // The end of a job that failed has none.
+    // The last batch of a failed job has no reports.
     if (described === undefined) return
     for (let at = 0; at < described.length; at++) {
       const element = described[at]
@@ -35,7 +36,7 @@ async function scan(filePaths, projectHash, options) {
     found[index] ??= await scanFile(filePaths[index], projectHash, { __proto__: null, snapshot, snapshotDir, signal })
   }
   progress.end()
-  // `onProgress` may have aborted it.
+  // `onProgress` may have aborted the signal.
   if (signal?.aborted) throw signal.reason
   return found
 }
@@ -45,7 +46,7 @@ function reportOf(described) {
   return { __proto__: null, ...described, warnings: described.warnings.map(messageText) }
 }
 
-/** The report on one file, however much it has to say. `options` as for `scan`, without progress. */
+/** Returns the report on one file, whatever its size. `options` are those of `scan`, without progress. */
 async function scanFile(filePath, projectHash, options) {
   const opened = await openSession(filePath, projectHash, { __proto__: null, ...options, strict: true })
   if (!opened.ok) return { __proto__: null, error: opened.error }
@@ -66,7 +67,7 @@ async function scanFile(filePath, projectHash, options) {
   }
 }
 
-/** Calls `onProgress` no more often than it is to be called, and once with the end. */
+/** Calls `onProgress` at intervals of at least `PROGRESS_MS`, and once at the end. */
 class ScanProgress {
   #onProgress
   #files
@@ -78,7 +79,7 @@ class ScanProgress {
     this.#files = files
   }
 
-  /** The end is not reported here: some files may have to be scanned once more. */
+  /** Does not report the end, because some files may have to be scanned again. */
   report(progress) {
     this.#last = progress
     const time = elapsed()

@@ -1,6 +1,6 @@
 'use strict'
 
-// Operations on sessions that were not carried out, for a reason that the caller shows to a user.
+// Failures: operations on sessions that were not carried out, with a reason that the caller shows to a user.
 
 const { acquireSessionLock, SessionLockedError } = require('./session-lock.js')
 
@@ -9,7 +9,7 @@ function failure(error, code) {
 }
 
 /**
- * Locks a session. Resolves to `{ lock }`, or to `{ failed }` with a failure: `busy` is its text if the session is locked already, any other
+ * Locks a session. Resolves to `{ lock }`, or to `{ failed }` with a failure. Its text is `busy` if the session is already locked; otherwise the
  * error follows `prefix`.
  */
 async function lockSession(chatsDir, sessionId, busy, prefix) {

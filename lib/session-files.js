@@ -19,7 +19,7 @@ function removeSessionFiles(filePath, options = NO_OPTIONS) {
   return remove(path.resolve(filePath), snapshotDir === undefined ? undefined : path.resolve(snapshotDir))
 }
 
-/** The snapshots first: without its session a snapshot is of no use, but a session without its snapshot is whole. */
+/** Removes the snapshots first: a snapshot without its session is useless, but a session without its snapshot is complete. */
 async function remove(filePath, snapshotDir) {
   await removeFile(`${filePath}.snap`)
   if (snapshotDir !== undefined) await removeSnapshotIn(snapshotDir, filePath)
@@ -27,7 +27,7 @@ async function remove(filePath, snapshotDir) {
   await removeFile(`${filePath}.lock`)
 }
 
-/** The snapshot's name has a hash of the session's path, links in its directory resolved. */
+/** Removes the snapshot in a directory of snapshots. Its name contains a hash of the session's path, with links in its directory resolved. */
 async function removeSnapshotIn(snapshotDir, filePath) {
   const directory = await unlessAbsent(fs.realpath(path.dirname(filePath)))
   if (directory === undefined) return
@@ -40,7 +40,7 @@ async function removeFile(filePath) {
   await unlessAbsent(fs.unlink(filePath))
 }
 
-/** The outcome of an operation, or `undefined` if there is no such file. */
+/** Resolves to the result of an operation, or to `undefined` if the file does not exist. */
 async function unlessAbsent(operation) {
   try {
     return await operation

@@ -20,7 +20,7 @@ function acquireSessionLock(chatsDir, sessionId) {
   return acquired(chatsDir, sessionId)
 }
 
-/** The functions of the handle work detached from it. */
+/** Resolves to the handle, whose functions can be called detached from it. */
 async function acquired(chatsDir, sessionId) {
   const lockPath = lockPathOf(chatsDir, sessionId)
   const held = await acquire(path.resolve(lockPath), sessionId)
@@ -63,7 +63,7 @@ function cleanUpLocks(chatsDir) {
   return cleanUp(path.resolve(chatsDir))
 }
 
-/** An id that is not safe is no wrong argument: the functions that return a promise reject with it. */
+/** Does not check whether the id is safe: functions that return a promise reject for an unsafe id instead of throwing. */
 function checkPlace(chatsDir, sessionId) {
   check.filledString(chatsDir, 'chatsDir')
   check.string(sessionId, 'sessionId')

@@ -1,7 +1,7 @@
 'use strict'
 
-// The order of a listing: the session that was modified last comes first. What a tie leaves open, the session's id, its start and its file's
-// name decide, so that a position in a list means the same session to every program that lists the directory.
+// The order of a listing: last modified first. Ties are broken by session id, start time and file name, so that a position in a list denotes the
+// same session in every program that lists the directory.
 
 const path = require('node:path')
 
@@ -17,22 +17,22 @@ function newestFirst(a, b) {
   )
 }
 
-/** The names without their collision numbers, then the numbers. */
+/** Compares file names without their collision numbers, then the numbers, then the paths. */
 function compareNames(a, b) {
   const first = withoutNumber(a)
   const second = withoutNumber(b)
   return compare(first.name, second.name) || first.number - second.number || compare(a.filePath, b.filePath)
 }
 
-/** What a recorder's name for a file begins with; seconds are optional, and the session's id follows. */
+/** The beginning of a file name that a recorder creates, up to the minutes. Optional seconds and the session id follow. */
 const STAMP = /^session-[+-]?\d{4,6}-\d\d-\d\dT\d\d-\d\d/
 const SECONDS = /^-\d\d/
 const NUMBER = /^(?:-(\d+))?$/
 const NOT_PORTABLE = /[/\\:*?"<>|\u0000-\u001f\u007f-\u009f]|\p{Surrogate}/gu
 
 /**
- * The name of a summary's file, its collision number taken out. The number precedes the id, or follows it in a file of an earlier version. The id
- * itself may look like a number, so it has to be known to find it.
+ * Splits the name of a summary's file into the name without its collision number, and that number (1 if there is none). The number precedes the id,
+ * or follows it in files of earlier versions. The id is needed to find it, because an id may itself look like a number.
  */
 function withoutNumber({ filePath, sessionId, startTime }) {
   const name = path.basename(filePath)
@@ -41,12 +41,13 @@ function withoutNumber({ filePath, sessionId, startTime }) {
   const second = SECONDS.exec(name.slice(minute.length))?.[0] ?? ''
   const withSeconds = numbered(name, minute + second, sessionId.slice(0, 12))
   const withMinutes = numbered(name, minute, sessionId.slice(0, 8))
-  // With an id of up to eight characters `-10-` may be either. Numbers have no zero in front, and a file is mostly created in its first second.
+  // With an id of at most eight characters, `-10-` may be the seconds or a collision number. A collision number has no leading zero, and most files
+  // are created in the second in which the session starts.
   const areSeconds = withMinutes === undefined || second.startsWith('-0') || second.slice(1) === startTime.slice(17, 19)
   return (areSeconds ? withSeconds : withMinutes) ?? withMinutes ?? { name, number: 1 }
 }
 
-/** The same for a name with this stamp and this beginning of an id; `undefined` if it is not one. */
+/** Splits a name that has this time stamp and this beginning of an id. Returns `undefined` if the name does not match. */
 function numbered(name, stamp, id) {
   const end = `-${portable(id)}`
   const rest = name.slice(stamp.length, -'.jsonl'.length)
@@ -57,7 +58,7 @@ function numbered(name, stamp, id) {
   return found ? { name: `${stamp}${end}`, number: found[1] === undefined ? 1 : Number(found[1]) } : undefined
 }
 
-/** An id as it stands in a file's name: what a file system may not hold is `_` there. */
+/** An id as it appears in a file name: characters that some file systems do not allow are replaced by `_`. */
 function portable(id) {
   return id.replace(NOT_PORTABLE, '_')
 }

@@ -1,13 +1,13 @@
 'use strict'
 
-// What a user types to denote a session or a checkpoint: an id, a position in the list, the beginning of an id, a name.
+// References: what a user types to denote a session or a checkpoint. That is an id, a position in the list, the beginning of an id, or a name.
 
 const { check, checkEach, expect } = require('./arguments.js')
 const { append, hasOwn } = require('./native.js')
 
 const ONLY_DIGITS = /^[0-9]+$/
 
-/** Finds the session that a reference denotes. The first rule that applies decides: its id, its position from 1, the beginning of its id. */
+/** Finds the session that a reference denotes. The first matching rule decides: its id, its position (counted from 1), the beginning of its id. */
 function resolveSessionRef(ref, sessions) {
   check.string(ref, 'ref')
   checkSessions(sessions)
@@ -32,8 +32,8 @@ function sessionAt(position, sessions) {
 }
 
 /**
- * Finds the target that a reference denotes. The first rule that applies decides: the id of a checkpoint; the name of a session or checkpoint,
- * or a session's id; `latest`; otherwise the rules of `resolveSessionRef`.
+ * Finds the target that a reference denotes. The first matching rule decides: the id of a checkpoint; the name of a session or checkpoint, or a
+ * session id; `latest`; otherwise the rules of `resolveSessionRef`.
  */
 function resolveContinueRef(ref, targets) {
   check.string(ref, 'ref')

@@ -1,19 +1,19 @@
 'use strict'
 
-// The shapes of objects: which keys, in which order (src/jsonl/tape/shapes.rs).
+// The shapes of objects: their keys, in order (src/jsonl/tape/shapes.rs).
 
 const { append, join } = require('./native.js')
 const { getOwnPropertyNames } = Object
 
-/** With so many they begin anew: files whose keys are all different must not fill the memory. */
+/** The number of shapes at which the collection is cleared, so that files whose keys are all different do not exhaust memory. */
 const MOST_SHAPES = 4096
 
-/** The shapes that were met. They are kept from batch to batch and from job to job, because most have the same ones. */
+/** The shapes seen so far. They are kept across batches and jobs, because most of these use the same shapes. */
 class Shapes {
   #builders
   #empty
   #count = 0
-  /** The names of `Object.prototype` for which the shapes were made. */
+  /** The property names of `Object.prototype` for which the shapes were built. */
   #inherited
 
   /** `builders` has the keys of the most frequent shapes, each with a function that builds an object of it. */
@@ -22,8 +22,8 @@ class Shapes {
   }
 
   /**
-   * The shapes of a batch in the order of their numbers. `news` has of each but the first, which has no keys, the number of the one that it
-   * extends, and its last key.
+   * Returns the shapes of a batch by number. Shape 0 has no keys. For each further shape, `news` has two elements: the number of the shape that it
+   * extends, and its additional key.
    */
   list(news) {
     this.#begin()
@@ -32,7 +32,7 @@ class Shapes {
     return list
   }
 
-  /** Begins anew if there are too many, or `Object.prototype` has other names than it had at the last batch. */
+  /** Clears the shapes if there are too many, or if the property names of `Object.prototype` have changed since the last batch. */
   #begin() {
     const inherited = join(getOwnPropertyNames(Object.prototype), ',')
     if (inherited === this.#inherited && this.#count < MOST_SHAPES) return
@@ -48,7 +48,7 @@ class Shapes {
     shape.build = build
   }
 
-  /** The shape with one key more. `isInherited`: whether `Object.prototype` has one of the keys too. */
+  /** Returns the shape with one more key. `isInherited` says whether `Object.prototype` has any of its keys. */
   #extended({ keys, isInherited, longer }, key) {
     const known = longer[key]
     if (known !== undefined) return known

@@ -37,8 +37,8 @@ const halves = new Int32Array(2)
 const number = new Float64Array(halves.buffer)
 
 /**
- * Builds the values on the tape of a batch, equal to those of `JSON.parse`, and appends to each array the number of them that the batch
- * has. The tape is read from `job`.
+ * Builds the values on the tape of a batch, which equal those of `JSON.parse`, and appends as many to each array as the batch says. Reads the tape
+ * from `job`.
  */
 function appendValues(job, batch, items, events, checkpoints, results) {
   begin(job, batch)
@@ -64,7 +64,7 @@ function appendDefined(all, count) {
   for (let left = count; left > 0; left--) define(all, all.length, own(value()))
 }
 
-/** Whether a prototype has a property with an index as its name. Indices come first in the list of names. */
+/** Whether a prototype has a property whose name is an index. Indices come first in the list of names. */
 function hasIndices(prototype) {
   return /^\d/.test(getOwnPropertyNames(prototype)[0])
 }
@@ -120,15 +120,15 @@ function value() {
   }
 }
 
-/** The value, as a small integer if it is one. Minus zero is not. */
+/** Returns the value as a small integer if it is one. Minus zero is not. */
 function smallest(value) {
   const integer = value | 0
   return integer === value && (integer !== 0 || 1 / value > 0) ? integer : value
 }
 
 /**
- * The objects that most of a session consists of: built in one go they take less time and memory than member by member. The values of an
- * object literal are evaluated in their order.
+ * The most frequent objects of sessions. An object literal takes less time and memory than adding member by member, and evaluates its values in
+ * order.
  */
 const BUILDERS = [
   { keys: ['speaker', 'blocks'], build: () => ({ speaker: value(), blocks: value() }) },

@@ -3,7 +3,7 @@
 /** The last millisecond, before and after 1970, that a `Date` can represent. */
 const LAST_MILLISECOND = 8.64e15
 
-// A test suite that replaces `Date` replaces the clock, not the way a time is printed.
+// A test suite that replaces `Date` replaces the clock, not how a time is printed.
 const { RealDate } = require('./native.js')
 
 let milliseconds

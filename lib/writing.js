@@ -1,6 +1,6 @@
 'use strict'
 
-// The background side of recorders of sessions and runs: flushes, failures and the end of the process.
+// The background part of session and run recorders: flushes, failures, and the end of the process.
 
 const path = require('node:path')
 const { native, parseRecord, plainJson, withFields, queueMicrotask } = require('./native.js')
@@ -11,7 +11,7 @@ const registry = new FinalizationRegistry((id) => writings.delete(id))
 let lastId = 0
 let group
 
-/** Created with the first recorder, so that a program that only replays gets no listener for its exit. */
+/** Created with the first recorder, so that a program that only replays gets no exit listener. */
 function recorderGroup() {
   if (!group) {
     group = new native.RecorderGroup((id) => writings.get(id)?.deref()?.warn())
@@ -45,7 +45,7 @@ class Writing {
     registry.register(this, this.#id)
   }
 
-  /** Also rejects after a failure of the writer, until the warning about it: only then does the caller know. */
+  /** Also rejects for failures that precede the call, until `onWarning` has reported them: only then does the caller know. */
   async flush() {
     if (this.#hasWarned) return
     const queued = this.#native.unflushed()
@@ -99,20 +99,20 @@ function absolute(filePath) {
   return path.isAbsolute(filePath) ? filePath : path.resolve(filePath)
 }
 
-/** The owner of this process's locks, as JSON for the lock file. */
+/** This process as the owner of its locks, as JSON for the lock file. */
 function thisProcess() {
   const os = require('node:os')
   const startTime = new Date(performance.timeOrigin).toISOString()
   return plainJson({ pid: process.pid, startTime, host: os.hostname() })
 }
 
-/** The owner of a lock. Undefined if another program has the lock, or its owner can't be read. */
+/** Returns the owner of a lock, or `undefined` if another program has the lock or its owner can't be read. */
 function ownerOf({ owner }) {
   try {
     const { pid, startTime, host } = parseRecord(owner)
     if (typeof pid === 'number' && typeof startTime === 'string' && typeof host === 'string') return { pid, startTime, host }
   } catch {
-    // Not a text of ours.
+    // The text was not written by this library.
   }
 }
 

@@ -1,11 +1,10 @@
-// Builds the addon for every platform on one Linux machine, which needs Rust (rustup), Node.js and Python, and judges what comes out. Each goes into
-// its folder in npm/. What is up to date is not built again, so it can be stopped and started again.
+// Builds the addon for every platform on one Linux machine, which needs Rust (rustup), Node.js and Python, and checks the results. Each addon goes to
+// its folder in npm/. Addons that are up to date are not built again, so the script can be interrupted and restarted.
 //
 //   npm run build:all -- [--jobs N] [--profile NAME] [--twice] [PLATFORM...]
 //
-// A platform is called as its folder in npm/; without one, all are built. `--profile dev` shows in a fraction of the time whether everything links;
-// what is published is `dist`. `--twice`
-// builds each once more, in another directory, and fails if the bytes differ.
+// A platform has the name of its folder in npm/; by default, all are built. `--profile dev` shows in a fraction of the time whether everything links;
+// `dist` is the profile that is published. `--twice` builds each addon again in another directory, and fails if the bytes differ.
 
 import { mkdirSync } from 'node:fs';
 import { availableParallelism, freemem } from 'node:os';
@@ -19,7 +18,7 @@ import { table } from './platforms/table.mjs';
 import { TARGETS, addonPath } from './platforms/targets.mjs';
 import { describeToolchain, inspect, machinePaths, prepareToolchain } from './platforms/toolchain.mjs';
 
-/** What rustc takes when it compiles this crate as one codegen unit, and the linker after it. */
+/** Memory that rustc needs to compile this crate as one codegen unit, and then the linker. */
 const BYTES_A_BUILD = 3 * 2 ** 30;
 
 const OPTIONS = { jobs: { type: 'string' }, profile: { type: 'string', default: 'dist' }, twice: { type: 'boolean', default: false } };
@@ -40,7 +39,7 @@ for (const { file, problems } of addons) problems.forEach((problem) => console.e
 failures.forEach((message) => console.error(message));
 process.exitCode = failures.length > 0 || addons.some(({ problems }) => problems.length > 0) ? 1 : 0;
 
-/** As many at a time as memory and processors allow. The last, and longest, step of a build uses one processor. */
+/** Runs as many builds at a time as memory and processors allow. The last and longest step of a build uses one processor. */
 async function buildAll() {
   const queue = [...targets];
   const atATime = Math.max(1, Math.min(jobs, queue.length, Math.floor(freemem() / BYTES_A_BUILD)));
@@ -72,7 +71,7 @@ async function timed(target, what, work) {
   return result;
 }
 
-/** Only those that are made from these sources, which may have changed while others were built. */
+/** Checks only the addons that were built from the current sources, which may have changed while others were built. */
 async function judged(failures) {
   const texts = await machinePaths();
   const results = [];

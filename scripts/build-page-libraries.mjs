@@ -1,6 +1,5 @@
-// Bundles the libraries of the HTML pages, one script each, with the texts of their licences, which are in THIRD-PARTY-NOTICES too:
-// `npm run build:page`. The pages embed what
-// they need of them (cli/html/document.js), because a page loads nothing.
+// `npm run build:page`: bundles the libraries of the HTML pages, one script each, with the texts of their licences, which are also in
+// THIRD-PARTY-NOTICES. A page embeds the libraries that it needs (cli/html/document.js), because it loads nothing.
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -13,7 +12,7 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const OUT = join(ROOT, 'cli/html/libraries');
 const ENTRY = '\0entry';
 
-/** By the name of the file: the name under which a page's script finds it, the module, and the packages that it is published with. */
+/** By file name: the global variable that a page's script uses, the module, and further packages that its published file contains. */
 const LIBRARIES = {
   markdown: { global: 'MarkdownIt', module: 'markdown-it' },
   highlight: { global: 'hljs', module: 'highlight.js/lib/common' },
@@ -63,7 +62,7 @@ function packageAt(name) {
   return { name, version, licence, text: readFileSync(join(folder, file), 'utf8').trim() };
 }
 
-/** In a script element `</script` would end the script and `<!--` could hide its end. In strings and patterns, `\/` and `\x21` mean the same. */
+/** In a script element, `</script` would end the script, and `<!--` could hide its end. In strings and patterns, `\/` and `\x21` mean the same. */
 function inScriptElement(code, name) {
   const safe = code.replaceAll(/<\/(?=script)/gi, '<\\/').replaceAll('<!--', '<\\x21--');
   new Function(safe);

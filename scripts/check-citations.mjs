@@ -1,5 +1,5 @@
-// Looks for citations of files and sections that are not there: in comments, documentation and links. Prints file:line of each; exits 1 if
-// there is any. Without arguments it looks through all files that git knows, else through those that are named.
+// Finds citations of files and sections that do not exist, in comments, documentation and links. Prints file:line of each, and exits with 1 if there
+// are any. By default it checks all files that git knows, with arguments only those named.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 process.chdir(root);
 
 const TEXT = /\.(md|rs|js|mjs|mts|ts|json|toml|sh)$|^\.ci\/run$/;
-/** Data of tests, made files, and a record of what there was at the time. */
+/** Test data, generated files, and records of an earlier state. */
 const LEFT_OUT = /^(__test__\/fixtures\/|proptest-regressions\/|package-lock\.json$|Cargo\.lock$|CHANGELOG\.md$)/;
 
 /** A file below one of the repository's directories. */
@@ -39,7 +39,7 @@ function headingsOf(path) {
   return headings.get(path);
 }
 
-/** The text of a file. Of code the comments alone, each in its line: strings may name files of their own. */
+/** The text of a file; for code only its comments, each in its line, since strings may name other files. */
 function textOf(path) {
   const text = readFileSync(path, 'utf8');
   if (!/\.(rs|js|mjs|mts|ts)$/.test(path)) return text;
@@ -51,12 +51,12 @@ function check(path) {
   const report = (index, message) => problems.push(`${path}:${text.slice(0, index).split('\n').length}: ${message}`);
   const exists = (cited) => existsSync(cited) || existsSync(join(dirname(path), cited));
   for (const { 0: whole, 1: cited, index } of text.matchAll(PATH)) {
-    // A name in capitals stands for any.
+    // NAME is a placeholder for any name.
     if (/\bNAME\b/.test(cited) || exists(cited) || exists(whole)) continue;
     report(index, `there is no ${whole}`);
   }
   for (const { 1: cited, index } of text.matchAll(DOCUMENT)) if (!exists(cited)) report(index, `there is no ${cited}`);
-  // A comment may break a line inside a citation.
+  // A citation in a comment may continue on the next line.
   const joined = text.replace(/\n[ \t]*(?:\/\/[/!]?|\*)(?= )/g, (found) => ' '.repeat(found.length - 1));
   for (const { 1: cited, 2: first, 3: last = first, index } of joined.matchAll(SECTION)) {
     if (!existsSync(cited)) continue;

@@ -1,9 +1,9 @@
-// Takes away each safeguard of what is on the disk, one at a time, in a copy of the work tree, and runs the tests that should notice: they must
-// fail. Prints a table of which test noticed, and fails if none did. `node scripts/mutations.mjs [PART OF A NAME…]`; with parts of names, only
-// those mutations, and the tests are not run without a mutation first. What is noticed by none of its own tests is run against all of them.
-// `node scripts/mutations.mjs 2/3` runs the second third of the list, in a copy of its own, so that all thirds can run at once.
+// Removes each safeguard of the data on disk, one at a time, in a copy of the work tree, and runs the tests that should notice: they must fail.
+// Prints a table of the test that noticed each mutation, and fails if one was not noticed. `node scripts/mutations.mjs [PART OF A NAME…]` runs only
+// the mutations with these parts in their names, without first running the tests unmutated. A mutation that its own tests do not notice is run
+// against all tests. `node scripts/mutations.mjs 2/3` runs the second third of the list, in a separate copy, so that all thirds can run at once.
 //
-// The copy stays where it is, so that each mutation compiles what has changed and no more.
+// The copy is kept at the same place, so that each mutation compiles only what has changed.
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -15,13 +15,13 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const COPIED = ['Cargo.toml', 'Cargo.lock', 'python/Cargo.toml', 'python/src', 'build.rs', 'clippy.toml', 'README.md', 'src', 'tests', '__test__', 'docs', 'lib', 'index.js', 'index.mjs', 'vitest.config.mts', 'package.json'];
 const LINKED = ['node_modules', ...readdirSync(ROOT).filter((name) => name.endsWith('.node'))];
 
-/** All tests that look at what is on the disk: a binary of Cargo and what its tests are called, or a spec. */
+/** All tests that examine the data on disk: a test binary of Cargo with the filters for its tests, or a spec. */
 const TESTS = ['lib disk:: jsonl::writer run::recorder run::snapshot run::replay run::log run::blob session::snapshot session::recorder session::fork bundle::', 'simulated_sessions', 'simulated_runs', 'simulated_bundles', 'simulated_errors', 'syncs', 'run_crash', 'crash', 'fork_crash', 'mounted', 'power_cut'];
 
-/** More than any of them takes: a mutation may let a test wait for ever. */
+/** Time limit, longer than any of them takes: a mutation may make a test wait forever. */
 const LONGEST_MS = 10 * 60 * 1000;
 
-/** The tests that are to notice, what is taken away, where, and by which change of the source. */
+/** For each mutation: the tests that should notice, what is removed, the file, and the text that is replaced by another. */
 const MUTATIONS = [
   ['simulated_sessions', 'sync of what was appended', 'src/disk/append.rs', 'match self.file.sync_data() {', 'match Ok::<(), io::Error>(()) {'],
   ['simulated_sessions', 'sync of the directories above an appended file', 'src/disk/unsynced.rs', 'if !self.with_entries {', 'if true {'],
@@ -59,7 +59,7 @@ const MUTATIONS = [
   ['simulated_bundles', 'sync of a fork’s entry', 'src/session/fork.rs', 'if let Err(error) = sync_directory(parent(&path)) {', 'if let Err(error) = Ok::<(), OsError>(()) {'],
   ['simulated_errors', 'whether a lock file is still there', 'src/disk/lock.rs', 'Ok(()) => Ok(is_still_there(&file, path).then_some(file)),', 'Ok(()) => Ok((is_still_there(&file, path) || true).then_some(file)),'],
   ['lib disk::lock', 'release of a lock whose owner has ended', 'src/disk/lock.rs', 'match file.try_lock() {', 'match if file.metadata().is_ok_and(|there| there.size > 0) { Err(TryLockError::WouldBlock) } else { file.try_lock() } {'],
-  // What a sync is for, and who waits for it.
+  // What a sync covers, and who waits for it.
   ['simulated_sessions', 'sync of any directory', 'src/disk/sync_directory.rs', '    handle.sync_all().map_err(|error| OsError::new(&error, "fsync", None))', '    drop(handle);\n    Ok(())'],
   ['syncs', 'sync of what was written before a flush was asked for', 'src/jsonl/writer.rs', 'let reached = if durability == Durability::Fsync { self.synced } else { self.written };', 'let reached = self.written;'],
   ['simulated_sessions', 'sync before a flush is answered', 'src/jsonl/writer/thread.rs', '            self.sync_if_promised()?;\n            self.answer_flushes();', '            let written = self.state.lock().written;\n            self.state.lock().synced = written;\n            self.answer_flushes();\n            self.sync_if_promised()?;'],
@@ -73,7 +73,7 @@ const MUTATIONS = [
   ['syncs', 'sync of a whole workflow that was found', 'src/run/recorder/opening.rs', 'if is_whole && self.config.durability == Durability::Os {', 'if is_whole {'],
   ['simulated_runs', 'sync of the copy of what is cut off', 'src/run/recorder/torn_tail.rs', '        copy.file().sync_all().map_err(|error| OsError::new(&error, "fsync", Some(&path)))?;', ''],
   ['simulated_runs', 'sync of the entry of that copy', 'src/run/recorder/torn_tail.rs', 'if durability == Durability::Fsync { sync_directory(parent(&path)) } else { Ok(()) }', 'Ok(())'],
-  // Looks at tails.
+  // Checks of the ends of files.
   ['lib disk::append', 'whether others have appended behind a torn batch', 'src/disk/append.rs', '            && self.file.metadata().is_ok_and(|metadata| metadata.size == end)\n', ''],
   ['simulated_errors', 'lock against other writers', 'src/disk/append.rs', '        lock_against_other_writers(&file);\n', ''],
   ['lib run::log', 'whether a hole ends with a sector', 'src/run/log.rs', '((line == hole || is_sector(hole)) && is_sector(end)).then_some(line)', '(line == hole || is_sector(hole)).then_some(line)'],
@@ -98,7 +98,7 @@ const MUTATIONS = [
   ['lib run::', 'graph of a run’s snapshot', 'src/run/start_resolver.rs', '        check_agrees(&start.state, &created)?;\n', ''],
   ['lib bundle::', 'hashes of the files of a bundle', 'src/bundle/verify.rs', 'Some(Some(seen)) if seen.sha256 != listed.sha256 => {', 'Some(Some(seen)) if false && seen.sha256 != listed.sha256 => {'],
   ['lib bundle::', 'checksums beside a manifest', 'src/bundle/verify.rs', 'if sums.is_some_and(|sums| *sums != checksums::print(manifest, document)) {', 'if sums.is_some_and(|_| false) {'],
-  // What threads hand over to each other, in every order.
+  // What threads hand over to each other, in every interleaving.
   ['interleavings', 'waking of a writer that rests', 'src/jsonl/writer/thread.rs', '                self.work.notify_one();\n', ''],
   ['interleavings', 'last look and rest of a writer under one lock', 'src/jsonl/writer/thread.rs', '        (state.thread, state.urgent) = (afterwards, false);\n        let closes', '        drop(state);\n        state = self.state.lock();\n        (state.thread, state.urgent) = (afterwards, false);\n        let closes'],
   ['interleavings', 'sync for a flush that came after the batch', 'src/jsonl/writer.rs', 'durability == Durability::Fsync && self.synced < self.written && self.is_waited_for()', 'let _ = durability;\n        false'],
@@ -121,7 +121,7 @@ const target = join(ROOT, isShare ? `target/mutations-${nth}-of-${count}` : 'tar
 const copy = join(target, 'source');
 rmSync(copy, { recursive: true, force: true });
 mkdirSync(copy, { recursive: true });
-// With their times, by which Cargo knows what it has compiled.
+// Keeps modification times, by which Cargo knows what it has compiled.
 for (const path of COPIED) cpSync(join(ROOT, path), join(copy, path), { recursive: true, preserveTimestamps: true });
 for (const path of LINKED) symlinkSync(join(ROOT, path), join(copy, path));
 
@@ -146,7 +146,7 @@ for (const [tests, name, file, from, to] of wanted) {
 }
 if (survivors.length > 0) fail(`nothing noticed: ${survivors.join(', ')}`);
 
-/** The first tests that fail; `null` if none does. */
+/** The first tests that fail; `null` if none fails. */
 function noticing(all) {
   for (const tests of all) {
     const found = tests.endsWith('.spec.ts') ? failingInSpec(tests) : failingInBinary(tests);
@@ -163,14 +163,14 @@ function failingInBinary(tests) {
     : ['test', '--no-default-features', '--features', 'failpoints', ...(binary === 'lib' ? ['--lib'] : ['--test', binary])];
   const env = { ...process.env, CARGO_TARGET_DIR: target, CARGO_PROFILE_DEV_DEBUG: '0', RUST_BACKTRACE: '0' };
   const options = { cwd: copy, env, encoding: 'utf8', maxBuffer: 1 << 28 };
-  // Compiling takes its time; what may wait for ever is a test.
+  // Built without a time limit: only a test may wait forever.
   const built = spawnSync('cargo', [...args, '--no-run'], options);
   if (built.status !== 0) fail(built.stderr);
   const { status, signal, stdout, stderr } = spawnSync('cargo', [...args, '--', ...(threads ? [binary] : filters)], { ...options, timeout: LONGEST_MS });
   if (status === 0) return null;
   const failed = [...stdout.matchAll(/^test (\S+) .*FAILED$/gm)].map(([, name]) => `\`${name}\``);
   const listed = [...stdout.matchAll(/^ {4}(\w[\w:]+)$/gm)].map(([, name]) => `\`${name}\``);
-  // A model that panics once more while it cleans up ends the process before its result is printed.
+  // A model that panics again while it cleans up ends the process before its result is printed.
   const panicked = [...stderr.matchAll(/^thread '(\w[\w:]+)' .*panicked/gm)].map(([, name]) => `\`${name}\``);
   const noticed = failed.length + listed.length > 0 ? [...failed, ...listed] : panicked;
   return [...new Set(noticed)].slice(0, 3).join(', ') || (signal ? 'a test that does not end' : `exit ${status}`);

@@ -1,4 +1,4 @@
-// The name that npm, the addon's file and the folders of npm/ give to this machine.
+// The name of this machine's platform, as used by npm, the addon's file and the folders in npm/.
 
 /** For instance `linux-x64-gnu`, `darwin-arm64`, `win32-x64-msvc`. */
 export function platformName() {
@@ -7,7 +7,7 @@ export function platformName() {
   return process.platform === 'win32' ? `${name}-msvc` : name;
 }
 
-/** The addon's file, beside package.json in a work tree and alone in a platform package. */
+/** The file name of the addon, which is next to package.json in a work tree, and in the platform package when published. */
 export function addonFile() {
   return `session-tape.${platformName()}.node`;
 }

@@ -1,7 +1,6 @@
-// Makes a work tree ready to run: installs the npm packages, bundles the libraries of the HTML pages and builds the addon, each only when that
-// is due.
-// `npm test` and `npm run demo` begin with it, so that either can be the first command in a fresh clone. With `--as-published` the addon is
-// the one that users get, which takes longer to build: `npm run bench` measures that.
+// Prepares a work tree: installs the npm packages, bundles the libraries of the HTML pages and builds the addon, each only if necessary. `npm test`
+// and `npm run demo` begin with it, so that either can be the first command in a fresh clone. With `--as-published` it builds the addon that users
+// get, which takes longer: `npm run bench` measures that one.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
@@ -26,7 +25,7 @@ if (!isCurrent(PAGE_LIBRARIES, PAGE_LIBRARY_SOURCES)) {
 }
 if (process.argv.includes('--as-published')) {
   requireCargo();
-  // Cargo knows best whether there is something to do: an addon may be current and yet be the other one.
+  // Left to Cargo, because an addon may be current but built without `--as-published`.
   run('npm', ['run', '--silent', 'build']);
 } else if (!isCurrent(addonFile(), ADDON_SOURCES)) {
   requireCargo();
@@ -35,8 +34,8 @@ if (process.argv.includes('--as-published')) {
 }
 
 /**
- * Whether node_modules holds what package-lock.json asks for. Compared by content: the dates of the two say nothing,
- * since npm writes them in either order. Optional packages may be absent, most are for other platforms.
+ * Whether node_modules has what package-lock.json lists. Compares content, not dates, since npm may write the two files in either order. Optional
+ * packages may be absent: most are for other platforms.
  */
 function packagesAreInstalled() {
   const installed = packagesOf('node_modules/.package-lock.json');
@@ -54,7 +53,7 @@ function packagesOf(lockFile) {
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).packages : null;
 }
 
-/** As make would decide it: what is built exists and is younger than every source. */
+/** Whether a built file exists and is newer than every source, as make decides it. */
 function isCurrent(built, sources) {
   const path = join(ROOT, built);
   if (!existsSync(path)) return false;
@@ -62,7 +61,7 @@ function isCurrent(built, sources) {
   return sources.every((name) => newestChange(join(ROOT, name)) <= builtAt);
 }
 
-/** The latest modification in a file or a folder, the folder's own included: a deleted source shows there alone. */
+/** The latest modification time in a file or folder, including that of the folder itself: it is all that shows that a source was deleted. */
 function newestChange(path) {
   if (!existsSync(path)) return 0;
   const { mtimeMs } = statSync(path);

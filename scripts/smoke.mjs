@@ -1,7 +1,7 @@
-// Sessions, locks, bundles and runs, with whatever runtime runs this file: the check for runtimes and emulated machines that can't run the test suite.
-// `bun scripts/smoke.mjs`, `node scripts/smoke.mjs`; it needs the built addon.
+// Uses sessions, locks, bundles and runs, with the runtime that runs this file: a check for runtimes and emulated machines that cannot run the test
+// suite. `bun scripts/smoke.mjs`, `node scripts/smoke.mjs`; it needs the built addon.
 //
-// SMOKE_RUNTIME names the program to start another process with, where that is not the one that runs. In that process SMOKE_HOLD is set.
+// SMOKE_RUNTIME is the program that starts a second process, if that is not the program that runs this file. SMOKE_HOLD is set in the second process.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -29,7 +29,7 @@ import {
 const SESSION_ID = 'smoke-session';
 const PROJECT = 'smoke-project';
 
-/** Emulated, a process takes seconds to begin. A limit against a hang. */
+/** A limit for a process that hangs. An emulated process takes seconds to start. */
 const PROCESS_MS = 120_000;
 
 if (process.env.SMOKE_HOLD) await holdLocks(process.env.SMOKE_HOLD);
@@ -102,7 +102,7 @@ async function checkLock(chatsDir) {
   assert.equal(await isSessionLocked(chatsDir, SESSION_ID), false);
 }
 
-/** The lock of a session id, and that of a file, which the system keeps. Both end with the process, which releases neither. */
+/** The lock of a session id, and that of a file, which the system holds. Both end with the process, which releases neither of them. */
 async function checkLocksOfAnotherProcess(chatsDir) {
   const holder = await startHolder(chatsDir);
   const { filePath } = holder;
@@ -122,7 +122,7 @@ async function checkLocksOfAnotherProcess(chatsDir) {
   assert.deepEqual(history, [say('human', 'Held'), say('ai', 'Mine now')]);
 }
 
-/** @returns the warning of a recorder that goes on in a file, if it could not */
+/** @returns the warning of a recorder that could not resume the file; `null` if it could */
 async function exclusively(chatsDir, filePath) {
   let warning = null;
   const onWarning = (found) => (warning = found);
@@ -136,7 +136,7 @@ async function exclusively(chatsDir, filePath) {
 async function startHolder(chatsDir) {
   const told = join(chatsDir, 'held.json');
   const program = process.env.SMOKE_RUNTIME ?? process.execPath;
-  // Nothing is read from its output: under Wine that gets lost in a pipe.
+  // Its output is not read: under Wine it gets lost in a pipe.
   const child = spawn(program, [process.argv[1]], { env: { ...process.env, SMOKE_HOLD: chatsDir }, stdio: 'inherit' });
   const ended = new Promise((resolve) => child.on('exit', (code, signal) => resolve(`${code ?? signal}`)).on('error', (error) => resolve(error.message)));
   const reason = await Promise.race([ended, appears(told)]);
@@ -176,7 +176,7 @@ async function checkBundle(session, chatsDir, name) {
   assert.equal(await diff(session, imported), null, 'the imported session differs');
 }
 
-/** A file that passed through an editor of Windows. */
+/** A file that was edited on Windows. */
 async function checkLineEnds(session, chatsDir) {
   const copy = join(chatsDir, 'session-2026-02-11T16-00-smoke.jsonl');
   writeFileSync(copy, readFileSync(session, 'utf8').replaceAll('\n', '\r\n'));
@@ -185,7 +185,7 @@ async function checkLineEnds(session, chatsDir) {
   assert.deepEqual(changed.history, original.history);
 }
 
-/** The ways in which Windows writes one path. */
+/** Different spellings of the same path on Windows. */
 async function checkSpellings(session, chatsDir) {
   if (process.platform !== 'win32') return;
   const spellings = (path) => [path.replaceAll('\\', '/'), path[0].toLowerCase() + path.slice(1), `\\\\?\\${path}`, path.toUpperCase()];
@@ -207,7 +207,7 @@ async function checkRun(chatsDir) {
   await recorder.dispose();
   const report = await verifyRun(directory);
   assert.equal(report.ok, true, JSON.stringify(report));
-  // With those that the recorder itself appends: of the beginning and of the snapshot.
+  // Including the two events that the recorder itself appends: at the beginning and for the snapshot.
   assert.equal((await replayRun(directory)).eventCount, 4);
   await checkBundle(directory, chatsDir, 'run.cath-bundle.tar.zst');
 }

@@ -1,8 +1,8 @@
-// Runs the specs with vitest under Bun, workers and children included, and compares what fails with scripts/bun-differences.mjs.
+// Runs the specs with vitest under Bun, including workers and child processes, and compares the failures with scripts/bun-differences.mjs.
 //
 //   npm run test:bun -- [SPEC...]
 //
-// The Bun is the one that BUN names or, on Linux x64, that of scripts/platforms/nodes.
+// Uses the Bun at the path in BUN or, on Linux x64, the one of scripts/platforms/nodes.
 
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
@@ -38,7 +38,7 @@ async function installed() {
   return runtime.command;
 }
 
-/** A spec that could not be run at all counts as a test without a name. */
+/** The results of a spec. One that could not be run at all counts as a test without a name. */
 function testsOf({ name: path, status: ended, assertionResults }) {
   const spec = relative(join(ROOT, '__test__'), path).replaceAll('\\', '/');
   const found = assertionResults.map(({ fullName: name, status }) => ({ spec, name, status }));

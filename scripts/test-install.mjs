@@ -1,5 +1,5 @@
-// Publishes the nine packages to a registry on this machine, as the release does, and installs `session-tape` from it as its users do: with each package
-// manager, for each platform, into empty projects; then breaks installations, and bundles programs that use the package.
+// Publishes the nine packages to a registry on this machine, as the release does, and installs `session-tape` from it as users do: with each package
+// manager, for each platform, into empty projects. Then it breaks installations, and bundles programs that use the package.
 //
 //   npm run test:install
 //
@@ -44,7 +44,7 @@ if (report.failed > 0) process.exitCode = 1;
 if (report.failed === 0) rmSync(directory, { recursive: true, force: true });
 else console.log(`left for a look: ${directory}`);
 
-/** `scripts/smoke.mjs`, of the installed package. */
+/** `scripts/smoke.mjs`, importing the installed package. */
 function smokeTest() {
   return readFileSync(join(ROOT, 'scripts', 'smoke.mjs'), 'utf8').replace("'../index.mjs'", "'session-tape'");
 }

@@ -1,5 +1,5 @@
-// Runs the addons of `npm run build:all` wherever this machine can: `scripts/smoke.mjs` with each runtime of scripts/platforms/runtimes.mjs, and with
-// `--suite` the specs that each can run, which are all of them on the Nodes of this machine, on Node for musl and on Bun, and the tests of the core.
+// Runs the addons of `npm run build:all` as far as this machine can: `scripts/smoke.mjs` with each runtime of scripts/platforms/runtimes.mjs. With
+// `--suite` it also runs the tests of the core and the specs that each runtime can run: all on this machine's Nodes, on Node for musl, and on Bun.
 //
 //   npm run test:platforms -- [--suite] [PLATFORM...]
 
@@ -15,7 +15,7 @@ import { installRuntimes, missingFor, runtimesOf } from './platforms/runtimes.mj
 import { addonPath, chosenTargets } from './platforms/targets.mjs';
 import { copyWorkTree } from './platforms/work-tree.mjs';
 
-/** Emulated, a smoke test takes seconds, and the suite some minutes. These are limits against a hang. */
+/** Limits for processes that hang. Under emulation, a smoke test takes seconds, and the suite some minutes. */
 const SMOKE_MS = 300_000;
 const SUITE_MS = 3_600_000;
 
@@ -30,7 +30,7 @@ async function testPlatform(target) {
   if (runtimes.length === 0) return report(target, '', 'not run: nothing here can run it');
   if (!existsSync(join(ROOT, addonPath(target)))) return report(target, '', 'not run: `npm run build:all` has not built it');
   const tree = await copyWorkTree(target);
-  // As in the workflow: the specs of pages need what is not in the repository.
+  // As in the workflow: the specs of pages need files that are not in the repository.
   if (values.suite) execFileSync(process.execPath, [join(tree, 'scripts', 'build-page-libraries.mjs')], { cwd: tree, stdio: 'inherit' });
   for (const runtime of runtimes) {
     const missing = missingFor(runtime);
@@ -52,7 +52,7 @@ function smoke(target, runtime, tree) {
   if (!works) process.exitCode = 1;
 }
 
-/** As the workflow runs it, with the same limit for the size of the addon. */
+/** Runs the suite as the workflow does, with the same limit on the size of the addon. */
 function suite(target, runtime, tree) {
   const [runner, args] = runtime.differs ? throughTestBun(runtime, tree) : [{ ...runtime, ...runtime.vitest }, vitest(tree, runtime.suite)];
   const { status, printed, log } = start(target, runner, tree, args, SUITE_MS, { SESSION_TAPE_ADDON: 'published' });
@@ -65,7 +65,7 @@ function vitest(tree, args) {
   return [join(tree, 'node_modules', 'vitest', 'vitest.mjs'), 'run', '--reporter=dot', ...args];
 }
 
-/** What fails is compared with the differences that are known. */
+/** Compares failures with the known differences. */
 function throughTestBun({ name, command }, tree) {
   return [{ name, command: [process.execPath], environment: { BUN: command[0] } }, [join(tree, 'scripts', 'test-bun.mjs')]];
 }
@@ -76,7 +76,7 @@ async function core(target, runtime) {
   if (failed > 0) process.exitCode = 1;
 }
 
-/** The output goes to a file: under Wine it gets lost in a pipe. */
+/** Writes the output to a file: under Wine it gets lost in a pipe. */
 function start(target, { name, command, environment }, tree, args, timeout, more = {}) {
   const log = join(workDirectory(target), `${name.replaceAll(/\W+/g, '-')}.log`);
   const file = openSync(log, 'w');

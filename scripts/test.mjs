@@ -1,8 +1,8 @@
-// `npm test`: sets the work tree up and runs every test, those in Rust beside those in JavaScript. Arguments are passed to vitest.
+// `npm test`: prepares the work tree and runs every test, those in Rust in parallel with those in JavaScript. Arguments are passed to vitest.
 //
-// The two sides share the machine because each leaves a core idle at times: installing the npm packages waits for the network, many tests
-// wait. They share the dependencies too: the profile `bench` compiles them as `release` does, and for the target that `napi build` names.
-// So the one waits while the other compiles, but nothing is compiled twice.
+// The two share the machine because each leaves a core idle at times: installing npm packages waits for the network, and many tests wait. They share
+// compiled dependencies too: the profile `bench` compiles them as `release` does, for the target that `napi build` passes. One waits while the other
+// compiles, but nothing is compiled twice.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs');
 
-/** In the order in which they ended: the name, the seconds, whether it went well. */
+/** The steps in the order in which they ended: name, seconds, and whether they succeeded. */
 const ended = [];
 
 const [javascript, rust] = await Promise.all([javascriptTests(), rustTests()]);
@@ -26,7 +26,10 @@ async function javascriptTests() {
   );
 }
 
-/** All with the features of the addon, so that no dependency is compiled for two sets of them. That the core needs none of Node.js a lint proves. */
+/**
+ * All with the features of the addon, so that no dependency is compiled with two sets of features. A lint checks that the core needs nothing of
+ * Node.js.
+ */
 async function rustTests() {
   const test = ['test', '--profile', 'bench', ...target(), '--features', 'failpoints'];
   return (
@@ -35,14 +38,14 @@ async function rustTests() {
   );
 }
 
-/** The target that `napi build` passes to Cargo. Without it the dependencies would be compiled again, into another folder. */
+/** The target that `napi build` passes to Cargo. Without it, the dependencies would be compiled again, in another folder. */
 function target() {
   const { stdout } = spawnSync('rustc', ['-vV'], { cwd: ROOT, encoding: 'utf8' });
   const triple = process.env.CARGO_BUILD_TARGET ?? /^host: (.+)$/m.exec(stdout ?? '')?.[1];
   return triple ? ['--target', triple] : [];
 }
 
-/** Whether the command ended well. A quiet one shows what it said when it has ended: lines of two sides mixed are not readable. */
+/** Runs a command. Returns whether it succeeded. A quiet one prints its output after it has ended: interleaved output would be unreadable. */
 function step(name, command, args, { quiet = false } = {}) {
   const start = performance.now();
   const said = [];

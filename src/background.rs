@@ -1,4 +1,4 @@
-//! Threads for what must not run on the caller's thread: file I/O and scanning.
+//! Threads for work that must not run on the caller's thread: file I/O and scanning.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
@@ -9,18 +9,19 @@ use crate::threading;
 
 const THREAD_NAME: &str = "session-tape";
 
-/// Threads are made when they are needed and end after idling; a job that hangs on a dead network file
-/// system holds only its own.
+/// Threads are created on demand and end when they have been idle for a while. A job that hangs on a dead
+/// network file system blocks only its own thread.
 fn pool() -> Option<&'static Runtime> {
     static POOL: OnceLock<Option<Runtime>> = OnceLock::new();
     // Never shut down: it belongs to the process, not to one of the JavaScript environments in it.
     POOL.get_or_init(|| Builder::new_current_thread().thread_name(THREAD_NAME).build().ok()).as_ref()
 }
 
-/// Work of one type, whatever it does: what starts it is compiled once.
+/// A boxed job: the code that starts jobs is compiled once, not for each closure.
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Runs `job` on a background thread, soon. On a system that has no thread to give, it runs here and now.
+/// Runs `job` on a background thread. If there is no thread pool, runs it on the calling thread before
+/// returning.
 pub fn spawn(job: impl FnOnce() + Send + 'static) {
     match pool() {
         Some(pool) => submit(pool, Box::new(job)),
@@ -32,13 +33,14 @@ fn submit(pool: &Runtime, job: Job) {
     drop(pool.spawn_blocking(job));
 }
 
-/// Runs `job` on a background thread, if and when the system has one. For work that does not depend on it.
+/// Runs `job` on a background thread if the system has one, and drops it otherwise. For work that does not
+/// depend on the helper.
 pub fn spawn_helper(job: impl FnOnce() + Send + 'static) {
     if cfg!(all(test, feature = "interleavings")) {
-        // loom knows no threads but its own.
+        // loom only knows its own threads.
         spawn_thread(job);
     } else if let Some(pool) = pool() {
-        // Panics if the system refuses the very first thread.
+        // `submit` panics if the system refuses the very first thread.
         let job = Box::new(job);
         let _ = catch_unwind(AssertUnwindSafe(|| submit(pool, job)));
     }

@@ -1,8 +1,8 @@
-//! Stopping reads whose result is no longer wanted.
+//! Stops reads whose results are no longer wanted.
 //!
-//! Work on a background thread looks now and then whether to go on, but between two looks it may read a line of many gigabytes, or wait
-//! for a pipe. So whatever reads in a loop asks as well, before each read. What it asks is the cancellation of the work it belongs to: that
-//! of its thread, taken when the file is opened or the reader made. Without such work there is none, and nothing is ever cancelled.
+//! Work on a background thread checks now and then whether to go on, but between two checks it may read a line of many gigabytes, or wait
+//! for a pipe. So code that reads in a loop checks before each read too. It uses the [`Cancellation`] of the work that its thread does,
+//! taken when the file is opened or the reader is created. A thread that does no such work has a cancellation that is never set.
 
 use std::cell::RefCell;
 use std::io;
@@ -13,12 +13,12 @@ thread_local! {
     static CURRENT: RefCell<Cancellation> = RefCell::default();
 }
 
-/// Whether work was cancelled. Clones are of the same work.
+/// Says whether some work was cancelled. Clones belong to the same work.
 #[derive(Clone, Debug, Default)]
 pub struct Cancellation(Arc<AtomicBool>);
 
 impl Cancellation {
-    /// That of the work that this thread does; one that is never cancelled if it does none.
+    /// The cancellation of the work that this thread does; one that is never set if it does none.
     pub fn current() -> Self {
         CURRENT.with_borrow(Clone::clone)
     }
@@ -34,18 +34,18 @@ impl Cancellation {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// The same as a flag.
+    /// The underlying flag.
     pub fn flag(&self) -> &AtomicBool {
         &self.0
     }
 
-    /// An error if the work was cancelled: what would be read next is not wanted.
+    /// Returns an error if the work was cancelled. To be called before each read.
     #[inline]
     pub fn check(&self) -> io::Result<()> {
         if self.is_cancelled() { Err(cancelled()) } else { Ok(()) }
     }
 
-    /// Runs `work` as that which this cancels. A thread that helps with the work has to say so itself.
+    /// Runs `work` with this as the cancellation of the current thread. A thread that helps with the work has to call this itself.
     pub fn during<T>(&self, work: impl FnOnce() -> T) -> T {
         let _restored = Restored(CURRENT.replace(self.clone()));
         work()
@@ -53,13 +53,13 @@ impl Cancellation {
 }
 
 impl From<Arc<AtomicBool>> for Cancellation {
-    /// The work that this flag cancels.
+    /// A cancellation that shares this flag.
     fn from(flag: Arc<AtomicBool>) -> Self {
         Cancellation(flag)
     }
 }
 
-/// Restores the thread's cancellation, also when the work panics.
+/// Restores the thread's cancellation, even if the work panics.
 struct Restored(Cancellation);
 
 impl Drop for Restored {

@@ -1,18 +1,18 @@
-//! Wall-clock times as lines have them: `2026-02-11T16:00:00.000Z`, what JavaScript's `Date.prototype.toISOString` prints. The time
-//! itself always comes from the caller, whose clock may be one that a test has stopped.
+//! Wall-clock times in the form that lines use: `2026-02-11T16:00:00.000Z`, as JavaScript's `Date.prototype.toISOString` prints
+//! them. The time itself always comes from the caller, so that tests can use a clock of their own.
 
 use std::time::{Duration, UNIX_EPOCH};
 
-/// The last millisecond, before and after 1970, that a JavaScript `Date` can tell.
+/// Range of a JavaScript `Date`, in milliseconds before or after 1970.
 const LAST_MILLISECOND: f64 = 8.64e15;
 
-/// The calendar repeats itself after so many years.
+/// Number of years after which the calendar repeats.
 const CYCLE_YEARS: i64 = 400;
 const CYCLE_MILLISECONDS: i64 = 146_097 * 86_400_000;
 
-/// A point in time, from milliseconds since 1970. A time that no `Date` can tell is the nearest that one can; NaN is 1970.
+/// Formats a time, given in milliseconds since 1970. A time outside the range of a `Date` is clamped to it; NaN counts as 0.
 pub fn timestamp(milliseconds: f64) -> String {
-    // The conversion makes 0 of NaN, and cuts off what is less than a millisecond, as `Date` does.
+    // The cast turns NaN into 0 and discards fractions of a millisecond, as `Date` does.
     let milliseconds = milliseconds.clamp(-LAST_MILLISECOND, LAST_MILLISECOND) as i64;
     let cycles = milliseconds.div_euclid(CYCLE_MILLISECONDS);
     let within = Duration::from_millis(milliseconds.rem_euclid(CYCLE_MILLISECONDS) as u64);
@@ -20,7 +20,7 @@ pub fn timestamp(milliseconds: f64) -> String {
     if cycles == 0 { printed } else { moved(&printed, cycles) }
 }
 
-/// A time of the years 1970 to 2369, so many cycles later.
+/// Moves a printed time of the years 1970 to 2369 by a number of cycles.
 fn moved(printed: &str, cycles: i64) -> String {
     let (year, rest) = printed.split_once('-').unwrap_or((printed, ""));
     match year.parse().unwrap_or(0) + cycles * CYCLE_YEARS {
@@ -29,7 +29,7 @@ fn moved(printed: &str, cycles: i64) -> String {
     }
 }
 
-/// The last time that was printed: many events share a millisecond.
+/// Formats times and caches the last one, since many events share a millisecond.
 #[derive(Debug, Default)]
 pub struct Clock {
     milliseconds: f64,

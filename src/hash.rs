@@ -2,7 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-/// How many hex digits a hash has.
+/// Number of hex digits in a hash.
 pub const HEX_BYTES: usize = 64;
 
 /// A hash as it is stored: lower-case hex digits.
@@ -11,7 +11,7 @@ pub type HexHash = [u8; HEX_BYTES];
 /// A hash as bytes.
 pub type Hash = [u8; 32];
 
-/// The hash of `parts`, one behind the other.
+/// The hash of the concatenation of `parts`.
 #[inline]
 pub fn sha256<const PARTS: usize>(parts: [&[u8]; PARTS]) -> Hash {
     let mut hasher = Sha256::new();
@@ -21,7 +21,7 @@ pub fn sha256<const PARTS: usize>(parts: [&[u8]; PARTS]) -> Hash {
     hasher.finalize().into()
 }
 
-/// The hash of `parts`, one behind the other, in hex.
+/// The hash of the concatenation of `parts`, in hex.
 #[inline]
 pub fn sha256_hex<const PARTS: usize>(parts: [&[u8]; PARTS]) -> HexHash {
     to_hex(&sha256(parts))
@@ -31,15 +31,15 @@ pub fn sha256_hex<const PARTS: usize>(parts: [&[u8]; PARTS]) -> HexHash {
 #[inline]
 pub fn to_hex(hash: &Hash) -> HexHash {
     let mut digits = [0; HEX_BYTES];
-    // It fails only for a target that is too short.
+    // Fails only if the output is too short.
     let _ = const_hex::encode_to_slice(hash, &mut digits);
     digits
 }
 
-/// The hash that 64 lower-case hex digits stand for. None for anything else.
+/// Parses 64 lower-case hex digits. Returns `None` for anything else.
 pub fn from_hex(digits: &[u8]) -> Option<Hash> {
     let digits = <&HexHash>::try_from(digits).ok()?;
-    // The decoder takes upper-case digits too.
+    // The decoder accepts upper-case digits too.
     if !is_lower_hex(digits) {
         return None;
     }
@@ -53,15 +53,15 @@ pub fn as_text(hash: &HexHash) -> &str {
     std::str::from_utf8(hash).unwrap_or_default()
 }
 
-/// Whether a text is that of a stored hash.
+/// Whether a text has the form of a stored hash.
 pub fn is_hex_hash(text: &str) -> bool {
     text.len() == HEX_BYTES && is_lower_hex(text.as_bytes())
 }
 
-/// Whether there are only lower-case hex digits.
+/// Whether a text consists of lower-case hex digits only.
 #[inline]
 pub fn is_lower_hex(text: &[u8]) -> bool {
-    // Without a branch a byte, so that the compiler makes vector instructions of it.
+    // No branch per byte, so that the compiler can vectorise the loop.
     text.iter().fold(true, |all, byte| all & (byte.is_ascii_digit() | matches!(byte, b'a'..=b'f')))
 }
 

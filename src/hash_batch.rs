@@ -1,7 +1,7 @@
-//! Many messages hashed together.
+//! Hashes many messages together.
 //!
-//! The rounds of one message wait for each other, and leave most of a processor's SHA unit idle. Where the processor has one, the rounds
-//! of several messages fill it; elsewhere the messages are hashed one after the other.
+//! Each round of SHA-256 depends on the one before, so a single message leaves most of a processor's SHA unit idle. On a processor that
+//! has such a unit, the rounds of several messages are interleaved; on others, messages are hashed one after the other.
 
 #[cfg(target_arch = "x86_64")]
 mod lanes;
@@ -14,30 +14,30 @@ use crate::hash::Hash;
 #[cfg(target_arch = "x86_64")]
 use lanes::{LANES, LaneState, Lanes};
 
-/// The size of a block of SHA-256.
+/// Size of a SHA-256 block in bytes.
 const BLOCK_BYTES: usize = 64;
 
-/// The words that SHA-256 begins with.
+/// The initial hash value of SHA-256.
 const INITIAL: [u32; 8] =
     [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
 
-/// Messages that are to be hashed with SHA-256.
+/// Messages to be hashed with SHA-256.
 #[derive(Clone, Debug, Default)]
 pub struct HashBatch {
     /// The messages, each padded to whole blocks.
     padded: Vec<u8>,
-    /// For each message, where its blocks end, in blocks.
+    /// The end of each message in `padded`, in blocks.
     ends: Vec<usize>,
 }
 
 impl HashBatch {
-    /// Adds the message that `parts` make, one behind the other.
+    /// Adds a message: the concatenation of `parts`.
     #[inline]
     pub fn push<const PARTS: usize>(&mut self, parts: [&[u8]; PARTS]) {
         self.write(|message| parts.iter().for_each(|part| message.extend_from_slice(part)));
     }
 
-    /// Adds the message that `append` appends to the bytes it is given, which it must not change otherwise.
+    /// Adds a message. `append` appends it to the buffer that it is given, and must not change the buffer otherwise.
     #[inline]
     pub fn write(&mut self, append: impl FnOnce(&mut Vec<u8>)) {
         let start = self.padded.len();
@@ -50,7 +50,7 @@ impl HashBatch {
         self.ends.push(end / BLOCK_BYTES);
     }
 
-    /// How many messages there are.
+    /// Number of messages.
     pub fn count(&self) -> usize {
         self.ends.len()
     }
@@ -61,7 +61,7 @@ impl HashBatch {
         self.ends.clear();
     }
 
-    /// Hashes all messages. `hashes` holds their hashes afterwards, in the order of the messages, and nothing else.
+    /// Hashes all messages. Replaces the content of `hashes` with their hashes, in the order of the messages.
     pub fn hash_into(&self, hashes: &mut Vec<Hash>) {
         hashes.clear();
         hashes.resize(self.count(), Hash::default());
@@ -76,14 +76,14 @@ impl HashBatch {
     }
 }
 
-/// Hashes messages into their places among `hashes`.
+/// Hashes messages, and stores each hash in `hashes` at the index of its message.
 fn hash_messages<'b>(messages: impl Iterator<Item = Message<'b>>, hashes: &mut [Hash]) {
     #[cfg(target_arch = "x86_64")]
     let messages = in_lanes(messages, hashes);
     messages.for_each(|message| message.finish(hashes));
 }
 
-/// Hashes what the processor can hash in lanes, and returns the messages that are left.
+/// Hashes messages in lanes if the processor can, and returns those that remain.
 #[cfg(target_arch = "x86_64")]
 fn in_lanes<'b, M: Iterator<Item = Message<'b>>>(mut messages: M, hashes: &mut [Hash]) -> M {
     if hashes.len() >= LANES
@@ -99,12 +99,12 @@ fn in_lanes<'b, M: Iterator<Item = Message<'b>>>(mut messages: M, hashes: &mut [
 struct Message<'b> {
     index: usize,
     words: [u32; 8],
-    /// What is left of it.
+    /// The blocks that are not hashed yet.
     blocks: &'b [[u8; BLOCK_BYTES]],
 }
 
 impl Message<'_> {
-    /// Hashes what is left.
+    /// Hashes the remaining blocks and stores the hash.
     fn finish(mut self, hashes: &mut [Hash]) {
         compress256(&mut self.words, self.blocks);
         self.store(hashes);

@@ -1,8 +1,7 @@
-//! The flight recorder of AI command-line tools: sessions are recorded to JSONL files that survive crashes and are replayed from
-//! whatever a crash left of them; runs of workflows are recorded to hash-chained logs and verified; both are sealed into
-//! bundles, and compared.
+//! A flight recorder for AI command-line tools. It records sessions to JSONL files that survive crashes, and replays them from what a crash has left;
+//! it records runs of workflows to hash-chained logs, and verifies them; it seals both into bundles, and compares them.
 //!
-//! The names below are the whole API of the crate. `docs/ARCHITECTURE.md` shows the rooms behind them and the arrows between.
+//! The names below are the whole API of the crate. `docs/ARCHITECTURE.md` describes the modules behind them and their dependencies.
 //!
 //! # Sessions
 //!
@@ -84,16 +83,17 @@
 //!
 //! # Invariants
 //!
-//! - A value of a session's file stays a byte range until it is delivered. Those that history still has then go on a tape, to mean
-//!   what `JSON.parse` makes of them; V8 parses the text of those that it builds better itself.
-//! - What a file says is checked before it is used, also in files of our own: a number is not a place before it is known to be one.
-//! - The text of a line decides, never its `seq`: events count in file order.
-//! - No content of a file makes anything here panic or recurse.
-//! - Only `node` knows of JavaScript. It is left out without the feature `node`.
+//! - A value of a session's file stays a byte range until it is put on a tape for delivery. A tape yields the values that `JSON.parse` would build;
+//!   V8 itself parses the text of values that it builds better.
+//! - Content of a file is validated before it is used, even in files that this crate has written: a number is not used as an offset before it is
+//!   known to be in range.
+//! - Events take effect in file order, whatever their `seq`.
+//! - No content of a file makes this crate panic, or recurse without a limit.
+//! - Only the module `node` depends on Node.js. It is compiled only with the feature `node`.
 
-// What only the binding uses counts as used only where there is one.
+// Without the feature `node`, items that only the binding uses appear to be unused.
 #![cfg_attr(not(feature = "node"), allow(dead_code, unused_imports))]
-// What works with files is in the room `disk`, and there in one file; see `clippy.toml`.
+// Only the module `disk` accesses files, and there in one place; see `clippy.toml`.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
 
 /// A point at which a test can end the process.
@@ -104,8 +104,8 @@ macro_rules! failpoint {
     };
 }
 
-// The rooms are private, so that the compiler finds what nothing uses. Tests of formats, fuzz targets and benchmarks look inside with
-// the feature `internals`.
+// Modules are private, so that the compiler reports unused items. Tests of formats, fuzz targets and benchmarks access them through the feature
+// `internals`.
 #[cfg(not(feature = "internals"))]
 mod bundle;
 #[cfg(feature = "internals")]
@@ -152,13 +152,13 @@ mod cancellation;
 mod clock;
 mod hash_batch;
 #[cfg(feature = "node")]
-// In a test build napi-rs registers nothing, so that nothing of the binding seems to be used.
+// In a test build napi-rs registers nothing, so the binding appears to be unused.
 #[cfg_attr(test, allow(dead_code))]
 mod node;
 mod pipeline;
 mod recording;
 mod threading;
-// For tables of recordings; the addon has no use for it.
+// Recordings as rows of tables. The addon does not use it.
 #[cfg(feature = "rows")]
 mod rows;
 

@@ -1,13 +1,14 @@
-//! How threads hand over to each other: jobs reach other threads through a bounded queue, and results come back through another one.
+//! Distributes jobs among threads: jobs reach helper threads through a bounded queue, and results come back through another one.
 //!
-//! The thread that hands over jobs also works: while it waits for a result it does jobs that no other thread has begun. So all jobs are
-//! done even if the system refuses further threads, and a single job needs none: helpers are started one by one, each when a job is
-//! handed over while another one is under way.
+//! The thread that owns the pipeline works too: while it waits for a result, it does jobs that no helper has begun. So all jobs are done
+//! even if the system refuses further threads, and a single job needs no other thread: a helper is started only when a job is pushed
+//! while another one is in progress.
 //!
-//! A job that panics makes the thread that takes results panic with the same payload. Dropping the pipeline drops the jobs that are not
-//! begun; helpers end after the job that they are doing, and are not waited for: it may read from a file system that hangs.
+//! If a job panics, the thread that takes the results panics with the same payload. Dropping the pipeline drops the jobs that are not
+//! begun. Helpers end after their current job; the drop does not wait for them, since that job may be reading from a file system that
+//! hangs.
 //!
-//! The channels are those of the standard library: jobs are some hundred microseconds long, so helpers can share a receiver.
+//! The channels are those of the standard library: a job takes some hundred microseconds, so helpers can share a receiver.
 
 mod in_order;
 
@@ -23,37 +24,37 @@ use crate::threading::{Mutex, Receiver, SyncSender, sync_channel};
 
 /// Does jobs of one kind, one at a time, on one thread or another.
 pub trait Worker: Send + 'static {
-    /// What is handed over.
+    /// The input of a job.
     type Job: Send + 'static;
-    /// What comes back.
+    /// The result of a job.
     type Output: Send + 'static;
 
     /// Does a job.
     fn work(&mut self, job: Self::Job) -> Self::Output;
 }
 
-/// Jobs between the thread that owns the pipeline and its helpers.
+/// Passes jobs to helpers, and results back to the thread that owns the pipeline.
 pub struct Pipeline<W: Worker> {
     worker: Arc<Mutex<W>>,
-    /// The workers of helpers that are not started. The worker of a serial pipeline is the owner's too.
+    /// Workers of helpers that are not started yet. That of a serial pipeline is also `worker`.
     idle: Vec<Arc<Mutex<W>>>,
     is_serial: bool,
-    /// The worker has moved to another thread for good.
+    /// The worker of a serial pipeline has moved to its own thread for good.
     has_moved: bool,
     room: usize,
-    /// How many jobs were handed over, and how many results were not taken.
+    /// Number of jobs pushed so far, and number of those whose results are not taken yet.
     handed_over: u64,
     under_way: usize,
-    /// None while the pipeline is dropped.
+    /// `None` while the pipeline is being dropped.
     jobs: Option<SyncSender<Task>>,
-    /// A helper that waits for a job holds the lock.
+    /// A helper holds the lock while it waits for a job.
     waiting: Arc<Mutex<Receiver<Task>>>,
     done: SyncSender<Done>,
-    /// Never locked: a receiver alone can't be part of what threads share.
+    /// Never locked: the mutex only makes the receiver `Sync`.
     results: Mutex<Receiver<Done>>,
 }
 
-/// A job or an output, whose type the pipeline knows. So the channels are compiled once, not for each worker.
+/// A job or an output with its type erased, so that the channels are compiled once and not for each worker.
 type Erased = Box<dyn Any + Send>;
 
 /// A job and its number.
@@ -66,25 +67,26 @@ impl Task {
     fn run<W: Worker>(self, worker: &mut W, done: &SyncSender<Done>) {
         let work = || -> thread::Result<Erased> { Ok(Box::new(worker.work(*self.1.downcast()?))) };
         let result = catch_unwind(AssertUnwindSafe(work)).flatten();
-        // There is no receiver if the pipeline was dropped; otherwise there is room for the result of each job under way.
+        // Fails if the pipeline was dropped. Never blocks: there is room for the result of each job in progress.
         let _ = done.send((self.0, result));
     }
 }
 
-/// How many helpers this machine has a core for, beside the one of the thread that owns the pipeline.
+/// Number of cores that this machine has in addition to that of the thread that owns the pipeline.
 pub fn spare_cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from) - 1
 }
 
 impl<W: Worker> Pipeline<W> {
-    /// A pipeline for jobs that can be done in any order: by `worker` on the owner's thread, by each of `helpers` on another one. It
-    /// [is full](Self::is_full) with `room` jobs.
+    /// A pipeline for jobs that can be done in any order: by `worker` on the owner's thread, and by each of `helpers` on a thread of its
+    /// own. It [is full](Self::is_full) with `room` jobs.
     pub fn parallel(worker: W, helpers: Vec<W>, room: usize) -> Self {
         let helpers = helpers.into_iter().map(|helper| Arc::new(Mutex::new(helper))).collect();
         Self::new(Arc::new(Mutex::new(worker)), helpers, false, room)
     }
 
-    /// A pipeline for jobs that `worker` does in their order. With the second job under way it moves to a thread of its own.
+    /// A pipeline whose `worker` does the jobs in order. It moves to its own thread when a job is pushed while another one is in
+    /// progress.
     pub fn serial(worker: W, room: usize) -> Self {
         let worker = Arc::new(Mutex::new(worker));
         Self::new(worker.clone(), vec![worker], true, room)
@@ -108,17 +110,17 @@ impl<W: Worker> Pipeline<W> {
         }
     }
 
-    /// Whether a result must be taken before another job is handed over.
+    /// Whether a result must be taken before another job is pushed.
     pub fn is_full(&self) -> bool {
         self.under_way >= self.room
     }
 
-    /// How many jobs were handed over whose results were not taken.
+    /// Number of pushed jobs whose results are not taken yet.
     pub fn under_way(&self) -> usize {
         self.under_way
     }
 
-    /// Hands over a job. Never blocks.
+    /// Queues a job. Never blocks.
     ///
     /// # Panics
     ///
@@ -129,14 +131,14 @@ impl<W: Worker> Pipeline<W> {
             self.start_helper();
         }
         let Some(jobs) = &self.jobs else { return };
-        // There is a receiver, which is here, and room for each job under way.
+        // Never fails, since the pipeline holds a receiver, and never blocks, since there is room for each job in progress.
         let _ = jobs.send(Task(self.handed_over, Box::new(job)));
         self.handed_over += 1;
         self.under_way += 1;
     }
 
-    /// The number of a job, counted from 0 in the order of [`push`](Self::push), and its result: of the job that is done first, or for a
-    /// serial pipeline of the next one. `None` if no job is under way.
+    /// Waits for a result. Returns it with the number of its job, counted from 0 in the order of [`push`](Self::push). The result is
+    /// that of the job that is done first, or in a serial pipeline that of the next job. Returns `None` if no job is in progress.
     ///
     /// # Panics
     ///
@@ -156,7 +158,7 @@ impl<W: Worker> Pipeline<W> {
         }
     }
 
-    /// The same, but `None` also if no job is done yet.
+    /// Like [`next_output`](Self::next_output), but also returns `None` if no job is done yet.
     pub fn ready_output(&mut self) -> Option<(u64, W::Output)> {
         let done = self.results.get_mut().try_recv().ok()?;
         Some(self.output_of(done))
@@ -168,12 +170,12 @@ impl<W: Worker> Pipeline<W> {
         (number, *output)
     }
 
-    /// Does a job that no helper has begun. False if there is none.
+    /// Does a job that no helper has begun. Returns false if it finds none.
     pub fn help(&self) -> bool {
         if self.has_moved {
             return false;
         }
-        // If the lock is held, a helper waits for a job or is taking one.
+        // If the lock is held, a helper is waiting for a job or taking one.
         let task = self.waiting.try_lock().and_then(|waiting| waiting.try_recv().ok());
         task.map(|task| task.run(&mut *self.worker.lock(), &self.done)).is_some()
     }
@@ -196,20 +198,20 @@ impl<W: Worker> Pipeline<W> {
         }
     }
 
-    /// Ends the pipeline. Locking its worker waits for the thread that it has moved to.
+    /// Ends the pipeline and returns its worker. Locking the worker waits for the thread that it has moved to.
     pub fn into_worker(self) -> Arc<Mutex<W>> {
         self.worker.clone()
     }
 }
 
-/// The next job, `None` once the pipeline is dropped. The lock is released before the job is done.
+/// Waits for the next job; `None` once the pipeline is dropped. Releases the lock before the job is done.
 fn next_task(waiting: &Mutex<Receiver<Task>>) -> Option<Task> {
     waiting.lock().recv().ok()
 }
 
 impl<W: Worker> Drop for Pipeline<W> {
     fn drop(&mut self) {
-        // First, so that a helper that waits for a job releases the lock.
+        // First, so that a helper that is waiting for a job releases the lock.
         self.jobs = None;
         let waiting = self.waiting.lock();
         while waiting.try_recv().is_ok() {}

@@ -1,4 +1,4 @@
-//! A recording at a path, whatever its form: a session's file, a run's directory, or a bundle.
+//! A recording at a path, in any form: a session's file, a run's directory, or a bundle.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -11,10 +11,10 @@ use crate::bundle::watch::JobWatch;
 use crate::diff::source::{Source, SourceKind};
 use crate::disk::os_error::OsError;
 
-/// A recording that is read. A bundle stays unpacked until this is dropped.
+/// An open recording. The unpacked files of a bundle are kept until this is dropped.
 pub struct Recording {
     source: Source,
-    /// Holds what was unpacked.
+    /// Keeps the unpacked files of a bundle.
     #[cfg_attr(not(feature = "rows"), allow(dead_code))]
     opened: Option<Opened>,
 }
@@ -23,16 +23,16 @@ pub struct Recording {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordingError {
-    /// The system refused.
+    /// A system call failed.
     #[error("{0}")]
     System(#[from] OsError),
-    /// It is a bundle that is not in order.
+    /// The path is a bundle that could not be opened or verified.
     #[error("{0}")]
     Bundle(#[from] ImportError),
 }
 
 impl Recording {
-    /// Opens what is at `path`. A bundle is verified first, until `cancelled` is set.
+    /// Opens the recording at `path`. A bundle is verified first; setting `cancelled` stops that.
     pub fn open(path: &Path, cancelled: &AtomicBool) -> Result<Self, RecordingError> {
         if !is_bundle(path) {
             return Ok(Recording { source: Source::find(path)?, opened: None });
@@ -42,7 +42,7 @@ impl Recording {
         Ok(Recording { source: source_of(path, &opened), opened: Some(opened) })
     }
 
-    /// What is read of it.
+    /// The place of the recording on disk.
     pub fn source(&self) -> &Source {
         &self.source
     }
@@ -52,14 +52,14 @@ impl Recording {
         self.source.kind == SourceKind::Run
     }
 
-    /// The bundle, if it is one.
+    /// The opened bundle, if the recording is one.
     #[cfg(feature = "rows")]
     pub(crate) fn opened(&self) -> Option<&Opened> {
         self.opened.as_ref()
     }
 }
 
-/// What is compared of a bundle.
+/// The source for readers of the opened bundle at `path`.
 pub fn source_of(path: &Path, opened: &Opened) -> Source {
     let source = match opened.kind {
         BundleKind::Run => Source::run(opened.root()),

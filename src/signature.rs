@@ -1,7 +1,8 @@
-//! Signatures: Ed25519 over the pre-authentication encoding of DSSE, with PEM keys as Node's `crypto` makes them.
+//! Ed25519 signatures over the pre-authentication encoding of DSSE, with PEM keys in the format of Node's `crypto`.
 //!
-//! The type of what is signed is part of what is signed, so a signature for one kind of document is none for another.
-//! A signature is checked against keys that the caller has; the key id beside it only says which one was used.
+//! The signed bytes include the type of the document, so a signature of one kind of document is not valid for
+//! another. A signature is checked against keys that the caller has; the key id next to it only says which key was
+//! used.
 
 use base64ct::{Base64, Encoding as _};
 use ed25519_dalek::pkcs8::spki::EncodePublicKey as _;
@@ -11,29 +12,29 @@ use ed25519_dalek::{Signer as _, VerifyingKey};
 use crate::hash::{as_text, is_hex_hash, sha256_hex};
 use crate::jsonl::scan::{Cursor, Nesting, Span};
 
-/// Why a key can't be used or a signature does not hold.
+/// Why a key can't be used or a signature is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SignatureError {
-    /// The text is no private key that can sign.
+    /// The text is not a private key that can sign.
     #[error("not an Ed25519 private key in PEM ('-----BEGIN PRIVATE KEY-----', PKCS#8, not encrypted): {0}")]
     PrivateKey(String),
-    /// The text is no public key.
+    /// The text is not a public key.
     #[error("not an Ed25519 public key in PEM ('-----BEGIN PUBLIC KEY-----', SPKI): {0}")]
     PublicKey(String),
-    /// What stands where a signature should is none.
+    /// The text is not a signature.
     #[error("the signature is malformed")]
     Malformed,
-    /// There is a signature, but no trusted key made it for these bytes.
+    /// None of the trusted keys made the signature for these bytes.
     #[error("the signature is of none of the trusted keys, or what it signs was changed (key id {key_id})")]
     NotTrusted {
-        /// The key that the signature claims.
+        /// The id of the key that the signature names.
         key_id: String,
     },
 }
 
 impl SignatureError {
-    /// The stable name.
+    /// The stable error code.
     pub fn code(&self) -> &'static str {
         match self {
             SignatureError::PrivateKey(_) => "InvalidPrivateKey",
@@ -44,22 +45,22 @@ impl SignatureError {
     }
 }
 
-/// What Ed25519 signs for a document: DSSE's pre-authentication encoding of its type and bytes.
+/// The bytes that Ed25519 signs for a document: DSSE's pre-authentication encoding of its type and bytes.
 pub fn pre_authentication_encoding(payload_type: &str, payload: &[u8]) -> Vec<u8> {
     let head = format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len());
     [head.as_bytes(), payload].concat()
 }
 
-/// A signature, as documents carry it.
+/// A signature in the form that documents contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// Which key made it: SHA-256 of the public key's SPKI DER, in hex. It proves nothing.
+    /// The id of the key that made it: SHA-256 of the public key's SPKI DER, in hex. It proves nothing.
     pub key_id: String,
     bytes: [u8; ed25519_dalek::SIGNATURE_LENGTH],
 }
 
 impl Signature {
-    /// `{"keyid":…,"sig":…}`, canonical JSON, the signature in base64.
+    /// The signature as canonical JSON, `{"keyid":…,"sig":…}`, with `sig` in base64.
     pub fn to_json(&self) -> String {
         format!(r#"{{"keyid":"{}","sig":"{}"}}"#, self.key_id, Base64::encode_string(&self.bytes))
     }
@@ -127,16 +128,17 @@ impl TrustedKeys {
         pems.iter().map(key).collect::<Result<_, _>>().map(TrustedKeys)
     }
 
-    /// Whether there are none.
+    /// Whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether one of the keys made `signature` for a document of the type `payload_type`.
+    /// Checks that one of the keys made `signature` for a document of the type `payload_type`. Returns
+    /// [`SignatureError::NotTrusted`] otherwise.
     pub fn verify(&self, payload_type: &str, payload: &[u8], signature: &Signature) -> Result<(), SignatureError> {
         let encoded = pre_authentication_encoding(payload_type, payload);
         let bytes = ed25519_dalek::Signature::from_bytes(&signature.bytes);
-        // Strict: no key of small order, for which a signature could hold for more than one text.
+        // Strict: rejects keys of small order, with which one signature may be valid for several texts.
         if self.0.iter().any(|key| key.verify_strict(&encoded, &bytes).is_ok()) {
             return Ok(());
         }
@@ -144,14 +146,14 @@ impl TrustedKeys {
     }
 }
 
-/// `openssl pkey -pubin -outform der | sha256sum` gives the same.
+/// The id of a key, as `openssl pkey -pubin -outform der | sha256sum` prints it.
 fn key_id(key: &VerifyingKey) -> String {
     let der = key.to_public_key_der();
     let hash = sha256_hex([der.as_ref().map_or(key.as_bytes().as_slice(), |der| der.as_bytes())]);
     as_text(&hash).to_owned()
 }
 
-/// A PEM text as it is copied: with white space around it, and Windows' line endings.
+/// Normalises a PEM text that was copied with white space around it or with Windows line endings.
 fn tidy(pem: &str) -> String {
     pem.trim().replace("\r\n", "\n") + "\n"
 }
@@ -164,13 +166,14 @@ pub(crate) mod tests {
     const PRIVATE: &str = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIIighHhIXh/8lXz7Uhm++cJKCLjySX78+v+dolfToTMf\n-----END PRIVATE KEY-----\n";
     const PUBLIC: &str = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA+ukxj+Awa2gMlZfUecSUCPU0ElKmPpG1v/XNB/hNNso=\n-----END PUBLIC KEY-----\n";
     pub const OTHER_PUBLIC: &str = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEApz9VIyFchSwmC95Lxk57AFG/Q3Z1rKBa3HcwHWTCZjw=\n-----END PUBLIC KEY-----\n";
-    /// What `crypto.sign(null, 'DSSEv1 5 a/b+c 5 hello', PRIVATE)` gave there, and the hash of the public key's DER.
+    /// The result of `crypto.sign(null, 'DSSEv1 5 a/b+c 5 hello', PRIVATE)` in Node, and the hash of the public key's
+    /// DER.
     const SIGNED_BY_NODE: &str =
         "tg9oaexVflja6uoEoDAFOGLekkMYEwZKLul+mLLm/6xWzrxURCLfO4oMBPPTDdDN/5biCwb15FHnfGQGl+dxBA==";
     const KEY_ID: &str = "59589d99f3217a7677040a1ef658033eb32da47ac7d9868a5a8f1347413c05fa";
     const RSA_PUBLIC: &str = "-----BEGIN PUBLIC KEY-----\nMIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQC0bWMM30SH/f+dyCmwfJ4Wukrf\n4sPF/Gm3bkSr25poWvaBI+5qHf11uut3ROMbkW6h6XCC2JcnGFa+u87Y0E8gQa+O\nAZiyvl2GrNiknuliWJJWaSGAMOPFCIGzVGvQ1V7GXss9EdLYpWEO4kJQ8+3hGHEG\nYGkWdiAWgwpgAzCnJQIDAQAB\n-----END PUBLIC KEY-----\n";
 
-    /// A private key and its public key, for the tests of what is signed.
+    /// A private key and its public key, for tests of signed documents.
     pub fn key_pair() -> (&'static str, &'static str) {
         (PRIVATE, PUBLIC)
     }

@@ -1,6 +1,6 @@
-//! What threads share, wait with and are started by where they hand over to each other: locks of parking_lot, channels and threads of the
-//! standard library. In tests with the feature `interleavings` they are those of loom, which runs the same code in every order that the threads can take (see
-//! `docs/durability.md`).
+//! Locks, condition variables, channels and threads for code in which threads pass work to each other: locks of parking_lot, channels and threads of
+//! the standard library. In tests with the feature `interleavings` they are built on loom, which runs the same code in every order that the threads
+//! can take (see `docs/durability.md`).
 
 #[cfg(not(all(test, feature = "interleavings")))]
 pub use native::*;
@@ -18,7 +18,7 @@ mod native {
     pub use parking_lot::{Condvar, Mutex, MutexGuard};
     pub use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-    /// Runs `work` on a thread of its own. An error, and `work` is dropped, if the system refuses the thread.
+    /// Runs `work` on a thread of its own. Returns an error, and drops `work`, if the system refuses the thread.
     #[inline]
     pub fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
         thread::Builder::new().name(name.to_owned()).spawn(work).map(drop)

@@ -1,10 +1,10 @@
-//! Bundles whose making is killed: at random moments, for real, in a process of its own. At the destination there is nothing or all of
-//! it; what is left beside it has a name by which it is known (`.new-….tmp`), holds no secret that was to be redacted, and blocks no later export.
+//! Kills a process that makes a bundle, at random moments. Afterwards the destination is complete or does not exist. Whatever is left next to it has
+//! a recognisable name (`.new-….tmp`), contains no secret that was to be redacted, and does not prevent a later export.
 //!
-//! `CRASH_ROUNDS` says how many rounds of each kind are run; a few without it.
+//! `CRASH_ROUNDS` sets the number of rounds of each kind; by default it is small.
 
 #![cfg(unix)]
-// A harness that can't go on fails the test.
+// An error in the harness fails the test.
 #![allow(clippy::unwrap_used)]
 
 mod crashing;
@@ -80,7 +80,8 @@ fn holds(path: &Path, text: &str) -> bool {
     String::from_utf8_lossy(&fs::read(path).unwrap()).contains(text)
 }
 
-/// Kills the making of `destination` after each of some times, and looks at what is left.
+/// Kills the process that makes `destination` after various delays, and checks what is left. Returns how often that was nothing, and how often all of
+/// it.
 fn killed(work: &str, source: &Path, destination: &Path) -> (u64, u64) {
     let parent = destination.parent().unwrap();
     let (mut nothing, mut all) = (0, 0);
@@ -96,7 +97,7 @@ fn killed(work: &str, source: &Path, destination: &Path) -> (u64, u64) {
             let name = path.file_name().unwrap().to_str().unwrap().to_owned();
             assert!(name.starts_with(".new-") && name.ends_with(".tmp"), "{name}");
             assert!(!holds(&path, SECRET), "{name} holds the secret");
-            // It blocks no later export, so it stays for the next rounds.
+            // Left for the next rounds, to show that it does not prevent a later export.
         }
         if !destination.exists() {
             nothing += 1;
@@ -114,7 +115,7 @@ fn killed(work: &str, source: &Path, destination: &Path) -> (u64, u64) {
     (nothing, all)
 }
 
-/// Exports a session in both forms and imports it, each to a destination in an empty directory of its own.
+/// Calls `check` for exporting a session in both forms and for importing it, each with a destination in an empty directory of its own.
 fn for_each_work(mut check: impl FnMut(&str, &Path, &Path)) {
     let root = tempfile::tempdir().unwrap();
     let source = session(root.path());
@@ -132,7 +133,7 @@ fn a_bundle_whose_making_is_killed_is_there_whole_or_not_at_all() {
     for_each_work(|work, from, destination| {
         let (nothing, _) = killed(work, from, destination);
         assert!(nothing > 0, "nothing was killed in time");
-        // What was left blocks nothing.
+        // What was left does not prevent another attempt.
         assert!(run_to_end(&mut command(work, from, destination, Terms::default())).by_itself());
         let report = quietly(|watch| verify(destination, &VerifyOptions::default(), watch)).unwrap();
         assert_eq!(report.problems, []);
@@ -143,7 +144,7 @@ fn a_bundle_whose_making_is_killed_is_there_whole_or_not_at_all() {
 fn a_disk_that_is_full_is_an_error_and_nothing_is_left() {
     for_each_work(|work, from, destination| {
         for kilobytes in [0, 1, 100] {
-            // A small archive of much text fits into little.
+            // An archive of much text is small, and needs a low limit to fail.
             let terms = Terms { file_limit: Some(kilobytes << 10), ..Terms::default() };
             let ended = run_to_end(&mut command(work, from, destination, terms));
             assert_eq!(ended.code, Some(7), "{work} {kilobytes}");

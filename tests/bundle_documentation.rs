@@ -1,6 +1,6 @@
-//! The documentation of the bundle format names what there is: each code, each limit with its default.
+//! The documentation of the bundle format is complete: it names each code, and each limit with its default.
 
-// What can't be read fails the test.
+// A file that cannot be read fails the test.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
@@ -23,7 +23,7 @@ fn section_of(page: &str, title: &str) -> String {
     section.split("\n## ").next().unwrap().to_owned()
 }
 
-/// The first cells of a section's rows that are names.
+/// The names in the first cells of the rows of a section's tables.
 fn names_in(section: &str) -> Vec<&str> {
     section.lines().filter_map(|row| row.strip_prefix("| `")?.split('`').next()).collect()
 }
@@ -35,7 +35,7 @@ fn the_table_of_built_in_rules_is_that_of_the_library() {
     assert_eq!(names_in(&section), rules);
 }
 
-/// The paths of the fields that redaction must leave as they are.
+/// The paths of the fields that redaction must not change.
 fn fixed_paths(fields: &[PayloadField], outer: &str) -> Vec<String> {
     let paths = |field: &PayloadField| match field.of {
         _ if field.is_fixed => vec![format!("{outer}{}", field.name)],

@@ -1,9 +1,9 @@
-//! The crash harness: a real recorder in a child process, which ends at every step of its work, and at random moments. What the
-//! recorder promised must be in the file each time: whatever was acknowledged, once, and nothing half.
+//! The crash harness: a real recorder in a child process, which is killed at every step of its work, and at random moments. Afterwards the file must
+//! contain every acknowledged record once, and no record in part.
 //!
-//! `CRASH_ROUNDS` says how many rounds of each kind are run; a few without it.
+//! `CRASH_ROUNDS` sets the number of rounds of each kind; by default it is small.
 
-// A harness that can't go on fails the test.
+// An error in the harness fails the test.
 #![allow(clippy::unwrap_used)]
 
 mod crashing;
@@ -32,23 +32,23 @@ const POINTS: [&str; 9] = [
     "lock::before_owner",
 ];
 
-/// Reached when a write fails in its middle.
+/// Steps that are reached when a write fails after a part of a batch.
 const POINTS_OF_A_FULL_DISK: [&str; 2] = ["append::before_truncate", "append::after_truncate"];
 
-/// What a child is to do.
+/// The orders of a child.
 #[derive(Clone, Copy)]
 struct Orders<'a> {
     directory: &'a Path,
-    /// The file to go on with; a new one otherwise.
+    /// The session file to resume, with its last `seq`; if `None`, the child creates a new one.
     resume: Option<(&'a Path, f64)>,
-    /// The id of its first record.
+    /// The id of the child's first record.
     first_id: u64,
     terms: Terms,
 }
 
 // ---- The child ----------------------------------------------------------------------------------
 
-/// Only the harness runs this, in a process of its own.
+/// Runs only in the process that the harness starts.
 #[test]
 fn child() {
     let Ok(directory) = std::env::var("CRASH_DIRECTORY") else { return };
@@ -74,7 +74,7 @@ fn child() {
     }
 }
 
-/// Batches of all sizes, each flushed and then acknowledged to the harness.
+/// Records batches of all sizes, flushes each, and then acknowledges it to the harness.
 fn record_batches(recorder: &Recorder, first_id: u64) {
     let mut id = first_id;
     for batch in 0..60u64 {
@@ -98,7 +98,7 @@ fn record_batches(recorder: &Recorder, first_id: u64) {
     }
 }
 
-/// Not in a process of its own, since it is not to end: the children are the only others that come to this point.
+/// Runs in this process, which a panic of the writer must not end: apart from this test, only children reach the fail point.
 #[test]
 fn a_panic_of_the_writer_is_a_failed_write() {
     let directory = tempfile::tempdir().unwrap();
@@ -135,7 +135,7 @@ fn command(orders: &Orders<'_>) -> Command {
     command
 }
 
-/// Runs a child to its end. The id behind the last that it acknowledged, or where it began.
+/// Runs a child to its end. Returns the id after the last one that it acknowledged, or its first id if it acknowledged none.
 fn run(orders: &Orders<'_>) -> u64 {
     run_to_end(&mut command(orders)).acked.unwrap_or(orders.first_id)
 }
@@ -147,7 +147,7 @@ fn session_file(directory: &Path) -> Option<PathBuf> {
         .find(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
 }
 
-/// What stands in the file, checked: each line is a whole record or a torn one, and no record stands there twice.
+/// The content of a file, checked: each line is a whole record or a torn one, and no record occurs twice.
 struct Found {
     ids: HashSet<u64>,
     last_seq: f64,
@@ -186,7 +186,7 @@ fn check_acknowledged(found: &Found, ids: std::ops::Range<u64>, context: &str) {
     }
 }
 
-/// Three lives of one session, each ended by `end`, the next resuming what is there.
+/// Three processes record one session, each ended by `end`. Each one resumes what the previous ones have left.
 fn three_lives(context: &str, fsync: bool, mut end: impl FnMut(u64, &Orders<'_>) -> u64) {
     let directory = tempfile::tempdir().unwrap();
     let mut acked_ranges = Vec::new();
@@ -201,8 +201,8 @@ fn three_lives(context: &str, fsync: bool, mut end: impl FnMut(u64, &Orders<'_>)
         let Some(path) = session_file(directory.path()) else { continue };
         let found = check(&path, context);
         acked_ranges.iter().for_each(|range| check_acknowledged(&found, range.clone(), context));
-        // A file that ended before its session_start was whole holds nothing that was acknowledged, and the next life can't go on
-        // with it. It goes, lest the harness look at it instead of the next life's own.
+        // A file without a complete session_start has no acknowledged record and cannot be resumed. Removed, so that the harness does not mistake it
+        // for the file of the next process.
         if found.last_seq > 0.0 {
             state = Some((path, found.last_seq));
         } else {
@@ -232,7 +232,7 @@ fn a_process_that_ends_at_any_step_loses_nothing_acknowledged() {
     assert_eq!(ended_at.len(), POINTS.len(), "ended only at {ended_at:?}");
 }
 
-/// Leaves an empty file. The harness once took it for that of the next life, and missed there what was acknowledged.
+/// A process that leaves an empty file, which the harness once mistook for the next process's file and then missed the acknowledged records in it.
 #[test]
 fn a_life_after_one_that_ended_before_its_first_line_loses_nothing_acknowledged() {
     for lives in [1, 2] {
@@ -257,7 +257,7 @@ fn a_process_that_is_killed_at_any_moment_loses_nothing_acknowledged() {
     }
 }
 
-/// What a kill in the middle of a write leaves: a part of what was not acknowledged yet.
+/// Truncates a file as a kill in the middle of a write would: a part of what was not acknowledged yet is left.
 fn cut_in_mid_write(directory: &Path, resumed: Option<&Path>, acked: u64, surplus: u64) {
     let Some(path) = resumed.map(Path::to_path_buf).or_else(|| session_file(directory)) else { return };
     let content = std::fs::read(&path).unwrap();
@@ -285,7 +285,7 @@ fn a_full_disk_leaves_whole_records() {
         assert!(std::fs::read(&path).unwrap().ends_with(b"\n"), "{context}: the file ends at a record");
         let found = check(&path, &context);
         check_acknowledged(&found, 0..acked, &context);
-        // The disk has room again, and the session goes on.
+        // The disk has room again, and the session is resumed.
         let resume = Some((path.as_path(), found.last_seq));
         let acked = run(&Orders { resume, first_id: 100_000, terms: Terms::default(), ..orders });
         check_acknowledged(&check(&path, &context), 100_000..acked, &context);

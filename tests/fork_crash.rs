@@ -1,9 +1,9 @@
-//! Forks that are interrupted: a child process forks a session and ends at every step, at random moments, or on a full disk. Each time there is
-//! the whole new session or none, and the source is as it was.
+//! Interrupted forks: a child process forks a session and is ended at every step, at random moments, or by a full disk. Afterwards the new session is
+//! complete or does not exist, and the source is unchanged.
 //!
-//! `CRASH_ROUNDS` says how many rounds of each kind are run; a few without it.
+//! `CRASH_ROUNDS` sets the number of rounds of each kind; by default it is small.
 
-// A harness that can't go on fails the test.
+// An error in the harness fails the test.
 #![allow(clippy::unwrap_used)]
 
 mod crashing;
@@ -21,7 +21,7 @@ use session_tape::session::recorder::FileNameForm;
 use session_tape::session::replay::Replay;
 use session_tape::session::snapshot::Snapshots;
 
-/// Each with whether the new session is there when it is reached.
+/// Each with whether the new session exists when the point is reached.
 const POINTS: [(&str, bool); 5] = [
     ("fork::created", false),
     ("fork::written", false),
@@ -34,7 +34,7 @@ const ITEMS: usize = 400;
 
 // ---- The child ----------------------------------------------------------------------------------
 
-/// Only the harness runs this, in a process of its own.
+/// Runs only in the process that the harness starts.
 #[test]
 fn child() {
     let Ok(directory) = std::env::var("CRASH_DIRECTORY") else { return };
@@ -68,7 +68,7 @@ fn source_of(directory: &Path) -> PathBuf {
     directory.join("session-source.jsonl")
 }
 
-/// A directory with a source: `ITEMS` items, the checkpoint, and one item more.
+/// A directory with a source: `ITEMS` items, the checkpoint, and one more item.
 fn prepared() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let start = r#""type":"session_start","payload":{"sessionId":"s","projectHash":"h","provider":"p","model":"m","startTime":"t"}"#;
@@ -89,7 +89,7 @@ fn command(directory: &Path, terms: Terms) -> Command {
     command
 }
 
-/// What is beside the source, checked: sessions are whole, and all else is a temporary file. Whether there is a new session.
+/// Checks the files next to the source: sessions are complete, and all others are temporary files. Returns whether there is a new session.
 fn check(directory: &Path, before: &[u8], context: &str) -> bool {
     assert_eq!(fs::read(source_of(directory)).unwrap(), before, "{context}: the source has changed");
     let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
@@ -141,7 +141,7 @@ fn a_full_disk_leaves_nothing() {
     for round in 0..rounds() {
         let directory = prepared();
         let before = fs::read(source_of(directory.path())).unwrap();
-        // What the new session lacks of its source is less than this.
+        // The new session is shorter than its source, but by less than this.
         let size = before.len() as u64 - 10_000;
         let terms = Terms { file_limit: Some(size * round / rounds()), ..Terms::default() };
         let ended = run_to_end(&mut command(directory.path(), terms));

@@ -1,8 +1,8 @@
-//! The golden run: a directory that the first release wrote, and what every later one must make of it, whole and damaged.
+//! The golden run: a directory that the first release wrote, and what every later release must read from it, undamaged and damaged.
 //!
-//! What is expected was worked out by the plain engine of the JavaScript tests, which shares no code with this crate.
+//! The expected values were computed by the plain engine of the JavaScript tests, which shares no code with this crate.
 
-// What can't be read fails the test.
+// A file that cannot be read fails the test.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -53,7 +53,7 @@ fn told(failed: &Failed) -> Value {
     json!({ "code": failed.error.code.as_str(), "time": failed.error.time })
 }
 
-/// The run with a log that was damaged.
+/// A copy of the run with a damaged log.
 fn damaged(damage: &Value) -> tempfile::TempDir {
     let copy = tempfile::tempdir().unwrap();
     for part in ["dag.json", "workflow.json"] {

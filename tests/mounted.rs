@@ -1,8 +1,8 @@
-//! Everything that this crate does with files, on a file system that is not the operating system's: what bypassed the trait would find
-//! nothing where it looks, and leave something where nothing may be.
+//! Runs everything that this crate does with files on a file system other than the operating system's: code that bypassed the trait would not find
+//! its files, or would leave files where none may be.
 
 #![cfg(unix)]
-// A harness that can't go on fails the test.
+// An error in the harness fails the test.
 #![allow(clippy::unwrap_used)]
 
 mod memory;
@@ -46,7 +46,7 @@ use session_tape::session::replay::Replay;
 use session_tape::session::snapshot::Snapshots;
 use session_tape::signature::TrustedKeys;
 
-/// Nothing is there on the real disk.
+/// A path that does not exist on the real disk.
 const ROOT: &str = "/no-such-disk";
 
 const SECRET: &str = "AKIAIOSFODNN7EXAMPLE";
@@ -79,7 +79,7 @@ fn flush(writer: &Writer) {
 #[test]
 fn everything_is_done_through_the_trait() {
     let (memory, _mounted) = mounted(Path::new(ROOT));
-    // Where archives are unpacked.
+    // Archives are unpacked here.
     let temporary = std::env::temp_dir();
     let unpacked = Memory::with_root(&temporary);
     let _unpacked = mount(&temporary, Arc::new(unpacked.clone()));
@@ -145,14 +145,14 @@ fn dispose(recorder: &Recorder) {
     disposed.recv().unwrap();
 }
 
-/// A session that one recorder began and left torn, and another went on with.
+/// A session that one recorder began and left torn, and that another one resumed.
 fn record_a_session(memory: &Memory) -> PathBuf {
     let first = session_recorder();
     record_content(&first, SECRET);
     flush(first.writer());
     let path = first.path().unwrap();
     let second = session_recorder();
-    // It is locked; the refusal would be reported as a failure.
+    // The file is locked, so `second` cannot resume it yet; the refusal would be reported as a failure.
     assert!(files::is_file(&PathBuf::from(format!("{}.lock", path.display()))));
     dispose(&first);
     memory.edit(&path, |bytes| bytes.extend_from_slice(b"{\"torn"));
@@ -161,7 +161,7 @@ fn record_a_session(memory: &Memory) -> PathBuf {
     flush(second.writer());
     dispose(&second);
     memory.edit(&path, |bytes| assert_eq!(memchr::memchr_iter(b'\n', bytes).count(), 4));
-    // A line of more than is kept in memory of a file makes replays read parts of it.
+    // A line larger than what is kept of a file in memory makes replays read parts of the file.
     let third = session_recorder();
     assert!(third.resume(path.clone(), 3.0));
     record_content(&third, &"x".repeat(2 << 20));
@@ -267,7 +267,7 @@ fn read_a_run(root: &Path) {
 
 // ---- Bundles and diffs --------------------------------------------------------------------------
 
-/// Exports, verifies, imports and opens a source, in either form. Secrets are redacted, so that files are staged.
+/// Exports, verifies, imports and opens a source, in both forms. Secrets are redacted, which makes the export stage files.
 fn seal_and_read(source: &Path, unpacked: &Memory) {
     for (number, form) in ["directory", "archive.tar.zst"].iter().enumerate() {
         let beside = source.parent().unwrap();
@@ -298,14 +298,14 @@ fn seal_and_read(source: &Path, unpacked: &Memory) {
                 assert_eq!(replay.outcome(None).event_count, 4);
             }
         }
-        // An export of a bundle reads what that says of redactions.
+        // An export of a bundle reads the bundle's list of redactions.
         let again = beside.join(format!("again-{number}"));
         assert_eq!(quietly(|watch| export(&bundle, &again, &options, watch)).unwrap().redactions, info.redactions);
     }
 }
 
 fn compare(session: &Path, run: &Path) {
-    // What was redacted of the run is in a blob, and no log differs for that.
+    // In the run, only a blob was redacted, so its log does not differ.
     for (source, bundle, differs) in
         [(session, at("home/chats/directory/session.jsonl"), true), (run, at("runs/directory"), false)]
     {

@@ -1,12 +1,12 @@
-//! A real kernel whose file system is shut down under a recorder: ext4 and XFS on a loop device. A child records; at every step of its work the
-//! file system stops to write, as it does when the power is cut, and the child is killed. Then the file system is mounted again, recovers by its
-//! journal, and is judged as the simulated disk is.
+//! Shuts down a real file system under a recorder: ext4 and XFS on a loop device. A child records; at each step of its work the file system stops
+//! writing, as in a power cut, and the child is killed. Then the file system is mounted again, recovers from its journal, and is checked like the
+//! simulated disk.
 //!
-//! It needs root, loop devices and the programs that make file systems, and says so where it is skipped. `CUT_ROUNDS` says how many visits of each step
-//! are tried, `CUT_ONLY` on which of the file systems.
+//! This needs root, loop devices and the programs that make file systems; a test that cannot run prints why it is skipped. `CUT_ROUNDS` sets the
+//! number of visits of each step that are tried, `CUT_ONLY` selects a file system.
 
 #![cfg(target_os = "linux")]
-// A harness that can't go on fails the test.
+// An error in the harness fails the test.
 #![allow(clippy::unwrap_used)]
 
 mod simulated;
@@ -49,13 +49,13 @@ const POINTS: [&str; 15] = [
     "atomic_file::after_rename",
 ];
 
-/// Steps of a recorder whose file has no room for all of a batch.
+/// Steps of a recorder whose file has no room for a whole batch.
 const WITHOUT_ROOM: [&str; 2] = ["append::before_truncate", "append::after_truncate"];
 
-/// Steps of a recorder that goes on with a log that ends in the middle of a line.
+/// Steps of a recorder that resumes a log which ends in the middle of a line.
 const WITH_TORN_LOG: [&str; 2] = ["run_recorder::before_cut", "run_recorder::after_cut"];
 
-/// What is made whole or not at all, and the steps of that.
+/// What is made completely or not at all, with the steps of making it.
 const MADE: [(&str, &[&str]); 4] = [
     ("bundle", &STAGED),
     ("bundle.tar.zst", &STAGED),
@@ -65,23 +65,23 @@ const MADE: [(&str, &[&str]); 4] = [
 
 const STAGED: [&str; 3] = ["staged::before_sync", "staged::before_rename", "staged::after_rename"];
 
-/// How large a file may be at first where there is too little room; each visit has so much more. No multiple of what a batch has, or a page.
+/// Increment of the maximum file size from visit to visit, where there is too little room. Not a multiple of the size of a batch or a page.
 const ROOM: u64 = 3700;
 
-/// How the power goes.
+/// What a power cut leaves on the disk.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     /// The journal is written, data is not.
     WithJournal = 1,
     /// Nothing more is written.
     AtOnce = 2,
-    /// Of each file every other page is written back first, and then the journal.
+    /// Every other page of each file is written first, and then the journal.
     SomePages = 3,
 }
 
 const WAYS: [Way; 3] = [Way::WithJournal, Way::AtOnce, Way::SomePages];
 
-/// How a file system is made and mounted.
+/// File systems: name, command that makes one, mount options, and size of the image in bytes.
 const FILE_SYSTEMS: [(&str, &str, &str, u64); 3] = [
     ("ext4, ordered", "mkfs.ext4 -q -F", "data=ordered", 32 << 20),
     ("ext4, journal", "mkfs.ext4 -q -F", "data=journal", 32 << 20),
@@ -90,7 +90,7 @@ const FILE_SYSTEMS: [(&str, &str, &str, u64); 3] = [
 
 // ---- The child ----------------------------------------------------------------------------------
 
-/// Only the harness runs this, in a process of its own.
+/// Runs only in the process that the harness starts.
 #[test]
 fn child() {
     let Ok(mounted) = std::env::var("CUT_MOUNTED") else { return };
@@ -111,7 +111,7 @@ fn child() {
     }
 }
 
-/// Makes a bundle, a fork or a session of a bundle; its name.
+/// Makes a bundle, a fork, or a session from a bundle. Returns its path below `root`.
 fn make(work: &str, root: &Path) -> PathBuf {
     match work {
         "fork" => {
@@ -171,7 +171,7 @@ fn record_a_run(root: &Path) {
     recording.end();
 }
 
-/// When this process comes to the point for the n-th time, the file system writes nothing more, and the process ends.
+/// At the n-th visit of the point, stops the file system from writing, and ends this process.
 fn cut_at(point: String, visit: u64, way: u64, root: &Path) {
     let (visits, root) = (AtomicU64::new(0), root.to_path_buf());
     fail::cfg_callback(point, move || {
@@ -183,20 +183,20 @@ fn cut_at(point: String, visit: u64, way: u64, root: &Path) {
         }
         let flag: u32 = if way == Way::AtOnce as u64 { 2 } else { 1 };
         let mounted = File::open(&root).unwrap();
-        // SAFETY: the descriptor is open, and the call reads one `u32` behind the pointer.
+        // SAFETY: the descriptor is open, and the call reads one `u32` through the pointer.
         let result = unsafe { libc::ioctl(mounted.as_raw_fd(), SHUTDOWN, &raw const flag) };
         assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
-        // SAFETY: ends this process, which is what it is here for.
+        // SAFETY: takes no pointer; ending this process is the purpose.
         unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
         std::thread::sleep(Duration::from_secs(60));
     })
     .unwrap();
 }
 
-/// From now on no file of this process may be larger: of what does not fit a part is written, as on a full disk.
+/// Limits the size of the files of this process: a write beyond it is done in part, as on a full disk.
 fn limit_file_size(bytes: u64) {
     let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
-    // SAFETY: a valid limit for this process; without the signal the write that has no room is an error.
+    // SAFETY: the limit is valid for this process; without the signal, a write without room reports an error.
     unsafe {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
         assert_eq!(libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit), 0);
@@ -218,7 +218,7 @@ fn write_some_pages(root: &Path) {
 
 // ---- The harness --------------------------------------------------------------------------------
 
-/// A file system on a loop device, mounted as long as there is this.
+/// A file system on a loop device, which is mounted until this is dropped.
 struct Mounted {
     image: PathBuf,
     at: PathBuf,
@@ -247,10 +247,10 @@ impl Mounted {
         shell(&format!("mount -o loop,{} {} {}", self.options, self.image.display(), self.at.display()))
     }
 
-    /// What a machine does that has power again.
+    /// Mounts the file system again, as a machine does when it has power again.
     fn restart(&self) {
         shell(&format!("umount {}", self.at.display())).unwrap();
-        // A process that has just got mounts of its own keeps the file system as it was, until it ends.
+        // A process that has just got a mount namespace of its own keeps the file system mounted until it ends.
         let is_free = || shell(&format!("test -z \"$(losetup -j {})\"", self.image.display())).is_ok();
         let waited = (0..1200).find(|_| {
             is_free() || {
@@ -262,7 +262,7 @@ impl Mounted {
         self.mount().unwrap();
     }
 
-    /// Leaves the beginning of a line at the end of the run's log, if there is one.
+    /// Appends the beginning of a line to the run's log, if there is one.
     fn tear_log(&self) {
         let log = self.at.join(run::RUN).join("events.cath-log");
         if let Ok(mut log) = File::options().append(true).open(log) {
@@ -278,7 +278,7 @@ impl Mounted {
                 remove(entry.path()).unwrap();
             }
         }
-        // SAFETY: takes nothing and fails never.
+        // SAFETY: takes no arguments and cannot fail.
         unsafe { libc::sync() };
     }
 }
@@ -289,16 +289,16 @@ impl Drop for Mounted {
     }
 }
 
-/// What cannot be tried here, and why.
+/// Why the test cannot run here, if it cannot.
 fn obstacle() -> Option<String> {
-    // SAFETY: takes nothing and fails never.
+    // SAFETY: takes no arguments and cannot fail.
     if unsafe { libc::geteuid() } != 0 {
         return Some("only root can mount".to_owned());
     }
     (!Path::new("/dev/loop-control").exists()).then(|| "there are no loop devices".to_owned())
 }
 
-/// Runs a child until the power is cut; what it acknowledged, and whether it was cut.
+/// Runs a child until the power is cut. Returns what it acknowledged, and whether the power was cut.
 fn run_child(
     work: &str,
     at: &Path,
@@ -333,7 +333,7 @@ fn check(work: &str, at: &Path, acknowledged: &BTreeSet<u64>) -> Result<(), Stri
     }
 }
 
-/// Two lives of one recording, each of which the power ends.
+/// Two processes make one recording, and a power cut ends each. Returns the number of cuts.
 fn two_lives(disk: &Mounted, work: &str, point: &str, visit: u64, way: Way) -> u64 {
     disk.clear();
     let (mut acknowledged, mut cuts) = (BTreeSet::new(), 0);
@@ -341,7 +341,7 @@ fn two_lives(disk: &Mounted, work: &str, point: &str, visit: u64, way: Way) -> u
         if WITH_TORN_LOG.contains(&point) {
             disk.tear_log();
         }
-        // Where there is no room a recorder ends, so that a visit is the first one with more room.
+        // Without room the recorder ends at its first visit, so that further visits are replaced by first visits with more room.
         let (visit, most_bytes) = if WITHOUT_ROOM.contains(&point) { (1, (visit + life) * ROOM) } else { (visit, 0) };
         let (said, was_cut) = run_child(work, &disk.at, point, visit, way, life * 10_000, most_bytes);
         acknowledged.extend(said);
@@ -356,7 +356,7 @@ fn two_lives(disk: &Mounted, work: &str, point: &str, visit: u64, way: Way) -> u
     cuts
 }
 
-/// Every file system that can be mounted here, one after the other.
+/// Calls `work` for every file system that can be mounted here.
 fn for_each_file_system(mut work: impl FnMut(&str, &Mounted)) {
     if let Some(reason) = obstacle() {
         println!("skipped: {reason}");
@@ -371,12 +371,12 @@ fn for_each_file_system(mut work: impl FnMut(&str, &Mounted)) {
     }
 }
 
-/// One life, at the end of which there is the whole or nothing; then another attempt. Whether the power was cut.
+/// Ends one process by a power cut, after which there is the whole or nothing, and then makes another attempt. Returns whether the power was cut.
 fn make_once(disk: &Mounted, work: &str, point: &str, visit: u64, way: Way) -> bool {
     disk.clear();
     std::fs::write(disk.at.join("session.jsonl"), bundle::session_text()).unwrap();
     bundle::export_from(disk.at.join("session.jsonl"))(&disk.at.join("sealed.tar.zst"));
-    // SAFETY: takes nothing and fails never.
+    // SAFETY: takes no arguments and cannot fail.
     unsafe { libc::sync() };
     let (said, was_cut) = run_child(work, &disk.at, point, visit, way, 0, 0);
     disk.restart();
@@ -403,7 +403,7 @@ fn a_file_system_that_is_shut_down_has_what_was_made_or_nothing() {
     for_each_file_system(|name, disk| {
         let (mut trials, mut cuts) = (0, 0);
         for (number, (work, points)) in MADE.iter().enumerate() {
-            // Without rounds each in one way and at one step.
+            // Without rounds, each is tried in one way and at one step.
             let steps = points.iter().enumerate().filter(|(at, _)| rounds > 0 || (number + 1) % points.len() == *at);
             for (_, point) in steps {
                 for (_, way) in WAYS.iter().enumerate().filter(|(at, _)| rounds > 0 || number % WAYS.len() == *at) {
@@ -425,7 +425,7 @@ fn a_file_system_that_is_shut_down_keeps_what_was_acknowledged() {
     for_each_file_system(|name, disk| {
         let (mut trials, mut cuts) = (0, 0);
         for (number, point) in POINTS.iter().enumerate() {
-            // Without rounds each point in one way, so that every test run tries some of each.
+            // Without rounds, each point is tried in one way, so that every test run tries some points in each way.
             let ways = WAYS.iter().enumerate().filter(|(at, _)| rounds > 0 || number % WAYS.len() == *at);
             for (_, way) in ways {
                 for visit in [1, 2, 3, 5, 8].into_iter().take(rounds.max(1) as usize) {
@@ -442,7 +442,7 @@ fn a_file_system_that_is_shut_down_keeps_what_was_acknowledged() {
     });
 }
 
-/// A batch for which there is no room, and a log that ends in the middle of a line: what is cut off, before and after it is.
+/// A batch for which there is no room, and a log that ends in the middle of a line: power cuts before and after the surplus is cut off.
 #[test]
 fn a_file_system_that_is_shut_down_when_something_is_cut_off_keeps_what_was_acknowledged() {
     let (rounds, mut turn) = (number("CUT_ROUNDS", 0), 0);
@@ -450,10 +450,10 @@ fn a_file_system_that_is_shut_down_when_something_is_cut_off_keeps_what_was_ackn
         let points = WITHOUT_ROOM.iter().flat_map(|point| [("session", point), ("run", point)]);
         let points = points.chain(WITH_TORN_LOG.iter().map(|point| ("run", point)));
         let (mut trials, mut cuts) = (0, 0);
-        // Without rounds each file system has its share of the steps, each in one way.
+        // Without rounds, each file system gets its share of the steps, each in one way.
         for (number, (work, point)) in points.enumerate().filter(|(number, _)| rounds > 0 || number / 2 == turn) {
             for (_, way) in WAYS.iter().enumerate().filter(|(at, _)| rounds > 0 || number % WAYS.len() == *at) {
-                // A log is cut once.
+                // A log is cut only once.
                 let visits = if WITH_TORN_LOG.contains(point) { 1 } else { rounds.clamp(1, 5) };
                 for visit in 1..=visits {
                     trials += 1;

@@ -1,10 +1,10 @@
-//! Runs whose recorder is killed: a real one in a child process, which ends at every step of its work (a line, a blob, a snapshot, the
-//! directory, the log that is gone on with) and at random moments. Each time: whatever was acknowledged is there, the log replays and verifies, each
-//! snapshot is whole, and another recorder goes on.
+//! Kills the recorder of a run: a real recorder in a child process, which ends at every step of its work (a line, a blob, a snapshot, the directory,
+//! a resumed log) and at random moments. Afterwards every acknowledged event is present, the log replays and verifies, each snapshot is complete, and
+//! another recorder can resume the run.
 //!
-//! `CRASH_ROUNDS` says how many rounds of each kind are run; a few without it.
+//! `CRASH_ROUNDS` sets the number of rounds of each kind; by default it is small.
 
-// A harness that can't go on fails the test.
+// An error in the harness fails the test.
 #![allow(clippy::unwrap_used)]
 
 mod crashing;
@@ -54,14 +54,14 @@ const POINTS: [&str; 14] = [
     "writer::after_answer",
 ];
 
-/// Reached when a write fails in its middle.
+/// Steps that are reached when a write fails after a part of a batch.
 const POINTS_OF_A_FULL_DISK: [&str; 2] = ["append::before_truncate", "append::after_truncate"];
 
-/// More than four lives have events: each node is named by the time at which it is scheduled.
+/// More than the events of four processes: each node is named by the time at which it is scheduled.
 const NODES: u64 = 400;
 const BATCHES: u64 = 8;
 
-/// What a child is to do.
+/// The orders of a child.
 #[derive(Clone, Copy)]
 struct Orders<'a> {
     run: &'a Path,
@@ -78,7 +78,7 @@ fn workflow() -> String {
     format!(r#"{{"name":"w","version":"1","nodes":[{nodes}]}}"#)
 }
 
-/// Only the harness runs this, in a process of its own.
+/// Runs only in the process that the harness starts.
 #[test]
 fn child() {
     let Ok(directory) = std::env::var("RUN_CRASH_DIRECTORY") else { return };
@@ -105,7 +105,7 @@ fn recorder(directory: &Path, fsync: bool) -> RunRecorder {
     RunRecorder::open(&config, 0.0, |_| {}).unwrap()
 }
 
-/// A run that is recorded and says what is safe.
+/// Records a run, and reports which events are durable.
 struct Recording<'r>(&'r RunRecorder);
 
 impl<'r> Recording<'r> {
@@ -127,7 +127,8 @@ impl<'r> Recording<'r> {
         appended.unwrap()
     }
 
-    /// Some nodes with their outputs, from the first event to the last; now and then a snapshot; then a flush. False if nothing is written any more.
+    /// Records some nodes with their outputs, from their first event to their last, and in some batches a snapshot; then flushes. Returns `false`
+    /// once writing has failed.
     fn batch(&self, batch: u64) -> bool {
         for node in 0..=batch % 2 {
             if !self.node(&"é".repeat((batch * 97 + node) as usize * 11)) {
@@ -137,7 +138,7 @@ impl<'r> Recording<'r> {
         (batch % 3 != 2 || self.snapshot()) && self.flush()
     }
 
-    /// A node whose tool gives an output that is told apart from all others.
+    /// Records a node whose tool returns an output that is unique.
     fn node(&self, filling: &str) -> bool {
         let time = self.0.next_time();
         let (node, task) = (format!("n{time}"), format!(r#""task":"n{time}#1""#));
@@ -155,7 +156,7 @@ impl<'r> Recording<'r> {
         true
     }
 
-    /// Says how many events are safe. False if nothing is written any more.
+    /// Flushes, and reports how many events are safe. Returns `false` once writing has failed.
     fn flush(&self) -> bool {
         let events = self.0.next_time();
         let (sender, flushed) = mpsc::channel();
@@ -177,7 +178,7 @@ impl<'r> Recording<'r> {
                 self.append(Kind::SnapshotCreated, &payload);
                 true
             }
-            // That it can't be written is no harm to the log.
+            // A snapshot that cannot be written does not harm the log.
             Err(_) => self.0.is_active(),
         }
     }
@@ -195,7 +196,7 @@ fn run(orders: &Orders<'_>) -> Ended {
     run_to_end(&mut command(orders))
 }
 
-/// How many events a child acknowledged.
+/// The number of events that a child acknowledged.
 fn acked(ended: &Ended) -> u64 {
     ended.acked.unwrap_or(0)
 }
@@ -205,13 +206,13 @@ fn replayed(run: &RunDirectory, start_from: StartFrom, context: &str) -> Option<
     let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
     match replay(run, &options, &mut watch) {
         Ok(replayed) => Some(replayed),
-        // It ended before RunCreated was in the log.
+        // The child ended before RunCreated was in the log.
         Err(failed) if matches!(failed.error.code.as_str(), "EmptyLog" | "NotARun" | "SystemError") => None,
         Err(failed) => panic!("{context}: {}", failed.error),
     }
 }
 
-/// What is on the disk is a run as it should be, with whatever was acknowledged; its events.
+/// Checks that the directory has a valid run with every acknowledged event. Returns the number of its events.
 fn check(root: &Path, acked: u64, context: &str) -> u64 {
     let run = RunDirectory::new(root);
     let Some(whole) = replayed(&run, StartFrom::Log, context) else {
@@ -231,7 +232,7 @@ fn check(root: &Path, acked: u64, context: &str) -> u64 {
     whole.event_count
 }
 
-/// Whatever is there has a name that the format knows, a blob that of its bytes; or one by which it is known for what a crash left.
+/// Checks names: each file has a name that the format defines, or one that marks what a crash left. A blob has the name of its hash.
 fn check_names(directory: &Path, context: &str) {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
@@ -248,9 +249,9 @@ fn check_names(directory: &Path, context: &str) {
     }
 }
 
-/// Three lives of one run, each ended by `end`, the next going on with what is there; and then a recorder that nobody ends.
+/// Three processes record one run, each ended by `end`. Each one resumes what the previous ones have left. Finally a recorder ends by itself.
 ///
-/// `end` is told how many events were there before, and tells how many were acknowledged.
+/// `end` gets the number of events that were present before, and returns how many were acknowledged.
 fn three_lives(context: &str, fsync: bool, mut end: impl FnMut(u64, &Orders<'_>) -> u64) {
     let root = tempfile::tempdir().unwrap();
     let run_path = root.path().join("run");
@@ -266,7 +267,7 @@ fn three_lives(context: &str, fsync: bool, mut end: impl FnMut(u64, &Orders<'_>)
     check(&run_path, acked(&last), context);
 }
 
-/// What a write leaves that a crash has interrupted.
+/// Appends what an interrupted write leaves.
 fn tear(run: &Path) {
     if let Ok(mut log) = OpenOptions::new().append(true).open(run.join("events.cath-log")) {
         log.write_all(br#"{"v":1,"time":"#).unwrap();
@@ -278,7 +279,7 @@ fn a_recorder_that_ends_at_any_step_loses_nothing_acknowledged() {
     let mut ended_at = HashSet::new();
     for point in POINTS {
         for round in 0..rounds() {
-            // Of ten rounds, each has another visit or another durability.
+            // In ten rounds, each round has another visit or another durability.
             let (visit, fsync) = ([1, 5, 2, 7, 20][(round % 5) as usize] + round / 10, round % 2 == 1);
             three_lives(&format!("{point}, visit {visit}, fsync {fsync}"), fsync, |events, orders| {
                 if events > 0 && round % 2 == 0 {
@@ -309,7 +310,8 @@ fn a_recorder_that_is_killed_at_any_moment_loses_nothing_acknowledged() {
     }
 }
 
-/// What a kill in the middle of a write leaves: a part of what was not acknowledged yet. What a snapshot is of was flushed before that was written.
+/// Truncates the log as a kill in the middle of a write would: a part of what was not acknowledged yet is left. Events covered by a snapshot were
+/// flushed before that was written.
 fn cut_in_mid_write(run: &Path, acked: u64, surplus: u64) {
     let newest = snapshot::list(&run.join("snapshots")).unwrap().first().map_or(0, |time| time + 1);
     let acked = acked.max(newest);
@@ -334,7 +336,7 @@ fn a_full_disk_leaves_whole_events() {
         let log = fs::read(run_path.join("events.cath-log")).unwrap();
         assert!(log.ends_with(b"\n"), "{context}: the log ends at an event");
         let events = check(&run_path, safe, &context);
-        // The disk has room again, and the run goes on.
+        // The disk has room again, and the run is resumed.
         let last = run(&Orders { terms: Terms::default(), ..orders });
         assert!(last.by_itself() && acked(&last) > events, "{context}");
         check(&run_path, acked(&last), &context);

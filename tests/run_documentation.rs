@@ -1,6 +1,6 @@
-//! The documentation of the run format names what there is: each kind, each error code, each counter, each status.
+//! The documentation of the run format is complete: it names each kind, each error code, each counter and each status.
 
-// What can't be read fails the test.
+// A file that cannot be read fails the test.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ fn page() -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/run-format.md")).unwrap()
 }
 
-/// The names that begin the rows of the tables in the section with this title.
+/// The names at the beginning of the table rows in the section with this title.
 fn names_in_tables<'p>(page: &'p str, title: &str) -> BTreeSet<&'p str> {
     let (_, section) = page.split_once(title).unwrap();
     let section = section.split("\n## ").next().unwrap();

@@ -1,10 +1,10 @@
-//! Bundles, forks and a power cut, on a simulated disk: after each operation the power is cut, and in every state that the disk may show then
-//! there is the whole of what was being made, or nothing.
+//! Bundles, forks and power cuts on a simulated disk: the power is cut after each operation, and in every state that the disk may then be in, what
+//! was being made is complete or does not exist.
 //!
-//! `CUT_STATES` says how many states a cut is given that has more than that, and `CUT_SEED` which.
+//! `CUT_STATES` sets the number of states that are tried of a cut with too many of them, `CUT_SEED` selects them.
 
 #![cfg(unix)]
-// A harness that can't go on fails the test.
+// An error in the harness fails the test.
 #![allow(clippy::unwrap_used)]
 
 mod simulated;
@@ -26,7 +26,7 @@ use simulated::tree::Tree;
 
 const FILLS: &[Fill] = &[Fill::Zeros, Fill::Garbage];
 
-/// A disk on which there is a session, at `session.jsonl`, and all is durable.
+/// A disk with a durable session at `session.jsonl`.
 fn with_session(root: &Path) -> Disk {
     let disk = Disk::new(root);
     let mounted = disk.mounted();
@@ -37,7 +37,7 @@ fn with_session(root: &Path) -> Disk {
     Disk::of(root, disk.tree())
 }
 
-/// A disk on which there is a run.
+/// A disk with a run.
 fn with_run(root: &Path) -> Disk {
     let disk = Disk::new(root);
     let mounted = disk.mounted();
@@ -50,7 +50,8 @@ fn with_run(root: &Path) -> Disk {
     Disk::of(root, disk.tree())
 }
 
-/// There is the whole bundle or none; what is left beside it is known for what it is, has no secret, and a next attempt succeeds.
+/// Checks that the bundle is complete or does not exist, that files left next to it are recognisable and have no secret, and that another attempt
+/// succeeds.
 fn judge(root: &Path, tree: &Tree, bundle: &str, is_safe: bool, again: &dyn Fn(&Path)) -> Result<(), String> {
     let disk = Disk::of(root, tree.clone());
     let _mounted = disk.mounted();

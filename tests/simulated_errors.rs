@@ -1,10 +1,10 @@
-//! Errors of the system, on a simulated disk: every call of a recorder ends once with every error that it may end with, and some pairs of calls
-//! do. What was acknowledged is there, with the power on or cut, the failure was said, and the next recorder goes on.
+//! Errors of the system, on a simulated disk: every call of a recorder fails once with every error that it may fail with, and some pairs of calls
+//! fail. Afterwards everything acknowledged is present, with or without a power cut, the failure was reported, and another recorder can resume.
 //!
-//! With `CUT_FAULTS=1` every fault is tried, otherwise every third; `CUT_PAIRS` how many pairs, and `CUT_SEED` which.
+//! `CUT_FAULTS=1` tries every fault instead of every third, `CUT_PAIRS` sets the number of pairs, and `CUT_SEED` selects them.
 
 #![cfg(unix)]
-// A harness that can't go on fails the test.
+// An error in the harness fails the test.
 #![allow(clippy::unwrap_used)]
 
 mod simulated;
@@ -24,19 +24,19 @@ use simulated::search::{Random, number};
 use simulated::tree::Op;
 use simulated::{run, session};
 
-/// What the program that met the faults has said.
+/// What a program that met faults has reported.
 #[derive(Debug, Default)]
 struct Said {
-    /// Failures of which the caller was told.
+    /// The number of failures that were reported to the caller.
     failures: usize,
-    /// Whether its recorder went on to the end.
+    /// Whether its recorder was active until the end.
     is_active: bool,
 }
 
-/// A program that records, whatever happens; what it said.
+/// A program that records, whatever happens. Returns what it has reported.
 type Program = fn(&Disk) -> Said;
 
-/// Whether all is as it should be on a disk that is mounted, given what was acknowledged.
+/// Checks a disk that is mounted, given what was acknowledged.
 type Check = fn(&Disk, &BTreeSet<u64>) -> Result<(), String>;
 
 fn record_a_session(disk: &Disk) -> Said {
@@ -60,7 +60,7 @@ fn record_a_run(disk: &Disk) -> Said {
     recording.begin();
     let mut failures = usize::from(recording.flush(&|what| disk.acknowledge(what)).is_err());
     let mut try_twice = |work: &dyn Fn() -> Result<(), RecordError>| {
-        // A caller may try again what it was refused.
+        // A caller may retry what was refused.
         if work().is_err() {
             failures += 1;
             let _ = work();
@@ -118,7 +118,7 @@ fn meet(root: &Path, faults: &[(Visit, Fault)], program: Program, check: Check) 
     Ok(said)
 }
 
-/// A read or a write that is interrupted, or of which a part is done, is no failure.
+/// Checks that a read or write that is interrupted or done in part is not a failure.
 fn go_on_after_each(name: &str, root: &Path, program: Program, check: Check) {
     let is_harmless = |fault: &Fault| matches!(fault, Fault::Short | Fault::Error(libc::EINTR));
     let mut tried = 0;
@@ -176,7 +176,7 @@ fn a_call_that_is_interrupted_or_done_in_part_ends_nothing() {
     go_on_after_each("a run", Path::new("/simulated/run-interrupted"), record_a_run, CHECK_RUN);
 }
 
-/// A batch waits until another writer's is whole, or cut back: then it knows where the file ends.
+/// A batch waits until another writer's batch is complete or cut back, and only then determines the end of the file.
 #[test]
 fn a_batch_waits_for_that_of_another_writer() {
     let root = Path::new("/simulated/two-writers");
@@ -193,12 +193,13 @@ fn a_batch_waits_for_that_of_another_writer() {
     assert_eq!(second.end(), 13);
 }
 
-/// The next call of this kind.
+/// The visit of the next call of this kind.
 fn next(disk: &Disk, call: Call) -> Visit {
     (call, disk.calls().into_iter().filter(|done| *done == call).count())
 }
 
-/// What two batches leave of which the second meets this fault, if its writer knows no more than `known_end`, and what the second batch says.
+/// Appends two batches, of which the second meets this fault. Its writer knows the end of the file only as `known_end`. Returns the content of the
+/// file and the error of the second batch.
 fn second_batch(fault: (Call, i32), known_end: Option<u64>) -> (Vec<u8>, Option<&'static str>) {
     let root = Path::new("/simulated/second-batch");
     let disk = Disk::new(root);
@@ -214,7 +215,7 @@ fn second_batch(fault: (Call, i32), known_end: Option<u64>) -> (Vec<u8>, Option<
     (disk.tree().files().remove(Path::new("session.jsonl")).unwrap(), said)
 }
 
-/// A newline that ends what is whole already is an empty line in the middle of a log.
+/// A newline after a line that is complete would be an empty line in the middle of a log.
 #[test]
 fn a_last_byte_that_can_not_be_read_is_no_torn_line() {
     assert_eq!(second_batch((Call::Read, libc::EIO), None), (b"first\n".to_vec(), Some("EIO")));
@@ -229,7 +230,7 @@ fn a_file_that_may_only_be_written_is_whole_where_its_writer_knows_it() {
     assert_eq!(second_batch(unreadable, None), (b"first\n\nsecond\n".to_vec(), None));
 }
 
-/// What was written and could not be synced counts as lost, and the flush that waits for it is refused.
+/// A write that could not be synced counts as lost, and the flush that waits for it is refused.
 #[test]
 fn a_flush_whose_sync_fails_is_refused() {
     let root = Path::new("/simulated/flush-refused");
@@ -241,12 +242,13 @@ fn a_flush_whose_sync_fails_is_refused() {
     recording.record(2);
     disk.fail_syncs(1);
     assert_eq!(recording.flush(&|_| {}).unwrap_err().error.code(), "EIO");
-    // The session's start, and one record.
+    // The session_start and one record.
     assert_eq!(recording.failures.recv().unwrap().kept, 2);
     recording.end();
 }
 
-/// Its owner removes a lock file while it is still locked. Who has opened it before has a file that has no name, and locks nothing with it.
+/// A lock file is removed while its owner still has it locked. A process that opened it before then has a file without a name, whose lock excludes no
+/// one.
 #[test]
 fn a_lock_file_that_is_removed_before_it_is_locked_is_no_lock() {
     let root = Path::new("/simulated/lock");
@@ -262,7 +264,7 @@ fn a_lock_file_that_is_removed_before_it_is_locked_is_no_lock() {
     FileLock::acquire(&path, "the third").unwrap();
 }
 
-/// A sync of a blob once failed, and a second attempt took what was there for durable.
+/// After the sync of a blob had failed, a second attempt once assumed that the existing file was durable.
 #[test]
 fn a_recorder_whose_blob_can_not_be_synced_stops() {
     let root = Path::new("/simulated/blob-sync");
@@ -278,7 +280,7 @@ fn a_recorder_whose_blob_can_not_be_synced_stops() {
     recording.end();
 }
 
-/// The same of a snapshot.
+/// The same for a snapshot.
 #[test]
 fn a_recorder_whose_snapshot_can_not_be_synced_stops() {
     let root = Path::new("/simulated/snapshot-sync");
@@ -293,7 +295,7 @@ fn a_recorder_whose_snapshot_can_not_be_synced_stops() {
     recording.end();
 }
 
-/// Its entries are synced with all of its file system. If that fails too, they are not durable, and the recorder says so.
+/// The entries of such a directory are synced with its whole file system. If that fails too, they are not durable, and the recorder reports it.
 #[test]
 fn a_directory_that_may_not_be_read_is_synced_all_the_same() {
     for also_fails in [false, true] {
@@ -314,7 +316,8 @@ fn a_directory_that_may_not_be_read_is_synced_all_the_same() {
     }
 }
 
-/// What another recorder has stored without a sync is stored again: after a sync that failed for that one, a sync of the file proves nothing.
+/// A blob that another recorder stored without a sync is stored again: if a sync has failed for that recorder, a further sync of the file proves
+/// nothing.
 #[test]
 fn a_blob_that_may_not_be_durable_is_written_again() {
     let root = Path::new("/simulated/blob-again");

@@ -1,11 +1,11 @@
-//! Runs and a power cut, on a simulated disk: after each operation the power is cut, and every state that the disk may show then is
-//! replayed, verified, judged and recorded to.
+//! Runs and power cuts on a simulated disk: the power is cut after each operation, and every state that the disk may then be in is replayed,
+//! verified, checked and resumed.
 //!
-//! `CUT_STATES` says how many states a cut is given that has more than that, `CUT_SEED` which, and `CUT_EVERY` how many operations lie between
-//! the ends of a first process.
+//! `CUT_STATES` sets the number of states that are tried of a cut with too many of them, `CUT_SEED` selects them, and `CUT_EVERY` sets the number of
+//! operations between two ends of a first process.
 
 #![cfg(unix)]
-// A harness that can't go on fails the test.
+// An error in the harness fails the test.
 #![allow(clippy::unwrap_used)]
 
 mod simulated;
@@ -29,7 +29,7 @@ fn record_some(recording: &Recording, disk: &Disk) {
     recording.snapshot().unwrap();
     let _ = recording.flush(&|what| disk.acknowledge(what));
     recording.node().unwrap();
-    // Of events that nothing has flushed yet.
+    // A snapshot that covers events which were not flushed yet.
     recording.snapshot().unwrap();
 }
 
@@ -64,7 +64,7 @@ fn garbage_behind_what_was_acknowledged_does_not_harm_that() {
     assert!(tried.states > 10, "{tried:?}");
 }
 
-/// The process ends after each of its operations, another one goes on with what the kernel has, and then the power is cut.
+/// The process ends after each of its operations, another one resumes with what the kernel has, and then the power is cut.
 #[test]
 fn a_run_that_outlived_its_process_keeps_what_was_acknowledged() {
     let root = Path::new("/simulated/run-second-life");
@@ -93,7 +93,7 @@ fn a_run_that_outlived_its_process_keeps_what_was_acknowledged() {
     assert!(all.states > 10, "{all:?}");
 }
 
-/// The first sectors of what was written behind an acknowledged event are missing, those behind them are there.
+/// The first sectors written after an acknowledged event are missing, but later ones are present.
 #[test]
 fn what_is_behind_a_hole_is_copied_before_it_is_cut_off() {
     let root = Path::new("/simulated/run-hole");
@@ -114,8 +114,8 @@ fn what_is_behind_a_hole_is_copied_before_it_is_cut_off() {
     assert_eq!(disk.tree().files().get(&copy), Some(&torn));
 }
 
-/// A second power cut while the recorder cuts off what the first has left, and goes on behind it: the log stays one that a recorder can go on
-/// with, and complete lines that were behind the hole are in it or in the copy.
+/// A second power cut while the recorder cuts off what the first one has left, and continues after it: the log can still be resumed, and complete
+/// lines after the hole are in the log or in the copy.
 #[test]
 fn cutting_off_a_hole_withstands_another_power_cut() {
     let root = Path::new("/simulated/run-hole-again");
@@ -123,7 +123,7 @@ fn cutting_off_a_hole_withstands_another_power_cut() {
     let mut tree = recorded(root, Durability::Os).tree();
     let log = tree.find(&path).unwrap();
     let (bytes, _) = tree.file(log);
-    // The hole is behind the first event that is longer than a sector, and short, so that lines of which it is no part follow soon.
+    // The hole follows the first event longer than a sector, and is short, so that complete lines soon follow it.
     let whole = memchr::memchr(b'\n', bytes).unwrap() + 1;
     let end = (whole / SECTOR + 1) * SECTOR;
     bytes[whole..end].fill(0);
@@ -154,7 +154,7 @@ fn cutting_off_a_hole_withstands_another_power_cut() {
     assert!(tried.exhausted > 3 && tried.states > 10, "{tried:?}");
 }
 
-/// It was never synced, so that a power cut may leave it without its bytes.
+/// The workflow was never synced, so a power cut may leave the file without its bytes.
 #[test]
 fn a_damaged_workflow_is_written_again() {
     let root = Path::new("/simulated/run-workflow");

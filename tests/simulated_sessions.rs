@@ -1,11 +1,11 @@
-//! Sessions and a power cut, on a simulated disk: after each operation the power is cut, and every state that the disk may show then is
-//! replayed, judged and recorded to.
+//! Sessions and power cuts on a simulated disk: the power is cut after each operation, and every state that the disk may then be in is replayed,
+//! checked and resumed.
 //!
-//! `CUT_STATES` says how many states a cut is given that has more than that, `CUT_SEED` which, and `CUT_EVERY` how many operations lie between
-//! the ends of a first process.
+//! `CUT_STATES` sets the number of states that are tried of a cut with too many of them, `CUT_SEED` selects them, and `CUT_EVERY` sets the number of
+//! operations between two ends of a first process.
 
 #![cfg(unix)]
-// A harness that can't go on fails the test.
+// An error in the harness fails the test.
 #![allow(clippy::unwrap_used)]
 
 mod simulated;
@@ -28,7 +28,7 @@ use simulated::tree::{Op, Tree};
 
 const FILLS: &[Fill] = &[Fill::Zeros, Fill::Garbage];
 
-/// All states of nearly all cuts: they are few.
+/// Tries all states of nearly all cuts, since there are few.
 fn options() -> Search {
     Search::from_environment(FILLS).all_of_short(4096).with_identities()
 }
@@ -67,7 +67,7 @@ fn a_new_session_keeps_what_was_acknowledged() {
     assert!(tried.exhausted > 3 && tried.states > 10, "{tried:?}");
 }
 
-/// The process ends after each of its operations, another one goes on with what the kernel has, and then the power is cut.
+/// The process ends after each of its operations, another one resumes with what the kernel has, and then the power is cut.
 #[test]
 fn a_session_that_outlived_its_process_keeps_what_was_acknowledged() {
     let root = Path::new("/simulated/second-life");
@@ -89,7 +89,7 @@ fn a_session_that_outlived_its_process_keeps_what_was_acknowledged() {
             record_some(&recording, &disk, 100);
             recording.end();
             drop(mounted);
-            // Cuts of the first life are those of the other test.
+            // Another test has the cuts of the first process.
             let (base, log) = disk.history();
             let judge = |tree: &Tree, acknowledged: &_| judge(root, tree, acknowledged);
             let options = Search { from: length, ..options() };
@@ -100,7 +100,7 @@ fn a_session_that_outlived_its_process_keeps_what_was_acknowledged() {
     assert!(all.states > 10, "{all:?}");
 }
 
-/// The snapshot may reach the disk before what it is of.
+/// The snapshot may reach the disk before the lines that it covers.
 #[test]
 fn a_snapshot_never_changes_a_result() {
     let root = Path::new("/simulated/session-snapshot");
@@ -108,7 +108,7 @@ fn a_snapshot_never_changes_a_result() {
     println!("a session's snapshot: {tried:?}");
 }
 
-/// Where a power cut can't be told from a file that was left alone, the file is synced before its snapshot takes the system's word.
+/// Where a power cut cannot be detected, the file is synced before its snapshot relies on the system's metadata.
 #[test]
 fn a_snapshot_never_changes_a_result_where_the_system_does_not_name_its_start() {
     let root = Path::new("/simulated/session-snapshot-without-boot");
@@ -118,11 +118,11 @@ fn a_snapshot_never_changes_a_result_where_the_system_does_not_name_its_start() 
     println!("a session's snapshot without the system's start: {tried:?}");
 }
 
-/// A disk on which there is a session of which everything but what is in its file is durable.
+/// A disk with a session of which everything is durable except the content of its file.
 fn with_unsynced_session(root: &Path) -> Disk {
     let disk = Disk::new(root);
     let mounted = disk.mounted();
-    // Files are at rest, so that the system's word is taken.
+    // The files are at rest, so that the system's metadata is relied on.
     disk.set_age(Duration::from_secs(60));
     let recording = Recording::new(root, Durability::Os);
     for id in 0..3 {
@@ -139,7 +139,7 @@ fn with_unsynced_session(root: &Path) -> Disk {
     Disk::with(root, base, writes)
 }
 
-/// Cuts the power at each moment at which the session on a disk gets a snapshot.
+/// Cuts the power at each moment while the session on a disk gets a snapshot.
 fn try_snapshot(disk: &Disk, judge: &Judge<'_>) -> Tried {
     let mounted = disk.mounted();
     let path = disk.root().join(sessions(&disk.tree()).into_keys().next().unwrap());
@@ -154,7 +154,7 @@ fn try_snapshot(disk: &Disk, judge: &Judge<'_>) -> Tried {
     tried
 }
 
-/// The clock of a file system may be another than that of the system, which takes the file for one that was left alone for a minute.
+/// The clock of a file system may differ from that of the system, by which the file seems to have been left alone for a minute.
 #[test]
 fn a_file_is_at_rest_by_the_clock_of_its_file_system_too() {
     for (age_of_snapshot, is_at_rest) in [(60, false), (0, true)] {

@@ -1,7 +1,7 @@
-//! What a flush with `durability: 'fsync'` syncs: every file and every directory entry that has records from before it, whatever the
-//! recorder did in between.
+//! What a flush with `durability: 'fsync'` syncs: every file with records from before the flush, and every directory entry that leads to it, whatever
+//! the recorder did in between.
 
-// A harness that can't go on fails the test.
+// An error in the harness fails the test.
 #![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ impl Syncs {
         Syncs { _scenario: scenario, files, directories }
     }
 
-    /// Syncs of files and of directories so far.
+    /// The numbers of syncs of files and of directories so far.
     fn so_far(&self) -> (u64, u64) {
         (self.files.load(Ordering::SeqCst), self.directories.load(Ordering::SeqCst))
     }
@@ -83,7 +83,7 @@ fn flush(recorder: &Recorder) {
     flushed.recv().unwrap().unwrap();
 }
 
-/// How many directories of its file system lead to a file; none are synced where entries are durable with their file.
+/// The number of directories on its file system that lead to a file; 0 where syncing a file makes its entries durable.
 fn directories_above(path: &Path) -> u64 {
     #[cfg(unix)]
     {
@@ -123,7 +123,7 @@ fn a_flush_syncs_the_file_that_the_recorder_has_left() {
     assert_eq!(syncs.so_far(), expected);
 }
 
-/// A resume of the recorder's own file once made it forget that its directories were never synced.
+/// After a resume of the recorder's own file, its directories once were not synced.
 #[test]
 fn a_resume_of_the_same_path_keeps_the_directories_to_sync() {
     let syncs = Syncs::counted();
@@ -134,11 +134,11 @@ fn a_resume_of_the_same_path_keeps_the_directories_to_sync() {
     assert!(recorder.resume(path, 2.0));
     record(&recorder);
     flush(&recorder);
-    // It is one file, so one sync of its data will do.
+    // It is the same file, so one sync of its data is enough.
     assert_eq!(syncs.so_far(), (1, directories_above(&root.path().join("new/chats/file"))));
 }
 
-/// The process that made a file may have died before it synced the file's directory, and those above: a program that makes the directory of
+/// The process that created a file may have died before it synced the file's directory and those above it. A program that creates the directory of
 /// its sessions does not sync it either.
 #[test]
 fn the_first_flush_of_a_resumed_file_syncs_the_directories_above_it() {
@@ -153,7 +153,7 @@ fn the_first_flush_of_a_resumed_file_syncs_the_directories_above_it() {
     assert_eq!(syncs.so_far(), (2, directories_above(&root.path().join("file"))));
 }
 
-/// A file is synced with its directories also if it was appended to more than once before.
+/// A file is synced with its directories even if it was appended to more than once before.
 #[test]
 fn two_batches_before_a_flush_keep_the_directories_to_sync() {
     let syncs = Syncs::counted();
@@ -166,7 +166,7 @@ fn two_batches_before_a_flush_keep_the_directories_to_sync() {
     assert_eq!(syncs.so_far(), (1, directories_above(&root.path().join("new/chats/file"))));
 }
 
-/// A recorder that is refused a second file syncs what it has recorded to the first, though no flush waits for that.
+/// A recorder that is refused a second file syncs what it has recorded to the first one, although no flush waits for that.
 #[test]
 fn a_refusal_syncs_what_was_recorded_before_it() {
     let syncs = Syncs::counted();
@@ -181,7 +181,7 @@ fn a_refusal_syncs_what_was_recorded_before_it() {
     assert_eq!(syncs.so_far(), (1, directories_above(&root.path().join("chats/file"))));
 }
 
-/// A recorder that can't go on in a second file has still written to the first one what it promised for it.
+/// A recorder that cannot continue in a second file has still synced to the first one what it promised for it.
 #[test]
 fn a_failure_in_between_syncs_what_was_recorded_before_it() {
     let syncs = Syncs::counted();
@@ -196,7 +196,7 @@ fn a_failure_in_between_syncs_what_was_recorded_before_it() {
     assert_eq!(syncs.so_far(), (1, directories_above(&root.path().join("chats/file"))));
 }
 
-/// A file that was removed has nothing that a power cut could take: the flush goes on with the other one.
+/// A file that was removed has nothing that a power cut could lose: the flush continues with the other file.
 #[cfg(unix)]
 #[test]
 fn a_file_that_was_deleted_before_its_sync_does_not_end_the_recording() {
@@ -212,7 +212,7 @@ fn a_file_that_was_deleted_before_its_sync_does_not_end_the_recording() {
     assert_eq!(syncs.so_far().0, 2);
 }
 
-/// What has the path of a file that was moved away is another file: each is synced.
+/// The file at the path of one that was moved away is another file: both are synced.
 #[cfg(unix)]
 #[test]
 fn a_file_that_was_moved_away_is_synced_too() {
@@ -229,7 +229,7 @@ fn a_file_that_was_moved_away_is_synced_too() {
     assert_eq!(syncs.so_far().0, 2);
 }
 
-/// What a run's recorder with `durability: 'os'` left is synced by the next one that promises it: graph, blobs and log.
+/// What a run's recorder with `durability: 'os'` left is synced by the next recorder with `fsync`: graph, blobs and log.
 #[test]
 fn a_resumed_run_syncs_what_it_finds() {
     let syncs = Syncs::counted();

@@ -68,7 +68,7 @@ export type BundleCode =
 
 /** A redaction rule: what counts as a secret, and where. Give exactly one of `pattern` and `path`. */
 export interface RedactionRule {
-  /** The name of the rule. A match is replaced by `[redacted:<name>]`. */
+  /** The name of the rule. Matches are replaced by `[redacted:<name>]`. */
   name: string;
   /**
    * A regular expression in RE2 syntax: no look-around and no back-references, so that matching takes linear time. It is matched against each string
@@ -77,17 +77,18 @@ export interface RedactionRule {
   pattern?: string | undefined;
   /** A JSON pointer to the value to redact in payloads (`/headers/authorization`); `*` matches any key or index. */
   path?: string | undefined;
-  /** Only events of these kinds, or lines of these types. Left out: all. */
+  /** Apply only to events of these kinds, or lines of these types. Default: all. */
   kinds?: string[] | undefined;
-  /** Only calls of these tools and their results. Left out: all. */
+  /** Apply only to calls of these tools and their results. Default: all. */
   tools?: string[] | undefined;
 }
 
 /** Options of {@link exportBundle}. */
 export interface ExportOptions {
   /**
-   * Runs only: begin with a snapshot, the one with this id (`snap_<logical time>`) or the newest. The bundle then holds the snapshot, the events after
-   * it, and the blobs that these events name. If the snapshot can't be used, the export fails with `SnapshotNotFound`. Left out: the whole run.
+   * Runs only: begin with a snapshot, the one with this id (`snap_<logical time>`) or the newest. The bundle then contains the snapshot, the events
+   * after it, and the blobs that these events name. If the snapshot can't be used, the export fails with `SnapshotNotFound`. Default: the whole
+   * run.
    */
   fromSnapshot?: string | 'latest' | undefined;
   /**
@@ -95,11 +96,12 @@ export interface ExportOptions {
    *
    * - `builtin` (default `true`): well-known kinds of secrets: private keys, tokens of cloud providers and code hosts, JWTs, bearer headers, passwords in
    *   URLs.
-   * - `rules` (default none): your own rules in addition.
+   * - `rules` (default none): additional rules.
    *
-   * `false`: nothing is redacted. Each match is replaced by `[redacted:<name of the rule>]`; after the export no file of the bundle contains the secret, however
-   * it is escaped. A match where nothing can be replaced (in an id, a hash, a name) fails the export with `RedactionConflict`. A rule that can't be used
-   * fails it with `InvalidRule`, before anything is read. Redacted parts count as unverifiable, not as failed; the hash chain still verifies.
+   * `false`: nothing is redacted. Each match is replaced by `[redacted:<name of the rule>]`; after the export no file of the bundle contains the
+   * secret, however it is escaped. A match that can't be replaced (in an id, a hash, a name) fails the export with `RedactionConflict`. A rule that
+   * can't be used fails it with `InvalidRule`, before anything is read. Redacted parts count as unverifiable, not as failed; the hash chain still
+   * verifies.
    */
   redact?: { builtin?: boolean | undefined; rules?: RedactionRule[] | undefined } | false | undefined;
   /**
@@ -147,9 +149,9 @@ export interface BundleProblem {
   message: string;
 }
 
-/** What the functions for bundles reject with, except for an abort. `name` is `'BundleError'`. */
+/** The errors that the functions for bundles reject with, except after an abort. `name` is `'BundleError'`. */
 export interface BundleError extends Error {
-  /** A {@link BundleCode}, or the system's own (`ENOSPC`, `EACCES` …: these have `errno` and `syscall`). */
+  /** A {@link BundleCode}, or a system code (`ENOSPC`, `EACCES` …: these errors have `errno` and `syscall`). */
   code: BundleCode | (string & {});
   /** The file concerned: its path in the bundle or, with a system code, its path in the file system. */
   path?: string;
@@ -163,27 +165,28 @@ export interface BundleError extends Error {
 
 /** Limits for reading a bundle. `Infinity` removes a limit. */
 export interface BundleLimits {
-  /** Bytes of the longest line of the log. Default 16 MiB, which is also the maximum for a run; the lines of a session may be as long as a replay reads, unless a lower limit is given. */
+  /** Maximum length of a line in bytes. Default 16 MiB, also the maximum for a run; session lines may be as long as a replay reads, unless the limit is lower. */
   lineBytes: number;
-  /** Bytes of the largest blob. Default 256 MiB. */
+  /** Maximum size of a blob, in bytes. Default 256 MiB. */
   blobBytes: number;
-  /** Number of files. Default 100 000. */
+  /** Maximum number of files. Default 100 000. */
   files: number;
-  /** How many times its own size an archive may expand to. Default 200, plus 1 MiB, which a higher limit also has. */
+  /** Maximum ratio of an archive's unpacked size to its own size. Default 200, plus 1 MiB; a higher limit never allows less than that. */
   expansion: number;
-  /** Bytes of all files together. Default 64 GiB. */
+  /** Maximum total size of all files, in bytes. Default 64 GiB. */
   totalBytes: number;
 }
 
 /** Options of {@link verifyBundle} and {@link importBundle}. */
 export interface VerifyBundleOptions {
-  /** The keys whose signature counts: Ed25519 public keys in PEM (SPKI), as Node's `crypto` exports them. Default: none. */
+  /** The keys whose signatures count: Ed25519 public keys in PEM (SPKI), as Node's `crypto` exports them. Default: none. */
   trustedKeys?: string[] | undefined;
   /**
    * The signature policy:
    *
    * - `'required'`: one of `trustedKeys` must have signed the bundle.
-   * - `'ifPresent'` (default): if the bundle is signed and there are `trustedKeys`, one of them must have signed it. Additional signatures by other keys are allowed.
+   * - `'ifPresent'` (default): if the bundle is signed and there are `trustedKeys`, one of them must have signed it. Additional signatures by other
+   *   keys are allowed.
    * - `'ignore'`: the signature is not checked.
    */
   signature?: 'required' | 'ifPresent' | 'ignore' | undefined;
@@ -199,7 +202,7 @@ export interface VerifyBundleOptions {
 export interface BundleVerification {
   /** Whether there are no problems. */
   ok: boolean;
-  /** What the manifest says, whether or not it verified; `null` if it can't be read. */
+  /** The content of the manifest, whether or not it verified; `null` if it can't be read. */
   info: BundleInfo | null;
   /** All problems; after the first thousand, one that says that there are more. Empty for a valid bundle. */
   problems: BundleProblem[];
@@ -208,20 +211,22 @@ export interface BundleVerification {
 /**
  * Exports a run or a session as a bundle: a set of files with a manifest that lists the size and hash of each.
  *
- * Another machine can verify a bundle, replay it, and read its events: all reading functions accept one as their path. Its content does not
- * depend on the machine or the time of the export: the same source gives the same bytes, and so the same `bundleId`. `sha256sum -c manifest.sha256` and
- * `tar --zstd -xf` work on it.
+ * Another machine can verify a bundle, replay it, and read its events: all functions that read recordings accept one as their path. Its content
+ * does not depend on the machine or the time of the export: the same source gives the same bytes, and so the same `bundleId`.
+ * `sha256sum -c manifest.sha256` and `tar --zstd -xf` work on it.
  *
- * The bundle is built next to its destination under a temporary name and renamed when it is complete and on stable storage. A failure or an
- * abort leaves no files, and an existing file or directory is never replaced. Memory is bounded, whatever the size of the source. The source is read twice; if
- * it was changed in between, the export fails with `SourceChanged`. Exporting a run that is being recorded takes the events that are complete when the export begins.
+ * The bundle is built next to its destination under a temporary name, and renamed when it is complete and on stable storage. A failure or an abort
+ * leaves no files, and an existing file or directory is never replaced. Memory is bounded, whatever the size of the source. The source is read
+ * twice; if it was changed in between, the export fails with `SourceChanged`. Exporting a run that is being recorded includes the events that are
+ * complete when the export begins.
  *
  * @param source - A run's directory, whose log must verify; a session's file, which must replay; or a bundle of either, as a directory or an
  * archive, under any name.
  * @param destination - A path that does not exist yet. If the name ends in `.tar.zst`, the bundle is an archive (by convention
  * `X.cath-bundle.tar.zst`), else a directory (`X.cath-bundle`).
- * @returns A summary of the bundle. Rejects with a {@link BundleError}, with the reason of an aborted `options.signal`, with what `options.onProgress` throws, and
- * for a bug in session-tape with an `Error` whose `code` is `EBUNDLEPANIC` and whose `cause` has what the addon said.
+ * @returns A summary of the bundle. Rejects with a {@link BundleError}, with the reason of an aborted `options.signal`, with the error that
+ * `options.onProgress` throws, and for a bug in session-tape with an `Error` whose `code` is `EBUNDLEPANIC` and whose `cause` has the message of
+ * the addon.
  * @throws TypeError - At once, if an argument is of the wrong type, or `signWith` is not a private key.
  *
  * @example
@@ -251,9 +256,9 @@ export declare function exportBundle(source: string, destination: string, option
 /**
  * Verifies a bundle: everything that can be checked without replaying it.
  *
- * No part of it is trusted. Every file is read once. Checked are each file's path, size and hash, the hash of every event and the chain that they form,
- * that every blob that the log names is present, the manifest's id, its signature, and that there are no other files. To check that states, assignments and
- * outputs are those that were recorded, use {@link verifyRun}, which accepts a bundle too.
+ * No part of the bundle is trusted. Every file is read once. Checks each file's path, size and hash, the hash of every event and the chain that
+ * they form, that every blob that the log names is present, the manifest's id, its signature, and that there are no other files. To check that
+ * states, assignments and outputs are those that were recorded, use {@link verifyRun}, which accepts a bundle too.
  *
  * @param path - The bundle: a directory or an archive.
  * @returns Resolves whatever the bundle contains. Rejects with a {@link BundleError} if it can't be read at all (`ENOENT`, `EACCES` …), and
@@ -278,8 +283,8 @@ export declare function verifyBundle(path: string, options?: VerifyBundleOptions
 /**
  * Unpacks a bundle into a directory, if {@link verifyBundle} finds nothing wrong with it.
  *
- * It is verified while it is unpacked, next to the directory under a temporary name, and read only once, so that the verified bytes are the ones that are kept.
- * A failure or an abort leaves no files. The directory is again a bundle and can be read; a run in it can't be resumed.
+ * The bundle is verified while it is unpacked, next to the directory under a temporary name, and read only once, so that the verified bytes are the
+ * ones that are kept. A failure or an abort leaves no files. The directory is again a bundle and can be read; a run in it can't be resumed.
  *
  * @param path - The bundle: a directory or an archive.
  * @param directory - A path that does not exist yet.

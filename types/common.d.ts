@@ -14,8 +14,8 @@ export interface Progress {
 }
 
 /**
- * The `code`s of {@link RecordingWarning} after which a CLI simply goes on without a recording (recording rule 6);
- * a `flush()` that was called before the warning resolves.
+ * The `code`s of {@link RecordingWarning} after which a CLI simply continues without a recording (recording rule 6). A `flush()` that was called
+ * before the warning then resolves.
  *
  * | code | means |
  * |---|---|
@@ -43,9 +43,9 @@ export interface RecordingWarning {
   message: string;
   /** The session file; `null` if recording failed before the file was created. */
   filePath: string | null;
-  /** Records that were enqueued until now and are not in the file, also those that came when writing had failed already. */
+  /** Number of records that were enqueued so far and are not in the file, including those that were enqueued after writing had failed. */
   eventsDropped: number;
-  /** With the code `ESESSIONLOCKED`: the process that records to the file, if that can be read. */
+  /** With the code `ESESSIONLOCKED`: the process that records to the file. Absent if it can't be determined. */
   owner?: RecordingOwner;
 }
 
@@ -59,15 +59,13 @@ export interface RecordingOwner {
   host: string;
 }
 
-/**
- * What {@link SessionRecordingService.flush} rejects with: shaped as Node's own file system errors are.
- */
+/** The errors that {@link SessionRecordingService.flush} rejects with. They have the fields of Node's own file system errors. */
 export interface RecordingError extends Error {
-  /** For instance `EIO`. */
+  /** The code of the error, for instance `EIO`. */
   code: string;
-  /** The system's number for it, negative as in Node. */
+  /** The system's number for the error, negative as in Node. */
   errno: number;
-  /** The call that failed: `open`, `write`, `fsync` … */
+  /** The system call that failed: `open`, `write`, `fsync` … */
   syscall: string;
   /** The session file. */
   path: string;

@@ -9,11 +9,12 @@ import type { verifyRun } from './run.js';
 /**
  * One side of a divergence: the event of one recording at which the two diverge.
  *
- * After `kind` come the fields that say what the event concerns (`node`, `tool`, a session's `speaker`) and those that distinguish it from others of its kind: `output_hash`,
- * `request_hash`, `input_hash`, `worker`, `code`, `message`… A session's side has an `excerpt` of the first text that differs.
+ * After `kind` follow the fields that say what the event concerns (`node`, `tool`, a session's `speaker`) and those that distinguish it from others
+ * of its kind: `output_hash`, `request_hash`, `input_hash`, `worker`, `code`, `message`… A session's side has an `excerpt` of the first text that
+ * differs.
  */
 export interface DiffSide {
-  /** The run's id, or the session's. Empty if a partial recording does not contain it. */
+  /** The id of the run or session. Empty if a partial recording does not contain it. */
   run_id: string;
   /** `evt_<logical time>` in a run, `rec_<place>` in a session. */
   event_id: string;
@@ -32,36 +33,36 @@ export interface DiffSide {
 export interface DiffField {
   /** JSON pointer (RFC 6901) into the event as it is compared: `/kind`, `/node`, `/parent`, `/payload/…`; in a session `/type`, `/payload/…`. */
   path: string;
-  /** The value on the left. Absent if the left has no such value, or if `note` is `tooLarge`. */
+  /** The value on the left. Absent if the left side has no such value, or if `note` is `tooLarge`. */
   left?: unknown;
-  /** The value on the right. */
+  /** The value on the right, likewise. */
   right?: unknown;
   /**
-   * A note on the difference. `whitespace`: the texts differ in white space only. `redacted`: the values may be equal, but one was
-   * redacted. `otherPlace`: the logical times are equal, but refer to different events. `tooLarge`: a value of more than 4 MiB.
+   * A note on the difference. `whitespace`: the texts differ in white space only. `redacted`: the values may be equal, but one of them was
+   * redacted. `otherPlace`: the logical times are equal, but refer to different events. `tooLarge`: a value is larger than 4 MiB.
    */
   note?: 'whitespace' | 'redacted' | 'otherPlace' | 'tooLarge';
 }
 
 /** A causal ancestor of an event. */
 export interface CausalEdge {
-  /** Its id. */
+  /** Id of the event. */
   event_id: string;
-  /** Its kind, or type. */
+  /** The event's kind, or the record's type. */
   kind: string;
-  /** What it concerns: a tool, a node; in a session the speaker and the tools. */
+  /** What the event concerns: a tool, a node; in a session the speaker and the tools. */
   label?: string;
-  /** `recorded`: the log contains the cause. `inferred`: it follows from the order of a session's records. */
+  /** `recorded`: the log states the cause. `inferred`: the cause follows from the order of the records of a session. */
   evidence: 'recorded' | 'inferred';
 }
 
-/** A difference between two recordings as wholes. */
+/** One of the differences between two recordings, as listed with `full`. */
 export interface DiffEdit {
   /** `insert`: on the right only. `delete`: on the left only. `change`: on both sides with different values. */
   op: 'insert' | 'delete' | 'change';
-  /** The event on the left: its logical time; in a session, its place. */
+  /** The event on the left: its logical time or, in a session, its place. */
   left?: number;
-  /** The event on the right. */
+  /** The event on the right, likewise. */
   right?: number;
   /** The values that changed. Absent for `change` once the fields of all edits together exceed 32 MiB. */
   fields?: DiffField[];
@@ -69,19 +70,19 @@ export interface DiffEdit {
 
 /** Where two recordings diverge, and why. `docs/diff.md` describes how each field is determined. */
 export interface Diff {
-  /** The logical time of the event on the left, on the right where the left has ended; in a session, the record's place from 0. */
+  /** The logical time of the event on the left, or on the right if the left has ended; in a session, the record's place, counted from 0. */
   divergence_event: number;
-  /** How they diverge. `HeaderMismatch`: another workflow or graph, another project. */
+  /** How they diverge. `HeaderMismatch`: the workflows, graphs or projects differ. */
   kind: 'EventMismatch' | 'LeftEnded' | 'RightEnded' | 'HeaderMismatch';
-  /** The event on the left, `null` where the left has ended. */
+  /** The event on the left; `null` if the left has ended. */
   left: DiffSide | null;
-  /** The event on the right, `null` where the right has ended. */
+  /** The event on the right; `null` if the right has ended. */
   right: DiffSide | null;
   /** The values that differ between the two events. Empty if one side has ended. */
   fields: DiffField[];
   /** The ids of the causal ancestors of the event, nearest first: of the left event, or of the right one if the left has ended. */
   causal_ancestors: string[];
-  /** The causal ancestors of both sides. `truncated`: that side has more, before the start of a partial recording or beyond 100 000. */
+  /** The causal ancestors of both sides. `truncated`: whether that side has more, before the start of a partial recording or beyond 100 000. */
   ancestors: { left: CausalEdge[]; right: CausalEdge[]; truncated: { left: boolean; right: boolean } };
   /** The id, on the left, of the nearest ancestor that both sides share. `null` if they share none. */
   common_ancestor: string | null;
@@ -98,7 +99,10 @@ export interface Diff {
     | 'Unknown';
   /** With `full`: all differences, in order, with as few insertions and deletions as possible. */
   edits?: DiffEdit[];
-  /** With `full`: the equal ranges from the divergence on: the numbers of the first event of a range, and how many events are compared in it. */
+  /**
+   * With `full`: the equal ranges from the divergence on. `left` and `right` are the numbers of the first event of a range, `length` is the number
+   * of compared events in it.
+   */
   equal?: { left: number; right: number; length: number }[];
   /** With `full`, instead of `edits`: the recordings differ by more insertions and deletions than `limit`. */
   edits_stopped?: { limit: number };
@@ -110,28 +114,31 @@ export interface DiffOptions {
   full?: boolean | undefined;
   /** Also compare heartbeats. Default `false`. */
   heartbeats?: boolean | undefined;
-  /** Fields to leave out of the comparison, in addition to those that are never compared: JSON pointers (RFC 6901) into the event. A pointer to a field that does not exist is ignored. */
+  /**
+   * Fields to ignore in the comparison, in addition to those that are never compared: JSON pointers (RFC 6901) into the event. A pointer to a field
+   * that does not exist has no effect.
+   */
   ignore?: string[] | undefined;
   /** Stops the comparison; the promise rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
-  /** Called now and then, and once at the end, with the number of bytes compared of both logs together. */
+  /** Called periodically, and once at the end, with the number of bytes of both logs together that were compared. */
   onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-/** What {@link diff} and {@link traceAncestors} reject with. */
+/** The errors that {@link diff} and {@link traceAncestors} reject with. */
 export interface DiffError extends Error {
   /**
-   * A code of runs (`docs/run-format.md`, section 13); of sessions `EmptyFile`, `MissingStart`, `InvalidStart`, `TooLarge`, `Changed`; the
-   * system's own (`ENOENT`…); `NotComparable`: one is a run, the other a session; `NoSuchEvent`; a {@link BundleCode}.
+   * A code of runs (`docs/run-format.md`, section 13); for sessions `EmptyFile`, `MissingStart`, `InvalidStart`, `TooLarge`, `Changed`; a system
+   * code (`ENOENT`…); `NotComparable`: one side is a run, the other a session; `NoSuchEvent`; a {@link BundleCode}.
    */
   code: string;
   /** If a bundle was refused: all its problems. `code` and `path` are those of the first. */
   problems?: BundleProblem[];
   /** Which of the two recordings the error concerns. */
   side?: 'left' | 'right';
-  /** Logical time of the event of a run concerned. */
+  /** Logical time of the event concerned, for a run. */
   time?: number;
-  /** Its id. */
+  /** Id of the event concerned. */
   eventId?: string;
   /** The expected value. */
   expected?: string;
@@ -148,14 +155,15 @@ export interface DiffError extends Error {
 /**
  * Finds where two runs, or two sessions, diverge, and why.
  *
- * Compared is what an execution did. Left out are ids, wall clocks, salts, hashes of lines, snapshots and stored blobs, heartbeats (unless
- * requested), a session's ids of tool calls, and usage figures, timestamps and ids in metadata. Both logs are read side by side, off the
- * JavaScript thread, up to the first event that differs; memory does not grow with their length. No hashes are checked: use {@link verifyRun}
- * to check that a log is intact.
+ * Compares what the executions did. Does not compare ids, wall clocks, salts, hashes of lines, snapshots and stored blobs, heartbeats (unless
+ * requested), the ids of a session's tool calls, and usage figures, timestamps and ids in metadata. Both logs are read side by side, off the
+ * JavaScript thread, up to the first event that differs; memory does not grow with their length. No hashes are checked: use {@link verifyRun} to
+ * check that a log is intact.
  *
  * @param left - A run's directory or log, a session's file, or a bundle of either, which is verified first.
- * @param right - The other one, likewise.
- * @returns `null` if there is no difference among the compared fields. Rejects with a {@link DiffError} if one can't be read up to the divergence.
+ * @param right - The other recording, likewise.
+ * @returns The diff, or `null` if no compared field differs. Rejects with a {@link DiffError} if one of the recordings can't be read up to the
+ * divergence.
  * @throws TypeError - If an argument is of the wrong type, or an element of `ignore` is not a JSON pointer.
  *
  * @example
@@ -182,12 +190,12 @@ export declare function diffToText(diff: Diff | null, options?: { color?: boolea
 /**
  * Finds the causal ancestors of an event: in a run along the recorded parents, in a session from the order of its records.
  *
- * Reads only the lines that it needs, and verifies none.
+ * Reads only the lines that are needed, and verifies none of them.
  *
  * @param path - A run's directory or log, a session's file, or a bundle of either, which is verified first.
  * @param eventId - `evt_<logical time>` in a run, `rec_<place from 0>` in a session.
- * @returns The ancestors, nearest first, without the event itself. `truncated`: there are more, before the start of a partial
- * recording or beyond 100 000. Rejects with a {@link DiffError}.
+ * @returns The ancestors, nearest first, without the event itself. `truncated`: whether there are more, before the start of a partial recording or
+ * beyond 100 000. Rejects with a {@link DiffError}.
  * @throws TypeError - If an argument is of the wrong type.
  */
 export declare function traceAncestors(

@@ -1,4 +1,4 @@
-// Finding sessions: what is in a directory, and what a user can continue.
+// Finding sessions: the sessions of a directory, and those that a user can continue.
 
 import type { Progress } from './common.js';
 import type { Checkpoint, SessionForkedPayload, SessionMetadata, SessionSummary } from './session.js';
@@ -17,7 +17,7 @@ export interface SnapshotOptions {
 export interface ScanOptions extends SnapshotOptions {
   /** Aborting it stops the scan; the promise rejects with the signal's `reason`. */
   signal?: AbortSignal | undefined;
-  /** Called on the JavaScript thread, at most ten times a second, and once at the end. What it throws rejects the promise. */
+  /** Called on the JavaScript thread, at most ten times a second, and once at the end. If it throws, the promise rejects with that error. */
   onProgress?: ((progress: Progress) => void) | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface DescribeOptions extends ScanOptions {
 
 /** A session and what a strict replay reports about it, without its history. */
 export interface SessionOverview extends SessionSummary {
-  /** At the end of the file; `provider`, `model` and `workspaceDirs` of the summary itself are those of `session_start`. */
+  /** The metadata at the end of the file; `provider`, `model` and `workspaceDirs` of the summary itself are those of `session_start`. */
   metadata: SessionMetadata;
   /** The largest `seq`. */
   lastSeq: number;
@@ -56,12 +56,12 @@ export interface SkippedSession {
 
 /**
  * Lists the sessions of a directory as {@link listSessions} does, and scans each file to its end, strictly, on all cores. Builds no item of a
- * history. Of a file that was scanned before, only what was appended is read, if snapshots are kept.
+ * history. If snapshots are kept, only what was appended since the last scan of a file is read.
  *
  * @param chatsDir - As for {@link listSessions}.
- * @returns The sessions in the order of {@link listSessions}. A session that does not replay is in `unreadable`, with the reason, behind those
- * that {@link listSessions} reports there. Rejects with the `reason` of an aborted signal, what `onProgress` threw, or an error with the code
- * `ESESSIONPANIC`.
+ * @returns The sessions in the order of {@link listSessions}. A session that does not replay is in `unreadable`, with the reason, after those that
+ * {@link listSessions} reports there. Rejects with the `reason` of an aborted signal, with the error that `onProgress` threw, or with an error with
+ * the code `ESESSIONPANIC`.
  * @throws TypeError - At once, if an argument is of the wrong type.
  *
  * @example
@@ -87,10 +87,10 @@ export type ContinueTarget =
  * Lists what a user can continue: the sessions of a project, the newest first, followed by their checkpoints that are not deleted, session by
  * session, in the order of their positions. Looks only at files named `session-*.jsonl`.
  *
- * @param projectHash - Files of another project, or of none, are neither listed nor skipped.
- * @returns A session that does not replay or is `sequenceCorrupt` is in `skipped` instead, and so is a file without a usable header. A directory
- * that does not exist has no targets. Rejects with the system's error if the directory cannot be read for another reason, with the `reason` of an
- * aborted signal, what `onProgress` threw, or an error with the code `ESESSIONPANIC`.
+ * @param projectHash - Files of another project, or without one, are neither listed nor skipped.
+ * @returns A session that does not replay or is `sequenceCorrupt` is in `skipped` instead, as is a file without a usable header. A directory that
+ * does not exist has no targets. Rejects with the system's error if the directory cannot be read for another reason, with the `reason` of an
+ * aborted signal, with the error that `onProgress` threw, or with an error with the code `ESESSIONPANIC`.
  * @throws TypeError - At once, if an argument is of the wrong type.
  *
  * @example

@@ -1,4 +1,4 @@
-// Session locks: what keeps a session to one process, whether or not the session has a file.
+// Session locks, which keep a session to one process, whether or not the session has a file.
 
 // Only for links in the comments.
 import type { SessionRecordingServiceConfig } from './session.js';
@@ -24,8 +24,8 @@ export interface SessionLock {
   /**
    * Removes the lock file if it is still this lock. Further calls have no effect.
    *
-   * Waits up to three seconds if another process is examining the lock at this moment. If the file cannot be removed then, it is removed later, as
-   * soon as that is possible and while this process runs.
+   * Waits up to three seconds if another process is examining the lock at that moment. If the file cannot be removed by then, it is removed later,
+   * as soon as that is possible while this process runs.
    *
    * @returns Never rejects.
    */
@@ -83,7 +83,7 @@ export declare function acquireSessionLock(chatsDir: string, sessionId: string):
 export declare function isSessionLocked(chatsDir: string, sessionId: string): Promise<boolean>;
 
 /**
- * Whether the process that owns a lock file no longer exists. `false` if that cannot be determined, or there is no such file.
+ * Whether the process that owns a lock file no longer exists. `false` if that cannot be determined, or if there is no such file.
  *
  * @param options - `pidReuse`: also consider a lock stale after 48 hours, even if a process with its pid exists; for a file that cannot be
  * parsed, 48 hours after its last modification. Default `false`.
@@ -92,7 +92,7 @@ export declare function isSessionLocked(chatsDir: string, sessionId: string): Pr
 export declare function isLockStale(lockPath: string, options?: { pidReuse?: boolean | undefined }): Promise<boolean>;
 
 /**
- * Removes the lock of a session if it is stale, with `pidReuse`.
+ * Removes the lock of a session if it is stale, as {@link isLockStale} determines with `pidReuse`.
  *
  * @returns Whether it was removed. Rejects with the error of {@link sessionLockPath} for an unsafe id.
  */

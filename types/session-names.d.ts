@@ -19,7 +19,7 @@ export type SessionPlace<C = IContent> = SessionRecordingService<C> | ClosedSess
 /** Options of functions that give a name. */
 export interface NameOptions extends SnapshotOptions {
   /**
-   * Take the name away from what has it: a checkpoint is deleted, a session loses its name. If the operation fails, everything keeps the name it had.
+   * Take the name from its current holder: a checkpoint is deleted, a session loses its name. If the operation fails, all names stay as they were.
    * Default `false`: a name in use is an error.
    */
   overwrite?: boolean | undefined;
@@ -46,11 +46,12 @@ export declare function listCheckpoints(
 ): Promise<Checkpoint[]>;
 
 /**
- * Creates a checkpoint whose name is unique among the sessions and checkpoints of the project, also when other processes give names at the same time.
+ * Creates a checkpoint whose name is unique among the sessions and checkpoints of the project, even if other processes give names at the same time.
  *
  * @returns Rejects with an `Error`: `Name 'x' already exists` (also with `overwrite`, if `x` is an id), `Name 'x' changed while acquiring locks`,
- * `Active recording does not own its live session lock`, those of {@link checkSessionName} and of the recorder's method, the error of a replay; with a
- * {@link CheckpointLockError}; with an `AggregateError`, `Checkpoint overwrite rollback failed`, if undoing a failed overwrite failed as well.
+ * `Active recording does not own its live session lock`, the errors of {@link checkSessionName} and of the recorder's method, the error of a
+ * replay; with a {@link CheckpointLockError}; with an `AggregateError`, `Checkpoint overwrite rollback failed`, if undoing a failed overwrite
+ * failed as well.
  * @throws TypeError - At once, if an argument is of the wrong type.
  *
  * @example

@@ -1,16 +1,16 @@
-// Looking into a session file without replaying it.
+// Reading the beginning or the title of a session without replaying it.
 
-/** How a session begins; see {@link readSessionPreview}. */
+/** The beginning of a session; see {@link readSessionPreview}. */
 export interface SessionPreview {
   /** Whether there is at least one `content` record. */
   hasContent: boolean;
-  /** The text blocks of the first human item that has text, concatenated; `null` if there is none. */
+  /** The text blocks of the first human item that has text, concatenated. `null` if there is no such item. */
   firstUserMessage: string | null;
 }
 
 /**
- * Reads how a session begins, for a list of sessions. Stops reading as soon as the answer is known. Looks at what was recorded, regardless of later
- * compressions and rewinds; lines, items and blocks of another form are passed over.
+ * Reads the beginning of a session, for a list of sessions. Stops reading as soon as the result is known. Considers what was recorded, regardless
+ * of later compressions and rewinds; skips lines, items and blocks of another form.
  *
  * @param filePath - The session file, or the directory of a session's bundle, which is not verified.
  * @param options - `length`: maximum length of `firstUserMessage` in UTF-16 code units; a surrogate pair is never split. Default 120.
@@ -31,12 +31,13 @@ export declare function readSessionPreview(
 ): Promise<SessionPreview>;
 
 /**
- * Reads the last title in a session file, that of the last valid `session_metadata` with the key `title`, whatever else is in the file.
+ * Reads the last title in a session file: that of the last valid `session_metadata` that has the key `title`, whatever else is in the file.
  *
  * The file is searched from its end, on all cores, and is not kept in memory.
  *
  * @param filePath - The session file, or the directory of a session's bundle, which is not verified.
- * @returns `null`: explicitly no title. `undefined`: no title was recorded, or the file cannot be read. Never rejects. Pipes are not read.
+ * @returns The title. `null` if there is explicitly no title; `undefined` if no title was recorded or the file cannot be read. Never rejects. Pipes
+ * are not read.
  * @throws TypeError - At once, if `filePath` is not a string.
  */
 export declare function readSessionTitle(filePath: string): Promise<string | null | undefined>;

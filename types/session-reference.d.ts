@@ -1,7 +1,7 @@
 // References: what a user types to denote a session or a checkpoint.
 
 /**
- * Why a reference could not be resolved, or an operation was not carried out. `error` has the words for the user.
+ * Why a reference could not be resolved, or an operation was not carried out. `error` is a message for the user.
  *
  * | code | means |
  * |---|---|
@@ -13,7 +13,7 @@
  * | `CheckpointsBlock` | the session has checkpoints that are not deleted |
  * | `CheckpointGone` | the checkpoint does not exist or is deleted |
  * | `NothingToFork` | the history is empty at the checkpoint |
- * | `System` | the system reported an error; its words are in `error` |
+ * | `System` | the system reported an error; its message is in `error` |
  */
 export type SessionFailureCode =
   | 'NoSessions' | 'NotFound' | 'IndexOutOfRange' | 'Ambiguous'
@@ -23,7 +23,7 @@ export type SessionFailureCode =
 
 /** A reference that could not be resolved. */
 export interface ReferenceFailure {
-  /** The reason in words, to show to the user. */
+  /** The reason, as a message for the user. */
   error: string;
   code: SessionFailureCode;
 }
@@ -39,8 +39,8 @@ export type NamedTarget =
   | { kind: 'checkpoint'; checkpointId: string; checkpointName: string };
 
 /**
- * Finds the target that a reference denotes: the id of a checkpoint; the name of a session or checkpoint, or a session's id; `latest`, the first
- * session; otherwise as {@link resolveSessionRef} does among the sessions.
+ * Finds the target that a reference denotes: the id of a checkpoint; the name of a session or checkpoint, or the id of a session; `latest`, the
+ * first session; otherwise the session that {@link resolveSessionRef} finds.
  *
  * @param targets - Sessions and checkpoints, the sessions in the order of a list.
  * @throws TypeError - If an argument is of the wrong type.
@@ -63,8 +63,8 @@ export declare function resolveContinueRef<T extends NamedTarget>(
 ): { target: T } | ReferenceFailure;
 
 /**
- * Finds the session that a reference denotes: its id, its position in the list, counted from 1, or the beginning of its id, in this order.
- * A reference of digits is never the beginning of an id; an empty one is the beginning of every id.
+ * Finds the session that a reference denotes: by its id, by its position in the list (counted from 1), or by the beginning of its id, in this
+ * order. A reference of digits only is never the beginning of an id; an empty one is the beginning of every id.
  *
  * @throws TypeError - If an argument is of the wrong type.
  */
@@ -77,7 +77,8 @@ export declare function resolveSessionRef<S extends { sessionId: string }>(
  * Checks a name for a session or checkpoint and removes surrounding white space.
  *
  * @returns The trimmed name.
- * @throws Error - `Name must not be empty`; `Name 'x' is reserved` for `latest` and for digits only, which as references mean something else.
+ * @throws Error - `Name must not be empty`; `Name 'x' is reserved` for `latest` and for names of digits only, which mean something else as
+ * references.
  * @throws TypeError - If `name` is not a string.
  */
 export declare function checkSessionName(name: string): string;

@@ -1,4 +1,4 @@
-// Going on with a session, forking it, deleting it.
+// Resuming, forking and deleting sessions.
 
 import type { SnapshotOptions } from './session-finding.js';
 import type { SessionLock } from './session-lock.js';
@@ -8,18 +8,18 @@ import type { IContent, SessionMetadata, SessionRecordingService, SessionRecordi
 import type { ContinueTarget } from './session-finding.js';
 import type { resolveSessionRef } from './session-reference.js';
 
-/** Options for a recorder that one of the functions below creates; as in {@link SessionRecordingServiceConfig}. */
+/** Options for the recorder that one of the functions below creates; as in {@link SessionRecordingServiceConfig}. */
 export type RecorderOptions = Pick<
   SessionRecordingServiceConfig,
   'cwd' | 'fileName' | 'onWarning' | 'durability' | 'exclusive'
 >;
 
-/** As `continueRef`: the newest session that is not in use and can be resumed. */
+/** A `continueRef`: the newest session that is not in use and can be resumed. */
 export declare const CONTINUE_LATEST: '__CONTINUE_LATEST__';
 
-/** What to resume, and with what. */
+/** The session to resume, and the settings to resume it with. */
 export interface ResumeRequest extends SnapshotOptions {
-  /** A reference as for {@link resolveSessionRef}, or else a session's name; or {@link CONTINUE_LATEST}. */
+  /** A reference as for {@link resolveSessionRef}; if that finds none, a session's name; or {@link CONTINUE_LATEST}. */
   continueRef: string;
   projectHash: string;
   chatsDir: string;
@@ -28,21 +28,21 @@ export interface ResumeRequest extends SnapshotOptions {
   /** Model from now on; recorded if it differs from the session's. */
   currentModel: string;
   workspaceDirs: string[];
-  /** For the recorder that continues the session. */
+  /** Options of the recorder that continues the session. */
   recorder?: RecorderOptions | undefined;
 }
 
-/** A session to go on with. */
+/** A resumed session. */
 export interface ResumeResult<C = IContent> {
   ok: true;
   history: C[];
-  /** As replayed: before a change of provider or model that the request makes. */
+  /** The metadata as replayed, before a change of provider or model by the request. */
   metadata: SessionMetadata;
   /** Appends to the session's file and owns the lock. */
   recording: SessionRecordingService<C>;
   /** The lock that `recording` owns. Releasing it twice is harmless. */
   lockHandle: SessionLock;
-  /** Sessions that {@link CONTINUE_LATEST} passed over, then the warnings of the replay. */
+  /** A warning for each session that {@link CONTINUE_LATEST} skipped, except for those in use, followed by the warnings of the replay. */
   warnings: string[];
 }
 
@@ -73,16 +73,16 @@ export declare function resumeSession<C = IContent>(request: ResumeRequest): Pro
 export interface DeleteOptions {
   /** Accept `ref` only as a complete session id. Default `false`. */
   exact?: boolean | undefined;
-  /** Where the session's snapshot is kept, if not beside the file. */
+  /** The directory of the session's snapshot, if it is not next to the file. */
   snapshotDir?: string | undefined;
 }
 
 /**
- * Locks a session and deletes its file, together with everything session-tape keeps beside it.
+ * Locks a session and deletes its file, together with everything that session-tape keeps next to it.
  *
  * @param ref - As for {@link resolveSessionRef}.
- * @returns A failure if the session is in use, has checkpoints that are not deleted, or does not replay, since then its checkpoints are unknown.
- * Rejects only if the directory exists but cannot be read.
+ * @returns A failure if the session is in use, has checkpoints that are not deleted, or does not replay (its checkpoints are then unknown). Rejects
+ * only if the directory exists but cannot be read.
  * @throws TypeError - At once, if an argument is of the wrong type.
  */
 export declare function deleteSession(
@@ -97,9 +97,9 @@ export interface ForkOptions<C = IContent> extends SnapshotOptions {
   /** Directory of the source and of the new session. */
   chatsDir: string;
   projectHash: string;
-  /** Not empty, as it would not replay strictly otherwise. */
+  /** Not empty: otherwise the new session would not replay strictly. */
   provider: string;
-  /** Not empty, as it would not replay strictly otherwise. */
+  /** Not empty: otherwise the new session would not replay strictly. */
   model: string;
   workspaceDirs: string[];
   /**
@@ -107,24 +107,24 @@ export interface ForkOptions<C = IContent> extends SnapshotOptions {
    * Default: the source is locked while it is read.
    */
   source?: SessionRecordingService<C> | null | undefined;
-  /** For the recorder of the new session. */
+  /** Options of the recorder of the new session. */
   recorder?: RecorderOptions | undefined;
 }
 
 /** The checkpoint to fork from; a {@link ContinueTarget} of kind `'checkpoint'` is one. */
 export interface ForkTarget {
   checkpointId: string;
-  /** For messages only: the current name and position are read from the source. */
+  /** Used in messages only: the current name and position are read from the source. */
   checkpointName: string;
   source: { sessionId: string; filePath: string };
 }
 
-/** A new session, ready to go on. */
+/** A new session, ready to be continued. */
 export type ForkResult<C = IContent> = Omit<ResumeResult<C>, 'warnings'>;
 
 /**
- * Creates a new session from another session's history up to a checkpoint. The new session is independent of the source: it has its own copy of
- * the history, a lock, and a recorder. Its file appears whole.
+ * Creates a new session from another session's history up to a checkpoint. The new session is independent of the source: it has its own copy of the
+ * history, a lock, and a recorder. Its file appears with its complete content or not at all.
  *
  * @returns A failure leaves neither file nor lock behind.
  * @throws TypeError - At once, if an argument is of the wrong type.

@@ -11,7 +11,7 @@ import type { SessionLockedError } from './session-lock.js';
 // ---- The file: one envelope a line -------------------------------------------------------------
 
 /**
- * The event types that replay knows. The last six never change the history. A file may hold others: they are kept, counted, and reported as
+ * The event types that replay knows. The last six never change the history. A file may contain others: they are kept, counted, and reported as
  * `Line N: unknown event type 'T', skipping` (replay rule 11), so that newer files stay readable.
  */
 export type SessionEventType =
@@ -30,8 +30,8 @@ export type SessionEventType =
   | 'session_named';
 
 /**
- * What the addon requires of a CLI's content item: replay checks only that `speaker` is a non-empty string; with `strict`, that it is one of
- * the three and that `blocks` is an array. Everything else, fields unknown here included, comes back deep-equal and in the same key order.
+ * What the addon requires of a CLI's content item. Replay checks only that `speaker` is a non-empty string; with `strict`, that it is one of the
+ * three, and that `blocks` is an array. Everything else, including fields not listed here, is returned deep-equal and in the same key order.
  *
  * A CLI with a richer item passes its own type as the type parameter of {@link SessionRecordingService},
  * {@link replaySession} and {@link openSession}; it need not extend this one.
@@ -41,7 +41,7 @@ export interface IContent {
   speaker: 'human' | 'ai' | 'tool';
   /** The content, in order. */
   blocks: ContentBlock[];
-  /** Anything the CLI keeps with the item: token counts, ids, times. */
+  /** Additional data that the CLI keeps with the item: token counts, ids, times. */
   metadata?: Record<string, unknown>;
 }
 
@@ -62,13 +62,13 @@ export interface SessionRecordLine {
   seq: number;
   /** ISO-8601, UTC, milliseconds: `2026-02-11T16:00:00.000Z`. For people; nothing is ordered by it. */
   ts: string;
-  /** A newer CLI's file may hold a type that is not in the union; replay skips it with a warning. */
+  /** The event type. The file of a newer CLI may contain a type that is not in the union; replay skips it with a warning. */
   type: SessionEventType;
-  /** One of the `…Payload` interfaces, by `type`. */
+  /** One of the `…Payload` interfaces, depending on `type`. */
   payload: unknown;
 }
 
-/** Payload of `session_start`: always physical line 1, `seq` 1. What {@link readSessionHeader} returns. */
+/** Payload of `session_start`, which is always physical line 1, `seq` 1. {@link readSessionHeader} returns it. */
 export interface SessionStartPayload {
   /** Non-empty. Its first 8 characters are part of the file's name. */
   sessionId: string;
@@ -76,13 +76,13 @@ export interface SessionStartPayload {
   projectHash: string;
   /** Absolute directories the session works in. */
   workspaceDirs: string[];
-  /** Absolute directory that the CLI works from. Absent if none was recorded. */
+  /** Absolute directory that the CLI works from. Absent if it was not recorded. */
   cwd?: string;
   /** Name of the model provider. */
   provider: string;
   /** Name of the model. */
   model: string;
-  /** ISO-8601, UTC, milliseconds: when the recorder was constructed. */
+  /** Time at which the recorder was constructed: ISO-8601, UTC, milliseconds. */
   startTime: string;
 }
 
@@ -94,20 +94,20 @@ export interface ContentPayload<C = IContent> {
 /** Payload of `compressed`: the history becomes `[summary]`. */
 export interface CompressedPayload<C = IContent> {
   summary: C;
-  /** How many items the summary replaces; informative, replay does not use it. */
+  /** Number of items that the summary replaces; informative, replay does not use it. */
   itemsCompressed: number;
 }
 
 /** Payload of `rewind`: the last items leave the history. */
 export interface RewindPayload {
-  /** ≥ 0. A fraction rounds up; as many as the history holds, or more, empties it. */
+  /** Number of items, ≥ 0. A fraction is rounded up. A number not less than the length of the history empties it. */
   itemsRemoved: number;
 }
 
 /** Payload of `provider_switch`: from here on the metadata has this provider and model. */
 export interface ProviderSwitchPayload {
   provider: string;
-  /** Empty: the model stays. */
+  /** If empty, the model does not change. */
   model: string;
 }
 
@@ -128,7 +128,7 @@ export interface DirectoriesChangedPayload {
 
 /** Payload of `session_metadata`: how a CLI presents the session. */
 export interface SessionMetadataPayload {
-  /** The title. `null`: the session has no title and none should be derived. Absent: the record changes nothing. */
+  /** The title. `null`: the session has no title and none should be derived. If absent, the record changes nothing. */
   title?: string | null;
 }
 
@@ -177,18 +177,18 @@ export interface Checkpoint {
   readonly checkpointId: string;
   /** The most recent name, as recorded. */
   readonly name: string;
-  /** `seq` of its `checkpoint_created`. Pass it as {@link ReplayOptions.throughSeq} to replay the session up to the checkpoint. */
+  /** `seq` of the `checkpoint_created`. Pass it as {@link ReplayOptions.throughSeq} to replay the session up to the checkpoint. */
   readonly sequence: number;
   readonly deleted: boolean;
-  /** `ts` of its `checkpoint_created`; `''` if that is not a string. */
+  /** `ts` of the `checkpoint_created`; `''` if that is not a string. */
   readonly createdAt: string;
 }
 
 /**
  * Computes the checkpoints that a list of records leaves, deleted ones included, in ascending order of `sequence`.
  *
- * For each id the first `checkpoint_created` counts. A deleted checkpoint is never restored by a later record.
- * Records that are not valid checkpoint events are ignored (replay rules 17 and 19).
+ * For each id, only the first `checkpoint_created` counts. A deleted checkpoint is never restored by a later record. Records that are not valid
+ * checkpoint events are ignored (replay rules 17 and 19).
  *
  * @param events - Records in the order of their file.
  * @returns The same as `checkpoints` of a replay of these records.
@@ -235,13 +235,13 @@ export interface ReplaySuccess<C = IContent> {
   history: C[];
   metadata: SessionMetadata;
   /**
-   * The `seq` of the last event that had a numeric one, with `strict` the largest `seq`; 0 when none had. Hand it to
+   * The `seq` of the last event that had a numeric one; with `strict`, the largest `seq`; 0 if there was none. Pass it to
    * {@link SessionRecordingService.initializeForResume}.
    */
   lastSeq: number;
   /**
-   * Lines that parsed, unknown and malformed events included (replay rule 8). With `strict`, lines without a valid `seq` are not
-   * included.
+   * Number of lines that could be parsed, including unknown and malformed events (replay rule 8). With `strict`, lines without a valid `seq` are
+   * not included.
    */
   eventCount: number;
   /**
@@ -252,15 +252,15 @@ export interface ReplaySuccess<C = IContent> {
   /** The payloads of the `session_event`s, in file order. */
   sessionEvents: SessionEventPayload[];
   /**
-   * Whether some event's `seq` was not larger than that of the event before it: two recorders wrote to the file, or it was edited.
-   * The history is returned all the same.
+   * Whether some event's `seq` was not larger than that of the event before it: two recorders wrote to the file, or it was edited. The history is
+   * returned anyway.
    */
   sequenceCorrupt: boolean;
   /** The checkpoints, deleted ones included; see {@link foldCheckpoints}. */
   checkpoints: Checkpoint[];
   /** The session's name. `null`: it was removed. Absent: the session never had one. */
   sessionName?: string | null;
-  /** Where the session was forked from, as recorded, with any additional keys. Absent for a session that is not a fork. */
+  /** The source of the fork, as recorded, with any additional keys. Absent for a session that is not a fork. */
   ancestry?: SessionForkedPayload;
 }
 
@@ -272,16 +272,16 @@ export interface ReplayFailure {
    *
    * | `error` | means |
    * |---|---|
-   * | `Empty file` | the file has no line (a byte order mark alone does not count as one) |
+   * | `Empty file` | the file has no lines (a byte order mark alone does not count as one) |
    * | `Missing or corrupt session_start event` | line 1 is not a `session_start` |
    * | `Invalid session_start: missing required fields` | `sessionId` or `projectHash` is not a non-empty string |
-   * | `Invalid session_start: missing or malformed required fields` | with `strict`: one of these, `provider`, `model` or `startTime` is not a non-empty string |
+   * | `Invalid session_start: missing or malformed required fields` | with `strict`: `sessionId`, `projectHash`, `provider`, `model` or `startTime` is not a non-empty string |
    * | `Project hash mismatch: expected E got G` | the session belongs to another project |
    * | `Failed to read file: …` | the system's message follows, as Node prints it: `ENOENT: no such file or directory, open '…'`. Devices, sockets and pipes are reported in the same form: `EINVAL: a device, not a regular file, open '…'` |
    * | `Failed to read bundle: …` | the path is that of a bundle which does not verify or does not contain a session; a {@link BundleCode} in parentheses follows if the bundle does not verify |
    */
   error: string;
-  /** The warnings about single lines so far, with the same cap. */
+  /** The warnings about single lines up to the failure, with the same limit. */
   warnings: string[];
 }
 
@@ -291,8 +291,8 @@ export type ReplayResult<C = IContent> = ReplaySuccess<C> | ReplayFailure;
 /** Options of {@link replaySession} and {@link openSession}. */
 export interface ReplayOptions {
   /**
-   * Stop before the first event whose `seq` is larger: the session as it was at that point, for forking from it.
-   * Default: the whole file.
+   * Stop before the first event with a larger `seq`. The result is the session as it was at that point, for example to fork from it. Default: the
+   * whole file.
    */
   throughSeq?: number | undefined;
   /**
@@ -308,53 +308,52 @@ export interface ReplayOptions {
   /** Aborting it stops the work; the promise rejects with the signal's `reason`. */
   signal?: AbortSignal | undefined;
   /**
-   * Keep a snapshot of what was read next to the file (`<file>.snap`), and next time read only what was appended. Default `false`.
+   * Keep a snapshot of what was read next to the file (`<file>.snap`), so that the next replay reads only what was appended. Default `false`.
    *
-   * The result is always that of a full replay, with one exception: a write through a shared memory map to a page that is already dirty
-   * changes neither mtime nor ctime of the file and can go unnoticed. A snapshot is used only if the part of the file that it covers is
-   * unchanged. A file that has not been written to since opens in less than a millisecond (200 MB, measured). For a file that has grown, the old
-   * part is read and its digests are compared, which is about ten times faster than a scan. A snapshot that is missing, stale, damaged, of another
-   * file, of another version of this library or of a replay with another value of `strict` is ignored and replaced; failing to write one is not an
-   * error. It is replaced atomically and may be deleted at any time. It holds positions, counts, warnings and metadata, but no content of the
-   * conversation. Titles, session names and checkpoint names are in it: they are the user's text.
+   * The result is always that of a full replay, with one exception: a write through a shared memory map to a page that is already dirty changes
+   * neither mtime nor ctime of the file and can go unnoticed. A snapshot is used only if the part of the file that it covers is unchanged. A file
+   * that has not been written to since opens in less than a millisecond (200 MB, measured). For a file that has grown, the old part is read and its
+   * digests are compared, which is about ten times faster than a scan. A snapshot that is missing, stale, damaged, of another file, of another
+   * version of this library or of a replay with another value of `strict` is ignored and replaced; failing to write one is not an error. Snapshots
+   * are replaced atomically and may be deleted at any time. They contain positions, counts, warnings and metadata, but no content of the
+   * conversation. Titles, session names and checkpoint names, which are the user's text, are included.
    *
    * Has no effect together with `throughSeq`, or for a bundle, which is never written to.
    */
   snapshot?: boolean | undefined;
   /**
-   * Directory for the snapshot, created when needed. Default: beside the session file. Has no effect without `snapshot: true`.
+   * Directory for the snapshot, created when needed. Default: the directory of the session file. Has no effect without `snapshot: true`.
    *
-   * The snapshot is `<file name>-<hash>.snap`, the hash being the first 16 hexadecimal digits of the SHA-256 of the session file's absolute
-   * path, links in the path's directory resolved. A non-empty string.
+   * A non-empty string. The snapshot is named `<file name>-<hash>.snap`; the hash is the first 16 hexadecimal digits of the SHA-256 of the session
+   * file's absolute path, with links in the path's directory resolved.
    */
   snapshotDir?: string | undefined;
-  /** Called on the JavaScript thread now and then while a large file is scanned, and once at the end with the total. */
+  /** Called on the JavaScript thread periodically while a large file is scanned, and once at the end with the total. */
   onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 /**
  * Replays a session file.
  *
- * Resolves to a {@link ReplayResult} whatever the file contains, torn, corrupt and foreign lines included; a file that
- * can't be read is a failure with `error`, not a rejection. Reading happens off the JavaScript thread; memory is
- * bounded by a buffer and the remaining items, which are passed in batches between turns of the event loop. Strings of an item
- * that are shorter than 4 KiB may share memory with those of its neighbours: keeping one of them keeps up to 256 KiB (docs/replay.md).
+ * Resolves to a {@link ReplayResult} whatever the file contains, including torn, corrupt and foreign lines. For a file that can't be read, the
+ * result is a failure with `error`, not a rejection. Reading happens off the JavaScript thread; memory is bounded by a buffer and the remaining
+ * items, which are passed in batches between turns of the event loop. Strings of an item that are shorter than 4 KiB may share memory with those of
+ * neighbouring items: keeping one of them keeps up to 256 KiB (docs/replay.md).
  *
  * Lines appended while the file is read are not part of the result. A pipe can be replayed too (`/dev/stdin`, a named pipe): up to
  * 1 GiB, which is held in memory. A pipe without a writer is a failure after 3 seconds. A socket or a device is a failure at once, except for
  * `/dev/null`, which is an empty file. All other functions that read sessions, runs or bundles accept regular files only. An abort also ends
  * reading a single line, however long, and waiting for a pipe.
  *
- * A bundle is verified first, as {@link verifyBundle} does it; an archive is unpacked to a temporary directory, which is removed before the promise
+ * A bundle is verified first, as by {@link verifyBundle}; an archive is unpacked to a temporary directory, which is removed before the promise
  * settles. `onProgress` then reports reading the session's file, not verifying or unpacking.
  *
  * @typeParam C - The CLI's own content item. Not checked beyond a non-empty `speaker`; with `strict`, one of the three speakers and an array of
  * `blocks`.
  * @param filePath - The session file, or a session's bundle.
- * @param expectedProjectHash - Refuse a session of another project (`Project hash mismatch: …`). Left out or
- * `undefined`: any project.
- * @returns Rejects with the reason of an aborted `options.signal`, with what `options.onProgress` throws, and for a bug in
- * session-tape with an `Error` whose `code` is `ESESSIONPANIC` and whose `cause` has what the addon said; for nothing else.
+ * @param expectedProjectHash - Refuse a session of another project (`Project hash mismatch: …`). Default: any project.
+ * @returns Rejects with the reason of an aborted `options.signal`, with the error that `options.onProgress` throws, and for a bug in session-tape
+ * with an `Error` whose `code` is `ESESSIONPANIC` and whose `cause` has the message of the addon; in no other case.
  * @throws TypeError - At once, if an argument is of the wrong type.
  *
  * @example
@@ -378,17 +377,16 @@ export declare function replaySession<C = IContent>(
 /**
  * Reads only the `session_start` of a session file, for a list of sessions to resume.
  *
- * Reads the first line only, at most 1 MiB. The payload is returned as it is in the file; its fields are not checked.
+ * Reads the first line only, at most 1 MiB. Returns the payload as it is in the file; its fields are not checked.
  *
- * The JavaScript thread never blocks: another thread reads. Only if the system can return the line without blocking
- * (Linux 5.12 or newer; ext4, XFS or btrfs; the file cached and owned by the user; the line shorter than 4 KiB) is it read
- * synchronously, about ten times as fast and without updating the file's access time. After 64 such files the call yields to the
- * event loop.
+ * The JavaScript thread never blocks, because another thread reads. The line is read synchronously only if the system can return it without
+ * blocking (Linux 5.12 or newer; ext4, XFS or btrfs; the file cached and owned by the user; the line shorter than 4 KiB). This is about ten times
+ * as fast, and does not update the file's access time. After 64 such files the call yields to the event loop.
  *
  * @param filePath - The session file, or the directory of a session's bundle, which is not verified. The header of an archive can't be read
  * without unpacking it: use {@link openSession}.
- * @returns `null` when there is no header: the file can't be read, is empty, its first line does not parse, is not a
- * `session_start`, is longer than 1 MiB, or has a payload that is not an object (an array does not count as one). Never rejects.
+ * @returns The header, or `null` if there is none: the file can't be read or is empty, or its first line does not parse, is not a `session_start`,
+ * is longer than 1 MiB, or has a payload that is not an object (an array does not count as one). Never rejects.
  * @throws TypeError - At once, if `filePath` is not a string.
  *
  * @example
@@ -405,8 +403,8 @@ export declare function readSessionHeader(filePath: string): Promise<SessionStar
  * {@link readSessionHeader} for many files at once, in parallel.
  *
  * @param filePaths - The session files.
- * @returns One entry a path, in the order of the paths; `null` where there is no header. A bad file does not affect
- * the others, and the promise never rejects.
+ * @returns One entry per path, in the order of the paths; `null` for a file without a header. A bad file does not affect the others, and the
+ * promise never rejects.
  * @throws TypeError - At once, if `filePaths` is neither an array of strings nor a string.
  */
 export declare function readSessionHeaders(filePaths: string[]): Promise<(SessionStartPayload | null)[]>;
@@ -418,9 +416,8 @@ export declare function readSessionHeaders(filePaths: string[]): Promise<(Sessio
  * such a name has no header and does not block. {@link listSessions} returns more: size, time and what is wrong with a file.
  *
  * @param directory - The directory that the recorder was given as `chatsDir`.
- * @returns One entry a file, sorted by file name (by UTF-16 code units, as `Array.sort` does); `header` is `null` where
- * there is none. Rejects with Node's own error if the directory can't be read (`ENOENT`, `ENOTDIR`, `EACCES` …), never
- * because of a file in it.
+ * @returns One entry per file, sorted by file name (by UTF-16 code units, as `Array.sort` does). Rejects with Node's own error if the directory
+ * can't be read (`ENOENT`, `ENOTDIR`, `EACCES` …), never because of a file in it.
  * @throws TypeError - At once, if the argument is neither a string nor an array of strings.
  *
  * @example
@@ -440,11 +437,11 @@ export declare function readSessionHeaders(filePaths: string[]): Promise<(Sessio
  */
 export declare function readSessionHeaders(directory: string): Promise<SessionFileHeader[]>;
 
-/** A file of a directory, as {@link readSessionHeaders} finds it. */
+/** A file in a directory, as {@link readSessionHeaders} returns it. */
 export interface SessionFileHeader {
-  /** The directory as it was given, and the file's name: `path.join(directory, name)`. */
+  /** The directory as it was passed, joined with the file's name: `path.join(directory, name)`. */
   filePath: string;
-  /** As {@link readSessionHeader} gives it: `null` if the file has none. */
+  /** The header, as {@link readSessionHeader} returns it; `null` if the file has none. */
   header: SessionStartPayload | null;
 }
 
@@ -473,12 +470,12 @@ export interface SessionHandle<C = IContent> extends AsyncIterable<C> {
   /** Number of items in the history: the length of `history` that {@link replaySession} would return. */
   readonly historyLength: number;
   /**
-   * Items `from` up to, not including, `to`; negative numbers count from the end, as in `Array.slice`.
+   * Reads the items from `from` up to, but not including, `to`; negative numbers count from the end, as in `Array.slice`.
    *
    * @param from - Default 0.
    * @param to - Default `historyLength`.
-   * @returns Rejects with an `Error` whose `code` is `ESESSIONCLOSED` after `close()`, or `ESESSIONREAD` when the file
-   * can't be read any more or no longer has an item at that place. An edit in place that still parses is not detected.
+   * @returns The items. Rejects with an `Error` whose `code` is `ESESSIONCLOSED` after `close()`, or `ESESSIONREAD` if the file can no longer be
+   * read or no longer has an item at that place. An edit in place that still parses is not detected.
    */
   items(from?: number, to?: number): Promise<C[]>;
   /** Releases the file and the memory, and removes the unpacked files of a bundle. Afterwards no items can be read; a second call does nothing. */
@@ -521,12 +518,15 @@ export declare function openSession<C = IContent>(
   options?: ReplayOptions,
 ): Promise<{ ok: true; session: SessionHandle<C> } | ReplayFailure>;
 
-/** A session in a directory, as {@link listSessions} finds it. Fields of a wrong type in the file are `''` and `[]`, `cwd` is absent then, as in {@link SessionMetadata}. */
+/**
+ * A session in a directory, as {@link listSessions} finds it. As in {@link SessionMetadata}, fields of the wrong type in the file become `''` or
+ * `[]`, and such a `cwd` is absent.
+ */
 export interface SessionSummary extends SessionStartPayload {
   filePath: string;
-  /** Bytes. */
+  /** Size of the file in bytes. */
   fileSize: number;
-  /** Whole milliseconds. */
+  /** Time of the last modification, in whole milliseconds. */
   lastModified: Date;
   /** `startTime`, if the file has one. */
   createdAt?: string;
@@ -537,17 +537,15 @@ export interface SessionSummary extends SessionStartPayload {
 }
 
 /**
- * Lists the sessions of a directory, the newest first: by the time of modification in milliseconds, then by `sessionId` as `localeCompare` sorts
- * it, by `startTime` and by the file's name, the number in it (`-2`, `-3` …) compared as a number, each in descending order.
+ * Lists the sessions of a directory, the newest first: sorted by the time of modification in milliseconds, then by `sessionId` as `localeCompare`
+ * compares, by `startTime`, and by file name, with the number in it (`-2`, `-3` …) compared as a number; each in descending order.
  *
- * Of each file the first line is read, however long it is.
+ * Reads the first line of each file, however long it is.
  *
- * @param chatsDir - The directory that the recorder was given as `chatsDir`. Its `.jsonl` files are read, those in
- * subdirectories are not.
- * @param options - `projectHash`: only the sessions of that project.
- * @returns The sessions, and the files that are not sessions or could not be read, with the reason: the
- * `error` of {@link replaySession}, or the system's message without `Failed to read file: `. A directory that can't be read is
- * such an entry itself. Never rejects.
+ * @param chatsDir - The directory that the recorder was given as `chatsDir`. Its `.jsonl` files are read, except for those in subdirectories.
+ * @param options - `projectHash`: list only the sessions of that project.
+ * @returns The sessions, and the files that are not sessions or could not be read, each with the reason: the `error` of {@link replaySession}, or
+ * the system's message without `Failed to read file: `. A directory that can't be read is such an entry itself. Never rejects.
  * @throws TypeError - At once, if an argument is of the wrong type.
  *
  * @example
@@ -568,12 +566,12 @@ export declare function listSessions(
 }>;
 
 /**
- * Removes a session file and everything session-tape keeps beside it: its snapshot and the lock file of `exclusive`. Programs that delete session
- * files by age or size call it, so that no file of another kind keeps a directory from becoming empty. The lock of the session itself
+ * Removes a session file and everything that session-tape keeps next to it: its snapshot and the lock file of `exclusive`. Programs that delete
+ * session files by age or size should call it, so that no leftover file keeps a directory from becoming empty. The lock of the session itself
  * (`<sessionId>.lock`) is not touched and should be held by the caller.
  *
- * @param options - `snapshotDir`: where the session's snapshot is kept, if not beside the file.
- * @returns Files that do not exist are no error. Rejects with the system's error if a file cannot be removed.
+ * @param options - `snapshotDir`: the directory of the session's snapshot, if it is not next to the file.
+ * @returns Resolves also for files that do not exist. Rejects with the system's error if a file cannot be removed.
  * @throws TypeError - At once, if an argument is of the wrong type.
  */
 export declare function removeSessionFiles(
@@ -583,7 +581,7 @@ export declare function removeSessionFiles(
 
 // ---- Recording ---------------------------------------------------------------------------------
 
-/** Configuration of a {@link SessionRecordingService}. A wrong or missing field throws a `TypeError` that names it. */
+/** Configuration of a {@link SessionRecordingService}. If a field is wrong or missing, the constructor throws a `TypeError` that names it. */
 export interface SessionRecordingServiceConfig {
   /** Non-empty; its first characters become part of the file's name, see {@link fileName}. */
   sessionId: string;
@@ -605,20 +603,20 @@ export interface SessionRecordingServiceConfig {
    */
   fileName?: 'minutes' | 'seconds' | undefined;
   /**
-   * Called at most once, on the JavaScript thread, when recording has ended because of an error. Without it recording
-   * ends silently; see `isActive()`.
+   * Called at most once, on the JavaScript thread, after recording has ended because of an error. Without it recording ends silently; see
+   * `isActive()`.
    */
   onWarning?: ((warning: RecordingWarning) => void) | undefined;
   /**
-   * What a resolved `flush()` promises: `'os'` (default), the bytes are with the operating system and survive the
-   * death of the process; `'fsync'`, they are on stable storage and survive a power cut.
+   * What a resolved `flush()` guarantees. `'os'` (default): the bytes are with the operating system, and survive the death of the process.
+   * `'fsync'`: they are on stable storage, and survive a power cut.
    */
   durability?: 'os' | 'fsync' | undefined;
   /**
-   * One recorder per file, also across processes: a second exclusive recorder records nothing and calls `onWarning` with the
-   * code `ESESSIONLOCKED` and the `owner`. The lock is a system lock on a file next to the session file (`<file>.lock`). The system releases it
-   * when its owner ends, in whatever way. A lock file that is left over does not block. Symbolic links to the session file share its lock, hard
-   * links do not. Default `false`.
+   * Allow only one recorder per file, also across processes: a second exclusive recorder records nothing and calls `onWarning` with the code
+   * `ESESSIONLOCKED` and the `owner`. The lock is a system lock on a file next to the session file (`<file>.lock`), which the system releases when
+   * its owner ends for whatever reason. A lock file that is left over does not block. Symbolic links to the session file share its lock, hard links
+   * do not. Default `false`.
    */
   exclusive?: boolean | undefined;
 }
@@ -634,8 +632,7 @@ export declare const SESSION_FILE_ID_PREFIX_LENGTH: 12;
  * without any leaves no file. A write error never throws into the CLI: it ends recording and calls
  * `onWarning` (recording rule 6).
  *
- * What was enqueued is written also when the process ends without `flush()` or `dispose()`. The recorder holds no
- * handle open: the process exits by itself.
+ * Enqueued records are written even if the process ends without `flush()` or `dispose()`. The recorder does not keep the process running.
  *
  * All methods can be called detached from the recorder: `const { recordContent } = recorder`.
  *
@@ -666,14 +663,14 @@ export declare const SESSION_FILE_ID_PREFIX_LENGTH: 12;
  */
 export declare class SessionRecordingService<C = IContent> {
   /**
-   * Buffers `session_start`; touches no disk.
+   * Buffers `session_start`; does not access the disk.
    *
    * @throws TypeError - If a field of `config` is missing or of the wrong type; the message names it.
    */
   constructor(config: SessionRecordingServiceConfig);
 
   /**
-   * Locks the session, then constructs a recorder of the class that this is called on. The recorder holds the lock until {@link dispose}.
+   * Locks the session, then constructs a recorder of the class that it is called on. The recorder holds the lock until {@link dispose}.
    *
    * @returns Rejects with a {@link SessionLockedError} if the session is locked already, with the system's error if the lock cannot be
    * created, and with a `TypeError` for an invalid configuration. A rejection leaves no lock behind.
@@ -684,17 +681,17 @@ export declare class SessionRecordingService<C = IContent> {
   ): Promise<S>;
 
   /**
-   * Records an event of any type, known to replay or not. `content`, `session_metadata` and `session_named` create the file if there is
+   * Records an event of any type, whether or not replay knows it. `content`, `session_metadata` and `session_named` create the file if there is
    * none yet.
    *
    * The payload is serialised synchronously: changing the object afterwards has no effect on the file.
    *
    * @param type - A non-empty string.
-   * @param payload - What `JSON.stringify` accepts.
-   * @returns The record as it is in the file, but for its `payload`, which is the object that was passed in. `null` if the recorder is not
-   * active or the file cannot be created. A later {@link initializeForResume} renumbers what has no file yet, but not this object.
-   * @throws TypeError - If `type` is not a non-empty string, or for what `JSON.stringify` refuses (a cycle, a
-   * BigInt), with its own error; no `seq` is used up then.
+   * @param payload - A value that `JSON.stringify` accepts.
+   * @returns The record as it is in the file, except that its `payload` is the object that was passed in. `null` if the recorder is not active or
+   * the file cannot be created. If there is no file yet, a later {@link initializeForResume} renumbers the record, but not this object.
+   * @throws TypeError - If `type` is not a non-empty string, or if `JSON.stringify` throws (for a cycle or a BigInt), with its error. No `seq` is
+   * used up then.
    */
   enqueue(type: SessionEventType | (string & {}), payload: unknown): SessionRecordLine | null;
 
@@ -708,16 +705,16 @@ export declare class SessionRecordingService<C = IContent> {
   /**
    * Records that the history was replaced by a summary.
    *
-   * @param itemsCompressed - How many items the summary replaces; a finite number.
+   * @param itemsCompressed - Number of items that the summary replaces; a finite number.
    * @throws TypeError - If an argument is of the wrong type; and as {@link enqueue}.
    */
   recordCompressed(summary: C, itemsCompressed: number): void;
 
   /**
-   * Records that the last items were taken back.
+   * Records that the last items of the history were removed.
    *
    * @param itemsRemoved - A finite number ≥ 0.
-   * @throws TypeError - If it is not.
+   * @throws TypeError - If `itemsRemoved` is anything else.
    */
   recordRewind(itemsRemoved: number): void;
 
@@ -725,13 +722,13 @@ export declare class SessionRecordingService<C = IContent> {
    * Records that another provider or model answers from here on.
    *
    * @param provider - Non-empty.
-   * @param model - Empty: the model stays.
-   * @throws TypeError - If an argument is not such a string.
+   * @param model - If empty, the model does not change.
+   * @throws TypeError - If `provider` is not a non-empty string, or `model` is not a string.
    */
   recordProviderSwitch(provider: string, model: string): void;
 
   /**
-   * Records a note about the session, which replay keeps out of the history.
+   * Records a note about the session, which replay does not add to the history.
    *
    * @throws TypeError - If an argument is of the wrong type.
    */
@@ -745,14 +742,14 @@ export declare class SessionRecordingService<C = IContent> {
   recordDirectoriesChanged(directories: string[]): void;
 
   /**
-   * Records a title, or `null` for no title. Creates the file if there is none yet. Does nothing when the recorder is not active.
+   * Records a title, or `null` for no title. Creates the file if there is none yet. Does nothing if the recorder is not active.
    *
    * @throws TypeError - If `title` is neither a string nor `null`.
    */
   recordSessionMetadata(title: string | null): void;
 
   /**
-   * The title that was last recorded by {@link recordSessionMetadata} or passed to {@link initializeForResume}; `undefined` before either.
+   * The title that was last recorded by {@link recordSessionMetadata} or passed to {@link initializeForResume}; `undefined` if neither happened.
    */
   getSessionMetadataTitle(): string | null | undefined;
 
@@ -801,20 +798,20 @@ export declare class SessionRecordingService<C = IContent> {
   setSessionName(name: string | null): Promise<void>;
 
   /**
-   * Resolves when everything enqueued before the call is in the file, or, with `durability: 'fsync'`, on stable
-   * storage; concurrent flushes share one sync. If anything enqueued before the call was lost, {@link isActive} is `false` when this settles.
+   * Resolves when everything enqueued before the call is in the file or, with `durability: 'fsync'`, on stable storage; concurrent flushes share
+   * one sync. If anything enqueued before the call was lost, {@link isActive} returns `false` when the promise settles.
    *
-   * @returns Resolves at once if nothing is pending, before the first `content` (buffered events stay buffered), and if the
-   * recorder is not active. Rejects with a {@link RecordingError} when writing failed for a reason that is not a
-   * {@link RecordingWarningCode} and records that were enqueued before the call are lost, whether the failure came before
-   * the call or after it; `onWarning` is called in either case. After that call it resolves at once.
+   * @returns Resolves at once if nothing is pending, before the first `content` (buffered events stay buffered), and if the recorder is not active.
+   * Rejects with a {@link RecordingError} if writing failed for a reason that is not a {@link RecordingWarningCode} and records that were enqueued
+   * before the call are lost, whether the failure came before or after the call; `onWarning` is called in either case. After `onWarning` was
+   * called, flushes resolve at once.
    */
   flush(): Promise<void>;
 
   /** `true` from construction until `dispose()` or a failure. */
   isActive(): boolean;
 
-  /** The session file; `null` before the first content, title or name, or {@link initializeForResume}, has created or named it. */
+  /** The session file. `null` before the first content, title or name has created it, or {@link initializeForResume} has named it. */
   getFilePath(): string | null;
 
   /** The `sessionId` of the configuration. */
@@ -827,16 +824,17 @@ export declare class SessionRecordingService<C = IContent> {
   getProjectHash(): string;
 
   /**
-   * Goes on recording into an existing file: appends go there, the next `seq` is `lastSeq + 1`, and there is no
-   * second `session_start`. A torn last line stays as it is, with a new line after it (recording rule 7).
+   * Continues recording in an existing file: records are appended to it, the next `seq` is `lastSeq + 1`, and there is no second `session_start`. A
+   * torn last line stays as it is, with a new line after it (recording rule 7).
    *
-   * Events that were buffered before the call, `session_start` aside, are kept and numbered after `lastSeq`. From
-   * here on events go to disk without waiting for a `content`.
+   * Events that were buffered before the call, except for `session_start`, are kept and numbered after `lastSeq`. From now on events are written to
+   * disk without waiting for a `content`.
    *
    * @param filePath - The session file, as replayed.
    * @param lastSeq - `lastSeq` of the replay.
    * @param title - The session's title, for {@link getSessionMetadataTitle}. `undefined` changes nothing.
-   * @throws TypeError - If `filePath` is not a non-empty string, `lastSeq` not a finite number, or `title` none of the three.
+   * @throws TypeError - If `filePath` is not a non-empty string, `lastSeq` is not a finite number, or `title` is neither a string, `null` nor
+   * `undefined`.
    *
    * @example
    * ```ts
@@ -867,7 +865,7 @@ export declare class SessionRecordingService<C = IContent> {
   /**
    * Takes ownership of a lock; {@link dispose} releases it.
    *
-   * @throws Error - `Session recording already owns a lock`; or if the recorder was disposed, since it would never release the lock.
+   * @throws Error - `Session recording already owns a lock`; or if the recorder was disposed of, because it would never release the lock.
    * @throws TypeError - If `lock` is not a {@link SessionLock}.
    */
   adoptLock(lock: SessionLock): void;
@@ -875,23 +873,23 @@ export declare class SessionRecordingService<C = IContent> {
   /** Whether the recorder is active, records this session, and owns a lock. */
   ownsLockFor(sessionId: string): boolean;
 
-  /** The recorder's lock; `null` if it has none or is not active. A recorder that failed keeps its lock until {@link dispose}. */
+  /** The recorder's lock. `null` if it has none or is not active. A recorder that failed keeps its lock until {@link dispose}. */
   getOwnedLockHandle(): SessionLock | null;
 
   /**
-   * Calls {@link flush} and ends recording: inactive at once, everything enqueued before is still written, then the file is closed and the
-   * lock released.
+   * Calls {@link flush} and ends recording: the recorder is inactive at once, everything enqueued before is still written, then the file is closed
+   * and the lock released.
    *
-   * A CLI that does not await it loses nothing. Without any content, title or name no file is left.
+   * A CLI that does not await it loses nothing. Without any content, title or name, no file is created.
    *
-   * @returns Settles when the file is closed and the lock released. Rejects with the reason with which that `flush()` rejected. Without a
-   * handler such a rejection is not reported as unhandled. A second call gives the same promise.
+   * @returns Settles when the file is closed and the lock released. Rejects if that `flush()` rejects, with the same reason. A rejection without a
+   * handler is not reported as unhandled. Further calls return the same promise.
    */
   dispose(): Promise<void>;
 
-  /** Records enqueued, or buffered before the first `content`, and not yet in the file. */
+  /** Number of records that are enqueued, or buffered before the first `content`, and not yet in the file. */
   getPendingRecordCount(): number;
 
-  /** Bytes of those records, as they will be in the file. */
+  /** Size of those records in bytes, as they will be in the file. */
   getPendingByteCount(): number;
 }

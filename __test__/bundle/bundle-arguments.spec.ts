@@ -1,4 +1,4 @@
-// What is of the wrong type throws at once and names the argument; nothing is read or written for it.
+// An argument of the wrong type synchronously throws a TypeError that names it; nothing is read or written.
 
 import { join } from 'node:path';
 import { createRequire } from 'node:module';
@@ -21,7 +21,7 @@ const typeError = (argument: string) =>
   expect.objectContaining({ name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE', message: expect.stringContaining(`${argument} must be`) });
 
 describe.each(Object.keys(PATHS))('%s', (name) => {
-  test('paths', async () => {
+  test('checks its paths', async () => {
     await eachCase([undefined, null, '', 1, {}, Buffer.from('x')], (wrong) => {
       for (const [at, argument] of PATHS[name]!.entries()) {
         const paths = PATHS[name]!.map((_, index) => (index === at ? wrong : path));
@@ -30,14 +30,14 @@ describe.each(Object.keys(PATHS))('%s', (name) => {
     });
   });
 
-  test('options that all have', async () => {
+  test('checks the common options', async () => {
     await eachCase([null, 1, 'x', [], () => {}], (options) => expect(throwing(name, options)).toThrow(typeError('options')));
     await eachCase([null, 1, {}, { aborted: false }, new AbortController()], (signal) => expect(throwing(name, { signal })).toThrow(typeError('options.signal')));
     await eachCase([null, 1, {}, 'x'], (onProgress) => expect(throwing(name, { onProgress })).toThrow(typeError('options.onProgress')));
   });
 });
 
-test('options of exports', async () => {
+test('exportBundle checks its own options', async () => {
   const wrong = (option: string, values: unknown[]) =>
     eachCase(values, (value) => expect(throwing('exportBundle', { [option]: value })).toThrow(typeError(`options.${option}`)));
   await wrong('fromSnapshot', [null, 1, {}, ['latest']]);
@@ -45,7 +45,7 @@ test('options of exports', async () => {
   await wrong('signWith', [null, 1, {}, Buffer.from('x')]);
 });
 
-test.each(['verifyBundle', 'importBundle'])('options of %s', async (name) => {
+test.each(['verifyBundle', 'importBundle'])('%s checks its own options', async (name) => {
   const wrong = (option: string, values: unknown[], argument = `options.${option}`) =>
     eachCase(values, (value) => expect(throwing(name, { [option]: value })).toThrow(typeError(argument)));
   await wrong('trustedKeys', [null, 'x', {}, [1], [undefined]]);
@@ -56,7 +56,7 @@ test.each(['verifyBundle', 'importBundle'])('options of %s', async (name) => {
   }
 });
 
-test('what is undefined is left out', async () => {
+test('undefined is the same as leaving an option out', async () => {
   const none = { signal: undefined, onProgress: undefined, limits: undefined, trustedKeys: undefined, signature: undefined, fromSnapshot: undefined, level: undefined, signWith: undefined };
   for (const call of [() => exportBundle(path, `${path}.b`, none), () => verifyBundle(path, none), () => importBundle(path, `${path}.b`, none)]) {
     await expect(call()).rejects.toMatchObject({ code: 'ENOENT' });
@@ -64,7 +64,7 @@ test('what is undefined is left out', async () => {
   await expect(verifyBundle(path, { limits: { files: undefined } })).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
-test('paths that no file can have are the system\'s business', async () => {
+test('paths that no file can have reject with the error of the system', async () => {
   for (const call of [() => exportBundle('a\0b', path), () => exportBundle('/', join(path, 'a\0b')), () => verifyBundle('a\0b'), () => importBundle('a\0b', path), () => verifyBundle('x'.repeat(5000))]) {
     await expect(call()).rejects.toMatchObject({ name: 'BundleError', code: expect.stringMatching(/^E/) });
   }
@@ -78,7 +78,7 @@ test('options are read when the call is made', async () => {
   expect(exists(path)).toBe(false);
 });
 
-test('every code is declared, and no other', () => {
+test('the declared codes are exactly those of the addon', () => {
   const union = /export type BundleCode =\n([^;]+);/.exec(declarations)![1]!;
   expect([...union.matchAll(/'(\w+)'/g)].map(([, code]) => code)).toEqual(native.bundleCodes());
   expect(Object.keys(tape)).toEqual(expect.arrayContaining(Object.keys(PATHS)));

@@ -1,4 +1,4 @@
-// What a file is its bytes tell, and not its name: to every function that reads one.
+// Every function that reads a file recognises it by its content, not by its name.
 
 import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,8 +29,8 @@ async function eventsIn(path: string): Promise<unknown[]> {
   return events;
 }
 
-describe.each(['x.tzst', 'x.jsonl', 'x', 'x.cath-bundle'])('an archive that is named %s', (name) => {
-  test('of a run is read as what it is', async () => {
+describe.each(['x.tzst', 'x.jsonl', 'x', 'x.cath-bundle'])('an archive named %s', (name) => {
+  test('of a run is read as a run', async () => {
     const path = renamed(sealedRun, name);
     expect((await verifyBundle(path)).ok).toBe(true);
     expect(await replayRun(path)).toMatchObject({ ok: true, state: (await replayRun(run)).state });
@@ -46,14 +46,14 @@ describe.each(['x.tzst', 'x.jsonl', 'x', 'x.cath-bundle'])('an archive that is n
     expect(await replaySession(path)).toMatchObject({ ok: false, error: expect.stringContaining('it is the bundle of a run') });
   });
 
-  test('of a session is read as what it is', async () => {
+  test('of a session is read as a session', async () => {
     const path = renamed(sealedSession, name);
     expect(await replaySession(path)).toEqual(await replaySession(session));
     const opened = await openSession(path);
     if (!opened.ok) throw new Error(opened.error);
     expect(opened.session.historyLength).toBe(2);
     opened.session.close();
-    // It has no line, and so no first one.
+    // An archive has no lines, so it has no header.
     const header = await readSessionHeader(session);
     expect(await readSessionHeader(path)).toBe(null);
     expect(await readSessionHeaders([path, session, path])).toEqual([null, header, null]);
@@ -64,7 +64,7 @@ describe.each(['x.tzst', 'x.jsonl', 'x', 'x.cath-bundle'])('an archive that is n
     expect(await replayRun(path)).toMatchObject({ ok: false, error: { code: 'NotABundle' } });
   });
 
-  test('is what it is to the command line', async () => {
+  test('is recognised by the command line', async () => {
     const [ofRun, ofSession] = [renamed(sealedRun, name), renamed(sealedSession, name)];
     for (const command of ['verify', 'inspect', 'replay']) {
       expect(await resultOf([command, ofRun])).toMatchObject({ kind: 'run' });
@@ -76,8 +76,8 @@ describe.each(['x.tzst', 'x.jsonl', 'x', 'x.cath-bundle'])('an archive that is n
   });
 });
 
-describe('a recording that is named like an archive', () => {
-  test('is a session', async () => {
+describe('a path named like an archive', () => {
+  test('may be a session', async () => {
     for (const data of [SESSION, `\ufeff${SESSION}`, `  ${SESSION}`]) {
       const path = join(freshDirectory(), 'x.cath-bundle.tar.zst');
       writeFileSync(path, data);
@@ -92,7 +92,7 @@ describe('a recording that is named like an archive', () => {
     }
   });
 
-  test('or the directory of a bundle', async () => {
+  test('may be the directory of a bundle', async () => {
     const directory = join(freshDirectory(), 'x.tar.zst');
     await importBundle(sealedRun, directory);
     expect(await replayRun(directory)).toMatchObject({ ok: true });
@@ -100,7 +100,7 @@ describe('a recording that is named like an archive', () => {
     expect(await eventsIn(directory)).toEqual(await eventsIn(run));
   });
 
-  test('but what is neither is told to be no archive', async () => {
+  test('is reported as NotABundle if it is none of these', async () => {
     for (const data of ['', 'no archive', '\x28\xb5']) {
       const path = join(freshDirectory(), 'x.tar.zst');
       writeFileSync(path, data, 'latin1');
@@ -110,7 +110,7 @@ describe('a recording that is named like an archive', () => {
   });
 });
 
-test('a listing has no archives, whatever their names', async () => {
+test('a listing reports archives named like sessions as unreadable', async () => {
   const directory = freshDirectory();
   copyFileSync(sealedSession, join(directory, 'a.jsonl'));
   copyFileSync(session, join(directory, 'b.jsonl'));
@@ -123,7 +123,7 @@ test('a listing has no archives, whatever their names', async () => {
 });
 
 describe('the end of the process', () => {
-  test.each(['session.jsonl', 'x'])('is listened for by a reader of an archive, whatever its name (%s), and by no other', async (name) => {
+  test.each(['session.jsonl', 'x'])('is listened for only by readers of archives, whatever the name (%s)', async (name) => {
     const path = name === 'x' ? renamed(sealedSession, name) : session;
     expect(await childReport('child-bundle.mjs', ['listeners', path])).toEqual({ ok: true, added: name === 'x' ? 1 : 0 });
   });
@@ -135,7 +135,7 @@ describe('the end of the process', () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  test.each(['exitAtOnce', 'exitSoon'])('leaves nothing of what was to be unpacked: %s', async (scenario) => {
+  test.each(['exitAtOnce', 'exitSoon'])('leaves no partly unpacked files: %s', async (scenario) => {
     const directory = freshDirectory();
     for (let round = 0; round < 5; round++) {
       expect(await childReport('child-bundle.mjs', [scenario, renamed(sealedRun, 'x'), directory])).toEqual({ unpacked: 0 });

@@ -1,5 +1,5 @@
-// Bundles and what can go wrong around them: aborts, full disks, permissions, processes that end or are killed. Whatever it is, there is a
-// whole bundle at the destination or none, and nothing that was there before is touched.
+// Bundles when something goes wrong: aborts, full disks, missing permissions, processes that end or are killed. Whatever happens, the
+// destination holds a whole bundle or none, and existing files are untouched.
 
 import { spawnSync } from 'node:child_process';
 import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { childReport, isLinux, mountNamespace, runChild, unprivileged } from '..
 import { runs } from '../support/session-arbitraries.js';
 import { content, sessionOf } from '../support/session-file.js';
 
-/** Of some megabytes, so that it takes a while. */
+/** A session of some megabytes, so that its export takes a while. */
 let large: string;
 let largeArchive: string;
 let largeRun: string;
@@ -36,7 +36,7 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 describe('an abort', () => {
   const reason = new Error('mine');
 
-  test.each(FORMS)('before the work leaves nothing (%s)', async (form) => {
+  test.each(FORMS)('before the work begins leaves nothing (%s)', async (form) => {
     const directory = freshDirectory();
     const signal = AbortSignal.abort(reason);
     expect(await rejection(exportBundle(large, join(directory, form), { signal }))).toBe(reason);
@@ -47,7 +47,7 @@ describe('an abort', () => {
   });
 
   test.prop([fc.constantFrom(...FORMS), fc.integer({ min: 0, max: 300 }), fc.boolean()], runs(25))(
-    'at any moment leaves a whole bundle or nothing, and when its promise rejects nothing is left',
+    'at any time leaves a whole bundle, or nothing once the promise has rejected',
     async (form, ms, imports) => {
       const directory = freshDirectory();
       const [controller, path] = [new AbortController(), join(directory, form)];
@@ -67,7 +67,7 @@ describe('an abort', () => {
     },
   );
 
-  test('in the midst of all three is heard', async () => {
+  test('right after the start stops an export, an import and a verification', async () => {
     const directory = freshDirectory();
     const starts: ((signal: AbortSignal) => Promise<unknown>)[] = [
       (signal) => exportBundle(large, join(directory, 'a'), { signal }),
@@ -92,7 +92,7 @@ describe('an abort', () => {
     expect(await verifyBundle(path)).toMatchObject({ ok: true });
   });
 
-  test('of one leaves the others at work, and no listener with its signal', async () => {
+  test('of one export does not stop another, and leaves no listener on its signal', async () => {
     const directory = freshDirectory();
     const controller = new AbortController();
     const listeners: string[] = [];
@@ -109,7 +109,7 @@ describe('an abort', () => {
     expect(listeners).toEqual(['+', '-']);
   });
 
-  test('by what onProgress throws leaves nothing either', async () => {
+  test('by an exception from onProgress leaves nothing either', async () => {
     const directory = freshDirectory();
     const bomb = (): never => {
       throw reason;
@@ -117,19 +117,19 @@ describe('an abort', () => {
     expect(await rejection(verifyBundle(largeArchive, { onProgress: bomb }))).toBe(reason);
     const work = exportBundle(large, join(directory, 'a'), { onProgress: bomb, level: 19 });
     expect(await rejection(work)).toBe(reason);
-    // Thrown at the very end, it comes too late.
+    // An exception from the very last call comes too late to stop the export.
     for (const name of readdirSync(directory)) expect(await verifyBundle(join(directory, name))).toMatchObject({ ok: true });
   });
 });
 
-test('progress comes at most ten times a second, besides the last', async () => {
+test('progress is reported at most ten times a second, except for the last report', async () => {
   const times: number[] = [];
   const told: Progress[] = [];
-  // What gathers while the thread is busy must not come all at once.
+  // Reports that accumulate while the thread is busy must not arrive all at once.
   const busy = setInterval(() => {
     for (const until = performance.now() + 350; performance.now() < until; );
   }, 400);
-  // Every eighth line: this level takes its time.
+  // Only every eighth line, because this level is slow.
   const session = join(freshDirectory(), 'session.jsonl');
   writeFileSync(session, readFileSync(large, 'utf8').split(/(?<=\n)/).filter((_, line) => line % 8 === 0).join(''));
   await exportBundle(session, join(freshDirectory(), 'b.tar.zst'), {
@@ -149,7 +149,7 @@ test('progress comes at most ten times a second, besides the last', async () => 
   expect(bytes.at(-1)).toBe(statSync(session).size);
 });
 
-test('two exports to one destination: one is there, the other says so', async () => {
+test('of concurrent exports and imports to one destination one succeeds, and the others fail with DestinationExists', async () => {
   for (const form of FORMS) {
     const path = join(freshDirectory(), form);
     const settled = await Promise.allSettled([exportBundle(large, path), exportBundle(large, path), importBundle(largeArchive, path)]);
@@ -171,7 +171,7 @@ test('a source that changes while it is exported is not sealed', async () => {
     let done = false;
     const work = exportBundle(file, destination).then(() => 'sealed', (error: BundleError) => error.code).finally(() => (done = true));
     for (let byte = 0; !done; byte++) {
-      // Inside a text, so that it stays a session.
+      // Inside a text, so that the file remains a session.
       writeSync(handle, byte % 2 ? 'y' : 'z', 2_000_000);
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -192,7 +192,7 @@ interface Settled {
 describe.skipIf(mountNamespace === null)('a disk that is full (needs a mount name space)', () => {
   const inNamespace = <T>(args: string[]): Promise<T> => childReport<T>('child-bundle.mjs', args, { wrapper: mountNamespace! });
 
-  test('an export ends with ENOSPC, and the room is free again', async () => {
+  test('an export fails with ENOSPC, and frees the space again', async () => {
     for (const source of [large, largeRun]) {
       const reports = await inNamespace<(Settled & { left: string[]; isFree: boolean })[]>(['full', source, join(freshDirectory(), 'mount'), '64k']);
       for (const { error, left, isFree } of reports) {
@@ -214,7 +214,7 @@ describe.skipIf(mountNamespace === null)('a disk that is full (needs a mount nam
 });
 
 describe.skipIf(unprivileged === null)('permissions (as a user to whom they apply)', () => {
-  test('what may not be read or written is the system\'s error, and nothing is made', async () => {
+  test('missing for a file or directory reject with the error of the system, and nothing is created', async () => {
     const directory = freshDirectory();
     const [unreadable, closed, good, readonly] = ['unreadable', 'closed', 'good', 'readonly'].map((name) => join(directory, name)) as [string, string, string, string];
     for (const path of [unreadable, closed, good]) await exportBundle(largeRun, path);
@@ -237,7 +237,7 @@ describe.skipIf(unprivileged === null)('permissions (as a user to whom they appl
 });
 
 describe.skipIf(!isLinux)('a process that ends (Linux)', () => {
-  test.each(FORMS)('by SIGKILL in the midst of an export leaves no bundle that is not whole (%s)', async (form) => {
+  test.each(FORMS)('by SIGKILL during an export leaves a whole bundle or none (%s)', async (form) => {
     let killed = 0;
     for (let ms = 0; ms <= 300; ms += 30) {
       const directory = freshDirectory();
@@ -250,7 +250,7 @@ describe.skipIf(!isLinux)('a process that ends (Linux)', () => {
       if (exists(path)) {
         expect(await verifyBundle(path)).toMatchObject({ ok: true });
       } else {
-        // What is left has a name that says so, and does not stand in the way.
+        // Leftovers are recognisable by their names, and do not block the next export.
         for (const name of readdirSync(directory)) expect(name).toMatch(/^\.new-.*\.tmp$/);
         expect(await exportBundle(large, path)).toMatchObject({ kind: 'session' });
       }
@@ -275,7 +275,7 @@ describe.skipIf(!isLinux)('a process that ends (Linux)', () => {
   });
 });
 
-test('what is at hand is not kept: files of one export share nothing with another', async () => {
+test('an imported bundle shares no files with its source', async () => {
   const directory = freshDirectory();
   await exportBundle(largeRun, join(directory, 'a'));
   await importBundle(join(directory, 'a'), join(directory, 'b'));

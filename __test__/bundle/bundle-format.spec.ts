@@ -1,5 +1,5 @@
-// docs/bundle-format.md, held to what it says: its example is recomputed from its own text with nothing but Node's hashes, and the library
-// reads and writes the example as the page says.
+// Checks docs/bundle-format.md: its example is recomputed from its own text with nothing but Node's hashes, and the library reads and writes the
+// example as the page says.
 
 import { createHash, verify } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { declarations } from '../support/declarations.js';
 
 const PAGE = readFileSync(fileURLToPath(new URL('../../docs/bundle-format.md', import.meta.url)), 'utf8');
 
-/** The text of the block whose fence names it. */
+/** The text of the code block with this info string. */
 function block(name: string): string {
   const found = [...PAGE.matchAll(/^```(\S+(?: \S+)?)\n([\s\S]*?)\n```$/gm)].filter(([, info]) => info === name);
   if (found.length !== 1) throw new Error(`${found.length} blocks are called '${name}'`);
@@ -24,7 +24,7 @@ function block(name: string): string {
 
 const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex');
 
-/** Keys sorted, no white space. The example's keys are ASCII, so that any order of texts is the right one. */
+/** Canonical JSON: sorted keys, no white space. The example's keys are ASCII, which every order of strings sorts the same way. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -56,7 +56,7 @@ describe('the example', () => {
     expect(PAGE).toContain(`\`manifest.json\`, ${manifest.length} bytes`);
   });
 
-  test('has its checksums', () => {
+  test('has the checksums of its files', () => {
     const lines = [['metadata.json', metadata], ['session.jsonl', session], ['manifest.json', manifest]] as const;
     expect(checksums).toBe(lines.map(([path, text]) => `${sha256(text)}  ${path}\n`).join(''));
   });
@@ -70,12 +70,12 @@ describe('the example', () => {
     expect(signatures[0].keyid).toBe(sha256(Buffer.from(publicKey.replace(/-----.*-----|\n/g, ''), 'base64')));
   });
 
-  test('says in its metadata what is in the lines', () => {
+  test('has metadata that matches its lines', () => {
     const lines = session.trimEnd().split('\n').map((line) => JSON.parse(line));
     expect(JSON.parse(metadata)).toMatchObject({ sessionId: lines[0].payload.sessionId, startedAt: lines[0].ts, completedAt: lines[1].ts, counts: { blobs: 0, events: 2 } });
   });
 
-  test('has the tar that its table of a header makes', () => {
+  test('has the tar that follows from its table of the header', () => {
     const rows = [...PAGE.matchAll(/^\| (\d+)(?:, (\d+))? \| (\d+)(?: each)? \| (.*) \|$/gm)];
     const length = new Map(rows.flatMap(([, first, second, bytes]) => [first, second].filter((one) => one !== undefined).map((at) => [Number(at), Number(bytes)])));
     expect([...length]).toEqual([[0, 100], [100, 8], [108, 8], [116, 8], [124, 12], [136, 12], [148, 8], [156, 1], [257, 8], [345, 155]]);
@@ -103,7 +103,7 @@ describe('the example', () => {
 });
 
 describe('the library', () => {
-  test('reads it, in either form', async () => {
+  test('reads the example in either form', async () => {
     for (const path of [writeFiles(join(freshDirectory(), 'd'), FILES), writeArchive(zstdOf(tarOf(Object.entries(FILES))))]) {
       const found = await verifyBundle(path, { signature: 'required', trustedKeys: [publicKey] });
       expect(found).toMatchObject({ ok: true, info: { bundleId: sha256(withoutId), kind: 'session', events: 2, files: 2 } });
@@ -114,7 +114,7 @@ describe('the library', () => {
     }
   });
 
-  test('writes it, but for the version of the tool', async () => {
+  test('writes the same files, except for the version of the tool', async () => {
     const directory = freshDirectory();
     writeFileSync(join(directory, 'x.jsonl'), session);
     await exportBundle(join(directory, 'x.jsonl'), join(directory, 'b'));
@@ -123,7 +123,7 @@ describe('the library', () => {
     if (VERSION === '0.1.0') expect(files['manifest.json']!.toString()).toBe(manifest);
   });
 
-  test.skipIf(!hasTool('zstd'))('writes archives whose tar is made of such headers (needs zstd)', async () => {
+  test.skipIf(!hasTool('zstd'))('writes archives whose tar has such headers (needs zstd)', async () => {
     const directory = freshDirectory();
     const source = completedRun().write(join(directory, 'run'));
     await exportBundle(source, join(directory, 'b'));
@@ -137,14 +137,14 @@ describe('the library', () => {
   });
 });
 
-test('every code has a row that says what it means, and no other has one', () => {
+test('the table of codes has a row for each code, and no others', () => {
   const { native } = createRequire(import.meta.url)('../../lib/native.js') as { native: { bundleCodes(): string[] } };
   const section = PAGE.split('\n## 11. Codes\n')[1]!.split('\n## ')[0]!;
   const rows = [...section.matchAll(/^\| `(\w+)` \| (.+) \| (.*)\|$/gm)].map(([, code, meaning, advice]) => ({ code, meaning, advice }));
   expect(rows.map(({ code }) => code)).toEqual(native.bundleCodes());
 });
 
-test('the limits are those that hold when none are given', async () => {
+test('the documented default limits are those of the declarations', async () => {
   const section = PAGE.split('\n## 9. Verifying\n')[1]!.split('\n## ')[0]!;
   for (const [name, text] of [['lineBytes', '16 MiB'], ['blobBytes', '256 MiB'], ['files', '100 000'], ['expansion', '200'], ['totalBytes', '64 GiB']] as const) {
     expect(section).toMatch(new RegExp(`\\| \`${name}\`:[^|]*\\| ${text}[ ;|]`));

@@ -1,5 +1,5 @@
-// Bundles that no well-meaning program would write: each refusal has its own code, nothing is written outside the destination, and
-// nothing is left of it. The bytes of every archive are made here, block by block.
+// Hostile bundles: each is refused with its own code, nothing is written outside the destination, and no files are left behind. The bytes of
+// every archive are built here, block by block.
 
 import { mkdirSync, readFileSync, readdirSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
@@ -27,12 +27,12 @@ beforeEach(() => {
 });
 afterEach(() => temporary.restore());
 
-/** Everything below a directory, links and all, and what is in its files. */
+/** The names of everything below a directory, links included, and the contents of its files. */
 function treeOf(directory: string): unknown {
   return [readdirSync(directory, { recursive: true, encoding: 'utf8' }).sort(), filesIn(directory)];
 }
 
-/** Refused by every function, always for the same reasons, without a trace. */
+/** Expects every function to refuse the bundle with the same codes, and to leave no files. */
 async function expectRefused(path: string, codes: BundleCode | BundleCode[], options?: VerifyBundleOptions): Promise<void> {
   const expected = [codes].flat().sort();
   expect(await codesIn(path, options)).toEqual(expected);
@@ -52,20 +52,20 @@ async function expectRefused(path: string, codes: BundleCode | BundleCode[], opt
 const expectArchiveRefused = (bytes: Buffer, codes: BundleCode | BundleCode[], options?: VerifyBundleOptions): Promise<void> =>
   expectRefused(writeArchive(bytes), codes, options);
 
-/** Both forms of the same files. */
+/** Expects the files to be refused as an archive and as a directory. */
 async function expectFilesRefused(files: Files, codes: BundleCode | BundleCode[], options?: VerifyBundleOptions): Promise<void> {
   await expectArchiveRefused(archiveOf(files), codes, options);
   await expectRefused(writeFiles(join(freshDirectory(), 'd'), files), codes, options);
 }
 
-test('the archive from which the hostile ones are made is a good one', async () => {
+test('the archive from which the hostile ones are made is sound', async () => {
   const path = writeArchive(zstdOf(tar()));
   expect(await verifyBundle(path)).toMatchObject({ ok: true, problems: [] });
   expect(await replayRun(path, { verify: 'full' })).toMatchObject({ ok: true, eventCount: RUN.time });
 });
 
-describe('an entry that leads out of the bundle, or is no file', () => {
-  test('a path that no system, or not every system, has below the root', async () => {
+describe('an entry that leads out of the bundle, or is not a file, is refused', () => {
+  test('a path that leads out of the root, or that is not portable', async () => {
     await eachCase(
       [
         ['/etc/passwd', 'AbsolutePath'],
@@ -94,22 +94,22 @@ describe('an entry that leads out of the bundle, or is no file', () => {
     );
   });
 
-  test('a path that only the prefix of a header makes one', async () => {
+  test('a path that leads out of the root by the prefix of its header', async () => {
     await expectArchiveRefused(zstdOf(tar([{ name: 'outside', prefix: '../..' }, 'hostile'])), 'ParentPath');
     await expectArchiveRefused(zstdOf(tar([{ name: 'etc/passwd', prefix: '/' }, 'hostile'])), 'AbsolutePath');
   });
 
-  test('a path with a NUL stands in no header; in a manifest it is refused', async () => {
+  test('a path with a NUL, which only a manifest can contain', async () => {
     const change = (manifest: Manifest): Manifest => ({ ...manifest, files: { ...manifest.files, 'a\0b': { sha256: '0'.repeat(64), size: 0 } } });
     await expectFilesRefused(sealed(GOOD, { change }), ['NulInPath', 'FileMissing']);
   });
 
-  test('links, hard and symbolic, devices and pipes', async () => {
+  test('hard and symbolic links, devices and pipes', async () => {
     await eachCase(['1', '2'] as const, (type) => expectArchiveRefused(zstdOf(tar([{ name: 'link', type, link: '/etc/passwd' }])), 'Link'));
     await eachCase(['3', '4', '6'] as const, (type) => expectArchiveRefused(zstdOf(tar([{ name: 'device', type }])), 'Device'));
   });
 
-  test('a link as a directory, through which the next file would be written', async () => {
+  test('a link to a directory, through which the next entry would be written', async () => {
     const place = freshDirectory();
     const archive = zstdOf(tar([{ name: 'snapshots/x', type: '2', link: place }], ['snapshots/x/outside', 'hostile']));
     await expectArchiveRefused(archive, ['Link', 'NotInManifest']);
@@ -121,7 +121,7 @@ describe('an entry that leads out of the bundle, or is no file', () => {
       expectArchiveRefused(zstdOf(tar([{ name: 'entry', type }, '27 path=../../outside\n'])), 'UnsupportedEntry'));
   });
 
-  test('two entries of one name, or of names that are one on some systems', async () => {
+  test('two entries with the same name, or with names that are the same on some systems', async () => {
     await eachCase(
       [
         ['metadata.json', 'DuplicatePath'],
@@ -135,7 +135,7 @@ describe('an entry that leads out of the bundle, or is no file', () => {
     );
   });
 
-  test('directories say nothing, unless they lead out or hold something', async () => {
+  test('a directory that leads out or has content, while other directories are ignored', async () => {
     const directory = (name: string, size = 0): [TarEntry, string] => [{ name, type: '5' }, 'x'.repeat(size)];
     expect(await codesIn(writeArchive(zstdOf(tar(directory('./'), directory('blobs/'), directory('empty'))))) ).toEqual([]);
     await expectArchiveRefused(zstdOf(tar(directory('../outside/'))), 'ParentPath');
@@ -146,7 +146,7 @@ describe('an entry that leads out of the bundle, or is no file', () => {
 describe.skipIf(process.platform === 'win32')('a directory', () => {
   const good = (): string => writeFiles(join(freshDirectory(), 'd'), GOOD);
 
-  test('that holds a link, also in the place of a file that is listed, is refused', async () => {
+  test('that contains a link, even in place of a listed file, is refused', async () => {
     const [added, replaced] = [good(), good()];
     symlinkSync('/etc/passwd', join(added, 'link'));
     await expectRefused(added, 'Link');
@@ -157,40 +157,40 @@ describe.skipIf(process.platform === 'win32')('a directory', () => {
     await expectRefused(replaced, ['Link', 'FileMissing']);
   });
 
-  test('that holds a pipe is refused, without waiting for anybody to write to it', async () => {
+  test('that contains a pipe is refused, without waiting for a writer', async () => {
     const directory = good();
     expect(spawnSync('mkfifo', [join(directory, 'pipe')]).status).toBe(0);
     await expectRefused(directory, 'Device');
   });
 
-  test('that holds a name that other systems do not have is refused', async () => {
+  test('that contains a name that is not portable is refused', async () => {
     const directory = good();
     for (const name of ['a\\b', 'nul.txt', 'é']) writeFileSync(join(directory, name), '');
     await expectRefused(directory, ['BackslashInPath', 'InvalidPath', 'ReservedName']);
   });
 });
 
-describe('what is no archive, or a damaged one', () => {
+describe('a file that is not an archive, or a damaged one, is refused', () => {
   const archive = zstdOf(tar());
 
-  test('something else', async () => {
+  test('another file format', async () => {
     await eachCase(['', 'x', 'not a bundle', '\x50\x2a\x4d\x18\x04\0\0\0abcd', 'PK\x03\x04', '\x1f\x8b\x08'] as const, (text) =>
       expectArchiveRefused(Buffer.from(text, 'latin1'), 'NotABundle'));
     await expectArchiveRefused(Buffer.concat([Buffer.from('\x50\x2a\x4d\x18\0\0\0\0', 'latin1'), archive]), 'NotABundle');
   });
 
-  test('a frame that needs what nobody has, or has bits that mean nothing', async () => {
+  test('a frame that needs a dictionary, or has reserved bits set', async () => {
     const withDescriptor = (byte: number): Buffer => Buffer.concat([archive.subarray(0, 4), Buffer.from([byte]), archive.subarray(5)]);
     await eachCase([1, 2, 3, 8, 16] as const, (byte) => expectArchiveRefused(withDescriptor(byte), 'ArchiveCorrupt'));
   });
 
-  test('a frame that takes more memory than is given', async () => {
+  test('a frame with a window above the limit', async () => {
     await expectArchiveRefused(zstdOf(tar(), { windowLog: 24 }), 'WindowTooLarge');
     await expectArchiveRefused(zstdOf(tar(), { windowLog: 41 }), 'WindowTooLarge');
     expect(await codesIn(writeArchive(zstdOf(tar(), { windowLog: 23 })))).toEqual([]);
   });
 
-  test('headers that are none', async () => {
+  test('headers with a wrong checksum or an invalid size', async () => {
     const spoiled: ((block: Buffer) => void)[] = [
       (block) => block.write('0000000\0', 148, 'latin1'),
       (block) => block.write('99999999', 148, 'latin1'),
@@ -200,7 +200,7 @@ describe('what is no archive, or a damaged one', () => {
     await eachCase(spoiled, (change) => expectArchiveRefused(zstdOf(tar([{ name: 'x', change }])), 'ArchiveCorrupt'));
   });
 
-  test('bytes where there must be zeros', async () => {
+  test('padding that is not zero', async () => {
     const bytes = tar();
     const at = ENTRIES.reduce((sum, [, data], index) => (index === 0 ? 512 + data.length : sum), 0);
     expect(bytes[at]).toBe(0);
@@ -216,25 +216,25 @@ describe('what is no archive, or a damaged one', () => {
     await expectArchiveRefused(zstdOf(tarOf([...ENTRIES, zeros, ['hidden', 'x']])), 'TrailingBytes');
   });
 
-  test('an end too early, wherever that is', async () => {
+  test('a tar that ends too early', async () => {
     await eachCase([0, 512, 1023].map((bytes) => bytes), (bytes) =>
       expectArchiveRefused(zstdOf(tarOf(ENTRIES, { end: Buffer.alloc(bytes) })), 'Truncated'));
     await expectArchiveRefused(zstdOf(tarOf([...ENTRIES, tarHeader({ name: 'x', size: 1e6 })])), 'Truncated');
   });
 
-  test.prop([fc.nat({ max: archive.length - 1 })], runs(25))('cut off anywhere', async (bytes) => {
+  test.prop([fc.nat({ max: archive.length - 1 })], runs(25))('an archive cut off anywhere', async (bytes) => {
     const codes = await codesIn(writeArchive(archive.subarray(0, bytes)));
     expect(codes).toContain(bytes < 4 ? 'NotABundle' : 'Truncated');
   });
 
-  test.prop([fc.nat({ max: archive.length * 8 - 1 })], runs(60))('any bit of it flipped is found, or is no part of the bundle', async (bit) => {
+  test.prop([fc.nat({ max: archive.length * 8 - 1 })], runs(60))('an archive with any bit flipped, unless the bit is not part of the bundle', async (bit) => {
     const damaged = Buffer.from(archive);
     damaged[bit >> 3]! ^= 1 << (bit & 7);
     const path = writeArchive(damaged);
     const { ok } = await verifyBundle(path);
     const directory = join(freshDirectory(), 'imported');
     if (ok) {
-      // A bit of a header that says nothing, like a time or an owner.
+      // The bit is in a header field that is ignored, such as the time or the owner.
       await importBundle(path, directory);
       expect(filesIn(directory)).toEqual(GOOD);
     } else {
@@ -244,8 +244,8 @@ describe('what is no archive, or a damaged one', () => {
   });
 });
 
-describe('what is too much', () => {
-  test('a line, a blob, a file, files, bytes beyond the limit', async () => {
+describe('limits', () => {
+  test('refuse too long lines, too large blobs and files, too many files and too many bytes', async () => {
     await expectFilesRefused(GOOD, 'LineTooLong', { limits: { lineBytes: 300 } });
     await expectFilesRefused(GOOD, 'BlobTooLarge', { limits: { blobBytes: 9 } });
     await expectFilesRefused(GOOD, 'TooManyFiles', { limits: { files: 3 } });
@@ -256,7 +256,7 @@ describe('what is too much', () => {
     await expectArchiveRefused(archiveOf(large), 'TotalTooLarge', { limits: { totalBytes: 1, files: 20 } });
   });
 
-  test('exactly the limit is not too much', async () => {
+  test('accept a bundle that reaches but does not exceed them', async () => {
     const line = Math.max(...RUN.lines.map((one) => Buffer.byteLength(one)));
     const blob = Math.max(...[...RUN.blobs.values()].map((one) => one.length));
     const limits = { lineBytes: line, blobBytes: Math.max(blob, 0), files: ENTRIES.length };
@@ -276,7 +276,7 @@ describe('what is too much', () => {
     return zstdOf(Buffer.concat([before, Buffer.alloc(1024)]), { zeros: size / (128 << 10), at: before.length });
   }
 
-  test('a bomb is put out before it fills anything', async () => {
+  test('refuse a decompression bomb before it fills the disk', async () => {
     const bytes = bomb(4);
     expect(bytes.length).toBeLessThan(200_000);
     await expectArchiveRefused(bytes, ['BlobTooLarge', 'ExpansionTooLarge', 'NotInManifest']);
@@ -284,7 +284,7 @@ describe('what is too much', () => {
     await expectArchiveRefused(bytes, 'TotalTooLarge', { limits: { blobBytes: Infinity, expansion: Infinity, totalBytes: 1 << 20, files: 100 } });
   });
 
-  test('how far an archive may expand is the caller\'s to say', async () => {
+  test('include the expansion, which the caller can set', async () => {
     const size = 24 * (128 << 10);
     const files = sealed({ ...GOOD, 'zeros.bin': Buffer.alloc(size) });
     const { 'zeros.bin': _, ...rest } = files;
@@ -295,14 +295,14 @@ describe('what is too much', () => {
     await expectRefused(path, 'ExpansionTooLarge', { limits: { expansion: 2 } });
   });
 
-  test('entries that cost nothing and never end', async () => {
+  test('apply to the number of empty entries too', async () => {
     const directories = Array.from({ length: 60 }, (_, n) => tarHeader({ name: `d${n}`, type: '5' }));
     await expectArchiveRefused(zstdOf(tarOf([...ENTRIES, ...directories])), 'TooManyFiles', { limits: { files: 15 } });
     const empty = Array.from({ length: 60 }, (_, n) => tarHeader({ name: `f${n}` }));
     await expectArchiveRefused(zstdOf(tarOf([...ENTRIES, ...empty])), ['NotInManifest', 'TooManyFiles'], { limits: { files: 15 } });
   });
 
-  test('more problems than anybody reads are counted no further', async () => {
+  test('apply to the number of problems, of which a thousand are listed', async () => {
     const links = Array.from({ length: 1200 }, (_, n) => tarHeader({ name: `link-${n}`, type: '2', link: 'x' }));
     const { problems } = await verifyBundle(writeArchive(zstdOf(tarOf([...ENTRIES, ...links]))));
     expect(problems).toHaveLength(1001);
@@ -310,7 +310,7 @@ describe('what is too much', () => {
   });
 });
 
-describe('files that are not what the manifest says', () => {
+describe('a bundle whose files do not match its manifest is refused', () => {
   const without = (path: string): Files => Object.fromEntries(ENTRIES.filter(([name]) => name !== path));
   const changed = (path: string, change: (data: Buffer) => Buffer): Files => ({ ...GOOD, [path]: change(Buffer.from(GOOD[path]!)) });
   const flipped = (path: string): Files => changed(path, (data) => ((data[data.length >> 1]! ^= 1), data));
@@ -320,7 +320,7 @@ describe('files that are not what the manifest says', () => {
   const log = (text: string): Files => sealed({ ...GOOD, 'events.cath-log': text });
   const blob = Object.keys(GOOD).find((path) => path.startsWith('blobs/'))!;
 
-  test('no manifest, or one that is not of the one form', async () => {
+  test('a missing manifest, or one that is not in canonical form', async () => {
     await expectArchiveRefused(archiveOf(without('manifest.json')), 'ManifestMissing');
     await expectRefused(writeFiles(join(freshDirectory(), 'b.tar.zst'), without('manifest.json')), 'ManifestMissing');
     const text = GOOD['manifest.json']!.toString();
@@ -331,18 +331,18 @@ describe('files that are not what the manifest says', () => {
     );
   });
 
-  test('a version of the future', async () => {
+  test('a future version', async () => {
     await expectFilesRefused(manifestWith((manifest) => (manifest.v = 2)), 'UnsupportedVersion');
     await expectFilesRefused(sealed({ ...GOOD, 'metadata.json': GOOD['metadata.json']!.toString().replace('"v":1,', '"v":2,') }), 'UnsupportedVersion');
   });
 
-  test('a manifest of another id, or that lists what is made of it', async () => {
+  test('a manifest with another id, or one that lists its own signature', async () => {
     const document = GOOD['manifest.json']!.toString().replace(/"bundleId":"./, (text) => text.slice(0, -1) + (text.endsWith('0') ? '1' : '0'));
     await expectFilesRefused({ ...GOOD, 'manifest.json': Buffer.from(document) }, ['BundleIdMismatch', 'ChecksumsMismatch']);
     await expectFilesRefused(manifestWith(({ files }) => (files['manifest.sig'] = { sha256: '0'.repeat(64), size: 0 })), ['FileMissing', 'ManifestInvalid']);
   });
 
-  test('a file that is not listed, or listed and not there', async () => {
+  test('a file that is not listed, or is listed but missing', async () => {
     await expectFilesRefused({ ...GOOD, 'notes.txt': Buffer.from('x') }, 'NotInManifest');
     await expectFilesRefused(without('workflow.json'), 'FileMissing');
     await expectFilesRefused(without('events.cath-log'), 'FileMissing');
@@ -350,26 +350,26 @@ describe('files that are not what the manifest says', () => {
     await expectFilesRefused(sealed(without('events.cath-log')), ['FileMissing', 'MetadataInvalid']);
   });
 
-  test('a file of another size or hash', async () => {
+  test('a file with another size or hash', async () => {
     await expectFilesRefused(longer('workflow.json'), 'WrongSize');
     await expectFilesRefused(flipped('workflow.json'), 'WrongHash');
     await expectFilesRefused(flipped(blob), ['BlobNameMismatch', 'WrongHash']);
     await expectFilesRefused(flipped('manifest.sha256'), 'ChecksumsMismatch');
   });
 
-  test('a blob that is not under its hash', async () => {
+  test('a blob that is not stored under its hash', async () => {
     const { [blob]: data, ...rest } = GOOD;
     await expectFilesRefused(sealed({ ...rest, [blob]: 'something else' }), 'BlobNameMismatch');
     await expectFilesRefused(sealed({ ...GOOD, [`blobs/ff/${blob.slice(9)}`]: data! }), 'BlobNameMismatch');
     await expectFilesRefused(sealed({ ...GOOD, 'blobs/readme': 'x' }), 'BlobNameMismatch');
   });
 
-  test('a blob that the log names and is not there', async () => {
+  test('a missing blob that the log names', async () => {
     const { rawHash } = JSON.parse(RUN.events.find(({ kind }) => kind === 'ToolCompleted')!.payload);
     await expectFilesRefused(sealed(without(`blobs/${rawHash.slice(0, 2)}/${rawHash}`)), 'BlobMissing');
   });
 
-  test('a log that is not whole', async () => {
+  test('a damaged log', async () => {
     const lines = RUN.lines.map((line) => `${line}\n`);
     await eachCase(
       [
@@ -380,7 +380,7 @@ describe('files that are not what the manifest says', () => {
       ],
       (text) => expectFilesRefused(log(text), 'LogInvalid'),
     );
-    // With a line less or more than the metadata says.
+    // With fewer or more lines than the metadata says.
     const codes: BundleCode[] = ['LogInvalid', 'MetadataInvalid'];
     await expectFilesRefused(log(lines.slice(0, -1).join('') + lines.at(-1)!.slice(0, -1)), codes);
     await eachCase([lines.slice(1), [...lines.slice(0, 3), ...lines.slice(4)], [...lines, '{}\n'], []], (rest) => expectFilesRefused(log(rest.join('')), codes));
@@ -393,7 +393,7 @@ describe('files that are not what the manifest says', () => {
     await expectFilesRefused(manifestWith(({ log: extent }) => (extent.firstTime = null)), 'WrongHead');
   });
 
-  test('an event without a salt, or a list of redactions that does not fit', async () => {
+  test('an event without a salt, or a list of redactions that does not match', async () => {
     const line = RUN.lines.at(-1)!.replace(/"salt":"\w+",/, '');
     const unsalted = [...RUN.lines.slice(0, -1), line].map((one) => `${one}\n`).join('');
     await expectFilesRefused(log(unsalted), 'RedactionMismatch');
@@ -405,13 +405,13 @@ describe('files that are not what the manifest says', () => {
       expectArchiveRefused(archiveOf(sealed({ ...GOOD, 'redactions.json': document })), 'RedactionsInvalid'));
   });
 
-  test('metadata of something else', async () => {
+  test('metadata that does not match', async () => {
     const text = GOOD['metadata.json']!.toString();
     await eachCase(['', '{}', text.replace('"kind":"run"', '"kind":"session"'), text.replace(/"events":\d+/, '"events":1')], (document) =>
       expectFilesRefused(sealed({ ...GOOD, 'metadata.json': document }), 'MetadataInvalid'));
   });
 
-  test('a snapshot to begin with that is none, or of which the manifest knows nothing', async () => {
+  test('an initial snapshot that is missing, invalid, or not named in the manifest', async () => {
     const after = JSON.parse([...RUN.snapshots.values()][0]!).logicalTime as number;
     const files = filesOfRun(RUN, { version: VERSION, after });
     const partial = { logicalTime: after, snapshot: `snap_${after}` };
@@ -426,7 +426,7 @@ describe('files that are not what the manifest says', () => {
     await expectFilesRefused(sealed({ ...GOOD, 'snapshot.cath-snap': snapshot! }), 'SnapshotInvalid');
   });
 
-  test('every problem is told, not only the first, each with its file', async () => {
+  test('with every problem reported, not only the first, each with its file', async () => {
     const files: Files = { ...flipped('workflow.json'), 'notes.txt': Buffer.from('x') };
     delete files['dag.json'];
     const { problems } = await verifyBundle(writeArchive(archiveOf(files)));
@@ -437,7 +437,7 @@ describe('files that are not what the manifest says', () => {
     ]);
   });
 
-  test('what an archive calls itself is shown without tricks', async () => {
+  test('with names from the archive shown without control characters', async () => {
     const { problems } = await verifyBundle(writeArchive(zstdOf(tar([{ name: '/\u001b[31m\r\n' }, 'x']))));
     expect(problems).toMatchObject([{ code: 'AbsolutePath' }]);
     expect([problems[0]!.path, problems[0]!.message].join('')).not.toMatch(/[\x00-\x1f]/);
@@ -455,8 +455,8 @@ test.prop([anyRun(30), fc.nat(), fc.nat(), fc.integer({ min: 1, max: 255 })], ru
   expect(await replayRun(bundle)).toMatchObject({ ok: false, state: null });
 });
 
-test('the file that another is hidden in is not read by way of its name', async () => {
-  // A reader of a damaged bundle learns what is wrong, and nothing that is in it.
+test('a link in place of the log is not followed', async () => {
+  // The error says what is wrong with the bundle, and reveals nothing of the linked file.
   const secret = join(freshDirectory(), 'secret');
   writeFileSync(secret, 'the secret\n');
   const directory = writeFiles(join(freshDirectory(), 'd'), GOOD);

@@ -1,4 +1,4 @@
-// Bundles that begin with a snapshot: they hold what comes after it, and replay to the same state.
+// Partial bundles begin with a snapshot, hold what comes after it, and replay to the same state.
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ async function exported(form: string, fromSnapshot: string, run = RUN): Promise<
 }
 
 describe.each(FORMS)('%s', (form) => {
-  test('from any snapshot replays to the same state, with every verification', async () => {
+  test('from any snapshot replays to the same state, at every level of verification', async () => {
     for (const [fromSnapshot, after] of [[`snap_${EARLY}`, EARLY], [`snap_${LATE}`, LATE], ['latest', LATE]] as const) {
       const path = await exported(form, fromSnapshot);
       const { ok, info } = await verifyBundle(path);
@@ -44,7 +44,7 @@ describe.each(FORMS)('%s', (form) => {
     }
   });
 
-  test('is as it was imported', async () => {
+  test('replays to the same state after an import', async () => {
     const path = await exported(form, 'latest');
     const directory = join(freshDirectory(), 'imported');
     await importBundle(path, directory);
@@ -62,7 +62,7 @@ describe.each(FORMS)('%s', (form) => {
     expect(times(await eventsIn(path, { from: 0, to: EARLY }))).toEqual([]);
   });
 
-  test('knows nothing of the time before', async () => {
+  test('cannot be replayed to a time before its snapshot', async () => {
     const path = await exported(form, `snap_${LATE}`);
     expect((await replayRun(path, { until: LATE })).state).toEqual(stateAt(RUN, LATE));
     expect((await replayRun(path, { until: LATE + 1 })).state).toEqual(stateAt(RUN, LATE + 1));
@@ -70,7 +70,7 @@ describe.each(FORMS)('%s', (form) => {
   });
 });
 
-test('holds the snapshot, the events after it, and the blobs that these name', async () => {
+test('a partial bundle holds the snapshot, the events after it, and the blobs that these name', async () => {
   const path = await exported(FORMS[0], `snap_${LATE}`);
   const files = filesIn(path);
   expect(files).toEqual(filesOfRun(RUN, { version: VERSION, after: LATE }));
@@ -90,10 +90,10 @@ function runWithEarlySnapshot(): PlainRun {
   return again;
 }
 
-test('with nothing after the snapshot is a bundle too', async () => {
+test('a partial bundle may have no events after the snapshot', async () => {
   const run = startedRun();
   const source = run.write(freshPath());
-  // The snapshot's file without the event that tells of it, as a crash leaves it.
+  // The snapshot's file without its SnapshotCreated, as a crash may leave it.
   const { text, snapshotId } = startedRun().snapshot();
   const path = snapshotFile(source, snapshotId);
   writeFileSync(path, text);
@@ -104,7 +104,7 @@ test('with nothing after the snapshot is a bundle too', async () => {
   expect(await eventsIn(bundle)).toEqual([]);
 });
 
-test('is not made from a snapshot that is not there, or not good', async () => {
+test('a partial bundle is not made from a missing or damaged snapshot', async () => {
   const source = RUN.write(freshPath());
   const destination = join(freshDirectory(), 'b');
   const refused = (fromSnapshot: string) => rejection(exportBundle(source, destination, { fromSnapshot }));
@@ -112,26 +112,26 @@ test('is not made from a snapshot that is not there, or not good', async () => {
   const late = snapshotFile(source, `snap_${LATE}`);
   writeFileSync(late, readFileSync(late, 'utf8').replace('Completed', 'Compleded'));
   expect(await refused(`snap_${LATE}`)).toMatchObject({ code: 'SnapshotNotFound' });
-  // The newest that is good.
+  // `latest` is the newest one that is valid.
   expect(await exportBundle(source, destination, { fromSnapshot: 'latest' })).toMatchObject({ events: RUN.time - EARLY - 1 });
   rmSync(join(source, 'snapshots'), { recursive: true });
   expect(await rejection(exportBundle(source, `${destination}2`, { fromSnapshot: 'latest' }))).toMatchObject({ code: 'SnapshotNotFound' });
   expect(exists(`${destination}2`)).toBe(false);
 });
 
-test('is not made of a session, which has none', async () => {
+test('a partial bundle is not made of a session, which has no snapshots', async () => {
   const file = join(freshDirectory(), 'session.jsonl');
   writeFileSync(file, SESSION);
   expect(await rejection(exportBundle(file, `${file}.bundle`, { fromSnapshot: 'latest' }))).toMatchObject({ code: 'InvalidOption' });
 });
 
-test('is exported again as what it is', async () => {
+test('a partial bundle is exported again as the same bundle', async () => {
   const [path, again] = [await exported(FORMS[0], 'latest'), join(freshDirectory(), 'b')];
   expect(await exportBundle(path, again)).toMatchObject({ partial: true, bundleId: (await verifyBundle(path)).info!.bundleId });
   expect(filesIn(again)).toEqual(filesIn(path));
 });
 
-test('verifies as a run, as far as it goes', async () => {
+test('a partial bundle verifies as a run, from its snapshot on', async () => {
   for (const form of FORMS) {
     const found = await verifyRun(await exported(form, `snap_${EARLY}`));
     expect(found.chain).toMatchObject({ checked: RUN.time - EARLY - 1, failed: 0 });
@@ -139,7 +139,7 @@ test('verifies as a run, as far as it goes', async () => {
   }
 });
 
-test('with a signed snapshot is vouched for by its own signature, not by the snapshot\'s', async () => {
+test('a signed partial bundle is trusted by its own signature, not by that of its snapshot', async () => {
   const [ofSnapshot, ofBundle] = [newKeys(), newKeys()];
   const run = startedRun();
   run.snapshot({ signWith: ofSnapshot.privateKey });
@@ -150,7 +150,7 @@ test('with a signed snapshot is vouched for by its own signature, not by the sna
   expect(await replayRun(path, { trustedKeys: [ofSnapshot.publicKey] })).toMatchObject({ ok: false, error: { code: 'SignatureNotTrusted' } });
 });
 
-test.prop([anyRun(50), fc.nat()], runs(40))('of any run, from any snapshot: as the run itself', (run, which) => withRun(run, async (source) => {
+test.prop([anyRun(50), fc.nat()], runs(40))('a partial bundle of any run, from any snapshot, reads like the run itself', (run, which) => withRun(run, async (source) => {
   const ids = [...run.snapshots.keys()];
   fc.pre(ids.length > 0);
   const id = ids[which % ids.length]!;

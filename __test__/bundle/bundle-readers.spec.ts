@@ -1,5 +1,4 @@
-// Whoever reads a run or a session reads its bundle as well: by the same functions, from either form, and nothing that was unpacked for
-// that stays.
+// Every function that reads a run or a session also reads its bundle, in either form, and leaves no unpacked files behind.
 
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -41,7 +40,7 @@ async function eventsIn(path: string, options?: RunEventsOptions): Promise<RunEv
   return events;
 }
 
-/** A run whose log is delivered in several parts. */
+/** A run whose log is delivered in several batches. */
 function longRun() {
   const long = completedRun();
   const again = long.events.length;
@@ -88,7 +87,7 @@ describe.each(FORMS)('%s', (form) => {
     await expect(opened.session.items()).rejects.toMatchObject({ code: 'ESESSIONCLOSED' });
   });
 
-  test('takes no snapshot of a session into itself', async () => {
+  test('is not changed by a replay with `snapshot: true`', async () => {
     const path = made[form]!.session;
     const before = await verifyBundle(path);
     const replay = await replaySession(path, undefined, { snapshot: true });
@@ -97,7 +96,7 @@ describe.each(FORMS)('%s', (form) => {
     expect(temporary.entries()).toEqual([]);
   });
 
-  test('tells how far it is while it is replayed', async () => {
+  test('reports progress while it is read', async () => {
     for (const read of [replayRun, verifyRun]) {
       const told: Progress[] = [];
       await read(made[form]!.run, { onProgress: (progress) => told.push(progress) });
@@ -147,7 +146,7 @@ describe.each(FORMS)('%s', (form) => {
   });
 });
 
-/** Waits for what another thread is about to do. */
+/** Waits for an effect of another thread. */
 async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
@@ -156,7 +155,7 @@ describe('a bundle that does not verify', () => {
   const damaged = { ...filesOfRun(RUN, { version: VERSION }), 'workflow.json': Buffer.from('{}') };
   const bad = { [FORMS[0]]: () => writeFiles(join(freshDirectory(), 'd'), damaged), [FORMS[1]]: () => writeArchive(archiveOf(damaged)) };
 
-  test.each(FORMS)('as %s is read by nobody, and all say why', async (form) => {
+  test.each(FORMS)('as %s is refused by every reader, with the reason', async (form) => {
     const path = bad[form]!();
     const { problems } = await verifyBundle(path);
     const error = { code: 'WrongSize', path: 'workflow.json', message: expect.stringContaining('workflow.json'), problems };
@@ -169,7 +168,7 @@ describe('a bundle that does not verify', () => {
     expect(temporary.entries()).toEqual([]);
   });
 
-  test('of a session is a failure with its code', async () => {
+  test('of a session fails with its code', async () => {
     const files = filesIn(made[FORMS[0]]!.session);
     const path = writeArchive(archiveOf({ ...files, 'metadata.json': Buffer.from('{}') }));
     for (const read of [replaySession, openSession]) {
@@ -179,7 +178,7 @@ describe('a bundle that does not verify', () => {
     expect(temporary.entries()).toEqual([]);
   });
 
-  test('that begins as one archive and is not there, or not to be read', async () => {
+  test('because it is missing fails with ENOENT, because it is not an archive with NotABundle', async () => {
     const missing = join(freshDirectory(), 'none.tar.zst');
     expect(await replayRun(missing)).toMatchObject({ ok: false, error: { code: 'ENOENT', syscall: 'open', path: missing } });
     expect(await replaySession(missing)).toEqual({ ok: false, error: `Failed to read file: ENOENT: no such file or directory, open '${missing}'`, warnings: [] });
@@ -201,9 +200,9 @@ describe('a bundle that does not verify', () => {
   });
 });
 
-describe('a log that was sealed damaged', () => {
-  test('verifies as a bundle if its hashes do, and fails where its replay fails', async () => {
-    // An honest chain of an impossible event: what a bundle's own checks have no eye for.
+describe('a sealed log with an illegal transition', () => {
+  test('verifies as a bundle if its hashes match, but its replay fails', async () => {
+    // A valid chain with an illegal transition, which the checks of a bundle do not look for.
     const { logWith } = await import('../support/run-directory.js');
     const log = logWith(RUN, 'NodeScheduled', { task: 'build#2', dependsOn: [] });
     const files = sealed({ ...filesOfRun(RUN, { version: VERSION }), 'events.cath-log': log, 'metadata.json': filesOfRun(RUN, { version: VERSION })['metadata.json']!.toString().replace(/"events":\d+/, `"events":${RUN.time + 1}`) });
@@ -215,7 +214,7 @@ describe('a log that was sealed damaged', () => {
 });
 
 describe('headers', () => {
-  test('of a bundle\'s directory is its session\'s; an archive has none', async () => {
+  test('of a bundle\'s directory are those of its session, and an archive has none', async () => {
     const [directory, archive] = FORMS.map((form) => made[form]!.session) as [string, string];
     const header = await tape.readSessionHeader(session);
     expect(header).toMatchObject({ projectHash: PROJECT_HASH });
@@ -225,7 +224,7 @@ describe('headers', () => {
     expect(await tape.readSessionHeaders([directory, session, archive, freshDirectory()])).toEqual([header, header, null, null]);
   });
 
-  test('a directory that only has the name of a session is none', async () => {
+  test('do not exist if session.jsonl is a directory', async () => {
     const directory = freshDirectory();
     mkdirSync(join(directory, 'session.jsonl'));
     expect(await tape.readSessionHeader(directory)).toBeNull();
@@ -248,7 +247,7 @@ describe.skipIf(!isLinux)('what was unpacked is gone with the process (Linux)', 
     expect(report).toEqual({ unpacked: 2, left: 0 });
   });
 
-  test('and with the garbage, where nobody closed it', async () => {
+  test('and with a garbage collection, if it was never closed', async () => {
     const directory = freshDirectory();
     const report = await childReport('child-bundle.mjs', ['forgotten', ofSession(), directory], { execArgv: ['--expose-gc'] });
     expect(report).toEqual({ unpacked: 1, left: 0 });
@@ -277,7 +276,7 @@ test.prop([anyEvents, fc.constantFrom(...FORMS), fc.string({ unit: codePoint, ma
   expect(temporary.entries()).toEqual([]);
 });
 
-test('a large session is delivered whole from an archive that is gone by then', async () => {
+test('a large session is delivered completely, although its unpacked file is removed by then', async () => {
   const file = join(sessionDirectory(), 'large.jsonl');
   writeFileSync(file, sessionOf(Array.from({ length: 20_000 }, (_, n) => content(`${n} ${'é'.repeat(300)}`))));
   const path = join(freshDirectory(), 'large.tar.zst');

@@ -1,4 +1,4 @@
-// Redaction through the addon: no byte of a secret is in any file of a bundle, what is left still verifies, and what is redacted says so.
+// Redaction through the addon: no file of a bundle contains any byte of a secret, the rest still verifies, and redacted values are marked.
 
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -18,27 +18,27 @@ import { advance, freshPath, stateAt, startedRun, withRun } from '../support/run
 import { runs } from '../support/session-arbitraries.js';
 import { content, sessionEvent, sessionOf } from '../support/session-file.js';
 
-/** A secret that no rule but one made for it knows, with all that JSON escapes in it. */
+/** A secret that no built-in rule matches, with every kind of character that JSON escapes. */
 const SECRET = `s3cr3t-"q"\\b/é\u2028😀-${randomBytes(6).toString('hex')}`;
 const RULE: RedactionRule = { name: 'mine', pattern: 's3cr3t-.*?-[0-9a-f]{12}' };
 const only = (...rules: RedactionRule[]): ExportOptions => ({ redact: { builtin: false, rules } });
 const GITHUB = `ghp_${randomBytes(18).toString('hex')}`;
 
-/** Every way in which JSON can write a text, and other programs what they quote of it. */
+/** The ways in which JSON can write a text: as it is, escaped once, quoted twice, and with every character escaped. */
 function waysToWrite(text: string): string[] {
   const inside = (value: string) => JSON.stringify(value).slice(1, -1);
   const escaped = [...text].map((one) => [...one].flatMap((each) => each.split('')).map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')).join('');
   return [text, inside(text), inside(inside(text)), escaped, escaped.toUpperCase().replaceAll('\\U', '\\u'), inside(text).replaceAll('/', '\\/')];
 }
 
-/** What of a secret is in the files of a bundle: their contents and their names. */
+/** The files of a bundle with a secret, or its beginning, in their contents or names. */
 function foundIn(files: Files, secret: string): string[] {
   const needles = waysToWrite(secret).map((way) => Buffer.from(way));
   const core = Buffer.from(secret.slice(0, 7));
   return Object.entries(files).flatMap(([path, data]) => (path.includes(secret) || [...needles, core].some((needle) => data.includes(needle)) ? [path] : []));
 }
 
-/** A run with a secret in every place where one may stand. */
+/** A run with a secret in every place that may contain one. */
 function runWithSecrets(secret: string): PlainRun {
   const run = startedRun('round-robin', { name: 'w', version: '1', nodes: [{ id: 'build', kind: 'task', tool: 'http' }] });
   advance(run, 'build#1', 'NodeStarted');
@@ -58,7 +58,7 @@ async function eventsIn(path: string): Promise<RunEvent[]> {
   return events;
 }
 
-test.each(FORMS)('a rule for 32 hex digits redacts them, and leaves the salts of a run: %s', async (form) => {
+test.each(FORMS)('a rule for 32 hex digits redacts them, but not the salts of a run: %s', async (form) => {
   const key = randomBytes(16).toString('hex');
   const rule = { name: 'hex', pattern: '\\b[0-9a-f]{32}\\b' };
   const run = startedRun();
@@ -82,7 +82,7 @@ describe.each(FORMS)('a run as %s', (form) => {
     return { path, info, files: filesIn(directory) };
   };
 
-  test('has no byte of a secret that a rule hits, in any place and under any escape', async () => {
+  test('contains no byte of a secret that a rule matches, in any place and with any escaping', async () => {
     const run = runWithSecrets(SECRET);
     const { path, info, files } = await redacted(run, only(RULE));
     expect(foundIn(files, SECRET)).toEqual([]);
@@ -92,7 +92,7 @@ describe.each(FORMS)('a run as %s', (form) => {
     if (form === FORMS[1]) expect(readFileSync(path).includes(SECRET.slice(0, 7))).toBe(false);
   });
 
-  test('replays to the same states, and says of what is redacted that it is unverifiable', async () => {
+  test('replays to the same states, and counts redacted values as unverifiable', async () => {
     const run = runWithSecrets(SECRET);
     const { path } = await redacted(run, only(RULE));
     for (const verify of ['none', 'chain', 'full'] as const) {
@@ -107,7 +107,7 @@ describe.each(FORMS)('a run as %s', (form) => {
     expect(JSON.stringify(events)).toContain('[redacted:mine]');
   });
 
-  test('the built-in rules apply unless told otherwise', async () => {
+  test('is redacted by the built-in rules unless they are switched off', async () => {
     const run = runWithSecrets(GITHUB);
     expect(foundIn((await redacted(run)).files, GITHUB)).toEqual([]);
     expect(foundIn((await redacted(run, { redact: {} })).files, GITHUB)).toEqual([]);
@@ -120,7 +120,7 @@ describe.each(FORMS)('a run as %s', (form) => {
     }
   });
 
-  test('what has no secret is as without rules', async () => {
+  test('is the same with and without rules if it has no secrets', async () => {
     const run = startedRun();
     expect((await redacted(run)).files).toEqual((await redacted(run, { redact: false })).files);
   });
@@ -133,21 +133,21 @@ describe('rules', () => {
     return JSON.stringify(await eventsIn(path));
   };
 
-  test('hit by pattern, by a group of it, or by pointer', async () => {
+  test('match by pattern, by a group of it, or by pointer', async () => {
     expect(await events({ name: 'words', pattern: 'plain words' })).toContain('failed: [redacted:words]');
     expect(await events({ name: 'half', pattern: 'failed: (?P<secret>plain words)' })).toContain('failed: [redacted:half]');
     expect(await events({ name: 'path', path: '/arguments/headers/*/authorization' })).toContain('"authorization":"[redacted:path]"');
     expect(await events({ name: 'deep', path: '/arguments/deep' })).toContain('[["[redacted:deep]"]]');
   });
 
-  test('may be for some kinds or tools only', async () => {
+  test('may be restricted to kinds or tools', async () => {
     expect(await events({ name: 'kind', pattern: '^failed.*', kinds: ['Error'] })).toContain('[redacted:kind]');
     expect(await events({ name: 'kind', pattern: '^failed.*', kinds: ['ToolCompleted'] })).not.toContain('[redacted:kind]');
     expect(await events({ name: 'tool', path: '/text', tools: ['http'] })).toContain('[redacted:tool]');
     expect(await events({ name: 'tool', path: '/text', tools: ['other'] })).not.toContain('[redacted:tool]');
   });
 
-  test('that can\'t be used fail the export before anything is read or written', async () => {
+  test('that are invalid fail the export before anything is read or written', async () => {
     const destination = join(freshDirectory(), 'b');
     await eachCase<RedactionRule[]>(
       [
@@ -170,7 +170,7 @@ describe('rules', () => {
     );
   });
 
-  test('of the wrong type throw at once', async () => {
+  test('of the wrong type throw synchronously', async () => {
     await eachCase(
       [
         [null, 'options.redact'], [true, 'options.redact'], [[], 'options.redact'], ['x', 'options.redact'],
@@ -185,7 +185,7 @@ describe('rules', () => {
     );
   });
 
-  test('what they hit in an id, a name or a state fails the export, without telling the secret', async () => {
+  test('that match in an id, a name or a state fail the export, without revealing the secret', async () => {
     const conflicts: ((run: PlainRun) => void)[] = [
       (run) => run.append('Heartbeat', { worker: SECRET, status: 'idle' }),
       (run) => run.append('Heartbeat', { worker: 'w1', status: SECRET }),
@@ -206,7 +206,7 @@ describe('rules', () => {
   });
 });
 
-describe('redacted again', () => {
+describe('a second redaction', () => {
   test('by the same rules changes nothing', async () => {
     const directory = freshDirectory();
     const first = await exportBundle(runWithSecrets(SECRET).write(freshPath()), join(directory, 'a'), only(RULE));
@@ -217,7 +217,7 @@ describe('redacted again', () => {
     expect(without).toMatchObject({ bundleId: first.bundleId, redactions: first.redactions });
   });
 
-  test('by more rules redacts more, and keeps what was', async () => {
+  test('by more rules redacts more, and keeps the earlier redactions', async () => {
     const directory = freshDirectory();
     const run = runWithSecrets(SECRET);
     run.append('Error', { code: 'E', message: `and ${GITHUB}`, recoverable: true });
@@ -229,7 +229,7 @@ describe('redacted again', () => {
     expect(await replayRun(join(directory, 'b'), { verify: 'full' })).toMatchObject({ ok: true, state: stateAt(run, run.time - 1) });
   });
 
-  test('what claims to be redacted and is not listed is refused', async () => {
+  test('a redacted bundle without its list of redactions does not verify', async () => {
     const directory = freshDirectory();
     await exportBundle(runWithSecrets(SECRET).write(freshPath()), join(directory, 'a'), only(RULE));
     const { 'redactions.json': _, ...rest } = filesIn(join(directory, 'a'));
@@ -240,7 +240,7 @@ describe('redacted again', () => {
 describe('a session', () => {
   const text = sessionOf([content(`my ${SECRET} here`), sessionEvent(`used ${GITHUB}`), content(JSON.stringify({ quoted: SECRET })), content('nothing')]);
 
-  test.each(FORMS)('as %s has its secrets replaced, and replays in the same shape', async (form) => {
+  test.each(FORMS)('as %s has its secrets replaced, and replays to the same structure', async (form) => {
     const directory = freshDirectory();
     writeFileSync(join(directory, 's.jsonl'), text);
     const path = join(directory, form);
@@ -268,7 +268,7 @@ describe('a session', () => {
 const HEX = fc.stringMatching(/^[0-9a-f]{12}$/);
 
 test.prop([anyRun(30), fc.array(fc.tuple(HEX, fc.nat(), fc.string({ unit: codePoint, maxLength: 10 })), { minLength: 1, maxLength: 4 }), fc.constantFrom(...FORMS)], runs(30))(
-  'any run with secrets anywhere in what is free text: none is left, and it replays to the same state',
+  'any run with secrets anywhere in free text has none left, and replays to the same state',
   async (run, planted, form) => {
     const status = run.state.run.status;
     fc.pre(status !== 'Completed' && status !== 'Failed');
@@ -291,7 +291,7 @@ test.prop([anyRun(30), fc.array(fc.tuple(HEX, fc.nat(), fc.string({ unit: codePo
   },
 );
 
-test('a partial bundle is redacted as a whole one is', async () => {
+test('a partial bundle is redacted like a complete one', async () => {
   const run = runWithSecrets(SECRET);
   run.snapshot();
   run.append('Error', { code: 'E', message: `later ${SECRET}`, recoverable: true });

@@ -1,4 +1,4 @@
-// The same source gives the same bytes and the same id, wherever and whenever it is exported; and the tools that everybody has open it.
+// The same source gives the same bytes and the same id, wherever and whenever it is exported, and common tools can read the result.
 
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ interface Report {
   value: BundleInfo;
 }
 
-/** The bytes of a bundle, and where files are theirs alone, their paths. */
+/** The bytes of an archive, or the files of a directory by their paths. */
 const bytesOf = (path: string): unknown => (statSync(path).isDirectory() ? filesIn(path) : readFileSync(path));
 
 describe.each(FORMS)('%s', (form) => {
@@ -31,15 +31,15 @@ describe.each(FORMS)('%s', (form) => {
     return { bundleId, bytes: bytesOf(destination) };
   }
 
-  test('is the same twice', async () => {
+  test('is the same when it is exported twice', async () => {
     for (const source of [run, session]) expect(await exported(source)).toEqual(await exported(source));
   });
 
-  test('is the same from another process, another time zone, umask, locale and working directory', async () => {
+  test('is the same from another process with another time zone, umask, locale and home directory', async () => {
     for (const source of [run, session]) {
       const here = await exported(source);
       const destination = destinationOf();
-      // Bun makes the directory.
+      // Bun creates this directory.
       const home = join(freshDirectory(), 'home');
       const wrapper = ['env', 'TZ=Pacific/Kiritimati', 'LC_ALL=tr_TR.UTF-8', `HOME=${home}`, 'USER=nobody'];
       const { value } = await childReport<Report>('child-bundle.mjs', ['export', source, destination, '077'], { wrapper });
@@ -47,7 +47,7 @@ describe.each(FORMS)('%s', (form) => {
     }
   });
 
-  test('is the same by relative paths', async () => {
+  test('is the same with relative paths', async () => {
     const here = await exported(session);
     const directory = freshDirectory();
     cpSync(session, join(directory, 'session.jsonl'));
@@ -63,7 +63,7 @@ describe.each(FORMS)('%s', (form) => {
     }
   });
 
-  test.skipIf(!unprivileged)('is the same by another user (needs one)', async () => {
+  test.skipIf(!unprivileged)('is the same for another user (needs one)', async () => {
     const directory = freshDirectory();
     chmodSync(directory, 0o777);
     cpSync(run, join(directory, 'run'), { recursive: true });
@@ -73,7 +73,7 @@ describe.each(FORMS)('%s', (form) => {
   });
 
   test.prop([fc.array(fc.nat(), { minLength: 20, maxLength: 20 }), fc.date({ min: new Date(0), noInvalidDate: true })], runs(6))(
-    'is the same whatever order its files were made in, and whenever',
+    'depends neither on the order and times of its files, nor on their permissions',
     async (order, date) => {
       const files = Object.entries(filesIn(run)).map((entry, at) => ({ entry, key: order[at]! }));
       files.sort((a, b) => a.key - b.key);
@@ -87,7 +87,7 @@ describe.each(FORMS)('%s', (form) => {
   );
 });
 
-test('an archive has the same id as the directory, and says nothing of where it comes from', async () => {
+test('an archive has the same id as the directory, and reveals nothing about its origin', async () => {
   const directory = freshDirectory();
   const ids = [];
   for (const form of FORMS) ids.push((await exportBundle(run, join(directory, form))).bundleId);
@@ -96,7 +96,7 @@ test('an archive has the same id as the directory, and says nothing of where it 
   for (const word of [directory, dirname(run), tmpdir(), hostname(), process.version]) expect(text).not.toContain(word);
 });
 
-test('a harder level gives other bytes of the same bundle', async () => {
+test('a higher level compresses the same bundle further', async () => {
   const directory = freshDirectory();
   const sizes = [];
   for (const level of [1, 3, 19, 22]) {
@@ -108,13 +108,13 @@ test('a harder level gives other bytes of the same bundle', async () => {
   expect(sizes[2]).toBeLessThan(sizes[0]!);
 });
 
-describe('tools that everybody has', () => {
+describe('common tools', () => {
   const failsAs = (command: string, args: string[], cwd: string): string => {
     const { status, stdout, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8' });
     return status === 0 ? '' : `${command} ${args.join(' ')}: ${stdout}${stderr}`;
   };
 
-  test.skipIf(!hasTool('sha256sum'))('sha256sum -c takes manifest.sha256 (needs sha256sum)', async () => {
+  test.skipIf(!hasTool('sha256sum'))('sha256sum -c accepts manifest.sha256 (needs sha256sum)', async () => {
     for (const source of [run, session]) {
       const bundle = join(freshDirectory(), 'b');
       await exportBundle(source, bundle);
@@ -127,7 +127,7 @@ describe('tools that everybody has', () => {
     }
   });
 
-  test.skipIf(!hasTool('tar') || !hasTool('zstd'))('tar --zstd -xf opens an archive, and one that tar has packed is a bundle (needs tar and zstd)', async () => {
+  test.skipIf(!hasTool('tar') || !hasTool('zstd'))('tar --zstd -xf extracts an archive, and an archive packed by tar is a bundle (needs tar and zstd)', async () => {
     for (const source of [run, session]) {
       const directory = freshDirectory();
       const [bundle, archive] = [join(directory, 'b'), join(directory, 'b.tar.zst')];
@@ -159,7 +159,7 @@ describe('tools that everybody has', () => {
   });
 });
 
-test('what is sealed may be read by whom a file made by any program may be', async () => {
+test('the files of a bundle have the permissions that the umask allows', async () => {
   const directory = freshDirectory();
   const before = process.umask(0o027);
   try {

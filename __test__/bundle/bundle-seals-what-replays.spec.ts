@@ -1,4 +1,4 @@
-// Whatever replays can be sealed: exported in either form, verified, imported, and replayed from there to the same.
+// Every session that replays can be sealed: exported in either form, verified, imported, and replayed with the same result.
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const UNREDACTED = { redact: false } as const;
 
 const bytesOf = (data: string | Uint8Array): Buffer => Buffer.from(data as string);
 
-/** Replays a file, and whatever is made of it: if it replays, each bundle of it verifies and replays to the same. */
+/** Expects each bundle of a file that replays to verify and to replay to the same result. Returns the result for the file itself. */
 async function expectSealed(data: string | Uint8Array, options: ExportOptions, forms: readonly string[] = FORMS): Promise<ReplayResult> {
   const file = writeSession(data);
   const directory = freshDirectory();
@@ -90,11 +90,11 @@ describe('a session', () => {
   });
 });
 
-test.prop([anyFile], runs(150))('any file that replays', async (data) => {
+test.prop([anyFile], runs(150))('any file that replays can be sealed', async (data) => {
   await expectSealed(data, UNREDACTED, [FORMS[0]]);
 });
 
-test.prop([anyEvents, anyString, fc.constantFrom(...FORMS)], runs(60))('any session, redacted or not, where there is nothing to be redacted', async (events, torn, form) => {
+test.prop([anyEvents, anyString, fc.constantFrom(...FORMS)], runs(60))('any session can be sealed, with and without redaction, if there is nothing to redact', async (events, torn, form) => {
   const data = sessionOf(events) + torn;
   for (const options of [UNREDACTED, {}]) expect(await expectSealed(bytesOf(data), options, [form])).toMatchObject({ ok: true });
 });

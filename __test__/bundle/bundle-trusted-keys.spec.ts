@@ -1,4 +1,4 @@
-// Trusted keys are asked for on every way to a snapshot: also where a bundle begins with it.
+// Trusted keys apply wherever a snapshot is used, even if a bundle begins with it.
 
 import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
@@ -48,7 +48,7 @@ describe.each(FORMS)('%s', (form) => {
     ['signed its snapshot', { snapshotBy: own }],
     ['signed its manifest, which lists the snapshot', { bundleBy: own }],
     ["signed its manifest, and another the snapshot", { bundleBy: own, snapshotBy: other }],
-  ])('a partial bundle counts if one of the keys %s', async (_, by) => {
+  ])('a partial bundle is accepted if one of the keys %s', async (_, by) => {
     const path = await made({ form, ...by });
     const trustedKeys = [other === by.snapshotBy ? own.publicKey : newKeys().publicKey, own.publicKey];
     const replay = await replayRun(path, { trustedKeys });
@@ -57,7 +57,7 @@ describe.each(FORMS)('%s', (form) => {
     expect(await verifyRun(path, { trustedKeys })).toEqual(await verifyRun(path));
   });
 
-  test('without keys, or with an empty list of them, nothing is asked', async () => {
+  test('without trusted keys, or with an empty list of them, no signature is required', async () => {
     const path = await made({ form });
     for (const options of [undefined, {}, { trustedKeys: [] }]) {
       expect(await replayRun(path, options)).toMatchObject({ ok: true });
@@ -65,7 +65,7 @@ describe.each(FORMS)('%s', (form) => {
     }
   });
 
-  test('what the manifest lists is vouched for by who signed it, also in a whole bundle; a snapshot from elsewhere is not', async () => {
+  test('a signed manifest covers the snapshots that it lists, even in a complete bundle, but no snapshot from elsewhere', async () => {
     const run = completedRun();
     const source = run.write(freshPath());
     const path = join(freshDirectory(), form);
@@ -82,7 +82,7 @@ describe.each(FORMS)('%s', (form) => {
     expect(await replayRun(unsigned, { trustedKeys, fromSnapshot: 'latest' })).toMatchObject({ ok: true, fromSnapshot: null });
   });
 
-  test('the command line asks for them too', async () => {
+  test('the command line requires the signatures too', async () => {
     const key = join(freshDirectory(), 'key.pem');
     writeFileSync(key, own.publicKey);
     const verdict = async (by: Omit<Made, 'form'>, exitCode: number) => (await resultOf(['verify', await made({ form, ...by }), '--key', key], exitCode)).ok;

@@ -1,4 +1,4 @@
-// What the types of bundles promise to a reader, checked by the compiler: nothing here runs.
+// The types of bundles, checked by the compiler: nothing here is executed.
 import { describe, expectTypeOf, test } from 'vitest';
 
 import {
@@ -17,7 +17,7 @@ import {
 } from '../../index.js';
 
 describe('bundles', () => {
-  test('are what the specification writes', () => {
+  test('match the specification', () => {
     interface SpecifiedInfo { bundleId: string; kind: 'run' | 'session'; path: string; files: number; bytes: number; events: number; redactions: number; partial: boolean }
     interface SpecifiedProblem { code: string; path?: string; message: string }
     interface SpecifiedLimits { lineBytes: number; blobBytes: number; files: number; expansion: number; totalBytes: number }
@@ -30,22 +30,22 @@ describe('bundles', () => {
     expectTypeOf(verifyBundle).returns.resolves.toExtend<{ ok: boolean; info: SpecifiedInfo | null; problems: SpecifiedProblem[] }>();
   });
 
-  test('take the options that the specification writes, and undefined for any', () => {
+  test('take the options of the specification, and undefined for any', () => {
     interface SpecifiedExport { fromSnapshot?: string | 'latest'; signWith?: string; redact?: { builtin?: boolean; rules?: { name: string; pattern?: string; path?: string; kinds?: string[]; tools?: string[] }[] } | false; level?: number; onProgress?: (progress: Progress) => void; signal?: AbortSignal }
     interface SpecifiedVerify { trustedKeys?: string[]; signature?: 'required' | 'ifPresent' | 'ignore'; limits?: Partial<BundleLimits>; onProgress?: (progress: Progress) => void; signal?: AbortSignal }
     expectTypeOf<SpecifiedExport>().toExtend<ExportOptions>();
     expectTypeOf<SpecifiedVerify>().toExtend<VerifyBundleOptions>();
     expectTypeOf<{ level: undefined; signal: undefined }>().toExtend<ExportOptions>();
     expectTypeOf<{ limits: { files: undefined } }>().toExtend<VerifyBundleOptions>();
-    // @ts-expect-error A policy that is none.
+    // @ts-expect-error An unknown policy.
     void verifyBundle('x', { signature: 'always' });
-    // @ts-expect-error A limit that is none.
+    // @ts-expect-error An unknown limit.
     void verifyBundle('x', { limits: { lines: 1 } });
-    // @ts-expect-error Keys are texts.
+    // @ts-expect-error Keys are strings.
     void exportBundle('x', 'y', { signWith: Buffer.from('') });
   });
 
-  test('tell what is wrong by codes that can be looked through, and may be others', () => {
+  test('have problems with known codes as literal types, and allow other codes', () => {
     expectTypeOf<'WrongHash'>().toExtend<BundleCode>();
     expectTypeOf<string>().toExtend<BundleProblem['code']>();
     expectTypeOf<BundleError>().toExtend<Error>();

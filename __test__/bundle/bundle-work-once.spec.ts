@@ -1,4 +1,4 @@
-// What is done once is not done twice, and what nobody needs is not done: as the system sees it.
+// No work is done twice, and no needless work is done, as the system calls show.
 
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -13,10 +13,10 @@ import { writeSession } from '../support/session-file.js';
 
 const INDEX = fileURLToPath(new URL('../../index.js', import.meta.url));
 
-// Another program may not be allowed to look on, as in some containers.
+// Some containers do not permit tracing.
 const canTrace = spawnSync('strace', ['-f', '-o', '/dev/null', 'true'], { stdio: 'ignore' }).status === 0;
 
-/** The calls of these kinds that a program makes, with the paths that they are about. */
+/** The system calls of these kinds that a program makes, as lines of strace with the paths of the files. */
 function callsOf(kinds: string, args: string[]): string[] {
   const out = join(freshDirectory(), 'calls');
   const { status, stderr } = spawnSync('strace', ['-f', '-y', '-s', '1', '-e', `trace=${kinds}`, '-o', out, process.execPath, ...args], { encoding: 'utf8' });
@@ -27,10 +27,10 @@ function callsOf(kinds: string, args: string[]): string[] {
 const doing = (code: string): string[] => ['-e', `const tape = require(${JSON.stringify(INDEX)}); (async () => { ${code} })()`];
 const syncs = (args: string[]): string[] => callsOf('fsync,fdatasync,sync_file_range,syncfs,sync', args).filter((line) => line.includes('sync'));
 
-/** How many bytes are read of a file. */
+/** Number of bytes that a program reads of a file. */
 function bytesRead(path: string, args: string[]): number {
   const calls = callsOf('read,pread64,preadv2,readv', args);
-  // A call that others interrupt is told of in two lines, of which the second does not name the file: `resumed` ones have its thread.
+  // strace prints an interrupted call in two lines. The second, marked `resumed`, does not name the file and is matched by its thread.
   const pending = new Map<string, boolean>();
   let bytes = 0;
   for (const line of calls) {
@@ -44,7 +44,7 @@ function bytesRead(path: string, args: string[]): number {
 
 async function bundleOf(kind: 'run' | 'session', form: string): Promise<string> {
   const run = startedRun();
-  // Nothing that compresses, so that reading the archive is what costs.
+  // Incompressible, so that most of the bytes read are those of the archive's content.
   if (kind === 'run') run.append('BlobStored', { blob: run.putBlob(randomBytes(3 << 20).toString('base64')), size: 4 << 20 });
   const source = kind === 'run' ? run.write(freshPath()) : writeSession(`${SESSION}${JSON.stringify({ v: 1, seq: 9, type: 'future', payload: { x: randomBytes(3 << 20).toString('base64') } })}\n`);
   const path = join(freshDirectory(), form);
@@ -52,22 +52,22 @@ async function bundleOf(kind: 'run' | 'session', form: string): Promise<string> 
   return path;
 }
 
-describe.skipIf(!canTrace)('with somebody looking on (where `strace` may)', () => {
-  test.each(['run', 'session'] as const)('an archive that is read is not synced to the disk: %s', async (kind) => {
+describe.skipIf(!canTrace)('in a trace of system calls (where `strace` is permitted)', () => {
+  test.each(['run', 'session'] as const)('reading an archive syncs nothing to the disk: %s', async (kind) => {
     const path = await bundleOf(kind, FORMS[1]);
     const read = kind === 'run' ? 'replayRun' : 'replaySession';
     expect(syncs(doing(`const { ok } = await tape.${read}(${JSON.stringify(path)}); if (!ok) process.exitCode = 9`))).toEqual([]);
     for (const command of ['replay', 'verify', 'inspect']) expect(syncs([PROGRAM, command, path])).toEqual([]);
   });
 
-  test.each(FORMS)('what is imported from %s is: each file and each directory', async (form) => {
+  test.each(FORMS)('an import from %s syncs each file and each directory', async (form) => {
     const path = await bundleOf('run', form);
     const to = join(freshDirectory(), 'imported');
     const calls = syncs(doing(`await tape.importBundle(${JSON.stringify(path)}, ${JSON.stringify(to)})`));
     for (const name of ['manifest.json', 'events.cath-log', 'blobs/']) expect(calls.some((line) => line.includes(name))).toBe(true);
   });
 
-  test.each(['run', 'session'] as const)('the command line verifies an archive once: %s', async (kind) => {
+  test.each(['run', 'session'] as const)('the command line reads an archive only once: %s', async (kind) => {
     const path = await bundleOf(kind, FORMS[1]);
     const { size } = statSync(path);
     const bytes = bytesRead(path, [PROGRAM, 'verify', path]);
@@ -76,7 +76,7 @@ describe.skipIf(!canTrace)('with somebody looking on (where `strace` may)', () =
     expect(bytesRead(path, [PROGRAM, 'inspect', path])).toBeLessThan(size * 1.5);
   });
 
-  test('and a directory: what verifying the run does not need is read once', async () => {
+  test('the command line reads a blob of a directory only once', async () => {
     const path = await bundleOf('run', FORMS[0]);
     const blobs = readdirSync(join(path, 'blobs'), { recursive: true, encoding: 'utf8' }).map((name) => join(path, 'blobs', name));
     const blob = blobs.find((name) => statSync(name).isFile() && statSync(name).size > 1 << 20)!;

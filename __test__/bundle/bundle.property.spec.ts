@@ -1,4 +1,4 @@
-// The addon and the plain reader, each on what the other made: any run, any session, whole or spoiled.
+// The addon and the plain implementation, each on bundles made by the other: of any run and any session, intact or damaged.
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { withRun } from '../support/run-directory.js';
 import { anyEvents, anyString, runs } from '../support/session-arbitraries.js';
 import { sessionOf, writeSession } from '../support/session-file.js';
 
-test.prop([anyRun(50)], runs(40))('what the addon exports of any run is what the plain writer makes, byte for byte', (run) => withRun(run, async (source) => {
+test.prop([anyRun(50)], runs(40))('the addon exports any run as the plain writer does, byte for byte', (run) => withRun(run, async (source) => {
   const bundle = join(freshDirectory(), FORMS[0]);
   const info = await exportBundle(source, bundle);
   const files = filesIn(bundle);
@@ -22,7 +22,7 @@ test.prop([anyRun(50)], runs(40))('what the addon exports of any run is what the
   rmSync(bundle, { recursive: true });
 }));
 
-test.prop([anyEvents], runs(40))('and so of any session', async (events) => {
+test.prop([anyEvents], runs(40))('the addon exports any session as the plain writer does', async (events) => {
   const file = writeSession(sessionOf(events));
   const bundle = join(freshDirectory(), FORMS[0]);
   await exportBundle(file, bundle);
@@ -43,14 +43,14 @@ function isJson(text: string): boolean {
 }
 
 describe.skipIf(!hasTool('zstd'))('archives (needs zstd)', () => {
-  test.prop([anyRun(40), fc.integer({ min: 1, max: 22 })], runs(10))('of any level hold the same', (run, level) => withRun(run, async (source) => {
+  test.prop([anyRun(40), fc.integer({ min: 1, max: 22 })], runs(10))('of any level hold the same files', (run, level) => withRun(run, async (source) => {
     const bundle = join(freshDirectory(), FORMS[1]);
     await exportBundle(source, bundle, { level });
     expect(filesOfBundle(bundle)).toEqual(filesOfRun(run, { version: VERSION }));
   }));
 });
 
-/** Something that happens to a bundle, honestly or not. */
+/** Changes the files of a bundle. Returns `undefined` if the change does not apply to them. */
 type Mishap = (files: Files, at: number, text: string) => Files | undefined;
 
 const pathAt = (files: Files, at: number): string => Object.keys(files)[at % Object.keys(files).length]!;
@@ -71,7 +71,7 @@ const mishaps: Record<string, Mishap> = {
     const data = Buffer.from(files[path]!);
     if (MADE.includes(path) || data.length === 0) return undefined;
     data[at % data.length]! ^= 1;
-    // A spoiled log is no text that could be counted.
+    // A log without any newline has no lines to count.
     return path === 'events.cath-log' && data.indexOf(10) < 0 ? undefined : sealedOrNot({ ...files, [path]: data });
   },
   linesSwapped: (files, at) => {
@@ -91,7 +91,7 @@ function sealedOrNot(files: Files): Files | undefined {
 }
 
 test.prop([anyRun(25), fc.constantFrom(...Object.keys(mishaps)), fc.nat(), anyString, fc.constantFrom(...FORMS)], runs(150))(
-  'both say of any bundle, whatever happened to it, that it is good or that it is not',
+  'both agree on whether a bundle verifies, whatever happened to it',
   async (run, mishap, at, text, form) => {
     const files = mishaps[mishap]!(filesOfRun(run, { version: VERSION }), at, text);
     fc.pre(files !== undefined);
@@ -106,7 +106,7 @@ test.prop([anyRun(25), fc.constantFrom(...Object.keys(mishaps)), fc.nat(), anySt
   },
 );
 
-test.prop([fc.uint8Array({ maxLength: 2000 }), fc.constantFrom('', 'zstd', 'tar')], runs(200))('any bytes at all are refused, with codes and without a trace', async (bytes, prefix) => {
+test.prop([fc.uint8Array({ maxLength: 2000 }), fc.constantFrom('', 'zstd', 'tar')], runs(200))('any bytes are refused with codes', async (bytes, prefix) => {
   const magic = { '': Buffer.alloc(0), zstd: Buffer.from([0x28, 0xb5, 0x2f, 0xfd]), tar: Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x50]) }[prefix]!;
   const path = writeArchive(Buffer.concat([magic, bytes]));
   const { ok, info, problems } = await verifyBundle(path);
@@ -116,7 +116,7 @@ test.prop([fc.uint8Array({ maxLength: 2000 }), fc.constantFrom('', 'zstd', 'tar'
 });
 
 test.prop([fc.array(fc.tuple(fc.constantFrom('manifest.json', 'metadata.json', 'redactions.json', 'manifest.sig', 'events.cath-log', 'session.jsonl', 'snapshot.cath-snap'), fc.json()), { maxLength: 5 })], runs(100))(
-  'any documents in the places of a bundle\'s are told from one',
+  'arbitrary documents in place of a bundle\'s files do not verify',
   async (documents) => {
     const directory = writeFiles(join(freshDirectory(), 'd'), Object.fromEntries(documents));
     writeFileSync(join(directory, 'manifest.sha256'), '');

@@ -1,4 +1,4 @@
-// Bundles of runs and of sessions, as a directory and as one file: what is sealed is verified, imported and replayed to what it was.
+// Bundles of runs and sessions, as a directory and as an archive: they verify, can be imported, and replay to the original state.
 
 import { appendFileSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ describe.each(cases)('a $kind as $form', ({ kind, form }) => {
     expect(kind === 'run' ? filesIn(source) : readFileSync(source)).toEqual(before);
   });
 
-  test('is the bundle that the format describes, and says what is in it', async () => {
+  test('is the bundle that the format describes, with the counts of its contents', async () => {
     const bundle = join(freshDirectory(), form);
     const info = await exportBundle(sourceOf(kind), bundle);
     const expected = kind === 'run' ? filesOfRun(completedRun(), { version: VERSION }) : filesOfSession(bundles.SESSION, { version: VERSION });
@@ -41,7 +41,7 @@ describe.each(cases)('a $kind as $form', ({ kind, form }) => {
     if (form === FORMS[0]) expect(filesIn(bundle)).toEqual(expected);
   });
 
-  test('of one made by hand is imported, file by file', async () => {
+  test('made by the plain writer is imported, file by file', async () => {
     const files = kind === 'run' ? filesOfRun(completedRun(), { version: VERSION }) : filesOfSession(bundles.SESSION, { version: VERSION });
     const imported = join(freshDirectory(), 'imported');
     const bundle = form === FORMS[0] ? bundles.writeFiles(freshDirectory(), files) : bundles.writeArchive(bundles.archiveOf(files));
@@ -50,7 +50,7 @@ describe.each(cases)('a $kind as $form', ({ kind, form }) => {
     expect(await meaningOf(kind, bundle)).toEqual(await meaningOf(kind, sourceOf(kind)));
   });
 
-  test('tells how far it is, and at last of the whole', async () => {
+  test('reports progress, and finally the total', async () => {
     const directory = freshDirectory();
     const bundle = join(directory, form);
     const told: Progress[][] = [];
@@ -71,7 +71,7 @@ describe.each(cases)('a $kind as $form', ({ kind, form }) => {
     }
   });
 
-  test('what is at the destination stays as it is', async () => {
+  test('does not replace what is at the destination', async () => {
     const source = sourceOf(kind);
     const bundle = join(freshDirectory(), 'good');
     await exportBundle(source, bundle);
@@ -94,7 +94,7 @@ describe.each(cases)('a $kind as $form', ({ kind, form }) => {
 });
 
 describe('sources', () => {
-  test('what is none is refused by name, and nothing is made', async () => {
+  test('that are neither runs nor sessions are refused with a code, and nothing is created', async () => {
     const directory = freshDirectory();
     writeFileSync(join(directory, 'text'), 'hello\n');
     mkdirSync(join(directory, 'empty'));
@@ -115,7 +115,7 @@ describe('sources', () => {
     expect(error).toMatchObject({ code: 'SourceInvalid', path: 'events.cath-log' });
   });
 
-  test('a blob that was changed, or is not there, is not sealed over', async () => {
+  test('a changed or missing blob is not sealed', async () => {
     const source = sourceOf('run');
     const path = completedBlob();
     const destination = join(freshDirectory(), 'b');
@@ -125,13 +125,13 @@ describe('sources', () => {
     expect(await rejection(exportBundle(source, destination))).toMatchObject({ code: 'BlobMissing', path });
   });
 
-  /** The blob that the tool's output is in. */
+  /** The path of the blob with the tool's output. */
   function completedBlob(): string {
     const { rawHash } = JSON.parse(completedRun().events.find(({ kind }) => kind === 'ToolCompleted')!.payload);
     return `blobs/${rawHash.slice(0, 2)}/${rawHash}`;
   }
 
-  test('what a crash left of a last line is no part of a run', async () => {
+  test('a torn line is not part of a run', async () => {
     const source = sourceOf('run');
     const destination = join(freshDirectory(), 'b');
     appendFileSync(logOf(source), '{"v":1,"time":');
@@ -139,7 +139,7 @@ describe('sources', () => {
     expect(bundleId).toBe(manifestOf(filesOfRun(completedRun(), { version: VERSION })).bundleId);
   });
 
-  test('what else lies in a run\'s directory is no part of it', async () => {
+  test('other files in a run\'s directory are not part of it', async () => {
     const source = sourceOf('run');
     writeFileSync(join(source, 'notes.txt'), 'mine');
     writeFileSync(join(source, 'blobs', 'readme'), 'mine');
@@ -158,7 +158,7 @@ describe('sources', () => {
     expect(await exportBundle(join(directory, 'c'), join(directory, 'd.tar.zst'))).toMatchObject({ bundleId: first.bundleId });
   });
 
-  test('a sealed run takes no more events', async () => {
+  test('a sealed run accepts no more events', async () => {
     const bundle = join(freshDirectory(), 'b');
     const run = completedRun();
     await exportBundle(run.write(join(freshDirectory(), 'run')), bundle);
@@ -170,8 +170,8 @@ describe('sources', () => {
 
 const manifestOf = (files: Files): BundleInfo => JSON.parse(files['manifest.json']!.toString());
 
-describe('a bundle that was moved', () => {
-  test('is the same bundle, also by way of a link', async () => {
+describe('a moved bundle', () => {
+  test('is the same bundle, even through a link', async () => {
     const directory = freshDirectory();
     const { bundleId } = await exportBundle(sourceOf('run'), join(directory, 'a'));
     renameSync(join(directory, 'a'), join(directory, 'b'));
@@ -181,7 +181,7 @@ describe('a bundle that was moved', () => {
     }
   });
 
-  test('an archive under any name verifies and is read', async () => {
+  test('verifies and is read under any name, as an archive', async () => {
     const directory = freshDirectory();
     await exportBundle(sourceOf('session'), join(directory, 'a.tar.zst'));
     renameSync(join(directory, 'a.tar.zst'), join(directory, 'a.bin'));

@@ -1,4 +1,4 @@
-/** `session-tape bundle export|verify|import`, and what the other commands make of bundles. */
+/** `session-tape bundle export|verify|import`, and how the other commands handle bundles. */
 import { generateKeyPairSync } from 'node:crypto';
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ let fresh = 0;
 const destination = (extension = '.cath-bundle'): string => join(sessionDirectory(), `bundle-${++fresh}${extension}`);
 const FORMS = ['.cath-bundle', '.cath-bundle.tar.zst'];
 
-/** Seals something, quietly. */
+/** Exports a recording. Returns the path of the bundle. */
 async function sealed(source: string, extension = '.cath-bundle', ...flags: string[]): Promise<string> {
   const path = destination(extension);
   await shown(['bundle', 'export', source, path, ...flags]);
@@ -38,7 +38,7 @@ function damage(path: string): string {
 }
 
 describe('export', () => {
-  test.each(FORMS)('to %s gives what exportBundle gives', async (extension) => {
+  test.each(FORMS)('to %s returns the result of exportBundle', async (extension) => {
     for (const source of [SAMPLE, GOLDEN_RUN]) {
       const path = destination(extension);
       const info = await resultOf(['bundle', 'export', source, path]);
@@ -55,7 +55,7 @@ describe('export', () => {
     expect(beside('Holds', stdout)).toEqual([expect.stringMatching(/^268 events in \d+ files /)]);
   });
 
-  test('begins with a snapshot, the latest or the one that is named', async () => {
+  test('can begin with a snapshot, the latest or a named one', async () => {
     const latest = await resultOf(['bundle', 'export', GOLDEN_RUN, destination(), '--from-snapshot']);
     expect(latest).toMatchObject({ partial: true, events: 1 });
     const named = await resultOf(['bundle', 'export', GOLDEN_RUN, destination(), '--from-snapshot', 'snap_164']);
@@ -64,13 +64,13 @@ describe('export', () => {
     expect(error.code).toBe('SnapshotNotFound');
   });
 
-  test('compresses as hard as it is told', async () => {
+  test('compresses at the given level', async () => {
     const [low, high] = [await sealed(SAMPLE, FORMS[1], '--level', '1'), await sealed(SAMPLE, FORMS[1], '--level', '22')];
     expect(statSync(high).size).toBeLessThan(statSync(low).size);
     await complaintOf(['bundle', 'export', SAMPLE, destination(), '--level', '23']);
   });
 
-  test('leaves what is there alone, and leaves nothing behind', async () => {
+  test('does not replace what is at the destination, and leaves no other files', async () => {
     const path = await sealed(SAMPLE);
     const before = readdirSync(sessionDirectory());
     expect((await errorOf(['bundle', 'export', GOLDEN_RUN, path])).code).toBe('DestinationExists');
@@ -79,7 +79,7 @@ describe('export', () => {
     expect((await verifyBundle(path)).ok).toBe(true);
   });
 
-  test('of something damaged is refused with exit code 1', async () => {
+  test('of a damaged run is refused with exit code 1', async () => {
     const run = completedRun().write(freshPath());
     appendFileSync(join(run, 'events.cath-log'), 'not an event\n');
     const path = destination();
@@ -100,7 +100,7 @@ describe('redaction', () => {
   const source = (): string => writeSession(session(content(`my token is ${TOKEN}`), content('see T-123456 and T-654321'), content('and Ada')));
   const bytesOf = (path: string): string => readdirSync(path).map((name) => readFileSync(join(path, name), 'utf8')).join('\n');
 
-  test('of well-known secrets happens by itself, unless it is switched off', async () => {
+  test('of well-known secrets happens unless it is switched off', async () => {
     const path = destination();
     expect((await resultOf(['bundle', 'export', source(), path])).redactions).toBeGreaterThan(0);
     expect(bytesOf(path)).not.toContain(TOKEN);
@@ -109,7 +109,7 @@ describe('redaction', () => {
     expect(bytesOf(plain)).toContain(TOKEN);
   });
 
-  test('follows rules of the command line and of files', async () => {
+  test('follows rules from the command line and from files', async () => {
     const rules = join(sessionDirectory(), 'rules.json');
     writeFileSync(rules, JSON.stringify([{ name: 'people', pattern: 'Ada' }]));
     const path = await sealed(source(), '.cath-bundle', '--rule', 'ticket=T-[0-9]{6}', '--rule-file', rules);
@@ -118,7 +118,7 @@ describe('redaction', () => {
     expect(bytesOf(path)).not.toMatch(/T-\d{6}|Ada|ghp_/);
   });
 
-  test('by a rule that can not be used fails before anything is written', async () => {
+  test('by an invalid rule fails before anything is written', async () => {
     const path = destination();
     expect((await errorOf(['bundle', 'export', source(), path, '--rule', 'broken=('])).code).toBe('InvalidRule');
     const rules = join(sessionDirectory(), 'no-rules.json');
@@ -130,7 +130,7 @@ describe('redaction', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  test('leaves what can not be verified any more, and that is no damage', async () => {
+  test('makes values unverifiable, which is not damage', async () => {
     const run = completedRun();
     run.append('BlobStored', { blob: run.putBlob(`secret ${TOKEN}`), size: 47 });
     const directory = run.write(freshPath());
@@ -144,7 +144,7 @@ describe('redaction', () => {
 });
 
 describe('verify', () => {
-  test.each(FORMS)('of %s gives what verifyBundle gives', async (extension) => {
+  test.each(FORMS)('of %s returns the result of verifyBundle', async (extension) => {
     const path = await sealed(GOLDEN_RUN, extension);
     expect(await resultOf(['bundle', 'verify', path])).toEqual(await verifyBundle(path));
     expect(await shown(['bundle', 'verify', path])).toMatch(/\n {2}sound\n$/);
@@ -156,7 +156,7 @@ describe('verify', () => {
     for (const { code } of found.problems.slice(0, 3)) expect(stdout).toContain(`✗ ${code} `);
   });
 
-  test('of something that is no bundle has exit code 2', async () => {
+  test('of something that is not a bundle has exit code 2', async () => {
     expect(await complaintOf(['bundle', 'verify', SAMPLE])).toBe(`${SAMPLE} is a session, and no bundle`);
     expect(await errorOf(['bundle', 'verify', GOLDEN_RUN])).toMatchObject({ code: 'NotABundle' });
     const named = join(sessionDirectory(), 'none.tar.zst');
@@ -165,7 +165,7 @@ describe('verify', () => {
     expect((await errorOf(['verify', named])).code).toBe('NotABundle');
   });
 
-  test('without bundle looks at what is sealed too', async () => {
+  test('as a command of its own also verifies the sealed recording', async () => {
     for (const extension of FORMS) {
       const run = await sealed(GOLDEN_RUN, extension);
       expect(await resultOf(['verify', run])).toEqual({ path: run, ok: true, kind: 'run', bundle: await verifyBundle(run), run: await verifyRun(run) });
@@ -186,7 +186,7 @@ describe('signatures', () => {
   });
   const required = ['--signature', 'required'];
 
-  test.each([['verify'], ['bundle', 'verify']])('%s asks for them as it is told', async (...command) => {
+  test.each([['verify'], ['bundle', 'verify']])('%s checks them as its options say', async (...command) => {
     const codes = async (path: string, flags: string[], code: number): Promise<string[]> => {
       const found = await resultOf([...command, path, ...flags], code);
       return (found.bundle ?? found).problems.map((problem: any) => problem.code);
@@ -200,7 +200,7 @@ describe('signatures', () => {
     expect(await codes(unsigned, ['--key', own.trusted], 0)).toEqual([]);
   });
 
-  test('import asks for them too', async () => {
+  test('import checks them too', async () => {
     const to = destination();
     const error = await errorOf(['bundle', 'import', signed, to, '--key', other.trusted], 1);
     expect(error).toMatchObject({ code: 'SignatureNotTrusted', problems: [{ code: 'SignatureNotTrusted' }] });
@@ -214,7 +214,7 @@ describe('signatures', () => {
     expect((await resultOf(['inspect', unsigned])).bundle.signed).toBe(false);
   });
 
-  test('what is no key is refused, and nothing of it is shown', async () => {
+  test('a file that is not a key is refused, and its content is not shown', async () => {
     const wrong = join(sessionDirectory(), 'wrong.pem');
     const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     for (const text of [readFileSync(own.trusted, 'utf8'), rsa, 'hunter2 is my password']) {
@@ -226,7 +226,7 @@ describe('signatures', () => {
 });
 
 describe('import', () => {
-  test.each(FORMS)('of %s gives what is in it', async (extension) => {
+  test.each(FORMS)('of %s restores the recording', async (extension) => {
     const [run, to] = [await sealed(GOLDEN_RUN, extension), destination('')];
     const info = await resultOf(['bundle', 'import', run, to]);
     expect(info).toEqual({ ...(await verifyBundle(run)).info, path: to });
@@ -235,7 +235,7 @@ describe('import', () => {
     expect((await errorOf(['bundle', 'import', run, to])).code).toBe('DestinationExists');
   });
 
-  test('of a damaged bundle writes nothing, and lists what is wrong', async () => {
+  test('of a damaged bundle writes nothing, and lists the problems', async () => {
     for (const extension of FORMS) {
       const [path, to] = [damage(await sealed(GOLDEN_RUN, extension)), destination('')];
       const error = await errorOf(['bundle', 'import', path, to], 1);
@@ -270,7 +270,7 @@ describe('the other commands', () => {
     expect((await shown(['trace', path, '--events', '--json', '--from', '7', '--to', '9'])).split('\n')).toHaveLength(4);
   });
 
-  test('take one that begins with a snapshot', async () => {
+  test('take a partial bundle', async () => {
     const path = await sealed(GOLDEN_RUN, FORMS[1], '--from-snapshot', 'snap_164');
     const { state } = await replayRun(GOLDEN_RUN);
     expect(await resultOf(['replay', path])).toMatchObject({ ok: true, state, fromSnapshot: 'snap_164' });
@@ -278,7 +278,7 @@ describe('the other commands', () => {
     expect((await resultOf(['header', path], 1))[0]).toMatchObject({ kind: 'run', header: null });
   });
 
-  test('refuse one that is damaged, with what is wrong with it', async () => {
+  test('refuse a damaged bundle', async () => {
     for (const extension of FORMS) {
       for (const source of [SAMPLE, GOLDEN_RUN]) {
         const path = damage(await sealed(source, extension));
@@ -292,7 +292,7 @@ describe('the other commands', () => {
     }
   });
 
-  test('leave nothing of what they unpacked behind', async () => {
+  test('leave no unpacked files behind', async () => {
     const paths = [await sealed(SAMPLE, FORMS[1]), await sealed(GOLDEN_RUN, FORMS[1])];
     const temporary = join(sessionDirectory(), 'temporary');
     mkdirSync(temporary, { recursive: true });
@@ -306,7 +306,7 @@ describe('the other commands', () => {
     }
   });
 
-  test('show what a bundle contains, never do what that says', async () => {
+  test('escape hostile content of a bundle', async () => {
     const path = await sealed(writeSession(session(content(HOSTILE))));
     writeFileSync(join(path, `stray\u001b[31m\u202e`), 'x');
     for (const command of [['verify'], ['bundle', 'verify'], ['inspect'], ['bundle', 'import']]) {

@@ -1,4 +1,4 @@
-/** `session-tape completion`: the scripts against the program's own help, and the one for bash in a real bash. */
+/** `session-tape completion`: the scripts against the program's own help, and those for bash and fish in the real shells. */
 import { type SpawnSyncOptionsWithStringEncoding, spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ interface Documented {
   flags: Flag[];
 }
 
-/** What the help of a command, and of all below it, says that can be typed. */
+/** The subcommands and options that the help of a command, and of all commands below it, lists. */
 async function documented(command: string[] = []): Promise<Documented[]> {
   const help = await shown([...command, '--help']);
   const section = (title: string): string => new RegExp(`^${title}:\n([^]*?)(?=^\\S|(?![^]))`, 'm').exec(help)?.[1] ?? '';
@@ -48,20 +48,20 @@ beforeAll(async () => {
   }
 });
 
-test('the help is understood', () => {
+test('the help is parsed correctly', () => {
   expect(commands.map(({ command }) => command.join(' '))).toEqual(expect.arrayContaining(['', 'replay', 'bundle', 'bundle export', 'completion']));
   const replay = commands.find(({ command }) => command[0] === 'replay')!;
   expect(replay.flags.find(({ names }) => names.includes('--verify'))).toEqual({ names: ['--verify'], value: 'required', choices: ['none', 'chain', 'full'] });
   expect(replay.flags.find(({ names }) => names.includes('--from-snapshot'))!.value).toBe('optional');
 });
 
-test('a shell that is not known is a mistake, and which are known is said', async () => {
+test('an unknown shell is a usage error that lists the known ones', async () => {
   expect(await complaintOf(['completion', 'powershell'])).toContain('Allowed choices are bash, zsh, fish.');
   expect(await complaintOf(['completion'])).toContain("missing required argument 'shell'");
 });
 
 describe.each(SHELLS)('the script for %s', (shell) => {
-  test.skipIf(!isInstalled(shell))('is one (needs the shell)', () => {
+  test.skipIf(!isInstalled(shell))('parses without an error (needs the shell)', () => {
     const { status, stderr } = spawnSync(shell, ['-n', fileOf(shell)], { encoding: 'utf8' });
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   });
@@ -74,7 +74,7 @@ const PARTS: Record<string, (command: string[]) => RegExp> = {
 };
 
 describe.each(Object.keys(PARTS))('the script for %s', (shell) => {
-  test('has every command and every option of it, with its choices, and no other', () => {
+  test('has every command with its options and their choices, and no others', () => {
     for (const { command, subcommands, flags } of commands) {
       const [part] = PARTS[shell]!(command).exec(scripts[shell]!) ?? [''];
       const found = shell === 'zsh'
@@ -122,7 +122,7 @@ describe.skipIf(!isInstalled('bash'))('in bash (needs it)', () => {
     _session_tape
     printf '%s\\n' "\${COMPREPLY[@]-}" "[$asked ]"`;
 
-  /** What the words are completed to, the last of them being the current one. */
+  /** The completions of the last of the words, and the options that the script sets. */
   function completed(...words: string[]): { words: string[]; options: string } {
     const { stdout, stderr, status } = spawnSync('bash', ['--norc', '-c', HARNESS, 'bash', fileOf('bash'), ...words], { encoding: 'utf8' });
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
@@ -130,7 +130,7 @@ describe.skipIf(!isInstalled('bash'))('in bash (needs it)', () => {
     return { words: lines.slice(0, -1).filter((line) => line !== ''), options: lines.at(-1)! };
   }
 
-  /** Files are readline's own business, unless that is switched off. */
+  /** Readline itself completes file names, unless that is switched off. */
   const FILES = { words: [], options: '[ ]' };
   const DIRECTORIES = { words: [], options: '[ -o dirnames +o default ]' };
   const NOTHING = { words: [], options: '[ +o default ]' };
@@ -185,7 +185,7 @@ describe.skipIf(!isInstalled('bash'))('in bash (needs it)', () => {
     expect(completed(...words)).toEqual(expected);
   });
 
-  test('a choice after "=" is whole where readline does not cut there', () => {
+  test('a choice after "=" includes the option if readline does not split words there', () => {
     const { stdout } = spawnSync('bash', ['--norc', '-c', `COMP_WORDBREAKS=' '; ${HARNESS}`, 'bash', fileOf('bash'), 'replay', '--verify=c'], { encoding: 'utf8' });
     expect(stdout.split('\n')[0]).toBe('--verify=chain');
   });
@@ -205,7 +205,7 @@ describe.skipIf(!isInstalled('bash'))('in bash (needs it)', () => {
 
   const anyWord = fc.oneof(fc.constantFrom('bundle', 'export', 'replay', '--key', '--verify', '--from-snapshot', '--', '-', '=', ':', '', '-h'), fc.string({ maxLength: 6 }));
   property.prop([fc.array(anyWord, { minLength: 1, maxLength: 6 })], { numRuns: 60 })(
-    'whatever the words are, what is offered begins with the last of them',
+    'for any words, every completion begins with the last of them',
     (words) => {
       const clean = words.map((word) => word.replaceAll('\0', ''));
       const last = clean.at(-1)!.replace(/^(.*[=:])+/, '');
@@ -216,8 +216,8 @@ describe.skipIf(!isInstalled('bash'))('in bash (needs it)', () => {
     },
   );
 
-  test.skipIf(!hasTerminal)('as typed, names with blanks among them (needs util-linux script)', () => {
-    // Neither the history nor the key bindings of whoever runs this.
+  test.skipIf(!hasTerminal)('words are completed as typed, names with spaces included (needs util-linux script)', () => {
+    // Without the history and the key bindings of the user who runs the tests.
     const PLAIN = { ...process.env, HISTFILE: '/dev/null', INPUTRC: '/dev/null', TERM: 'xterm' };
     const typed = [
       `PS1='' PS2=''; source '${fileOf('bash')}'; session-tape() { printf '<%s>' "$@"; echo; }`,

@@ -1,4 +1,4 @@
-/** `session-tape diff`. What a difference is, the diff's own specs say; here is how it is asked for and told. */
+/** `session-tape diff`: its options and its output. The specs in `__test__/diff` cover what counts as a difference. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fc, test as property } from '../support/property';
@@ -9,7 +9,7 @@ import { complaintOf, errorOf, HOSTILE, hasTerminal, onTerminal, resultOf, SAMPL
 import { freshPath, logOf, WORKFLOW } from '../support/run-directory';
 import { content, session, sessionDirectory, writeSession } from '../support/session-file';
 
-/** A run whose tool said something, under an id of its own. */
+/** A run with one tool call, which returns `output`. */
 function runThatSaid(output: string, runId: string): string {
   const run = new PlainRun({ runId, workflow: WORKFLOW, scheduler: 'external', saltOf: (time) => `${runId}${time}`.padEnd(32, '0').replaceAll(/[^0-9a-f]/g, '0') });
   run.append('RunStarted', { workers: [{ id: 'w1', capabilities: ['net'] }] });
@@ -31,7 +31,7 @@ const sessions = (): [string, string] => [
   writeSession(session(content('same'), content('right', 'ai'), content('then'))),
 ];
 
-describe('two that are equal', () => {
+describe('two equal recordings', () => {
   test('have exit code 0, and null as JSON', async () => {
     expect(await resultOf(['diff', left, same])).toBe(null);
     expect(await resultOf(['diff', SAMPLE, SAMPLE])).toBe(null);
@@ -39,8 +39,8 @@ describe('two that are equal', () => {
   });
 });
 
-describe('two that differ', () => {
-  test('have exit code 1, and what diff gives as JSON', async () => {
+describe('two different recordings', () => {
+  test('have exit code 1, and the result of diff as JSON', async () => {
     const result = await resultOf(['diff', left, right], 1);
     expect(result).toEqual(await tape.diff(left, right));
     expect(result).toMatchObject({ divergence_event: 7, kind: 'EventMismatch', left: { run_id: 'run-1' }, right: { run_id: 'run-3' }, likely_cause: 'ExternalDataChanged' });
@@ -48,12 +48,12 @@ describe('two that differ', () => {
     expect(await resultOf(['diff', one, other], 1)).toEqual(await tape.diff(one, other));
   });
 
-  test('are told as diffToText tells them', async () => {
+  test('are described by diffToText', async () => {
     expect(await shown(['diff', left, right], {}, 1)).toBe(`${tape.diffToText(await tape.diff(left, right))}\n`);
     expect(await shown(['diff', left, right], {}, 1)).toContain('Divergence at event #7\n');
   });
 
-  test('are told in detail, if that is asked for', async () => {
+  test('are described in detail on request', async () => {
     const text = tape.diffToText(await tape.diff(left, right), { details: true });
     expect(await shown(['diff', left, right, '--details'], {}, 1)).toBe(`${text}\n`);
     expect(text).toContain('ExternalDataChanged');
@@ -65,12 +65,12 @@ describe('two that differ', () => {
     [['--full'], { full: true }],
     [['--heartbeats'], { heartbeats: true }],
     [['--ignore', '/payload/outputHash', '--ignore', '/payload/rawHash'], { ignore: ['/payload/outputHash', '/payload/rawHash'] }],
-  ])('are compared with %j as the option says', async (flags, options) => {
+  ])('are compared with the options of %j', async (flags, options) => {
     const expected = await tape.diff(left, right, options);
     expect(await resultOf(['diff', left, right, ...flags], expected === null ? 0 : 1)).toEqual(expected);
   });
 
-  test.skipIf(!hasTerminal)('are told in colours on a terminal (needs util-linux script)', async () => {
+  test.skipIf(!hasTerminal)('are described in colours on a terminal (needs util-linux script)', async () => {
     const { code, stdout } = await onTerminal(['diff', left, right]);
     expect(code).toBe(1);
     const text = tape.diffToText(await tape.diff(left, right), { color: true });
@@ -78,7 +78,7 @@ describe('two that differ', () => {
     expect((await onTerminal(['diff', left, right], { env: { NO_COLOR: '1' } })).stdout).not.toContain('\u001b[');
   });
 
-  test('are told, and never do what they say', async () => {
+  test('have their hostile content escaped', async () => {
     const [one, other] = [writeSession(session(content(`a${HOSTILE}`))), writeSession(session(content(`b${HOSTILE}`)))];
     const stdout = await shown(['diff', one, other], {}, 1);
     expect(stdout).toMatch(/\\(x1b|u\{1b\})\[2J/);
@@ -97,7 +97,7 @@ describe('two that differ', () => {
 describe('bundles', () => {
   const FORMS = ['.cath-bundle', '.cath-bundle.tar.zst'];
 
-  test('are compared as what is in them', async () => {
+  test('are compared by their content', async () => {
     const [one, other] = sessions();
     for (const extension of FORMS) {
       const sealed = await Promise.all([left, same, right, one, other].map(async (source, i) => {
@@ -116,8 +116,8 @@ describe('bundles', () => {
   });
 });
 
-describe('two that can not be compared', () => {
-  test('have an error: exit code 1 if one is damaged, else 2', async () => {
+describe('two recordings that cannot be compared', () => {
+  test('are an error, with exit code 1 if one is damaged, otherwise 2', async () => {
     await complaintOf(['diff', left, SAMPLE]);
     const damaged = runThatSaid('one', 'run-4');
     writeFileSync(logOf(damaged), readFileSync(logOf(damaged), 'utf8').replace('"kind":"TaskAssigned"', '"kind":"TaskAsigned"'));
@@ -128,7 +128,7 @@ describe('two that can not be compared', () => {
 });
 
 describe('the page', () => {
-  test('does not take the place of a recording that is compared, nor of a file in one', async () => {
+  test('never overwrites a compared recording, and is never added to one', async () => {
     const [one, other] = sessions();
     const before = readFileSync(one, 'utf8');
     await complaintOf(['diff', one, other, '--html', one]);
@@ -147,7 +147,7 @@ describe('the page', () => {
     }
   });
 
-  test('that can not be written is exit code 2, and nothing is left of it', async () => {
+  test('has exit code 2 if it cannot be written, and leaves no file', async () => {
     const directory = join(sessionDirectory(), 'not there');
     const ended = await sessionTape(['diff', left, right, '--html', join(directory, 'out.html')]);
     expect(ended).toMatchObject({ code: 2, stdout: '' });

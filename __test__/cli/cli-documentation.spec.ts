@@ -1,6 +1,6 @@
 /**
- * The command line's documentation against the program: what its `console` blocks show is what is printed. A line `…` stands for any lines, a `…` in a
- * line for any text, and how long something took is not compared.
+ * The documentation of the command line against the program: the commands in its `console` blocks print what the blocks show. A line `…` stands for
+ * any lines, a `…` in a line for any text, and durations are not compared.
  */
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ interface Example {
   output: string;
 }
 
-/** The commands of a text's `console` blocks, each with what the text says that it prints. */
+/** The commands in the `console` blocks of a file, each with its documented output. */
 function examplesIn(file: string): Example[] {
   const blocks = [...readFileSync(join(PROJECT, file), 'utf8').matchAll(/^```console\n([^]*?)^```$/gm)].map(([, text]) => text!);
   return blocks.flatMap((block) =>
@@ -25,7 +25,7 @@ function examplesIn(file: string): Example[] {
   );
 }
 
-/** A run of the weekly workflow in which the tool said something. */
+/** A run of the weekly workflow in which the tool returns `said`. */
 function weeklyRun(runId: string, said: string): PlainRun {
   const nodes = [{ id: 'fetch', kind: 'task', tool: 'http' }, { id: 'write', kind: 'task', dependsOn: ['fetch'] }];
   const run = new PlainRun({ runId, workflow: { name: 'weekly report', version: '1.0.0', nodes }, scheduler: 'round-robin' });
@@ -44,7 +44,7 @@ function weeklyRun(runId: string, said: string): PlainRun {
   return run;
 }
 
-/** A directory with what the examples of a page are about. */
+/** A directory with the recordings that the examples of a page use. */
 function exampleDirectory(): string {
   const directory = mkdtempSync(join(sessionDirectory(), 'examples-'));
   copyFileSync(SAMPLE, join(directory, 'session.jsonl'));
@@ -57,7 +57,7 @@ function exampleDirectory(): string {
 
 const timeless = (text: string): string => text.replaceAll(/\b[\d.]+ m?s\b/g, 'N ms').replaceAll(/[ \t]+$/gm, '');
 
-/** The text as a pattern. */
+/** An output as a pattern, in which `…` stands for any text. */
 function patternOf(output: string): RegExp {
   const escaped = timeless(output).replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
   const text = escaped.replaceAll(/^\s*…\n/gm, '(?:.*\n)*?').replaceAll('…', '.*');
@@ -78,7 +78,7 @@ describe.each([
     expect(examples.length).toBeGreaterThanOrEqual(atLeast);
   });
 
-  // One after the other: some read what others have written.
+  // In order: some read files that others have written.
   test.each(examples)('$command', async ({ command, output }) => {
     const call = command.replaceAll('npx session-tape', `"${process.execPath}" "${PROGRAM}"`);
     const { stdout } = await run('sh', ['-c', `${call} 2>&1`], { cwd: directory });

@@ -1,4 +1,4 @@
-/** `session-tape inspect`: what is at a path, of whatever it is. */
+/** `session-tape inspect`: describes whatever is at a path. */
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fc, test as property } from '../support/property';
@@ -10,7 +10,7 @@ import { completedRun, freshPath, logOf, runUntil } from '../support/run-directo
 import { content, rewind, session, sessionDirectory, START_PAYLOAD, writeSession } from '../support/session-file';
 
 describe('a session', () => {
-  test('is told with its header, times, counts and size', async () => {
+  test('is described by its header, times, counts and size', async () => {
     const result = await resultOf(['inspect', SAMPLE]);
     const opened = await openSession(SAMPLE);
     if (!opened.ok) throw new Error(opened.error);
@@ -42,7 +42,7 @@ describe('a session', () => {
     });
   });
 
-  test('is shown on a page', async () => {
+  test('is shown as text', async () => {
     const stdout = await shown(['inspect', SAMPLE]);
     expect(beside('Form', stdout)).toEqual(['a file']);
     expect(beside('Model', stdout)).toEqual(['anthropic / claude-sonnet-4-5']);
@@ -52,13 +52,13 @@ describe('a session', () => {
     expect(stdout).toContain('Damage        none found');
   });
 
-  test('under another name is one all the same', async () => {
+  test('is recognised under another name', async () => {
     const filePath = join(sessionDirectory(), 'a recording');
     writeFileSync(filePath, session(content('x')));
     expect(await resultOf(['inspect', filePath])).toMatchObject({ kind: 'session', damaged: false, historyLength: 1 });
   });
 
-  test('that is damaged has exit code 1, and the damage is listed', async () => {
+  test('has exit code 1 if it is damaged, and lists the damage', async () => {
     const filePath = writeSession(session(content('x'), '{"damaged', ['content', {}], ['future', {}], rewind(1)));
     const result = await resultOf(['inspect', filePath], 1);
     expect(result.damage).toEqual([
@@ -73,7 +73,7 @@ describe('a session', () => {
     expect(stdout).toContain('Damaged\n    ✗ Line 3: failed to parse JSON\n');
   });
 
-  test('without a beginning is damaged', async () => {
+  test('is damaged without a session_start', async () => {
     const filePath = writeSession('{"v":1}\n');
     const result = await resultOf(['inspect', filePath], 1);
     expect(result).toMatchObject({ kind: 'session', damaged: true, header: null, error: 'Missing or corrupt session_start event' });
@@ -82,7 +82,7 @@ describe('a session', () => {
 });
 
 describe('a run', () => {
-  test('is told with its workflow, state, counts, snapshots and blobs', async () => {
+  test('is described by its workflow, state, counts, snapshots and blobs', async () => {
     const result = await resultOf(['inspect', GOLDEN_RUN]);
     const replayed = await replayRun(GOLDEN_RUN);
     const events = readFileSync(logOf(GOLDEN_RUN), 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line));
@@ -111,7 +111,7 @@ describe('a run', () => {
     expect(result.blobs).toEqual({ count: 24, bytes: 744 });
   });
 
-  test('is shown on a page', async () => {
+  test('is shown as text', async () => {
     const stdout = await shown(['inspect', completedRun().write(freshPath())]);
     expect(beside('Form', stdout)).toEqual(['a directory, not sealed']);
     expect(beside('Workflow', stdout)).toEqual(['release 1.2.0']);
@@ -122,7 +122,7 @@ describe('a run', () => {
     expect(stdout).toContain('Damage        none found');
   });
 
-  test('that is damaged has exit code 1; what comes before the damage is counted', async () => {
+  test('has exit code 1 if it is damaged, and counts the events before the damage', async () => {
     const directory = completedRun().write(freshPath());
     const log = readFileSync(logOf(directory), 'utf8').split('\n');
     log[7] = 'not an event';
@@ -132,7 +132,7 @@ describe('a run', () => {
     expect(await shown(['inspect', directory], {}, 1)).toMatch(/Damaged\n {2}✗ NotAJsonLine /);
   });
 
-  test('with a torn last line is not damaged: that is what a crash leaves', async () => {
+  test('is not damaged with a torn last line, as a crash leaves it', async () => {
     const run = runUntil('NodeStarted');
     const directory = run.write(freshPath());
     writeFileSync(logOf(directory), `${run.log}{"v":1,"ti`);
@@ -141,7 +141,7 @@ describe('a run', () => {
     expect(result.warnings).toHaveLength(1);
   });
 
-  test('of which only the log is left is told as far as it goes', async () => {
+  test('is described as far as possible if only its log is left', async () => {
     const directory = completedRun().write(freshPath());
     for (const name of ['blobs', 'snapshots', 'workflow.json', 'dag.json']) rmSync(join(directory, name), { recursive: true, force: true });
     const ended = await sessionTape(['inspect', directory, '--json']);
@@ -174,21 +174,21 @@ describe('anything', () => {
   );
   const COMMANDS = [['inspect'], ['replay'], ['verify'], ['header'], ['trace', '--events']];
 
-  /** A command ends with a result or an error, as JSON and as text, and nothing of the file acts upon the terminal. */
+  /** Expects a command to end with a result or an error, as JSON and as text, without control characters from the file. */
   async function endsWell(path: string, command: string[]): Promise<void> {
     const [asJson, asText] = await Promise.all([sessionTape([...command, path, '--json']), sessionTape([...command, path])]);
     expect([0, 1, 2], asJson.stderr).toContain(asJson.code);
     expect(asText.code).toBe(asJson.code);
     for (const line of `${asJson.stdout}${asJson.stderr}`.split('\n').slice(0, -1)) expect(JSON.parse(line)).toBeTypeOf('object');
     expect(`${asJson.stdout}${asJson.stderr}${asText.stdout}${asText.stderr}`).not.toMatch(UNSAFE);
-    // A line without a `type` is named as JavaScript would name it: that warning is not a slip of ours.
+    // The warning about a line without a `type` calls it 'undefined' on purpose.
     const said = asText.stderr.replaceAll("unknown event type 'undefined'", '');
     expect(said).not.toMatch(/\n\s+at |\bis not a function\b|\bundefined\b/);
     expect(asJson.stderr).not.toContain('"Unexpected"');
   }
 
   property.prop([anyBytes, fc.constantFrom('.jsonl', '', '.tar.zst'), fc.constantFrom(...COMMANDS)], { numRuns: 60 })(
-    'in a file ends with a result or an error, never with a stack',
+    'in a file ends with a result or an error, never with a stack trace',
     async (bytes, extension, command) => {
       const path = join(sessionDirectory(), `anything${extension}`);
       writeFileSync(path, bytes);
@@ -197,7 +197,7 @@ describe('anything', () => {
   );
 
   property.prop([damaged(validLog), fc.constantFrom(...COMMANDS)], { numRuns: 30 })(
-    'in the log of a run does too',
+    'in the log of a run does so too',
     async (bytes, command) => {
       const directory = completedRun().write(freshPath());
       writeFileSync(logOf(directory), bytes);

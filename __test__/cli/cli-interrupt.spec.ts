@@ -1,4 +1,4 @@
-/** What a person does who has seen enough: Ctrl-C, or a signal. */
+/** Interruptions of the program, by Ctrl-C or a signal. */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { hasTerminal, PROGRAM, sessionTape } from '../support/command-line';
 import { content, sessionDirectory, sessionOf } from '../support/session-file';
 
-/** About 40 MB, which takes seconds to compress as hard as can be. */
+/** A session of about 40 MB, which takes seconds to compress at the highest level. */
 function bigSession(): string {
   const filePath = join(sessionDirectory(), 'big.jsonl');
   if (existsSync(filePath)) return filePath;
@@ -52,7 +52,7 @@ describe.skipIf(process.platform === 'win32')('an interruption', () => {
     ['export', 'big.cath-bundle.tar.zst', ['--level', '22']],
     ['export', 'big.cath-bundle', []],
     ['import', 'imported', []],
-  ] as const)('by SIGKILL during %s to %s leaves nothing under that name, and nothing in the way', async (task, name, options) => {
+  ] as const)('by SIGKILL during %s to %s leaves nothing under that name, and does not block another attempt', async (task, name, options) => {
     const archive = join(sessionDirectory(), 'killed.cath-bundle.tar.zst');
     if (!existsSync(archive)) expect(await sessionTape(['bundle', 'export', bigSession(), archive])).toMatchObject({ code: 0 });
     const directory = emptyDirectory();
@@ -77,7 +77,7 @@ describe.skipIf(process.platform === 'win32')('an interruption', () => {
     expect(ended.stdout.length).toBeLessThan(20 << 20);
   });
 
-  test('removes what was unpacked', async () => {
+  test('removes unpacked files', async () => {
     const archive = join(sessionDirectory(), 'unpacked.cath-bundle.tar.zst');
     expect(await sessionTape(['bundle', 'export', bigSession(), archive])).toMatchObject({ code: 0 });
     const temporary = emptyDirectory();
@@ -96,7 +96,7 @@ describe.skipIf(process.platform === 'win32')('an interruption', () => {
     expect(readdirSync(temporary)).toEqual([]);
   });
 
-  test.skipIf(!hasTerminal)('with Ctrl-C on a terminal takes the bar away and gives the cursor back (needs util-linux script)', async () => {
+  test.skipIf(!hasTerminal)('with Ctrl-C on a terminal removes the progress bar and restores the cursor (needs util-linux script)', async () => {
     const directory = emptyDirectory();
     const path = join(directory, 'big.cath-bundle.tar.zst');
     const command = [process.execPath, PROGRAM, 'bundle', 'export', bigSession(), path, '--level', '22'].join(' ');

@@ -1,4 +1,4 @@
-/** The parts of the command line that take anything that can stand in a file: text, values, lines. */
+/** The parts of the command line that handle arbitrary content of files: text, values, lines. */
 import { createRequire } from 'node:module';
 import { fc, test as property } from '../support/property';
 import { codePoint } from '../support/code-points';
@@ -21,7 +21,7 @@ const anyText = fc.oneof(
 const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 
 describe('text on its way to a terminal', () => {
-  property.prop([anyText])('has nothing unsafe in it, and the rest is as it was', (text) => {
+  property.prop([anyText])('contains nothing unsafe, and is otherwise unchanged', (text) => {
     const safe = escaped(text);
     expect(safe).not.toMatch(UNSAFE);
     expect(safe).not.toMatch(LONE);
@@ -29,17 +29,17 @@ describe('text on its way to a terminal', () => {
     if (!UNSAFE.test(text) && !LONE.test(text) && !/[\n\u180e\ufff9-\ufffb]|\udb40[\udc00-\udc7f]/.test(text)) expect(safe).toBe(text);
   });
 
-  property.prop([anyText, fc.integer({ min: 1, max: 50 })])('is one line of bounded length where it is printed in a row', (text, longest) => {
+  property.prop([anyText, fc.integer({ min: 1, max: 50 })])('is one line of bounded length when it is printed in a row', (text, longest) => {
     const row = printable(text, longest);
     expect(row).not.toMatch(UNSAFE);
     expect([...row].length).toBeLessThanOrEqual(longest);
   });
 
-  property.prop([fc.array(anyText.map((text) => text.replaceAll('\n', '')))])('keeps its lines where it has several', (lines) => {
+  property.prop([fc.array(anyText.map((text) => text.replaceAll('\n', '')))])('keeps its lines if it has several', (lines) => {
     expect(escapedLines(lines.join('\n')).split('\n')).toHaveLength(Math.max(1, lines.length));
   });
 
-  test('shows what was there', () => {
+  test('shows unsafe characters as escapes', () => {
     expect(escaped('a\u001b[2J\u009b\t\r\n\u202e\u{e0041}\ud800')).toBe('a\\x1b[2J\\x9b\\t\\r\\n\\u202e\\u{e0041}\\ud800');
     expect(escaped('Ärger 👩‍🚒 日本')).toBe('Ärger 👩‍🚒 日本');
     expect(printable('a \n\t b'.repeat(100), 10)).toBe('a ba ba b…');
@@ -77,7 +77,7 @@ describe('the pass over the lines', () => {
     const text = bytes.toString('utf8');
     const expected = (text.startsWith('\ufeff') ? text.slice(1) : text).split('\n');
     if (expected.at(-1) === '') expected.pop();
-    // A file of nothing but a byte order mark has a line of no characters.
+    // A file with only a byte order mark has one empty line.
     expect(lines).toEqual(text === '\ufeff' ? [''] : expected);
   });
 
@@ -109,7 +109,7 @@ describe('the pass over the lines', () => {
 
   const TRAP = { toString: {}, valueOf: {} };
 
-  test('looks up nothing by what stands in place of a type', () => {
+  test('looks nothing up by a type that is not a string', () => {
     const tally = newTally(5);
     const payload = { content: { speaker: 'ai' }, itemsRemoved: 1 };
     for (const type of [TRAP, ['content'], [['rewind']], null, 0]) addLine(tally, JSON.stringify({ seq: TRAP, ts: TRAP, type, payload }));
@@ -117,7 +117,7 @@ describe('the pass over the lines', () => {
   });
 
   const anyValue = fc.oneof(fc.jsonValue(), fc.constantFrom(TRAP, [TRAP], { toString: 'x' }));
-  property.prop([fc.string({ unit: codePoint }), fc.json(), anyValue])('never stumbles over a line', (text, json, value) => {
+  property.prop([fc.string({ unit: codePoint }), fc.json(), anyValue])('accepts any line', (text, json, value) => {
     const tally = newTally();
     const lines = [
       text,
@@ -150,7 +150,7 @@ describe('whether a session is sound', () => {
   );
 
   property.prop([fc.integer({ min: 90, max: 200 }), fc.integer({ min: 0, max: 50 }), fc.boolean()], { numRuns: 30 })(
-    'damage behind a hundred foreign events is found, and these alone are never damage',
+    'depends on damage after a hundred foreign events, but not on these events',
     async (before, behind, isDamaged) => {
       const foreign = (times: number): string => `${FOREIGN}\n`.repeat(times);
       const filePath = writeSession(`${session(content('x'))}${foreign(before)}${isDamaged ? `${TORN}\n` : ''}${foreign(behind + 1)}`);

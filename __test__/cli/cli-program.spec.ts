@@ -1,4 +1,4 @@
-/** The program as a whole: help, usage, exit codes, what can't be read, pipes, colours. */
+/** The program as a whole: help, usage, exit codes, unreadable paths, pipes, colours. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -24,14 +24,14 @@ describe('help', () => {
   });
 
   test.each(COMMANDS.filter((name) => !['bundle', 'completion'].includes(name)).map((name) => [[name]]).concat(BUNDLE_COMMANDS.map((name) => [['bundle', name]])))(
-    'of %s has examples, each of which is a call that the program understands',
+    'of %s has examples, all of which the program accepts',
     async (command) => {
       const help = await shown([...command, '--help']);
       const examples = [...help.matchAll(/^ {2}(session-tape .*)$/gm)].map(([, line]) => line!.replace(/\s+#.*|[|&].*/g, '').trim());
       expect(examples.length).toBeGreaterThan(1);
       for (const example of examples) {
         expect(example).toContain(`session-tape ${command.join(' ')} `);
-        // Of files that are not there, in a directory where nothing is.
+        // The files of the examples do not exist in this directory.
         const ended = await run('sh', ['-c', `"${process.execPath}" "${PROGRAM}" ${example.replace('session-tape ', '')}`], { cwd: sessionDirectory() });
         expect(ended.stderr + ended.stdout).toMatch(/there is nothing at|no such file/);
         expect(ended.code).toBe(2);
@@ -89,35 +89,35 @@ describe('wrong usage', () => {
   });
 });
 
-describe('what can not be read', () => {
+describe('unreadable paths', () => {
   const missing = join(sessionDirectory(), 'missing.jsonl');
 
-  test.each(CALLS)('%s of nothing has exit code 2', async (...command) => {
+  test.each(CALLS)('%s of a missing file has exit code 2', async (...command) => {
     const ended = await sessionTape([...command, missing]);
     expect(ended.code).toBe(2);
-    // `header` goes on with its other paths, and tells of this one in its result.
+    // `header` continues with its other paths, and reports this one in its result.
     expect(ended.stdout + ended.stderr).toMatch(/there is nothing at|no such file/);
     const beneathAFile = join(writeSession(session()), 'below.jsonl');
     expect((await sessionTape([...command, beneathAFile])).code).toBe(2);
   });
 
-  test('says so as JSON, with the code of the system', async () => {
+  test('are reported as JSON with the code of the system error', async () => {
     expect(await errorOf(['replay', missing])).toEqual({ code: 'ENOENT', message: `there is nothing at ${missing}`, path: missing });
     expect((await errorOf(['trace', '--events', missing])).code).toBe('ENOENT');
     expect((await errorOf(['diff', missing, SAMPLE])).code).toBe('ENOENT');
     expect((await errorOf(['diff', SAMPLE, missing])).code).toBe('ENOENT');
   });
 
-  test.skipIf(process.platform === 'win32')('a device is no regular file', async () => {
+  test.skipIf(process.platform === 'win32')('a device is not a regular file', async () => {
     expect(await complaintOf(['replay', '/dev/null'])).toBe('/dev/null is not a regular file');
     expect(await errorOf(['inspect', '/dev/null'])).toMatchObject({ code: 'NotRecognised' });
   });
 
-  test('a file of a run is no run, and what to name instead is said', async () => {
+  test('a file of a run is refused, with the advice to name its directory', async () => {
     expect(await complaintOf(['replay', join(GOLDEN_RUN, 'events.cath-log')])).toMatch(/neither a session, nor a run, nor a bundle; name the directory/);
   });
 
-  test.skipIf(unprivileged === null)('a file that may not be read (needs a user to whom permissions apply)', async () => {
+  test.skipIf(unprivileged === null)('a file without read permission has exit code 2 (needs a user to whom permissions apply)', async () => {
     const named = writeSession(session(content('secret')));
     const other = join(dirname(named), 'unreadable');
     writeFileSync(other, session(content('secret')));
@@ -131,7 +131,7 @@ describe('what can not be read', () => {
     spawnSync('chmod', ['644', named, other]);
   });
 
-  test('a path that is hostile is shown, and does nothing', async () => {
+  test('a hostile path is escaped in messages', async () => {
     const { stderr } = await sessionTape(['replay', '/no/\u001b[31msuch\u202e file']);
     expect(stderr).toBe('session-tape: there is nothing at /no/\\x1b[31msuch\\u202e file\n');
     const option = await sessionTape(['replay', '--\u001b[31m']);
@@ -143,7 +143,7 @@ describe('pipes', () => {
   const piped = (command: string): Promise<{ stdout: string; stderr: string }> =>
     run('bash', ['-c', `"${process.execPath}" "${PROGRAM}" ${command}; echo "\${PIPESTATUS[0]}"`]);
 
-  test('a reader that stops reading is no error, and the exit code is that of what was found', async () => {
+  test('a reader that stops early is not an error, and the exit code reflects the result', async () => {
     const damaged = writeSession(session(content('x'), 'damage', content('y')));
     const long = writeSession(sessionOf(Array.from({ length: 20_000 }, (_, i) => content(`${i} ${'x'.repeat(50)}`))));
     expect(await piped(`replay "${SAMPLE}" | true`)).toMatchObject({ stdout: '0\n', stderr: '' });
@@ -156,11 +156,11 @@ describe('pipes', () => {
     expect(events.stdout).toMatch(/\n0\n$/);
   });
 
-  test('a reader of errors that stops reading is no error either', async () => {
+  test('a reader of stderr that stops early is not an error either', async () => {
     expect(await piped('replay /nowhere 2>&1 >/dev/null | true')).toMatchObject({ stdout: '2\n', stderr: '' });
   });
 
-  test.skipIf(process.platform !== 'linux')('a full disk is exit code 2, and said', async () => {
+  test.skipIf(process.platform !== 'linux')('a full disk is reported, with exit code 2', async () => {
     const ended = await run('sh', ['-c', `"${process.execPath}" "${PROGRAM}" replay "${SAMPLE}" --json > /dev/full`]);
     expect(ended).toMatchObject({ code: 2, stdout: '' });
     expect(JSON.parse(ended.stderr).error.code).toBe('ENOSPC');
@@ -170,7 +170,7 @@ describe('pipes', () => {
 describe('colours', () => {
   const ESCAPE = '\u001b[';
 
-  test('none in a pipe, unless they are asked for', async () => {
+  test('are off in a pipe, unless FORCE_COLOR switches them on', async () => {
     for (const command of CALLS.slice(0, 5)) {
       expect(await shown([...command, SAMPLE])).not.toContain(ESCAPE);
       expect(await shown([...command, SAMPLE], { env: { FORCE_COLOR: '1' } })).toContain(ESCAPE);
@@ -178,15 +178,15 @@ describe('colours', () => {
     }
   });
 
-  test('NO_COLOR has the last word', async () => {
+  test('are off with NO_COLOR, which takes precedence', async () => {
     expect(await shown(['replay', SAMPLE], { env: { FORCE_COLOR: '1', NO_COLOR: '1' } })).not.toContain(ESCAPE);
   });
 
-  test('none in JSON, whatever is asked for', async () => {
+  test('are never in JSON', async () => {
     expect(await shown(['replay', SAMPLE, '--json'], { env: { FORCE_COLOR: '1' } })).not.toContain(ESCAPE);
   });
 
-  test.skipIf(!hasTerminal)('on a terminal, if it can show them (needs util-linux script)', async () => {
+  test.skipIf(!hasTerminal)('are on for a terminal that can show them (needs util-linux script)', async () => {
     expect((await onTerminal(['inspect', SAMPLE])).stdout).toContain(`${ESCAPE}1mA session`);
     for (const env of [{ NO_COLOR: '1' }, { FORCE_COLOR: '0' }, { TERM: 'dumb' }]) {
       expect((await onTerminal(['inspect', SAMPLE], { env })).stdout, JSON.stringify(env)).not.toContain(ESCAPE);

@@ -40,8 +40,8 @@ describe('JSON', () => {
   });
 });
 
-describe('the page', () => {
-  test('says where the run stands', async () => {
+describe('the text', () => {
+  test('shows the state of the run', async () => {
     const directory = runUntil('NodeStarted').write(freshPath());
     const stdout = await shown(['replay', directory]);
     expect(beside('Run', stdout)).toEqual(['run-7']);
@@ -53,14 +53,14 @@ describe('the page', () => {
     expect(stdout).not.toContain('Warnings');
   });
 
-  test('says from where it was replayed, and how far', async () => {
+  test('says from which snapshot and how far it was replayed', async () => {
     const stdout = await shown(['replay', GOLDEN_RUN, '--from-snapshot', 'snap_45', '--until', '100', '--verify', 'none']);
     expect(beside('Replayed', stdout)).toEqual(['101 events, up to evt_100, from snap_45 on']);
     expect(stdout).toContain('55 events');
     expect(stdout).toContain('hashes not looked at');
   });
 
-  test('tells of a snapshot that was passed over', async () => {
+  test('warns of a snapshot that was skipped', async () => {
     const directory = completedRun().write(freshPath());
     writeFileSync(snapshotFile(directory, 'snap_9'), '{}');
     const stdout = await shown(['replay', directory, '--from-snapshot', 'snap_9']);
@@ -77,7 +77,7 @@ describe('the page', () => {
     expect(beside('Replayed', stdout)).toEqual(['up to evt_3']);
   });
 
-  test('of a run that failed shows why, and first', async () => {
+  test('of a run that failed shows the failed node first, with the reason', async () => {
     const run = runUntil('NodeStarted');
     run.append('NodeFailed', { task: 'build#1', code: 'E_LINK', message: 'undefined symbol', willRetry: false });
     run.append('RunFailed', { code: 'E_LINK', message: 'no' });
@@ -86,7 +86,7 @@ describe('the page', () => {
     expect(beside('Nodes', stdout)[1]).toBe('build     Failed  E_LINK: undefined symbol');
   });
 
-  test('shows what a run contains, never does what that says', async () => {
+  test('escapes hostile content', async () => {
     const name = `n${HOSTILE}`;
     const workflow = { name: `f${HOSTILE}`, version: HOSTILE, nodes: [{ id: name, kind: HOSTILE }] };
     const run = new PlainRun({ runId: `r${HOSTILE}`, workflow, scheduler: 'external' });
@@ -106,8 +106,8 @@ describe('the page', () => {
   });
 });
 
-describe('keys', () => {
-  test('a snapshot counts only if one of them signed it', async () => {
+describe('trusted keys', () => {
+  test('a snapshot is used only if one of them signed it', async () => {
     const { privateKey, publicKey } = generateKeyPairSync('ed25519');
     const signWith = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     const run = runUntil('NodeStarted');

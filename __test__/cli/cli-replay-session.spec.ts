@@ -1,4 +1,4 @@
-/** `session-tape replay` of sessions: the page that it shows, and the JSON. */
+/** `session-tape replay` of sessions: its text and its JSON. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -14,8 +14,8 @@ const toolResponse = (callId: string, toolName: string, error?: string): object 
 const says = (speaker: string, ...blocks: object[]): Event => ['content', { content: { speaker, blocks } }];
 const page = (filePath: string, ...args: string[]): Promise<string> => shown(['replay', filePath, ...args]);
 
-describe('the page', () => {
-  test('counts what has an effect, and nothing else', async () => {
+describe('the text', () => {
+  test('counts events that have an effect, and no others', async () => {
     const filePath = writeSession(
       session(
         content('hello'),
@@ -51,7 +51,7 @@ describe('the page', () => {
     expect(stdout).toContain('! Line 15: failed to parse JSON');
   });
 
-  test('of a session up to a record counts no other', async () => {
+  test('of a session up to a record counts no later ones', async () => {
     const filePath = writeSession(session(content('one'), says('ai', toolCall('1', 'grep')), rewind(1), content('four')));
     const stdout = await page(filePath, '--until', '3');
     expect(beside('Turns', stdout)).toEqual(['human 1 · ai 1']);
@@ -59,14 +59,14 @@ describe('the page', () => {
     expect(beside('History', stdout)).toEqual(['2 items survive (human 1 · ai 1)']);
   });
 
-  test('a byte order mark, CRLF endings and a torn last line are no reason to complain', async () => {
+  test('does not warn of a byte order mark, CRLF line endings or a torn last line', async () => {
     const text = `\ufeff${session(content('one'), content('two', 'ai')).replaceAll('\n', '\r\n')}{"v":1,"seq":4,"ts":"20`;
     const stdout = await page(writeSession(text));
     expect(beside('Turns', stdout)).toEqual(['human 1 · ai 1']);
     expect(stdout).toContain('Warnings none, the file is sound');
   });
 
-  test('shows what a session contains, never does what that says', async () => {
+  test('escapes hostile content', async () => {
     const filePath = writeSession(
       session(
         says(`spy${HOSTILE}`, toolCall('1', `tool${HOSTILE}`)),
@@ -115,7 +115,7 @@ describe('JSON', () => {
       expect({ kind, path }).toEqual({ kind: 'session', path: filePath });
       const expected = (await replaySession(filePath)) as any;
       if (filePath !== SAMPLE && expected.history.length > 0) {
-        // Too deep for the comparison's own recursion.
+        // Too deep for the recursive comparison.
         expect(depthOf(result.history[1].deep)).toBe(depthOf(deep));
         result.history[1].deep = expected.history[1].deep = null;
       }
@@ -129,7 +129,7 @@ describe('JSON', () => {
     return depth;
   }
 
-  test('has nothing in it that a terminal would act upon', async () => {
+  test('contains nothing that a terminal would act on', async () => {
     const stdout = await shown(['replay', '--json', writeSession(session(content(HOSTILE)))]);
     expect(stdout).not.toMatch(UNSAFE);
     expect(JSON.parse(stdout).history[0].blocks[0].text).toBe(HOSTILE);
@@ -142,7 +142,7 @@ describe('JSON', () => {
     expect(error).toMatchObject({ code: 'OtherProject', path: filePath });
   });
 
-  test('of what is no session is an error, with the warnings', async () => {
+  test('of a file that is not a session is an error with the warnings', async () => {
     const filePath = writeSession('one\ntwo\nthree\n');
     const expected = await replaySession(filePath);
     const error = await errorOf(['replay', filePath], 1);
@@ -150,7 +150,7 @@ describe('JSON', () => {
   });
 });
 
-describe('where there is no session', () => {
+describe('an error is reported for', () => {
   test('an empty file', async () => {
     const filePath = writeSession('');
     expect(await complaintOf(['replay', filePath], 1)).toBe(`${filePath} is not a session: Empty file`);
@@ -158,7 +158,7 @@ describe('where there is no session', () => {
     expect(await complaintOf(['replay', writeSession('\ufeff')], 1)).toContain('is not a session: Empty file');
   });
 
-  test('a file of something else', async () => {
+  test('a file that is not a session', async () => {
     const text = writeSession('Dear diary,\ntoday nothing happened.\nTomorrow the same.\nAnd so on.\nEnd.\n');
     expect(await complaintOf(['replay', text], 1)).toBe(
       `${text} is not a session: Missing or corrupt session_start event\n` +
@@ -179,7 +179,7 @@ describe('where there is no session', () => {
     );
   });
 
-  test('an option for runs', async () => {
+  test('an option that is only for runs', async () => {
     expect(await complaintOf(['replay', SAMPLE, '--from-snapshot', '--verify', 'full'])).toBe('--from-snapshot, --verify: not for a session');
   });
 });
@@ -189,7 +189,7 @@ describe('big files', () => {
   const padding = 'All work and no play makes a long session. '.repeat(32);
   const item = (i: number): Event => content(`${i} ${padding}`, i % 2 === 0 ? 'human' : 'ai');
 
-  /** About 36 MB, written once. */
+  /** A session of about 36 MB, written once for each name. */
   function bigSession(name: string, eventAfter: (i: number) => Event[]): string {
     const filePath = join(sessionDirectory(), name);
     if (!existsSync(filePath)) {
@@ -203,24 +203,24 @@ describe('big files', () => {
   const compacted = (): string => bigSession('compacted.jsonl', (i) => (i % 400 === 399 ? [compressed('so far')] : []));
   const smallHeap = { execArgv: ['--max-old-space-size=24'] };
 
-  test('no progress bar in a pipe', async () => {
+  test('have no progress bar in a pipe', async () => {
     expect(beside('Turns', await page(plain()))).toEqual(['human 12,000 · ai 12,000']);
   });
 
-  test('memory is bounded by what survives, not by the file', async () => {
+  test('need memory for the remaining history, not for the file', async () => {
     const stdout = await shown(['replay', compacted()], smallHeap);
     expect(beside('Compressions', stdout)).toEqual(['60 (60 items summed up)']);
     expect(beside('History', stdout)).toEqual(['1 item survives (ai 1)']);
   });
 
-  test('a history larger than the heap is counted all the same, and comes as JSON', async () => {
+  test('may have a history larger than the heap, as text and as JSON', async () => {
     const stdout = await shown(['replay', plain()], smallHeap);
     expect(beside('History', stdout)).toEqual(['24,000 items survive (human 12,000 · ai 12,000)']);
     const { history } = await resultOf(['replay', plain()], 0, smallHeap);
     expect(history).toHaveLength(ITEMS);
   });
 
-  test.skipIf(!hasTerminal)('a progress bar and colours on a terminal (needs util-linux script)', async () => {
+  test.skipIf(!hasTerminal)('have a progress bar and colours on a terminal (needs util-linux script)', async () => {
     const { code, stdout } = await onTerminal(['replay', plain()]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/replaying .*\d+ %/);
@@ -230,7 +230,7 @@ describe('big files', () => {
     expect((await onTerminal(['replay', SAMPLE])).stdout).not.toContain('replaying ');
   });
 
-  test.skipIf(!hasTerminal)('a progress bar beside JSON that goes to a file, and nothing of it in there (needs util-linux script)', async () => {
+  test.skipIf(!hasTerminal)('have a progress bar while JSON is redirected to a file, which contains none of it (needs util-linux script)', async () => {
     const out = join(sessionDirectory(), 'out.json');
     const { code, stdout } = await onTerminal(['replay', plain(), '--json'], { redirect: `> ${out}` });
     expect(code).toBe(0);

@@ -36,7 +36,7 @@ function eventful(): string {
   );
 }
 
-describe.each(PAGES)('the page of %s', (command) => {
+describe.each(PAGES)('the text of %s', (command) => {
   test('shows name, title, ancestry and checkpoints', async () => {
     const stdout = await shown([command, eventful()]);
     expect(beside('Name', stdout)).toEqual(['umbau']);
@@ -52,7 +52,7 @@ describe.each(PAGES)('the page of %s', (command) => {
     }
   });
 
-  test('tells a name and a title that were taken away from none', async () => {
+  test('distinguishes a removed name or title from one that was never set', async () => {
     const stdout = await shown([command, writeSession(session(content('x'), named('a'), titled('b'), named(null), titled(null)))]);
     expect(beside('Name', stdout)).toEqual(['removed']);
     expect(beside('Title', stdout)).toEqual(['explicitly none']);
@@ -64,7 +64,7 @@ describe.each(PAGES)('the page of %s', (command) => {
     expect(beside('  deleted', stdout)).toHaveLength(1);
   });
 
-  test('shows the newest of a thousand checkpoints, and how many there are besides', async () => {
+  test('shows the newest of a thousand checkpoints, and the number of the others', async () => {
     const checkpoints = Array.from({ length: 1000 }, (_, i) => created(`id-${i}`, `n° ${i}`));
     const deletions = Array.from({ length: 20 }, (_, i) => deleted(`id-${2 * i}`));
     const stdout = await shown([command, writeSession(session(...checkpoints, ...deletions))]);
@@ -83,7 +83,7 @@ describe.each(PAGES)('the page of %s', (command) => {
     expect(beside('Checkpoints', await shown([command, writeSession(session(content('x'), line))]))[0]).toMatch(/^#3 {2}no time +c {2}n$/);
   });
 
-  test('shows what names contain, never does what they say', async () => {
+  test('escapes hostile names', async () => {
     const filePath = writeSession(
       session(
         forked({ parentSessionId: `p${HOSTILE}`, checkpointId: `i${HOSTILE}`, checkpointName: `n${HOSTILE}` }),
@@ -127,7 +127,7 @@ describe('JSON', () => {
   );
 
   property.prop([fc.array(anyEvent, { maxLength: 12 }), fc.constantFrom(...PAGES)], { numRuns: 60 })(
-    'has of names and checkpoints what replaySession has, and neither it nor the page acts upon a terminal',
+    'has the names and checkpoints of replaySession, and like the text contains nothing that a terminal acts on',
     async (events, command) => {
       const filePath = writeSession(session(...events));
       const expected = some(await replaySession(filePath));
@@ -164,7 +164,7 @@ describe('replay --strict', () => {
     expect((await resultOf(['replay', filePath, '--strict', '--project', PROJECT_HASH, '--until', '1'])).history).toEqual([]);
   });
 
-  test('counts on its page what has an effect then', async () => {
+  test('counts the events that have an effect in strict mode', async () => {
     const filePath = writeSession(
       `${session(content('x'), ['content', { content: { speaker: 'observer', blocks: [] } }])}${envelope(-1, content('y'))}\n${envelope(4, content('z'))}\n`,
     );
@@ -172,7 +172,7 @@ describe('replay --strict', () => {
     expect(beside('Turns', await shown(['replay', filePath]))).toEqual(['human 3 · observer 1']);
   });
 
-  test('refuses a session whose header is not whole', async () => {
+  test('refuses a session whose header is incomplete', async () => {
     const filePath = writeSession(`${envelope(1, start({ model: '' }))}\n`);
     expect(await complaintOf(['replay', filePath, '--strict'], 1)).toContain('Invalid session_start: missing or malformed required fields');
     await shown(['replay', filePath]);
@@ -190,7 +190,7 @@ describe('replay --strict', () => {
   );
 
   property.prop([fc.array(anyLine, { maxLength: 20 }), fc.boolean(), fc.option(fc.nat(40), { nil: undefined })], { numRuns: 150 })(
-    'and the default tally exactly the items of their replay',
+    'and the default mode count exactly the items of their replay',
     async (lines, strict, throughSeq) => {
       const filePath = writeSession(`${session()}${lines.map((line) => `${line}\n`).join('')}`);
       const replayed = await replaySession(filePath, undefined, { strict, throughSeq });
@@ -201,7 +201,7 @@ describe('replay --strict', () => {
     },
   );
 
-  test('counts compressions alike', async () => {
+  test('counts only the compressions that have an effect', async () => {
     const filePath = writeSession(session(content('x'), compressed('ä', 1), ['compressed', { summary: { speaker: 'ai' }, itemsCompressed: 1 }]));
     expect(beside('Compressions', await shown(['replay', filePath, '--strict']))).toEqual(['1 (1 item summed up)']);
     expect(beside('Compressions', await shown(['replay', filePath]))).toEqual(['2 (2 items summed up)']);

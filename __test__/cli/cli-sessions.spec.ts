@@ -1,4 +1,4 @@
-/** `session-tape sessions`: the sessions of a directory. */
+/** `session-tape sessions`: lists the sessions of a directory. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import type { Event } from '../support/session-file';
 
 let directories = 0;
 
-/** A directory with these files, the first of them modified last. */
+/** A directory with these files, from the newest to the oldest modification time. */
 function chats(files: Record<string, string>): string {
   const directory = join(sessionDirectory(), `chats-${++directories}`);
   mkdirSync(directory);
@@ -32,11 +32,11 @@ const deleted = (checkpointId: string): Event => ['checkpoint_deleted', { checkp
 /** A session that was written to by two recorders. */
 const corrupt = (sessionId: string): string => `${ofId(sessionId, content('x'))}${envelope(2, content('y'))}\n`;
 
-/** Each file of a directory with everything that writing to it would change. */
+/** The files of a directory, each with everything that writing to it would change. */
 const everythingIn = (directory: string): unknown[] =>
   readdirSync(directory).map((name) => [name, statSync(join(directory, name)).mtimeMs, readFileSync(join(directory, name), 'latin1')]);
 
-/** The parts of the page between its blank lines, without the heading. */
+/** The parts of the text between its blank lines, without the heading. */
 const blocksOf = (page: string): string[] => page.split('\n\n').slice(1).map((block) => block.replace(/\n$/, ''));
 
 async function expectedOf(directory: string, projectHash?: string): Promise<object> {
@@ -47,7 +47,7 @@ async function expectedOf(directory: string, projectHash?: string): Promise<obje
 }
 
 describe('JSON', () => {
-  test('is the result of describeSessions, with how each begins and whether it is in use', async () => {
+  test('is the result of describeSessions, with a preview of each session and whether it is in use', async () => {
     const directory = chats({
       'session-a.jsonl': ofId('locked', content('Grüße', 'ai'), content('Wie spät ist Flut?'), named('umbau'), titled(null), created('c', 'n')),
       'b.jsonl': ofId('other'),
@@ -73,21 +73,21 @@ describe('JSON', () => {
     expect((await resultOf(['sessions', directory, '--project', 'x'])).sessions).toEqual([]);
   });
 
-  test('has times in it also where an ancestry is nested deeper than the stack is', async () => {
+  test('has times even if an ancestry is nested deeper than the stack is', async () => {
     const fork = { parentSessionId: 'p', parentSequence: 1, checkpointId: 'c', checkpointName: 'n', deep: 0 };
     const text = ofId('a', ['session_forked', fork]).replace('"deep":0', `"deep":${'['.repeat(20_000)}${']'.repeat(20_000)}`);
     const [session] = (await resultOf(['sessions', chats({ 'session-a.jsonl': text })])).sessions;
     expect(session.lastModified).toBe('2023-11-14T22:13:20.000Z');
   });
 
-  test('of an id that no lock can have says that it is not in use', async () => {
+  test('says that a session is not in use if its id cannot be locked', async () => {
     const [session] = (await resultOf(['sessions', chats({ 'session-a.jsonl': ofId('../ä b') })])).sessions;
     expect(session).toMatchObject({ sessionId: '../ä b', inUse: false });
   });
 });
 
-describe('the page', () => {
-  test('shows of each session what there is', async () => {
+describe('the text', () => {
+  test('shows the known facts of each session', async () => {
     const directory = chats({
       'session-a.jsonl': ofId('locked', content('Wie spät\n\tist Flut in 日本?'), named('umbau'), titled('Die Gezeitenuhr'), created('c', 'n'), created('d', 'm'), deleted('d')),
       'session-b.jsonl': ofId('second', ['provider_switch', { provider: 'openai', model: 'gpt-5' }], titled(null), named('x'), named(null), content('only', 'ai')),
@@ -123,7 +123,7 @@ describe('the page', () => {
     ]);
   });
 
-  test('counts positions as functions that take one do: by the names of recorders, unusable sessions included', async () => {
+  test('numbers sessions as functions that take a position do: only files named by recorders, unusable ones included', async () => {
     const directory = chats({
       'session-newest.jsonl': ofId('a'),
       'notes.jsonl': ofId('b'),
@@ -143,7 +143,7 @@ describe('the page', () => {
     expect(page).toContain('! seq does not always ascend; inspect says what that means');
   });
 
-  test('has positions by which resumeSession finds the session', async () => {
+  test('has positions that resumeSession understands', async () => {
     const directory = chats({
       'session-b.jsonl': file(start({ sessionId: 'foreign', projectHash: 'anderes' })),
       'notes.jsonl': ofId('notes', content('x')),
@@ -174,7 +174,7 @@ describe('the page', () => {
     expect(await shown(['sessions', directory])).toBe(`\nSessions\n${directory}\n\n  0 sessions, 0 bytes\n`);
   });
 
-  test('shows what titles, names, messages and ids contain, never does what they say', async () => {
+  test('escapes hostile titles, names, messages and ids', async () => {
     const text = file(
       start({ sessionId: `id${HOSTILE}`, projectHash: `p${HOSTILE}`, provider: `v${HOSTILE}`, model: `m${HOSTILE}` }),
       titled(`title${HOSTILE}`), named(`name${HOSTILE}`), content(`says${HOSTILE}`),
@@ -195,7 +195,7 @@ describe('the page', () => {
     for (const row of rows) expect(row).toMatch(/…$/);
   });
 
-  test.skipIf(!hasTerminal)('is no wider on a terminal (needs util-linux script)', async () => {
+  test.skipIf(!hasTerminal)('is no wider than the terminal (needs util-linux script)', async () => {
     const long = 'ein langer Satz '.repeat(40);
     const directory = chats({ 'session-a.jsonl': ofId('a', titled(long), named(long), content(long)) });
     const { stdout } = await onTerminal(['sessions', directory], { env: { NO_COLOR: '1' } });
@@ -204,7 +204,7 @@ describe('the page', () => {
     for (const row of rows) expect(row).toMatch(/^.{20,80}…$/);
   });
 
-  test.skipIf(!hasTerminal)('a progress bar, if there is much to read (needs util-linux script)', async () => {
+  test.skipIf(!hasTerminal)('has a progress bar if there is much to read (needs util-linux script)', async () => {
     const line = `${envelope(2, content('x'.repeat(1 << 20)))}\n`;
     const events = Array.from({ length: 20 }, (_, i) => line.replace('"seq":2', `"seq":${i + 2}`)).join('');
     const { stdout, code } = await onTerminal(['sessions', chats({ 'session-a.jsonl': `${ofId('a')}${events}` })]);
@@ -234,7 +234,7 @@ describe('exit codes', () => {
     expect(await errorOf(['sessions', filePath])).toMatchObject({ code: 'ENOTDIR', path: filePath });
   });
 
-  test.skipIf(unprivileged === null)('2 if it may not be read, 1 if a file in it may not (needs a user to whom permissions apply)', async () => {
+  test.skipIf(unprivileged === null)('2 if it cannot be read, 1 if a file in it cannot (needs a user to whom permissions apply)', async () => {
     const directory = chats({ 'session-a.jsonl': ofId('a'), 'session-b.jsonl': ofId('b') });
     const secret = join(directory, 'session-b.jsonl');
     spawnSync('chmod', ['755', sessionDirectory(), directory]);
@@ -248,7 +248,7 @@ describe('exit codes', () => {
 });
 
 describe('the directory', () => {
-  test('stays as it is: no lock, no snapshot, no stale lock removed', async () => {
+  test('is left unchanged: no lock, no snapshot, no stale lock removed', async () => {
     const stale = JSON.stringify({ pid: 2 ** 30, timestamp: '2020-01-01T00:00:00.000Z', sessionId: 'a', ownerToken: 'x' });
     const directory = chats({ 'session-a.jsonl': ofId('a', content('x')), 'a.lock': stale, 'session-b.jsonl': corrupt('b') });
     symlinkSync(join(directory, 'session-a.jsonl'), join(directory, 'session-link.jsonl'));
@@ -273,7 +273,7 @@ describe('the directory', () => {
   const anyName = fc.constantFrom('session-1.jsonl', 'session-2.jsonl', 'session-ü.jsonl', 'notes.jsonl', 'other.txt');
 
   property.prop([fc.dictionary(anyName, anyFile, { maxKeys: 5 }), fc.constantFrom(undefined, 'p')], { numRuns: 60 })(
-    'of any files gives what describeSessions gives, with nothing in it that a terminal acts upon',
+    'with any files gives the result of describeSessions, and nothing that a terminal acts on',
     async (files, projectHash) => {
       const directory = chats(files);
       const before = everythingIn(directory);

@@ -1,4 +1,4 @@
-/** `session-tape trace`: events one by one, and what led to one. */
+/** `session-tape trace`: events one by one, and the ancestry of one. */
 import { appendFileSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import * as tape from '../../index.js';
@@ -17,7 +17,7 @@ async function collect(options?: Parameters<typeof tape.readRunEvents>[1]): Prom
 }
 
 describe('the events of a run', () => {
-  test('are those of readRunEvents, a line of JSON each', async () => {
+  test('are those of readRunEvents, one line of JSON each', async () => {
     expect(linesOf(await shown(['trace', GOLDEN_RUN, '--events', '--json']))).toEqual(await collect());
     const range = ['--from', '40', '--to', '90', '--kind', 'ToolFailed,ToolTimedOut', '--kind', 'NodeFailed'];
     const expected = await collect({ from: 40, to: 90, kinds: ['ToolFailed', 'ToolTimedOut', 'NodeFailed'] });
@@ -25,7 +25,7 @@ describe('the events of a run', () => {
     expect(linesOf(await shown(['trace', GOLDEN_RUN, '--events', '--json', ...range]))).toEqual(expected);
   });
 
-  test('are shown a line each', async () => {
+  test('are shown one per line', async () => {
     const lines = (await shown(['trace', GOLDEN_RUN, '--events', '--from', '6', '--to', '7'])).split('\n');
     expect(lines).toEqual([
       'evt_6     16:00:00 TaskAssigned     start ← evt_4  {"task":"start#1","worker":"w-1"}',
@@ -34,16 +34,16 @@ describe('the events of a run', () => {
     ]);
   });
 
-  test('of an unknown kind are a mistake', async () => {
+  test('of an unknown kind are a usage error', async () => {
     const error = await errorOf(['trace', GOLDEN_RUN, '--events', '--kind', 'ToolBroke']);
     expect(error.message).toContain("'ToolBroke'");
   });
 
-  test('are not read any further once nobody reads them', async () => {
+  test('are no longer read once their reader stops', async () => {
     const { recorder, directory } = startedRecorder();
     for (let i = 0; i < 20_000; i++) recorder.append(noted(`message ${i}`));
     await recorder.dispose();
-    // Whoever came as far as this would tell.
+    // A trace that came this far would fail.
     appendFileSync(logOf(directory), 'not an event\n');
     const command = `"${process.execPath}" "${PROGRAM}" trace "${directory}" --events --json`;
     const read = await run('bash', ['-c', `${command} | head -1 | wc -l; echo "\${PIPESTATUS[0]}"`]);
@@ -63,7 +63,7 @@ describe('the events of a run', () => {
 });
 
 describe('the events of a session', () => {
-  test('are its records as they stand in the file, counted from 0', async () => {
+  test('are its records as they are in the file, numbered from 0', async () => {
     const records = readFileSync(SAMPLE, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line));
     const expected = records.map((record, i) => ({ eventId: `rec_${i}`, line: i + 1, ...record }));
     expect(linesOf(await shown(['trace', SAMPLE, '--events', '--json']))).toEqual(expected);
@@ -73,7 +73,7 @@ describe('the events of a session', () => {
     );
   });
 
-  test('are the lines that a replay counts: no damaged, no blank one', async () => {
+  test('are the lines that a replay counts: no damaged and no blank ones', async () => {
     const filePath = writeSession(session(content('one'), 'damaged', '', 'null', '[1]', content('two')));
     const found = linesOf(await shown(['trace', filePath, '--events', '--json']));
     expect(found.map(({ eventId, line, value }) => [eventId, line, value])).toEqual([
@@ -81,13 +81,13 @@ describe('the events of a session', () => {
     ]);
   });
 
-  test('are shown a line each', async () => {
+  test('are shown one per line', async () => {
     const stdout = await shown(['trace', SAMPLE, '--events', '--from', '25', '--to', '25']);
     expect(stdout).toBe('rec_25    08:44:02 provider_switch   {"provider":"anthropic","model":"claude-sonnet-4-5"}\n');
   });
 });
 
-describe('what led to an event', () => {
+describe('the ancestry of an event', () => {
   test('is the result of traceAncestors', async () => {
     expect(await resultOf(['trace', GOLDEN_RUN, 'evt_7'])).toEqual(await tape.traceAncestors(GOLDEN_RUN, 'evt_7'));
     expect(await resultOf(['trace', GOLDEN_RUN, '100'])).toEqual(await tape.traceAncestors(GOLDEN_RUN, 'evt_100'));
@@ -103,7 +103,7 @@ describe('what led to an event', () => {
     expect(await shown(['trace', GOLDEN_RUN, '0'])).toContain('nothing: it is the first');
   });
 
-  test('of an event that there is not is a mistake', async () => {
+  test('is a usage error if the event does not exist', async () => {
     expect(await complaintOf(['trace', GOLDEN_RUN, 'evt_9999'])).toContain('evt_9999');
     await complaintOf(['trace', GOLDEN_RUN, 'nonsense']);
   });

@@ -9,7 +9,7 @@ import { completedRun, freshPath, logOf, runUntil } from '../support/run-directo
 import { compressed, content, rewind, session, writeSession } from '../support/session-file';
 
 describe('a run', () => {
-  test('is given as verifyRun gives it', async () => {
+  test('has the result of verifyRun as JSON', async () => {
     for (const directory of [GOLDEN_RUN, completedRun().write(freshPath()), runUntil('NodeStarted').write(freshPath())]) {
       const run = await verifyRun(directory);
       expect(run.ok).toBe(true);
@@ -25,7 +25,7 @@ describe('a run', () => {
     expect(await shown(['verify', runUntil('NodeStarted').write(freshPath())])).toMatch(/ {2}– Outputs +0 +0 +0 /);
   });
 
-  test('that is damaged has exit code 1, and the first failure of each check is told', async () => {
+  test('has exit code 1 if it is damaged, and shows the first failure of each check', async () => {
     const directory = completedRun().write(freshPath());
     const log = readFileSync(logOf(directory), 'utf8').split('\n');
     log[4] = log[4]!.replace('"w1"', '"w2"');
@@ -37,7 +37,7 @@ describe('a run', () => {
     expect(stdout).toMatch(/\n {2}damaged\n$/);
   });
 
-  test('of which something can not be verified is not fine: nobody vouches for what is missing', async () => {
+  test('has exit code 1 if something in it is unverifiable', async () => {
     const directory = completedRun().write(freshPath());
     rmSync(join(directory, 'workflow.json'));
     const result = await resultOf(['verify', directory], 1);
@@ -47,7 +47,7 @@ describe('a run', () => {
 });
 
 describe('a session', () => {
-  test('is sound if its replay warns of nothing', async () => {
+  test('is sound if its replay has no warnings', async () => {
     const filePath = writeSession(session(content('x'), compressed('y'), rewind(1)));
     expect(await resultOf(['verify', filePath])).toEqual({
       path: filePath,
@@ -58,12 +58,12 @@ describe('a session', () => {
     expect(await shown(['verify', filePath])).toMatch(/ {2}4 events replayed\n\n {2}sound\n$/);
   });
 
-  test('is sound with events of types that are not known: newer programs write them', async () => {
+  test('is sound with events of unknown types, which newer programs write', async () => {
     const { session: found } = await resultOf(['verify', SAMPLE]);
     expect(found).toMatchObject({ ok: true, damage: [], notes: ["Line 38: unknown event type 'usage', skipping"] });
   });
 
-  test('without a beginning is damaged', async () => {
+  test('is damaged without a session_start', async () => {
     const filePath = writeSession(`{"v":1,"type":"content"}\nnot JSON\n{}\n`);
     const { session: found } = await resultOf(['verify', filePath], 1);
     expect(found).toMatchObject({ ok: false, error: 'Missing or corrupt session_start event' });
@@ -73,7 +73,7 @@ describe('a session', () => {
 
   const lines = [content('x'), rewind(1), ['future', {}] as const, '{"torn', ['content', {}] as const, '7', 'null'];
   property.prop([fc.array(fc.constantFrom(...lines), { maxLength: 12 })], { numRuns: 25 })(
-    'is damaged exactly if its replay warns of something else than unknown types',
+    'is damaged exactly if its replay warns of anything but unknown types',
     async (events) => {
       const filePath = writeSession(session(content('first'), ...events, content('last')));
       const { warnings } = await replaySession(filePath);

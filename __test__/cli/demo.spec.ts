@@ -1,4 +1,4 @@
-/** `npm run demo`: the README's first command. What it shows is the command line's; see cli-replay-session.spec.ts. */
+/** `npm run demo`: the README's first command. The command line prints its output; see cli-replay-session.spec.ts. */
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ const DEMO = join(PROJECT, 'demo/demo.mjs');
 
 const demo = (args: string[], options: RunOptions = {}): Promise<Ended> => run(process.execPath, [DEMO, ...args], options);
 
-/** What was printed, of a run that must end well and quietly. */
+/** The output of a demo that must succeed without errors. */
 async function shown(args: string[], options?: RunOptions): Promise<string> {
   const ended = await demo(args, options);
   expect(ended).toMatchObject({ code: 0, signal: null, stderr: '' });
@@ -24,7 +24,7 @@ const eventsOf = (filePath: string): unknown[] =>
     .map((line) => JSON.parse(line) as unknown);
 
 describe('the sample session', () => {
-  test('is recorded anew, event for event, and the file stays for whoever wants to look at it', async () => {
+  test('is recorded anew, event for event, and the file is kept', async () => {
     const stdout = await shown([]);
     const filePath = stdout.split('\n').find((line) => line.endsWith('.jsonl') && line.startsWith('/'))!;
     expect(filePath.startsWith(join(sessionDirectory(), 'session-tape-demo-'))).toBe(true);
@@ -33,7 +33,7 @@ describe('the sample session', () => {
     expect(eventsOf(filePath)).toEqual(eventsOf(SAMPLE));
   });
 
-  test('shows what a person wants to know of it', async () => {
+  test('is shown with its facts, counts and warnings', async () => {
     const stdout = await shown([]);
     expect(beside('Session', stdout)).toEqual(['3c8e51d7-0b62-4f0e-9a4d-71f2c5be86aa']);
     expect(beside('Directories', stdout)).toEqual(['/home/ada/tide-clock', '/home/ada/calendar-kit']);
@@ -60,21 +60,21 @@ describe('the sample session', () => {
     expect(stdout).toMatch(/ {2}49 events, 15\.\d KiB, replayed in [\d.]+ m?s\n$/);
   });
 
-  test('shows the same when its file is named', async () => {
+  test('is shown the same when its file is named', async () => {
     const withoutItsPlace = (text: string): string[] => text.slice(text.indexOf('  Session ')).split('\n').slice(0, -2);
     const [recorded, named] = await Promise.all([shown([]), shown([SAMPLE])]);
     expect(withoutItsPlace(named)).toEqual(withoutItsPlace(recorded));
   });
 });
 
-test('a relative path is the one where npm was started', async () => {
+test('a relative path is resolved where npm was started', async () => {
   const filePath = writeSession(session(content('here')));
   const env = { npm_lifecycle_event: 'demo', INIT_CWD: dirname(filePath) };
   expect(await shown([basename(filePath)], { env, cwd: PROJECT })).toContain('History       1 item survives');
   expect(await shown([relative(PROJECT, filePath)], { cwd: PROJECT })).toContain('History       1 item survives');
 });
 
-test('a reader that stops reading is no error', async () => {
+test('a reader that stops early is not an error', async () => {
   const piped = await run('bash', ['-c', `"${process.execPath}" "${DEMO}" | true; echo "\${PIPESTATUS[0]}"`], {});
   expect(piped).toMatchObject({ stdout: '0\n', stderr: '' });
 });

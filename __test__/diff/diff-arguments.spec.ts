@@ -1,4 +1,4 @@
-// What is of the wrong type throws, here and now; what is wrong with a recording rejects.
+// An argument of the wrong type throws synchronously; a faulty recording rejects.
 
 import { describe, expect, test } from 'vitest';
 import * as tape from '../../index.js';
@@ -38,7 +38,7 @@ describe('arguments', () => {
     expect(error).toMatchObject({ code: 'ERR_INVALID_ARG_TYPE', message: expect.stringContaining(`${name} must be`) });
   });
 
-  test('no divergence has a text too', () => {
+  test('no divergence is rendered as text too', () => {
     expect(diffToText!(null)).toBe('No divergence');
   });
 
@@ -52,7 +52,7 @@ describe('arguments', () => {
     await expect(found).rejects.toBe('late');
   });
 
-  test('a path with a NUL is a file that is not there, not a crash', async () => {
+  test('a path with a NUL rejects, and does not crash', async () => {
     await expect(diff!('a\0b', 'c')).rejects.toBeInstanceOf(Error);
   });
 });

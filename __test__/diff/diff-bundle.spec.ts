@@ -1,4 +1,4 @@
-// Bundles are compared by what is in them: in either form, whole, partial and redacted.
+// Bundles are compared by their content: in either form, complete, partial and redacted.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { PlainRun, sha256 } from '../support/plain-run-engine.mjs';
 
 const TOKEN = `ghp_${'a1B2c3D4e'.repeat(4)}`;
 
-/** A run in which a tool was called, and gave this output. */
+/** A run with one tool call, which returns this output. */
 function answeredRun(runId: string, output: string, note = ''): PlainRun {
   const run = new PlainRun({ runId, workflow: WORKFLOW });
   run.append('RunStarted', { workers: [{ id: 'w', capabilities: [] }] });
@@ -37,7 +37,7 @@ function pair(left: PlainRun, right: PlainRun): [directory: string, left: string
 }
 
 describe.each(FORMS)('as %s', (form) => {
-  test('two runs part where their originals do, in the same words', async () => {
+  test('two runs diverge where their originals do, with the same result', async () => {
     const [directory, left, right] = pair(answeredRun('one', 'red'), answeredRun('two', 'green'));
     const expected = parted(await diff(left, right, { full: true }));
     expect(expected).toMatchObject({ divergence_event: 8, likely_cause: 'ExternalDataChanged' });
@@ -48,7 +48,7 @@ describe.each(FORMS)('as %s', (form) => {
     expect(await traceAncestors(sealed, 'evt_8')).toStrictEqual(await traceAncestors(left, 'evt_8'));
   });
 
-  test('a bundle that begins behind a snapshot is compared from there, and its chain ends there', async () => {
+  test('a partial bundle is compared from its snapshot on, where its ancestry ends', async () => {
     const [directory, left, right] = pair(answeredRun('one', 'red'), answeredRun('two', 'green'));
     const sealed = join(directory, form);
     await exportBundle(left, sealed, { fromSnapshot: 'latest' });
@@ -59,7 +59,7 @@ describe.each(FORMS)('as %s', (form) => {
     expect(await diff(sealed, left)).toBeNull();
   });
 
-  test('what was redacted is told as that', async () => {
+  test('a redacted value is marked as redacted', async () => {
     const [directory, left, right] = pair(answeredRun('one', 'red', `with ${TOKEN}.`), answeredRun('two', 'red', `with ${TOKEN}.`));
     const sealed = join(directory, form);
     expect((await exportBundle(left, sealed)).redactions).toBe(1);
@@ -71,7 +71,7 @@ describe.each(FORMS)('as %s', (form) => {
     expect(await diff(sealed, other)).toBeNull();
   });
 
-  test('two sessions part where their originals do', async () => {
+  test('two sessions diverge where their originals do', async () => {
     const directory = freshDirectory();
     const [left, right] = [join(directory, 'left.jsonl'), join(directory, 'right.jsonl')];
     writeFileSync(left, session(content('same'), content('one', 'ai')));
@@ -83,7 +83,7 @@ describe.each(FORMS)('as %s', (form) => {
   });
 });
 
-describe('behind a snapshot', () => {
+describe('a partial bundle', () => {
   const sealed = async (run: PlainRun): Promise<string> => {
     const directory = freshDirectory();
     await exportBundle(run.write(join(directory, 'run')), join(directory, 'b.cath-bundle'), { fromSnapshot: 'latest' });
@@ -96,7 +96,7 @@ describe('behind a snapshot', () => {
     return run;
   };
 
-  test('another workflow or graph is still told', async () => {
+  test('differs in its header from one with another workflow or graph', async () => {
     const one = await sealed(started('1'));
     const mismatch = { kind: 'HeaderMismatch', divergence_event: 0, likely_cause: 'WorkflowChanged', left: { run_id: '1', event_id: 'evt_0' } };
     const version = parted(await diff(one, await sealed(started('2'))));
@@ -108,19 +108,19 @@ describe('behind a snapshot', () => {
     expect(await diff(one, await sealed(started('1')))).toBeNull();
   });
 
-  test('a run that ends before the other begins is not the same', async () => {
+  test('differs from a run that ends before it begins', async () => {
     const [short, long] = [new PlainRun({ runId: 'short', workflow: WORKFLOW }), started(WORKFLOW.version)];
     const [left, right] = [short.write(join(freshDirectory(), 'run')), await sealed(long)];
     expect(await diff(left, right)).toMatchObject({ kind: 'LeftEnded', divergence_event: 2, left: null, right: null, likely_cause: 'LogTruncated' });
     expect(await diff(right, left)).toMatchObject({ kind: 'RightEnded', divergence_event: 2 });
   });
 
-  test('what came before it is no event of the bundle', async () => {
+  test('has no events from before its snapshot', async () => {
     expect(await rejection(traceAncestors(await sealed(started('1')), 'evt_0'))).toMatchObject({ code: 'NoSuchEvent' });
   });
 });
 
-test('one that does not verify is not compared: the side, and all that is wrong', async () => {
+test('a bundle that does not verify rejects with its side and all problems', async () => {
   const [directory, left, right] = pair(answeredRun('one', 'red'), answeredRun('two', 'green'));
   const sealed = join(directory, 'b.cath-bundle');
   await exportBundle(left, sealed);
@@ -134,7 +134,7 @@ test('one that does not verify is not compared: the side, and all that is wrong'
   expect(await rejection(traceAncestors(sealed, 'evt_1'))).toMatchObject({ code: 'LogInvalid' });
 });
 
-test.prop([anyRun(30), fc.constantFrom(...FORMS)], runs(20))('any run is the same as its bundle', async (run, form) => {
+test.prop([anyRun(30), fc.constantFrom(...FORMS)], runs(20))('any run equals its bundle', async (run, form) => {
   const directory = freshDirectory();
   const source = run.write(join(directory, 'run'));
   await exportBundle(source, join(directory, form), { redact: false });

@@ -1,4 +1,4 @@
-// The example of the specification, to the character: as JSON and as text.
+// The example of the specification, character for character: as JSON and as text.
 
 import { describe, expect, test } from 'vitest';
 import { diffToText, traceAncestors } from '../../index.js';
@@ -12,7 +12,7 @@ const NODES = [
   { id: 'unrelated', kind: 'task' },
 ];
 
-/** A run in which the answer of `web_fetch` is the event at 42. */
+/** A run whose event 42 is the answer of `web_fetch`. */
 function fetched(runId: string, outputHash: string): PlainRun {
   const run = new PlainRun({ runId, workflow: { name: 'report', version: '1', nodes: NODES } });
   run.append('RunStarted', { workers: [{ id: 'w1', capabilities: [] }] });
@@ -70,7 +70,7 @@ Causal chain:
 describe("the specification's example", () => {
   const found = () => diffRuns(fetched('run-001', 'abc…'), fetched('run-002', 'def…'));
 
-  test('as JSON: its keys in its order, and more', async () => {
+  test('as JSON: the same keys in the same order, and more', async () => {
     expect(JSON.stringify(await found())).toBe(JSON.stringify(JSON.parse(JSON_TEXT)));
   });
 
@@ -78,25 +78,25 @@ describe("the specification's example", () => {
     expect(diffToText(await found())).toBe(TEXT);
   });
 
-  test('in colour, the same with escape sequences', async () => {
+  test('in colour: the same text with escape sequences', async () => {
     const colored = diffToText(await found(), { color: true });
     expect(colored).toContain('\u001b[');
     expect(colored.replace(/\u001b\[\d*m/g, '')).toBe(TEXT);
   });
 
-  test('with details, the cause and what differs behind it', async () => {
+  test('with details: likely cause, affected nodes and fields', async () => {
     const text = diffToText(await found(), { details: true });
     expect(text.startsWith(`${TEXT}\n\nKind: EventMismatch\nLikely cause: ExternalDataChanged\nCommon ancestor: #41\n`)).toBe(true);
     expect(text).toContain('Affected nodes: fetch_data, summarise\nFields:\n  /payload/outputHash: "abc…" → "def…"');
   });
 
-  test('the chain alone', async () => {
+  test('the ancestry alone', async () => {
     const path = fetched('run-001', 'abc…').write(freshPath());
     expect(await traceAncestors(path, 'evt_42')).toStrictEqual({ chain: CHAIN, truncated: false });
     expect(await traceAncestors(path, 'evt_0')).toStrictEqual({ chain: [], truncated: false });
   });
 
-  test('all that differs, on request', async () => {
+  test('the edit list, on request', async () => {
     const { edits, equal } = parted(await diffRuns(fetched('a', 'x'), fetched('b', 'y'), { full: true }));
     const fields = [{ path: '/payload/outputHash', left: 'x', right: 'y' }];
     expect(edits).toStrictEqual([

@@ -1,4 +1,4 @@
-// The parts of the comparison page that are plain functions.
+// The plain functions behind the comparison page.
 
 import { readFileSync } from 'node:fs';
 import { fc, test } from '../support/property';
@@ -12,7 +12,7 @@ const { cut } = part('cut');
 const { Window } = part('diff/window');
 const { alignedRows, ROW_KINDS } = part('diff/align');
 
-/** What the page itself runs, of which nothing can be required. */
+/** A script of the page. It is not a module, so it is evaluated here. */
 const { wordDiff } = new Function(
   `${readFileSync(new URL('../../cli/html/view/diff/words.js', import.meta.url), 'utf8')}\nreturn { wordDiff }`,
 )() as { wordDiff: (left: string, right: string) => ['=' | '-' | '+', string][] };
@@ -22,25 +22,25 @@ const text = fc.oneof(anyString, fc.array(fc.oneof(fc.constantFrom(...HOSTILE), 
 const json = fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' });
 
 describe('an island of JSON', () => {
-  test.prop([fc.oneof(text, json)], runs(300))('parses back to the same, and neither ends nor hides its own end', (value) => {
+  test.prop([fc.oneof(text, json)], runs(300))('parses back to the same value, and can neither end its element nor hide its end', (value) => {
     const island: string = islandJson(value);
     expect(JSON.parse(island)).toEqual(JSON.parse(JSON.stringify(value)));
     expect(island).not.toMatch(/[<\n\r\u2028\u2029\u202a-\u202e\u2066-\u2069]/u);
   });
 
-  test.prop([fc.array(fc.oneof(text, json), { minLength: 1 })], runs(200))('of lines can be split at its line ends', (values) => {
+  test.prop([fc.array(fc.oneof(text, json), { minLength: 1 })], runs(200))('of lines can be split at its newlines', (values) => {
     const island: string = islandOfLines(values.map(islandJson));
     const plain = JSON.parse(JSON.stringify(values));
     expect(JSON.parse(island)).toEqual(plain);
     expect(island.slice(2, -2).split(',\n').map((line) => JSON.parse(line))).toEqual(plain);
   });
 
-  test.prop([text], runs(200))('words in an element or an attribute are no markup', (words) => {
+  test.prop([text], runs(200))('text in an element or an attribute contains no markup', (words) => {
     expect(htmlText(words)).not.toMatch(/[<>"']|&(?!(amp|lt|gt|quot|#39);)|[\u0000-\u001f\u202a-\u202e]/u);
   });
 });
 
-/** Puts back what a cut says it took; the test knows the whole. */
+/** Length of a value as JSON. */
 function sizeOf(value: unknown): number {
   return JSON.stringify(value).length;
 }
@@ -48,14 +48,14 @@ function sizeOf(value: unknown): number {
 describe('a cut payload', () => {
   const limits = { string: 100, total: 400, depth: 5 };
 
-  test.prop([json], runs(300))('is the whole one where it fits', (value) => {
+  test.prop([json], runs(300))('is complete if it fits', (value) => {
     fc.pre(sizeOf(value) < 200);
     expect(cut(value, { string: 1000, total: 100_000, depth: 50 })).toEqual({ value, cuts: [] });
   });
 
-  test.prop([fc.jsonValue({ maxDepth: 12 }), fc.string({ minLength: 500, maxLength: 2000 })], runs(200))('is small, and every cut is told', (value, long) => {
+  test.prop([fc.jsonValue({ maxDepth: 12 }), fc.string({ minLength: 500, maxLength: 2000 })], runs(200))('is small, and lists every cut', (value, long) => {
     const { value: kept, cuts } = cut({ value, long, list: Array(1000).fill(long) }, limits);
-    // Room for the names and the brackets of at most so many values as fit.
+    // Leaves room for the names and brackets of the values that fit.
     expect(sizeOf(kept)).toBeLessThan(limits.total * 12);
     expect(cuts.length).toBeGreaterThan(0);
     for (const { left, what, path } of cuts) {
@@ -65,7 +65,7 @@ describe('a cut payload', () => {
     }
   });
 
-  test.prop([fc.string({ unit: codePoint, minLength: 101, maxLength: 600 })], runs(200))('keeps the beginning and the end of a text, and no half of a character', (long) => {
+  test.prop([fc.string({ unit: codePoint, minLength: 101, maxLength: 600 })], runs(200))('keeps the beginning and the end of a text, and splits no character', (long) => {
     const { value, cuts } = cut(long, limits);
     if (cuts.length === 0) return expect(long.length).toBeLessThanOrEqual(100);
     const { at, left } = cuts[0];
@@ -73,14 +73,14 @@ describe('a cut payload', () => {
     expect(/\p{Cs}/u.test(value)).toBe(/\p{Cs}/u.test(long));
   });
 
-  test('nesting of any depth is no recursion of any depth', () => {
+  test('is made without recursion, however deep the nesting', () => {
     const deep = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000));
     const { value, cuts } = cut(deep, limits);
     expect(JSON.stringify(value)).toBe('[[[[[[]]]]]]');
     expect(cuts).toEqual([{ path: '/0/0/0/0/0', left: 1, what: 'depth' }]);
   });
 
-  test('a field of the name __proto__ is a field', () => {
+  test('may have a field named __proto__', () => {
     const { value } = cut(JSON.parse('{"__proto__":{"a":1},"b":2}'), limits);
     expect(JSON.stringify(value)).toBe('{"__proto__":{"a":1},"b":2}');
   });
@@ -90,14 +90,14 @@ describe('words that differ', () => {
   const side = (parts: [string, string][], ...ops: string[]): string => parts.filter(([op]) => ops.includes(op)).map(([, words]) => words).join('');
   const sentence = fc.array(fc.constantFrom('one', 'two', 'three', ' ', '\n', '212.4', '.', 'ü', '👍'), { maxLength: 60 }).map((words) => words.join(''));
 
-  test.prop([fc.oneof(text, sentence), fc.oneof(text, sentence)], runs(400))('are all of both texts, in order', (left, right) => {
+  test.prop([fc.oneof(text, sentence), fc.oneof(text, sentence)], runs(400))('cover both texts, in order', (left, right) => {
     const parts = wordDiff(left, right);
     expect(side(parts, '=', '-')).toBe(left);
     expect(side(parts, '=', '+')).toBe(right);
     for (const [at, [op]] of parts.entries()) expect(op).not.toBe(parts[at + 1]?.[0]);
   });
 
-  test.prop([text], runs(100))('equal texts differ in nothing', (words) => {
+  test.prop([text], runs(100))('equal texts have no differences', (words) => {
     expect(wordDiff(words, words)).toEqual(words === '' ? [] : [['=', words]]);
   });
 
@@ -107,11 +107,11 @@ describe('words that differ', () => {
     ]);
   });
 
-  test('texts that have next to nothing in common are not mixed', () => {
+  test('texts with next to nothing in common are not interleaved', () => {
     expect(wordDiff('aaa. bbb. ccc, ddd', 'some. thing. else, here')).toEqual([['-', 'aaa. bbb. ccc, ddd'], ['+', 'some. thing. else, here']]);
   });
 
-  test('long texts with nothing in common come to an end', () => {
+  test('long texts with nothing in common can be compared', () => {
     const [left, right] = ['l', 'r'].map((name) => Array.from({ length: 15_000 }, (_, i) => `${name}${i}`).join(' '));
     expect(side(wordDiff(left!, right!), '=', '-')).toBe(left);
   });
@@ -128,7 +128,7 @@ interface Event {
   payload: string;
 }
 
-/** Events as a side has them: `.` for one that is compared, anything else for one that is not. */
+/** The events of a side, given by a pattern: `.` is an event that is compared, any other character one that is not. */
 function eventsOf(pattern: string, first = 0): Event[] {
   let ordinal = 0;
   return [...pattern].map((letter, index) => {
@@ -150,11 +150,11 @@ describe('a window of a long log', () => {
     return window.finish().map((event: Event) => event.place);
   }
 
-  test('is the whole of a short one', () => {
+  test('is the whole log if it is short', () => {
     expect(keep(50, 20)).toEqual(Array.from({ length: 50 }, (_, i) => i));
   });
 
-  test('is the beginning, what is around the divergence, what is asked for, and the end', () => {
+  test('holds the beginning, the surroundings of the divergence, the requested events, and the end', () => {
     expect(keep(1000, 500, {}, new Set([77, 501]))).toEqual([0, 1, 2, 3, 4, 77, 496, 497, 498, 499, 500, 501, 502, 503, 504, 997, 998, 999]);
     expect(keep(1000, 500, { events: 1e6, bytes: 2000 })).toEqual([0, 1, 2, 3, 4, 496, 497, 498, 499, 500, 501, 502, 503, 504, 997, 998, 999]);
     expect(keep(1000, null)).toEqual([0, 1, 2, 3, 4, 997, 998, 999]);
@@ -163,12 +163,12 @@ describe('a window of a long log', () => {
   test.prop([fc.nat(300), fc.nat(300), fc.nat(20), fc.nat(20), fc.nat(20)], runs(200))('has each of these once, in order', (count, divergence, head, around, tail) => {
     const expected = Array.from({ length: count }, (_, i) => i).filter((i) => count <= 50 || i < head || Math.abs(i - divergence) <= around || i >= count - tail);
     expect(keep(count, divergence, { head, around, tail })).toEqual(expect.arrayContaining(expected));
-    // An end that is counted behind the other windows may begin earlier.
+    // The tail counts only events outside the other windows, so it may begin earlier.
     const kept = keep(count, divergence, { head, around, tail });
     expect(kept).toEqual([...new Set(kept)].sort((a, b) => a - b));
   });
 
-  test('gives up the payloads that are farthest from the divergence, if they are too much even so', () => {
+  test('drops the payloads farthest from the divergence if they still exceed the limit', () => {
     const window = new Window({ ...limits, bytes: 100 }, 500, new Set());
     for (const event of eventsOf('.'.repeat(1000))) window.take(event.place, event.index, () => event);
     const kept = window.finish() as Event[];
@@ -178,49 +178,49 @@ describe('a window of a long log', () => {
 
 type Edit = { op: string; left?: number; right?: number };
 
-/** What the rows of two sides are, given by their patterns. */
+/** The rows of two sides, given by their patterns. */
 function rowsOf(left: string, right: string, [l, r]: [number | null, number | null], edits?: Edit[], firsts: [number, number] = [0, 0]): unknown[] {
   return named(alignedRows(sides(eventsOf(left, firsts[0]), eventsOf(right, firsts[1])), places(l, r), edits && { edits }));
 }
 
 describe('rows', () => {
-  test('what is compared is paired up to the divergence; what is not stands by itself, or beside its like', () => {
+  test('pair compared events up to the divergence, and show others alone or next to one of the same kind', () => {
     expect(rowsOf('.H..B.', '..S..', [3, 3])).toEqual([
       ['same', 0, 0], ['apart', 1, -1], ['same', 2, 1], ['apart', -1, 2], ['divergence', 3, 3], ['apart', 4, -1], ['after', 5, 4],
     ]);
     expect(rowsOf('.H.', '.H.', [null, null])).toEqual([['same', 0, 0], ['apart', 1, 1], ['same', 2, 2]]);
   });
 
-  test('where one has ended, the other goes on alone', () => {
+  test('show one side alone after the other has ended', () => {
     expect(rowsOf('..', '....', [null, 2])).toEqual([['same', 0, 0], ['same', 1, 1], ['divergence', -1, 2], ['after', -1, 3]]);
     expect(rowsOf('..H', '.', [1, null])).toEqual([['same', 0, 0], ['divergence', 1, -1], ['apart', 2, -1]]);
   });
 
-  test('with an edit list, what comes behind is lined up too', () => {
+  test('also align the events after the divergence, given an edit list', () => {
     expect(rowsOf('......', '.....', [2, 2], [{ op: 'change', left: 2, right: 2 }, { op: 'delete', left: 3 }])).toEqual([
       ['same', 0, 0], ['same', 1, 1], ['divergence', 2, 2], ['left', 3, -1], ['same', 4, 3], ['same', 5, 4],
     ]);
   });
 
-  test('where one side has an event more, it stands alone, and the one it was compared with beside its partner', () => {
+  test('show an inserted event alone, and the event it was compared with next to its partner', () => {
     expect(rowsOf('...', '....', [1, 1], [{ op: 'insert', right: 1 }])).toEqual([['same', 0, 0], ['divergence', -1, 1], ['same', 1, 2], ['same', 2, 3]]);
   });
 
-  test('what was replaced stands side by side at the divergence', () => {
+  test('show replaced events side by side at the divergence', () => {
     expect(rowsOf('...', '...', [1, 1], [{ op: 'delete', left: 1 }, { op: 'insert', right: 1 }])).toEqual([['same', 0, 0], ['divergence', 1, 1], ['same', 2, 2]]);
   });
 
-  test('what a recording has before the other begins was not compared', () => {
+  test('mark events from before the other recording begins as not compared', () => {
     const expected = [['apart', 0, -1], ['apart', 1, -1], ['same', 2, 0], ['same', 3, 1]];
     expect(rowsOf('....', '..', [null, null], undefined, [0, 2])).toEqual(expected);
     expect(rowsOf('..S.', 'S.', [null, null], undefined, [0, 2])).toEqual([['apart', 0, -1], ['apart', 1, -1], ['apart', 2, 0], ['same', 3, 1]]);
     expect(rowsOf('....', '..', [3, 3], undefined, [0, 2])).toEqual([...expected.slice(0, 3), ['divergence', 3, 1]]);
   });
 
-  /** Of each event of the left: whether it stays, changes or goes, and how many are new before it. */
+  /** For each event of the left side: whether it is kept, changed or deleted, and how many events are inserted before it. */
   const script = fc.array(fc.record({ op: fc.constantFrom('equal', 'equal', 'equal', 'change', 'delete'), more: fc.constantFrom(0, 0, 0, 1, 2) }), { maxLength: 40 });
 
-  test.prop([script, fc.boolean()], runs(300))('each event is in one row, in order, equal ones beside each other', (ops, isPaired) => {
+  test.prop([script, fc.boolean()], runs(300))('contain each event once, in order, with equal ones next to each other', (ops, isPaired) => {
     const edits: Edit[] = [];
     const partners = new Map<number, number>();
     let right = 0;
@@ -240,7 +240,7 @@ describe('rows', () => {
     for (const [kind, l, r] of rows.filter(([kind]) => kind === 'same' || kind === 'change')) expect([kind, l, partners.get(l)]).toEqual([kind, l, r]);
   });
 
-  test.prop([fc.integer({ min: 1, max: 400 }), fc.nat(399), fc.nat(20), fc.nat(20), fc.nat(20)], runs(200))('what is left out is counted, and pairs hold across it', (count, divergence, head, around, tail) => {
+  test.prop([fc.integer({ min: 1, max: 400 }), fc.nat(399), fc.nat(20), fc.nat(20), fc.nat(20)], runs(200))('count the events left out, and pair correctly across the gap', (count, divergence, head, around, tail) => {
     fc.pre(divergence < count);
     const side = (more: number) => {
       const window = new Window({ events: 30, bytes: 1e6, head, around, tail }, divergence, new Set());

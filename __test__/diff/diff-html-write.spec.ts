@@ -1,4 +1,4 @@
-// Writing the comparison page: what is in it, that it is written whole or not at all, and that it needs nothing else.
+// Writing the comparison page: its content, that it is written completely or not at all, and that it is self-contained.
 
 import { createHash } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
@@ -31,7 +31,7 @@ describe('the page', () => {
     expect(data.right.events.map(([place, kind]: unknown[]) => [place, kind])).toContainEqual([5, 'Heartbeat']);
   });
 
-  test('has the divergence in one row, with what was left out of the comparison before it', async () => {
+  test('has the divergence in one row, after the events that were not compared', async () => {
     const { left, right, diff } = await partedRuns();
     const { data } = islandsOf(await pageOf({ left, right, diff }));
     const rows = data.rows.map(([kind, l, r]: number[]) => [data.rowKinds[kind!], l, r]);
@@ -39,7 +39,7 @@ describe('the page', () => {
     expect(rows.filter(([kind]: unknown[]) => kind === 'apart')).toEqual([['apart', -1, 5], ['apart', -1, 13]]);
   });
 
-  test('shows what was hashed, where hashes differ, once', async () => {
+  test('shows hashed outputs once where their hashes differ', async () => {
     const { left, right, diff } = await partedRuns(['the price is 212.4', 'the price is 215.9']);
     const { data } = islandsOf(await pageOf({ left, right, diff }));
     expect(data.divergence.fields).toHaveLength(1);
@@ -50,7 +50,7 @@ describe('the page', () => {
     });
   });
 
-  test('shows the beginning of a large blob, and none that is no text', async () => {
+  test('shows the beginning of a large blob, and no blob that is not text', async () => {
     const large = await partedRuns([`${'é'.repeat(60_000)}1`, `${'é'.repeat(60_000)}2`]);
     const { blob } = islandsOf(await pageOf(large)).data.divergence.fields[0];
     expect(blob.left).toEqual({ text: 'é'.repeat(32_768), size: 120_001, isWhole: false });
@@ -67,7 +67,7 @@ describe('the page', () => {
     expect(islandsOf(html).data).toMatchObject({ divergence: null });
   });
 
-  test('counts the records of a session as replay does: blank lines, null and what does not parse are none', async () => {
+  test('counts the records of a session as a replay does: not blank lines, null, or lines that do not parse', async () => {
     const path = aSession('s', [say('human', 'one')]);
     appendFileSync(path, '\n  \nnull\n{"torn":\n[1,2]\n{"no":"type"}\n{"v":1,"type":"content","payload":{"content":{"speaker":"ai","blocks":[]}}}\r\n{"torn');
     const { data, payloads } = islandsOf(await pageOf({ left: path, right: path, diff: null }));
@@ -84,7 +84,7 @@ describe('the page', () => {
     expect(data.left.problem).toBe(null);
   });
 
-  test('of long executions holds the windows that matter, and says how much it left out', async () => {
+  test('of long executions holds the windows that matter, and counts the events left out', async () => {
     const { left, right, diff } = partedSessions(3000, 1500);
     const out = freshPath('.html');
     const written = await writeDiffPage(out, { left, right, diff, limits: { events: 1000, head: 20, around: 50, tail: 10 } });
@@ -95,7 +95,7 @@ describe('the page', () => {
     expect(gaps.map(([, l, r]: number[]) => [l, r])).toEqual([[1430, 1430], [1440, 1440]]);
   });
 
-  test('keeps of a long text the beginning and the end, and says how much is missing', async () => {
+  test('keeps the beginning and the end of a long text, and says how much is missing', async () => {
     const path = aSession('s', [say('human', `${'a'.repeat(50_000)}END`)]);
     const [payload, cuts] = islandsOf(await pageOf({ left: path, right: path, diff: null })).payloads.left[1];
     const { text } = payload.content.blocks[0];
@@ -104,7 +104,7 @@ describe('the page', () => {
   });
 
   test.prop([fc.array(fc.oneof(anyString, fc.constantFrom('</script><script>alert(1)</script>', '<!--<script>', '\u2028', '"&<>\'')), { minLength: 1, maxLength: 5 })], runs(40))(
-    'whatever is said, it comes back out of the page, and nothing of it is markup',
+    'preserves any text, none of which becomes markup',
     async (texts) => {
       const path = aSession(texts[0] || 's', texts.map((text) => say(text, text)));
       const diff = difference({ at: 1, right: 1, prefix: 'rec', fields: [{ path: texts[0], left: texts, right: texts[0] }], affected: texts, cause: texts[0]! });
@@ -113,19 +113,19 @@ describe('the page', () => {
       const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
       expect(payloads.left.slice(1).map(([payload]) => payload.content.blocks[0].text)).toEqual(plain(texts));
       expect(data.divergence.affected).toEqual(plain(texts));
-      // One element of each kind that the page has, and no other.
+      // The same elements as in a page of harmless text, and no others.
       expect(html.match(/<[a-z!/]+/gi)).toEqual((await frame).match(/<[a-z!/]+/gi));
     },
   );
 
-  /** The page of two sessions in which there is nothing. */
+  /** A page of harmless text. */
   const frame = (async () => {
     const path = aSession('s', [say('human', 'x')]);
     return pageOf({ left: path, right: path, diff: difference({ at: 1, right: 1, prefix: 'rec' }) });
   })();
 });
 
-describe('the page needs nothing else', () => {
+describe('the page is self-contained', () => {
   test('its policy allows its own script and style, and nothing more', async () => {
     const html = await pageOf(await partedRuns());
     const policy = /<meta http-equiv="Content-Security-Policy" content="([^"]*)">/.exec(html)![1]!;
@@ -144,14 +144,14 @@ describe('the page needs nothing else', () => {
     });
   });
 
-  test('it names no other file and no address, but for the name space of SVG', async () => {
+  test('it names no other file and no address, except the namespace of SVG', async () => {
     const html = await pageOf(await partedRuns());
     expect(html.match(/\b(?:src|href|action|srcset|poster)\s*=\s*["'][^"']*/g)).toEqual([expect.stringMatching(/^href="data:image\/svg\+xml,/)]);
     expect(html).not.toMatch(/@import|url\(|\bfetch\(|XMLHttpRequest|WebSocket|sendBeacon|EventSource|import\(/);
     expect(new Set(html.match(/https?:\/\/[^'"\s]+/g))).toEqual(new Set(['http://www.w3.org/2000/svg']));
   });
 
-  test('it makes no markup of strings', () => {
+  test('it creates no markup from strings', () => {
     const view = new URL('../../cli/html/view/', import.meta.url);
     for (const name of readdirSync(view.pathname, { recursive: true }).map(String).filter((each) => each.endsWith('.js'))) {
       expect(readFileSync(new URL(name, view), 'utf8'), name).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|setHTML|\beval\b|new Function|srcdoc/);
@@ -171,7 +171,7 @@ describe('the file', () => {
     expect(readFileSync(join(elsewhere, 'again.html')).equals(readFileSync(first))).toBe(true);
   });
 
-  test('has no path in it but those that were given', async () => {
+  test('contains no paths but those that were given', async () => {
     const { left, right, diff } = await partedRuns();
     const program = `require(${JSON.stringify(new URL('../../cli/html/diff/index.js', import.meta.url).pathname)}).writeDiffPage('page.html', JSON.parse(process.argv[1]))`;
     const cwd = dirname(left);
@@ -181,7 +181,7 @@ describe('the file', () => {
     expect(html).toContain(relative(cwd, left));
   });
 
-  test('replaces what was there in one step, and leaves nothing beside it', async () => {
+  test('atomically replaces an existing file, and leaves no other file', async () => {
     const directory = freshPath();
     mkdirSync(directory);
     const out = join(directory, 'page.html');
@@ -193,7 +193,7 @@ describe('the file', () => {
     expect(statSync(out).ino).not.toBe(before);
   });
 
-  test('is not there, and what was there stays, when a side can not be read', async () => {
+  test('is not written if a side cannot be read, and an existing file is kept', async () => {
     const directory = freshPath();
     mkdirSync(directory);
     const out = join(directory, 'page.html');
@@ -205,7 +205,7 @@ describe('the file', () => {
     expect(readFileSync(out, 'utf8')).toBe('what was there');
   });
 
-  test('says why it can not be written', async () => {
+  test('rejects with the reason if it cannot be written', async () => {
     const sides = await partedRuns();
     await expect(writeDiffPage(join(freshPath(), 'page.html'), sides)).rejects.toMatchObject({ code: 'ENOENT' });
     const directory = freshPath();
@@ -215,7 +215,7 @@ describe('the file', () => {
     expect(namesIn(dirname(directory)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
   });
 
-  test.skipIf(process.platform === 'win32')('that is a pipe or a device is written to, not replaced', async () => {
+  test.skipIf(process.platform === 'win32')('is written to, not replaced, if it is a pipe or a device', async () => {
     const link = freshPath();
     symlinkSync('/dev/null', link);
     await writeDiffPage(link, await partedRuns());
@@ -223,7 +223,7 @@ describe('the file', () => {
     expect(statSync('/dev/null').isCharacterDevice()).toBe(true);
   });
 
-  test('an abort, before or on the way, rejects with its reason and leaves nothing behind', async () => {
+  test('is not left behind by an abort, before or during the work, which rejects with its reason', async () => {
     const { left, right, diff } = partedSessions(5000, 4000);
     const directory = freshPath();
     mkdirSync(directory);
@@ -238,7 +238,7 @@ describe('the file', () => {
   });
 });
 
-test('an abort is noticed while a side is read, not only behind it', async () => {
+test('an abort is noticed while a side is read, not only afterwards', async () => {
   const { left, right, diff } = partedSessions(5000, 4000);
   const controller = new AbortController();
   const { signal } = controller;
@@ -255,7 +255,7 @@ test('an abort is noticed while a side is read, not only behind it', async () =>
 });
 
 describe('names that every object has', () => {
-  test.each(['constructor', 'valueOf', '__proto__', 'hasOwnProperty'])('%s is a cause, a kind or a note like any that is not known', async (name) => {
+  test.each(['constructor', 'valueOf', '__proto__', 'hasOwnProperty'])('%s is treated like any unknown cause, kind or note', async (name) => {
     const { left, right, diff } = partedSessions(4, 2);
     const { divergence } = islandsOf(await pageOf({ left, right, diff: { ...diff, likely_cause: name, kind: name, fields: [{ path: name, left: 1, right: 2, note: name }] } })).data;
     expect(divergence).toMatchObject({ cause: name, because: '', says: name });
@@ -264,7 +264,7 @@ describe('names that every object has', () => {
 });
 
 describe('bundles', () => {
-  test('a session or a run that was sealed is read in its directory', async () => {
+  test('a sealed session is read from its directory', async () => {
     const session = freshPath('.cath-bundle');
     mkdirSync(session);
     cpSync(aSession('sealed', [say('human', 'hello')]), join(session, 'session.jsonl'));
@@ -272,7 +272,7 @@ describe('bundles', () => {
     expect(islandsOf(await pageOf({ left: session, right: session, diff: null })).data.left).toMatchObject({ id: 'sealed', given: session });
   });
 
-  test('an archive is unpacked, shown by its own path, and what was unpacked is gone afterwards', async ({ skip }) => {
+  test('an archive is unpacked, shown by its own path, and the unpacked files are removed', async ({ skip }) => {
     skip(tape['exportBundle'] === undefined, 'this build of the addon has no bundles');
     const { left, right, diff } = await partedRuns();
     const archive = freshPath('.cath-bundle.tar.zst');

@@ -12,7 +12,7 @@ import { aRun, aSession, difference, freshPath, partedRuns, partedSessions, say,
 
 const RECORDINGS = fileURLToPath(new URL('../../../shared/data/sessions', import.meta.url));
 
-test('a Chromium is at hand', ({ skip }) => {
+test('a Chromium is available', ({ skip }) => {
   skip(CHROMIUM === undefined, NO_CHROMIUM);
   expect(existsSync(CHROMIUM!)).toBe(true);
 });
@@ -40,7 +40,7 @@ const isInView = (page: Page, selector: string): Promise<boolean> =>
     return top >= 0 && bottom > covered && top < innerHeight && left >= 0 && right <= innerWidth;
   });
 
-/** Two animation frames: a search waits for a moment, and rows are made when the window comes near. */
+/** Waits out the delay of a search, and two animation frames, in which rows near the window are rendered. */
 const settled = (page: Page): Promise<unknown> => page.evaluate('new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 200))');
 
 const focusedRow = (page: Page): Promise<number> => page.evaluate('Number(document.activeElement?.dataset.row ?? -1)');
@@ -52,7 +52,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   afterAll(() => browser.close());
 
   describe('opening', () => {
-    test('two runs: nothing is complained of, nothing is asked for, and the divergence is in view', async () => {
+    test('two runs: no errors, no requests, and the divergence is in view', async () => {
       const { page, complaints, requests } = await shown(await partedRuns());
       expect(complaints).toEqual([]);
       expect(requests).toEqual([]);
@@ -73,7 +73,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       expect(await page.locator('.field .value.right ins').allTextContents()).toEqual(['b']);
     });
 
-    test('over HTTP, the page is all that is asked for', async () => {
+    test('over HTTP, only the page itself is requested', async () => {
       const out = freshPath('.html');
       await writeDiffPage(out, await partedRuns());
       const asked: string[] = [];
@@ -94,7 +94,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       expect(asked).toEqual(['/page']);
     });
 
-    test('its policy is in force: no connection, no other script, no markup out of a string', async () => {
+    test('its policy is in force: no connections, no other scripts, no markup from strings', async () => {
       const { page } = await shown(await partedRuns());
       const refusals = await page.evaluate(async () => {
         const { document, fetch } = globalThis as any;
@@ -118,7 +118,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       expect(refusals).toEqual(expect.arrayContaining(['fetch', 'innerHTML', 'script']));
     });
 
-    test('equal runs: it says so, shows the timeline from its beginning, and marks no divergence', async () => {
+    test('equal runs: the page says so, shows the time line from its beginning, and marks no divergence', async () => {
       const [left, right] = [await aRun('a', 'x'), await aRun('b', 'x')];
       const { page, complaints } = await shown({ left, right, diff: null });
       expect(complaints).toEqual([]);
@@ -129,7 +129,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       expect(await focusedRow(page)).toBe(0);
     });
 
-    test('where one side has ended, it says which, and shows what the other has', async () => {
+    test('one side has ended: the page says which, and shows what the other has', async () => {
       const { left, right, diff } = partedSessions(10, 6);
       const ended = aSession('ended', Array.from({ length: 5 }, (_, i) => say('human', `turn ${i + 1}`)));
       const { page, complaints } = await shown({ left: ended, right, diff: { ...diff, kind: 'LeftEnded', left: null, fields: [], likely_cause: 'LogTruncated' } });
@@ -140,7 +140,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       expect(await page.locator('.row.divergence .cell.left').textContent()).toBe('');
     });
 
-    test('a divergence that is no event of the page is told all the same', async () => {
+    test('a divergence that is not an event of the page is described anyway', async () => {
       const { left, right } = await partedRuns();
       const diff = { ...difference({ at: 0, right: 0 }), kind: 'HeaderMismatch', left: null, right: null, likely_cause: 'WorkflowChanged' };
       const { page, complaints } = await shown({ left, right, diff });
@@ -148,7 +148,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       expect(await page.locator('#divergence').textContent()).toContain('Different workflow');
     });
 
-    test.skipIf(!existsSync(RECORDINGS))('real recordings open, each with another (needs ../shared/data/sessions)', async () => {
+    test.skipIf(!existsSync(RECORDINGS))('real recordings open in pairs (needs ../shared/data/sessions)', async () => {
       const names = readdirSync(RECORDINGS).filter((name) => name.endsWith('.jsonl'));
       for (const [at, name] of names.entries()) {
         const diff = difference({ at: 2, right: 2, prefix: 'rec', cause: 'Unknown', left: [{ event_id: 'rec_1', kind: 'content', evidence: 'inferred' }] });
@@ -161,7 +161,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   });
 
   describe('the causal chain', () => {
-    test('of a run is drawn solid, from the root to where the two part, and leads to its events', async () => {
+    test('of a run is drawn solid, from the root to the divergence, and links to its events', async () => {
       const { page } = await shown(await partedRuns());
       const entries = await page.locator('.chain .event').allTextContents();
       expect(entries.map((text) => text.split(',')[0])).toEqual(['#0RunCreatedrun-001', '#11TaskAcceptedsum', '#12NodeStartedsum', '#13ToolInvokedweb', '#14ToolCompletedweb', '#16ToolCompletedweb']);
@@ -184,7 +184,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       expect(await page.locator('.legend').textContent()).toContain('inferred');
     });
 
-    test('stays with its rows when rows above are opened', async () => {
+    test('stays aligned with its rows when rows above are opened', async () => {
       const { page } = await shown(await partedRuns());
       const distance = (): Promise<number> =>
         page.evaluate(() => {
@@ -249,14 +249,14 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       expect(await page.locator('#row-3 .half h4').textContent()).toBe('Both, with the same payload');
     });
 
-    test('leads to the event that caused it', async () => {
+    test('links to the event that caused it', async () => {
       const { page } = await shown(await partedRuns());
       await page.locator('.row.divergence .line').click();
       await page.locator('.row.divergence .half.right .link').click();
       expect(await page.locator('.line:focus .cell.right .number').textContent()).toBe('15');
     });
 
-    test('text of several lines is shown in lines, and as exact JSON if that is asked for', async () => {
+    test('shows multi-line text as lines, and as exact JSON on request', async () => {
       const path = aSession('s', [say('human', 'one "quoted"\n\ttwo \\n')]);
       const { page } = await shown({ left: path, right: path, diff: null });
       await page.locator('#row-1 .line').click();
@@ -266,7 +266,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       expect(JSON.parse((await page.locator('#row-1 .json').textContent())!).content.blocks[0].text).toBe('one "quoted"\n\ttwo \\n');
     });
 
-    test('line ends of another system are told once, and shown where they make the difference', async () => {
+    test('mentions foreign line endings once, and shows them where they are the difference', async () => {
       const [left, right] = ['one\r\ntwo\r\n', 'one\ntwo\n'];
       const path = aSession('s', [say('human', left!)]);
       const { page } = await shown({ left: path, right: path, diff: difference({ at: 1, right: 1, prefix: 'rec', fields: [{ path: '/payload', left, right }] }) });
@@ -276,7 +276,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       expect(await page.locator('.field .value.right').textContent()).toBe('one\ntwo\n');
     });
 
-    test('says how much of a long text, or a long list, is not there', async () => {
+    test('says how much of a long text or list is left out', async () => {
       const path = aSession('s', [say('human', 'x'.repeat(10_000)), { payload: { content: { speaker: 'ai', blocks: [], list: Array(20_000).fill(1) } } }]);
       const { page } = await shown({ left: path, right: path, diff: null });
       await page.locator('#row-1 .line').click();
@@ -307,7 +307,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       expect(await page.locator('#row-1 .half .json').first().textContent()).toContain('<script>window.ran = 1</script></script><!-- <img src=x onerror=');
     });
 
-    test('characters that hide or turn the text are shown by their names', async () => {
+    test('has characters that hide or reverse text shown as escapes', async () => {
       const path = aSession(HIDDEN, [say('human', HIDDEN)]);
       const { page, complaints } = await shown({ left: path, right: path, diff: difference({ at: 1, right: 1, prefix: 'rec', fields: [{ path: HIDDEN, left: HIDDEN, right: `${HIDDEN} more` }] }) });
       await page.locator('#row-1 .line').click();
@@ -319,14 +319,14 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   });
 
   describe('the filter', () => {
-    test('shows what holds a text, in the payload too, marks it, and says how many', async () => {
+    test('shows the events that contain a text, payloads included, and marks and counts them', async () => {
       const { page } = await shown(partedSessions(60, 40));
       await page.locator('input[type=search]').fill('TURN 17 ');
       await settled(page);
       expect(await page.locator('.row .line').count()).toBe(1);
       expect(await page.locator('.status').textContent()).toBe('1 of 61');
       expect(await page.locator('.row mark').first().textContent()).toBe('turn 17 ');
-      // What differs stays in sight.
+      // The divergence stays visible.
       expect(await page.locator('#divergence').count()).toBe(1);
       await page.keyboard.press('Escape');
       await settled(page);
@@ -334,7 +334,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       expect(await page.locator('.row mark').count()).toBe(0);
     });
 
-    test('finds text by its letters, not by how it is stored, and takes no sign for a pattern', async () => {
+    test('matches text as shown, not as stored, and treats no character as a pattern', async () => {
       const path = aSession('s', [say('human', 'a "quoted" <b> (.*) \u2028é\nnext'), say('human', 'other')]);
       const { page, complaints } = await shown({ left: path, right: path, diff: null });
       for (const [text, found] of [['"quoted" <b>', 1], ['(.*)', 1], ['.*', 1], ['É', 1], ['\u2028é', 1], ['[a-z]', 0], ['other', 1], ['o', 3], ['\\', 0]] as const) {
@@ -345,7 +345,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       expect(complaints).toEqual([]);
     });
 
-    test('shows one sort of events, and a row that is jumped to is shown again', async () => {
+    test('shows one sort of events, and is cleared by a jump to a hidden row', async () => {
       const { page } = await shown(await partedRuns());
       await page.locator('select').selectOption('kind Heartbeat');
       expect(await page.locator('.row .line').count()).toBe(2);
@@ -363,7 +363,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       expect(await page.locator('.row .line').count()).toBe(19);
     });
 
-    test('the / key goes there, and typing there is typing', async () => {
+    test('is focused by the / key, and keys typed there are text', async () => {
       const { page } = await shown(await partedRuns());
       await page.keyboard.press('/');
       await page.keyboard.type('djk');
@@ -371,7 +371,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     });
   });
 
-  describe('ten thousand events a side', () => {
+  describe('ten thousand events per side', () => {
     let big: Opened;
     beforeAll(async () => {
       const { left, right, diff } = partedSessions(10_000, 6_000, ['aaa', 'bbb']);
@@ -386,7 +386,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       expect(await big.page.locator('.row.divergence').getAttribute('aria-setsize')).toBe('10001');
     });
 
-    test('have their chains drawn also where no rows are', async () => {
+    test('have their chains drawn even where no rows are rendered', async () => {
       const cell = 32;
       const [last, before] = await big.page.locator('.rails .bead.left').evaluateAll((beads: any[]) => [beads.at(-1), beads.at(-2)].map((bead) => Number(bead.getAttribute('cy'))));
       expect(await big.page.locator('#row-1').count()).toBe(0);
@@ -394,7 +394,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       expect(before).toBeCloseTo(5960.5 * cell, -2);
     });
 
-    test('can be scrolled to both ends, and stay few in the document', async () => {
+    test('can be scrolled to both ends, with few rows in the document', async () => {
       const { page } = big;
       await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
       await page.locator('#row-10000').waitFor();
@@ -422,7 +422,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       expect(await isInView(page, '#row-9876 .line')).toBe(true);
     });
 
-    test('what was opened stays open when it comes back into view', async () => {
+    test('keep opened rows open when they come back into view', async () => {
       const { page } = big;
       await page.keyboard.press('d');
       await page.keyboard.press('k');
@@ -438,8 +438,8 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     });
   });
 
-  describe('for everybody', () => {
-    /** Text whose contrast to what is behind it is too low, as WCAG AA has it. */
+  describe('accessibility', () => {
+    /** Text whose contrast with its background is below the minimum of WCAG AA. */
     const faint = (page: Page): Promise<string[]> =>
       page.evaluate(() => {
         const { document, getComputedStyle } = globalThis as any;
@@ -479,7 +479,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
         return found;
       });
 
-    test.each(['light', 'dark'] as const)('in %s colours all text can be told from what is behind it', async (colorScheme) => {
+    test.each(['light', 'dark'] as const)('in %s colours all text has enough contrast', async (colorScheme) => {
       const { left, right, diff } = await partedRuns();
       const { page } = await shown({ left, right, diff }, { colorScheme });
       await page.locator('.row.divergence .line').click();
@@ -493,7 +493,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       expect(await faint(session.page)).toEqual([]);
     });
 
-    test('it has landmarks, one heading of each part, names for what can be used, and no id twice', async () => {
+    test('it has landmarks, a heading for each part, names for all controls, and unique ids', async () => {
       const { page } = await shown(await partedRuns());
       await page.locator('.row.divergence .line').click();
       expect(await page.locator('body > header, body > main, body > footer').count()).toBe(3);
@@ -513,11 +513,11 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
         return { twice: ids.filter((id, at) => ids.indexOf(id) !== at), nameless: nameless.length, first: levels[0], pointsNowhere: pointsNowhere.length };
       });
       expect(wrong).toEqual({ twice: [], nameless: 0, first: 1, pointsNowhere: 0 });
-      // What a screen reader says of a row.
+      // The text that a screen reader reads for a row.
       expect(await page.locator('.row.divergence .line').textContent()).toContain(', here they part');
     });
 
-    test('the Tab key goes from part to part, not from row to row, and where it is can be seen', async () => {
+    test('the Tab key moves from part to part, not from row to row, and the focus is visible', async () => {
       const { page } = await shown(await partedRuns());
       expect(await page.locator('.line[tabindex="0"]').count()).toBe(1);
       await page.keyboard.press('d');
@@ -529,7 +529,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       expect(await focusedRow(page)).toBe(-1);
     });
 
-    test.each([1280, 760, 400])('at a width of %i nothing sticks out, and the divergence is in view', async (width) => {
+    test.each([1280, 760, 400])('at a width of %i nothing overflows, and the divergence is in view', async (width) => {
       const { left, right, diff } = partedSessions(60, 40, [`a ${'long '.repeat(200)}${'w'.repeat(300)}`, 'short']);
       const { page } = await shown({ left, right, diff }, { viewport: { width, height: 800 } });
       expect(await isInView(page, '.row.divergence .line')).toBe(true);
@@ -541,7 +541,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       expect(await runs.page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
     });
 
-    test('on paper it has the rows around the divergence, and comes back as it was', async () => {
+    test('in print it has the rows around the divergence, and is restored afterwards', async () => {
       const { left, right, diff } = partedSessions(2000, 1000);
       const { page, complaints } = await shown({ left, right, diff });
       const before = await page.evaluate('scrollY');
@@ -562,7 +562,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       expect(typeof before).toBe('number');
     });
 
-    test('without JavaScript it says what came out', async () => {
+    test('without JavaScript it states the result', async () => {
       const { page } = await shown(await partedRuns(), { javaScriptEnabled: false });
       expect(await page.locator('noscript').textContent()).toContain('part at event #14');
     });

@@ -1,5 +1,5 @@
-// Eight recordings of one task by a real coding agent, where they are at hand: beside the project, not in it. For each pair stands here what a
-// person says who has read the two; docs/diff.md has three of them in full.
+// Eight recordings of one task by a real coding agent, if they are available: next to the project, not in it. The expectation for each pair is
+// the judgement of a person who has read both; docs/diff.md shows three of them in full.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,19 +22,19 @@ const XML_CURSORS = 'xml-sys-env-cursors-window100';
 const XML = 'xml-sys-env-window100';
 const ALL = [SOURCE, CURSORS, PLAIN, CALLS_REPLACE_SOURCE, CALLS_REPLACE, CALLS, XML_CURSORS, XML];
 
-/** Pairs that were asked the same. All others were not: their first messages differ. */
+/** Pairs with the same first message. In all other pairs the first messages differ. */
 const SAME_QUESTION: [left: string, right: string, at: number, cause: string][] = [
-  // The one looks around first, the other reproduces the bug at once: the model's choice, and nothing says why.
+  // One looks around first, the other reproduces the bug at once: a choice of the model, for which no reason is recorded.
   [SOURCE, CURSORS, 2, 'Unknown'],
   [SOURCE, PLAIN, 2, 'Unknown'],
-  // The same command, but the one environment marks cursors in what it prints.
+  // The same command, but one environment marks cursors in its output.
   [CURSORS, PLAIN, 3, 'ExternalDataChanged'],
   [XML_CURSORS, XML, 3, 'ExternalDataChanged'],
-  // The same words, but `insert` here and `edit` there: other tools were at hand, and the recording does not say so.
+  // The same text, but `insert` in one and `edit` in the other: they had different tools, which the recordings do not say.
   [CALLS_REPLACE, CALLS, 4, 'Unknown'],
 ];
 
-test('the recordings are at hand', ({ skip }) => {
+test('the recordings are available', ({ skip }) => {
   skip(absent, 'the folder ../shared/data/sessions is absent: nothing real to compare');
   expect(ALL).toHaveLength(8);
 });
@@ -44,7 +44,7 @@ describe.skipIf(absent)('eight recordings of one task', () => {
     expect(await diff(path(name), path(name), { full: true })).toBeNull();
   });
 
-  test.each(SAME_QUESTION)('%s and %s part at %i: %s', async (left, right, at, cause) => {
+  test.each(SAME_QUESTION)('%s and %s diverge at %i: %s', async (left, right, at, cause) => {
     for (const [one, other] of [[left, right], [right, left]] as const) {
       const found = parted(await diff(path(one), path(other)));
       expect(found).toMatchObject({ divergence_event: at, kind: 'EventMismatch', likely_cause: cause });
@@ -56,13 +56,13 @@ describe.skipIf(absent)('eight recordings of one task', () => {
   const pairs = ALL.flatMap((left, at) => ALL.slice(at + 1).map((right) => [left, right] as const));
   const others = pairs.filter(([left, right]) => !SAME_QUESTION.some(([one, other]) => one === left && other === right));
 
-  test.each(others)('%s and %s were asked something else', async (left, right) => {
+  test.each(others)('%s and %s were asked different questions', async (left, right) => {
     const found = parted(await diff(path(left), path(right)));
     expect(found).toMatchObject({ divergence_event: 1, likely_cause: 'InputChanged', left: { speaker: 'human' } });
     expect(found.fields.map(({ path: field }) => field)).toStrictEqual(['/payload/content/blocks/0/text']);
   });
 
-  test('two prompts that differ in a space at the end of a line are said to differ in white space', async () => {
+  test('two prompts that differ in a space at the end of a line are reported as differing in white space', async () => {
     const found = parted(await diff(path(PLAIN), path(XML)));
     expect(found.fields[0]!.note).toBe('whitespace');
     expect(found.left!['excerpt']).toContain('before each line! \n');

@@ -1,4 +1,4 @@
-// Runs compared: what counts, how they part, what is damaged.
+// Comparing runs: what counts as a difference, how runs diverge, and damaged logs.
 
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -28,7 +28,7 @@ describe('two runs', () => {
     expect(found).toMatchObject({ kind: 'EventMismatch', left: { kind: 'NodeSkipped' }, right: { kind: 'Heartbeat' } });
   });
 
-  test('of another workflow differ in their header', async () => {
+  test('of different workflows differ in their header', async () => {
     const other = new PlainRun({ runId: 'run-7', workflow: { ...WORKFLOW, version: '2' }, scheduler: 'external' });
     const found = parted(await diffRuns(startedRun(), other));
     expect(found).toMatchObject({ divergence_event: 0, kind: 'HeaderMismatch', likely_cause: 'WorkflowChanged', causal_ancestors: [] });
@@ -39,7 +39,7 @@ describe('two runs', () => {
     expect(ignoring).toBeNull();
   });
 
-  test('of which one ended differ where it did', async () => {
+  test('of which one ended early diverge at its end', async () => {
     const [whole, cut] = [completedRun(), completedRun()];
     // RunCompleted, NodeSkipped: the last two.
     const path = cut.write(freshPath());
@@ -56,7 +56,7 @@ describe('two runs', () => {
     expect(other.common_ancestor).toBe(other.causal_ancestors[0]);
   });
 
-  test('an event more is one edit, and moves nothing behind it', async () => {
+  test('with one event inserted differ in one edit, and the later events stay equal', async () => {
     const [left, right] = [startedRun(), startedRun()];
     note(right, 'extra');
     for (const run of [left, right]) {
@@ -68,7 +68,7 @@ describe('two runs', () => {
     expect(found.equal).toStrictEqual([{ left: 2, right: 3, length: 2 }]);
   });
 
-  test('differ by what is not ignored', async () => {
+  test('differ only in fields that are not ignored', async () => {
     const run = (value: unknown) => {
       const started = startedRun();
       note(started, 'same', { 'a/b': { 'c~d': [1, { e: value }] }, '*': value });
@@ -83,7 +83,7 @@ describe('two runs', () => {
     expect(await paths(['/nowhere', '/payload/a/b'])).toHaveLength(2);
   });
 
-  test('tails of longer arrays are told', async () => {
+  test('differ in the additional elements of a longer array', async () => {
     const run = (list: unknown[]) => {
       const started = startedRun();
       note(started, 'same', { list });
@@ -117,7 +117,7 @@ describe('a damaged log', () => {
     expect(await rejection(diff(right, left))).toMatchObject({ code, side: 'left' });
   });
 
-  test('behind the divergence matters to nobody', async () => {
+  test('does not matter after the divergence, except with `full`', async () => {
     const [left, right] = pair();
     const log = readFileSync(logOf(right), 'utf8').replace('"w1"', '"w3"');
     writeFileSync(logOf(right), `${log}damaged\n`);
@@ -125,13 +125,13 @@ describe('a damaged log', () => {
     expect(await rejection(diff(left, right, { full: true }))).toMatchObject({ code: 'NotAJsonLine', side: 'right' });
   });
 
-  test('of which the end is torn is whole up to there', async () => {
+  test('with a torn line is compared up to that line', async () => {
     const [left, right] = pair();
     appendFileSync(logOf(right), '{"v":1,"time":');
     expect(await diff(left, right)).toBeNull();
   });
 
-  test('without an event is no run', async () => {
+  test('without events, or a missing one, is not a run', async () => {
     const [left, right] = pair();
     writeFileSync(logOf(right), '');
     expect(await rejection(diff(left, right))).toMatchObject({ code: 'EmptyLog', side: 'right' });
@@ -141,7 +141,7 @@ describe('a damaged log', () => {
   });
 });
 
-test('a chain is as long as the log has it, and read back in blocks', async () => {
+test('the ancestry of an event is complete, however long', async () => {
   const run = startedRun();
   while (run.time < 3000) note(run, 'x'.repeat(300));
   const path = run.write(freshPath());
@@ -153,7 +153,7 @@ test('a chain is as long as the log has it, and read back in blocks', async () =
   }
 });
 
-test('a log without its graph affects the node alone', async () => {
+test('without a graph only the node itself is affected', async () => {
   const [left, right] = [startedRun(), startedRun()];
   left.append('NodeScheduled', { task: 'build#1', dependsOn: [] });
   right.append('NodeScheduled', { task: 'build#1', dependsOn: [], priority: 1 });

@@ -1,4 +1,4 @@
-// Sessions compared.
+// Comparing sessions.
 
 import { describe, expect, test } from 'vitest';
 import { diff, diffToText, traceAncestors } from '../../index.js';
@@ -27,11 +27,11 @@ describe('two sessions', () => {
     expect(await diffSessions(recorded(1), recorded(2).replaceAll('16:00', '17:00'), { full: true })).toBeNull();
   });
 
-  describe('with calls side by side', () => {
+  describe('with parallel calls', () => {
     const asked = said('ai', ['x', 'y'].map((name, n) => ({ type: 'tool_call' as const, id: `c${n}`, name, parameters: {} })));
     const response = (n: number, output: string): ContentBlock => ({ type: 'tool_response', callId: `c${n}`, toolName: 'xy'[n]!, result: output });
 
-    test('one other answer is one change, though the other call was answered the same', async () => {
+    test('have one change for one different answer, even if the other answer is the same', async () => {
       const answers = (first: string) => session(content('go'), asked, said('tool', [response(0, first)]), said('tool', [response(1, 'ok')]));
       const found = parted(await diffSessions(answers('ok'), answers('BAD'), { full: true }));
       const fields = [{ path: '/payload/content/blocks/0/result', left: 'ok', right: 'BAD' }];
@@ -39,7 +39,7 @@ describe('two sessions', () => {
       expect(found.equal).toStrictEqual([{ left: 4, right: 4, length: 1 }]);
     });
 
-    test('answered by one item, the side names the call whose answer differs', async () => {
+    test('name the call whose answer differs, if one item answers both', async () => {
       const answers = (second: string) => session(content('go'), asked, said('tool', [response(0, 'ok'), response(1, second)]));
       const { left, right } = parted(await diffSessions(answers('ok'), answers('BAD')));
       expect([left!.tool, right!.tool]).toStrictEqual(['y', 'y']);
@@ -47,7 +47,7 @@ describe('two sessions', () => {
     });
   });
 
-  test('of which a tool answered otherwise part there', async () => {
+  test('with different tool responses diverge there', async () => {
     const found = parted(await diffSessions(session(...talk('a', 'one\u001b[31m')), session(...talk('b', 'two'))));
     expect(found).toMatchObject({
       divergence_event: 3,
@@ -76,18 +76,18 @@ describe('two sessions', () => {
     expect(found).toMatchObject({ divergence_event: 1, likely_cause: cause });
   });
 
-  test('an AI that says something else to the same says not why', async () => {
+  test('diverge for an unknown cause if the AI replies differently to the same input', async () => {
     const found = parted(await diffSessions(session(content('hi'), call('a', 'ls')), session(content('hi'), call('b', 'pwd'))));
     expect(found).toMatchObject({ divergence_event: 2, likely_cause: 'Unknown' });
   });
 
-  test('of another project differ in their header', async () => {
+  test('of different projects differ in their header', async () => {
     const other = file(start({ projectHash: 'other' }), content('hi'));
     const found = parted(await diffSessions(session(content('hi')), other));
     expect(found).toMatchObject({ divergence_event: 0, kind: 'HeaderMismatch', likely_cause: 'WorkflowChanged' });
   });
 
-  test('of which one ended part there', async () => {
+  test('of which one ended early diverge at its end', async () => {
     const [whole, cut] = [session(...talk('a', 'x')), session(...talk('b', 'x').slice(0, 2))];
     expect(parted(await diffSessions(whole, cut))).toMatchObject({ kind: 'RightEnded', divergence_event: 3, likely_cause: 'LogTruncated' });
     expect(parted(await diffSessions(cut, whole))).toMatchObject({ kind: 'LeftEnded', divergence_event: 3, left: null });
@@ -95,14 +95,14 @@ describe('two sessions', () => {
     expect(parted(await diffSessions(session(...talk('b', 'x')), over))).toMatchObject({ kind: 'LeftEnded', likely_cause: 'Unknown' });
   });
 
-  test('lines that a replay passes over have no place', async () => {
+  test('are compared without the lines that a replay skips', async () => {
     const [left, right] = [session(...talk('a', 'x')), session('torn{', ...talk('b', 'x'), '', 'null', '{"v":1')];
     expect(await diffSessions(left, right)).toBeNull();
     const unknown = session(['from_the_future', {}], ...talk('b', 'x'));
     expect(parted(await diffSessions(left, unknown, { full: true })).edits).toStrictEqual([{ op: 'insert', right: 1 }]);
   });
 
-  test('that are none are refused', async () => {
+  test('are refused if one of them is not a session', async () => {
     const whole = writeSession(session(content('hi')));
     for (const [text, code] of [
       ['', 'EmptyFile'],
@@ -119,7 +119,7 @@ describe('two sessions', () => {
     expect(await rejection(diff(whole, run))).toMatchObject({ code: 'NotComparable' });
   });
 
-  test('of great size are compared on the way', async () => {
+  test('of large size are compared while they are read', async () => {
     const long = Array.from({ length: 3000 }, (_, n) => content(`${n} ${'x'.repeat(2000)}`, n % 2 ? 'ai' : 'human'));
     const last = content('the end');
     expect(await diffSessions(session(...long), session(...long))).toBeNull();
@@ -133,7 +133,7 @@ describe('two sessions', () => {
   });
 });
 
-test('nested a million levels deep, values are compared and not followed', async () => {
+test('values nested a million levels deep are compared without recursion', async () => {
   const deep = (inner: string) => `${'['.repeat(1e6)}${inner}${']'.repeat(1e6)}`;
   const line = (inner: string) => `{"v":1,"type":"x","payload":{"a":${deep(inner)}}}`;
   expect(await diffSessions(session(line('1')), session(line('1.0')))).toBeNull();

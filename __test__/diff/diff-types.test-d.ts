@@ -1,10 +1,10 @@
-// What the types of the diff promise to a reader, checked by the compiler: nothing here runs.
+// The types of diffs, checked by the compiler: nothing here is executed.
 import { describe, expectTypeOf, test } from 'vitest';
 
 import { diff, diffToText, traceAncestors, type CausalEdge, type Diff, type DiffOptions, type DiffSide, type Progress } from '../../index.js';
 
 describe('a diff', () => {
-  test('is null, or has two sides of which one may be', async () => {
+  test('is null, or has two sides, of which either may be null', async () => {
     const found = await diff('left', 'right');
     expectTypeOf(found).toEqualTypeOf<Diff | null>();
     if (found === null) return;
@@ -26,7 +26,7 @@ describe('a diff', () => {
     options.ignore = '/a';
   });
 
-  test('has a text, and an event has a chain', async () => {
+  test('has a text rendering, and an event has an ancestry', async () => {
     expectTypeOf(diffToText(null, { color: true })).toEqualTypeOf<string>();
     expectTypeOf(await traceAncestors('run', 'evt_1')).toEqualTypeOf<{ chain: CausalEdge[]; truncated: boolean }>();
   });

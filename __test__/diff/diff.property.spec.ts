@@ -1,4 +1,4 @@
-// Comparisons as properties: what is recorded twice is equal, what is changed is found where it is, and the answer is stable.
+// Properties of comparisons: equal executions are equal, a change is found where it is, and the result is stable.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect } from 'vitest';
@@ -28,7 +28,7 @@ function again(run: PlainRun): PlainRun {
   return twin;
 }
 
-/** A log with an event's payload changed, sealed again. */
+/** A log with the payload of an event changed, and the chain recomputed. */
 function withPayload(run: PlainRun, at: number, change: (payload: Payload) => Payload): string {
   const events = run.events.map((event, time): PlainEvent => {
     if (time !== at) return event;
@@ -42,7 +42,7 @@ describe('runs', () => {
     expect(await diffRuns(run, again(run), { full: true, heartbeats: true })).toBeNull();
   });
 
-  test.prop([anyRun(), fc.nat()], runs(60))('one other output is found at exactly that event', async (run, pick) => {
+  test.prop([anyRun(), fc.nat()], runs(60))('with one different output diverge at exactly that event', async (run, pick) => {
     const outputs = run.events.filter(({ payload }) => payload.includes('"outputHash"'));
     fc.pre(outputs.length > 0);
     const { time, kind } = outputs[pick % outputs.length]!;
@@ -67,7 +67,7 @@ describe('runs', () => {
     );
   });
 
-  test.prop([anyRun(), fc.nat()], runs(40))('chains lead back along the recorded parents', async (run, pick) => {
+  test.prop([anyRun(), fc.nat()], runs(40))('have ancestries that follow the recorded parents', async (run, pick) => {
     const time = pick % run.time;
     const expected: number[] = [];
     for (let at = run.events[time]!.parent; at !== null; at = run.events[at]!.parent) expected.push(at);
@@ -79,7 +79,7 @@ describe('runs', () => {
     });
   });
 
-  test.prop([anyRun(), fc.nat(), fc.nat({ max: 255 })], runs(60))('a byte that is changed is an answer or an error', async (run, pick, byte) => {
+  test.prop([anyRun(), fc.nat(), fc.nat({ max: 255 })], runs(60))('give a result or an error if a byte is changed', async (run, pick, byte) => {
     const path = run.write(freshPath());
     const log = readFileSync(logOf(path));
     log[pick % log.length] = byte;
@@ -93,12 +93,12 @@ describe('runs', () => {
 });
 
 describe('sessions', () => {
-  test.prop([anyEvents], runs(60))('whatever is in them, each is equal to itself', async (events) => {
+  test.prop([anyEvents], runs(60))('are equal to themselves, whatever they contain', async (events) => {
     const text = sessionOf(events);
     expect(await diffSessions(text, text, { full: true })).toBeNull();
   });
 
-  test.prop([anyEvents, fc.nat(), contentEvent], runs(60))('one event more is found, and is one insertion', async (events, pick, extra) => {
+  test.prop([anyEvents, fc.nat(), contentEvent], runs(60))('with one event inserted differ in one insertion', async (events, pick, extra) => {
     const at = pick % (events.length + 1);
     const marked = [extra[0], { ...(extra[1] as object), marker: 'nobody else has this' }] as const;
     const [left, right] = [session(...events), session(...events.slice(0, at), marked, ...events.slice(at))];
@@ -108,7 +108,7 @@ describe('sessions', () => {
     expect(found.edits!.filter(({ op }) => op === 'delete')).toHaveLength(0);
   });
 
-  test.prop([anyEvents, anyEvents], runs(60))('two of any kind are compared as their places are counted', async (left, right) => {
+  test.prop([anyEvents, anyEvents], runs(60))('differ in insertions and deletions that account for their numbers of events', async (left, right) => {
     const paths = [writeSession(sessionOf(left)), writeSession(sessionOf(right))] as const;
     const counts = await Promise.all(paths.map((path) => replaySession(path)));
     const found = await diff(...paths, { full: true });

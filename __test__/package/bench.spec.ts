@@ -1,4 +1,4 @@
-// `npm run bench`, as a process: which runtimes, parts and workloads it takes, and on a small scale what it prints.
+// `npm run bench` as a process: its selection of runtimes, parts and workloads, and the output of a small benchmark.
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -20,7 +20,7 @@ async function listed(args: string[], env?: Record<string, string>): Promise<str
   return ended.stdout.trimEnd().split('\n');
 }
 
-test('measures all parts but the large files, on the runtime that is started', async () => {
+test('measures all parts but the large files, on the runtime that runs it', async () => {
   const [parts, workloads, head, ...runtimes] = await listed([]);
   expect(parts).toMatch(/^parts: replay, record, require, .*bundles$/);
   expect(parts).not.toContain('large');
@@ -34,7 +34,7 @@ test('a runtime that several variables name is measured once', async () => {
   expect(lines.slice(3)).toHaveLength(1);
 });
 
-test('a variable that names no runtime is an error', async () => {
+test('a variable that does not name a runtime is an error', async () => {
   expect(await bench(['--list'], { BUN: join(PROJECT, 'package.json') })).toMatchObject({
     code: 2,
     stdout: '',
@@ -65,7 +65,7 @@ test.each([
   expect(ended.stderr).toContain(`bench: ${message}`);
 });
 
-test('prints what it measured, beside the targets, and leaves RESULTS.md as it is', async () => {
+test('prints the figures next to the targets, and leaves RESULTS.md unchanged', async () => {
   const before = await written();
   const ended = await bench(['--quick', '--rounds', '1', '--only', 'replay,require', '--workload', 'tiny']);
   expect(ended, ended.stderr).toMatchObject({ code: 0 });

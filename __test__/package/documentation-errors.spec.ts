@@ -1,6 +1,6 @@
 /**
- * docs/errors.md against the sources: it has every code that any of them defines, and none that none defines; it has every message about a
- * session, and each that it has is printed.
+ * docs/errors.md against the sources: it has exactly the codes that they define, and exactly the messages about sessions that can be
+ * printed.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ function section(title: string): string {
   return found;
 }
 
-/** What stands in code spans in the first cells of a section's table. */
+/** The code spans in the first column of a section's table. */
 const firstCells = (title: string): string[] =>
   [...section(title).split(/^\|---.*$/m)[1]!.matchAll(/^\| (`.*?) \|/gm)].flatMap(([, cell]) => [...cell!.matchAll(/`([^`]+)`/g)].map(([, code]) => code!));
 
@@ -43,20 +43,20 @@ function codesOfTable(file: string): string[] {
   return [...table.matchAll(/^ {4}(\w+),$/gm)].map(([, code]) => code!);
 }
 
-/** The texts that a function `code` of Rust gives. */
+/** The strings that the Rust functions `code` return. */
 const codesOfFunctions = (source: string): string[] =>
   [...source.matchAll(/fn code\(&self\) -> &'static str \{\n([^]*?)^ {4}\}/gm)].flatMap(([, body]) => [...body!.matchAll(/"(\w+)"/g)].map(([, code]) => code!));
 
-/** The names that system errors get. */
+/** The names of system errors. */
 const codesOfSystem = (): string[] => [...withoutTests(read('src/disk/os_error.rs')).matchAll(/\(\s*(?:libc::\w+, )?"(\w+)", "/g)].map(([, code]) => code!);
 
 const withoutTests = (source: string): string => source.replace(/^#\[cfg\((?:all\()?test[^]*/m, '');
 
-/** The texts of a code's form on lines of JavaScript about codes; the `code` in the payload of an event is the user's. */
+/** The strings in the form of a code, on lines of JavaScript about codes. The `code` in the payload of an event is the user's. */
 const codesOfJavaScript = (source: string): string[] =>
   source.split('\n').filter((text) => /(?<!'|payload\.)\bcode\b|Complaint\(|\bfailure\(|panicCode/.test(text)).flatMap((text) => [...text.matchAll(CODE)].map(([, code]) => code!));
 
-/** What errors and warnings of the types may have as their code. */
+/** The codes of errors and warnings in the type declarations. */
 const codesOfTypes = (): string[] =>
   [...declarations.matchAll(/^export type \w+Code =\n([^;]*);/gm)].flatMap(([, union]) => [...union!.matchAll(CODE)].map(([, code]) => code!));
 
@@ -76,7 +76,7 @@ describe('the table of codes', () => {
   };
   const documented = firstCells('All codes');
 
-  // A pattern that finds nothing any more would hold for every page.
+  // Without this, a pattern that no longer finds anything would pass for every page.
   test.each([
     ['tables', ['NotAJsonLine', 'Cancelled', 'AbsolutePath', 'InvalidOption']],
     ['functions', ['ESESSIONLOCKED', 'ERUNLOCKED', 'RunMismatch', 'NotComparable', 'Changed', 'InvalidPrivateKey', 'InvalidPublicKey']],
@@ -84,28 +84,28 @@ describe('the table of codes', () => {
     ['javaScript', ['ERR_INVALID_ARG_TYPE', 'ESESSIONCLOSED', 'EBUNDLEPANIC', 'TornTail', 'Usage', 'NoAddon', 'Unexpected', 'KindMismatch']],
     ['types', ['ENOSPC', 'EEXIST', 'RecorderDisposed', 'WrongHash']],
     ['damage', ['ChainBroken', 'SourceInvalid']],
-  ] as const)('finds those of the %s', (source, some) => {
+  ] as const)('is compared with codes that are found in the %s', (source, some) => {
     expect(sources[source]).toEqual(expect.arrayContaining([...some]));
   });
 
-  test.each(Object.entries(sources))('has those of the %s', (_, codes) => {
+  test.each(Object.entries(sources))('has every code in the %s', (_, codes) => {
     expect(unique(codes).filter((code) => !documented.includes(code))).toEqual([]);
   });
 
-  test('has no other', () => {
-    // Types and the list of what is damage only repeat codes.
+  test('has no other codes', () => {
+    // The types and the list of damage only repeat codes.
     const { types, damage, ...defining } = sources;
     const defined = Object.values(defining).flat();
     expect(documented.filter((code) => !defined.includes(code))).toEqual([]);
   });
 
-  test('has each once, in the order of the alphabet', () => {
+  test('has each code once, in alphabetical order', () => {
     expect(documented).toEqual([...new Set(documented)]);
     const leading = [...section('All codes').matchAll(/^\| `(\w+)`/gm)].map(([, code]) => code!.toLowerCase());
     expect(leading).toEqual([...leading].sort());
   });
 
-  test('says of each who reports it, what it means and what to do', () => {
+  test('says for each code who reports it, what it means and what to do', () => {
     for (const row of section('All codes').split('\n').filter((text) => text.startsWith('| `'))) {
       const cells = row.split(' | ').map((cell) => cell.replaceAll('|', '').trim());
       expect(cells, row).toHaveLength(4);
@@ -114,21 +114,21 @@ describe('the table of codes', () => {
   });
 });
 
-test('the codes with which the command line exits with 1 are those that it has', () => {
+test('the documented codes with which the command line exits with 1 are those of the program', () => {
   const listed = /exits with 1 if[^]*?: ([^]*?)\. With/.exec(section('Exit codes of the command line'))![1]!;
   expect(unique([...listed.matchAll(/`(\w+)`/g)].map(([, code]) => code!))).toEqual(unique(codesOfDamage()));
 });
 
 // ---- Messages about sessions -------------------------------------------------------------------
 
-/** What stands between the placeholders of the messages of a Rust file. */
+/** The literal parts of the messages in a Rust file, without their placeholders. */
 const fragments = (file: string): string[] =>
   [...withoutTests(read(file)).matchAll(/(?:Message::text\(|Part::Text\(|format!\(\s*|#\[error\(|Err\()"([^"]+)"/g)]
     .flatMap(([, text]) => text!.split(/\{[^}]*\}/))
     .map((text) => text.trim())
     .filter((text) => /[a-z]{4}/i.test(text));
 
-/** A message of the page as a pattern: capital letters that stand alone, and `…`, stand for any text. */
+/** A message of the page as a pattern: `…`, `CODE` and single capital letters stand for any text. */
 function patternOf(message: string): RegExp {
   const escaped = message.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
   return new RegExp(`^${escaped.replaceAll(/…|CODE|\b[A-Z]\b/g, '.+')}$`, 's');
@@ -138,12 +138,12 @@ describe('the messages about sessions', () => {
   const errors = firstCells('Sessions that cannot be replayed');
   const warnings = firstCells('Warnings of a replay');
 
-  test.each(['src/session/replay.rs', 'src/session/warnings.rs', 'src/session/checkpoint.rs'])('are all those of %s', (file) => {
+  test.each(['src/session/replay.rs', 'src/session/warnings.rs', 'src/session/checkpoint.rs'])('include all messages in %s', (file) => {
     expect(fragments(file).length).toBeGreaterThan(2);
     expect(fragments(file).filter((text) => !page.includes(text))).toEqual([]);
   });
 
-  test('are printed', async () => {
+  test('are exactly those that can be printed', async () => {
     const bundleOfRun = freshPath();
     const noBundle = `${freshPath()}.tar.zst`;
     await exportBundle(completedRun().write(freshPath()), bundleOfRun);
@@ -170,7 +170,7 @@ describe('the messages about sessions', () => {
     const printed = replays.flatMap((replay) => (replay.ok ? replay.warnings : [replay.error, ...replay.warnings]));
     const documented = [...errors, ...warnings];
     expect(printed.filter((text) => !documented.some((message) => patternOf(message).test(text)))).toEqual([]);
-    // What takes half a gigabyte, or another process at the right moment.
+    // These need half a gigabyte of data, or another process at the right moment.
     const rare = (message: string): boolean => /longer than B bytes|changed while/.test(message);
     expect(documented.filter((message) => !rare(message) && !printed.some((text) => patternOf(message).test(text)))).toEqual([]);
   });

@@ -1,4 +1,4 @@
-// The documentation against the package: its examples compile and run, and it names what there is.
+// The documentation against the package: its examples compile and run, and it names everything that the package exports.
 import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -79,7 +79,7 @@ async function projectWithPackage(): Promise<string> {
   return project;
 }
 
-/** One strict compile of all examples, each a module: what does not compile fails every test, with the message. */
+/** Compiles all examples at once, strictly, each as a module. An example that does not compile fails every test, with the compiler's message. */
 async function compile(project: string, sources: Example[]): Promise<void> {
   for (const { name, code } of sources) await writeFile(join(project, `${name}.mts`), `${code}\n`);
   const compiler = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
@@ -93,11 +93,11 @@ describe('the names of the package', () => {
 
   const required = Object.keys(createRequire(import.meta.url)('../../index.js'));
 
-  test('that the types declare are those that require gives', () => {
+  test('in the declarations are those that require returns', () => {
     expect(required.sort()).toEqual(declared.sort());
   });
 
-  test('that the types declare are those that import gives', async () => {
+  test('in the declarations are those that import returns', async () => {
     const imported = Object.keys(await import('../../index.mjs')).filter((name) => name !== 'default');
     expect(imported.sort()).toEqual(declared.sort());
   });
@@ -121,7 +121,7 @@ describe('the names of the package', () => {
     expect(members.filter((name) => !name.endsWith('.constructor') && !isThere(name.split('.')[1]!))).toEqual([]);
   });
 
-  test('have their documentation', () => {
+  test('have doc comments in the declarations', () => {
     const lines = declarations.split('\n');
     const undocumented = lines.filter((line, index) => /^export (?!\*)/.test(line) && !lines[index - 1]!.endsWith('*/'));
     expect(undocumented).toEqual([]);
@@ -136,12 +136,12 @@ describe('the names of the package', () => {
 });
 
 describe('links', () => {
-  /** A page's text without its code, in which brackets mean something else. */
+  /** The text of a page without its code, where brackets are not links. */
   const prose = (text: string): string => text.replaceAll(/^( *)```[^]*?^\1```$/gm, '').replaceAll(/`[^`\n]*`/g, (code) => code.replaceAll(/[[\]()]/g, ''));
 
   const linksOf = (text: string): string[] => [...prose(text).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!);
 
-  /** The anchors that GitHub gives the headings of a page: lower case, blanks as hyphens, other marks left out. */
+  /** The anchors that GitHub gives the headings of a page: in lower case, with hyphens for spaces and without other punctuation. */
   function anchorsOf(text: string): string[] {
     const seen = new Map<string, number>();
     return [...text.replaceAll(/^```[^]*?^```$/gm, '').matchAll(/^#+ (.*)$/gm)].map(([, title]) => {

@@ -1,4 +1,4 @@
-// The example as somebody has it who copies its folder: a project of its own, with the package under its name. `npm test` runs its tests in place too.
+// The example as a copy of its folder: a project of its own, with the package installed by name. `npm test` also runs its tests in place.
 import { cp, mkdtemp, mkdir, readFile, realpath, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ test('its tests pass', async () => {
   expect(numFailedTests).toBe(0);
 });
 
-test('it asks for this version of the package', async () => {
+test('it depends on this version of the package', async () => {
   const [{ version }, { dependencies }] = await Promise.all([ROOT, EXAMPLE].map(async (path) => JSON.parse(await readFile(join(path, 'package.json'), 'utf8'))));
   expect(dependencies).toEqual({ 'session-tape': `^${version}` });
 });

@@ -1,4 +1,4 @@
-// What `require` of the package loads, and that what it has not loaded yet cannot be told from the rest.
+// Which modules `require` of the package loads, and that exports that are loaded lazily look like the others.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, beforeEach, expect, test } from 'vitest';
@@ -15,7 +15,7 @@ beforeEach(() => {
   tape = require(ENTRY);
 });
 
-// Other specs may run in this process: with two of each class, what one function throws would be no instance of what they import.
+// Other specs may run in this process. With two copies of a class, an error of one copy would not be an instance of the other.
 const before = Object.entries(require.cache).filter(([path]) => isOfPackage(path));
 afterAll(() => {
   unload();
@@ -35,7 +35,7 @@ function unload(): void {
 
 const namesLoaded = (): string[] => loaded().map((path) => path.slice(PROJECT.length));
 
-test('little is loaded before something is called or looked at', async () => {
+test('few modules are loaded before an export is used', async () => {
   expect(namesLoaded().sort()).toEqual(['index.js', 'lib/addon.js', 'lib/constants.js', 'lib/lazily.js', 'lib/native.js']);
   await (tape['readSessionHeader'] as (path: string) => Promise<unknown>)('no-such-file');
   expect(namesLoaded()).toContain('lib/header.js');
@@ -50,7 +50,7 @@ test.each(CLASSES)('%s is an ordinary property', (name) => {
   expect(tape[name]).toBe(value);
 });
 
-test.each(CLASSES)('%s can be replaced before it was looked at', (name) => {
+test.each(CLASSES)('%s can be replaced before its first use', (name) => {
   tape[name] = 'another';
   expect(Object.getOwnPropertyDescriptor(tape, name)).toEqual({ value: 'another', writable: true, enumerable: true, configurable: true });
 });

@@ -1,4 +1,4 @@
-// What becomes of a promise when the addon throws, rejects or sends what can't be parsed: it settles, the work stops, and no listener is left.
+// Promises when the addon throws, rejects or sends something that can't be parsed: they settle, the work stops, and no listener is left.
 
 import { getEventListeners } from 'node:events';
 import { readdirSync } from 'node:fs';
@@ -19,7 +19,7 @@ const fault = (): never => {
   throw FAULT;
 };
 
-/** Lets a method of one of the addon's classes do something else until the end of the test. */
+/** Replaces a method of one of the addon's classes until the end of the test. */
 function replace(className: string, method: string, otherwise: (this: unknown, ...args: unknown[]) => unknown): void {
   vi.spyOn((binding[className] as { prototype: Record<string, () => unknown> }).prototype, method).mockImplementation(otherwise as () => unknown);
 }
@@ -30,7 +30,7 @@ await tape.exportBundle(run, archive);
 
 type Options = { signal: AbortSignal };
 
-/** What a job does, and the code of its panic. */
+/** The jobs: name, code of a panic, and how to start it. */
 const JOBS: [string, string, (options: Options) => Promise<unknown>][] = [
   ['replaySession', 'ESESSIONPANIC', (options) => tape.replaySession(session, undefined, options)],
   ['openSession', 'ESESSIONPANIC', (options) => tape.openSession(session, undefined, options)],
@@ -53,55 +53,55 @@ describe.each(JOBS)('%s', (_, code, work) => {
     return error;
   }
 
-  test('a batch that cannot be taken', async () => {
+  test('rejects if a batch cannot be taken', async () => {
     replace('NativeJob', 'take', fault);
     expect(await rejectionWithoutListeners()).toBe(FAULT);
   });
 
-  test('a batch that cannot be parsed', async () => {
+  test('rejects if a batch cannot be parsed', async () => {
     replace('NativeJob', 'take', () => '{"done":');
     expect(await rejectionWithoutListeners()).toBeInstanceOf(SyntaxError);
   });
 
-  test('a panic', async () => {
+  test('rejects with the code and message of a panic', async () => {
     replace('NativeJob', 'take', () => '{"panicked":"index 3 of 2"}');
     const error = await rejectionWithoutListeners();
     expect(error).toMatchObject({ code, message: expect.stringContaining('report it') as string });
     expect(error.cause).toMatchObject({ message: 'index 3 of 2' });
   });
 
-  test('a signal that takes no listener', async () => {
+  test('rejects if the signal throws when a listener is added', async () => {
     const { signal } = new AbortController();
     signal.addEventListener = fault;
     expect(await rejection(work({ signal }))).toBe(FAULT);
   });
 
-  test('a signal that does not let a listener go', async () => {
+  test('resolves even if the signal throws when a listener is removed', async () => {
     const { signal } = new AbortController();
     signal.removeEventListener = fault;
     await work({ signal });
   });
 });
 
-test.each(['readSessionPreview', 'readSessionTitle'] as const)('a panic while a file is looked into: %s', async (name) => {
+test.each(['readSessionPreview', 'readSessionTitle'] as const)('%s rejects with the code and message of a panic', async (name) => {
   replace('NativeJob', 'take', () => '{"panicked":"index 3 of 2"}');
   const error = await rejection(tape[name](session));
   expect(error).toMatchObject({ code: 'ESESSIONPANIC', cause: { message: 'index 3 of 2' } });
 });
 
-test('a panic while a small session is replayed', async () => {
+test('a panic while a small session is replayed rejects', async () => {
   replace('NativeJob', 'take', () => '{"panicked":"index 3 of 2"}');
   expect(await rejection(tape.replaySession(session))).toMatchObject({ code: 'ESESSIONPANIC', cause: { message: 'index 3 of 2' } });
 });
 
-test('a small session whose values cannot be read is one that was changed meanwhile', async () => {
+test('a small session whose values cannot be read is reported as changed while it was read', async () => {
   replace('NativeJob', 'codes', () => {
     throw new SyntaxError('no values');
   });
   expect(await tape.replaySession(session)).toMatchObject({ ok: false, error: 'Failed to read file: the file was changed while it was being read' });
 });
 
-test.each(['startReplay', 'describeSessions', 'startRunReplay', 'startDiff', 'startVerification'])('work that cannot be begun: %s', async (start) => {
+test.each(['startReplay', 'describeSessions', 'startRunReplay', 'startDiff', 'startVerification'])('work that cannot be started rejects: %s', async (start) => {
   vi.spyOn(binding as Record<string, () => never>, start).mockImplementation(fault);
   const { signal } = new AbortController();
   const begin: Record<string, () => Promise<unknown>> = {
@@ -120,22 +120,22 @@ describe('readRunEvents', () => {
     for await (const event of tape.readRunEvents(run)) expect(event).toBeDefined();
   };
 
-  test('a page that cannot be asked for', async () => {
+  test('rejects if a batch cannot be requested', async () => {
     replace('NativeRunTrace', 'next', fault);
     expect(await rejection(read())).toBe(FAULT);
   });
 
-  test('a rejection keeps its code and message', async () => {
+  test('keeps the code and message of a rejection', async () => {
     replace('NativeRunTrace', 'next', () => Promise.reject(FAULT));
     expect(await rejection(read())).toBe(FAULT);
   });
 
-  test('a page that cannot be parsed', async () => {
+  test('rejects if a batch of events cannot be parsed', async () => {
     replace('NativeRunTrace', 'next', () => Promise.resolve('{"done":'));
     expect(await rejection(read())).toBeInstanceOf(SyntaxError);
   });
 
-  test('a panic says what it said', async () => {
+  test('rejects with the message of a panic', async () => {
     replace('NativeRunTrace', 'next', () => Promise.resolve('{"panicked":"index 3 of 2"}'));
     const error = await rejection(read());
     expect(error).toMatchObject({ code: 'ERUNPANIC' });
@@ -143,7 +143,7 @@ describe('readRunEvents', () => {
   });
 });
 
-test.each(['readHeaders', 'readSummaries'])('a panic while files are read: %s', async (read) => {
+test.each(['readHeaders', 'readSummaries'])('a panic while files are read rejects: %s', async (read) => {
   vi.spyOn(binding as Record<string, () => unknown>, read).mockImplementation(() => Promise.resolve('{"panicked":"index 3 of 2"}'));
   const error = await rejection(read === 'readHeaders' ? tape.readSessionHeaders([session]) : tape.listSessions(join(session, '..')));
   expect(error).toMatchObject({ code: 'ESESSIONPANIC' });
@@ -162,7 +162,7 @@ describe('a panic while a session is replayed', () => {
     return chatsDir;
   }
 
-  test('fails to resume it, and leaves no lock', async () => {
+  test('makes resuming it fail, and leaves no lock', async () => {
     const chatsDir = await directoryWithSession();
     panic();
     const request = { chatsDir, projectHash: 'h', currentProvider: 'p', currentModel: 'm', workspaceDirs: [] };
@@ -172,7 +172,7 @@ describe('a panic while a session is replayed', () => {
     expect(readdirSync(chatsDir)).toHaveLength(1);
   });
 
-  test('fails to delete it, and leaves no lock', async () => {
+  test('makes deleting it fail, and leaves no lock', async () => {
     const chatsDir = await directoryWithSession();
     panic();
     const failure = { ok: false, error: `Failed to delete session: Cannot verify checkpoint blockers: ${words}`, code: 'ReplayFailed' };
@@ -208,7 +208,7 @@ describe('recorders', () => {
   });
 });
 
-test.each(['replaySession', 'describeSessions', 'diff', 'verifyBundle'])('what onProgress throws is the reason: %s', async (name) => {
+test.each(['replaySession', 'describeSessions', 'diff', 'verifyBundle'])('%s rejects with what onProgress throws', async (name) => {
   const begin: Record<string, () => Promise<unknown>> = {
     replaySession: () => tape.replaySession(session, undefined, { onProgress: fault }),
     describeSessions: () => tape.describeSessions(join(session, '..'), { onProgress: fault }),
@@ -218,7 +218,7 @@ test.each(['replaySession', 'describeSessions', 'diff', 'verifyBundle'])('what o
   expect(await rejection(begin[name]!())).toBe(FAULT);
 });
 
-test('work that stopped for no reason of the caller says so', async () => {
+test('work that is cancelled without an abort of the caller rejects with Cancelled', async () => {
   replace('NativeJob', 'take', () => '{"cancelled":{"code":"Cancelled","message":"The caller asked to stop"}}');
   expect(await rejection(tape.verifyBundle(archive))).toMatchObject({ name: 'BundleError', code: 'Cancelled' });
 });

@@ -1,4 +1,4 @@
-// What `npm publish` asks of the licences in a platform package: every crate that is linked into its addon, and the C code that crates bring.
+// The licence notices that `npm publish` requires in a platform package: for each crate that is linked into its addon, and for C code in crates.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,33 +29,33 @@ describe('the notices', () => {
     { title: 'zstd-sys 2.1.2+zstd.1.5.7', text: 'BSD, of the crate' },
   ]);
 
-  test('have each licence once, with all that it is for', () => {
+  test('have each licence once, with everything that it applies to', () => {
     expect(text.match(/Apache, of all/g)).toHaveLength(1);
     expect(text).toContain('The licence of beta 2.0.0, gamma 3.0.0:\n\nApache, of all\n');
   });
 
-  test('lack no crate that is in them, and no other is in them', () => {
+  test('cover the crates in them, and no others', () => {
     expect(missingIn(text, [crate('alpha', '1.0.0'), crate('beta', '2.0.0'), crate('gamma', '3.0.0')])).toEqual([]);
     expect(missingIn(text, [crate('alpha', '1.0.1'), crate('gam', '3.0.0')])).toEqual(['alpha 1.0.1', 'gam 3.0.0']);
   });
 
-  test('lack what is only in the list', () => {
+  test('do not cover a crate that is only in the list', () => {
     const cut = text.replace('The licence of alpha 1.0.0:', 'A licence:');
     expect(missingIn(cut, [crate('alpha', '1.0.0')])).toEqual(['alpha 1.0.0']);
   });
 
-  test('lack the C code of a crate where only the crate is in them', () => {
+  test('do not cover the C code of a crate if only the crate is in them', () => {
     expect(missingIn(text, [zstd()])).toEqual(['the C code in zstd-sys 2.1.2+zstd.1.5.7']);
   });
 });
 
-test('C code whose licence is not known is an error', () => {
+test('C code with an unknown licence is an error', () => {
   expect(licencesOfC(zstd())).toEqual([join(withC, 'zstd', 'LICENSE')]);
   expect(licencesOfC(crate('alpha', '1.0.0'))).toEqual([]);
   expect(() => licencesOfC({ ...zstd(), name: 'fast-sys' })).toThrow('fast-sys brings C code');
 });
 
-test('what is linked are crates with their C code, neither macros nor what only builds', async () => {
+test('the linked crates include those with C code, but neither macros nor build dependencies', async () => {
   const names = (await linkedCrates({ triple: 'x86_64-unknown-linux-gnu' })).map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(['napi', 'serde', 'zstd-sys']));
   for (const other of ['session-tape', 'serde_derive', 'napi-derive', 'cc', 'napi-build', 'proptest']) expect(names).not.toContain(other);

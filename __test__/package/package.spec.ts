@@ -8,7 +8,7 @@ import { platformName } from '../../scripts/platform.mjs';
 import { npm, succeed } from './packing/command.js';
 import { makeRelease, platformOf, ROOT, type Release } from './packing/release.js';
 
-// `npm run build:quick` does not optimise for size. What is published is smaller, and CI tests that with its own limit.
+// `npm run build:quick` does not optimise for size. The published addon is smaller, and CI tests it with its own limit.
 const LARGEST_ADDON = process.env.SESSION_TAPE_ADDON === 'published' ? 6_000_000 : 8_000_000;
 const CONSUMER = join(ROOT, '__test__', 'package', 'packing', 'consumer');
 
@@ -71,12 +71,12 @@ describe('the tarball', () => {
     expect(installed.filter(([, { hasInstallScript }]) => hasInstallScript)).toEqual([]);
   });
 
-  test('of a release asks npm for the platform package of its own version', async () => {
+  test('of a release depends on the platform package of its own version', async () => {
     const manifest = JSON.parse(await readFile(join(project, 'node_modules/session-tape/package.json'), 'utf8'));
     expect(manifest.optionalDependencies).toEqual({
       [`@session-tape/binding-${platformName()}`]: manifest.version,
     });
-    // Exact versions, the same that the tests ran with.
+    // Exact versions, the ones that the tests run with.
     const lock = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8'));
     const exact = Object.keys(manifest.dependencies).map((name) => [name, lock.packages[`node_modules/${name}`].version]);
     expect(manifest.dependencies).toEqual(Object.fromEntries(exact));
@@ -102,7 +102,7 @@ describe('the platform packages', () => {
       expect(manifest).toMatchObject({
         name: `@session-tape/binding-${folder}`,
         version: root.version,
-        // npm leaves a package out, without a word, if its engines are narrower than the machine.
+        // npm silently skips an optional package if its engines exclude the installed Node.js.
         engines: root.engines,
         main: `session-tape.${folder}.node`,
         files: [`session-tape.${folder}.node`, 'THIRD-PARTY-NOTICES'],
@@ -142,7 +142,7 @@ describe('the installed command line', () => {
     }
   });
 
-  test('has all that writes pages: of a difference, and with the libraries of a session and a run', async () => {
+  test('can write pages: of a diff, and with the libraries of a session and a run', async () => {
     await node('-e', "require('./node_modules/session-tape/cli/html/diff')");
     const libraries = Object.values(JSON.parse(await readFile(join(project, 'node_modules/session-tape/cli/html/libraries/list.json'), 'utf8'))).flat();
     const notices = await readFile(join(project, 'node_modules/session-tape/THIRD-PARTY-NOTICES'), 'utf8');
@@ -165,7 +165,7 @@ describe('the installed package', () => {
     expect(await node('use.cjs')).toBe('one module\n');
   });
 
-  test('works in worker threads beside the main thread', async () => {
+  test('works in worker threads and in the main thread at once', async () => {
     const lines = (await node('use-worker.mjs')).trim().split('\n');
     expect(lines.sort()).toEqual(['thread 0 has 100', 'thread 1 has 100', 'thread 2 has 100']);
   });
@@ -194,7 +194,7 @@ describe('the installed package', () => {
     expect(JSON.parse(report)).toMatchObject({ success: true, numTotalTestSuites: 2, numPassedTests: 8, numFailedTests: 0 });
   });
 
-  test('says what is missing where the platform package is not installed', async () => {
+  test('says what is missing if the platform package is not installed', async () => {
     const bare = await newProject('bare');
     await npm(['install', '--offline', '--omit=optional', '--no-audit', '--no-fund', ...tarballs()], bare);
     const attempt = succeed(process.execPath, ['-e', "require('session-tape')"], bare);

@@ -1,4 +1,4 @@
-// What `npm run build:all` asks of an addon before it may be published.
+// The checks of `npm run build:all` that an addon must pass before it may be published.
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ type Facts = Parameters<typeof problemsOf>[0];
 
 const expectedOf = (name: string) => TARGETS.find((target) => target.name === name)!.expected;
 
-/** An addon with which nothing is wrong. */
+/** The facts of an addon without problems, with changes. */
 const facts = (name: string, changes: Partial<Facts> = {}): Facts => {
   const { format, architecture, minimum } = expectedOf(name);
   const rest = { libraries: [], exports: [ENTRY_POINT], runPaths: [], texts: [], timestamp: 0, size: 1_234_567, sha256: '' };
@@ -29,7 +29,7 @@ describe('platforms', () => {
     expect(TARGETS.map(({ name }) => name)).toEqual(napi.targets.map(platformOf));
   });
 
-  test.each(TARGETS.map(({ name }) => name))('%s: an addon that keeps to it has no problems', (name) => {
+  test.each(TARGETS.map(({ name }) => name))('%s: an addon that meets its requirements has no problems', (name) => {
     expect(problemsOf(facts(name), expectedOf(name))).toEqual([]);
   });
 });
@@ -42,7 +42,7 @@ describe('a problem is', () => {
     expect(of('win32-arm64-msvc', { format: 'ELF' })).toEqual(['is ELF for arm64, not PE for arm64']);
   });
 
-  test('a newer system than the oldest that is supported', () => {
+  test('a requirement of a newer system than the oldest supported one', () => {
     const glibc = (version: string | null) => of('linux-x64-gnu', { minimum: { system: 'glibc', version } });
     expect(glibc('2.18')).toEqual(['needs glibc 2.18, newer than 2.17']);
     expect(glibc('3.0')).toEqual(['needs glibc 3.0, newer than 2.17']);
@@ -53,7 +53,7 @@ describe('a problem is', () => {
     expect(of('win32-x64-msvc', { minimum: { system: 'Windows', version: '10.1' } })).toEqual(['needs Windows 10.1, newer than 10.0']);
   });
 
-  test('glibc where there is none, and a newer musl', () => {
+  test('glibc on a platform with musl, and a newer musl', () => {
     const libc = (system: string, version: string) => of('linux-x64-musl', { minimum: { system, version } });
     expect(libc('glibc', '1.1.4')).toEqual(['needs glibc 1.1.4, not musl']);
     expect(libc('musl', '1.2.5')).toEqual(['needs musl 1.2.5, newer than 1.1.20']);
@@ -67,7 +67,7 @@ describe('a problem is', () => {
     expect(of('win32-x64-msvc', { libraries: ['kernel32.dll', universal, 'libnode.dll'] })).toEqual(['needs libnode.dll']);
   });
 
-  test('an export beside the entry point, and none at all', () => {
+  test('an export besides the entry point, or no export at all', () => {
     expect(of('darwin-arm64', { exports: [ENTRY_POINT, 'rust_eh_personality'] })).toEqual(['exports rust_eh_personality']);
     expect(of('darwin-arm64', { exports: [] })).toEqual([`does not export ${ENTRY_POINT}`]);
   });
@@ -104,14 +104,14 @@ describe.skipIf(!canInspect())('the addon of this machine (skipped before the fi
 
   afterAll(() => rm(directory, { recursive: true, force: true }));
 
-  test('is read for what it is', async () => {
+  test('is recognised for what it is', async () => {
     expect(existsSync(addon)).toBe(true);
     const found = await inspect(addon, []);
     expect(found).toMatchObject({ format: target!.expected.format, architecture: process.arch, exports: [ENTRY_POINT], texts: [] });
     expect(found.size).toBe((await readFile(addon)).length);
   });
 
-  test('is wrong for every other architecture, and with a path in it', async () => {
+  test('has problems for another architecture, and with a path in it', async () => {
     const marked = join(directory, 'marked.node');
     await cp(addon, marked);
     await writeFile(marked, 'built in /home/somebody/work', { flag: 'a' });
@@ -126,7 +126,7 @@ describe.skipIf(!canInspect())('the addon of this machine (skipped before the fi
     expect(found.texts).toEqual(['/home/somebody/']);
   });
 
-  test('what is no addon is refused', async () => {
+  test('is refused if it is not an addon', async () => {
     const text = join(directory, 'text.node');
     await writeFile(text, 'no addon');
     await expect(inspect(text, [])).rejects.toThrow('neither ELF nor Mach-O nor PE');

@@ -1,5 +1,5 @@
-// What never ends, or never begins: pipes, sockets and devices where a file should be, and lines without an end. Each call is made in a
-// process of its own, which has to say how the call ended and then to end by itself.
+// Input that never ends or never begins: pipes, sockets and devices in place of files, and lines without an end. Each call is made in a
+// process of its own, which must report how the call ended and then exit by itself.
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { cpSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ interface Report {
   grown: number;
 }
 
-/** Calls a function of the API in a process of its own. `'signal'` in the arguments is one that is aborted after so many milliseconds. */
+/** Calls a function of the API in a process of its own. `'signal'` in the arguments is a signal that is aborted after `abortAfter` milliseconds. */
 const called = (name: string, args: unknown[], abortAfter: number | 'never' = 'never'): Promise<Report> =>
   childReport<Report>('child-reading.mjs', [name, String(abortAfter), JSON.stringify(args)], { timeoutMs: 30_000 });
 
@@ -32,14 +32,14 @@ function pipe(path = freshPath('pipe')): string {
   return path;
 }
 
-/** A file that begins so and goes on with zeros for longer than any test lasts. They take no room. */
+/** A sparse file: a beginning, followed by a tebibyte of zeros, which take no space and more time to read than any test has. */
 function endless(beginning: string, path = freshPath('endless')): string {
   writeFileSync(path, beginning);
   truncateSync(path, 2 ** 40);
   return path;
 }
 
-/** A copy of a run that is whole, with something else in the place of one of its files. */
+/** A copy of an intact run with one of its files replaced. */
 function runWith(file: string, put: (path: string) => unknown): string {
   const directory = freshPath('run');
   cpSync(GOLDEN_RUN, directory, { recursive: true });
@@ -51,19 +51,19 @@ const ABORTED = { rejected: { message: 'as wanted' } };
 const isPipe = (path: string, what = 'a pipe') => `EINVAL: ${what}, not a regular file, open '${path}'`;
 
 describe.skipIf(!canMakePipes)('a pipe without a writer', () => {
-  test('a replay of it settles, and when aborted holds the process no longer', async () => {
+  test('does not block a replay, nor the process after an abort', async () => {
     const path = pipe();
     const error = `Failed to read file: ${isPipe(path, 'a pipe without a writer')}`;
     expect(await called('replaySession', [path])).toMatchObject({ resolved: { ok: false, error, warnings: [] } });
     expect(await called('replaySession', [path, 'h', { signal: 'signal' }], 100)).toMatchObject(ABORTED);
   });
 
-  test('a session is not opened on demand from it', async () => {
+  test('is refused by openSession', async () => {
     const path = pipe();
     expect(await called('openSession', [path])).toMatchObject({ resolved: { ok: false, error: expect.stringContaining('a pipe without a writer') } });
   });
 
-  test('comparing, tracing and exporting refuse it and say what it is', async () => {
+  test('is refused by diff, traceAncestors and exportBundle, which say what it is, and by the functions that read bundles', async () => {
     const path = pipe();
     const other = writeSession(session(content('a')));
     for (const [name, args] of [
@@ -80,7 +80,7 @@ describe.skipIf(!canMakePipes)('a pipe without a writer', () => {
     }
   });
 
-  test('a run has none of its files replaced by it', async () => {
+  test('does not block the functions that read a run in place of one of its files', async () => {
     for (const file of ['events.cath-log', 'dag.json', 'workflow.json']) {
       const directory = runWith(file, pipe);
       const reports = await Promise.all([
@@ -102,7 +102,7 @@ describe.skipIf(!canMakePipes)('a pipe without a writer', () => {
     expect(await called('traceAncestors', [directory, 'evt_3'])).toMatchObject({ rejected: { message } });
   });
 
-  test('a snapshot or a blob that is one does not hold a run up', async () => {
+  test('does not block the functions that read a run in place of a snapshot or a blob', async () => {
     const directory = runWith('snapshots/snap_266.cath-snap', pipe);
     expect(await called('replayRun', [directory, { fromSnapshot: 'latest' }])).toMatchObject({ resolved: { ok: true, warnings: [expect.stringContaining('snap_266 was passed over')] } });
     expect(await called('verifyRun', [directory])).toMatchObject({ resolved: { ok: false, snapshots: { failed: 1 } } });
@@ -113,7 +113,7 @@ describe.skipIf(!canMakePipes)('a pipe without a writer', () => {
     expect(await called('exportBundle', [without, freshPath('out')])).toMatchObject({ rejected: {} });
   });
 
-  test('a bundle that has one in it is refused', async () => {
+  test('makes a bundle that contains it invalid', async () => {
     const source = writeSession(session(content('a')));
     for (const file of ['manifest.json', 'metadata.json', 'session.jsonl']) {
       const bundle = freshPath('bundle');
@@ -126,13 +126,13 @@ describe.skipIf(!canMakePipes)('a pipe without a writer', () => {
     }
   });
 
-  test('the snapshot beside a session may be one', async () => {
+  test('is ignored in place of the snapshot of a session', async () => {
     const path = writeSession(session(content('a')));
     pipe(`${path}.snap`);
     expect(await called('replaySession', [path, PROJECT_HASH, { snapshot: true }])).toMatchObject({ resolved: { ok: true } });
   });
 
-  test('the commands refuse it', async () => {
+  test('is refused by the commands', async () => {
     const path = pipe(freshPath('pipe.jsonl'));
     for (const command of [['replay', path], ['verify', path], ['inspect', path], ['bundle', 'export', path, freshPath('out')], ['diff', path, path], ['trace', path, 'rec_0']]) {
       const ended = await sessionTapeProcess(command);
@@ -153,7 +153,7 @@ describe.skipIf(!canMakePipes)('a pipe without a writer', () => {
 });
 
 describe.skipIf(process.platform === 'win32')('sockets and devices', () => {
-  test('are named', async () => {
+  test('are refused, and named in the error', async () => {
     const path = freshPath('socket');
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(path, resolve));
@@ -178,7 +178,7 @@ describe.skipIf(!canMakePipes)('a pipe with a writer', () => {
     }
   });
 
-  test('that never stops writing is cut off by an abort, and its bytes are gone', async () => {
+  test('that never stops writing is cut off by an abort, and the memory of its bytes is freed', async () => {
     const path = pipe();
     const writer = spawn('sh', ['-c', 'exec yes > "$0"', path], { stdio: 'ignore' });
     try {
@@ -190,7 +190,7 @@ describe.skipIf(!canMakePipes)('a pipe with a writer', () => {
     }
   });
 
-  test('without a name that was closed before anything came is an empty file', () => {
+  test('on standard input, closed without any data, is an empty file', () => {
     const script = 'import(process.argv[1]).then(({ replaySession }) => replaySession("/dev/stdin")).then((result) => console.log(JSON.stringify(result)))';
     const addon = new URL('../../index.js', import.meta.url).href;
     const output = execFileSync('sh', ['-c', 'true | "$0" --eval "$1" "$2"', process.execPath, script, addon], { encoding: 'utf8', timeout: 30_000 });
@@ -198,7 +198,7 @@ describe.skipIf(!canMakePipes)('a pipe with a writer', () => {
   });
 });
 
-// Without a look inside the line each of these would read on for many minutes.
+// If aborts were not noticed within a line, each of these would read on for many minutes.
 describe.skipIf(!isLinux)('a line without an end', () => {
   const START = session().trimEnd();
 
@@ -206,7 +206,7 @@ describe.skipIf(!isLinux)('a line without an end', () => {
     ['of zeros', ''],
     ['of zeros behind a session', `${START}\n`],
     ['that begins like an event', `${START}\n{"v":1,"type":"content","payload":"`],
-  ])('%s: a replay is aborted, nothing is read on, and the memory is free again', async (_, beginning) => {
+  ])('%s: a replay can be aborted, stops reading, and frees its memory', async (_, beginning) => {
     const path = endless(beginning);
     for (const snapshot of [false, true]) {
       const report = await called('replaySession', [path, PROJECT_HASH, { signal: 'signal', snapshot }], 200);
@@ -216,7 +216,7 @@ describe.skipIf(!isLinux)('a line without an end', () => {
     rmSync(path);
   });
 
-  test('in sessions that are compared, traced or exported', async () => {
+  test('does not block an abort in sessions that are compared, traced or exported', async () => {
     const paths = [endless(`${START}\n`), endless(`${START}\n`)];
     const calls: [string, unknown[]][] = [
       ['diff', [...paths, { signal: 'signal' }]],
@@ -232,7 +232,7 @@ describe.skipIf(!isLinux)('a line without an end', () => {
     paths.forEach((path) => rmSync(path));
   });
 
-  test('in the log of a run', async () => {
+  test('does not block an abort in the log of a run', async () => {
     const torn = (path: string) => truncateSync(path, 2 ** 40);
     const [directory, other] = [runWith('events.cath-log', torn), runWith('events.cath-log', torn)];
     const calls: [string, unknown[]][] = [
@@ -250,7 +250,7 @@ describe.skipIf(!isLinux)('a line without an end', () => {
     }
   });
 
-  test('in a file of a bundle', async () => {
+  test('does not block an abort in a file of a bundle', async () => {
     const bundle = freshPath('bundle');
     expect(await called('exportBundle', [writeSession(session(content('a'))), bundle])).toMatchObject({ resolved: {} });
     truncateSync(join(bundle, 'session.jsonl'), 2 ** 36);
@@ -261,7 +261,7 @@ describe.skipIf(!isLinux)('a line without an end', () => {
   });
 });
 
-test.skipIf(!isLinux)('a file that grows all the time is replayed as far as it went when it was opened', async () => {
+test.skipIf(!isLinux)('a file that keeps growing is read up to its size when it was opened', async () => {
   const path = writeSession(session(...Array.from({ length: 20_000 }, (_, i) => content(`${i} ${'x'.repeat(100)}`))));
   const writer = spawn(process.execPath, ['-e', `
     const fs = require('node:fs');

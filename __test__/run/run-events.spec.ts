@@ -1,4 +1,4 @@
-// readRunEvents: the event trace, some at a time.
+// readRunEvents: iterates over the events of a run, reading the log in batches.
 
 import { readdirSync, readlinkSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { beforeAll, describe, expect } from 'vitest';
@@ -18,7 +18,7 @@ async function trace(directory: string, options?: RunEventsOptions): Promise<Run
   return events;
 }
 
-/** What the iterator yields before it throws, and what it throws. */
+/** The logical times of the events that the iterator yields before it throws, and the error. */
 async function brokenTrace(directory: string, options?: RunEventsOptions): Promise<[times: number[], error: Error & RunError]> {
   const times: number[] = [];
   try {
@@ -32,7 +32,7 @@ async function brokenTrace(directory: string, options?: RunEventsOptions): Promi
 const timesOf = (events: RunEvent[]) => events.map(({ logicalTime }) => logicalTime);
 
 describe('an event', () => {
-  test('has everything of its line, and ids for times', () => {
+  test('has the fields of its line, and ids for itself and its parent', () => {
     const run = completedRun();
     return withRun(run, async (directory) => {
       const [first, second] = await trace(directory);
@@ -57,18 +57,18 @@ describe('an event', () => {
   });
 
   const payload = fc.dictionary(anyString, fc.jsonValue(), { maxKeys: 5 });
-  test.prop([fc.array(payload, { minLength: 1, maxLength: 5 })], runs(150))('has its payload as JSON.parse gives it', (payloads) => {
+  test.prop([fc.array(payload, { minLength: 1, maxLength: 5 })], runs(150))('has the payload that JSON.parse returns', (payloads) => {
     const run = startedRun();
     for (const extra of payloads) run.append('Error', { ...extra, code: 'E', message: 'm', recoverable: true });
     return withRun(run, async (directory) => {
       const events = await trace(directory, { from: 2 });
-      // As text: keys may be called `__proto__`, and their order counts.
+      // Compared as text: keys may be called `__proto__`, and their order matters.
       const parsed = run.events.slice(2).map((event) => JSON.stringify(JSON.parse(event.payload)));
       expect(events.map((event) => JSON.stringify(event.payload))).toStrictEqual(parsed);
     });
   });
 
-  test('may be as long as a line', async () => {
+  test('may be several megabytes long', async () => {
     const run = startedRun();
     const message = 'é'.repeat(4_000_000);
     run.append('Error', { code: 'E', message, recoverable: true });
@@ -85,7 +85,7 @@ describe('a range', () => {
   const last = run.time - 1;
   const all = Array.from({ length: run.time }, (_, time) => time);
 
-  test('has both its ends', () =>
+  test('includes both ends', () =>
     withRun(run, (directory) =>
       eachCase(
         [
@@ -106,7 +106,7 @@ describe('a range', () => {
       ),
     ));
 
-  test('has only the kinds that are wanted', () =>
+  test('contains only the requested kinds', () =>
     withRun(run, async (directory) => {
       const of = (kinds: RunEventsOptions['kinds']) => trace(directory, { kinds, from: 3, to: last - 1 });
       const expected = run.events.filter(({ kind, time }) => kind === 'TaskAssigned' && time >= 3 && time < last).map(({ time }) => time);
@@ -115,7 +115,7 @@ describe('a range', () => {
       expect(timesOf(await of(KINDS))).toStrictEqual(all.slice(3, last));
     }));
 
-  test.prop([anyRun(40), fc.subarray(KINDS)], runs(40))('of any run: those of the kinds, in order', (any, kinds) =>
+  test.prop([anyRun(40), fc.subarray(KINDS)], runs(40))('contains the events of the requested kinds in order, for any run', (any, kinds) =>
     withRun(any, async (directory) => {
       const expected = any.events.filter(({ kind }) => kinds.includes(kind as never)).map(({ time }) => time);
       expect(timesOf(await trace(directory, { kinds }))).toStrictEqual(expected);
@@ -123,11 +123,11 @@ describe('a range', () => {
   );
 });
 
-describe('a log that is damaged', () => {
+describe('a damaged or missing log', () => {
   const run = completedRun();
   const withLine = (time: number, line: string) => `${run.lines.with(time, line).join('\n')}\n`;
 
-  test('gives the events before, then the error of the replay', () =>
+  test('yields the events before the damage, then throws the error of a replay', () =>
     eachCase(
       [
         ['garbage', 'NotAJsonLine'],
@@ -148,31 +148,31 @@ describe('a log that is damaged', () => {
         }, withLine(5, line)),
     ));
 
-  test('is damaged also where events are not wanted', () =>
+  test('throws for damage in an event that is filtered out, but not beyond the range', () =>
     withRun(run, async (directory) => {
       const [times, { code }] = await brokenTrace(directory, { kinds: ['RunCreated', 'RunCompleted'] });
       expect([times, code]).toStrictEqual([[0], 'NotAJsonLine']);
       expect(timesOf(await trace(directory, { to: 4 }))).toStrictEqual([0, 1, 2, 3, 4]);
     }, withLine(5, 'garbage')));
 
-  test('torn at its end is not', () =>
+  test('yields the events before a torn line without an error', () =>
     withRun(run, async (directory) => {
       writeFileSync(logOf(directory), run.log.slice(0, -1));
       expect((await trace(directory)).length).toBe(run.time - 1);
     }));
 
-  test('is no error of its hashes: they are not looked at', () =>
+  test('yields events without checking their hashes', () =>
     withRun(run, async (directory) => {
       expect((await trace(directory)).length).toBe(run.time);
     }, withLine(5, run.lines[5]!.replace(/"hash":"......../, '"hash":"00000000'))));
 
-  test('or not there: the system\'s own error', async () => {
+  test('throws the system error if it does not exist', async () => {
     const [times, error] = await brokenTrace('no-such-run');
     expect([times, error.code, error.syscall, error.path]).toStrictEqual([[], 'ENOENT', 'open', 'no-such-run']);
     expect(error.message).toMatch(/^ENOENT: no such file or directory, open 'no-such-run'\. A run is the directory that /);
   });
 
-  test('or no run at all: what is there instead', () =>
+  test('throws NotARun with a description of what is at the path instead', () =>
     eachCase(notRuns, async ([, make, message]) => {
       const path = make(freshPath());
       for (const options of [{}, { from: 5 }]) {
@@ -195,7 +195,7 @@ describe('an iteration', () => {
     writeFileSync(logOf(directory), `${rechained([...run.events, ...more]).join('\n')}\n`);
   });
 
-  /** How often this process has the log open. */
+  /** Number of file descriptors that this process has open on the log. */
   const opened = () => {
     const log = realpathSync(logOf(directory));
     const target = (fd: string) => {
@@ -208,12 +208,12 @@ describe('an iteration', () => {
     return readdirSync('/proc/self/fd').filter((fd) => target(fd) === log).length;
   };
 
-  test('goes through everything, any part of it first', async () => {
+  test('yields every event, or those from a given time on', async () => {
     expect(timesOf(await trace(directory))).toStrictEqual(Array.from({ length: EVENTS }, (_, time) => time));
     expect(timesOf(await trace(directory, { from: EVENTS - 3 }))).toStrictEqual([EVENTS - 3, EVENTS - 2, EVENTS - 1]);
   });
 
-  test('opens nothing before it begins, and leaves nothing open', async ({ skip }) => {
+  test('opens no file before it begins, and leaves none open', async ({ skip }) => {
     if (!isLinux) return skip('no /proc');
     const iterator = readRunEvents(directory);
     await new Promise(setImmediate);
@@ -233,7 +233,7 @@ describe('an iteration', () => {
     expect(opened()).toBe(0);
   });
 
-  test('that was left is over', async () => {
+  test('is done after return(), even if it never began', async () => {
     const iterator = readRunEvents(directory);
     expect((await iterator.next()).value?.eventId).toBe('evt_0');
     expect(await iterator.return()).toStrictEqual({ done: true, value: undefined });
@@ -242,27 +242,27 @@ describe('an iteration', () => {
     expect(await unused.return()).toStrictEqual({ done: true, value: undefined });
   });
 
-  test('of which several next are asked for at once gives them in order', async () => {
+  test('answers concurrent calls of next() in order', async () => {
     const iterator = readRunEvents(directory);
     const results = await Promise.all(Array.from({ length: 5 }, () => iterator.next()));
     expect(results.map(({ value }) => value?.eventId)).toStrictEqual(['evt_0', 'evt_1', 'evt_2', 'evt_3', 'evt_4']);
     await iterator.return();
   });
 
-  test('reads on only as events are taken, and holds no more of the log than some parts', async ({ skip }) => {
+  test('reads the log only as events are consumed, and never holds all of it in memory', async ({ skip }) => {
     if (!isLinux) return skip('no /proc');
     const report = await childReport<{ slow: number; fast: number; events: number; heapGrowth: number }>(
       'child-run-events.mjs', [directory], { execArgv: ['--expose-gc'] },
     );
     const size = statSync(logOf(directory)).size;
-    // One event taken, and all that time to read: not more than a few parts of the log were.
+    // Only one event was consumed, with plenty of time to read ahead: no more than a few batches were read.
     expect(report.slow).toBeLessThan(size / 4);
     expect(report.fast).toBeGreaterThanOrEqual(size);
     expect(report.events).toBe(EVENTS);
     expect(report.heapGrowth).toBeLessThan(size / 2);
   });
 
-  test('that nobody ends does not keep the process open', async () => {
+  test('that is abandoned does not keep the process alive', async () => {
     expect(await childReport('child-run-events-left.mjs', [directory], { timeoutMs: 20_000 })).toBe('evt_0');
   });
 });
@@ -270,7 +270,7 @@ describe('an iteration', () => {
 describe('arguments', () => {
   const call = readRunEvents as (...args: unknown[]) => unknown;
 
-  test('of the wrong type throw at once a TypeError that names them', () =>
+  test('of the wrong type synchronously throw a TypeError that names them', () =>
     eachCase(
       [
         [/path must be a string/, 7],

@@ -1,5 +1,5 @@
-// docs/run-format.md, held to what it says: its example is recomputed from its own text with nothing but Node's hashes, and the library
-// reads the example as the page says.
+// Checks docs/run-format.md: its example is recomputed from its own text with nothing but Node's hashes, and the library reads the example as
+// the page says.
 
 import { createHash, verify } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import type { Workflow } from '../../index.js';
 
 const PAGE = readFileSync(fileURLToPath(new URL('../../docs/run-format.md', import.meta.url)), 'utf8');
 
-/** The text of the block whose fence names it. */
+/** The text of the code block with this info string. */
 function block(name: string): string {
   const found = [...PAGE.matchAll(/^```(\S+(?: \S+)?)\n([\s\S]*?)\n```$/gm)].filter(([, info]) => info === name);
   if (found.length !== 1) throw new Error(`${found.length} blocks are called '${name}'`);
@@ -22,7 +22,7 @@ function block(name: string): string {
 const sha256 = (...parts: (string | Buffer)[]) =>
   parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest('hex');
 
-/** Keys sorted, no white space. The example's keys are ASCII, so that any order of texts is the right one. */
+/** Canonical JSON: sorted keys, no white space. The example's keys are ASCII, which every order of strings sorts the same way. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -45,7 +45,7 @@ describe('the example', () => {
     expect(events.map(({ time }) => time)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
-  test('has the graph that its workflow compiles to, under its hash', () => {
+  test('has the graph that its workflow compiles to, and its hash', () => {
     const byId = <T extends { id: string }>(a: T, b: T) => (a.id < b.id ? -1 : 1);
     const nodes = workflow.nodes.map(({ id, kind, tool, capabilities = [] }) =>
       tool === undefined ? { id, kind, capabilities } : { id, kind, tool, capabilities },
@@ -56,7 +56,7 @@ describe('the example', () => {
     expect(PAGE).toContain(`SHA-256 is \`${sha256(dag)}\``);
   });
 
-  test('has lines of the one form', () => {
+  test('has lines with the members of the table, in its order', () => {
     const keys = [...PAGE.matchAll(/^\| `(\w+)` \| .* \| .* \|$/gm)].map(([, key]) => key).slice(0, 11);
     for (const [time, line] of lines.entries()) {
       expect(Object.keys(events[time])).toEqual(keys);
@@ -64,7 +64,7 @@ describe('the example', () => {
     }
   });
 
-  test('has its hashes, each line chained to the one before', () => {
+  test('has payload hashes and a chain that can be recomputed', () => {
     let previous = '0'.repeat(64);
     for (const [time, line] of lines.entries()) {
       const { salt, payloadHash, hash } = events[time];
@@ -100,7 +100,7 @@ describe('the example', () => {
     expect(sha256(canonical(JSON.parse(blob)))).toBe(outputHash);
   });
 
-  test('has a snapshot of the state after event 8, whole and signed', () => {
+  test('has a signed snapshot of the state after event 8', () => {
     const { contentHash, signature, ...content } = JSON.parse(snapshot);
     expect(snapshot).toBe(canonical(JSON.parse(snapshot)));
     expect(contentHash).toBe(sha256(canonical(content)));
@@ -114,7 +114,7 @@ describe('the example', () => {
     expect(signature.keyid).toBe(sha256(der));
   });
 
-  test('has in the snapshot what the entries say', () => {
+  test('has a snapshot whose state matches the entries', () => {
     const { state: held } = JSON.parse(snapshot);
     const entries = new Set<string>();
     for (const change of changes.slice(0, 9)) {
@@ -164,25 +164,25 @@ describe('the library', () => {
     expect(replay.state).toEqual(state);
   });
 
-  test('replays from the snapshot, for who trusts its key', async () => {
+  test('replays from the snapshot if its key is trusted', async () => {
     const replay = await replayRun(directory, { fromSnapshot: 'latest', trustedKeys: [publicKey], verify: 'full' });
     expect(replay).toMatchObject({ ok: true, eventCount: 10, fromSnapshot: 'snap_8', warnings: [] });
     expect(replay.state).toEqual(state);
   });
 
-  test('finds the state hash of every event', async () => {
+  test('computes the state hash of every event', async () => {
     for (const { time, stateHash } of events) {
       const replay = await replayRun(directory, { until: time });
       expect(replay.state?.stateHash).toBe(stateHash);
     }
   });
 
-  test('verifies it', async () => {
+  test('verifies the run', async () => {
     const flags = { dagMatch: true, scheduleMatch: true, stateHashesMatch: true, outputHashesMatch: true };
     expect(await verifyRun(directory)).toMatchObject({ ok: true, ...flags });
   });
 
-  test('reads its events', async () => {
+  test('reads the events of the run', async () => {
     const read = [];
     for await (const { logicalTime, kind, node, payload, hash } of readRunEvents(directory)) {
       read.push({ time: logicalTime, kind, node, payload, hash });

@@ -1,4 +1,4 @@
-// The run of format version 1 as the first release wrote it, whole and damaged: what every later release must make of it.
+// The golden run: format version 1 as the first release wrote it, intact and damaged. Every later release must read it with the same results.
 
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -43,7 +43,7 @@ function newDirectory(): string {
   return directory;
 }
 
-test('the plain engine makes the same files and expects the same', () => {
+test('the plain engine produces the same files and expectations', () => {
   const made = goldenRun();
   const directory = made.run.write(newDirectory());
   expect(made.expected).toStrictEqual(expected);
@@ -56,7 +56,7 @@ test('the plain engine makes the same files and expects the same', () => {
   expect(new Map(contents(`${directory}/`))).toStrictEqual(new Map(contents(GOLDEN)));
 });
 
-test.each(Object.keys(expected.states).map(Number))('the state after event %i is what it was', async (until) => {
+test.each(Object.keys(expected.states).map(Number))('the state after event %i is unchanged', async (until) => {
   for (const verify of ['none', 'chain', 'full'] as const) {
     const replay = await replayRun(GOLDEN, { until, verify });
     expect(replay.ok && replay.state).toStrictEqual(expected.states[until]);
@@ -64,7 +64,7 @@ test.each(Object.keys(expected.states).map(Number))('the state after event %i is
   }
 });
 
-test('the state after every event has the hash that it had', async () => {
+test('the state hash after every event is unchanged', async () => {
   const hashes = await Promise.all(expected.stateHashes.map((_, until) => replayRun(GOLDEN, { until })));
   expect(hashes.map((replay) => replay.ok && replay.state.stateHash)).toStrictEqual(expected.stateHashes);
 });
@@ -85,7 +85,7 @@ test('every event is read as it was written', async () => {
 });
 
 describe('snapshots', () => {
-  test.each(expected.snapshots)('from %s it replays to the same end', async (fromSnapshot) => {
+  test.each(expected.snapshots)('a replay from %s ends in the same state', async (fromSnapshot) => {
     for (const verify of ['none', 'chain', 'full'] as const) {
       const replay = await replayRun(GOLDEN, { fromSnapshot, verify });
       expect(replay).toMatchObject({ ok: true, fromSnapshot, eventCount: expected.events, warnings: [] });
@@ -93,14 +93,14 @@ describe('snapshots', () => {
     }
   });
 
-  test('only the signed one will do for who trusts the key', async () => {
+  test('with trusted keys, only a snapshot signed by one of them is used', async () => {
     const replay = await replayRun(GOLDEN, { fromSnapshot: 'latest', trustedKeys: [expected.trustedKey] });
     expect(replay.ok && [replay.fromSnapshot]).toStrictEqual(expected.signed);
     expect(replay.warnings).toHaveLength(expected.snapshots.length - 1);
   });
 });
 
-test('the verification counts what was counted', async () => {
+test('the verification has the recorded counts', async () => {
   const found = await verifyRun(GOLDEN);
   expect(found).toMatchObject(expected.verification);
   expect(found).toMatchObject({ ok: true, dagMatch: true, scheduleMatch: true, stateHashesMatch: true, outputHashesMatch: true });
@@ -118,7 +118,7 @@ describe('damaged', () => {
   const torn = expected.damaged.filter(({ error }) => error === undefined);
   const broken = expected.damaged.filter(({ error }) => error !== undefined);
 
-  test.each(torn)('$name: whole up to there', async (damage) => {
+  test.each(torn)('$name: replays the events before it', async (damage) => {
     const directory = runWith(damagedLog(LOG, damage));
     const replay = await replayRun(directory, { verify: 'full' });
     expect(replay).toMatchObject({ ok: true, eventCount: damage.events });

@@ -1,4 +1,4 @@
-// Every kind of event: what it does to the state, what it can't be without, and when it may not come.
+// Every kind of event: its effect on the state, its required fields, and the states in which it is refused.
 
 import { describe, expect } from 'vitest';
 import { fc, test } from '../support/property';
@@ -50,7 +50,7 @@ interface Example {
   before: () => PlainRun;
   payload: Payload | ((run: PlainRun) => Payload);
   place?: Place;
-  /** What of the state after it is due to it. */
+  /** Extracts the part of the state that the event changes. */
   effect: (state: RunState) => unknown;
   is: unknown;
 }
@@ -61,7 +61,7 @@ const w1 = (state: RunState) => state.workers['w1'];
 const nothing = () => null;
 const active = (status: string, assignedAt: number) => ({ 'build#1': { node: 'build', attempt: 1, status, assignedAt } });
 
-/** The kinds of the format's table, in its order, but for RunCreated: every run begins with it. */
+/** The kinds in the order of the format's table, except RunCreated, with which every run begins. */
 const EXAMPLES: Example[] = [
   { kind: 'RunStarted', before: created, payload: { workers: [{ id: 'w1', capabilities: ['net', 'gpu', 'net'] }] },
     effect: (state) => [runStatus(state), state.workers],
@@ -108,7 +108,7 @@ const EXAMPLES: Example[] = [
 
 const payloadOf = ({ payload }: Example, run: PlainRun) => (typeof payload === 'function' ? payload(run) : payload);
 
-/** What a replay says of an event behind a run, and what the trace says of it. */
+/** Appends an event to a run. Resolves with the result of a replay, and with the kinds that the trace yields from there or the code of its error. */
 async function judged(run: PlainRun, kind: string, payload: unknown, place?: Place) {
   const log = logWith(run, kind, payload, place);
   return withRun(run, async (directory) => {
@@ -124,12 +124,12 @@ async function kindsFrom(directory: string, from: number) {
   return kinds;
 }
 
-test('the table has every kind', () => {
+test('the table of examples has every kind', () => {
   expect(EXAMPLES.map(({ kind }) => kind).concat('RunCreated').toSorted()).toStrictEqual(KINDS.toSorted());
 });
 
 describe('an event of each kind', () => {
-  test('has its effect, which is that of the plain engine', () =>
+  test('has the expected effect, the same as in the plain engine', () =>
     eachCase(EXAMPLES, async (example) => {
       const run = example.before();
       const payload = payloadOf(example, run);
@@ -141,7 +141,7 @@ describe('an event of each kind', () => {
       expect(read).toStrictEqual([example.kind]);
     }));
 
-  test('is refused without each of its fields', () =>
+  test('is refused if a required field is missing', () =>
     eachCase(EXAMPLES, async (example) => {
       for (const field of requiredFields(example.kind)) {
         const run = example.before();
@@ -155,7 +155,7 @@ describe('an event of each kind', () => {
       }
     }));
 
-  test('is refused with a field of the wrong type', () =>
+  test('is refused if a required field has the wrong type', () =>
     eachCase(EXAMPLES, async (example) => {
       for (const field of requiredFields(example.kind)) {
         const run = example.before();
@@ -166,7 +166,7 @@ describe('an event of each kind', () => {
       }
     }));
 
-  test('may have fields that nobody knows, and lack the optional ones', () =>
+  test('may have unknown fields, and may omit the optional ones', () =>
     eachCase(EXAMPLES, async (example) => {
       const run = example.before();
       const payload = payloadOf(example, run);
@@ -177,7 +177,7 @@ describe('an event of each kind', () => {
       }
     }));
 
-  test('is refused with a parent that is none, or not earlier', () =>
+  test('is refused without a parent, or with one that is not earlier', () =>
     eachCase(EXAMPLES, async (example) => {
       const run = example.before();
       for (const parent of [null, run.time, run.time + 1]) {
@@ -186,7 +186,7 @@ describe('an event of each kind', () => {
       }
     }));
 
-  test('comes no more after the end, but for SnapshotCreated and BlobStored', () =>
+  test('is refused after the end of the run, except SnapshotCreated and BlobStored', () =>
     eachCase(EXAMPLES, async (example) => {
       const run = completedRun();
       const place = { node: 'build', ...example.place };
@@ -195,7 +195,7 @@ describe('an event of each kind', () => {
       else expect(failed(result).error).toMatchObject({ code: 'AfterEnd', time: run.time });
     }));
 
-  test('is refused if its kind is not known', () =>
+  test('is refused if its kind is unknown', () =>
     eachCase(['', 'runStarted', 'RunStarted ', 'NodeVanished'], async (kind) => {
       const run = created();
       const { result, read } = await judged(run, kind, { workers: [] });
@@ -207,7 +207,7 @@ describe('an event of each kind', () => {
 describe('RunCreated', () => {
   const payload = JSON.parse(created().events[0]!.payload) as Payload;
 
-  test('comes first, and only first', async () => {
+  test('must be the first event, and can only be the first', async () => {
     const { error } = failed(await replayOf(created(), {}, logWith(created(), 'RunCreated', payload)));
     expect(error).toMatchObject({ code: 'IllegalTransition', time: 1, found: 'RunCreated' });
     const run = created();
@@ -218,7 +218,7 @@ describe('RunCreated', () => {
     });
   });
 
-  test('needs each of its fields, of which the graph is the one that is here', () =>
+  test('needs each of its fields, and a dagHash that matches the graph', () =>
     eachCase([...requiredFields('RunCreated'), 'other graph'], async (field) => {
       const run = created();
       const { [field]: _, ...rest } = payload;
@@ -230,7 +230,7 @@ describe('RunCreated', () => {
     }));
 });
 
-describe('transitions that are none', () => {
+describe('illegal transitions', () => {
   const started = startedRun;
   const task = 'build#1';
   const refusedCases: [why: string, run: () => PlainRun, kind: RunEventKind, payload: Payload, node?: string | null][] = [
@@ -278,7 +278,7 @@ describe('transitions that are none', () => {
     ['a failed run with a node that is not in the graph', started, 'RunFailed', { code: 'E', message: 'm', node: 'elsewhere' }],
   ];
 
-  test('are refused, and leave the state as it was', () =>
+  test('are refused, and leave the state unchanged', () =>
     eachCase(refusedCases, async ([, before, kind, payload, node]) => {
       const run = before();
       const place = node === undefined ? {} : { node };
@@ -289,7 +289,7 @@ describe('transitions that are none', () => {
       expect(() => run.append(kind, payload, place)).toThrow(Refused);
     }));
 
-  test('an event about a node needs one', () =>
+  test('an event about a node must name one', () =>
     eachCase(['NodeScheduled', 'TaskAssigned', 'NodeSkipped', 'ToolInvoked'] as const, async (kind) => {
       const example = EXAMPLES.find((one) => one.kind === kind)!;
       const run = example.before();
@@ -317,7 +317,7 @@ describe('transitions that are none', () => {
   });
 });
 
-describe('any event behind any run', () => {
+describe('any event after any run', () => {
   const ids = fc.constantFrom('a', 'b', 'a#1', 'b#1', 'a#2', 'w', 'call-0', 'grep', 'late-0', 'x');
   const value = fc.oneof(ids, fc.nat({ max: 3 }), fc.boolean(), fc.constant([]), fc.constant({}), fc.constant(null), fc.constant(''));
   const field = fc.oneof(
@@ -327,7 +327,7 @@ describe('any event behind any run', () => {
   const place = fc.record({ node: fc.option(ids), parent: fc.option(fc.nat({ max: 20 })) }, { requiredKeys: [] });
   const picked = fc.record({ kind: fc.constantFrom(...KINDS), from: fc.nat(), fields: fc.dictionary(field, value, { maxKeys: 3 }) });
 
-  /** An event like one that came before in this run, or in another, with some fields changed. */
+  /** An event modelled on an earlier one of either run, with some fields changed. */
   function eventBehind(run: PlainRun, other: PlainRun, { kind, from, fields }: { kind: RunEventKind; from: number; fields: Payload }) {
     const models = [...run.events, ...other.events].filter((event) => event.kind === kind);
     const model = models[from % models.length];
@@ -336,7 +336,7 @@ describe('any event behind any run', () => {
   }
 
   test.prop([anyRun(25), anyRun(25), picked, place], runs(400))(
-    'is taken or refused as the plain engine does it',
+    'is accepted or refused as by the plain engine',
     async (run, other, pick, changed) => {
       const { kind, payload, node } = eventBehind(run, other, pick);
       const where = { node, parent: run.time - 1, ...changed };
@@ -346,7 +346,7 @@ describe('any event behind any run', () => {
         run.append(kind, payload, where);
       } catch (refusal) {
         if (!(refusal instanceof Refused)) throw refusal;
-        // Without hashes nobody can say whether it is the state that was restored.
+        // The default replay does not compute state hashes, so it does not notice that another state is restored.
         if (refusal.code === 'StateMismatch') return;
         const { error, state } = failed(result);
         expect(state).toStrictEqual(before);

@@ -1,4 +1,4 @@
-/** Wrong arguments of the run recorder throw a TypeError that names them, at once, and leave no trace. */
+/** Wrong arguments to the run recorder synchronously throw a TypeError that names them, and have no other effect. */
 import { existsSync } from 'node:fs';
 import { fc, test } from '../support/property';
 import { describe, expect } from 'vitest';
@@ -25,17 +25,17 @@ describe('the config', () => {
     expect(existsSync(config.directory)).toBe(false);
   };
 
-  test('none at all', () => {
+  test('must be an object', () => {
     for (const config of [undefined, null, 'config', 4, true, []]) expectNamed('config', () => new anyRecorder(config));
     expectNamed('config', () => new anyRecorder());
   });
 
-  test.prop([fc.constantFrom('directory', 'runId'), fc.oneof(notAString, fc.constant(''))], runs(60))('a string that is none, or is empty', (field, value) => {
+  test.prop([fc.constantFrom('directory', 'runId'), fc.oneof(notAString, fc.constant(''))], runs(60))('must have non-empty strings for directory and runId', (field, value) => {
     const config = { ...runConfig(), [field]: value };
     expectNamed(`config.${field}`, () => new anyRecorder(config));
   });
 
-  test('missing fields', () => {
+  test('must have every required field', () => {
     for (const field of ['directory', 'runId', 'workflow', 'scheduler'] as const) {
       const config: Partial<Config> = runConfig();
       delete config[field];
@@ -43,7 +43,7 @@ describe('the config', () => {
     }
   });
 
-  test('a workflow of another form', () => {
+  test('must have a well-formed workflow', () => {
     const node = { id: 'a', kind: 'k' };
     for (const workflow of [undefined, null, 'w', [], 3]) bad('workflow', { workflow });
     bad('workflow.name', { workflow: { version: '1', nodes: [] } });
@@ -53,7 +53,7 @@ describe('the config', () => {
     bad('workflow.nodes[0].dependsOn', { workflow: { name: 'w', version: '1', nodes: [{ ...node, dependsOn: 'a' }] } });
   });
 
-  test('what is chosen from a few, and what may be left out', () => {
+  test('must have valid values for enumerated and optional fields', () => {
     for (const scheduler of [undefined, 'fifo', '', 1, 'Round-Robin']) bad('scheduler', { scheduler });
     for (const capabilities of ['net', [1], [''], {}, null, [, 'net']]) bad('capabilities', { capabilities });
     for (const resume of ['yes', 1, null]) bad('resume', { resume });
@@ -61,7 +61,7 @@ describe('the config', () => {
     for (const onWarning of ['log', {}, 1, null]) bad('onWarning', { onWarning });
   });
 
-  test('optional fields may be undefined, and unknown ones are nobody\'s business', async () => {
+  test('may have undefined for optional fields, and may have unknown fields', async () => {
     const config = { ...runConfig(), capabilities: undefined, resume: undefined, durability: undefined, onWarning: undefined, theme: 'dark' };
     await new anyRecorder(config).dispose();
     expect(existsSync(config.directory)).toBe(true);
@@ -91,7 +91,7 @@ describe('the arguments of the methods', () => {
   });
 
   test.prop([fc.oneof(fc.record({ kind: fc.anything(), node: fc.anything(), parent: fc.anything(), payload: fc.anything() }), fc.anything())], runs(100))(
-    'whatever comes: an error, and nothing recorded',
+    'an arbitrary event throws, and nothing is recorded',
     async (event) => {
       const { recorder } = startedRecorder();
       const before = recorder.state();
@@ -101,7 +101,7 @@ describe('the arguments of the methods', () => {
     },
   );
 
-  test.prop([notAnObject], runs(40))('a payload that is no object', async (payload) => {
+  test.prop([notAnObject], runs(40))('a payload that is not an object throws', async (payload) => {
     const { recorder } = startedRecorder();
     expectNamed('event.payload', () => (recorder.append as (event: unknown) => unknown)({ kind: 'Error', payload }));
     await recorder.dispose();

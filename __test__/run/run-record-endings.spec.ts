@@ -1,4 +1,7 @@
-/** However a process ends, what a run recorder took is in the log, nothing keeps the process, and no lock outlives it. */
+/**
+ * However a process ends, every accepted event is in the log, only pending snapshots and awaited promises keep the process alive, and no lock
+ * outlives it.
+ */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -13,7 +16,7 @@ const CHILD = 'child-run.mjs';
 const WORKFLOW = { name: 'w', version: '1', nodes: [{ id: 'a', kind: 'k' }] };
 const LAST_BYTES = 12 << 20;
 
-/** All that a child appended, in order, and nothing else. */
+/** Expects the log to hold exactly the events that the child appended, in order. */
 function expectAllOf(directory: string, events = 5003): void {
   const messages = payloadsOf(directory).slice(1).map(({ message }) => message as string);
   expect(messages).toHaveLength(events - 1);
@@ -42,7 +45,7 @@ describe('endings that nobody waits for: all 5 003 are in the log', () => {
   ends('the end of a worker', 'endOfWorker', 0);
   ends('process.exit while a worker records', 'exitWithARecordingWorker', 0);
 
-  test('a snapshot that nobody waits for keeps the process until it is written and recorded', async () => {
+  test('a snapshot that is not awaited keeps the process alive until it is written and recorded', async () => {
     const directory = freshPath();
     const ended = await runChild(CHILD, ['snapshotAtTheEndOfMain', directory]);
     expect(ended).toMatchObject({ code: 0, signal: null, stderr: '' });
@@ -52,7 +55,7 @@ describe('endings that nobody waits for: all 5 003 are in the log', () => {
   });
 });
 
-describe('a flush or a dispose that the script waits for keeps the process until it resolves', () => {
+describe('an awaited flush or dispose keeps the process alive until it resolves', () => {
   for (const job of ['awaitedFlush', 'awaitedDispose']) {
     test(`${job}, then kill -9`, async () => {
       const directory = freshPath();
@@ -65,7 +68,7 @@ describe('a flush or a dispose that the script waits for keeps the process until
 
 describe('kill -9', () => {
   test.prop([fc.integer({ min: 1, max: 90 }), fc.constantFrom('os', 'fsync')], { numRuns: 8 })(
-    'every event whose flush resolved is there, the log is whole but for its end, and the run goes on',
+    'every flushed event is in the log, at most its last line is torn, and the run can be resumed',
     async (acknowledgements, durability) => {
       const directory = freshPath();
       let seen = 0;
@@ -94,10 +97,10 @@ describe('kill -9', () => {
   );
 });
 
-describe('one recorder a log', () => {
+describe('one recorder per log', () => {
   const child = (job: string, directory: string, ...rest: string[]) => childReport<{ code: string | null; owner?: unknown; path?: string }>(CHILD, [job, directory, ...rest]);
 
-  test('in other processes: ERUNLOCKED tells whose it is, until it is disposed', async () => {
+  test('is enforced between processes: ERUNLOCKED names the owner until it is disposed', async () => {
     const directory = freshPath();
     const { recorder } = newRecorder({ directory, workflow: WORKFLOW, scheduler: 'external' });
     const owner = { pid: process.pid, startTime: expect.stringMatching(/^\d{4}-.*Z$/), host: expect.any(String) };
@@ -107,7 +110,7 @@ describe('one recorder a log', () => {
     expect(await child('tryIt', directory, 'resume')).toEqual({ code: null });
   });
 
-  test('in other threads', async () => {
+  test('is enforced between threads', async () => {
     const directory = freshPath();
     const { recorder } = newRecorder({ directory, workflow: WORKFLOW, scheduler: 'external' });
     const attempt = () =>
@@ -120,7 +123,7 @@ describe('one recorder a log', () => {
     expect(await attempt()).toEqual({ code: null });
   });
 
-  test('a killed owner keeps nobody out', async () => {
+  test('a killed owner does not block the next one', async () => {
     const directory = freshPath();
     const config = { directory, workflow: WORKFLOW, scheduler: 'external' as const, resume: true };
     let refused: unknown;
@@ -143,7 +146,7 @@ describe('one recorder a log', () => {
     expect(existsSync(`${logOf(directory)}.lock`)).toBe(false);
   });
 
-  test('three processes that go on with one run in turns lose and damage nothing', async () => {
+  test('three processes that resume one run in turn lose and damage nothing', async () => {
     const directory = freshPath();
     const ended = await Promise.all([1, 2, 3].map(() => runChild(CHILD, ['contend', directory, '15'])));
     for (const one of ended) expect(one).toMatchObject({ code: 0, stderr: '' });
@@ -154,7 +157,7 @@ describe('one recorder a log', () => {
   });
 });
 
-test.skipIf(!canTrace).each(['os', 'fsync'])('with durability %s, everything is synced before it is acknowledged, or nothing is', async (durability) => {
+test.skipIf(!canTrace).each(['os', 'fsync'])('durability %s: fsync syncs everything before it is acknowledged, os syncs nothing', async (durability) => {
   const directory = freshPath();
   const trace = `${directory}.trace`;
   const wrapper = ['strace', '-f', '-y', '-o', trace, '-e', 'trace=write,writev,fsync,fdatasync,rename'];
@@ -167,7 +170,7 @@ test.skipIf(!canTrace).each(['os', 'fsync'])('with durability %s, everything is 
     expect(calls.filter((call) => call.includes('sync('))).toEqual([]);
     return;
   }
-  // What the log stands on is there before it is used, and its own entry before the first flush resolves.
+  // The entries of the directory are durable before the recorder is used, that of the log before the first flush resolves.
   expect(synced('made', directory)).toBeGreaterThanOrEqual(2);
   expect(synced('flushed', directory)).toBeGreaterThan(synced('made', directory));
   expect(synced('flushed', logOf(directory))).toBeGreaterThanOrEqual(1);
@@ -179,7 +182,7 @@ test.skipIf(!canTrace).each(['os', 'fsync'])('with durability %s, everything is 
   expect(syncsOf('taken', '/snapshots')).toBeGreaterThanOrEqual(2);
 });
 
-test.skipIf(mountNamespace === null)('a full disk (needs a mount name space): the log ends at an event, checking goes on, and so does the run when there is room', async () => {
+test.skipIf(mountNamespace === null)('a full disk (needs a mount name space): the log ends with a whole event, events are checked, and the run can be resumed later', async () => {
   const report = await childReport<{
     flush: string; active: boolean; warnings: Warning[]; log: string; later: number; refused: string; snapshot: unknown; grown: boolean; next: number; after: unknown;
   }>(CHILD, ['full', join(freshPath(), 'run')], { wrapper: mountNamespace! });
@@ -194,7 +197,7 @@ test.skipIf(mountNamespace === null)('a full disk (needs a mount name space): th
   expect(report.after).toEqual({ ok: true, eventCount: lines.length + 1 });
 });
 
-test.skipIf(mountNamespace === null)('a disk without room for a snapshot or a blob (needs a mount name space): it is said, nothing of them is left, and the log goes on', async () => {
+test.skipIf(mountNamespace === null)('a disk without room for a snapshot or a blob (needs a mount name space): both fail with ENOSPC, leave no files, and do not affect the log', async () => {
   const report = await childReport<Record<string, unknown>>(CHILD, ['crowded', join(freshPath(), 'run')], { wrapper: mountNamespace! });
   const noRoom = { code: 'ENOSPC', syscall: 'write' };
   const passed = (checked: number) => ({ checked, failed: 0, unverifiable: 0 });

@@ -1,4 +1,5 @@
-// resume: goes on behind the last whole line of the same run, and refuses anything else without touching it; and what faults do.
+// resume: continues after the last whole line of the same run, and refuses anything else without touching it. Also: logs that can no longer be
+// written.
 
 import { mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +12,7 @@ import { hasDevFull } from '../support/processes.js';
 import { type Config, errorOf, eventsOf, newRecorder, noted, payloadsOf, startedRecorder } from '../support/run-recording.js';
 import { runs } from '../support/session-arbitraries.js';
 
-/** A run of four events that is not being recorded any more. */
+/** A run of four events whose recorder is disposed. */
 async function recordedRun(overrides: Partial<Config> = {}): Promise<{ directory: string; config: Config; log: Buffer; stateHash: string }> {
   const { recorder, directory, config } = startedRecorder(overrides);
   recorder.append({ kind: 'NodeScheduled', payload: { task: 'build#1', dependsOn: [] } });
@@ -22,7 +23,7 @@ async function recordedRun(overrides: Partial<Config> = {}): Promise<{ directory
 }
 
 describe('resume', () => {
-  test('goes on with state and causes, as if nothing had been', async () => {
+  test('continues with the same state and parents', async () => {
     const { directory, config, log, stateHash } = await recordedRun();
     const { recorder, warnings } = newRecorder(config);
     expect(recorder.state().stateHash).toBe(stateHash);
@@ -33,7 +34,7 @@ describe('resume', () => {
     expect(readFileSync(logOf(directory)).subarray(0, log.length).equals(log)).toBe(true);
   });
 
-  test('in a directory without a run begins one', async () => {
+  test('begins a run in a directory without one', async () => {
     for (const prepare of [() => {}, mkdirSync, (directory: string) => { mkdirSync(directory); writeFileSync(logOf(directory), ''); }]) {
       const directory = freshPath();
       prepare(directory);
@@ -45,7 +46,7 @@ describe('resume', () => {
     }
   });
 
-  test.prop([fc.nat()], runs(40))('cuts a torn line off and says so', async (place) => {
+  test.prop([fc.nat()], runs(40))('cuts off a torn line, with a warning', async (place) => {
     const { directory, config, log } = await recordedRun();
     const cut = place % log.length;
     truncateSync(logOf(directory), cut);
@@ -60,9 +61,9 @@ describe('resume', () => {
     expect(eventsOf(directory)).toHaveLength(Math.max(events, 1));
   });
 
-  test.prop([fc.nat(), fc.integer({ min: 1, max: 255 })], runs(60))('refuses a log in which any byte was changed, with what the replay says of it, and changes nothing', async (place, flip) => {
+  test.prop([fc.nat(), fc.integer({ min: 1, max: 255 })], runs(60))('refuses a log with any byte changed, with the error of a replay, and changes nothing', async (place, flip) => {
     const { directory, config, log } = await recordedRun();
-    // Without its last byte the log would be torn, not damaged.
+    // A change of the last byte would make the log torn, not damaged.
     const at = place % (log.length - 1);
     const damaged = Buffer.from(log);
     damaged[at]! ^= flip;
@@ -71,7 +72,7 @@ describe('resume', () => {
     if (result.ok) throw new Error('the replay found nothing');
     const error = errorOf(() => newRecorder(config));
     const { message, ...fields } = result.error;
-    // What a changed event makes of the state, a replay may name another way than the line itself.
+    // The message of an Error is not enumerable, so it is compared separately.
     expect(error).toMatchObject(fields);
     expect(error.message).toBe(message);
     expect(readFileSync(logOf(directory)).equals(damaged)).toBe(true);
@@ -89,7 +90,7 @@ describe('resume', () => {
     for (const [code, other, expected, found] of others) {
       expect(errorOf(() => newRecorder({ ...config, ...other }))).toMatchObject({ code, expected, found });
     }
-    // The same run, written otherwise.
+    // The same run in another notation is accepted.
     const shuffled = { ...WORKFLOW, name: 'another name', nodes: [...WORKFLOW.nodes].reverse() };
     const same = newRecorder({ ...config, workflow: shuffled, capabilities: ['fs', 'net', 'fs'] });
     await same.recorder.dispose();
@@ -108,14 +109,14 @@ describe('resume', () => {
     await newRecorder(config).recorder.dispose();
   });
 
-  test('says in Node\'s words what the system refuses', async () => {
+  test('reports system errors as Node does', async () => {
     const { directory, config } = await recordedRun();
     unlinkSync(logOf(directory));
     mkdirSync(logOf(directory));
     expect(errorOf(() => newRecorder(config))).toMatchObject({ code: 'EISDIR', syscall: 'read' });
   });
 
-  test('an ended run takes what may still come', async () => {
+  test('of an ended run accepts only events that may follow the end', async () => {
     const { recorder, directory, config } = startedRecorder();
     recorder.append({ kind: 'RunFailed', payload: { code: 'E', message: 'm' } });
     await recorder.dispose();
@@ -127,8 +128,8 @@ describe('resume', () => {
   });
 });
 
-describe('a log that can not be written any more', () => {
-  test('was deleted: one warning, no file comes back, checking goes on', async () => {
+describe('a log that can no longer be written', () => {
+  test('because it was deleted: one warning, no new file, and events are still checked', async () => {
     const { recorder, directory, warnings } = startedRecorder();
     await recorder.flush();
     unlinkSync(logOf(directory));
@@ -146,13 +147,13 @@ describe('a log that can not be written any more', () => {
     expect(readdirSync(join(directory, 'snapshots'))).toEqual([]);
   });
 
-  test('became a directory: the flush rejects as Node\'s own errors do', async () => {
+  test('because it became a directory: the flush rejects with an error like Node\'s', async () => {
     const { recorder, directory, warnings } = startedRecorder();
     await recorder.flush();
     unlinkSync(logOf(directory));
     mkdirSync(logOf(directory));
     recorder.append(noted('lost'));
-    // The writer finds out before the flush is asked for; JavaScript was not told yet.
+    // Blocks until the writer has failed: isActive() is false, but the warning has not reached JavaScript yet.
     for (const end = performance.now() + 10_000; recorder.isActive() && performance.now() < end;) Math.sqrt(2);
     await expect(recorder.flush()).rejects.toMatchObject({ code: 'EISDIR', syscall: 'open', path: logOf(directory), errno: -21 });
     expect(warnings).toMatchObject([{ code: 'EISDIR', eventsDropped: 1 }]);
@@ -160,7 +161,7 @@ describe('a log that can not be written any more', () => {
     await recorder.dispose();
   });
 
-  test.skipIf(!hasDevFull)('is full: the flush resolves, the warning counts', async () => {
+  test.skipIf(!hasDevFull)('because the disk is full: the flush resolves, and the warning counts the lost events', async () => {
     const { recorder, directory, warnings } = startedRecorder();
     await recorder.flush();
     unlinkSync(logOf(directory));
@@ -172,7 +173,7 @@ describe('a log that can not be written any more', () => {
     await recorder.dispose();
   });
 
-  test('lets the next recorder have it, and what comes then is not mixed', async () => {
+  test('can be resumed by another recorder, without events of the first', async () => {
     const { recorder, directory, config, warnings } = startedRecorder();
     await recorder.flush();
     const log = readFileSync(logOf(directory));
@@ -188,7 +189,7 @@ describe('a log that can not be written any more', () => {
     expect(payloadsOf(directory).slice(2).map(({ message }) => message)).toEqual(['written']);
   });
 
-  test('an onWarning that throws is the caller\'s: nothing of the recorder rejects', async () => {
+  test('an exception from onWarning becomes an uncaught exception, and the recorder does not reject', async () => {
     const thrown: unknown[] = [];
     const listeners = process.listeners('uncaughtException');
     process.removeAllListeners('uncaughtException');

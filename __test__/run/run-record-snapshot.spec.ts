@@ -1,4 +1,4 @@
-// snapshot(): the state at the call, in a file that is whole or not there, behind a log that holds what it is of.
+// snapshot(): captures the state at the call, in a file that is complete or absent, and never ahead of the log.
 
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { runs } from '../support/session-arbitraries.js';
 
 const keys = generateKeyPairSync('ed25519', { publicKeyEncoding: { type: 'spki', format: 'pem' }, privateKeyEncoding: { type: 'pkcs8', format: 'pem' } });
 
-test('is of the state at the call, whatever is appended while it is written', async () => {
+test('captures the state at the call, even if events are appended while it is written', async () => {
   const { recorder, directory, config } = startedRecorder();
   recorder.append({ kind: 'NodeScheduled', payload: { task: 'build#1', dependsOn: [] } });
   const state = recorder.state();
@@ -32,7 +32,7 @@ test('is of the state at the call, whatever is appended while it is written', as
   expect(await replayRun(directory, { until: 2, fromSnapshot: 'snap_2' })).toMatchObject({ ok: true, state, fromSnapshot: 'snap_2' });
 });
 
-test('of the very beginning, and of an ended run', async () => {
+test('can be taken at the very beginning, and of an ended run', async () => {
   const { recorder, directory, config } = newRecorder();
   expect((await recorder.snapshot()).snapshotId).toBe('snap_0');
   recorder.append({ kind: 'RunStarted', payload: { workers: [] } });
@@ -47,7 +47,7 @@ test('of the very beginning, and of an ended run', async () => {
 });
 
 test.prop([fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 1, maxLength: 8 }), fc.constantFrom('os' as const, 'fsync' as const)], runs(25))(
-  'several at once are all written and all named, also when nobody waits but dispose',
+  'several concurrent snapshots are all written and recorded, even if only dispose is awaited',
   async (between, durability) => {
     const { recorder, directory } = startedRecorder({ durability });
     const taken = between.map((events) => {
@@ -67,7 +67,7 @@ test.prop([fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 1, maxLength: 8
   },
 );
 
-test('waits for the log: its event is there before the file is', async () => {
+test('waits for the log: the event that it captures is in the log before it resolves', async () => {
   const { recorder, directory } = startedRecorder();
   for (let round = 0; round < 5; round++) {
     recorder.append(noted('x'.repeat(8 << 20)));
@@ -79,11 +79,11 @@ test('waits for the log: its event is there before the file is', async () => {
 });
 
 describe('signed', () => {
-  test('holds against the public key, as DSSE encodes it', async () => {
+  test('verifies with the public key over the DSSE encoding', async () => {
     const { recorder, directory } = startedRecorder();
     const { snapshotId, contentHash } = await recorder.snapshot({ signWith: keys.privateKey });
     const { signature, contentHash: _, ...content } = JSON.parse(readFileSync(snapshotFile(directory, snapshotId), 'utf8'));
-    // Its keys are in order: canonical as JSON.stringify writes it.
+    // The keys are sorted already, so JSON.stringify writes canonical JSON.
     const payload = Buffer.from(JSON.stringify(content));
     const type = 'application/vnd.cath.snapshot+json';
     const signed = Buffer.concat([Buffer.from(`DSSEv1 ${type.length} ${type} ${payload.length} `), payload]);
@@ -94,7 +94,7 @@ describe('signed', () => {
     expect(contentHash).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  test('with what is no Ed25519 private key: rejected, and nothing is written', async () => {
+  test('rejects without an Ed25519 private key, and writes nothing', async () => {
     const { recorder, directory } = startedRecorder();
     const rsa = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
     const encrypted = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'p' }) as string;
@@ -109,7 +109,7 @@ describe('signed', () => {
     expect(eventsOf(directory)).toHaveLength(3);
   });
 
-  test('takes a key as it is copied: Windows line ends and blanks around it', async () => {
+  test('accepts a pasted key, with Windows line endings and surrounding white space', async () => {
     const { recorder } = startedRecorder();
     const copied = `\n  ${keys.privateKey.replaceAll('\n', '\r\n')}\n\n`;
     expect((await recorder.snapshot({ signWith: copied })).snapshotId).toBe('snap_1');
@@ -117,8 +117,8 @@ describe('signed', () => {
   });
 });
 
-describe('that can not be written', () => {
-  test('rejects in Node\'s words, and is not recorded', async () => {
+describe('a snapshot that cannot be written', () => {
+  test('rejects with an error like Node\'s, and is not recorded', async () => {
     const { recorder, directory } = startedRecorder();
     rmSync(join(directory, 'snapshots'), { recursive: true });
     writeFileSync(join(directory, 'snapshots'), 'a file in the way');
@@ -129,7 +129,7 @@ describe('that can not be written', () => {
     expect(payloadsOf(directory)).toHaveLength(3);
   });
 
-  test('leaves nothing half written', async () => {
+  test('leaves no partial file', async () => {
     const { recorder, directory } = startedRecorder();
     mkdirSync(join(snapshotFile(directory, 'snap_1'), 'in the way'), { recursive: true });
     await expect(recorder.snapshot()).rejects.toMatchObject({ syscall: 'rename' });
@@ -137,7 +137,7 @@ describe('that can not be written', () => {
     await recorder.dispose();
   });
 
-  test.skipIf(isRoot)('rejects where it is forbidden (not as root, to whom nothing is)', async () => {
+  test.skipIf(isRoot)('rejects without write permission (not as root, who always has it)', async () => {
     const { recorder, directory } = startedRecorder();
     chmodSync(join(directory, 'snapshots'), 0o555);
     await expect(recorder.snapshot()).rejects.toMatchObject({ code: 'EACCES' });
@@ -145,7 +145,7 @@ describe('that can not be written', () => {
     await recorder.dispose();
   });
 
-  test('makes the directory again if someone took it away', async () => {
+  test('creates the directory again if it was removed', async () => {
     const { recorder, directory } = startedRecorder();
     rmSync(join(directory, 'snapshots'), { recursive: true });
     const { snapshotId } = await recorder.snapshot();

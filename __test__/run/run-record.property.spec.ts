@@ -1,4 +1,4 @@
-// Whatever happens in a run, the recorder takes it as the plain engine does: the same verdict, the same state, the same lines.
+// The recorder against the plain engine, for any run: the same verdicts, the same states, the same lines.
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fc, test } from '../support/property';
@@ -12,19 +12,19 @@ import { logOf, snapshotFile } from '../support/run-directory.js';
 import { type Config, type EventInput, type Recorder, errorOf, eventsOf, newRecorder, payloadsOf, plainTwin, startedRecorder } from '../support/run-recording.js';
 import { anyString, runs } from '../support/session-arbitraries.js';
 
-/** The configuration of a run that the plain engine has made. */
+/** The recorder's configuration for a run made by the plain engine. */
 function configOf(run: PlainRun): Pick<Config, 'runId' | 'workflow' | 'scheduler' | 'capabilities'> {
   const { runId, scheduler, capabilities } = JSON.parse(run.events[0]!.payload) as Pick<Config, 'runId' | 'scheduler' | 'capabilities'>;
   return { runId, workflow: run.workflow, scheduler, capabilities };
 }
 
-/** The event as a caller appends it, who leaves out what the recorder finds out. */
+/** The event as a caller would append it, without the fields that the recorder infers. */
 function inputOf({ kind, node, payload }: PlainEvent): EventInput {
   const fields = JSON.parse(payload) as Payload;
   return { kind: kind as RunEventKind, ...('task' in fields ? {} : { node }), payload: fields };
 }
 
-/** Gives a recorder to `use`, and afterwards what it wrote to `look`. */
+/** Passes a recorder to `use`, disposes it, and passes what it wrote to `look`. */
 async function recorded(
   config: Partial<Config>,
   use: (recorder: Recorder) => void | Promise<void>,
@@ -42,7 +42,7 @@ async function recorded(
   }
 }
 
-describe('any run that may happen', () => {
+describe('any legal run', () => {
   test.prop([anyRun(80)], runs(80))('is recorded with the states, parents and lines of the plain engine', (run) =>
     recorded(
       configOf(run),
@@ -63,7 +63,7 @@ describe('any run that may happen', () => {
     ),
   );
 
-  test.prop([anyRun(60), fc.array(fc.nat(), { maxLength: 4 })], runs(50))('replays from each snapshot that was taken on the way, whose file is the plain engine\'s', (run, places) => {
+  test.prop([anyRun(60), fc.array(fc.nat(), { maxLength: 4 })], runs(50))('replays from each snapshot taken on the way, whose file equals the plain engine\'s', (run, places) => {
     const snapshots: string[] = [];
     const at = new Set(places.map((place) => place % run.time));
     return recorded(
@@ -71,7 +71,7 @@ describe('any run that may happen', () => {
       async (recorder) => {
         for (const [hash, data] of run.blobs) expect(recorder.putBlob(data)).toBe(hash);
         for (const event of run.events) {
-          // Snapshots of the run itself name hashes of another log.
+          // The run's own snapshot events name hashes of another log.
           if (event.time > 0 && !event.kind.startsWith('Snapshot')) recorder.append(inputOf(event));
           if (at.has(event.time)) snapshots.push((await recorder.snapshot()).snapshotId);
         }
@@ -88,7 +88,7 @@ describe('any run that may happen', () => {
     );
   });
 
-  test.prop([anyRun(80), fc.nat(), fc.nat()], runs(50))('goes on after a crash that cut the log anywhere', async (run, place, cut) => {
+  test.prop([anyRun(80), fc.nat(), fc.nat()], runs(50))('can be resumed after a crash that cut the log anywhere', async (run, place, cut) => {
     const { recorder, directory, config } = newRecorder(configOf(run));
     const half = run.events.slice(1, 1 + (place % run.time));
     for (const event of half) recorder.append(inputOf(event));
@@ -99,7 +99,7 @@ describe('any run that may happen', () => {
     const lost = log.subarray(kept.length).filter((byte) => byte === 10).length;
 
     const resumed = newRecorder({ ...config, resume: true });
-    // What was cut off is appended again; a log that lost its RunCreated has another one already.
+    // The lost events are appended again, except RunCreated, which resuming an empty log has recorded already.
     const next = Math.max(1, half.length + 1 - lost);
     expect(resumed.recorder.state()).toStrictEqual(run.states[next - 1]);
     for (const event of run.events.slice(next)) resumed.recorder.append(inputOf(event));
@@ -110,9 +110,9 @@ describe('any run that may happen', () => {
   });
 });
 
-// ---- Events that may not come -----------------------------------------------------------------
+// ---- Events that may be refused ---------------------------------------------------------------
 
-/** Every field that some kind has, most often with what it must be. */
+/** Values for the fields of all kinds, valid ones more often than invalid ones. */
 const fields = fc.record({
   worker: fc.constantFrom('w', 'late-0', 'nobody', ''),
   from: fc.constantFrom(undefined, undefined, 'w', 'nobody', null),
@@ -149,7 +149,7 @@ const attempt: fc.Arbitrary<Attempt> = fc.record({
   parent: fc.constantFrom(undefined, undefined, undefined, 0, 5, 1000),
 });
 
-/** The attempt as an event of this run as it stands. */
+/** The attempt as an event that refers to the current state of the run. */
 function attempted(run: PlainRun, { kind, which, drift, withNode, fields, parent }: Attempt): EventInput & { parentTime?: number } {
   const nodes = [...run.state.nodes];
   const [node, { status, attempt: number }] = nodes[which % nodes.length] ?? ['nobody', { status: 'Pending', attempt: 0 }];
@@ -165,7 +165,7 @@ function attempted(run: PlainRun, { kind, which, drift, withNode, fields, parent
   };
 }
 
-/** What the plain engine says of an event: the code of its refusal, or nothing. */
+/** Appends an event to the plain engine. Returns the code of its refusal, or `undefined`. */
 function verdict(run: PlainRun, { kind, node, payload, parentTime }: EventInput & { parentTime?: number }): string | undefined {
   const written = JSON.parse(JSON.stringify(payload)) as Payload;
   const task = written['task'] as string;
@@ -180,8 +180,8 @@ function verdict(run: PlainRun, { kind, node, payload, parentTime }: EventInput 
   return undefined;
 }
 
-describe('events that may come or not', () => {
-  test.prop([anyRun(50), fc.array(attempt, { minLength: 1, maxLength: 80 })], runs(120))('get the verdict of the plain engine; what is refused changes nothing', (base, attempts) =>
+describe('events, legal or not', () => {
+  test.prop([anyRun(50), fc.array(attempt, { minLength: 1, maxLength: 80 })], runs(120))('get the verdict of the plain engine, and a refused event changes nothing', (base, attempts) =>
     recorded(
       configOf(base),
       (recorder) => {
@@ -214,7 +214,7 @@ describe('events that may come or not', () => {
 
 // ---- Payloads ---------------------------------------------------------------------------------
 
-/** Anything that may be in a payload: what `JSON.stringify` writes, leaves out or turns into null. */
+/** Any value of a payload: those that `JSON.stringify` writes, omits or turns into null. */
 const anyValue = fc.oneof(
   fc.anything({ withDate: true, withSparseArray: true, withNullPrototype: true, withObjectString: true, withBigInt: false }),
   anyString,
@@ -222,7 +222,7 @@ const anyValue = fc.oneof(
 );
 
 describe('a payload', () => {
-  test.prop([fc.array(anyValue, { minLength: 1, maxLength: 5 })], runs(60))('stands in the log as JSON.stringify writes it, line separators escaped', async (values) => {
+  test.prop([fc.array(anyValue, { minLength: 1, maxLength: 5 })], runs(60))('is in the log as JSON.stringify writes it, with line separators escaped', async (values) => {
     const { recorder, directory } = startedRecorder();
     for (const value of values) recorder.append({ kind: 'Error', payload: { code: 'E', message: '', recoverable: false, value } });
     await recorder.dispose();

@@ -1,4 +1,4 @@
-// The run recorder: what the constructor makes, what an event becomes, what is refused and how, blobs, and the state.
+// The run recorder: the constructor, appending and refusing events, blobs, and the state.
 
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ const sha256 = (data: string | Uint8Array): string => createHash('sha256').updat
 const MOST_LINE_BYTES = 16 << 20;
 
 describe('the constructor', () => {
-  test('makes the directory, at once, and nothing else in it', async () => {
+  test('synchronously creates the directory with the files of a run, and no others', async () => {
     const directory = join(freshPath(), 'deep', 'run.cath-bundle');
     const { recorder } = newRecorder({ directory });
     expect(readdirSync(directory).sort()).toEqual(['blobs', 'dag.json', 'events.cath-log', 'events.cath-log.lock', 'snapshots', 'workflow.json']);
@@ -40,7 +40,7 @@ describe('the constructor', () => {
     await recorder.dispose();
   });
 
-  test('refuses a directory that holds a log, and leaves it as it is', async () => {
+  test('refuses a directory that holds a log, and leaves it unchanged', async () => {
     const { recorder, directory, config } = startedRecorder();
     await recorder.dispose();
     const before = readdirSync(directory).map((name) => [name, statSync(join(directory, name)).mtimeMs]);
@@ -50,7 +50,7 @@ describe('the constructor', () => {
     expect(readdirSync(directory).map((name) => [name, statSync(join(directory, name)).mtimeMs])).toEqual(before);
   });
 
-  test('goes into a directory that is there, with whatever else is in it', async () => {
+  test('records into an existing directory, and leaves its other files alone', async () => {
     const directory = freshPath();
     mkdirSync(join(directory, 'blobs'), { recursive: true });
     writeFileSync(join(directory, 'notes.txt'), 'mine');
@@ -60,7 +60,7 @@ describe('the constructor', () => {
     expect(readFileSync(join(directory, 'notes.txt'), 'utf8')).toBe('mine');
   });
 
-  test('says in Node\'s words what the system refuses, and leaves no log in the way', async () => {
+  test('reports system errors as Node does, and leaves no log behind', async () => {
     const file = freshPath();
     writeFileSync(file, '');
     const inFile = errorOf(() => newRecorder({ directory: join(file, 'run') }));
@@ -72,7 +72,7 @@ describe('the constructor', () => {
     expect(readdirSync(directory).filter((name) => name.startsWith('events'))).toEqual([]);
   });
 
-  test('refuses a workflow that is no graph before it touches anything', () => {
+  test('refuses an invalid workflow before it creates anything', () => {
     const directory = freshPath();
     const node = { id: 'a', kind: 'k' };
     for (const nodes of [[node, node], [{ ...node, dependsOn: ['b'] }], [{ ...node, dependsOn: ['a'] }]]) {
@@ -83,7 +83,7 @@ describe('the constructor', () => {
     expect(existsSync(directory)).toBe(false);
   });
 
-  test('takes a relative directory as it is now, whatever the process changes to', async () => {
+  test('resolves a relative directory at once, whatever directory the process changes to later', async () => {
     const directory = freshPath();
     const before = process.cwd();
     const { recorder } = newRecorder({ directory: relative(before, directory) });
@@ -99,7 +99,7 @@ describe('the constructor', () => {
     expect(readdirSync(join(directory, 'blobs'))).toHaveLength(1);
   });
 
-  test.prop([anyString.filter((id) => id !== ''), fc.array(anyString.filter((id) => id !== ''), { maxLength: 3 })], runs(40))('records any id, halves of surrogate pairs too', async (runId, capabilities) => {
+  test.prop([anyString.filter((id) => id !== ''), fc.array(anyString.filter((id) => id !== ''), { maxLength: 3 })], runs(40))('records any id, lone surrogates included', async (runId, capabilities) => {
     const { recorder, directory } = newRecorder({ runId, capabilities });
     await recorder.dispose();
     expect(payloadsOf(directory)[0]).toMatchObject({ runId, capabilities });
@@ -110,7 +110,7 @@ describe('the constructor', () => {
 });
 
 describe('append', () => {
-  test('gives the id and the logical time, and names the node and the cause that nobody named', async () => {
+  test('returns the id and the logical time, and fills in a missing node and parent', async () => {
     const { recorder, directory } = startedRecorder();
     expect(recorder.append({ kind: 'NodeScheduled', payload: { task: 'build#1', dependsOn: [] } })).toEqual({ eventId: 'evt_2', logicalTime: 2 });
     recorder.append(noted());
@@ -124,7 +124,7 @@ describe('append', () => {
     ]);
   });
 
-  test('takes the payload as it is at the call', async () => {
+  test('records the payload as it is at the call', async () => {
     const { recorder, directory } = startedRecorder();
     const payload = { code: 'E', message: 'before', recoverable: true, list: [1] };
     recorder.append({ kind: 'Error', payload });
@@ -134,7 +134,7 @@ describe('append', () => {
     expect(payloadsOf(directory).at(-1)).toEqual({ code: 'E', message: 'before', recoverable: true, list: [1] });
   });
 
-  test('throws what JSON.stringify throws, and takes no time for it', async () => {
+  test('throws what JSON.stringify throws, without advancing the logical time', async () => {
     const { recorder, directory } = startedRecorder();
     const cycle: Record<string, unknown> = {};
     cycle['self'] = cycle;
@@ -151,7 +151,7 @@ describe('append', () => {
     expect(eventsOf(directory)).toHaveLength(3);
   });
 
-  test('refuses a payload that is no object as JSON', async () => {
+  test('refuses a payload whose JSON is not an object', async () => {
     const { recorder } = startedRecorder();
     for (const json of [undefined, null, 'text', 3, [1]]) {
       const payload = { toJSON: () => json };
@@ -161,7 +161,7 @@ describe('append', () => {
     await recorder.dispose();
   });
 
-  test('keeps its order when a payload appends by itself', async () => {
+  test('keeps the order of events if toJSON of a payload appends one', async () => {
     const { recorder, directory } = startedRecorder();
     const payload = { code: 'E', message: 'outer', recoverable: true, toJSON() {
       recorder.append(noted('inner'));
@@ -172,7 +172,7 @@ describe('append', () => {
     expect(payloadsOf(directory).slice(2).map(({ message }) => message)).toEqual(['inner', 'outer']);
   });
 
-  test('takes a line of 16 MiB and none that is longer', async () => {
+  test('accepts a line of 16 MiB, and none that is longer', async () => {
     const { recorder, directory } = startedRecorder();
     recorder.append(noted(''));
     await recorder.flush();
@@ -215,7 +215,7 @@ describe('append', () => {
     expect(eventsOf(directory)).toHaveLength(3);
   });
 
-  test('after the end takes what may still come, and nothing else', async () => {
+  test('accepts only BlobStored and snapshots after the end', async () => {
     const { recorder, directory } = startedRecorder();
     recorder.append({ kind: 'RunFailed', payload: { code: 'E', message: 'm' } });
     const before = recorder.state();
@@ -242,11 +242,11 @@ describe('append', () => {
   });
 });
 
-describe('a clock that a test has stopped', () => {
+describe('a stopped clock', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  test('is what events have, and holds nothing up', async () => {
+  test('gives events their time, and blocks nothing', async () => {
     vi.setSystemTime(Date.UTC(1999, 11, 31, 23, 59, 59, 999));
     const { recorder, directory } = startedRecorder();
     vi.setSystemTime(Date.UTC(2000, 0, 1));
@@ -256,7 +256,7 @@ describe('a clock that a test has stopped', () => {
     expect(eventsOf(directory).map(({ ts }) => ts)).toEqual(['1999-12-31T23:59:59.999Z', '1999-12-31T23:59:59.999Z', '2000-01-01T00:00:00.000Z']);
   });
 
-  test('is in no hash of a state: two equal executions have equal hashes', async () => {
+  test('does not affect state hashes: two equal executions have equal hashes', async () => {
     const hashes = [0, 1e12].map((time) => {
       vi.setSystemTime(time);
       const { recorder } = startedRecorder({ runId: `run at ${time}` });
@@ -283,7 +283,7 @@ describe('putBlob', () => {
     expect(eventsOf(directory)).toHaveLength(2);
   });
 
-  test('stores the part of a buffer that an array shows', async () => {
+  test('stores only the part of a buffer that a view covers', async () => {
     const { recorder, directory } = startedRecorder();
     const hash = recorder.putBlob(new Uint8Array(Buffer.from('abcdef').buffer.slice(0), 0).subarray(0, 0));
     expect(hash).toBe(sha256(''));
@@ -293,7 +293,7 @@ describe('putBlob', () => {
     await recorder.dispose();
   });
 
-  test('says in Node\'s words what the system refuses', async () => {
+  test('reports system errors as Node does', async () => {
     const { recorder, directory } = startedRecorder();
     const hash = sha256('x');
     writeFileSync(join(directory, 'blobs', hash.slice(0, 2)), 'a file in the way');
@@ -305,7 +305,7 @@ describe('putBlob', () => {
 });
 
 describe('state()', () => {
-  test('is the state at the call, the caller\'s own', async () => {
+  test('returns a copy of the state at the call', async () => {
     const { recorder } = startedRecorder();
     recorder.append({ kind: 'NodeScheduled', payload: { task: 'build#1', dependsOn: [] } });
     recorder.append({ kind: 'TaskAssigned', payload: { task: 'build#1', worker: 'w1' } });
@@ -335,7 +335,7 @@ describe('state()', () => {
     expect(recorder.state()).toStrictEqual({ ...state, coordinator: { ...state.coordinator, pendingTasks: [] } });
   });
 
-  test('is not held up by a large graph, nor is an event', async () => {
+  test('works on a graph of 20 000 nodes, as append does', async () => {
     const nodes = Array.from({ length: 20_000 }, (_, i) => ({ id: `node-${i}`, kind: 'k' }));
     const { recorder, directory } = newRecorder({ workflow: { name: 'large', version: '1', nodes } });
     recorder.append({ kind: 'RunStarted', payload: { workers: WORKERS } });
@@ -348,7 +348,7 @@ describe('state()', () => {
 });
 
 describe('after dispose', () => {
-  test('nothing is taken any more', async () => {
+  test('nothing is accepted', async () => {
     const { recorder, directory, config } = startedRecorder();
     expect(recorder.isActive()).toBe(true);
     const disposed = recorder.dispose();
@@ -367,7 +367,7 @@ describe('after dispose', () => {
     await next.recorder.dispose();
   });
 
-  test('a payload that disposes is not recorded, also when a snapshot still is', async () => {
+  test('an event whose payload disposes the recorder is not recorded, but a pending snapshot is', async () => {
     const { recorder, directory } = startedRecorder();
     const snapshot = recorder.snapshot();
     const payload = { toJSON() {

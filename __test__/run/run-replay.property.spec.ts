@@ -1,4 +1,4 @@
-// What the addon makes of a run is what the plain engine makes of it, at every event; and whatever is changed, is found.
+// The addon replays any run to the states of the plain engine, at every event, and finds every change to a log.
 
 import { describe, expect } from 'vitest';
 import { fc, test } from '../support/property';
@@ -13,15 +13,15 @@ import type { PlainRun } from '../support/plain-run-engine.mjs';
 const depth = fc.constantFrom('none', 'chain', 'full');
 const place = fc.nat();
 
-/** One of the run's events, by a number that may be too large. */
+/** The time of one of the run's events, chosen by any number. */
 const timeIn = (run: PlainRun, at: number) => at % run.time;
 
-describe('any run that may happen', () => {
+describe('any legal run', () => {
   test.prop([anyRun(), depth], runs(60))('has the state of the plain engine at every event', (run, verify) =>
     withRun(run, async (directory) => {
       for (const [until, state] of run.states.entries()) {
         const result = replayed(await replayRun(directory, { until, verify }));
-        // As text: a node may well be called `__proto__`.
+        // Compared as text: a node may be called `__proto__`.
         expect(canonicalJson(result.state)).toBe(canonicalJson(state));
         expect(result.eventCount).toBe(until + 1);
         expect(result.warnings).toStrictEqual([]);
@@ -29,7 +29,7 @@ describe('any run that may happen', () => {
     }),
   );
 
-  test.prop([anyRun(80)], runs(60))('begins in each of its snapshots as it begins in its first event', (run) =>
+  test.prop([anyRun(80)], runs(60))('replays from each of its snapshots to the same state as from its first event', (run) =>
     withRun(run, async (directory) => {
       for (const [fromSnapshot, document] of run.snapshots) {
         const result = replayed(await replayRun(directory, { fromSnapshot, verify: 'full' }));
@@ -63,7 +63,7 @@ describe('any run that may happen', () => {
     }),
   );
 
-  test.prop([anyRun(), place, place], runs(60))('is read event by event as its lines have them', (run, from, to) =>
+  test.prop([anyRun(), place, place], runs(60))('yields its events with the values of their lines', (run, from, to) =>
     withRun(run, async (directory) => {
       const range = { from: timeIn(run, from), to: timeIn(run, to) };
       const seen: RunEvent[] = [];
@@ -73,14 +73,14 @@ describe('any run that may happen', () => {
   );
 });
 
-/** A line as `readRunEvents` gives it. */
+/** A line as `readRunEvents` yields it. */
 function asRead(line: string): RunEvent {
   const { v: _, time, parent, salt: __, ...event } = JSON.parse(line);
   return { eventId: `evt_${time}`, logicalTime: time, parent: parent === null ? null : `evt_${parent}`, ...event };
 }
 
 describe('a log that was changed after it was written', () => {
-  /** What of its beginning is unchanged is replayed; the rest is refused where the change is, or at the next event. */
+  /** Expects a replay to fail with the state after the unchanged `lines` at the beginning. Returns the error. */
   async function expectFound(run: PlainRun, changed: Uint8Array, lines: number) {
     const { error, state } = failed(await replayOf(run, { verify: 'chain' }, changed));
     expect(state).toStrictEqual(lines === 0 ? null : stateAt(run, lines - 1));
@@ -89,21 +89,21 @@ describe('a log that was changed after it was written', () => {
     return error;
   }
 
-  /** How many lines end before this offset. */
+  /** Number of lines that end before this offset. */
   const linesBefore = (log: Buffer, offset: number) => log.subarray(0, offset).filter((byte) => byte === 0x0a).length;
 
-  test.prop([anyRun(20), fc.nat(), fc.integer({ min: 1, max: 255 })], runs(300))('any byte', async (run, at, difference) => {
+  test.prop([anyRun(20), fc.nat(), fc.integer({ min: 1, max: 255 })], runs(300))('is refused with any byte changed', async (run, at, difference) => {
     const log = Buffer.from(run.log);
     const offset = at % log.length;
     const changed = Buffer.from(log);
     changed[offset]! ^= difference;
-    // Without its last newline the last event is torn, which is nobody's fault.
+    // Without its newline the last line is torn, which is not damage.
     if (offset === log.length - 1) return;
     const error = await expectFound(run, changed, linesBefore(log, offset));
     expect(error.message).not.toBe('');
   });
 
-  test.prop([anyRun(20), place], runs(80))('an event dropped, but the last', async (run, at) => {
+  test.prop([anyRun(20), place], runs(80))('is refused with any event but the last removed', async (run, at) => {
     const time = timeIn(run, at);
     if (time === run.time - 1) return;
     const log = run.lines.filter((_, index) => index !== time).join('\n') + '\n';
@@ -111,14 +111,14 @@ describe('a log that was changed after it was written', () => {
     expect(error).toMatchObject({ code: 'TimeGap', time: time + 1, expected: `${time}`, found: `${time + 1}` });
   });
 
-  test.prop([anyRun(20), place], runs(80))('an event repeated', async (run, at) => {
+  test.prop([anyRun(20), place], runs(80))('is refused with an event repeated', async (run, at) => {
     const time = timeIn(run, at);
     const log = run.lines.flatMap((line, index) => (index === time ? [line, line] : [line])).join('\n') + '\n';
     const error = await expectFound(run, Buffer.from(log), time + 1);
     expect(error).toMatchObject({ code: 'TimeGap', expected: `${time + 1}`, found: `${time}` });
   });
 
-  test.prop([anyRun(20), place, place], runs(80))('two events swapped', async (run, one, other) => {
+  test.prop([anyRun(20), place, place], runs(80))('is refused with two events swapped', async (run, one, other) => {
     const [first, second] = [timeIn(run, one), timeIn(run, other)].sort((a, b) => a - b) as [number, number];
     if (first === second) return;
     const lines = run.lines.slice();
@@ -127,14 +127,14 @@ describe('a log that was changed after it was written', () => {
     expect(error.code).toBe('TimeGap');
   });
 
-  test.prop([anyRun(20), place, fc.string()], runs(80))('a line inserted', async (run, at, text) => {
+  test.prop([anyRun(20), place, fc.string()], runs(80))('is refused with a line inserted', async (run, at, text) => {
     const time = timeIn(run, at);
     const lines = run.lines.toSpliced(time, 0, text.replaceAll('\n', ' '));
     const error = await expectFound(run, Buffer.from(lines.join('\n') + '\n'), time);
     expect(error).toMatchObject({ time, eventId: `evt_${time}` });
   });
 
-  test.prop([anyRun(20), place], runs(80))('a hash recomputed for its own line alone', async (run, at) => {
+  test.prop([anyRun(20), place], runs(80))('is refused with the hash of a changed line recomputed, but not of the later ones', async (run, at) => {
     const time = timeIn(run, at);
     if (time === run.time - 1) return;
     const events = run.events.map((event, index) => (index === time ? { ...event, ts: '2020-01-01T00:00:00.000Z' } : event));
@@ -144,10 +144,10 @@ describe('a log that was changed after it was written', () => {
   });
 });
 
-describe('a log whose chain is whole', () => {
+describe('a log with an intact chain', () => {
   const other = 'f'.repeat(64);
 
-  test.prop([anyRun(30), place], runs(80))('has the state that it says, or `full` finds the event', async (run, at) => {
+  test.prop([anyRun(30), place], runs(80))('replays with `chain` despite a wrong state hash, which `full` finds', async (run, at) => {
     const time = timeIn(run, at);
     const log = rechained(run.events.with(time, { ...run.events[time]!, stateHash: other })).join('\n') + '\n';
     replayed(await replayOf(run, { verify: 'chain' }, log));

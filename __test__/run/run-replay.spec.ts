@@ -1,4 +1,4 @@
-// replayRun: what it resolves to, its options, and what is no run.
+// replayRun: its result, its options, and paths that are not runs.
 
 import { getEventListeners } from 'node:events';
 import { generateKeyPairSync } from 'node:crypto';
@@ -28,8 +28,8 @@ import {
 } from '../support/run-directory.js';
 import { KINDS, PlainRun, rechained } from '../support/plain-run-engine.mjs';
 
-describe('a run that was replayed', () => {
-  test('has everything that is promised', () => {
+describe('the result of a replay', () => {
+  test('has exactly the documented members', () => {
     const run = completedRun();
     return withRun(run, async (directory) => {
       const { metrics, ...result } = replayed(await replayRun(directory));
@@ -39,7 +39,7 @@ describe('a run that was replayed', () => {
     });
   });
 
-  test('shows the state under the names of the API', async () => {
+  test('has the state under the names of the API', async () => {
     const run = runUntil('NodeStarted', 'external');
     const { state } = replayed(await replayOf(run));
     expect(state).toMatchObject({
@@ -65,7 +65,7 @@ describe('a run that was replayed', () => {
     expect(state.stateHash).toBe(run.events.at(-1)!.stateHash);
   });
 
-  test('twice under another id, at another time, with other salts: the same states, with the same hashes', async () => {
+  test('has the same state hash for another id, other times and other salts', async () => {
     const other = new PlainRun({ ...completedRun(), runId: 'other', scheduler: 'round-robin', saltOf: () => 'ab'.repeat(16), tsOf: () => 'x' });
     const run = completedRun();
     for (const { kind, node, parent, payload } of run.events.slice(1)) other.append(kind as never, JSON.parse(payload), { node, parent });
@@ -79,7 +79,7 @@ describe('until', () => {
   const run = completedRun();
   const last = run.time - 1;
 
-  test('is the last event that is taken', () =>
+  test('is the last event that is replayed', () =>
     withRun(run, (directory) =>
       eachCase([0, 1, 5, last - 1, last], async (until) => {
         for (const verify of ['none', 'chain', 'full'] as const) {
@@ -90,12 +90,12 @@ describe('until', () => {
       }),
     ));
 
-  test('beyond the end, Infinity and undefined: the whole run', () =>
+  test('replays the whole run if it is beyond the end, Infinity or undefined', () =>
     eachCase([last + 1, Number.MAX_SAFE_INTEGER, Infinity, undefined], async (until) => {
       expect(replayed(await replayOf(run, { until })).state).toStrictEqual(run.states.at(-1));
     }));
 
-  test('what comes behind is not looked at', async () => {
+  test('ignores the lines after it', async () => {
     const log = `${run.lines.slice(0, 4).join('\n')}\ngarbage\n`;
     expect(replayed(await replayOf(run, { until: 3, verify: 'full' }, log)).eventCount).toBe(4);
     expect(failed(await replayOf(run, { until: 4 }, log)).error).toMatchObject({ code: 'NotAJsonLine', time: 4, eventId: 'evt_4' });
@@ -108,7 +108,7 @@ describe('verify', () => {
   const assigned = run.events.findIndex(({ kind }) => kind === 'TaskAssigned');
   const log = (lines: string[]) => `${lines.join('\n')}\n`;
 
-  test('none looks at no hash, chain at those of lines and payloads', async () => {
+  test('none checks no hashes, chain those of lines and payloads', async () => {
     const changed = log(run.lines).replace('"call":"c1","requestHash":"q"', '"call":"c1","requestHash":"x"');
     expect(replayed(await replayOf(run, { verify: 'none' }, changed)).state).toStrictEqual(run.states.at(-1));
     for (const verify of [undefined, 'chain', 'full'] as const) {
@@ -119,7 +119,7 @@ describe('verify', () => {
     }
   });
 
-  test('full finds an output that is another, chain does not look', () =>
+  test('full finds a missing output, chain does not look for it', () =>
     withRun(run, async (directory) => {
       rmSync(`${directory}/blobs`, { recursive: true });
       expect((await replayRun(directory)).ok).toBe(true);
@@ -128,7 +128,7 @@ describe('verify', () => {
       expect(state).toStrictEqual(stateAt(run, at - 1));
     }));
 
-  test('full finds a decision that the scheduler did not make, chain does not look', async () => {
+  test('full finds an assignment that contradicts the scheduler, chain does not check it', async () => {
     const payload = { task: 'build#1', worker: 'w2' };
     const other = runUntil('NodeScheduled', 'round-robin');
     const events = logWith(other, 'TaskAssigned', payload);
@@ -137,7 +137,7 @@ describe('verify', () => {
     expect(error).toMatchObject({ code: 'ScheduleMismatch', time: assigned, expected: "'build#1' to 'w1'", found: "'build#1' to 'w2'" });
   });
 
-  test('of several faults the earliest is the one that is told', async () => {
+  test('the earliest of several faults is reported', async () => {
     const events = run.events.slice();
     events[4] = { ...events[4]!, stateHash: 'e'.repeat(64) };
     events[7] = { ...events[7]!, kind: 'NodeVanished' };
@@ -153,7 +153,7 @@ describe('a line', () => {
   const good = run.lines[1]!;
   const withLine = (line: string | Buffer) => Buffer.concat([Buffer.from(`${run.lines[0]}\n`), Buffer.from(line), Buffer.from('\n')]);
 
-  test('that is not of the one form is refused, and what is wrong with it is said', () =>
+  test('that does not have the required form is refused with a code that says why', () =>
     eachCase(
       [
         ['', 'NotAJsonLine'],
@@ -186,14 +186,14 @@ describe('a line', () => {
         const { error, state } = failed(await replayOf(run, { verify: 'none' }, withLine(line)));
         expect([error.code, error.time, error.eventId]).toStrictEqual([code, 1, 'evt_1']);
         expect(state).toStrictEqual(stateAt(run, 0));
-        // Where the line can be taken apart, that it was changed says more than what came of it.
+        // With hashes verified, a changed line that can be parsed is reported as ChainBroken, whatever else is wrong with it.
         const chained = failed(await replayOf(run, {}, withLine(line)));
         expect([code, 'ChainBroken']).toContain(chained.error.code);
         expect([chained.error.time, chained.state]).toStrictEqual([1, stateAt(run, 0)]);
       },
     ));
 
-  test('may have up to 16 MiB, and no byte more', async () => {
+  test('may be up to 16 MiB long, and not a byte longer', async () => {
     const limit = 16 * 1024 * 1024;
     const run = startedRun();
     const line = (padding: string) => logWith(run, 'Error', { code: 'E', message: padding, recoverable: true });
@@ -204,7 +204,7 @@ describe('a line', () => {
     expect(state).toStrictEqual(run.states.at(-1));
   });
 
-  test('may be nested as deep as it likes', async () => {
+  test('may be nested to any depth', async () => {
     const run = startedRun();
     const depth = 100_000;
     const deep = `${'['.repeat(depth)}${']'.repeat(depth)}`;
@@ -213,8 +213,8 @@ describe('a line', () => {
   });
 });
 
-describe('what is no run', () => {
-  test('is said to be what it is', () =>
+describe('a path that is not a run', () => {
+  test('is reported with what it is instead', () =>
     eachCase(notRuns, async ([, make, message]) => {
       const path = make(freshPath());
       for (const options of [{}, { fromSnapshot: 'latest' }, { verify: 'full' }] as const) {
@@ -225,7 +225,7 @@ describe('what is no run', () => {
       }
     }));
 
-  test('is a failure with the system\'s own code and words', () =>
+  test('fails with the code and message of the system error', () =>
     eachCase(
       [
         ['nothing there', () => freshPath(), 'ENOENT', /^ENOENT: no such file or directory, open '.*run-\d+'\. A run is the directory that a RunRecorder recorded to/],
@@ -250,7 +250,7 @@ describe('what is no run', () => {
       },
     ));
 
-  test('a log without read permission', async ({ skip }) => {
+  test('fails for a log without read permission', async ({ skip }) => {
     const user = unprivileged;
     if (user === null) return skip('no user without permissions can load the addon here');
     await withRun(completedRun(), async (directory) => {
@@ -261,7 +261,7 @@ describe('what is no run', () => {
     });
   });
 
-  test('a pipe for a log holds nobody up', async ({ skip }) => {
+  test('does not block if it has a pipe for a log', async ({ skip }) => {
     if (!isLinux) return skip('no mkfifo');
     const { execFileSync } = await import('node:child_process');
     await withRun(completedRun(), async (directory) => {
@@ -272,14 +272,14 @@ describe('what is no run', () => {
     });
   });
 
-  test('an empty log, and one of a torn first line', () =>
+  test('fails for an empty log, and for one with only a torn line', () =>
     eachCase(['', completedRun().lines[0]!], async (log) => {
       for (const verify of ['none', 'chain', 'full'] as const) {
         expect(failed(await replayOf(completedRun(), { verify }, log))).toMatchObject({ error: { code: 'EmptyLog' }, state: null });
       }
     }));
 
-  test('a graph that is damaged, or another', () =>
+  test('fails for a damaged graph, and for another one', () =>
     eachCase(
       [
         ['', 'WorkflowInvalid'],
@@ -300,7 +300,7 @@ describe('arguments', () => {
   const verify = verifyRun as (...args: unknown[]) => Promise<unknown>;
   const { publicKey: rsa } = generateKeyPairSync('rsa', { modulusLength: 1024, publicKeyEncoding: { type: 'spki', format: 'pem' }, privateKeyEncoding: { type: 'pkcs8', format: 'pem' } });
 
-  test('of the wrong type throw at once a TypeError that names them', () =>
+  test('of the wrong type synchronously throw a TypeError that names them', () =>
     eachCase(
       [
         [/path must be a string/, 7],
@@ -323,7 +323,7 @@ describe('arguments', () => {
       },
     ));
 
-  test('of replayRun alone', () =>
+  test('of replayRun alone throw such a TypeError too', () =>
     eachCase(
       [
         ['until', -1], ['until', 1.5], ['until', NaN], ['until', '7'], ['until', 7n], ['until', null],
@@ -336,7 +336,7 @@ describe('arguments', () => {
       },
     ));
 
-  test('undefined stands for an option that is left out', async () => {
+  test('undefined is the same as leaving an option out', async () => {
     const options = { fromSnapshot: undefined, until: undefined, verify: undefined, trustedKeys: undefined, signal: undefined, onProgress: undefined };
     expect(replayed(await replayOf(completedRun(), options)).state).toStrictEqual(completedRun().states.at(-1));
   });
@@ -348,13 +348,13 @@ describe('a long run', () => {
   beforeAll(() => {
     const run = startedRun();
     directory = run.write(freshPath());
-    // All the same, but for what must differ: hashing the whole state at each event would take long.
+    // Copies of one event with its state hash: computing the state hash of each would take too long.
     const model = { ...run.events.at(-1)!, kind: 'BlobStored', payload: JSON.stringify({ blob: 'b'.repeat(64), size: 1 }) };
     const more = Array.from({ length: EVENTS - run.time }, (_, at) => ({ ...model, time: run.time + at, parent: 1 }));
     writeFileSync(logOf(directory), `${rechained([...run.events, ...more]).join('\n')}\n`);
   });
 
-  test('tells how far it is, and at the end the whole', async () => {
+  test('reports progress, and finally the total', async () => {
     const total = statSync(logOf(directory)).size;
     for (const start of [replayRun, verifyRun]) {
       const seen: Progress[] = [];
@@ -366,7 +366,7 @@ describe('a long run', () => {
     }
   });
 
-  test('stops when its signal is aborted, with its reason, and leaves no listener', async () => {
+  test('rejects with the reason of an aborted signal, and leaves no listener', async () => {
     for (const start of [replayRun, verifyRun]) {
       const controller = new AbortController();
       const reason = new Error('enough');
@@ -388,14 +388,14 @@ describe('a long run', () => {
     await expect(replayRun(directory, { onProgress })).rejects.toBe(error);
   });
 
-  test('many at once come to the same', async () => {
+  test('has the same result in concurrent replays', async () => {
     const results = await Promise.all(Array.from({ length: 8 }, () => replayRun(directory, { verify: 'chain' })));
     expect(new Set(results.map((result) => replayed(result).state.stateHash)).size).toBe(1);
   });
 });
 
-describe('wherever it runs', () => {
-  test('a worker thread replays, and may be terminated while it does', () => {
+describe('the library', () => {
+  test('replays in a worker thread, which may be terminated meanwhile', () => {
     const run = completedRun();
     return withRun(run, async (directory) => {
       const code = `
@@ -411,7 +411,7 @@ describe('wherever it runs', () => {
     });
   });
 
-  test('every kind is known that the format has', async () => {
+  test('knows every kind of the format', async () => {
     const { readRunEvents } = await import('../../index.js');
     await withRun(completedRun(), async (directory) => {
       for await (const { kind } of readRunEvents(directory, { kinds: KINDS })) expect(KINDS).toContain(kind);

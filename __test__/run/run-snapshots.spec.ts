@@ -1,4 +1,4 @@
-// Replays that begin with a snapshot: never another state than from the beginning, whatever became of the file.
+// Replays that begin with a snapshot reach the same state as from the beginning, whatever happened to the snapshot's file.
 
 import { generateKeyPairSync } from 'node:crypto';
 import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ const keys = () =>
 const [OLDER, NEWER] = [...completedRun().snapshots.keys()] as [string, string];
 const timeOf = (id: string) => Number(id.slice('snap_'.length));
 
-/** A snapshot's document, with something changed and its content hash made anew. */
+/** A snapshot's document with a change and a matching content hash. */
 function forged(text: string, change: (document: Record<string, any>) => void, signWith?: string): string {
   const { contentHash: _, signature: __, ...content } = JSON.parse(text);
   change(content);
@@ -35,7 +35,7 @@ describe('fromSnapshot', () => {
   const from = (fromSnapshot: string, rest: RunReplayOptions = {}) =>
     withRun(run, async (directory) => replayed(await replayRun(directory, { fromSnapshot, ...rest })));
 
-  test('begins with the one of that id, or the newest', () =>
+  test('begins with the snapshot of that id, or with the newest', () =>
     eachCase([[OLDER, OLDER], [NEWER, NEWER], ['latest', NEWER]], async ([asked, taken]) => {
       const { metrics, ...result } = await from(asked!);
       expect(result).toStrictEqual({ ok: true, state: run.states.at(-1), eventCount: run.time, fromSnapshot: taken, warnings: [] });
@@ -43,19 +43,19 @@ describe('fromSnapshot', () => {
       expect(metrics).toMatchObject({ events: rest.length, bytes: rest.join('\n').length + 1 });
     }));
 
-  test('of the very event that is wanted: nothing is left to do', async () => {
+  test('reads no events if the snapshot is at `until`', async () => {
     const result = await from(NEWER, { until: timeOf(NEWER), verify: 'full' });
     expect(result).toMatchObject({ fromSnapshot: NEWER, warnings: [], eventCount: timeOf(NEWER) + 1, metrics: { events: 0, bytes: 0 } });
     expect(result.state).toStrictEqual(stateAt(run, timeOf(NEWER)));
   });
 
-  test('latest is the newest that is not too late', async () => {
+  test('latest is the newest snapshot that is not after `until`', async () => {
     const until = timeOf(NEWER) - 1;
     expect(await from('latest', { until })).toMatchObject({ fromSnapshot: OLDER, warnings: [], state: stateAt(run, until) });
     expect(await from('latest', { until: 3 })).toMatchObject({ fromSnapshot: null, warnings: [], state: stateAt(run, 3) });
   });
 
-  test('that is too late, not there, or no id: said, and the next older one taken', () =>
+  test('warns of a snapshot that is too late, missing or misnamed, and uses the next older one', () =>
     eachCase(
       [
         [NEWER, timeOf(NEWER) - 1, OLDER, /later than the last event wanted/],
@@ -74,7 +74,7 @@ describe('fromSnapshot', () => {
       },
     ));
 
-  test('may be named by its file, wherever that is', () =>
+  test('may be the path of a snapshot file anywhere', () =>
     withRun(run, async (directory) => {
       const elsewhere = freshPath();
       mkdirSync(elsewhere);
@@ -87,14 +87,14 @@ describe('fromSnapshot', () => {
       }
     }));
 
-  test('in a run without snapshots is the beginning', () =>
+  test('begins at the first event in a run without snapshots', () =>
     withRun(startedRun(), async (directory) => {
       expect(await replayRun(directory, { fromSnapshot: 'latest' })).toMatchObject({ ok: true, fromSnapshot: null, warnings: [] });
       rmSync(join(directory, 'snapshots'), { recursive: true });
       expect(await replayRun(directory, { fromSnapshot: 'latest' })).toMatchObject({ ok: true, fromSnapshot: null, warnings: [] });
     }));
 
-  test('verifies what comes behind it, and nothing before', () =>
+  test('verifies the events after the snapshot, and none before it', () =>
     withRun(run, async (directory) => {
       const changed = (time: number) => run.lines.with(time, run.lines[time]!.replace('"ts":"2026', '"ts":"2027'));
       writeFileSync(logOf(directory), `${changed(2).join('\n')}\n`);
@@ -107,12 +107,12 @@ describe('fromSnapshot', () => {
     }));
 });
 
-describe('a snapshot that can\'t be used is passed over, with the reason', () => {
+describe('a snapshot that can\'t be used is skipped with a warning', () => {
   const run = completedRun();
   const good = run.snapshots.get(NEWER)!;
   const other = new PlainRun({ runId: 'run-8', workflow: run.workflow, scheduler: 'round-robin' });
 
-  /** Replays with the newer snapshot replaced, and expects it to be passed over. */
+  /** Replays with the newer snapshot replaced, and expects it to be skipped. */
   async function expectPassedOver(document: string | Uint8Array, reason: RegExp, options: RunReplayOptions = {}) {
     await withRun(run, async (directory) => {
       writeFileSync(snapshotFile(directory, NEWER), document);
@@ -127,7 +127,7 @@ describe('a snapshot that can\'t be used is passed over, with the reason', () =>
     });
   }
 
-  test('damaged, torn, empty, or something else', () =>
+  test('if it is damaged, torn, empty or something else', () =>
     eachCase(
       [
         ['', /not a JSON object/],
@@ -144,7 +144,7 @@ describe('a snapshot that can\'t be used is passed over, with the reason', () =>
       ([document, reason]) => expectPassedOver(document, reason),
     ));
 
-  test('forged, with its content hash made anew', () =>
+  test('if it is forged with a matching content hash', () =>
     eachCase(
       [
         ['another run', (document) => (document['runId'] = 'run-8'), /its run is not that of the log/],
@@ -163,7 +163,7 @@ describe('a snapshot that can\'t be used is passed over, with the reason', () =>
       ([, change, reason]) => expectPassedOver(forged(good, change), reason),
     ));
 
-  test('of an event that the log does not have, or has otherwise', () =>
+  test('if the log lacks its event, or has another one', () =>
     withRun(run, async (directory) => {
       writeFileSync(logOf(directory), `${run.lines.slice(0, timeOf(NEWER)).join('\n')}\n`);
       expect(replayed(await replayRun(directory, { fromSnapshot: 'latest' }))).toMatchObject({
@@ -178,16 +178,16 @@ describe('a snapshot that can\'t be used is passed over, with the reason', () =>
       expect(result.warnings).toHaveLength(2);
     }));
 
-  test('of another run with the same events', async () => {
+  test('if it is of another run with the same events', async () => {
     for (const { kind, node, parent, payload } of run.events.slice(1, timeOf(NEWER) + 1)) {
       other.append(kind as never, JSON.parse(payload), { node, parent });
     }
-    // Equal executions have equal states; it is not this log's event all the same.
+    // Equal executions have equal state hashes, but the snapshot still belongs to another log.
     expect(other.states.at(-1)!.stateHash).toBe(run.states[timeOf(NEWER)]!.stateHash);
     await expectPassedOver(other.snapshot().text, /its run is not that of the log/);
   });
 
-  test('no file', () =>
+  test('if it is not a regular file', () =>
     withRun(run, async (directory) => {
       unlinkSync(snapshotFile(directory, NEWER));
       mkdirSync(snapshotFile(directory, NEWER));
@@ -197,22 +197,22 @@ describe('a snapshot that can\'t be used is passed over, with the reason', () =>
       expect(result).toMatchObject({ fromSnapshot: null, state: run.states.at(-1), warnings: [expect.stringContaining(NEWER), expect.stringContaining(OLDER)] });
     }));
 
-  test('under names that no snapshot has, nothing is looked for', () =>
+  test('but not if its name is not that of a snapshot, which is ignored', () =>
     withRun(run, async (directory) => {
       for (const id of [NEWER, OLDER]) renameSync(snapshotFile(directory, id), snapshotFile(directory, `${id}-copy`));
       expect(await replayRun(directory, { fromSnapshot: 'latest' })).toMatchObject({ fromSnapshot: null, warnings: [] });
     }));
 
-  test.prop([fc.nat(), fc.integer({ min: 1, max: 255 })], runs(150))('any byte changed', async (at, difference) => {
+  test.prop([fc.nat(), fc.integer({ min: 1, max: 255 })], runs(150))('if any byte is changed', async (at, difference) => {
     const changed = Buffer.from(good);
     changed[at % changed.length]! ^= difference;
     await expectPassedOver(changed, /./);
   });
 
-  /** A place in a document, and something else for it. */
+  /** Values that replace one in a document; `undefined` removes it. */
   const otherValue = fc.oneof(fc.constant(undefined), fc.jsonValue(), fc.constantFrom('Completed', 'Failed', 'w2', 'build#1', 0, 1, 2));
   test.prop([anyRun(50), fc.nat(), fc.nat(), otherValue], runs(150))(
-    'any part of its state replaced, its content hash made anew: never another state',
+    'if any part of its state is replaced, even with a matching content hash',
     async (any, which, where, value) => {
       const ids = [...any.snapshots.keys()];
       if (ids.length === 0) return;
@@ -229,13 +229,13 @@ describe('a snapshot that can\'t be used is passed over, with the reason', () =>
   );
 });
 
-/** Replaces one of the values in a document, by a number that may be too large. */
+/** Replaces one of the values in a document, chosen by any number. */
 function replaceAt(document: Record<string, unknown>, where: number, value: unknown): void {
   const places: (() => void)[] = [];
   const collect = (holder: any) => {
     for (const key of Object.keys(holder)) {
       places.push(() => {
-        // Numbers in a document are integers.
+        // A document has no numbers but non-negative integers.
         const fits = JSON.stringify(value ?? null).match(/\d[.e]|-/) === null;
         if (value === undefined && !Array.isArray(holder)) delete holder[key];
         else holder[key] = fits ? (value ?? null) : 'x';
@@ -264,25 +264,25 @@ describe('signatures', () => {
       return [result.fromSnapshot, result.warnings] as const;
     });
 
-  test('of a trusted key hold', async () => {
+  test('of a trusted key are accepted', async () => {
     const run = signedRun(ours.privateKey);
     expect(await replay(run, [ours.publicKey])).toStrictEqual(['snap_1', []]);
     expect(await replay(run, [theirs.publicKey, ours.publicKey])).toStrictEqual(['snap_1', []]);
-    // As it is when it was pasted from elsewhere.
+    // A pasted key, with Windows line endings and white space around it.
     expect(await replay(run, [`\r\n${ours.publicKey.replaceAll('\n', '\r\n')}  `])).toStrictEqual(['snap_1', []]);
   });
 
-  test('are not looked at without trusted keys', async () => {
+  test('are not checked without trusted keys', async () => {
     expect(await replay(signedRun(theirs.privateKey))).toStrictEqual(['snap_1', []]);
     expect(await replay(signedRun(), [])).toStrictEqual(['snap_1', []]);
   });
 
-  test('of none of them, or none at all, do not', async () => {
+  test('of other keys, or missing ones, are refused', async () => {
     expect(await replay(signedRun(theirs.privateKey), [ours.publicKey])).toStrictEqual([null, [expect.stringMatching(/none of the trusted keys/)]]);
     expect(await replay(signedRun(), [ours.publicKey])).toStrictEqual([null, [expect.stringMatching(/not signed/)]]);
   });
 
-  test('do not hold for what was changed, and a key in the file proves nothing', async () => {
+  test('that were changed are refused, and a key in the file proves nothing', async () => {
     const change = (edit: (document: Record<string, any>) => void) => {
       const run = signedRun(ours.privateKey);
       const document = JSON.parse(run.snapshots.get('snap_1')!);
@@ -300,12 +300,12 @@ describe('signatures', () => {
     ]) {
       expect(await change(edit)).toStrictEqual([null, [expect.stringMatching(/^snap_1 was passed over/)]]);
     }
-    // The key id only says which key it was.
+    // The key id is only a hint.
     const [fromSnapshot] = await change((document) => (document['signature'].keyid = signature.keyid));
     expect(fromSnapshot).toBe('snap_1');
   });
 
-  test('with the signature of another kind of document', async () => {
+  test('over the bare content, without the DSSE encoding, are refused', async () => {
     const run = signedRun(ours.privateKey);
     const document = JSON.parse(run.snapshots.get('snap_1')!);
     const { sign } = await import('node:crypto');
@@ -316,7 +316,7 @@ describe('signatures', () => {
   });
 });
 
-test('a snapshot is as the documentation says, to the byte', () =>
+test('a snapshot is canonical JSON with exactly the documented members', () =>
   withRun(completedRun(), (directory) => {
     const text = readFileSync(snapshotFile(directory, OLDER), 'utf8');
     expect(canonicalJson(JSON.parse(text))).toBe(text);

@@ -1,4 +1,4 @@
-// What the types of runs promise to a reader, checked by the compiler: nothing here runs.
+// The types of runs, checked by the compiler: nothing here is executed.
 import { describe, expectTypeOf, test } from 'vitest';
 
 import {
@@ -34,7 +34,7 @@ describe('a replay', () => {
     expectTypeOf(result.warnings).toEqualTypeOf<string[]>();
   });
 
-  test('is what the specification writes', () => {
+  test('matches the specification', () => {
     type Specified =
       | { ok: true; state: RunState; eventCount: number; fromSnapshot: string | null; metrics: { events: number; bytes: number; seconds: number }; warnings: string[] }
       | { ok: false; error: RunError; state: RunState | null; warnings: string[] };
@@ -43,7 +43,7 @@ describe('a replay', () => {
     expectTypeOf<{ code: string; message: string; time?: number; eventId?: string; expected?: string; found?: string }>().toExtend<RunError>();
   });
 
-  test('takes the options that there are', () => {
+  test('takes the documented options', () => {
     const { signal } = new AbortController();
     const onProgress = (progress: Progress) => void progress.bytes;
     expectTypeOf(replayRun).toBeCallableWith('run', { fromSnapshot: 'latest', until: 7, verify: 'full', trustedKeys: [], signal, onProgress });
@@ -51,13 +51,13 @@ describe('a replay', () => {
     expectTypeOf(verifyRun).toBeCallableWith('run', { trustedKeys: ['pem'], signal, onProgress });
     // @ts-expect-error no such depth
     void replayRun('run', { verify: 'some' });
-    // @ts-expect-error a verification has no end but the run's
+    // @ts-expect-error a verification always covers the whole run
     void verifyRun('run', { until: 7 });
   });
 });
 
 describe('a state', () => {
-  test('is what the specification writes', () => {
+  test('matches the specification', () => {
     expectTypeOf<RunState>().toEqualTypeOf<{ coordinator: CoordinatorState; workers: Record<string, WorkerState>; stateHash: string }>();
     expectTypeOf<CoordinatorState['run']['status']>().toEqualTypeOf<'Created' | 'Running' | 'Completed' | 'Failed'>();
     expectTypeOf<CoordinatorState['dag']>().toEqualTypeOf<{ nodes: Workflow['nodes']; edges: [string, string][] }>();
@@ -80,7 +80,7 @@ test('a verification has a check for each flag', async () => {
   expectTypeOf<Check['firstFailure']>().toEqualTypeOf<RunError | undefined>();
 });
 
-test('events come one by one, of kinds that a switch can name', async () => {
+test('events are iterated one by one, and their kinds are literal types', async () => {
   expectTypeOf(readRunEvents('run')).toExtend<AsyncIterable<RunEvent>>();
   for await (const event of readRunEvents('run', { from: 1, to: 7, kinds: ['Error'] })) {
     expectTypeOf(event).toEqualTypeOf<RunEvent>();

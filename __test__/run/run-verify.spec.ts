@@ -1,4 +1,4 @@
-// verifyRun: what each flag says, and that none says it for nothing.
+// verifyRun: the meaning of each flag, and that no flag is true without a check.
 
 import { readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,13 +21,13 @@ const flagsOf = ({ dagMatch, scheduleMatch, stateHashesMatch, outputHashesMatch 
 });
 const ALL: Record<Flag, boolean> = { dagMatch: true, scheduleMatch: true, stateHashesMatch: true, outputHashesMatch: true };
 
-/** Verifies a run after its directory was changed. */
+/** Verifies a run after changing its directory. */
 const verified = (run: PlainRun, change: (directory: string) => void = () => {}) =>
   withRun(run, (directory) => (change(directory), verifyRun(directory)));
 const passed = (checked: number) => ({ checked, failed: 0, unverifiable: 0 });
 const withLog = (lines: string[]) => (directory: string) => writeFileSync(logOf(directory), `${lines.join('\n')}\n`);
 
-test('a run that is whole', async () => {
+test('an intact run verifies', async () => {
   const run = completedRun();
   expect(await verified(run)).toStrictEqual({
     ok: true,
@@ -41,21 +41,21 @@ test('a run that is whole', async () => {
   });
 });
 
-describe('nothing is true by having checked nothing', () => {
-  test('a run without tools and assignments', async () => {
+describe('a flag is false if nothing was checked', () => {
+  test('in a run without tools and assignments', async () => {
     const found = await verified(startedRun());
     expect(flagsOf(found)).toStrictEqual({ ...ALL, scheduleMatch: false, outputHashesMatch: false });
     expect([found.ok, found.schedule, found.outputHashes, found.snapshots]).toStrictEqual([true, passed(0), passed(0), passed(0)]);
   });
 
-  test('an empty log', async () => {
+  test('in an empty log', async () => {
     const found = await verified(completedRun(), (directory) => writeFileSync(logOf(directory), ''));
     expect(flagsOf(found)).toStrictEqual({ dagMatch: false, scheduleMatch: false, stateHashesMatch: false, outputHashesMatch: false });
     expect([found.ok, found.chain.firstFailure?.code, found.stateHashes]).toStrictEqual([false, 'EmptyLog', passed(0)]);
     expect(found.chain).toMatchObject({ checked: 1, failed: 1, unverifiable: 0 });
   });
 
-  test('no run at all', async () => {
+  test('where there is no run', async () => {
     const missing = await verifyRun('no-such-run');
     expect(flagsOf(missing)).toStrictEqual({ dagMatch: false, scheduleMatch: false, stateHashesMatch: false, outputHashesMatch: false });
     expect(missing).toMatchObject({ ok: false, chain: { checked: 1, failed: 1, firstFailure: { code: 'ENOENT', syscall: 'open' } } });
@@ -67,13 +67,13 @@ describe('dagMatch', () => {
   const workflow = (change: object) => JSON.stringify({ ...WORKFLOW, ...change });
   const other = { ...WORKFLOW, nodes: WORKFLOW.nodes.slice(0, 2) };
 
-  test('holds for a workflow that is written otherwise, and compiles to the same', () =>
+  test('holds for a workflow in another notation that compiles to the same graph', () =>
     eachCase([workflow({ version: '2' }), JSON.stringify({ extra: [], ...WORKFLOW }, null, 2), workflow({ nodes: WORKFLOW.nodes.toReversed() })], async (text) => {
       const found = await verified(run, (directory) => writeFileSync(join(directory, 'workflow.json'), text));
       expect([found.ok, found.dag]).toStrictEqual([true, passed(1)]);
     }));
 
-  test('fails for one that compiles to another graph, or to none', () =>
+  test('fails for a workflow that compiles to another graph, or to none', () =>
     eachCase(
       [[JSON.stringify(other), 'DagMismatch'], ['{}', 'WorkflowInvalid'], ['', 'WorkflowInvalid'], [workflow({ nodes: [{ id: 'a', kind: 'k', dependsOn: ['a'] }] }), 'WorkflowInvalid']],
       async ([text, code]) => {
@@ -83,20 +83,20 @@ describe('dagMatch', () => {
       },
     ));
 
-  test('fails for a dag.json that is not the one of the run; all else is verified by the graph of the workflow', () =>
+  test('fails for a dag.json other than the run\'s, while the rest is verified with the graph of the workflow', () =>
     eachCase([compileWorkflow(other).dag, `${compileWorkflow(WORKFLOW).dag}\n`, ''], async (text) => {
       const found = await verified(run, (directory) => writeFileSync(join(directory, 'dag.json'), text));
       expect(flagsOf(found)).toStrictEqual({ ...ALL, dagMatch: false });
       expect([found.ok, found.dag.failed, found.chain.failed]).toStrictEqual([false, 1, 0]);
     }));
 
-  test('is not known without workflow.json, and false', async () => {
+  test('is false, and unverifiable, without workflow.json', async () => {
     const found = await verified(run, (directory) => unlinkSync(join(directory, 'workflow.json')));
     expect(flagsOf(found)).toStrictEqual({ ...ALL, dagMatch: false });
     expect([found.ok, found.dag]).toStrictEqual([false, { checked: 0, failed: 0, unverifiable: 1 }]);
   });
 
-  test('fails when all three are of another run', async () => {
+  test('fails if workflow.json and dag.json are of another run', async () => {
     const found = await verified(run, (directory) => {
       writeFileSync(join(directory, 'workflow.json'), JSON.stringify(other));
       writeFileSync(join(directory, 'dag.json'), compileWorkflow(other).dag);
@@ -126,23 +126,23 @@ describe('scheduleMatch', () => {
     return [scheduleMatch, schedule.checked, schedule.failed, schedule.firstFailure?.expected];
   };
 
-  test('round-robin: in order, the workers one after the other, past those who are not able', async () => {
+  test('round-robin: tasks in order, workers in turn, skipping those without the capability', async () => {
     const run = assign(start('round-robin'), ['a#1', 'w1'], ['b#1', 'w2'], ['c#1', 'w3'], ['d#1', 'w2']);
     expect(await outcome(run)).toStrictEqual([true, 4, 0, undefined]);
     expect(await outcome(assign(start('round-robin'), ['a#1', 'w1'], ['b#1', 'w1']))).toStrictEqual([false, 2, 1, "'b#1' to 'w2'"]);
     expect(await outcome(assign(start('round-robin'), ['b#1', 'w1']))).toStrictEqual([false, 1, 1, "'a#1' to 'w1'"]);
   });
 
-  test('least-loaded: whoever has the fewest tasks, then by id', async () => {
+  test('least-loaded: the worker with the fewest tasks, then by id', async () => {
     const run = assign(start('least-loaded'), ['a#1', 'w1'], ['b#1', 'w2'], ['c#1', 'w3']);
     run.append('TaskRejected', { task: 'c#1', worker: 'w3', reason: 'r' });
-    // `d` waits longer than `c` by now, and only w2 can do it.
+    // `d` has been waiting longer than `c` by now, and only w2 is capable of it.
     assign(run, ['d#1', 'w2'], ['c#1', 'w3']);
     expect(await outcome(run)).toStrictEqual([true, 5, 0, undefined]);
     expect(await outcome(assign(start('least-loaded'), ['a#1', 'w1'], ['b#1', 'w3']))).toStrictEqual([false, 2, 1, "'b#1' to 'w2'"]);
   });
 
-  test('a worker that is neither idle nor busy gets nothing, and a task for which there is nobody waits', async () => {
+  test('a worker that is neither idle nor busy gets no task, and a task without an eligible worker waits', async () => {
     const run = start('round-robin');
     run.append('Heartbeat', { worker: 'w1', status: 'draining' });
     run.append('Heartbeat', { worker: 'w2', status: 'busy' });
@@ -161,7 +161,7 @@ describe('scheduleMatch', () => {
     expect(await outcome(run)).toStrictEqual([true, 4, 0, undefined]);
   });
 
-  test('a task taken from another worker is nobody\'s decision, but the new one must be able', async () => {
+  test('a reassignment is not a decision of the scheduler, but the new worker must be capable', async () => {
     const run = assign(start('round-robin'), ['a#1', 'w1']);
     run.append('TaskAssigned', { task: 'a#1', worker: 'w3', from: 'w1' });
     assign(run, ['b#1', 'w1']);
@@ -171,7 +171,7 @@ describe('scheduleMatch', () => {
     expect(await outcome(wrong)).toMatchObject([false, 5, 1, expect.stringContaining('gpu')]);
   });
 
-  test.prop([anyRun(40), fc.nat(), fc.nat()], runs(100))('of an assignment appended to any run: as the plain engine decides', async (run, which, who) => {
+  test.prop([anyRun(40), fc.nat(), fc.nat()], runs(100))('agrees with the plain engine on an assignment appended to any run', async (run, which, who) => {
     const { pending, workers } = run.state;
     if (pending.length === 0 || workers.size === 0 || run.state.run.status !== 'Running') return;
     const { task } = pending[which % pending.length]!;
@@ -188,10 +188,10 @@ describe('scheduleMatch', () => {
 });
 
 describe('stateHashesMatch', () => {
-  test.prop([anyRun(30), fc.array(fc.nat(), { minLength: 1, maxLength: 3 })], runs(60))('fails for each hash that is another', async (run, places) => {
+  test.prop([anyRun(30), fc.array(fc.nat(), { minLength: 1, maxLength: 3 })], runs(60))('fails for each changed state hash', async (run, places) => {
     const times = [...new Set(places.map((at) => at % run.time))].sort((a, b) => a - b);
     const events = run.events.map((event, time) => (times.includes(time) ? { ...event, stateHash: sha256(event.stateHash) } : event));
-    // Whoever restores a snapshot later restores another hash; that is not what this is about.
+    // Snapshot events name state hashes and would fail too, so runs with them are left out.
     if (run.events.some(({ kind }) => kind.startsWith('Snapshot'))) return;
     const found = await verified(run, withLog(rechained(events)));
     expect(found.stateHashesMatch).toBe(false);
@@ -199,7 +199,7 @@ describe('stateHashesMatch', () => {
     expect([found.ok, found.chain]).toStrictEqual([false, passed(run.time)]);
   });
 
-  test('a snapshot restored that is not the state', async () => {
+  test('fails for a restored snapshot of another state', async () => {
     const run = startedRun();
     const { snapshotId: snapshot } = run.snapshot();
     const { stateHash } = run.events[1]!;
@@ -210,7 +210,7 @@ describe('stateHashesMatch', () => {
   });
 });
 
-test.each([1, 2, 700])('a snapshot restored behind a SnapshotCreated that told a false hash, %d events later', async (later) => {
+test.each([1, 2, 700])('a snapshot with a false hash in its SnapshotCreated fails when it is restored %d events later', async (later) => {
   const run = startedRun();
   const stateHash = sha256('another state');
   const payload = { snapshot: `snap_${run.time - 1}`, stateHash, at: run.time - 1 };
@@ -230,7 +230,7 @@ describe('outputHashesMatch', () => {
   const { rawHash } = JSON.parse(run.events[at]!.payload) as { rawHash: string };
   const onlyOutputs = { ...ALL, outputHashesMatch: false };
 
-  test('fails for a blob that is gone or another', () =>
+  test('fails for a missing or changed blob', () =>
     eachCase(
       [
         ['BlobMissing', (path: string) => unlinkSync(path)],
@@ -254,7 +254,7 @@ describe('outputHashesMatch', () => {
     return one;
   }
 
-  test('fails for what is normalised to something else', () =>
+  test('fails for an output whose normalised form has another hash', () =>
     eachCase(
       [
         ['a', 'none', sha256('b'), 'OutputMismatch'],
@@ -269,19 +269,19 @@ describe('outputHashesMatch', () => {
       },
     ));
 
-  test('is not known for a normaliser that nobody knows, and false', async () => {
+  test('is false, and unverifiable, for an unknown normaliser', async () => {
     const found = await verified(withOutput('a', 'markdown', sha256('a')));
     expect([found.ok, found.outputHashesMatch, found.outputHashes]).toStrictEqual([false, false, { checked: 0, failed: 0, unverifiable: 1 }]);
   });
 
   const text = fc.string({ unit: fc.constantFrom(' ', '\t', '\r', '\n', 'a', 'é', '\u00a0') });
-  test.prop([fc.oneof(fc.uint8Array().map((bytes) => Buffer.from(bytes)), text)], runs(40))('holds for any output as it is', async (raw) => {
+  test.prop([fc.oneof(fc.uint8Array().map((bytes) => Buffer.from(bytes)), text)], runs(40))('holds for any output that is not normalised', async (raw) => {
     expect((await verified(withOutput(raw, 'none', sha256(raw)))).outputHashesMatch).toBe(true);
   });
   test.prop([text], runs(80))('holds for any text that is normalised', async (raw) => {
     expect((await verified(withOutput(raw, 'text'))).outputHashesMatch).toBe(true);
   });
-  // What is no whole character has no RFC 8785 form.
+  // Lone surrogates have no RFC 8785 form.
   const json = fc.jsonValue().filter((value) => !/\\ud[89a-f]/.test(JSON.stringify(value)));
   test.prop([json, fc.constantFrom(undefined, 1, '\t')], runs(120))('holds for any JSON that is normalised', async (value, indent) => {
     const raw = JSON.stringify(value, null, indent);
@@ -290,8 +290,8 @@ describe('outputHashesMatch', () => {
   });
 });
 
-describe('behind an event that can\'t be taken', () => {
-  test('nothing is known, and nothing is true', async () => {
+describe('damage to the log', () => {
+  test('an event that can\'t be applied makes the later ones unverifiable, and their flags false', async () => {
     const run = completedRun();
     const time = 4;
     const events = run.events.with(time, { ...run.events[time]!, kind: 'NodeVanished' });
@@ -304,13 +304,13 @@ describe('behind an event that can\'t be taken', () => {
       outputHashesMatch: false,
       chain: { checked: time + 1, failed: 1, unverifiable: run.time - time - 1, firstFailure: { code: 'UnknownKind', time } },
       stateHashes: { checked: time, failed: 0, unverifiable: run.time - time },
-      // What nobody knows may have been an assignment, or an output.
+      // The unknown event may have been an assignment or an output, so it is counted as unverifiable too.
       schedule: { checked: 1, failed: 0, unverifiable: 2 },
       outputHashes: { checked: 0, failed: 0, unverifiable: 2 },
     });
   });
 
-  test('of a changed line the chain knows, and goes on', async () => {
+  test('a changed line fails the chain, and verification continues', async () => {
     const run = completedRun();
     const changed = run.lines.with(5, run.lines[5]!.replace('"inputHash":"in"', '"inputHash":"on"'));
     const found = await verified(run, withLog(changed));
@@ -318,13 +318,13 @@ describe('behind an event that can\'t be taken', () => {
     expect([found.ok, found.chain]).toMatchObject([false, { checked: run.time, failed: 1, unverifiable: 0, firstFailure: { code: 'ChainBroken', time: 5 } }]);
   });
 
-  test('a torn last line is no event, and nobody\'s fault', async () => {
+  test('a torn last line is neither an event nor damage', async () => {
     const run = completedRun();
     const found = await verified(run, (directory) => writeFileSync(logOf(directory), readFileSync(logOf(directory)).subarray(0, -1)));
     expect([found.ok, found.chain]).toStrictEqual([true, passed(run.time - 1)]);
   });
 
-  test.prop([anyRun(30), fc.nat(), fc.integer({ min: 1, max: 255 })], runs(100))('any byte changed is found', async (run, at, difference) => {
+  test.prop([anyRun(30), fc.nat(), fc.integer({ min: 1, max: 255 })], runs(100))('any changed byte is found', async (run, at, difference) => {
     const log = Buffer.from(run.log);
     const offset = at % (log.length - 1);
     log[offset]! ^= difference;

@@ -1,4 +1,4 @@
-// compileWorkflow: one graph for a workflow, however it is written, and none for what is no graph.
+// compileWorkflow: the same graph for every notation of a workflow, and an error for a workflow that is not a graph.
 
 import { createHash } from 'node:crypto';
 import { describe, expect } from 'vitest';
@@ -15,7 +15,7 @@ const workflowOf = (...nodes: unknown[]) => ({ name: 'w', version: '1', nodes })
 const node = (id: string, ...dependsOn: string[]) => ({ id, kind: 'task', dependsOn });
 
 describe('a graph', () => {
-  test('has its nodes by id and its edges sorted, each capability and edge once', () => {
+  test('has nodes sorted by id, sorted edges, and no duplicate capabilities or edges', () => {
     const { dag, dagHash } = compileWorkflow(
       workflowOf(
         { id: 'ship', kind: 'tool', tool: 'mail', dependsOn: ['test', 'build', 'test'], extra: true },
@@ -32,24 +32,24 @@ describe('a graph', () => {
     expect(dagHash).toBe(createHash('sha256').update(dag).digest('hex'));
   });
 
-  test('of nothing is empty', () => {
+  test('of a workflow without nodes is empty', () => {
     expect(compileWorkflow(workflowOf()).dag).toBe('{"edges":[],"nodes":[]}');
   });
 
-  test('is sorted by UTF-8 bytes, and escaped as JSON.stringify does it', () => {
+  test('is sorted by UTF-8 bytes, and escaped as by JSON.stringify', () => {
     const ids = ['\u{ff5e}', '😀', 'é', '"', '\\', '\u0001', '\u2028', '~'];
     const { dag } = compileWorkflow(workflowOf(...ids.map((id) => node(id))));
     const sorted = ['\u0001', '"', '\\', '~', 'é', '\u2028', '\u{ff5e}', '😀'];
     expect(dag).toContain(`"nodes":[${sorted.map((id) => `{"capabilities":[],"id":${JSON.stringify(id)},"kind":"task"}`).join(',')}]`);
   });
 
-  test.prop([anyWorkflow], runs(200))('is that of the plain engine', (workflow) => {
+  test.prop([anyWorkflow], runs(200))('equals that of the plain engine', (workflow) => {
     const { dag, dagHash } = compilePlain(workflow);
     expect(compileWorkflow(workflow)).toStrictEqual({ dag, dagHash });
   });
 
   test.prop([anyWorkflow, order, fc.string(), fc.string()], runs(200))(
-    'is the same in whatever order the workflow is written, whatever its name',
+    'depends neither on the order in the workflow nor on its name and version',
     (workflow, places, name, version) => {
       const nodes = shuffled(workflow.nodes, places).map(({ dependsOn, capabilities, ...rest }) => ({
         capabilities: shuffled(capabilities!, places),
@@ -60,13 +60,13 @@ describe('a graph', () => {
     },
   );
 
-  test.prop([anyWorkflow, anyWorkflow], runs(100))('has another hash if it is another', (one, other) => {
+  test.prop([anyWorkflow, anyWorkflow], runs(100))('has the same hash exactly if it is the same', (one, other) => {
     const [left, right] = [compileWorkflow(one), compileWorkflow(other)];
     expect(left.dagHash === right.dagHash).toBe(left.dag === right.dag);
   });
 });
 
-describe('what is no graph', () => {
+describe('a workflow that is not a graph', () => {
   const refused: [Workflow, RegExp][] = [
     [workflowOf(node('a'), node('b'), node('a')), /'a' is used twice/],
     [workflowOf(node('a', 'b')), /'a' depends on 'b', which is not there/],
@@ -80,7 +80,7 @@ describe('what is no graph', () => {
       expect(() => compileWorkflow(workflow)).not.toThrow(TypeError);
     }));
 
-  test('does not need more stack for a longer chain or circle', () => {
+  test('does not overflow the stack, however long its chain or cycle', () => {
     const length = 100_000;
     const chain = Array.from({ length }, (_, at) => node(`n${at}`, ...(at > 0 ? [`n${at - 1}`] : [])));
     expect(compileWorkflow(workflowOf(...chain)).dagHash).toBe(compileWorkflow(workflowOf(...chain.toReversed())).dagHash);
@@ -88,7 +88,7 @@ describe('what is no graph', () => {
     expect(() => compileWorkflow(workflowOf(...chain))).toThrow(expect.objectContaining({ code: 'WorkflowInvalid' }));
   });
 
-  test.prop([anyWorkflow, fc.nat()], runs(100))('is any graph with an edge turned round as well', (workflow, at) => {
+  test.prop([anyWorkflow, fc.nat()], runs(100))('results from adding the reverse of an edge to any graph', (workflow, at) => {
     const edges = workflow.nodes.flatMap(({ id, dependsOn }) => dependsOn!.map((from) => [from, id] as const));
     if (edges.length === 0) return;
     const [from, to] = edges[at % edges.length]!;
@@ -101,7 +101,7 @@ describe('a workflow of the wrong type throws a TypeError that names the field',
   const call = compileWorkflow as (workflow: unknown) => unknown;
   const good = workflowOf(node('a'));
 
-  test('every field', () =>
+  test('for every field', () =>
     eachCase(
       [
         [undefined, /workflow must be an object/],
@@ -126,7 +126,7 @@ describe('a workflow of the wrong type throws a TypeError that names the field',
       },
     ));
 
-  test('undefined stands for a field that is left out', () => {
+  test('but undefined is the same as leaving a field out', () => {
     const left = { ...node('a'), tool: undefined, dependsOn: undefined, capabilities: undefined };
     expect(call(workflowOf(left))).toStrictEqual(compileWorkflow(workflowOf({ id: 'a', kind: 'task' })));
   });

@@ -1,4 +1,4 @@
-// listContinueTargets: what a user can continue, whatever else lies in the directory.
+// listContinueTargets: the sessions and checkpoints that a user can continue, whatever else is in the directory.
 
 import { appendFileSync, chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -59,7 +59,7 @@ describe('the targets', () => {
     expect(await targetsIn(directory)).toMatchObject({ targets: [{ session: { sessionId: 'session-g.jsonl' } }, { session: { sessionId: 'session-.jsonl' } }], skipped: [] });
   });
 
-  test('of equal times of modification: by id, start and collision number, so that a position means the same session', async () => {
+  test('with equal modification times are ordered by id, start and collision number, so that a position always denotes the same session', async () => {
     const at = (sessionId: string, startTime: string) => file(start({ sessionId, startTime }));
     const directory = directoryOf({
       'session-2026-01-01T00-00-00-9-same.jsonl': at('same', '2026-01-01T00:00:00.000Z'),
@@ -74,22 +74,22 @@ describe('the targets', () => {
     ]);
   });
 
-  test('can be behind links; files of others beside them do not matter', async () => {
+  test('may be symbolic links; foreign files next to them are ignored', async () => {
     const directory = projectOf({ 'session-a.jsonl': sessionWith('a'), 'session-a.jsonl.snap': 'x', 'session-a.jsonl.lock': '{}', 'a.lock': '{}', '.session-tape-1.snap': '', 'notes.txt': 'session' });
     symlinkSync(writeSession(sessionWith('elsewhere', checkpoint('c', 'ç'))), join(directory, 'session-link.jsonl'));
     const found = await targetsIn(directory);
     expect([shown(found).sort(), found.skipped]).toStrictEqual([['a', 'c of elsewhere', 'elsewhere'], []]);
   });
 
-  test('are none where no file is a session of the project', async () => {
+  test('are an empty list if no file is a session of the project', async () => {
     for (const directory of [directoryOf(), directoryOf({ 'session-other.jsonl': file(start({ projectHash: 'other' })) }), join(root(), 'none'), join(root(), 'none', 'deeper')]) {
       expect(await targetsIn(directory)).toStrictEqual({ targets: [], skipped: [] });
     }
   });
 });
 
-describe('skipped', () => {
-  test('is what has no usable header, does not replay, or is sequence-corrupt, with the reason', async () => {
+describe('the skipped files', () => {
+  test('have no usable header, do not replay, or are sequence-corrupt, and have the reason', async () => {
     const strict = 'Invalid session_start: missing or malformed required fields';
     const directory = projectOf({
       'session-empty.jsonl': '',
@@ -116,14 +116,14 @@ describe('skipped', () => {
     });
   });
 
-  test.each(BAD_IDS)('is one header with the id %j among good ones', async (id) => {
+  test.each(BAD_IDS)('contain the one with the id %j in its header, among good ones', async (id) => {
     const directory = projectOf({ 'session-a.jsonl': sessionWith('a'), 'session-bad.jsonl': sessionWith(id, checkpoint('c', 'lost')), 'session-b.jsonl': sessionWith('b') });
     const found = await targetsIn(directory);
     expect(shown(found)).toStrictEqual(['a', 'b']);
     expect(skippedIn(found)).toStrictEqual({ 'session-bad.jsonl': 'Invalid session_start: missing required fields' });
   });
 
-  test('is no file of another project or of none, whatever else is wrong with it', async () => {
+  test('do not contain files of another project or of none, whatever else is wrong with them', async () => {
     const hashes = ['other', '', 7, null, undefined, [PROJECT_HASH], { projectHash: PROJECT_HASH }, `${PROJECT_HASH} `];
     const files = hashes.flatMap((projectHash, i) => [
       [`session-${i}.jsonl`, file(start({ projectHash }))],
@@ -132,7 +132,7 @@ describe('skipped', () => {
     expect(await targetsIn(projectOf(Object.fromEntries(files) as Record<string, string>))).toStrictEqual({ targets: [], skipped: [] });
   });
 
-  test('is a file that is removed after its header was read', async () => {
+  test('contain a file that is removed after its header was read', async () => {
     const directory = projectOf({ 'session-a.jsonl': sessionWith('a'), 'session-b.jsonl': sessionWith('b') });
     const gone = join(directory, 'session-a.jsonl');
     afterListing(() => rmSync(gone));
@@ -141,7 +141,7 @@ describe('skipped', () => {
     expect(found.skipped).toStrictEqual([{ filePath: gone, reason: `Failed to read file: ENOENT: no such file or directory, open '${gone}'` }]);
   });
 
-  test('is a file that became one of another project after its header was read', async () => {
+  test('contain a file that changes to another project after its header was read', async () => {
     const directory = projectOf({ 'session-a.jsonl': sessionWith('a') });
     afterListing(() => writeFileSync(join(directory, 'session-a.jsonl'), file(start({ projectHash: 'øther' }))));
     expect(skippedIn(await targetsIn(directory))).toStrictEqual({ 'session-a.jsonl': `Project hash mismatch: expected ${PROJECT_HASH} got øther` });
@@ -156,7 +156,7 @@ describe('a directory that cannot be read', () => {
     await expect(targetsIn(impossible)).rejects.toMatchObject({ code: 'ERR_INVALID_ARG_VALUE' });
   });
 
-  test.skipIf(unprivileged === null)('for want of permission, too; a file that may not be read is skipped', async () => {
+  test.skipIf(unprivileged === null)('rejects if permission is missing, too; a file without read permission is skipped', async () => {
     const directory = directoryOf({ 'session-good.jsonl': sessionWith('good'), 'session-secret.jsonl': sessionWith('secret') });
     chmodSync(join(directory, 'session-secret.jsonl'), 0);
     const found = await childReport<Targets>('child-listing.mjs', ['targets', directory, PROJECT_HASH], unprivileged ?? {});
@@ -167,7 +167,7 @@ describe('a directory that cannot be read', () => {
   });
 });
 
-test('arguments of a wrong type throw at once a TypeError that names them', () =>
+test('arguments of a wrong type synchronously throw a TypeError that names them', () =>
   eachCase(
     [
       ['chatsDir', []],
@@ -187,7 +187,7 @@ test('arguments of a wrong type throw at once a TypeError that names them', () =
     },
   ));
 
-test('one call of the addon scans all files, also with snapshots', async () => {
+test('one call of the addon scans all files, even with snapshots', async () => {
   const directory = projectOf({ 'session-a.jsonl': sessionWith('a', checkpoint('c', 'ć')), 'session-b.jsonl': sessionWith('b', named('b')) });
   const [scan, open] = [watched('describeSessions'), watched('openReplay')];
   const found = await targetsIn(directory);
@@ -222,13 +222,13 @@ const anyPlan: fc.Arbitrary<Plan[]> = fc
     return plans;
   });
 
-/** Writes the sessions in the order of `order`, numbers in `plans`, and lets their ages be as planned. */
+/** Writes the sessions in the given order of their indexes in `plans`, with the ages of the plans. */
 function writePlans(plans: readonly Plan[], order: readonly number[]): string {
   const directory = directoryOf();
   for (const at of order) {
     const { id, age, name, checkpoints } = plans[at]!;
     const events = checkpoints.flatMap((one) => [checkpoint(one.id, one.name), ...(one.isDeleted ? [checkpointDeleted(one.id)] : [])]);
-    // Of files that were made under other names the directory has another order.
+    // Files that are created under other names and renamed appear in another order in the directory.
     writeFileSync(join(directory, `${at}`), sessionWith(id, content('é'), ...(name === undefined ? [] : [named(name)]), ...events));
     renameSync(join(directory, `${at}`), join(directory, `session-${at}.jsonl`));
     orderByAge(directory, [...Array<string>(age).fill(`session-${at}.jsonl`), `session-${at}.jsonl`]);

@@ -1,4 +1,4 @@
-// deleteSession: a session goes with everything that is kept beside it, or stays whole; a failure has its words and its code and leaves no lock.
+// deleteSession: removes a session with all files that belong to it, or leaves it whole; a failure has a message and a code, and leaves no lock.
 
 import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, sep } from 'node:path';
@@ -25,11 +25,11 @@ const remove = (directory: string, ref: string, options?: DeleteOptions) => dele
 const fails = (error: string, code: string): SessionFailure => ({ ok: false, error, code: code as SessionFailure['code'] });
 const deleted = (deletedSessionId: string) => ({ ok: true, deletedSessionId });
 
-/** Content by name, of what a directory holds. */
+/** The contents of the files in a directory, by name. */
 const contentsOf = (directory: string): Record<string, string> =>
   Object.fromEntries(readdirSync(directory, { withFileTypes: true }).map((entry) => [entry.name, entry.isFile() ? readFileSync(join(directory, entry.name), 'latin1') : 'other']));
 
-/** Fails unless the deletion fails with these words and this code, changes nothing, and leaves no lock of the ids. */
+/** Asserts that the deletion fails with this message and code, changes nothing, and leaves no lock of the ids. */
 async function expectFailure(directory: string, ref: string, failure: SessionFailure, ids: string[], options?: DeleteOptions): Promise<void> {
   const before = contentsOf(directory);
   expect(await remove(directory, ref, options)).toStrictEqual(failure);
@@ -50,14 +50,14 @@ describe('a deleted session', () => {
     await expectNoLock(directory, 'abc', 'abd-2', 'xyz');
   });
 
-  test('leaves an empty directory, also after an exclusive recorder and with snapshots in either place', async () => {
+  test('leaves an empty directory, even after an exclusive recorder and with snapshots in either place', async () => {
     const chatsDir = directoryOf();
     const snapshotDir = join(directoryOf(), 'deep', 'snäpshots');
     const recorder = await SessionRecordingService.createLocked({ sessionId: 's-1', projectHash: PROJECT_HASH, chatsDir, workspaceDirs: [], provider: 'p', model: 'm', exclusive: true, fileName: 'seconds' });
     recorder.recordContent({ speaker: 'ai', blocks: [{ type: 'text', text: 'é'.repeat(100_000) }] });
     await recorder.dispose();
     const path = recorder.getFilePath()!;
-    // As one that was killed leaves it.
+    // As a recorder that was killed leaves it.
     writeFileSync(`${path}.lock`, '{}');
     for (const place of [undefined, snapshotDir]) await replaySession(path, undefined, { strict: true, snapshot: true, snapshotDir: place });
     expect([readdirSync(chatsDir).length, readdirSync(snapshotDir).length]).toStrictEqual([3, 1]);
@@ -65,7 +65,7 @@ describe('a deleted session', () => {
     expect([readdirSync(chatsDir), readdirSync(snapshotDir)]).toStrictEqual([[], []]);
   });
 
-  test('takes a stale lock with it', async () => {
+  test('is removed together with its stale lock', async () => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith('dead'), 'session-2.jsonl': sessionWith('old') });
     writeLock(directory, lockOf(DEAD_PID, { sessionId: 'dead' }), { id: 'dead' });
     writeLock(directory, lockOf(process.pid, { sessionId: 'old', age: 49 * HOUR }), { id: 'old' });
@@ -81,7 +81,7 @@ describe('a deleted session', () => {
     expect(readdirSync(directory)).toStrictEqual([]);
   });
 
-  test('behind a link is the link', async () => {
+  test('behind a symbolic link: only the link is removed', async () => {
     const elsewhere = writeSession(sessionWith('s-1'));
     const directory = directoryOf();
     symlinkSync(elsewhere, join(directory, 'session-link.jsonl'));
@@ -89,7 +89,7 @@ describe('a deleted session', () => {
     expect([readdirSync(directory), existsSync(elsewhere)]).toStrictEqual([[], true]);
   });
 
-  test('of several files with its id is the newest', async () => {
+  test('is the newest of several files with its id', async () => {
     const directory = projectOf({ 'session-2.jsonl': sessionWith('same'), 'session-1.jsonl': sessionWith('same') });
     expect(await remove(directory, 'same', { exact: true })).toStrictEqual(deleted('same'));
     expect(readdirSync(directory)).toStrictEqual(['session-1.jsonl']);
@@ -110,11 +110,11 @@ describe('a deleted session', () => {
     expect(readdirSync(directory)).toStrictEqual([]);
   });
 
-  test('is deleted by one of several at once', async () => {
+  test('is deleted by exactly one of several concurrent calls', async () => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1'), 'session-2.jsonl': sessionWith('s-2') });
     const results = await Promise.all(Array.from({ length: 6 }, () => remove(directory, 's-1')));
     expect(results.filter(({ ok }) => ok)).toStrictEqual([deleted('s-1')]);
-    // One that had found the session may lock it when it is gone.
+    // A call that has found the session may lock it after it is gone.
     for (const result of results) if (!result.ok) expect(['Locked', 'ReplayFailed']).toContain(result.code);
     await expectNoLock(directory, 's-1', 's-2');
     expect(readdirSync(directory)).toStrictEqual(['session-2.jsonl']);
@@ -122,7 +122,7 @@ describe('a deleted session', () => {
 
   const FOREIGN = ['session-2.jsonl', 'session-1.jsonl.snap.old', 'session-1.jsonlx', 'x-session-1.jsonl.snap', 's-1', 's-1.jsonl', 's-12.lock', '.session-tape-1.snap', 'session-1.jsonl.lock.bak', 'nötes.txt'];
   const OWN = ['session-1.jsonl.snap', 'session-1.jsonl.lock'];
-  test.prop([fc.subarray(FOREIGN), fc.subarray(OWN), anyEvents], runs(40))('any directory: what is its own goes, whatever else is there stays; what does not go stays whole', async (foreign, own, events) => {
+  test.prop([fc.subarray(FOREIGN), fc.subarray(OWN), anyEvents], runs(40))('any directory: the files of the session are removed and all others stay; a session that is not deleted stays whole', async (foreign, own, events) => {
     const directory = directoryOf(Object.fromEntries([...foreign, ...own].map((name) => [name, `content of ${name}`])));
     const path = join(directory, 'session-1.jsonl');
     writeFileSync(path, session(...events));
@@ -157,7 +157,7 @@ describe('a failure', () => {
     expect(existsSync(join(root(), 'none'))).toBe(false);
   });
 
-  test('of a reference that denotes none, or several; no name does', async () => {
+  test('for a reference that denotes no session, or several; names are not references', async () => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith('abc', named('náme')), 'session-2.jsonl': sessionWith('abd'), 'session-3.jsonl': sessionWith('7') });
     const ids = ['abc', 'abd', '7'];
     const notFound = (ref: string) => fails(`Session not found for this project: ${ref}`, 'NotFound');
@@ -194,18 +194,18 @@ describe('a failure', () => {
     expect(readdirSync(directory)).toStrictEqual([]);
   });
 
-  test.each([['a/b'], ['é'], ['x'.repeat(257)], ['.']])('of a lock for the unsafe id %j', async (id) => {
+  test.each([['a/b'], ['é'], ['x'.repeat(257)], ['.']])('to lock the unsafe id %j', async (id) => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith(id) });
     for (const exact of [false, true]) await expectFailure(directory, id, fails(`Failed to lock session for deletion: Unsafe session ID rejected: "${id}"`, 'LockFailed'), [], { exact });
   });
 
-  test.skipIf(process.platform === 'win32')("of a lock that the system refuses has the system's words", async () => {
+  test.skipIf(process.platform === 'win32')("to lock for a reason of the system has the system's message", async () => {
     const id = 'n'.repeat(256);
     const directory = projectOf({ 'session-1.jsonl': sessionWith(id) });
     await expectFailure(directory, id, fails(expect.stringMatching(/^Failed to lock session for deletion: ENAMETOOLONG: name too long, open '/) as string, 'LockFailed'), []);
   });
 
-  test.skipIf(unprivileged === null)('of a lock in a directory that the user may not write to', async () => {
+  test.skipIf(unprivileged === null)('to lock in a directory that the user may not write to', async () => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
     chmodSync(directory, 0o555);
     const result = await childReport('child-listing.mjs', ['delete', directory, PROJECT_HASH, 's-1'], unprivileged ?? {});
@@ -216,13 +216,13 @@ describe('a failure', () => {
 
   const unverified = (error: string) => fails(`Failed to delete session: Cannot verify checkpoint blockers: ${error}`, 'ReplayFailed');
 
-  test('of the replay, since its checkpoints are not known then', async () => {
+  test('to replay, since the checkpoints are not known then', async () => {
     const changes = { p: { provider: '' }, m: { model: null }, t: { startTime: 7 } };
     const directory = projectOf(Object.fromEntries(Object.entries(changes).map(([sessionId, change]) => [`session-${sessionId}.jsonl`, file(start({ sessionId, ...change }))])));
     for (const id of ['p', 'm', 't']) await expectFailure(directory, id, unverified('Invalid session_start: missing or malformed required fields'), ['p', 'm', 't']);
   });
 
-  test('of the replay of a file that went away, or became another, when it had been found', async () => {
+  test('to replay a file that was removed or replaced after it had been found', async () => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
     const path = join(directory, 'session-1.jsonl');
     for (const [change, error] of [
@@ -237,7 +237,7 @@ describe('a failure', () => {
     }
   });
 
-  test('of a replay that rejects has its words too', async () => {
+  test('to replay with a rejection has its message, too', async () => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
     watched('openReplay').mockImplementationOnce(() => {
       throw new Error('das Addon kann nicht mehr');
@@ -245,7 +245,7 @@ describe('a failure', () => {
     await expectFailure(directory, 's-1', unverified('das Addon kann nicht mehr'), ['s-1']);
   });
 
-  test('of live checkpoints names them by their places', async () => {
+  test('because of live checkpoints names them in their order', async () => {
     const events = [content('a'), checkpoint('c1', 'zuerst'), checkpoint('c2', 'gone'), checkpoint('c3', 'before'), content('b'), checkpointDeleted('c2'), checkpointRenamed('c3', 'à la fin')];
     const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1', ...events) });
     const blocked = fails('Cannot delete session: live checkpoints block deletion: zuerst (c1), à la fin (c3)', 'CheckpointsBlock');
@@ -254,7 +254,7 @@ describe('a failure', () => {
     expect(await remove(directory, 's-1')).toStrictEqual(deleted('s-1'));
   });
 
-  test('of the removal leaves the session, if its snapshot cannot go', async () => {
+  test('to remove the snapshot leaves the session', async () => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
     mkdirSync(join(directory, 'session-1.jsonl.snap'));
     const words = expect.stringMatching(/^Failed to delete session: (EISDIR|EPERM): .*, unlink '.*session-1\.jsonl\.snap'$/) as string;
@@ -265,7 +265,7 @@ describe('a failure', () => {
     expect(await remove(directory, 's-1', { snapshotDir: join(root(), 'none') })).toStrictEqual(deleted('s-1'));
   });
 
-  test.each(BAD_IDS)('is not that of one header with the id %j', async (id) => {
+  test.each(BAD_IDS)('is not caused by another file with the id %j in its header', async (id) => {
     const directory = projectOf({ 'session-bad.jsonl': sessionWith(id), 'session-a.jsonl': sessionWith('a'), 'session-b.jsonl': sessionWith('b'), 'session-c.jsonl': sessionWith('c') });
     expect(await remove(directory, '2')).toStrictEqual(deleted('b'));
     expect(await remove(directory, 'c', { exact: true })).toStrictEqual(deleted('c'));
@@ -276,7 +276,7 @@ describe('a failure', () => {
 });
 
 describe('the arguments', () => {
-  test('of a wrong type throw at once a TypeError that names them', () =>
+  test('of a wrong type synchronously throw a TypeError that names them', () =>
     eachCase(
       [
         ['ref', [7, '.', 'hash']],
@@ -309,7 +309,7 @@ describe('the arguments', () => {
     expect(existsSync(join(directory, 'session-1.jsonl'))).toBe(true);
   });
 
-  test('may be relative paths, and the working directory and the options change meanwhile', async () => {
+  test('may be relative paths, even if the working directory and the options change meanwhile', async () => {
     const [directory, elsewhere] = [projectOf({ 'session-1.jsonl': sessionWith('s-1') }), projectOf({ 'session-1.jsonl': sessionWith('s-1') })];
     const before = process.cwd();
     try {
@@ -328,7 +328,7 @@ describe('the arguments', () => {
   });
 });
 
-test('faked timers do not stop a deletion, also where a stale lock has to be replaced', async () => {
+test('faked timers do not stop a deletion, even if a stale lock has to be replaced', async () => {
   const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
   writeLock(directory, lockOf(DEAD_PID, { sessionId: 's-1' }), { id: 's-1' });
   vi.useFakeTimers();

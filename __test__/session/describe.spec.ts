@@ -1,4 +1,4 @@
-// describeSessions: a listing with what a strict replay reports of each file, whatever the files are.
+// describeSessions: a listing with the results of a strict replay of each file, whatever the files contain.
 
 import { appendFileSync, chmodSync, existsSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -30,7 +30,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** What `describeSessions` should give, by the definition: the listing and a strict replay of each file. */
+/** The expected result of `describeSessions`, by its definition: the listing and a strict replay of each file. */
 async function expected(directory: string, { projectHash }: DescribeOptions = {}): Promise<Description> {
   const { sessions, unreadable } = await listSessions(directory, { projectHash });
   const described: Description = { sessions: [], unreadable };
@@ -90,7 +90,7 @@ describe('a description', () => {
     ]);
   });
 
-  test('tells three states of title and name apart', async () => {
+  test('distinguishes three states of title and name', async () => {
     const directory = projectOf({
       'session-none.jsonl': sessionWith('none'),
       'session-null.jsonl': sessionWith('null', titled('before'), named('before'), titled(null), named(null)),
@@ -107,7 +107,7 @@ describe('a description', () => {
     ]);
   });
 
-  test('is of all files of the listing, in its order; what does not replay strictly is unreadable with the error of the replay', async () => {
+  test('covers all files of the listing, in its order; those that do not replay strictly are unreadable, with the error of the replay', async () => {
     const directory = projectOf({
       'foreign.jsonl': sessionWith('b', content('b')),
       'session-empty.jsonl': '',
@@ -132,28 +132,28 @@ describe('a description', () => {
     ]);
   });
 
-  test.each(BAD_IDS)('one header with the id %j spoils none of the others', async (id) => {
+  test.each(BAD_IDS)('is not affected by another file with the id %j in its header', async (id) => {
     const directory = projectOf({ 'session-a.jsonl': sessionWith('a'), 'session-bad.jsonl': sessionWith(id), 'session-b.jsonl': sessionWith('b') });
     const { sessions, unreadable } = await describeSessions(directory, { projectHash: PROJECT_HASH });
     expect(sessions.map(({ sessionId }) => sessionId)).toStrictEqual(['a', 'b']);
     expect(unreadable).toStrictEqual([{ filePath: join(directory, 'session-bad.jsonl'), reason: 'Invalid session_start: missing required fields' }]);
   });
 
-  test('of one project', async () => {
+  test('can be limited to one project', async () => {
     const directory = projectOf({ 'a.jsonl': sessionWith('a'), 'other.jsonl': file(start({ projectHash: 'other', provider: '' })), 'bad.jsonl': 'nothing' });
     const { sessions, unreadable } = await describeSessions(directory, { projectHash: PROJECT_HASH });
     expect([sessions.length, unreadable.map(({ filePath }) => basename(filePath))]).toStrictEqual([1, ['bad.jsonl']]);
     expect((await describeSessions(directory)).unreadable).toHaveLength(2);
   });
 
-  test('of a directory that is absent, a file or impossible: an entry that says why, as in a listing', () =>
+  test('of a directory that does not exist, is a file or is impossible has an entry with the reason, as a listing does', () =>
     eachCase([join(root(), 'none'), writeSession(''), 'a\0b'], async (directory) => {
       const described = await describeSessions(directory, { projectHash: PROJECT_HASH });
       expect(described).toStrictEqual(await listSessions(directory));
       expect(described.unreadable).toStrictEqual([{ filePath: directory, reason: expect.stringMatching(/^ENOENT|^ENOTDIR|null bytes/) as string }]);
     }));
 
-  test.skipIf(unprivileged === null)('of what the user may not read: the reason', async () => {
+  test.skipIf(unprivileged === null)('has the reason for files that the user may not read', async () => {
     const directory = directoryOf({ 'good.jsonl': session(), 'secret.jsonl': session() });
     chmodSync(join(directory, 'secret.jsonl'), 0);
     const described = await childReport<Description>('child-listing.mjs', ['describe', directory], unprivileged ?? {});
@@ -164,7 +164,7 @@ describe('a description', () => {
     expect(closed).toStrictEqual({ sessions: [], unreadable: [{ filePath: directory, reason: expect.stringContaining('EACCES') as string }] });
   });
 
-  test('arguments of a wrong type throw at once a TypeError that names them', () =>
+  test('arguments of a wrong type synchronously throw a TypeError that names them', () =>
     eachCase(
       [
         ['chatsDir', []],
@@ -185,7 +185,7 @@ describe('a description', () => {
       },
     ));
 
-  test('is made by one call of the addon, of small files and large ones', async () => {
+  test('takes one call of the addon, for small files and large ones', async () => {
     const directory = directoryOf({ 'large.jsonl': sessionOf(Array.from({ length: 70_000 }, (_, i) => content(`${i} ${'é'.repeat(40)}`))), 'a.jsonl': sessionWith('a'), 'b.jsonl': session(content('b')) });
     expect(statSync(join(directory, 'large.jsonl')).size).toBeGreaterThan(8 * MIB);
     const wanted = await expected(directory);
@@ -200,7 +200,7 @@ describe('a description', () => {
     ['a title', () => [titled('t'.repeat(300_000))]],
     ['checkpoints', () => Array.from({ length: 4000 }, (_, i) => checkpoint(`c${i}`, `checkpoint ${i} ${'x'.repeat(50)}`))],
     ['its ancestry', (): Event[] => [['session_forked', { parentSessionId: 's', parentSequence: 1, checkpointId: 'c', checkpointName: 'n', more: 'm'.repeat(300_000) }]]],
-  ])('of a session with so much to report, %s, is made of that file alone', async (_, events: () => Event[]) => {
+  ])('scans a file on its own if there is much to report of it: %s', async (_, events: () => Event[]) => {
     const directory = directoryOf({ 'a.jsonl': sessionWith('a', titled('short')), 'long.jsonl': sessionWith('long', content('x'), ...events()), 'z.jsonl': sessionWith('z') });
     const wanted = await expected(directory);
     const open = watched('openReplay');
@@ -210,7 +210,7 @@ describe('a description', () => {
     expect(wanted.sessions).toHaveLength(3);
   });
 
-  test('of ten thousand small sessions', async () => {
+  test('works for ten thousand small sessions', async () => {
     const directory = directoryOf();
     const names = Array.from({ length: 10_000 }, (_, i) => `session-${String(i).padStart(5, '0')}.jsonl`);
     names.forEach((name, i) => writeFileSync(join(directory, name), sessionWith(`id-${i}`, content(`é ${i}`), named(`name ${i}`), ...(i % 1000 === 0 ? [checkpoint(`c-${i}`, 'c')] : []))));
@@ -228,7 +228,7 @@ describe('a description', () => {
 const sessionBytes = anyEvents.map((events) => Buffer.from(session(...events)));
 const anySessionFile = fc.oneof({ weight: 2, arbitrary: anyFile.map((bytes) => Buffer.from(bytes)) }, { weight: 1, arbitrary: sessionBytes });
 
-describe('of any files', () => {
+describe('a description of any files', () => {
   test.prop([fc.array(anySessionFile, { minLength: 1, maxLength: 6 }), fc.boolean()], runs(80))('equals the strict replay of each, with snapshots and without', async (files, ofProject) => {
     const directory = directoryOf(Object.fromEntries(files.map((bytes, i) => [`${i}.jsonl`, bytes])));
     const options = ofProject ? { projectHash: PROJECT_HASH } : {};
@@ -240,7 +240,7 @@ describe('of any files', () => {
   type Change = { file: number; cut: number; added: Uint8Array };
   const change: fc.Arbitrary<Change> = fc.record({ file: fc.nat({ max: 2 }), cut: fc.nat({ max: 300 }), added: anySessionFile });
   test.prop([fc.array(sessionBytes, { minLength: 3, maxLength: 3 }), fc.array(change, { maxLength: 4 }), fc.boolean()], runs(40))(
-    'a snapshot changes nothing, whatever was cut and appended since, wherever it is',
+    'does not depend on a snapshot, wherever that is and whatever was cut and appended since',
     async (files, changes, apart) => {
       const directory = directoryOf(Object.fromEntries(files.map((bytes, i) => [`${i}.jsonl`, bytes])));
       const options = { snapshot: true, snapshotDir: apart ? join(directory, 'snapshots', 'deep') : undefined };
@@ -257,7 +257,7 @@ describe('of any files', () => {
   );
 
   test.prop([fc.array(fc.array(fc.constantFrom('é', 'x', '\u{1f39e}', '\n'), { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 3 }), fc.nat({ max: 3 })], runs(6))(
-    'also of files that are shared among the cores',
+    'equals the strict replay of files that several threads scan, too',
     async (letters, torn) => {
       const directory = directoryOf();
       letters.forEach((some, at) => {
@@ -275,7 +275,7 @@ describe('of any files', () => {
 });
 
 describe.skipIf(!existsSync('/proc/self/io'))('with snapshots', () => {
-  /** Bytes that this process reads meanwhile. */
+  /** Number of bytes that this process reads during `work`. */
   async function bytesRead(work: () => Promise<unknown>): Promise<number> {
     const soFar = () => Number(/rchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))![1]);
     const before = soFar();
@@ -283,7 +283,7 @@ describe.skipIf(!existsSync('/proc/self/io'))('with snapshots', () => {
     return soFar() - before;
   }
 
-  test('files at rest are not read again, only those that have changed', async () => {
+  test('only files that have changed are read again', async () => {
     const large = sessionOf(Array.from({ length: 60_000 }, (_, i) => content(`${i}`)));
     expect(large.length).toBeGreaterThan(6 * MIB);
     const directory = directoryOf({ 'session-rest.jsonl': large, 'session-changes.jsonl': sessionWith('changes', content('a')) });
@@ -353,7 +353,7 @@ describe('onProgress', () => {
   const wide = () => directoryOf(Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`${i}.jsonl`, sessionWith(`${i}`, titled('é'.repeat(20_000)))])));
   const sizeOf = (directory: string) => readdirSync(directory).reduce((sum, name) => sum + statSync(join(directory, name)).size, 0);
 
-  test('grows up to the whole, which is reported once, at the end', async () => {
+  test('increases up to the total, which is reported once, at the end', async () => {
     const directory = wide();
     writeFileSync(join(directory, 'long.jsonl'), session(titled('t'.repeat(300_000))));
     const bytes = sizeOf(directory);
@@ -366,7 +366,7 @@ describe('onProgress', () => {
     for (const progress of progressed) expect(progress).toMatchObject({ total: bytes });
   });
 
-  test('is called once of no files', async () => {
+  test('is called once if there are no files', async () => {
     const onProgress = vi.fn();
     await describeSessions(directoryOf(), { onProgress });
     expect(onProgress.mock.calls).toStrictEqual([[{ bytes: 0, total: 0, files: 0 }]]);
@@ -374,10 +374,10 @@ describe('onProgress', () => {
     expect(onProgress).toHaveBeenCalledTimes(2);
   });
 
-  test('is called at most ten times a second, by the clock that the library has', async () => {
+  test('is called at most ten times a second, by the clock of the library', async () => {
     const [require, lib] = [createRequire(import.meta.url), `${join(fileURLToPath(import.meta.url), '..', '..', '..', 'lib')}/`];
     const cached = Object.entries(require.cache);
-    // The library takes its clock when it is loaded: this one is ahead by 30 ms with each look.
+    // The library takes its clock when it is loaded: this one advances by 30 ms with each reading.
     let [clock, looks] = [0, 0];
     const real = process.uptime;
     for (const [path] of cached) if (path.startsWith(lib)) delete require.cache[path];
@@ -397,7 +397,7 @@ describe('onProgress', () => {
     for (let i = 1; i < times.length - 1; i++) expect(times[i]! - times[i - 1]!).toBe(120);
   });
 
-  test.each([0, 1, 60])('what it throws is the rejection: after %i files', async (count) => {
+  test.each([0, 1, 60])('rejects the call with the error that it throws after %i files', async (count) => {
     const directory = wide();
     const mistake = new Error('im Aufruf');
     const onProgress = ({ files }: Progress) => {
@@ -408,7 +408,7 @@ describe('onProgress', () => {
   });
 });
 
-test('what the caller does to the options meanwhile changes nothing', async () => {
+test('changes to the options during the call have no effect', async () => {
   const directory = directoryOf({ 'a.jsonl': sessionWith('a'), 'other.jsonl': file(start({ projectHash: 'other' })) });
   const onProgress = vi.fn();
   const options: Record<string, unknown> = { projectHash: PROJECT_HASH, snapshot: false, onProgress };
@@ -437,7 +437,7 @@ describe('worker threads', () => {
     expect(found).toStrictEqual([wanted, wanted, wanted]);
   });
 
-  test('that end in the middle of a scan leave the process in order', async () => {
+  test('that end in the middle of a scan leave the process usable', async () => {
     const directory = directoryOf(Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`${i}.jsonl`, session(titled('t'.repeat(50_000)))])));
     for (let round = 0; round < 5; round++) {
       const worker = inWorker({ job: 'describeAndWait', chatsDir: directory });

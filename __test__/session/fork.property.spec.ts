@@ -1,4 +1,4 @@
-/** Forks are independent: what becomes of the source and of other forks changes nothing in a fork, and a fork nothing in its source. */
+/** Forks are independent: changes of the source and of other forks do not affect a fork, and a fork does not change its source. */
 import { readFileSync, rmSync } from 'node:fs';
 import { expect } from 'vitest';
 import { forkSession } from '../../index.js';
@@ -17,7 +17,7 @@ const event: fc.Arbitrary<Event> = fc.oneof(
   { weight: 1, arbitrary: fc.oneof(contentEvent, compressedEvent, checkpointEvent, noteEvent, unknownEvent) },
 );
 const events = fc.array(event, { maxLength: 12 });
-/** What is done to the checkpoint after its creation. */
+/** An event about the checkpoint after its creation, if any. */
 const fate = fc.constantFrom<Event | undefined>(undefined, undefined, undefined, renamed('fork', 'née'), deleted('fork'), created('fork', 'again'));
 
 const textOf = (all: readonly Event[], first = 1): string => all.map((one, at) => `${envelope(first + at, one)}\n`).join('');
@@ -35,7 +35,7 @@ async function expectUnchanged({ recording, history, metadata }: ForkResult, byt
   expect([replayed.history, replayed.metadata, replayed.warnings]).toEqual([history, metadata, []]);
 }
 
-test.prop([events, events, fate, fc.boolean(), fc.nat({ max: 3 })], runs(40))('a fork has the history at its checkpoint, whatever becomes of the source and of another fork', async (before, after, then, snapshot, how) => {
+test.prop([events, events, fate, fc.boolean(), fc.nat({ max: 3 })], runs(40))('a fork has the history at its checkpoint, whatever happens to the source and to another fork', async (before, after, then, snapshot, how) => {
   const all = [start(), ...before, created('fork', 'dér'), ...(then === undefined ? [] : [then]), ...after];
   const sequence = before.length + 2;
   const source: Source = sourceOf(textOf(all));

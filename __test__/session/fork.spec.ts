@@ -42,7 +42,7 @@ describe('the new session', () => {
     expect(readFileSync(source.filePath)).toEqual(source.bytes);
   });
 
-  test('comes with what a strict replay of its file gives, a recorder and its lock', async () => {
+  test('is returned with the result of a strict replay of its file, a recorder and its lock', async () => {
     const source = simpleSource();
     const result = await forked(source.target(), source.options());
     const { recording, lockHandle, history, metadata } = result;
@@ -73,7 +73,7 @@ describe('the new session', () => {
     expect(summary).toMatchObject({ createdAt: placed.metadata.startTime, cwd: '/hîre' });
   });
 
-  test('has what compressions and rewinds before the checkpoint left, and nothing of what came later', async () => {
+  test('has the history after all compressions and rewinds before the checkpoint, and nothing later', async () => {
     const source = sourceOf(session(
       content('a'), content('b'), compressed('summäry'), content('c'), content('d'), rewind(1), content('e'), created('c1'),
       content('f'), rewind(3), created('c2'), compressed('later'), content('g'),
@@ -82,7 +82,7 @@ describe('the new session', () => {
     expect(textsOf((await forked(source.target('c2'), source.options())).history)).toEqual(['summäry']);
   });
 
-  test('has the bytes that the items have in the source', async () => {
+  test('has the same bytes for its items as the source', async () => {
     const items = [
       '{"speaker":"ai","blocks":[],"lone":"\\ud83d","raw":"\u2028 \u{1f600} ü","escaped":"\\u00fc\\u2028"}',
       '{ "blocks" : [ {"type":"text","text":"\\u0041"} ] ,\t"speaker":"human", "n":[1e400,-0,9007199254740993,1.0] }',
@@ -100,14 +100,14 @@ describe('the new session', () => {
     const source = sourceOf(text);
     const { recording, history } = await forked(source.target(), source.options());
     const written = linesOf(recording.getFilePath()!).slice(2);
-    // But for what the recorder escapes in all records, since other tools split lines there.
+    // Except for the characters that the recorder escapes in all records, since other tools split lines there.
     const expected = [summary, ...items].map((one) => one.replaceAll('\u2028', '\\u2028'));
     expect(written.map((one) => one.slice(one.indexOf('"content":{', one.indexOf('"payload"')) + 10, -2))).toEqual(expected);
     expect(history).toEqual((await strictReplay(source.filePath)).history);
     expect(JSON.stringify(history)).toBe(JSON.stringify([summary, ...items].map((one) => JSON.parse(one) as unknown)));
   });
 
-  test('leaves out what is no item of a strict replay', async () => {
+  test('leaves out items that a strict replay does not accept', async () => {
     const source = sourceOf(session(content('one'), ['content', { content: { speaker: 'user', blocks: [] } }], ['content', { content: { speaker: 'ai' } }], created('c1')));
     expect(textsOf((await forked(source.target(), source.options())).history)).toEqual(['one']);
   });
@@ -119,7 +119,7 @@ describe('the new session', () => {
     expect(ancestry).toEqual({ parentSessionId: SOURCE_ID, parentSequence: 3, checkpointId: '\ud800', checkpointName: 'läst \udfff' });
   });
 
-  test('is recorded to with the options for its recorder', async () => {
+  test('uses the options for its recorder', async () => {
     const source = simpleSource();
     const warnings: unknown[] = [];
     const { recording } = await forked(source.target(), source.options({ recorder: { fileName: 'seconds', exclusive: true, durability: 'fsync', onWarning: (one) => warnings.push(one) } }));
@@ -132,7 +132,7 @@ describe('the new session', () => {
     expect(warnings).toMatchObject([{ code: 'ESESSIONLOCKED' }]);
   });
 
-  test('is as it was asked for, whatever the caller changes meanwhile', async () => {
+  test('is not affected by changes to the arguments during the call', async () => {
     const source = simpleSource();
     const [target, options] = [source.target(), source.options({ workspaceDirs: ['/w'], recorder: { fileName: 'seconds', cwd: '/c' } })];
     const forking = forked(target, options);
@@ -144,7 +144,7 @@ describe('the new session', () => {
     expect(dirname(recording.getFilePath()!)).toBe(source.chatsDir);
   });
 
-  test('goes on with its own numbers, and can be resumed', async () => {
+  test('continues with its own sequence numbers, and can be resumed', async () => {
     const source = simpleSource();
     const { recording, metadata: { sessionId } } = await forked(source.target(), source.options());
     recording.recordContent(item('human', 'néw'));
@@ -196,7 +196,7 @@ describe('a source that is open in this process', () => {
     const { recorder, source, checkpointId } = await openSource('one', 'two');
     recorder.recordContent(item('human', 'not in the fork'));
     const { flush } = recorder;
-    // What the flush brings to the file is part of the source.
+    // Records that the flush writes are part of the source.
     recorder.flush = async () => {
       await new Promise((resolve) => setTimeout(resolve, 30));
       recorder.enqueue('checkpoint_renamed', { checkpointId, name: 'déjà' });
@@ -213,7 +213,7 @@ describe('a source that is open in this process', () => {
     expect(textsOf((await strictReplay(source.filePath)).history)).toEqual(['one', 'two', 'not in the fork']);
   });
 
-  test('is in use for a fork without its recorder, or with one that does not own its lock', async () => {
+  test('counts as in use without its recorder, or with one that does not own its lock', async () => {
     const { recorder, source, checkpointId } = await openSource('one');
     const { workspaceDirs, projectHash, provider, model } = START_PAYLOAD;
     const config = { sessionId: 'other', projectHash, chatsDir: source.chatsDir, workspaceDirs, provider, model };
@@ -225,7 +225,7 @@ describe('a source that is open in this process', () => {
     await Promise.all([recorder.dispose(), unlocked.dispose(), other.dispose()]);
   });
 
-  test('is locked if its recorder has ended', async () => {
+  test('is locked by the fork if its recorder has ended', async () => {
     const { recorder, source, checkpointId } = await openSource('one');
     await recorder.dispose();
     const { history } = await forked(source.target(checkpointId), source.options({ source: recorder }));
@@ -239,7 +239,7 @@ describe('a source that is open in this process', () => {
     await recorder.dispose();
   });
 
-  test('is forked several times at once, each time by itself', async () => {
+  test('can be forked several times at once, independently', async () => {
     const { recorder, source, checkpointId } = await openSource('one');
     const all = await Promise.all([1, 2, 3, 4].map(() => forked(source.target(checkpointId), source.options({ source: recorder }))));
     all.forEach(({ recording }, at) => recording.recordContent(item('human', `sibling ${at}`)));
@@ -252,7 +252,7 @@ describe('a source that is open in this process', () => {
 });
 
 describe('a failure leaves neither file nor lock', () => {
-  test('of a source that is locked, or cannot be', async () => {
+  test('if the source is locked, or cannot be locked', async () => {
     const source = simpleSource();
     const lock = await acquireSessionLock(source.chatsDir, SOURCE_ID);
     await expectFailure(source, source.options(), { error: 'Source session is in use: Session is in use by another process', code: 'Locked' }, source.target(), [`${SOURCE_ID}.lock`]);
@@ -264,7 +264,7 @@ describe('a failure leaves neither file nor lock', () => {
     expect(beside(source)).toEqual([]);
   });
 
-  test('of a source that does not replay', async () => {
+  test('if the source does not replay', async () => {
     await eachCase<[text: string, error: string, code?: 'ReplayFailed' | 'SequenceCorrupt']>([
       ['', 'Empty file'],
       ['nothing\n', 'Missing or corrupt session_start event'],
@@ -280,20 +280,20 @@ describe('a failure leaves neither file nor lock', () => {
     await expectFailure(source, source.options(), { error: `Failed to replay source session: Failed to read file: ENOENT: no such file or directory, open '${source.filePath}'`, code: 'ReplayFailed' });
   });
 
-  test('of a checkpoint that is not live: deleted, unknown, or malformed', async () => {
+  test('if the checkpoint is not live: deleted, unknown, or malformed', async () => {
     const source = sourceOf(session(content('one'), created('c1', 'in the file'), created('c3', ' '), content('two'), deleted('c1'), created('c1')));
     for (const id of ['c1', 'c2', 'c3', 'C1', 'c1 ']) {
       await expectFailure(source, source.options(), { error: `Checkpoint 'as lïsted' (${id}) is not live`, code: 'CheckpointGone' }, source.target(id, 'as lïsted'));
     }
   });
 
-  test('of a checkpoint without a history', async () => {
+  test('if the history at the checkpoint is empty', async () => {
     const source = sourceOf(session(created('c1'), content('one'), created('c2'), rewind(1), created('c3'), content('two')));
     for (const id of ['c1', 'c3']) await expectFailure(source, source.options(), { error: 'Checkpoint has no conversation history', code: 'NothingToFork' }, source.target(id));
     expect(textsOf((await forked(source.target('c2'), source.options())).history)).toEqual(['one']);
   });
 
-  test('of a directory in which nothing can be made', async () => {
+  test('if nothing can be created in the directory', async () => {
     const { recorder, source, checkpointId } = await openSource('one');
     const chatsDir = join(directoryOf({ fïle: '' }), 'fïle');
     const failure = await forkSession(source.target(checkpointId), source.options({ chatsDir, source: recorder }));
@@ -302,7 +302,7 @@ describe('a failure leaves neither file nor lock', () => {
     await recorder.dispose();
   });
 
-  test.skipIf(mountNamespace === null)('of a disk that is full, and then has room', async () => {
+  test.skipIf(mountNamespace === null)('if the disk is full; once it has room, a fork succeeds', async () => {
     const source = sourceOf(session(...Array.from({ length: 30 }, (_, at) => content(`${at} ${'ü'.repeat(4000)}`)), created('c1')));
     const args = [source.target(), source.options(), { free: 1 << 16 }];
     interface Report { full: unknown; before: string[]; after: string[]; again: boolean; unhandled: string[] }
@@ -315,12 +315,12 @@ describe('a failure leaves neither file nor lock', () => {
   test.each([
     ['removed', unlinkSync, false],
     ['replaced by another program', (path: string) => writeFileSync(path, '{"pid":1}'), true],
-  ] as const)('of a lock that is %s', async (_, meddle, isLeft) => {
+  ] as const)('if the lock of the new session is %s', async (_, meddle, isLeft) => {
     const source = simpleSource();
     let isDone = false;
     const settled = forkSession(source.target(), source.options({ snapshot: true })).finally(() => (isDone = true));
     const meddled: string[] = [];
-    // Until the fork has ended: in every turn of the event loop, once with each lock.
+    // In every turn of the event loop until the fork has ended, once with each lock.
     while (!isDone) {
       for (const name of readdirSync(source.chatsDir).filter((one) => one.endsWith('.lock') && !one.startsWith(SOURCE_ID) && !meddled.includes(one))) {
         meddle(join(source.chatsDir, name));
@@ -342,7 +342,7 @@ describe('with snapshots', () => {
     source.bytes = readFileSync(source.filePath);
   };
 
-  test.each([['beside the file', false], ['in another directory', true]])('%s, a checkpoint is found before and behind the end of a snapshot', async (_, isElsewhere) => {
+  test.each([['beside the file', false], ['in another directory', true]])('%s, a checkpoint is found before and after the end of a snapshot', async (_, isElsewhere) => {
     const source = sourceOf(session(content('one'), created('c1'), content('two')));
     const snapshotDir = isElsewhere ? join(directoryOf(), 'dëep', 'snapshots') : undefined;
     const options = source.options({ snapshot: true, snapshotDir });
@@ -361,7 +361,7 @@ describe('with snapshots', () => {
     expect(await forkSession(source.target('c2'), options)).toMatchObject({ code: 'CheckpointGone' });
   });
 
-  test('a second creation of the checkpoint behind the end of a snapshot has no effect', async () => {
+  test('a second creation of the checkpoint after the end of a snapshot has no effect', async () => {
     const source = sourceOf(session(content('one'), created('c1', 'first'), content('two')));
     expect(await replaySession(source.filePath, PROJECT_HASH, { strict: true, snapshot: true })).toMatchObject({ ok: true });
     later(source, 5, content('three'), created('c1', 'second'));
@@ -370,7 +370,7 @@ describe('with snapshots', () => {
     expect((await strictReplay(recording.getFilePath()!)).ancestry).toMatchObject({ parentSequence: 3, checkpointName: 'first' });
   });
 
-  test('a failure leaves nothing but the snapshot of the source', async () => {
+  test('a failure leaves only the snapshot of the source', async () => {
     const source = sourceOf(session(created('c1'), content('one')));
     await expectFailure(source, source.options({ snapshot: true }), { error: 'Checkpoint has no conversation history', code: 'NothingToFork' }, source.target(), [`${basename(source.filePath)}.snap`]);
   });
@@ -396,12 +396,12 @@ test('a process that is killed at each step leaves a whole child or none, and no
     expect(readdirSync(source.chatsDir).filter((name) => name.endsWith('.lock'))).toEqual([]);
   }
   expect(new Set(ends.slice(0, -1))).toEqual(new Set(['SIGKILL']));
-  // Both happened, the one before the other.
+  // Both outcomes occur: none up to some step, a whole child after it.
   expect(children).toEqual([...children].sort());
   expect(new Set(children)).toEqual(new Set([0, 1]));
 });
 
-test('arguments of a wrong type throw at once', async () => {
+test('arguments of a wrong type throw synchronously', async () => {
   const source = simpleSource();
   const [target, options] = [source.target() as any, source.options() as any];
   await eachCase<readonly [target: unknown, options: unknown, message: RegExp]>([

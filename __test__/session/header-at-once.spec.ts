@@ -1,4 +1,4 @@
-// readSessionHeader of a file that is in memory is answered without another thread: the same answer, and the event loop goes on.
+// readSessionHeader of a file that is in memory answers without another thread: with the same answer, and without blocking the event loop.
 
 import '../support/on-disk.js'; // Only of a file on a disk can the system say whether it is in memory.
 import { spawnSync } from 'node:child_process';
@@ -37,16 +37,16 @@ const answersAtOnce = (() => {
   return Array.from({ length: 100 }, () => readHeaderNow(path)).some((header) => header !== null);
 })();
 
-/** A file whose first line, its newline included, is so long. */
+/** A file whose first line has `length` bytes, newline included. */
 function lineOf(length: number, after = ''): string {
   const frame = Buffer.byteLength(file(start({ model: '' })));
   return file(start({ model: 'm'.repeat(length - frame) })) + after;
 }
 
-/** Lets a new round of attempts begin, so that the next is made at once. */
+/** Starts a new round of attempts, so that the next read is attempted at once. */
 const newRound = (): Promise<unknown> => readSessionHeader('none');
 
-/** What comes at once, if it does, and what the threads find. */
+/** Asserts that the immediate answer, if there is one, is the same as that of the threads. */
 async function expectOneAnswer(path: string): Promise<void> {
   const [found] = await readSessionHeaders([path]);
   const now = readHeaderNow(path);
@@ -54,7 +54,7 @@ async function expectOneAnswer(path: string): Promise<void> {
   expectSame(await readSessionHeader(path), found);
 }
 
-describe('at once or not, the answer is one', () => {
+describe('at once or not, the answer is the same', () => {
   test.prop([anyFile], runs(300))('for any file', async (bytes) => {
     await expectOneAnswer(writeSession(bytes));
   });
@@ -69,7 +69,7 @@ describe('at once or not, the answer is one', () => {
     }
   });
 
-  test('for whatever a path can lead to', async () => {
+  test('for anything that a path can lead to', async () => {
     const at = (name: string) => join(root, name);
     writeFileSync(at('good.jsonl'), session());
     writeFileSync(at('empty.jsonl'), '');
@@ -99,13 +99,13 @@ describe('at once or not, the answer is one', () => {
     expect(await readSessionHeader(path)).toStrictEqual(START_PAYLOAD);
   });
 
-  test.skipIf(!canMakePipes)('null for a pipe that nobody writes to', async () => {
+  test.skipIf(!canMakePipes)('null for a pipe without a writer', async () => {
     const pipe = join(root, 'pipe.jsonl');
     spawnSync('mkfifo', [pipe]);
     expect(await childReport('child-listing.mjs', ['header', pipe], { timeoutMs: 10_000 })).toStrictEqual(null);
   });
 
-  // Skipped where there is no user to whom permissions apply and who can load the addon.
+  // Skipped if there is no user that permissions apply to and who can load the addon.
   test.skipIf(unprivileged === null)('for files of other users, readable and not', async () => {
     const directory = newRoot();
     spawnSync('chmod', ['755', directory]);
@@ -127,14 +127,14 @@ describe('at once or not, the answer is one', () => {
     expect(await readSessionHeader(path)).toBeNull();
   });
 
-  test('each its own object', async () => {
+  test('but a new object each time', async () => {
     const path = writeSession(session());
     expect(await readSessionHeader(path)).not.toBe(await readSessionHeader(path));
   });
 });
 
 describe.skipIf(!answersAtOnce)('a file in memory', () => {
-  test('is answered before the event loop goes on', async () => {
+  test('is answered before the next turn of the event loop', async () => {
     const path = writeSession(session());
     const wentOn = async (): Promise<boolean> => {
       await newRound();
@@ -150,7 +150,7 @@ describe.skipIf(!answersAtOnce)('a file in memory', () => {
       await turn;
       return before;
     };
-    // A single attempt may fail where the system is busy with names nearby.
+    // A single attempt may fail while the system is busy with neighbouring names.
     const answers = [];
     for (let i = 0; i < 20; i += 1) answers.push(await wentOn());
     expect(answers).toContain(false);
@@ -158,7 +158,7 @@ describe.skipIf(!answersAtOnce)('a file in memory', () => {
 });
 
 describe('the event loop goes on', () => {
-  /** The most headers that came between two turns of the event loop. */
+  /** The largest number of headers that were read between two turns of the event loop. */
   async function mostInATurn(readers: number, each: number): Promise<number> {
     const path = writeSession(session());
     let [inThisTurn, most, done] = [0, 0, false];
@@ -179,7 +179,7 @@ describe('the event loop goes on', () => {
     return Math.max(most, inThisTurn);
   }
 
-  // A turn has two phases that can let a loop go on; each lets it read 64 files here and one elsewhere.
+  // A turn has two phases in which a loop can continue; in each it can read 64 files on this thread and one on another.
   test('in a loop over many files', async () => {
     expect(await mostInATurn(1, 3000)).toBeLessThanOrEqual(2 * 65);
   });

@@ -21,7 +21,7 @@ import { expectSame } from '../support/same-replay.js';
 
 const canMakePipes = isLinux && spawnSync('mkfifo', ['--version']).status === 0;
 
-/** What is found in a directory, by name and in the order found. */
+/** Names and headers of the entries, in their order. */
 const found = (directory: string, entries: SessionFileHeader[]) =>
   entries.map(({ filePath, header }) => [relative(directory, filePath), header] as const);
 
@@ -35,17 +35,17 @@ describe('the headers of a directory', () => {
     ]);
   });
 
-  test('are in the order that sort gives their names, also beyond the first plane of Unicode', async () => {
+  test('are in the order in which sort puts their names, even beyond the first plane of Unicode', async () => {
     const names = ['\uff5e.jsonl', '🎞.jsonl', 'é.jsonl', 'z.jsonl', 'Z.jsonl', '10.jsonl', '9.jsonl'];
     const directory = directoryOf(Object.fromEntries(names.map((name) => [name, session()])));
     expect(found(directory, await readSessionHeaders(directory)).map(([name]) => name)).toStrictEqual(names.sort());
   });
 
-  test('of an empty one are none', async () => {
+  test('of an empty directory are an empty list', async () => {
     expect(await readSessionHeaders(directoryOf())).toStrictEqual([]);
   });
 
-  test('have the directory in their paths as join puts it there', async () => {
+  test('have the paths that join makes of the directory and the names', async () => {
     const directory = directoryOf({ 'a.jsonl': session() });
     const here = relative(process.cwd(), directory);
     await eachCase([directory, `${directory}${sep}`, `${directory}${sep}.${sep}`, here, `.${sep}${here}`], async (spelled) => {
@@ -60,7 +60,7 @@ describe('the headers of a directory', () => {
     }
   });
 
-  test('are null for what is no session, which spoils nothing', async () => {
+  test('are null for files that are not sessions, which do not affect the others', async () => {
     const directory = directoryOf({ 'good.jsonl': session(), 'empty.jsonl': '', 'garbage.jsonl': '\xff\n', 'long.jsonl': 'x'.repeat((1 << 20) + 1) });
     mkdirSync(join(directory, 'directory.jsonl'));
     writeFileSync(join(directory, 'directory.jsonl', 'deeper.jsonl'), session());
@@ -81,7 +81,7 @@ describe('the headers of a directory', () => {
     ]);
   });
 
-  test.skipIf(!canMakePipes)('are null for pipes and sockets, which hold nobody up', async () => {
+  test.skipIf(!canMakePipes)('are null for pipes and sockets, which do not block the call', async () => {
     const directory = directoryOf({ 'good.jsonl': session() });
     spawnSync('mkfifo', [join(directory, 'pipe.jsonl')]);
     symlinkSync('pipe.jsonl', join(directory, 'to-pipe.jsonl'));
@@ -92,7 +92,7 @@ describe('the headers of a directory', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  test('of thousands, in their order', async () => {
+  test('of thousands of files are in order', async () => {
     const directory = directoryOf();
     const names = Array.from({ length: 3000 }, (_, i) => `${i}.jsonl`);
     names.forEach((name, i) => writeFileSync(join(directory, name), i % 10 === 7 ? 'garbage' : file(start({ sessionId: name }))));
@@ -102,7 +102,7 @@ describe('the headers of a directory', () => {
 });
 
 const name = fc.stringMatching(/^[a-zA-Z0-9 .#%é"'\\\n-]{0,8}$/).map((text) => `n${text}.jsonl`);
-test.prop([fc.uniqueArray(fc.tuple(name, anyFile), { maxLength: 8, selector: ([one]) => one })], runs(60))('any files: what the call for their paths finds', async (files) => {
+test.prop([fc.uniqueArray(fc.tuple(name, anyFile), { maxLength: 8, selector: ([one]) => one })], runs(60))('any files: the same headers as a call with their paths', async (files) => {
   const directory = directoryOf(Object.fromEntries(files));
   const filePaths = files.map(([one]) => one).sort().map((one) => join(directory, one));
   const headers = await readSessionHeaders(filePaths);
@@ -110,8 +110,8 @@ test.prop([fc.uniqueArray(fc.tuple(name, anyFile), { maxLength: 8, selector: ([o
   rmSync(directory, { recursive: true });
 });
 
-describe('a directory that can not be read', () => {
-  /** What Node itself rejects with. */
+describe('a directory that cannot be read', () => {
+  /** The error with which a promise rejects. */
   const rejectionOf = (work: Promise<unknown>): Promise<Error> => work.then(() => { throw new Error('did not reject'); }, (error: Error) => error);
 
   test('rejects with the error of Node', () =>
@@ -122,8 +122,8 @@ describe('a directory that can not be read', () => {
       expect({ ...error, message: error.message }).toStrictEqual({ ...expected, message: expected.message });
     }));
 
-  // Skipped where there is no user to whom permissions apply and who can load the addon.
-  test.skipIf(unprivileged === null)('for want of permission as well', async () => {
+  // Skipped if there is no user that permissions apply to and who can load the addon.
+  test.skipIf(unprivileged === null)('rejects if permission is missing, too', async () => {
     const closed = directoryOf({ 'good.jsonl': session() });
     chmodSync(closed, 0);
     await expect(childReport('child-listing.mjs', ['directory', closed], unprivileged ?? {})).rejects.toThrow(/EACCES.*scandir/);

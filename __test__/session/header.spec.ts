@@ -27,11 +27,11 @@ describe('a header', () => {
     expect(await headerOf(`${envelope(1, start())}\r\n`)).toStrictEqual(START_PAYLOAD);
   });
 
-  test('is found behind a byte order mark', async () => {
+  test('is found after a byte order mark', async () => {
     expect(await headerOf(`\ufeff${session(content('a'))}`)).toStrictEqual(START_PAYLOAD);
   });
 
-  test('does not care what follows', async () => {
+  test('does not depend on what follows', async () => {
     expect(await headerOf(`${session()}corrupt\n\u0000\n${'x'.repeat(3 * MIB)}`)).toStrictEqual(START_PAYLOAD);
     expect(await headerOf(Buffer.concat([Buffer.from(session()), Buffer.from([0xff, 0xfe, 0x00])]))).toStrictEqual(
       START_PAYLOAD,
@@ -51,7 +51,7 @@ describe('a header', () => {
       },
     ));
 
-  test('is what JSON.parse makes of the line: duplicates, escapes, bytes that are no UTF-8', async () => {
+  test('is what JSON.parse reads from the line: duplicates, escapes, bytes that are not UTF-8', async () => {
     const line =
       '{"type":"content","payload":1,"ty\\u0070e":"session\\u005fstart","payload":{"sessionId":"\\ud800","x":"<>"}}';
     const bytes = Buffer.from(line.replace('<>', '<\u0001>'), 'latin1');
@@ -75,7 +75,7 @@ describe('a header', () => {
 });
 
 describe('null', () => {
-  test('for every first line that is no session_start', () =>
+  test('for every first line that is not a session_start', () =>
     eachCase(
       [
         ['an empty file', ''],
@@ -102,21 +102,21 @@ describe('null', () => {
       },
     ));
 
-  test('for a first line beyond 1 MiB, whole or not', async () => {
+  test('for a first line beyond 1 MiB, complete or not', async () => {
     expect(await headerOf(file(start({ model: 'm'.repeat(MIB) }), content('a')))).toBeNull();
     expect(await headerOf(`{"type":"session_start","payload":{}}${' '.repeat(MIB)}\n`)).toBeNull();
     expect(await headerOf('x'.repeat(2 * MIB))).toBeNull();
   });
 });
 
-test('a filePath that is no string throws at once a TypeError that names it', () =>
+test('a filePath that is not a string synchronously throws a TypeError that names it', () =>
   eachCase([undefined, null, 7, {}, ['a'], Buffer.from('a'), Symbol('a')], (value) => {
     const call = readSessionHeader as (filePath: unknown) => Promise<unknown>;
     expect(() => call(value)).toThrow(TypeError);
     expect(() => call(value)).toThrow(/filePath/);
   }));
 
-test.prop([soundJson], runs(150))('any payload: itself if it is an object and no list, else null', async (text) => {
+test.prop([soundJson], runs(150))('any payload: itself if it is an object and not an array, otherwise null', async (text) => {
   const payload: unknown = JSON.parse(text);
   const isHeader = typeof payload === 'object' && payload !== null && !Array.isArray(payload);
   expectSame(await headerOf(`{"v":1,"seq":1,"type":"session_start","payload":${text}}\n`), isHeader ? payload : null);
@@ -133,7 +133,7 @@ test.prop([fc.integer({ min: 1, max: 2 * MIB }).filter((size) => Math.abs(size -
   },
 );
 
-test.prop([fc.uint8Array({ maxLength: 300 })], runs(60))('whatever follows the first line', async (bytes) => {
+test.prop([fc.uint8Array({ maxLength: 300 })], runs(60))('any bytes after the first line have no effect', async (bytes) => {
   expect(await headerOf(Buffer.concat([Buffer.from(session()), bytes]))).toStrictEqual(START_PAYLOAD);
 });
 

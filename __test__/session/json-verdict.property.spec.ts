@@ -49,7 +49,7 @@ const oneLine = (text: string) => text.replaceAll('\n', '\\n');
 const list = (text: fc.Arbitrary<string>) => fc.array(text.map(oneLine), { minLength: 1, maxLength: 20 });
 
 describe("a line's verdict is JSON.parse's", () => {
-  test.prop([list(jsonText)], runs(300))('for JSON, nearly JSON and what looks like it', async (lines) => {
+  test.prop([list(jsonText)], runs(300))('for JSON, nearly JSON and text that looks like it', async (lines) => {
     expect(await failedLines(lines)).toStrictEqual(expectedFailures(lines));
   });
 
@@ -117,7 +117,7 @@ describe("a value is JSON.parse's", () => {
   });
 
   test.prop([jsonText.map(oneLine)], runs(300))(
-    'any text in the place of a value: the value, or a line that does not parse',
+    'any text in place of a value: the value, or a line that does not parse',
     async (text) => {
       const line = itemLine(text);
       const { history, warnings } = await replayedOf<unknown>(session(line, content('after')));
@@ -149,7 +149,7 @@ describe("a value is JSON.parse's", () => {
     },
   );
 
-  test.prop([soundJson], runs(300))('a type that is no string, as its JSON text', async (text) => {
+  test.prop([soundJson], runs(300))('a type that is not a string, as its JSON text', async (text) => {
     const type: unknown = JSON.parse(text);
     const { warnings } = await replayedOf(
       session(`{"seq":2,"type":[${text}]}`, `{"seq":3,"type":${typeof type === 'string' ? 0 : text}}`),
@@ -217,7 +217,7 @@ describe("a value is JSON.parse's", () => {
     ),
     { maxLength: 10 },
   );
-  test.prop([pieces], runs(300))('bytes that are no UTF-8, as the WHATWG decoder replaces them', async (parts) => {
+  test.prop([pieces], runs(300))('bytes that are not UTF-8, as the WHATWG decoder replaces them', async (parts) => {
     const bytes = Uint8Array.from(parts.flat());
     const [before, after] = itemLine('"<>"').split('<>') as [string, string];
     const { history } = await replayedOf<{ value: unknown }>(bytesOf(session(), before, bytes, after, NEWLINE));

@@ -1,4 +1,4 @@
-// listSessions and readSessionHeaders: many files at once, and what is not a session never in the way of what is.
+// listSessions and readSessionHeaders: many files at once; files that are not sessions never affect those that are.
 
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
@@ -23,12 +23,12 @@ const canMakePipes = isLinux && spawnSync('mkfifo', ['--version']).status === 0;
 
 const namesOf = (directory: string, { sessions }: Listing): string[] => sessions.map(({ filePath }) => relative(directory, filePath));
 
-/** Name and reason of what could not be read, in the order of names. */
+/** The reasons for which files could not be read, by name. */
 const reasonsOf = (directory: string, { unreadable }: Listing): Record<string, string> =>
   Object.fromEntries(unreadable.map(({ filePath, reason }) => [relative(directory, filePath), reason]));
 
 describe('a listing', () => {
-  test('has what the header says, the path, the size, and when it was last written', async () => {
+  test('has the fields of the header, the path, the size, and the time of the last modification', async () => {
     const directory = directoryOf({ 'one.jsonl': session(content('é')) });
     utimesSync(join(directory, 'one.jsonl'), 1, 1_770_000_000);
     expect(await listSessions(directory)).toStrictEqual({
@@ -49,7 +49,7 @@ describe('a listing', () => {
     expect(await listSessions(directoryOf())).toStrictEqual({ sessions: [], unreadable: [] });
   });
 
-  test('leaves out other files, and what lies in directories', async () => {
+  test('leaves out other files, and files in subdirectories', async () => {
     const directory = directoryOf({ 'a.jsonl': session(), 'a.jsonl.lock': '{}', 'a.jsonl.snap': '', 'b.json': session(), 'notes.txt': 'x', 'c.JSONL.bak': session(), jsonl: session() });
     mkdirSync(join(directory, 'deeper'));
     writeFileSync(join(directory, 'deeper', 'd.jsonl'), session());
@@ -59,7 +59,7 @@ describe('a listing', () => {
   });
 
   const anyName = fc.tuple(fc.stringMatching(/^[a-zA-Z0-9 .#%é"'\\\n-]{1,12}$/), fc.constantFrom('', '.jsonl', '.jsonl', '.json', '.jsonl.lock', '.JSONL', 'jsonl', '.jsonl~')).map((parts) => `n${parts.join('')}`);
-  test.prop([fc.uniqueArray(anyName, { maxLength: 12 })], runs(40))('of files of any names: those of .jsonl files, as they are', async (names) => {
+  test.prop([fc.uniqueArray(anyName, { maxLength: 12 })], runs(40))('of files with any names has exactly those that end with .jsonl', async (names) => {
     const directory = directoryOf(Object.fromEntries(names.map((name) => [name, session()])));
     const listing = await listSessions(directory);
     expect(namesOf(directory, listing).sort()).toStrictEqual(names.filter((name) => name.endsWith('.jsonl')).sort());
@@ -76,7 +76,7 @@ describe('a listing', () => {
     expect(listing.unreadable).toStrictEqual([]);
   });
 
-  test('of a directory that is none, or not there, is an entry that says why', () =>
+  test('of a path that is not a directory, or does not exist, has an entry with the reason', () =>
     eachCase(
       [
         ['ENOENT', join(root(), 'none')],
@@ -92,7 +92,7 @@ describe('a listing', () => {
     expect(await listSessions('a\0b')).toMatchObject({ sessions: [], unreadable: [{ filePath: 'a\0b', reason: expect.any(String) }] });
   });
 
-  test('arguments of a wrong type throw at once a TypeError that names them', () =>
+  test('arguments of a wrong type synchronously throw a TypeError that names them', () =>
     eachCase(
       [
         ['chatsDir', []],
@@ -111,7 +111,7 @@ describe('a listing', () => {
 });
 
 const seconds = fc.integer({ min: 0, max: 2_000_000_000 });
-test.prop([fc.array(fc.tuple(fc.oneof(seconds, fc.constantFrom(1, 2)), fc.boolean()), { maxLength: 30 })], runs(40))('any files: the last modified first, each once, apart from what is no session', async (files) => {
+test.prop([fc.array(fc.tuple(fc.oneof(seconds, fc.constantFrom(1, 2)), fc.boolean()), { maxLength: 30 })], runs(40))('any files: the last modified first, each once, separate from files that are not sessions', async (files) => {
   const directory = directoryOf();
   files.forEach(([time, sound], i) => {
     const path = join(directory, `${i}.jsonl`);
@@ -139,7 +139,7 @@ describe('within one millisecond', () => {
     return directory;
   };
 
-  test('the session with the last id, as people sort them, whatever the microseconds', async () => {
+  test('the session with the last id in locale order comes first, whatever the microseconds', async () => {
     const directory = directoryOf();
     for (const [i, sessionId] of ['b', 'a', 'Ä', 'Z', 'a-10', 'a-9'].entries()) {
       writeFileSync(join(directory, `${i}.jsonl`), file(start({ sessionId })));
@@ -150,7 +150,7 @@ describe('within one millisecond', () => {
     expect(ids).toHaveLength(6);
   });
 
-  test('of one id: the last started', async () => {
+  test('the last started of the sessions of one id comes first', async () => {
     const at = (startTime: string): string => file(start({ startTime }));
     const directory = atOnce({ 'a.jsonl': at('2026-01-02T00:00:00.000Z'), 'b.jsonl': at('2026-01-03T00:00:00.000Z'), 'c.jsonl': at('2026-01-01T00:00:00.000Z') });
     expect(await order(directory)).toStrictEqual(['b.jsonl', 'a.jsonl', 'c.jsonl']);
@@ -162,7 +162,7 @@ describe('within one millisecond', () => {
     return isBefore ? `session-${stamp}-${number}-${id}.jsonl` : `session-${stamp}-${id}-${number}.jsonl`;
   };
 
-  test('and started at the same time: the one whose name has the highest number, wherever that stands, and the last name', async () => {
+  test('among those started at the same time, the one with the highest number in its name comes first, wherever that is, then the last name', async () => {
     for (const sessionId of ['plain-id-and-more', 'id', 'half-2', '1-2-3-45-6', '12-34-56-78-90', 'a/b', '\u{1f39e}\u{1f39e}-7']) {
       const shown = (length: number) => sessionId.slice(0, length).replace('/', '_');
       for (const [stamp, id] of [['2026-02-03T04-05', shown(8)], ['2026-02-03T04-05-06', shown(12)], ['2026-02-03T04-05-42', shown(12)]] as const) {
@@ -177,7 +177,7 @@ describe('within one millisecond', () => {
     expect(await order(atOnce({ 'a-9.jsonl': session(), 'b.jsonl': session(), 'c-10.jsonl': session() }))).toStrictEqual(['c-10.jsonl', 'b.jsonl', 'a-9.jsonl']);
   });
 
-  test('sessions of one id, one after the other: the last recorded first', async () => {
+  test('the last recorded of several sessions of one id, one after the other, comes first', async () => {
     for (let round = 0; round < 20; round++) {
       const chatsDir = directoryOf();
       for (const model of ['first', 'second', 'third']) {
@@ -193,7 +193,7 @@ describe('within one millisecond', () => {
 });
 
 const hash = fc.oneof(fc.constantFrom('a', 'b', 'A', 'a ', '\ud800', '__proto__'), filledString);
-test.prop([fc.array(hash, { maxLength: 12 }), hash], runs(60))('projectHash: of the whole listing, the sessions of that project', async (hashes, wanted) => {
+test.prop([fc.array(hash, { maxLength: 12 }), hash], runs(60))('projectHash: selects the sessions of that project from the whole listing', async (hashes, wanted) => {
   const directory = directoryOf({ 'bad.jsonl': 'no session' });
   hashes.forEach((projectHash, i) => writeFileSync(join(directory, `${i}.jsonl`), file(start({ projectHash }))));
   const whole = await listSessions(directory, {});
@@ -221,7 +221,7 @@ test.prop([anyStart], runs(150))('any session_start: the metadata that a replay 
   rmSync(directory, { recursive: true });
 });
 
-test.prop([fc.array(anyFile, { minLength: 1, maxLength: 5 })], runs(60))('any bytes: listed exactly if they replay, and with a reason in words if not', async (files) => {
+test.prop([fc.array(anyFile, { minLength: 1, maxLength: 5 })], runs(60))('any bytes: listed if they replay, otherwise reported with the reason', async (files) => {
   const directory = directoryOf(Object.fromEntries(files.map((bytes, i) => [`${i}.jsonl`, bytes])));
   const listing = await listSessions(directory);
   const replays = await Promise.all(files.map((_, i) => replaySession(join(directory, `${i}.jsonl`))));
@@ -231,8 +231,8 @@ test.prop([fc.array(anyFile, { minLength: 1, maxLength: 5 })], runs(60))('any by
   rmSync(directory, { recursive: true });
 });
 
-describe('what can not be read', () => {
-  test('is told with the reason, and spoils nothing', async () => {
+describe('files that cannot be read', () => {
+  test('are reported with the reason, and do not affect the others', async () => {
     const directory = directoryOf({
       'good.jsonl': session(),
       'empty.jsonl': '',
@@ -285,7 +285,7 @@ describe('what can not be read', () => {
     rmSync(directory, { recursive: true });
   });
 
-  test.skipIf(!canMakePipes)('a pipe that nobody writes to holds nobody up', async () => {
+  test.skipIf(!canMakePipes)('a pipe without a writer does not block the listing', async () => {
     const directory = directoryOf({ 'good.jsonl': session() });
     spawnSync('mkfifo', [join(directory, 'pipe.jsonl')]);
     const listing = await childReport<Listing>('child-listing.mjs', ['list', directory], { timeoutMs: 10_000 });
@@ -293,7 +293,7 @@ describe('what can not be read', () => {
     expect(reasonsOf(directory, listing)).toStrictEqual({ 'pipe.jsonl': expect.stringMatching(/./) });
   });
 
-  test.skipIf(process.platform === 'win32')('a socket', async () => {
+  test.skipIf(process.platform === 'win32')('include sockets', async () => {
     const directory = directoryOf({ 'good.jsonl': session() });
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(join(directory, 's.jsonl'), resolve));
@@ -302,8 +302,8 @@ describe('what can not be read', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  // Skipped where there is no user to whom permissions apply and who can load the addon.
-  test.skipIf(unprivileged === null)('what the user may not read', async () => {
+  // Skipped if there is no user that permissions apply to and who can load the addon.
+  test.skipIf(unprivileged === null)('include those that the user may not read', async () => {
     const user = unprivileged ?? {};
     const directory = directoryOf({ 'good.jsonl': session(), 'secret.jsonl': session() });
     chmodSync(join(directory, 'secret.jsonl'), 0);
@@ -323,16 +323,16 @@ describe('readSessionHeaders', () => {
     { weight: 2, arbitrary: fc.string({ maxLength: 5 }).map((model) => () => writeSession(file(start({ model })))) },
     { weight: 2, arbitrary: fc.constantFrom(root, () => join(root(), 'none'), () => '', () => 'a\0b', () => 'x'.repeat(5000), () => '\ud800', () => writeSession('x'.repeat(MIB + 1))) },
   );
-  test.prop([fc.array(onePath, { maxLength: 20 })], runs(60))('of any mix of files: what readSessionHeader finds in each, in their order', async (make) => {
+  test.prop([fc.array(onePath, { maxLength: 20 })], runs(60))('of any mix of files: the results of readSessionHeader, in their order', async (make) => {
     const paths = make.map((one) => one());
     expectSame(await readSessionHeaders(paths), await Promise.all(paths.map((path) => readSessionHeader(path))));
   });
 
-  test('of no file: none', async () => {
+  test('of no files: an empty list', async () => {
     expect(await readSessionHeaders([])).toStrictEqual([]);
   });
 
-  test('of thousands, bad ones among them: each in its place', async () => {
+  test('of thousands of files, including bad ones: each in its place', async () => {
     const directory = directoryOf();
     const paths = Array.from({ length: 3000 }, (_, i) => join(directory, `${i}.jsonl`));
     paths.forEach((path, i) => {
@@ -354,7 +354,7 @@ describe('readSessionHeaders', () => {
     expect(same[0]).not.toBe(same[1]);
   });
 
-  test('a caller that changes the list meanwhile changes nothing', async () => {
+  test('changes to the list during the call have no effect', async () => {
     // So many that not all are on their way to a thread when the call returns.
     const paths = Array<string>(20_000).fill(writeSession(session()));
     const headers = readSessionHeaders(paths);
@@ -364,14 +364,14 @@ describe('readSessionHeaders', () => {
     expect(found.every((header) => header?.sessionId === START_PAYLOAD.sessionId)).toBe(true);
   });
 
-  test.skipIf(!canMakePipes)('a pipe that nobody writes to does not spoil the rest', async () => {
+  test.skipIf(!canMakePipes)('a pipe without a writer does not affect the others', async () => {
     const directory = directoryOf({ 'good.jsonl': session() });
     const [good, pipe] = [join(directory, 'good.jsonl'), join(directory, 'pipe.jsonl')];
     spawnSync('mkfifo', [pipe]);
     expect(await childReport('child-listing.mjs', ['headers', good, pipe, good], { timeoutMs: 5000 })).toStrictEqual([START_PAYLOAD, null, START_PAYLOAD]);
   });
 
-  test.prop([fc.oneof(fc.jsonValue().filter((value) => !Array.isArray(value) && typeof value !== 'string'), fc.tuple(fc.array(fc.string()), fc.oneof(fc.integer(), fc.constantFrom(null, undefined, [], {}))).map(([paths, wrong]) => [...paths, wrong]), fc.constant(new Set(['a'])))], runs(60))('what is neither a list of strings nor a string throws at once a TypeError that names it', (wrong) => {
+  test.prop([fc.oneof(fc.jsonValue().filter((value) => !Array.isArray(value) && typeof value !== 'string'), fc.tuple(fc.array(fc.string()), fc.oneof(fc.integer(), fc.constantFrom(null, undefined, [], {}))).map(([paths, wrong]) => [...paths, wrong]), fc.constant(new Set(['a'])))], runs(60))('an argument that is neither a list of strings nor a string synchronously throws a TypeError that names it', (wrong) => {
     const call = () => (readSessionHeaders as (paths: unknown) => unknown)(wrong);
     expect(call).toThrow(expect.objectContaining({ name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE', message: expect.stringMatching(/^filePaths /) }));
   });

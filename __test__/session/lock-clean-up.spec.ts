@@ -1,4 +1,4 @@
-/** `cleanUpLocks`: what it removes from a directory of sessions, and what looks like it and stays. */
+/** `cleanUpLocks`: the files that it removes from a directory of sessions, and similar ones that it keeps. */
 import { linkSync, lutimesSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
@@ -14,7 +14,7 @@ afterEach(() => void vi.restoreAllMocks());
 const UUID = 'b1946ac9-2492-4d23-85a1-0c7a7ef0f0ba';
 const dead = (id: string): string => lockOf(DEAD_PID, { sessionId: id });
 
-/** What is removed, by its name: content, and the age of its last modification. */
+/** Files that are removed, by name: content, and age of the last modification. */
 const REMOVED: Record<string, [content: string, age?: number]> = {
   'dead.lock': [dead('dead')],
   'without-token.lock': [lockOf(DEAD_PID, { sessionId: 'without-token', ownerToken: undefined })],
@@ -34,7 +34,7 @@ const OTHERS_REMOVED: typeof REMOVED = {
   '.session-tape-x': ['', 61 * MINUTE],
   '.session-tape-': ['', 61 * MINUTE],
 };
-/** What stays. */
+/** Files that are kept. */
 const KEPT: typeof REMOVED = {
   'alive.lock': [lockOf(process.ppid, { sessionId: 'alive' })],
   'of-another.lock': [lockOf(DEAD_PID, { sessionId: 'another' }), 100 * HOUR],
@@ -83,7 +83,7 @@ describe('a directory', () => {
     expect(namesIn(directory)).toEqual([]);
   });
 
-  test('keeps everything that only looks so', async () => {
+  test('keeps files that only look similar', async () => {
     const directory = directoryOf();
     fill(directory, KEPT);
     expect(await cleanUpLocks(directory)).toBe(0);
@@ -92,7 +92,7 @@ describe('a directory', () => {
   });
 
   const some = (files: typeof REMOVED) => fc.subarray(Object.keys(files));
-  test.prop([some(REMOVED), some(OTHERS_REMOVED), some(KEPT)], { numRuns: 25 })('of any mixture keeps what it should, and the count is that of locks', async (locks, others, kept) => {
+  test.prop([some(REMOVED), some(OTHERS_REMOVED), some(KEPT)], { numRuns: 25 })('with any mixture of files keeps the right ones, and the result is the number of removed locks', async (locks, others, kept) => {
     const directory = directoryOf();
     const all: typeof REMOVED = { ...REMOVED, ...OTHERS_REMOVED, ...KEPT };
     for (const name of [...locks, ...others, ...kept]) writeAged(join(directory, name), ...all[name]!);
@@ -101,7 +101,7 @@ describe('a directory', () => {
     expect(await cleanUpLocks(directory)).toBe(0);
   });
 
-  test('keeps directories and links of all these names, and what they point at', async () => {
+  test('keeps directories and links with any of these names, and the targets of the links', async () => {
     const names = Object.keys({ ...REMOVED, ...OTHERS_REMOVED });
     const makers: ((path: string, content: string) => unknown)[] = [
       (path) => mkdirSync(path),
@@ -122,7 +122,7 @@ describe('a directory', () => {
     });
   });
 
-  test('that is not there, not a directory or not a text', async () => {
+  test('that does not exist or is a file has no locks; one that is not a string throws', async () => {
     const directory = directoryOf({ file: '' });
     expect([await cleanUpLocks(join(directory, 'none')), await cleanUpLocks(join(directory, 'file'))]).toEqual([0, 0]);
     expect(() => cleanUpLocks(7 as never)).toThrow(TypeError);
@@ -148,10 +148,10 @@ describe('a directory', () => {
   });
 });
 
-describe('files of two names', () => {
+describe('files with two names', () => {
   const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-  test('a guard that is the lock itself goes when it is at rest', async () => {
+  test('a guard that is the lock itself is removed once its inode no longer changes', async () => {
     const directory = directoryOf();
     const path = writeLock(directory, lockOf(process.ppid));
     linkSync(path, guardOf(path));
@@ -162,7 +162,7 @@ describe('files of two names', () => {
     expect(namesIn(directory)).toEqual([`${ID}.lock`]);
   });
 
-  test('the mark of a process that has ended goes, and the guard with it', async () => {
+  test('the mark of a process that has ended is removed, and the guard with it', async () => {
     for (const link of [true, false]) {
       const directory = directoryOf();
       const path = writeLock(directory, lockOf(process.ppid));
@@ -178,7 +178,7 @@ describe('files of two names', () => {
     }
   });
 
-  test('a temporary file that was linked to the lock goes, the lock stays', async () => {
+  test('a temporary file that is linked to the lock is removed, the lock stays', async () => {
     const directory = directoryOf();
     const path = writeLock(directory, lockOf(process.ppid), { age: 6 * MINUTE });
     linkSync(path, `${path}.${UUID}.locktmp`);
@@ -186,7 +186,7 @@ describe('files of two names', () => {
     expect(namesIn(directory)).toEqual([`${ID}.lock`]);
   });
 
-  test('the mark of a process that is at work stays, whatever the time of the guard', async () => {
+  test('the mark of a process that is at work stays, whatever the age of the guard', async () => {
     const directory = directoryOf();
     const path = writeLock(directory, lockOf(process.ppid));
     writeAged(guardOf(path), lockOf(DEAD_PID), 6 * MINUTE);

@@ -1,4 +1,4 @@
-/** Processes that are killed while they acquire, take over, renew, release or clean up: what they leave never blocks a session for good. */
+/** Processes that are killed while they acquire, take over, renew, release or clean up: the files that they leave never block a session for good. */
 import { expect } from 'vitest';
 import { acquireSessionLock } from '../../index.js';
 import { directoryOf } from '../support/file-directory';
@@ -10,7 +10,7 @@ test.each(Object.entries(OPERATIONS))('a process killed at each step of %s leave
   const victim = new LockProcess();
   const all = await stoppedAtEachStep(victim, operation);
   await victim.kill();
-  // No step is missing, and none too many.
+  // The number of steps is exact.
   const completed = all.map(({ isCompleted }) => isCompleted);
   expect(completed.slice(0, operation.steps)).toEqual(Array<boolean>(operation.steps).fill(false));
   expect(completed.slice(operation.steps)).toContain(true);
@@ -32,7 +32,7 @@ test('a process killed at each step of renewing leaves a session that can be loc
   expect(completed).toEqual([...Array<boolean>(STEPS).fill(false), true]);
 });
 
-test.each(Object.keys(OPERATIONS).filter((name) => name.startsWith('taking over')))('a process killed at each step of %s while others want the lock: at most one of them has it, and then the next one', async (name) => {
+test.each(Object.keys(OPERATIONS).filter((name) => name.startsWith('taking over')))('a process killed at each step of %s while others want the lock: at most one of them gets it, and after it the next one', async (name) => {
   const [victim, ...others] = [new LockProcess(), new LockProcess(), new LockProcess()] as const;
   try {
     const all = await stoppedAtEachStep(victim, OPERATIONS[name]!);

@@ -52,7 +52,7 @@ describe.each(Object.entries(LEFT_OVER))('a guard that is left over: %s', (_, le
     expect(namesIn(directory)).toEqual([]);
   });
 
-  test('is removed when a stale lock is', async () => {
+  test('is removed when a stale lock is removed', async () => {
     const directory = directoryOf();
     leave(writeLock(directory, lockOf(DEAD_PID)));
     expect(await removeStaleLock(directory, ID)).toBe(true);
@@ -61,7 +61,7 @@ describe.each(Object.entries(LEFT_OVER))('a guard that is left over: %s', (_, le
 });
 
 describe('a guard that is in use, of any kind', () => {
-  /** At the same time, since each takes the whole time that a guard is waited for. */
+  /** Checks all kinds at the same time, since each takes the full time for which a guard is waited for. */
   const forEachKind = (check: (make: (lockPath: string) => void) => Promise<void>): Promise<unknown> =>
     Promise.all(Object.entries(LIVE).map(([kind, make]) => check(make).catch((error: unknown) => {
       throw new Error(`${kind}: ${String(error)}`, { cause: error });
@@ -80,7 +80,7 @@ describe('a guard that is in use, of any kind', () => {
     expect([namesIn(directory), inodeOf(path)]).toEqual([before, inode]);
   }));
 
-  test('lets releasing wait, and resolve without having removed anything', async () => void await forEachKind(async (make) => {
+  test('makes a release wait, and resolve without removing anything', async () => void await forEachKind(async (make) => {
     const directory = directoryOf();
     const lock = await acquireSessionLock(directory, ID);
     make(lock.lockPath);
@@ -111,7 +111,7 @@ describe('a guard', () => {
     expect(namesIn(directory)).toEqual([]);
   });
 
-  test('with the inode of the lock is in use as long as its inode changes', async () => {
+  test('with the inode of the lock is in use while its inode changes', async () => {
     const directory = directoryOf();
     const path = writeLock(directory, lockOf(DEAD_PID));
     linkGuard(path);
@@ -141,7 +141,7 @@ describe('a guard', () => {
     }
   });
 
-  test('is published whole, with content of its own that names its process', async () => {
+  test('is published complete, with content of its own that names its process', async () => {
     const directory = directoryOf();
     const other = new LockProcess();
     await other.acquire(directory);
@@ -158,7 +158,7 @@ describe('a guard', () => {
     await (await acquireSessionLock(directory, ID)).release();
   });
 
-  test('that was taken away while its process was stopped is noticed: the lock stays, and the guard of the next process', async () => {
+  test('that was removed while its process was stopped: the process notices, and leaves the lock and the guard of the next one alone', async () => {
     const other = new LockProcess();
     const rival = lockOf(process.pid, { age: -50 * HOUR });
     const expectStopped = async (command: string, args: unknown[], steps: number, path: string): Promise<void> => {
@@ -172,7 +172,7 @@ describe('a guard', () => {
       unlinkSync(guardOf(path));
     };
     try {
-      // Each is stopped when it has linked its guard and is about to remove the temporary file: before it looks for the last time.
+      // Each is stopped when it has linked its guard and is about to remove the temporary file: before its last check.
       for (const [command, steps] of [['acquire', 6], ['removeStale', 3]] as const) {
         const directory = directoryOf();
         await expectStopped(command, [directory, ID], steps, writeLock(directory, lockOf(DEAD_PID)));

@@ -1,9 +1,9 @@
 /**
- * The power is cut while a process acquires, takes over, renews, releases or cleans up session locks: whatever of it has reached the disk, the lock
- * never blocks the session for good. First on a simulated disk: all changes of the directory that were made until then, which nothing has synced, are
- * there or not, each by itself. Then on a real kernel, whose file system is shut down; that needs root, loop devices and a C compiler.
+ * The power is cut while a process acquires, takes over, renews, releases or cleans up session locks: whichever of its changes have reached the
+ * disk, the lock never blocks the session for good. First on a simulated disk: the changes of the directory up to then, which nothing syncs, have
+ * happened or not, each independently. Then on a real kernel, whose file system is shut down; that needs root, loop devices and a C compiler.
  *
- * `LOCK_STATES` says how many states of each operation are tried, `LOCK_CUTS` that all operations are tried on all file systems.
+ * `LOCK_STATES` is the number of states that are tried of each operation. With `LOCK_CUTS`, all operations are tried on all file systems.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ const MOST_STATES = Number(process.env.LOCK_STATES ?? 12);
 
 // ---- A simulated disk ---------------------------------------------------------------------------
 
-/** A file, by whatever names: what it may contain after a cut, and when it was modified before. */
+/** A file, whatever its names: its possible contents after a cut, and its last modification before. */
 interface Inode { contents: (string | null)[]; modified?: Date }
 
 /** The names in a directory after a cut, each with the number of its file; `null` if there is no directory. */
@@ -59,7 +59,7 @@ class Disk {
     return this.#current!.get(basename(path))!;
   }
 
-  /** Nothing, zeros or all of what is not synced; in a file that was there the old content or the new one, which are in one sector. */
+  /** Content that is not synced may be missing, zeros or complete; an existing file has the old or the new content, which fits into one sector. */
   #changeContent(what: 'write' | 'sync', inode: number, written = ''): void {
     const { contents } = this.inodes[inode]!;
     if (what === 'sync') this.inodes[inode] = { contents: contents.slice(-1) };
@@ -76,7 +76,7 @@ class Disk {
     return (names) => names && new Map([...names].filter(([other]) => other !== name));
   }
 
-  /** All directories that may be there if the power is cut now. */
+  /** All states of the directory that are possible if the power is cut now. */
   states(): Map<string, { names: Names; contents: (string | null)[] }> {
     let all = new Map([[shown(this.#durable), this.#durable]]);
     for (const change of this.#pending) {
@@ -90,7 +90,7 @@ class Disk {
     return states;
   }
 
-  /** Of these files, everything that they may contain. */
+  /** All combinations of the possible contents of these files. */
   #contentsOf(inodes: number[]): (string | null)[][] {
     let all: (string | null)[][] = [[]];
     for (const inode of inodes) {
@@ -99,7 +99,7 @@ class Disk {
     return all;
   }
 
-  /** Makes a directory as one of the states has it. */
+  /** Creates a directory in one of the states. Returns its path. */
   make({ names, contents }: { names: Names; contents: (string | null)[] }): string {
     const chats = join(directoryOf(), 'chats');
     if (names === null) return chats;
@@ -123,7 +123,7 @@ class Disk {
 
 const shown = (names: Names): string => JSON.stringify(names && [...names].sort());
 
-/** Tries states of a disk on which these changes were made, whose power is cut after any of them. Resolves to how many there are. */
+/** Tries states of a disk whose power is cut before or after any of these changes. Resolves to the number of all states. */
 async function tryStates(disk: Disk, changes: Change[]): Promise<number> {
   const states = disk.states();
   for (const change of changes) {
@@ -202,7 +202,7 @@ class Mounted {
     return run('mount', '-o', this.#options, this.#image, this.at);
   }
 
-  /** Lets all that is there reach the disk. */
+  /** Syncs everything to the disk. */
   sync(): void {
     expect(run('sync', '-f', this.at)).toBe(true);
   }
@@ -212,16 +212,16 @@ class Mounted {
     expect(run(shutdown, this.at, String(flag))).toBe(true);
   }
 
-  /** What a machine does that has power again. */
+  /** Mounts the file system again, as a machine does when it has power again. */
   async restart(): Promise<void> {
     expect(run('umount', this.at)).toBe(true);
-    // A process that has just got mounts of its own keeps the file system as it was, until it ends.
+    // A process that has just got a mount namespace of its own keeps the file system mounted until it ends.
     for (let tries = 0; tries < 600 && spawnSync('losetup', ['-j', this.#image]).stdout.length > 0; tries++) await new Promise((resolve) => setTimeout(resolve, 50));
     expect(this.#mount()).toBe(true);
   }
 
   end(): void {
-    // A test that has failed may have left something in it in use.
+    // A failed test may have left files on it in use.
     if (this.isMounted && !run('umount', this.at)) run('umount', '-l', this.at);
     this.isMounted = false;
   }
@@ -238,14 +238,14 @@ describe.skipIf(!canMount)('on a real kernel (needs root, loop devices and a C c
   test.each(FILE_SYSTEMS.slice(0, all ? undefined : 1))('%s that is shut down at each step leaves sessions that can be locked', async (name, make, options, size) => {
     const disk = new Mounted(make, options, size);
     atEndOfSpec(() => disk.end());
-    // There may be no program that makes such a file system.
+    // There may be no program that creates such a file system.
     if (!disk.isMounted) return console.log(`skipped: no ${name} could be mounted`);
     const usual = ['taking over', 'releasing with a guard of a dead process'];
     for (const [operation, steps] of Object.entries(OPERATIONS).filter(([operation]) => all || usual.includes(operation))) {
-      // The second time with the journal, so that all changes of directories are there.
+      // The second time with the journal, so that all changes of directories are on the disk.
       for (const flag of [2, 1]) {
         const victim = new LockProcess();
-        // The operation's first state is there; what it does may be.
+        // The operation's initial state is synced; its changes may or may not have reached the disk.
         const stopped = await stoppedAtEachStep(victim, steps, disk.newDirectory, () => disk.sync());
         disk.shutDown(flag);
         await victim.kill();

@@ -1,6 +1,6 @@
 /**
- * Processes that want the lock of one session at the same moment: one gets it, the others find it busy. LOCK_ROUNDS says how many rounds are
- * played; the processes serve all of them.
+ * Processes that want the lock of one session at the same moment: one gets it, the others find it busy. LOCK_ROUNDS is the number of rounds; the
+ * same processes take part in all of them.
  */
 import { existsSync, linkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all(processes.map((one) => one.kill())));
 
-/** What the processes find. */
+/** The locks that the processes may find. */
 const STATES: Record<string, (directory: string) => void> = {
   'no lock': () => {},
   'a dead owner': (directory) => void writeLock(directory, lockOf(DEAD_PID)),
@@ -80,7 +80,7 @@ async function play({ count, delays }: Round, directory: string): Promise<void> 
 
 describe('of several processes that want a lock', () => {
   test.prop([fc.array(round, { minLength: ROUNDS_A_RUN, maxLength: ROUNDS_A_RUN })], { numRuns: Math.ceil(ROUNDS / ROUNDS_A_RUN), endOnFailure: true })('exactly one gets it, and owns it until it releases it; nothing is left', async (rounds) => {
-    // All at first: guards are left over only after a while.
+    // All are prepared first: a guard counts as left over only after a while.
     const directories = rounds.map(prepared);
     for (let n = 0; n < rounds.length; n++) await play(rounds[n]!, directories[n]!);
   }, 60_000 + ROUNDS * 1000);
@@ -89,7 +89,7 @@ describe('of several processes that want a lock', () => {
   const STOPS = Array.from({ length: 16 }, (_, steps) => steps);
   const PAIRS = STOPS.flatMap((stop) => STOPS.map((other) => ({ stop, other })));
 
-  test.each(Object.keys(GUARDS))('one gets it, whichever steps two are stopped before: %s', async (guard) => {
+  test.each(Object.keys(GUARDS))('one of two gets it, whichever steps they are stopped before: %s', async (guard) => {
     const prepare = (): string => prepared({ count: 2, state: 'a dead owner', guard, delays: [] });
     const pairs = PAIRS.map((pair) => ({ ...pair, directory: prepare() }));
     // A guard that is the lock is left over only after a while.
@@ -98,7 +98,7 @@ describe('of several processes that want a lock', () => {
     expect(outcomes).toEqual(PAIRS.map((pair) => ({ ...pair, answers: ['ESESSIONLOCKED', 'held'], isOfWinner: true, names: [`${ID}.lock`] })));
   });
 
-  /** Two processes acquire a lock. The second begins when the first has stopped; then the first goes on to its end, and then the second. */
+  /** Two processes acquire a lock. The second starts when the first is stopped; then the first continues to its end, and then the second. */
   async function interleaved(stop: number, other: number, directory: string): Promise<object> {
     const [first, second] = processes as [LockProcess, LockProcess];
     await first.ask('begin', directory, stop, 'acquire', directory, ID);

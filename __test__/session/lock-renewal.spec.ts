@@ -1,4 +1,4 @@
-/** How long session locks stay young, and what the timer does with locks that could not be released. */
+/** The renewal of session locks, and the timer that completes releases. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ beforeAll(() => {
 });
 afterAll(() => Promise.all([owner.kill(), rival.kill()]));
 
-/** A lock of `owner`, whose clock is as it should be. */
+/** Acquires a lock with `owner`, whose clock is right. Resolves to the path. */
 async function heldLock(): Promise<string> {
   const directory = directoryOf();
   await owner.ask('shiftClock', 0);
@@ -45,7 +45,7 @@ const timeOf = (path: string): number => Date.parse(readLock(path).timestamp as 
 const directoryOfLock = (path: string): string => join(path, '..');
 
 describe('a lock that is held for more than 48 hours', () => {
-  test('is not taken over, in the eyes of those who live 49 hours later', async () => {
+  test('is not taken over 49 hours later', async () => {
     const path = await heldLock();
     const [inode, before] = [inodeOf(path), timeOf(path)];
     for (const process of [owner, rival]) await process.ask('shiftClock', 49 * HOUR);
@@ -57,7 +57,7 @@ describe('a lock that is held for more than 48 hours', () => {
     expect(namesIn(directoryOfLock(path))).toEqual([]);
   });
 
-  test('is taken over if its owner was stopped all that time, and the owner knows', async () => {
+  test('is taken over if its owner was stopped all that time, and the owner notices', async () => {
     const path = await heldLock();
     for (const process of [owner, rival]) await process.ask('shiftClock', 49 * HOUR);
     expect(await rival.acquire(directoryOfLock(path))).toBe('held');
@@ -71,7 +71,7 @@ describe('a lock that is held for more than 48 hours', () => {
 });
 
 describe('renewing', () => {
-  test.prop([fc.array(fc.integer({ min: -2 * HOUR, max: 3 * HOUR }), { minLength: 1, maxLength: 6 })], { numRuns: 40 })('happens at the first look an hour after the last one, by the clock', async (shifts) => {
+  test.prop([fc.array(fc.integer({ min: -2 * HOUR, max: 3 * HOUR }), { minLength: 1, maxLength: 6 })], { numRuns: 40 })('happens when the timer runs an hour or more after the last renewal, by the clock', async (shifts) => {
     const path = await heldLock();
     const inode = inodeOf(path);
     const { ownerToken } = readLock(path);
@@ -92,7 +92,7 @@ describe('renewing', () => {
     await owner.release();
   });
 
-  test('is never seen half done', async () => {
+  test('is never observed half done', async () => {
     const path = await heldLock();
     const { length } = readFileSync(path);
     const { ownerToken } = readLock(path);
@@ -122,10 +122,10 @@ describe('renewing', () => {
     await owner.release();
   });
 
-  test('waits for the next look while another process has the guard', async () => {
+  test('waits for the next run of the timer while another process has the guard', async () => {
     const path = await heldLock();
     const before = readFileSync(path, 'utf8');
-    // As of the same clock: a guard that is ten minutes old is left over.
+    // Dated by the same clock: a guard that is ten minutes old would be left over.
     writeFileSync(guardOf(path), lockOf(process.pid, { age: -2 * HOUR }));
     await owner.ask('shiftClock', 2 * HOUR);
     await owner.ask('look');
@@ -136,7 +136,7 @@ describe('renewing', () => {
     await owner.release();
   });
 
-  test('ends when the file is another one, and does not touch that', async () => {
+  test('stops if the file has been replaced, and does not touch the new one', async () => {
     const replacements: ((path: string) => void)[] = [
       (path) => writeFileSync(path, lockOf(process.pid)),
       (path) => writeFileSync(path, readFileSync(path, 'utf8').replace('"ownerToken"', '"ownertoken"')),
@@ -157,7 +157,7 @@ describe('renewing', () => {
     }
   });
 
-  test('makes no file where there is none any more', async () => {
+  test('does not create a file that was removed', async () => {
     const path = await heldLock();
     unlinkSync(path);
     await owner.ask('shiftClock', 2 * HOUR);
@@ -165,14 +165,14 @@ describe('renewing', () => {
     expect(namesIn(directoryOfLock(path))).toEqual([]);
   });
 
-  test('is done by the timers of the program, also if they are replaced', async () => {
+  test('uses the timers of the program, even if they are replaced', async () => {
     vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
     const lock = await acquireSessionLock(directoryOf(), ID);
     const acquired = timeOf(lock.lockPath);
     expect(vi.getTimerCount()).toBe(1);
     vi.advanceTimersByTime(HOUR);
     await eventually(() => expect(timeOf(lock.lockPath)).toBe(acquired + HOUR));
-    // One look after the other: running all timers comes to an end.
+    // There is only one timer at a time: running all of them terminates.
     await vi.runAllTimersAsync();
     await lock.release();
     expect(vi.getTimerCount()).toBe(0);

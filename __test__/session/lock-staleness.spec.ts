@@ -60,7 +60,7 @@ const YOUNG = [0, 47 * HOUR, 48 * HOUR - 2 * MINUTE, -3 * HOUR];
 const OLD = [48 * HOUR + 1000, 49 * HOUR, 5000 * HOUR];
 
 describe('a lock', () => {
-  test('that is absent is neither stale nor locked, in a directory or without one', async () => {
+  test('that does not exist is neither stale nor locked, whether or not its directory exists', async () => {
     for (const directory of [directoryOf(), join(directoryOf(), 'none')]) {
       const path = sessionLockPath(directory, ID);
       expect([await isLockStale(path), await isLockStale(path, { pidReuse: true }), await isSessionLocked(directory, ID)]).toEqual([false, false, false]);
@@ -111,7 +111,7 @@ describe('a lock', () => {
     await expectJudged(text, old, { stale: false, staleWithAge: true, isJson: false });
   });
 
-  test('that is JSON, but not an object, is as one without a pid', async () => {
+  test('that is JSON, but not an object, is treated like one without a pid', async () => {
     await eachCase(['null', '7', '"text"', '[]', 'true', `[${DEAD_PID}]`], async (text) => {
       await expectJudged(text, 0, { stale: false, staleWithAge: false });
       await expectJudged(text, 49 * HOUR, { stale: false, staleWithAge: true });
@@ -162,7 +162,7 @@ describe('process.kill', () => {
     }
   });
 
-  test('is asked with the pid and the signal 0 each time, also when it was replaced late', async () => {
+  test('is called with the pid and the signal 0 each time, even if it was replaced late', async () => {
     const directory = directoryOf();
     const path = writeLock(directory, lockOf(4711));
     for (const alive of [true, false, true]) {
@@ -176,7 +176,7 @@ describe('process.kill', () => {
     }
   });
 
-  test('is not asked about a lock of this thread', async () => {
+  test('is not called for a lock of this thread', async () => {
     const directory = directoryOf();
     const lock = await acquireSessionLock(directory, ID);
     const kill = replaced(coded('ESRCH'));
@@ -208,11 +208,11 @@ describe('process.kill', () => {
 });
 
 describe('the owner of a stale lock', () => {
-  test('finds that it owns it no more, and leaves that of the next owner', async () => {
+  test('notices that it no longer owns it, and leaves the lock of the next owner', async () => {
     const directory = directoryOf();
     const lock = await acquireSessionLock(directory, ID);
     const { now } = Date;
-    // Another thread or process would find it stale; here it is what that process wrote.
+    // Another thread or process would find it stale; here, the file is replaced by an old lock of such a process.
     writeFileSync(lock.lockPath, lockOf(process.ppid, { age: 49 * HOUR }));
     vi.spyOn(Date, 'now').mockImplementation(() => now() + 1);
     const next = await acquireSessionLock(directory, ID);

@@ -1,4 +1,4 @@
-/** Session locks: what a lock is on disk, what its handle does, and what acquiring rejects with. */
+/** Session locks: the file of a lock, its handle, and the errors of acquiring. */
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, relative, sep } from 'node:path';
@@ -15,7 +15,7 @@ import { HOUR, ID, lockOf, LockProcess, namesIn, readLock, writeLock } from '../
 
 const BUSY = { name: 'SessionLockedError', code: 'ESESSIONLOCKED', message: 'Session is in use by another process' };
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** Not through the timers that a test replaces. */
+/** Independent of the timers that a test replaces. */
 const { setTimeout: realTimeout } = globalThis;
 const realPause = (ms: number): Promise<void> => new Promise((resolve) => void realTimeout(resolve, ms));
 
@@ -33,7 +33,7 @@ describe('the path', () => {
     }
   });
 
-  test('takes ids of up to 256 characters', () => {
+  test('accepts ids of up to 256 characters', () => {
     expect(sessionLockPath('/c', 'x'.repeat(256))).toBe(join('/c', `${'x'.repeat(256)}.lock`));
     expect(() => sessionLockPath('/c', 'x'.repeat(257))).toThrow(`Unsafe session ID rejected: "${'x'.repeat(257)}"`);
   });
@@ -76,7 +76,7 @@ describe('a lock', () => {
     expect(namesIn(directory)).toEqual([]);
   });
 
-  test('has the time that the program sees', async () => {
+  test("has the time of the program's clock", async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: 1_760_000_000_000 });
     const lock = await acquireSessionLock(directoryOf(), ID);
     expect(readLock(lock.lockPath).timestamp).toBe('2025-10-09T08:53:20.000Z');
@@ -91,7 +91,7 @@ describe('a lock', () => {
     await lock.release();
   });
 
-  test('makes its directory with the parents', async () => {
+  test('creates its directory and the parents', async () => {
     const directory = join(directoryOf(), 'a', 'b', 'c');
     const lock = await acquireSessionLock(`${directory}${sep}`, ID);
     expect(namesIn(directory)).toEqual([`${ID}.lock`]);
@@ -105,7 +105,7 @@ describe('a lock', () => {
     expect(existsSync(lockPath)).toBe(false);
   });
 
-  test('of a relative directory stays where it was when the process moves', async () => {
+  test('of a relative directory stays where it was when the working directory changes', async () => {
     const directory = directoryOf();
     const lock = await acquireSessionLock(relative(process.cwd(), directory), ID);
     vi.spyOn(process, 'cwd').mockReturnValue('/');
@@ -115,14 +115,14 @@ describe('a lock', () => {
   });
 });
 
-describe('a second one', () => {
+describe('a second lock', () => {
   async function expectBusy(attempt: Promise<unknown>): Promise<void> {
     const error: unknown = await attempt.then(() => 'acquired', (reason: unknown) => reason);
     expect(error).toBeInstanceOf(SessionLockedError);
     expect(error).toMatchObject(BUSY);
   }
 
-  test('of the same thread is busy, by any path, also while the first is being acquired or released', async () => {
+  test('of the same thread is busy, by any path, even while the first is being acquired or released', async () => {
     const directory = directoryOf();
     symlinkSync(directory, `${directory}.link`);
     const first = acquireSessionLock(directory, ID);
@@ -151,7 +151,7 @@ describe('a second one', () => {
     expect(namesIn(directory)).toEqual([]);
   });
 
-  test('of another id or directory is not', async () => {
+  test('of another id or directory is not busy', async () => {
     const [one, other] = [directoryOf(), directoryOf()];
     const locks = await Promise.all([acquireSessionLock(one, ID), acquireSessionLock(one, `${ID}-2`), acquireSessionLock(other, ID)]);
     await Promise.all(locks.map((lock) => lock.release()));
@@ -203,13 +203,13 @@ describe('a second one', () => {
     await expectBusy(acquireSessionLock(directory, ID));
     expect(readLock(sessionLockPath(directory, ID)).pid).toBe(process.pid);
     await worker.terminate();
-    // The process is alive, and nothing tells that the thread is not.
+    // The process is alive, and nothing shows that the thread has ended.
     expect(await isSessionLocked(directory, ID)).toBe(true);
   });
 });
 
 describe('releasing', () => {
-  test('twice or more, at once or later, by either holder, does it once', async () => {
+  test('twice or more, at once or later, by either holder, releases once', async () => {
     const directory = directoryOf();
     const lock = await acquireSessionLock(directory, ID);
     const holder: SessionLock = { ...lock };
@@ -221,7 +221,7 @@ describe('releasing', () => {
     expect(namesIn(directory)).toEqual([]);
   });
 
-  test('leaves a lock alone that another program has put there, and the next acquisition too', async () => {
+  test('leaves a lock of another program alone, and so does the next acquisition', async () => {
     const rivals = [
       lockOf(process.pid), lockOf(process.pid, { ownerToken: undefined }), 'rubbish', '', '7', '{"pid":1}',
     ];
@@ -239,7 +239,7 @@ describe('releasing', () => {
     });
   });
 
-  test('leaves a copy of the lock alone that has another inode', async () => {
+  test('leaves a copy of the lock with another inode alone', async () => {
     const directory = directoryOf();
     const lock = await acquireSessionLock(directory, ID);
     writeFileSync(join(directory, 'copy'), readFileSync(lock.lockPath));
@@ -248,7 +248,7 @@ describe('releasing', () => {
     expect(namesIn(directory)).toEqual([`${ID}.lock`]);
   });
 
-  test('what is gone is no error and makes nothing', async () => {
+  test('a lock whose file is gone is not an error and creates nothing', async () => {
     const directory = directoryOf();
     const lock = await acquireSessionLock(join(directory, 'chats'), ID);
     rmSync(join(directory, 'chats'), { recursive: true });
@@ -284,7 +284,7 @@ describe('releasing', () => {
   });
 });
 
-test('waiting is real also if the library is loaded while timers are replaced', async () => {
+test('waiting takes real time even if the library is loaded while timers are replaced', async () => {
   const require = createRequire(import.meta.url);
   const path = require.resolve('../../lib/session-lock/waiting.js');
   const loaded = require.cache[path];
@@ -299,7 +299,7 @@ test('waiting is real also if the library is loaded while timers are replaced', 
   }
 });
 
-describe('what cannot be locked', () => {
+describe('a session that cannot be locked', () => {
   test('because there is a file in the way rejects with the error of the system', async () => {
     const directory = directoryOf({ file: 'text' });
     for (const path of ['file', 'file/', 'file/chats']) {

@@ -1,4 +1,4 @@
-/** Names that are taken from what has them: what is locked, in which order things happen, and what is left when something fails in the middle. */
+/** Names that are taken from their holders: which locks are held, in which order things happen, and what remains if something fails in the middle. */
 import { appendFileSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import fsPromises from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -56,7 +56,7 @@ function beforeAppend(chats: string, sessionId: string, then: () => void): void 
 const makeLast = (chats: string, sessionId: string): void => utimesSync(pathIn(chats, sessionId), 1, 1);
 
 describe.each(eachPlace)('in %s', (_kind, placeIn) => {
-  test.each(eachGive)('%s takes the name from all that has it, and nothing else', async (_, give) => {
+  test.each(eachGive)('%s takes the name from all its holders, and changes nothing else', async (_, give) => {
     const chats = projectOf({
       a: OWN,
       b: [created('cp-b', ' x '), created('cp-other', 'y'), named('zweite')],
@@ -74,7 +74,7 @@ describe.each(eachPlace)('in %s', (_kind, placeIn) => {
     expect(lockedIn(chats)).toEqual(left(place));
   });
 
-  test('the place itself loses the name too, last and behind what was given', async () => {
+  test('the session itself loses the name too, last, after it was given', async () => {
     const chats = projectOf({ a: [...OWN, created('cp-x', 'x'), named('x')], b: [named('x')] });
     const place = await placeIn(chats, 'a');
     const { checkpointId } = await createCheckpoint(place, HASH, 'x', OVERWRITE);
@@ -126,7 +126,7 @@ describe.each(eachPlace)('in %s', (_kind, placeIn) => {
     expect(lockedIn(chats)).toEqual(left(place));
   });
 
-  describe('what has happened while the others were being locked', () => {
+  describe('a change while the others are being locked', () => {
     /** The outcome of naming the session `x`, which `b` and `d` have, when something happens as soon as `b` is locked. */
     async function meanwhile(happens: (chats: string, place: Place) => void): Promise<{ chats: string; place: Place; outcome: string }> {
       const chats = projectOf({ a: OWN, b: [named('x')], c: [], d: [named('x')] });
@@ -139,13 +139,13 @@ describe.each(eachPlace)('in %s', (_kind, placeIn) => {
     const record = (chats: string, id: string, ...events: Parameters<typeof envelope>[1][]): void => events.forEach((event, at) => appendFileSync(pathIn(chats, id), `${envelope(20 + at, event)}\n`));
     const CHANGED = "Error: Name 'x' changed while acquiring locks";
 
-    test('a session that has the name now and is not locked ends the operation', async () => {
+    test('that gives the name to a session that is not locked ends the operation', async () => {
       const { chats, outcome } = await meanwhile((chats) => record(chats, 'c', created('cp-c', 'x')));
       expect(outcome).toBe(CHANGED);
       expect(await holdersIn(chats)).toMatchObject({ x: ['b', 'c/cp-c', 'd'] });
     });
 
-    test('so does another session in the place of one that is locked', async () => {
+    test('that replaces a locked session by another one ends the operation', async () => {
       const { chats, outcome } = await meanwhile((chats) => {
         writeFileSync(pathIn(chats, 'd'), sessionText('e', [named('x')]));
       });
@@ -153,25 +153,25 @@ describe.each(eachPlace)('in %s', (_kind, placeIn) => {
       expect(recordsOf(pathIn(chats, 'd'))).toHaveLength(3);
     });
 
-    test('an id that is the name now does too', async () => {
+    test('that makes the name an id ends the operation', async () => {
       const { outcome } = await meanwhile((chats) => record(chats, 'c', created('x', 'drei')));
       expect(outcome).toBe("Error: Name 'x' already exists");
     });
 
-    test('one that has lost the name is left alone', async () => {
+    test('that takes the name from a session leaves that session alone', async () => {
       const { chats, outcome } = await meanwhile((chats) => record(chats, 'd', named('dritte')));
       expect(outcome).toBe('resolved to undefined');
       expect(addedTo(chats, 'd', 4)).toEqual([]);
       expect((await holdersIn(chats))['dritte']).toEqual(['d']);
     });
 
-    test('one that has it twice now loses both', async () => {
+    test('that gives a session the name a second time takes both from it', async () => {
       const { chats, outcome } = await meanwhile((chats) => record(chats, 'd', created('cp-d', 'x')));
       expect(outcome).toBe('resolved to undefined');
       expect((await holdersIn(chats))['x']).toEqual(['a']);
     });
 
-    test('one that is gone, or whose numbers do not ascend now, is passed over', async () => {
+    test('that removes a session or makes it sequence-corrupt excludes it', async () => {
       const { chats, outcome } = await meanwhile((chats) => {
         rmSync(pathIn(chats, 'b'));
         record(chats, 'd', content('zwanzig'), content('einundzwanzig'));
@@ -181,7 +181,7 @@ describe.each(eachPlace)('in %s', (_kind, placeIn) => {
       expect(recordsOf(pathIn(chats, 'd'))).toHaveLength(6);
     });
 
-    test('without overwriting, a name that was given in the meantime ends the operation', async () => {
+    test('that gives the name ends an operation that does not overwrite', async () => {
       const chats = projectOf({ a: OWN, b: [] });
       const place = await placeIn(chats, 'a');
       let looks = 0;
@@ -211,7 +211,7 @@ describe.each(eachPlace)('in %s', (_kind, placeIn) => {
     expect(lockedIn(chats)).toEqual(left(place));
   });
 
-  test('a file that was replaced in the meantime is not cut', async () => {
+  test('a file that was replaced in the meantime is not truncated', async () => {
     const chats = projectOf({ a: OWN, b: [named('x')], c: [named('x')] });
     const place = await placeIn(chats, 'a');
     makeLast(chats, 'c');
@@ -235,7 +235,7 @@ describe.each(eachPlace)('in %s', (_kind, placeIn) => {
 describe('in an open session, when a step fails', () => {
   type Method = 'createCheckpoint' | 'renameCheckpoint' | 'deleteCheckpoint' | 'setSessionName';
 
-  /** Lets a method of a recorder fail once: instead of recording, or after it. */
+  /** Makes a method of a recorder fail once: instead of recording, or after it. */
   function failOnce(recorder: Recorder, method: Method, recordsAllTheSame: boolean, also: () => unknown = () => {}): void {
     const original = recorder[method] as (...args: unknown[]) => Promise<unknown>;
     const failing = async (...args: unknown[]): Promise<never> => {
@@ -247,7 +247,7 @@ describe('in an open session, when a step fails', () => {
     Object.assign(recorder, { [method]: failing });
   }
 
-  /** Records without pause until the returned function is called, which resolves to what was recorded. */
+  /** Records without pause until the returned function is called, which resolves to the recorded texts. */
   function recordAlways(recorder: Recorder): () => Promise<string[]> {
     const texts: string[] = [];
     let isOver = false;
@@ -282,7 +282,7 @@ describe('in an open session, when a step fails', () => {
     ['taking the name from a checkpoint', 'nameSession', 'deleteCheckpoint', false],
   ];
 
-  test.each(STEPS)('%s by %s (%s; recorded all the same: %s): each name belongs to what had it, and no record is lost', async (_, give, method, recordsAllTheSame) => {
+  test.each(STEPS)('%s by %s (%s; recorded anyway: %s): each name stays with its holder, and no record is lost', async (_, give, method, recordsAllTheSame) => {
     const own = give === 'nameSession' ? [named('alt'), created('cp-x', 'x')] : [named('x'), created('cp-x', 'x')];
     const chats = projectOf({ a: [...OWN, ...own], b: `${sessionText('b', [created('cp-b', 'x')])}{"to` });
     const recorder = await opened(chats, 'a');
@@ -297,7 +297,7 @@ describe('in an open session, when a step fails', () => {
     expect(bytesOf(chats)['session-b.jsonl']).toBe(before['session-b.jsonl']);
   });
 
-  test('a checkpoint that was deleted although the method rejects is deleted: it cannot be had back', async () => {
+  test('a checkpoint that was deleted although the method rejects stays deleted: it cannot be restored', async () => {
     const chats = projectOf({ a: [created('cp-x', 'x')] });
     const recorder = await opened(chats, 'a');
     failOnce(recorder, 'deleteCheckpoint', true);
@@ -305,7 +305,7 @@ describe('in an open session, when a step fails', () => {
     expect(await holdersIn(chats)).toEqual({ x: [`a/${checkpointId}`] });
   });
 
-  test('a blank name of before is none', async () => {
+  test('a blank former name counts as no name', async () => {
     const chats = projectOf({ a: [named(' '), created('cp-x', 'x')] });
     const recorder = await opened(chats, 'a');
     failOnce(recorder, 'deleteCheckpoint', false);
@@ -313,7 +313,7 @@ describe('in an open session, when a step fails', () => {
     expect(addedTo(chats, 'a', 4)).toEqual([['session_named', { name: 'x' }], ['session_named', { name: null }]]);
   });
 
-  test('and undoing too, both errors are reported, and other files are undone all the same', async () => {
+  test('and undoing it fails too, both errors are reported, and other files are restored anyway', async () => {
     const chats = projectOf({ a: [created('cp-x', 'x')], b: [named('x')] });
     const recorder = await opened(chats, 'a');
     const before = bytesOf(chats)['session-b.jsonl'];
@@ -327,7 +327,7 @@ describe('in an open session, when a step fails', () => {
     expect(lockedIn(chats)).toEqual(['a']);
   });
 
-  test.each(eachGive)('because the recorder was disposed of, %s is undone by an append behind its last record', async (_, give) => {
+  test.each(eachGive)('because the recorder was disposed of, %s is undone by an append after its last record', async (_, give) => {
     const own = _ === 'nameSession' ? [named('alt'), created('cp-x', 'x')] : [named('x'), created('cp-x', 'x')];
     const chats = projectOf({ a: [...OWN, ...own], b: [named('x')] });
     const recorder = await opened(chats, 'a');
@@ -364,7 +364,7 @@ describe('in an open session, when a step fails', () => {
     expect([await holdersIn(chats), locksIn(chats)]).toEqual([{ Anfang: ['a/cp-own'], x: ['a/cp-x'] }, []]);
   });
 
-  test('what a method has enqueued before it rejected is undone when it is in the file', async () => {
+  test('a record that a method enqueued before it rejected is undone once it is in the file', async () => {
     const chats = projectOf({ a: OWN });
     const recorder = await opened(chats, 'a');
     recorder.createCheckpoint = async (name) => {
@@ -377,7 +377,7 @@ describe('in an open session, when a step fails', () => {
     expect(addedTo(chats, 'a', 4)).toEqual([['checkpoint_created', { checkpointId: 'cp-new', name: 'neu' }], ['checkpoint_deleted', { checkpointId: 'cp-new' }]]);
   });
 
-  test('because the recorder was disposed of while it gave the name, that is undone', async () => {
+  test('because the recorder was disposed of while it gave the name, the name is removed again', async () => {
     const chats = projectOf({ a: OWN });
     const recorder = await opened(chats, 'a');
     failOnce(recorder, 'createCheckpoint', true, () => void recorder.dispose());
@@ -386,7 +386,7 @@ describe('in an open session, when a step fails', () => {
     expect([ascends(chats), await holdersIn(chats), locksIn(chats)]).toEqual([true, { Anfang: ['a/cp-own'] }, []]);
   });
 
-  test('because the recorder was disposed of, and another process has the session then, both are reported', async () => {
+  test('because the recorder was disposed of, and another process has taken the session, both errors are reported', async () => {
     const chats = projectOf({ a: [...OWN, created('cp-x', 'x')] });
     const recorder = await opened(chats, 'a');
     const holder = new LockProcess();
@@ -434,7 +434,7 @@ describe('in an open session, when a step fails', () => {
 describe.skipIf(!isLinux)('a file that may not grow (RLIMIT_FSIZE)', () => {
   interface Outcome { outcome: string; isAsBefore: boolean; names: boolean; locks: string[]; unhandled: string[] }
 
-  test.each(['closed', 'open'])('ends an overwrite by an error, and each name belongs to what had it: %s place', async (kind) => {
+  test.each(['closed', 'open'])('ends an overwrite with an error, and each name stays with its holder: %s session', async (kind) => {
     const chats = projectOf({});
     const outcomes = await childReport<Record<string, Outcome>>('child-names-faults.mjs', ['limited', chats, kind], { wrapper: ['prlimit', '--fsize=65536', '--'] });
     expect(Object.keys(outcomes)).toEqual(['createCheckpoint', 'renameCheckpoint', 'nameSession']);
@@ -449,7 +449,7 @@ describe.skipIf(mountNamespace === null)('a full disk (where name spaces are all
   const run = (scenario: string, kind: string): Promise<Record<string, Outcome>> => childReport('child-names-faults.mjs', [scenario, projectOf({}), kind], { wrapper: mountNamespace! });
   const CALLS = ['createCheckpoint', 'renameCheckpoint', 'nameSession', 'deleteCheckpoint', 'removeName'];
 
-  test('without room for a lock is the reason that an operation gives', async () => {
+  test('without room for a lock is the reported reason', async () => {
     const outcomes = await run('noRoomForALock', 'closed');
     expect(Object.keys(outcomes)).toEqual(CALLS);
     for (const [call, found] of Object.entries(outcomes)) {
@@ -475,7 +475,7 @@ describe.skipIf(mountNamespace === null)('a full disk (where name spaces are all
   });
 });
 
-test('a checkpoint that is renamed to its former name can be had back', async () => {
+test('a checkpoint can be renamed to its former name', async () => {
   const chats = projectOf({ a: [...OWN, renamed('cp-own', 'jetzt')], b: [named('Anfang')] });
   await renameCheckpoint(closed(chats, 'a'), HASH, 'cp-own', 'Anfang', OVERWRITE);
   expect(await holdersIn(chats)).toEqual({ Anfang: ['a/cp-own'] });

@@ -1,6 +1,6 @@
 /**
- * Processes that give names at the same time, and processes that are killed meanwhile. NAME_ROUNDS says how many rounds of each series are played,
- * with as many operations in each as the processes have time for.
+ * Processes that give names at the same time, and processes that are killed meanwhile. NAME_ROUNDS is the number of rounds, each with 4 to 7
+ * operations per process; the series with killed processes has half as many.
  */
 import { appendFileSync } from 'node:fs';
 import { afterAll, describe, expect } from 'vitest';
@@ -13,7 +13,7 @@ const ROUNDS = Number(process.env['NAME_ROUNDS'] ?? 6);
 const LIMIT_MS = 60_000 + ROUNDS * 4000;
 
 const processes: NameProcess[] = [];
-/** So many processes that are alive. Those that were killed are replaced. */
+/** `count` live processes. Those that were killed are replaced. */
 function living(count: number): NameProcess[] {
   for (let at = 0; at < count; at++) if (processes[at] === undefined || processes[at]!.hasEnded) processes[at] = new NameProcess();
   return processes.slice(0, count);
@@ -39,7 +39,7 @@ describe('of 8 processes', () => {
     expect(locksIn(chats)).toEqual([]);
   });
 
-  test.each(['closed', 'open'])('that save the same name at once, one succeeds and the others are told: %s sessions', async (kind) => {
+  test.each(['closed', 'open'])('that save the same name at once, one succeeds and the others get an error: %s sessions', async (kind) => {
     const chats = projectOf(Object.fromEntries(ids.map((id) => [id, []])));
     const eight = living(8);
     if (kind === 'open') await Promise.all(eight.map((one, at) => one.open(chats, ids[at]!)));
@@ -57,7 +57,7 @@ describe('of 8 processes', () => {
 const NAMES = ['rot', 'grün', 'blau', 'gelb 💛'];
 const CLOSED = ['c0', 'c1', 'c2'];
 
-/** An operation: on the session that the process has open, or on a closed one. The checkpoint is one that was there at first or was created since. */
+/** An operation: on the session that the process has open, or on a closed one. The checkpoint is one that existed at first or was created since. */
 interface Operation { call: 'createCheckpoint' | 'renameCheckpoint' | 'deleteCheckpoint' | 'nameSession'; place: string | null; name: string; checkpoint: number; overwrite: boolean }
 
 const operation = fc.record<Operation>({
@@ -75,7 +75,7 @@ const project = (): string => projectOf(Object.fromEntries([...OPEN, ...CLOSED].
 
 interface Done extends Operation { session: string; checkpointId: string; answer: Answer }
 
-/** Lets each process do its operations, one after the other. */
+/** Makes each process perform its operations, one after the other. */
 async function played(chats: string, racing: NameProcess[], operations: Operation[][], kills: (number | null)[] = []): Promise<Done[]> {
   await Promise.all(racing.map((one, at) => one.open(chats, OPEN[at]!)));
   await Promise.all(racing.map((one, at) => (typeof kills[at] === 'number' ? one.ask('arm', kills[at]) : undefined)));
@@ -95,7 +95,7 @@ async function played(chats: string, racing: NameProcess[], operations: Operatio
   return (await Promise.all(all)).flat();
 }
 
-/** What the files say was given, and what the operations say: sorted texts. */
+/** The names given according to the files, and according to the operations, as sorted texts. */
 const shown = (session: string, type: string, ...more: unknown[]): string => JSON.stringify([session, type, ...more]);
 function given(chats: string): string[] {
   return [...OPEN, ...CLOSED].flatMap((id) =>
@@ -118,7 +118,7 @@ describe('of several processes that save, rename, overwrite and delete', () => {
   let operations = 0;
   let successes = 0;
 
-  test.prop([round], { numRuns: ROUNDS, endOnFailure: true })('no name denotes two things afterwards; what resolved is in its file, and what rejected left nothing', async (plan) => {
+  test.prop([round], { numRuns: ROUNDS, endOnFailure: true })('no name has two holders afterwards; operations that resolved are in their files, and those that rejected left nothing', async (plan) => {
     const chats = project();
     const racing = living(COUNT);
     const done = await played(chats, racing, plan);
@@ -145,13 +145,13 @@ describe('of several processes that save, rename, overwrite and delete', () => {
   let killed = 0;
   let ambiguous = 0;
 
-  test.prop([round, kills], { numRuns: Math.ceil(ROUNDS / 2), endOnFailure: true })('while some are killed, at most an overwrite that was interrupted leaves a name to several', async (plan, at) => {
+  test.prop([round, kills], { numRuns: Math.ceil(ROUNDS / 2), endOnFailure: true })('while some are killed, at most an interrupted overwrite leaves a name with several holders', async (plan, at) => {
     const chats = project();
     const racing = living(COUNT);
     const done = await played(chats, racing, plan, at);
     await Promise.all(racing.map((one) => one.ask('arm')));
     const interrupted = racing.filter((one) => one.hasEnded).length;
-    // What a process had not answered may be in its file.
+    // An operation that was not answered may be in its file.
     const found = given(chats);
     for (const one of resolved(done)) expect(found).toContain(one);
     const unanswered = done.filter(({ answer }) => answer.ended);
@@ -161,7 +161,7 @@ describe('of several processes that save, rename, overwrite and delete', () => {
     expect(several.filter(([name]) => !mayBeAmbiguous.includes(name))).toEqual([]);
     expect(several.length).toBeLessThanOrEqual(interrupted);
     await Promise.all(racing.map((one, n) => one.ask('close', chats, OPEN[n])));
-    // The locks of the dead do not keep anyone out, and the ambiguity can be ended.
+    // The locks of killed processes block nothing, and the ambiguity can be resolved.
     for (const [name] of several) await nameSession(closed(chats, 'c0'), HASH, name, { overwrite: true });
     expect(Object.values(await holdersIn(chats)).filter((all) => all.length > 1)).toEqual([]);
     await tape.cleanUpLocks(chats);
@@ -197,7 +197,7 @@ describe('a process that is killed while it overwrites a name', () => {
     return 10_000 - value;
   }
 
-  test.each(KINDS)('leaves the name to one or to several, at each step, and never to none: %s place', async (kind) => {
+  test.each(KINDS)('leaves the name with one holder or several, at each step, and never without one: %s session', async (kind) => {
     const steps = await stepsOf(kind);
     expect(steps).toBeGreaterThan(20);
     const chosen = Array.from({ length: steps }, (_, at) => at);
@@ -217,7 +217,7 @@ describe('a process that is killed while it overwrites a name', () => {
         const holders = 'target' in found ? (await holdersOf(chats, 'x')).join() : found.error;
         expect({ at, isKilled: answer.ended === true, isThere: 'target' in found || found.error === "Ambiguous continue target name 'x'" }).toEqual({ at, isKilled: true, isThere: true });
         left.add(holders);
-        // The next one is not kept out, and can have the name.
+        // The next process is not blocked, and can take the name.
         expect(await messageOf(createCheckpoint(closed(chats, 'b'), HASH, 'x', { overwrite: true }))).toContain('resolved');
         expect((await holdersOf(chats, 'x')).map((holder) => holder.split('/')[0])).toEqual(['b']);
         expect(recordsOf(pathIn(chats, 'a')).map(({ seq }, n) => seq === n + 1)).not.toContain(false);
@@ -226,7 +226,7 @@ describe('a process that is killed while it overwrites a name', () => {
     expect([...left]).toContain("Ambiguous continue target name 'x'");
   });
 
-  test.each(KINDS)('between giving and taking leaves it to all: %s place', async (kind) => {
+  test.each(KINDS)('between giving and taking leaves it with all holders: %s session', async (kind) => {
     const one = living(1)[0]!;
     const chats = await prepared(one, kind);
     await one.ask('killBeforeAppend', ['b', 'c'].map((id) => pathIn(chats, id)));

@@ -1,4 +1,4 @@
-/** Any collisions, with a failure at any step or at none; and how much is read for a name. */
+/** Any collisions, with a failure at any step or at none; and how many bytes are read to give a name. */
 import { readFileSync, renameSync } from 'node:fs';
 import { afterEach, describe, expect, vi } from 'vitest';
 import { bytesOf, closed, created, deleted, HASH, holdersIn, lockedIn, messageOf, named, opened, pathIn, type Place, projectOf, recordsOf, renamed, said, sessionText, tape } from '../support/naming';
@@ -12,7 +12,7 @@ const { prototype } = tape.SessionRecordingService;
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** What a session has that collides with the name `x`, and what lies at the end of its file. */
+/** The collisions of a session with the name `x`, and the text at the end of its file. */
 interface Other { isNamed: boolean; checkpoints: number; isBlank: boolean; tail: string }
 type Call = 'createCheckpoint' | 'renameCheckpoint' | 'nameSession';
 type Failure = 'instead' | 'afterwards' | 'disposed';
@@ -46,12 +46,12 @@ const give: Record<Call, (place: Place) => Promise<unknown>> = {
   nameSession: (place) => nameSession(place, HASH, 'x', { overwrite: true }),
 };
 
-/** Lets one of the records of an operation fail, counted over all files. Returns whether it was reached. */
+/** Makes one of the records of an operation fail, counted over all files. Returns a function that says whether it was reached. */
 function failAt({ kind, step, failure }: Plan, place: Place): () => boolean {
   let at = 0;
   let isReached = false;
   const isNext = (): boolean => at++ === step && (isReached = true);
-  // To a closed file: it is away while the writer wants to append.
+  // In a closed file: it is moved away while the writer wants to append.
   const { initializeForResume, dispose } = prototype;
   let away: string | undefined;
   vi.spyOn(prototype, 'initializeForResume').mockImplementation(function (this: typeof prototype, path, ...more) {
@@ -81,7 +81,7 @@ function failAt({ kind, step, failure }: Plan, place: Place): () => boolean {
 }
 
 describe('overwriting a name', () => {
-  test.prop([plan], { ...runs(60), endOnFailure: true })('gives it to one, or leaves each name with what had it and each closed file with its bytes', async (plan) => {
+  test.prop([plan], { ...runs(60), endOnFailure: true })('gives it to one holder, or leaves each name with its holder and each closed file unchanged', async (plan) => {
     const chats = prepared(plan);
     const place = plan.kind === 'open' ? await opened(chats, 'a') : closed(chats, 'a');
     const [before, holders] = [bytesOf(chats), await holdersIn(chats)];
@@ -95,7 +95,7 @@ describe('overwriting a name', () => {
     const after = bytesOf(chats);
     const now = await holdersIn(chats);
     const isDone = outcome.startsWith('resolved');
-    // A method that rejects although the checkpoint is deleted has done what it should.
+    // A method that rejects although the checkpoint is deleted has done its work.
     expect([outcome, isDone || isReached()]).toEqual([expect.stringMatching(/^(resolved|Error: )/), true]);
     if (isDone) {
       expect(now['x']).toEqual([plan.call === 'nameSession' ? 'a' : plan.call === 'renameCheckpoint' ? 'a/cp-own' : expect.stringMatching(/^a\/[0-9a-f-]{36}$/)]);
@@ -109,7 +109,7 @@ describe('overwriting a name', () => {
   });
 });
 
-/** A change of a name: what is done to which session of three. */
+/** A change of a name in one of three sessions. */
 interface Change { call: Call | 'deleteCheckpoint' | 'removeName'; session: number; name: string; checkpoint: number; overwrite: boolean }
 const change = fc.record<Change>({
   call: fc.constantFrom('createCheckpoint', 'createCheckpoint', 'renameCheckpoint', 'nameSession', 'deleteCheckpoint', 'removeName'),
@@ -122,10 +122,10 @@ const change = fc.record<Change>({
 describe('a sequence of changes', () => {
   const SESSIONS = ['s0', 's1', 's2'];
 
-  test.prop([fc.array(change, { minLength: 1, maxLength: 14 })], { ...runs(25), endOnFailure: true })('leaves what a model of the names has, in one open and two closed sessions', async (changes) => {
+  test.prop([fc.array(change, { minLength: 1, maxLength: 14 })], { ...runs(25), endOnFailure: true })('leaves the names that a model has, in one open and two closed sessions', async (changes) => {
     const chats = projectOf(Object.fromEntries(SESSIONS.map((id) => [id, []])));
     const recorder = await opened(chats, 's0');
-    /** The names, by what has them: a session's id, or an id and that of a checkpoint. */
+    /** The names, by their holders: a session's id, or the ids of a session and a checkpoint. */
     const model = new Map<string, string>();
     const all: string[][] = SESSIONS.map(() => []);
     for (const { call, session, name, checkpoint, overwrite } of changes) {
@@ -169,12 +169,12 @@ describe('a sequence of changes', () => {
   });
 });
 
-describe.skipIf(!isLinux)('what is read for a name (where the system counts it)', () => {
+describe.skipIf(!isLinux)('the bytes read for a name (where the system counts them)', () => {
   const SIZE = 1_000_000;
   const COUNT = 8;
   const bytesRead = (): number => Number(/rchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))![1]);
 
-  /** How many times the size of a session an operation reads. */
+  /** The number of bytes that an operation reads, as a multiple of the size of a session. */
   async function readBy(operation: () => Promise<unknown>): Promise<number> {
     const start = bytesRead();
     await operation();
@@ -187,10 +187,10 @@ describe.skipIf(!isLinux)('what is read for a name (where the system counts it)'
     return projectOf(Object.fromEntries(ids.map((id, at) => [id, sessionText(id, [created(`cp-${id}`, `Anfang ${at}`), renamed(`cp-${id}`, `Nr. ${at}`), ...(at === 3 ? [named('x')] : []), ...(at === 4 ? [created('cp-x', 'x'), deleted('cp-x')] : [])], big)])));
   }
 
-  /** Headers, locks and what the test runner reads: the first lines of the files, which are small. */
+  /** An allowance for headers, locks and the test runner: the first lines of the files are small. */
   const LITTLE = 0.9;
 
-  test('each session once, if the place is closed; and again what has the name', async () => {
+  test('amount to each session once for a closed session, and to holders of the name once more', async () => {
     const chats = project();
     const place = closed(chats, 's0');
     for (const operation of [() => createCheckpoint(place, HASH, 'neu'), () => renameCheckpoint(place, HASH, 'cp-s0', 'alt'), () => nameSession(place, HASH, 'ich')]) {
@@ -201,7 +201,7 @@ describe.skipIf(!isLinux)('what is read for a name (where the system counts it)'
     expect([read, read >= COUNT + 1, read < COUNT + 1 + LITTLE]).toEqual([read, true, true]);
   });
 
-  test('the own one once more for a checkpoint of an open session, whose history the recorder looks at', async () => {
+  test('include the own session once more for a checkpoint of an open session, whose history the recorder checks', async () => {
     const chats = project();
     const recorder = await opened(chats, 's0');
     const read = await readBy(() => createCheckpoint(recorder, HASH, 'neu'));
@@ -210,7 +210,7 @@ describe.skipIf(!isLinux)('what is read for a name (where the system counts it)'
     expect([again, again < COUNT + LITTLE]).toEqual([again, true]);
   });
 
-  test('the own session alone, to remove a name', async () => {
+  test('amount to the own session alone for the removal of a name', async () => {
     const place = closed(project(), 's0');
     for (const operation of [() => deleteCheckpoint(place, HASH, 'cp-s0'), () => nameSession(place, HASH, null)]) {
       const read = await readBy(operation);

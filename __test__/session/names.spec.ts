@@ -15,7 +15,7 @@ afterEach(() => void vi.useRealTimers());
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const OWN = [created('cp-own', 'Anfang')];
 
-/** Every function that gives a name, by what it does with it. */
+/** Every function that gives a name. */
 const GIVE: Record<string, (place: Place, name: string, options?: { overwrite?: boolean }) => Promise<unknown>> = {
   createCheckpoint: (place, name, options) => createCheckpoint(place, HASH, name, options),
   renameCheckpoint: (place, name, options) => renameCheckpoint(place, HASH, 'cp-own', name, options),
@@ -28,7 +28,7 @@ const REMOVE: Record<string, (place: Place) => Promise<unknown>> = {
 const eachGive = Object.entries(GIVE);
 const eachCall = [...eachGive.map(([call, give]) => [call, (place: Place) => give(place, 'neu')] as const), ...Object.entries(REMOVE)];
 
-/** The locks that an operation leaves: that of an open place stays. */
+/** The locks that remain after an operation: an open session keeps its own. */
 const left = (place: Place): string[] => ('filePath' in place ? [] : [place.getSessionId()]);
 
 describe.each(eachPlace)('in %s', (kind, placeIn) => {
@@ -66,7 +66,7 @@ describe.each(eachPlace)('in %s', (kind, placeIn) => {
     expect(lockedIn(chats)).toEqual(left(place));
   });
 
-  test.each(eachGive)('%s refuses what is no name, and locks nothing', async (_, give) => {
+  test.each(eachGive)('%s refuses an invalid name, and locks nothing', async (_, give) => {
     const chats = projectOf({ a: OWN });
     const place = await placeIn(chats, 'a');
     const before = bytesOf(chats);
@@ -90,14 +90,14 @@ describe.each(eachPlace)('in %s', (kind, placeIn) => {
     expect([bytesOf(chats), lockedIn(chats)]).toEqual([before, left(place)]);
   });
 
-  test.each(eachGive)('%s takes the name of a deleted checkpoint, its id, and former names', async (_, give) => {
+  test.each(eachGive)('%s accepts the name of a deleted checkpoint, its id, and former names', async (_, give) => {
     for (const name of ['weg', 'cp-gone', 'früher', 'einst']) {
       const chats = projectOf({ a: OWN, b: [created('cp-gone', 'weg'), deleted('cp-gone'), created('cp', 'früher'), renamed('cp', 'jetzt'), named('einst'), named(null)] });
       expect([name, await messageOf(give(await placeIn(chats, 'a'), name))]).toEqual([name, expect.stringContaining('resolved')]);
     }
   });
 
-  test.each(eachGive)('%s passes over sessions that do not replay, have no ascending numbers or belong to another project', async (_, give) => {
+  test.each(eachGive)('%s ignores sessions that do not replay, are sequence-corrupt or belong to another project', async (_, give) => {
     const torn = sessionText('torn', [named('neu')]).replace('"provider":"anthropic"', '"provider":""');
     const corrupt = sessionText('corrupt', [named('neu')]).split('\n').slice(0, -1).concat(envelope(3, named('neu')), '').join('\n');
     const other = sessionText('other', [named('neu')]).replace(HASH, 'another');
@@ -117,7 +117,7 @@ describe.each(eachPlace)('in %s', (kind, placeIn) => {
     expect(await messageOf(createCheckpoint(place, HASH, 'Anfang'))).toBe("Error: Name 'Anfang' already exists");
   });
 
-  test('names compare exactly', async () => {
+  test('names are compared exactly', async () => {
     const chats = projectOf({ a: [], b: [named('Größe')] });
     const place = await placeIn(chats, 'a');
     for (const name of ['größe', 'Gro\u0308ße', 'Größe 2']) await createCheckpoint(place, HASH, name);
@@ -136,7 +136,7 @@ describe.each(eachPlace)('in %s', (kind, placeIn) => {
     expect([bytesOf(chats), lockedIn(chats)]).toEqual([before, left(place)]);
   });
 
-  test('a session without history gets no checkpoint, but a name', async () => {
+  test('a session without a history can get a name, but no checkpoint', async () => {
     const chats = projectOf({ a: sessionText('a', [rewind(9)]), b: [named('zwei')] });
     const place = await placeIn(chats, 'a');
     expect(await messageOf(createCheckpoint(place, HASH, 'neu'))).toBe('Error: Cannot create checkpoint: conversation has no content yet');
@@ -146,7 +146,7 @@ describe.each(eachPlace)('in %s', (kind, placeIn) => {
     expect(lockedIn(chats)).toEqual(left(place));
   });
 
-  test.each(eachCall)('%s rejects with the error of the replay if the own file does not replay', async (_, call) => {
+  test.each(eachCall)('%s rejects with the error of the replay if its own file does not replay', async (_, call) => {
     const chats = projectOf({ a: OWN });
     const place = await placeIn(chats, 'a');
     writeFileSync(pathIn(chats, 'a'), 'kein Anfang\n');
@@ -158,7 +158,7 @@ describe.each(eachPlace)('in %s', (kind, placeIn) => {
     expect(lockedIn(chats)).toEqual(left(place));
   });
 
-  test('a project hash that is no safe id has no name lock', async () => {
+  test('a project hash that is not a safe id has no name lock', async () => {
     const chats = projectOf({ a: sessionText('a', OWN).replace(HASH, '../h') });
     const place = await placeIn(chats, 'a');
     for (const call of [() => createCheckpoint(place, '../h', 'neu'), () => renameCheckpoint(place, '../h', 'cp-own', 'neu'), () => nameSession(place, '../h', 'neu')]) {
@@ -175,7 +175,7 @@ describe.each(eachPlace)('in %s', (kind, placeIn) => {
     expect(lockedIn(chats)).toEqual(left(place));
   });
 
-  test('a file that is in the directory under other names too counts once', async () => {
+  test('a file that has several names in the directory counts once', async () => {
     const chats = projectOf({ a: [...OWN, named('ich')], b: [created('cp-b', 'zwei'), created('cp-c', 'zwei'), named('zwei')] });
     for (const id of ['a', 'b']) {
       symlinkSync(pathIn(chats, id), join(chats, `session-link-${id}.jsonl`));
@@ -189,7 +189,7 @@ describe.each(eachPlace)('in %s', (kind, placeIn) => {
     expect(recordsOf(pathIn(chats, 'b')).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
-  test('another session of the same id is another session, under the same lock', async () => {
+  test('another session with the same id counts as another session, under the same lock', async () => {
     const chats = projectOf({ a: [], b: sessionText('a', [created('cp-b', 'zwei'), named('zwei')]) });
     const place = await placeIn(chats, 'a');
     expect(await messageOf(nameSession(place, HASH, 'zwei'))).toBe("Error: Name 'zwei' already exists");
@@ -198,7 +198,7 @@ describe.each(eachPlace)('in %s', (kind, placeIn) => {
     expect(lockedIn(chats)).toEqual(left(place));
   });
 
-  test('snapshots are kept where the options say', async () => {
+  test('snapshots are written where the options say', async () => {
     for (const inDirectory of [false, true]) {
       const chats = projectOf({ a: OWN, b: [] });
       const snapshotDir = inDirectory ? join(directoryOf(), 'snapshots') : undefined;
@@ -239,7 +239,7 @@ describe('an open session', () => {
     expect(own()).toEqual([['deleteCheckpoint', 'cp-own'], ['setSessionName', null]]);
   });
 
-  test('resolves to what the method on the object resolves to', async () => {
+  test('resolves to the result of the method on the object', async () => {
     const recorder = await opened(projectOf({ a: [] }), 'a');
     const result = { checkpointId: 'mine', name: 'x', sequence: 7 };
     recorder.createCheckpoint = async () => result;
@@ -279,7 +279,7 @@ describe('an open session', () => {
     await without.dispose();
   });
 
-  test('without a file has no checkpoints, and is created by a name', async () => {
+  test('without a file has no checkpoints, and gets a file by a name', async () => {
     const chats = join(directoryOf(), 'chats');
     const recorder = await locked(chats, 'a');
     expect(await messageOf(createCheckpoint(recorder, HASH, 'neu'))).toBe('Error: Cannot create checkpoint: conversation has no content yet');
@@ -291,13 +291,13 @@ describe('an open session', () => {
     expect(lockedIn(chats)).toEqual(['a']);
   });
 
-  test('without a file is created by the removal of its name too', async () => {
+  test('without a file gets one by the removal of its name, too', async () => {
     const recorder = await locked(directoryOf(), 'a');
     await nameSession(recorder, HASH, null);
     expect(recordsOf(recorder.getFilePath()!).at(-1)).toMatchObject({ type: 'session_named', payload: { name: null } });
   });
 
-  test('is flushed first: what was enqueued counts', async () => {
+  test('is flushed first, so that enqueued events count', async () => {
     const chats = projectOf({ a: [] });
     const recorder = await opened(chats, 'a');
     recorder.enqueue('checkpoint_created', { checkpointId: 'cp-new', name: 'eben' });
@@ -306,21 +306,21 @@ describe('an open session', () => {
     expect(await messageOf(deleteCheckpoint(recorder, HASH, 'cp-new'))).toBe('Error: Checkpoint cp-new not found or deleted');
   });
 
-  test('whose numbers do not ascend gets no checkpoint, with the text of the recorder', async () => {
+  test('that is sequence-corrupt gets no checkpoint, with the message of the recorder', async () => {
     const chats = projectOf({ a: sessionText('a') + `${envelope(2, content('wieder zwei'))}\n` });
     expect(await messageOf(createCheckpoint(await opened(chats, 'a'), HASH, 'neu'))).toBe('Error: Cannot create checkpoint: recording has non-monotonic sequences');
   });
 });
 
 describe('a closed session', () => {
-  test.each(eachCall)('%s refuses a file whose numbers do not ascend', async (_, call) => {
+  test.each(eachCall)('%s refuses a sequence-corrupt file', async (_, call) => {
     const chats = projectOf({ a: sessionText('a', OWN) + `${envelope(2, content('wieder zwei'))}\n` });
     const before = bytesOf(chats);
     expect(await messageOf(call(closed(chats, 'a')))).toBe('Error: Cannot append metadata to a sequence-corrupt recording');
     expect([bytesOf(chats), locksIn(chats)]).toEqual([before, []]);
   });
 
-  test.each(eachCall)('%s refuses a session id that is not that of the file, whose lock would protect nothing', async (_, call) => {
+  test.each(eachCall)('%s refuses a session id other than that of the file, since its lock would protect nothing', async (_, call) => {
     const chats = projectOf({ a: OWN });
     const before = bytesOf(chats);
     expect(await messageOf(call({ ...closed(chats, 'a'), sessionId: 'b' }))).toBe('Error: Session ID mismatch: expected b got a');
@@ -337,7 +337,7 @@ describe('a closed session', () => {
     expect(locksIn(chats)).toEqual([]);
   });
 
-  test.each(eachCall)('%s rejects if its lock cannot be made', async (_, call) => {
+  test.each(eachCall)('%s rejects if its lock cannot be created', async (_, call) => {
     const chats = projectOf({ 'a b': sessionText('a b', OWN) });
     const error = await call(closed(chats, 'a b')).catch((caught: Error) => caught);
     expect(error).toBeInstanceOf(CheckpointLockError);
@@ -347,14 +347,14 @@ describe('a closed session', () => {
     expect(await messageOf(call(inAFile))).toMatch(/^CheckpointLockError: Failed to acquire lock for session \S+: ENOTDIR: /);
   });
 
-  test('takes a record at the number behind the largest one', async () => {
+  test('gets a record with the number after the largest one', async () => {
     const text = file(start({ sessionId: 'a' })) + `${envelope(7, content('sieben'))}\n${envelope('x', content('nichts'))}\n`;
     const chats = projectOf({ a: text });
     expect(await createCheckpoint(closed(chats, 'a'), HASH, 'neu')).toMatchObject({ sequence: 8 });
     expect(readFileSync(pathIn(chats, 'a'), 'utf8').startsWith(text)).toBe(true);
   });
 
-  test('may be called by a path through a link, and lie outside the directory', async () => {
+  test('may be given by a path through a link, and be outside the directory', async () => {
     const chats = projectOf({ b: [named('zwei')] });
     const elsewhere = projectOf({ a: [named('ich')] });
     const link = join(elsewhere, 'verknüpft.jsonl');
@@ -384,7 +384,7 @@ describe('a closed session', () => {
     }
   });
 
-  /** What a crash can have left of a last line: each beginning of it. */
+  /** Everything that a crash can leave of a last line: each proper prefix of it. */
   const LINE = Buffer.from('{"v":1,"seq":4,"type":"fünf 👋"}');
   const TAILS = Array.from(LINE, (_, length) => LINE.subarray(0, length));
   const CALLS: [string, (place: Place) => Promise<unknown>, unknown[]][] = [
@@ -426,7 +426,7 @@ describe('waiting for the name lock', () => {
     expect(locksIn(chats)).toEqual([]);
   });
 
-  test('ends when its owner is dead, and by a rejection when it goes on', async () => {
+  test('ends when its owner is dead, and with a rejection if the owner keeps it', async () => {
     const chats = projectOf({ a: OWN });
     const holder = new LockProcess();
     await holder.acquire(chats, NAME_LOCK);
@@ -441,7 +441,7 @@ describe('waiting for the name lock', () => {
     expect(locksIn(chats)).toEqual([]);
   });
 
-  test('goes on while a test suite fakes the timers', async () => {
+  test('works while a test suite fakes the timers', async () => {
     const chats = projectOf({ a: OWN });
     const holder = new LockProcess();
     await holder.acquire(chats, NAME_LOCK);
@@ -453,7 +453,7 @@ describe('waiting for the name lock', () => {
     expect(locksIn(chats)).toEqual([]);
   });
 
-  /** A machine may be so busy that the others take longer than a lock is waited for. */
+  /** Retries while the lock is busy: on a busy machine, the others may hold it for longer than a call waits. */
   const untilFree = async (give: () => Promise<unknown>): Promise<void> => {
     for (;;) {
       const error = await give().then(() => null, (caught: Error) => caught);
@@ -462,7 +462,7 @@ describe('waiting for the name lock', () => {
     }
   };
 
-  test('lets all succeed that give different names in one process at once', async () => {
+  test('lets all concurrent calls of one process that give different names succeed', async () => {
     const ids = Array.from({ length: 6 }, (_, at) => `s${at}`);
     const chats = projectOf(Object.fromEntries(ids.map((id) => [id, []])));
     const recorder = await opened(chats, 's0');
@@ -473,7 +473,7 @@ describe('waiting for the name lock', () => {
 });
 
 describe('listCheckpoints', () => {
-  test('has the live ones, in ascending order', async () => {
+  test('returns the live checkpoints in ascending order', async () => {
     const chats = projectOf({ a: [created('cp-1', 'eins'), created('cp-2', 'zwei'), created('cp-3', ' drei '), deleted('cp-2'), renamed('cp-1', 'uno')] });
     expect(await listCheckpoints(pathIn(chats, 'a'), HASH)).toEqual([
       { checkpointId: 'cp-1', name: 'uno', sequence: 3, deleted: false, createdAt: '2026-02-11T16:00:03.000Z' },
@@ -488,7 +488,7 @@ describe('listCheckpoints', () => {
     expect(await messageOf(listCheckpoints(pathIn(chats, 'fehlt'), HASH))).toContain('ENOENT');
   });
 
-  test('also of a session whose numbers do not ascend', async () => {
+  test('accepts a sequence-corrupt session', async () => {
     const chats = projectOf({ a: sessionText('a', OWN) + `${envelope(1, content('noch einmal'))}\n` });
     expect(await listCheckpoints(pathIn(chats, 'a'), HASH)).toHaveLength(1);
   });
@@ -499,7 +499,7 @@ describe('arguments', () => {
   const functions = { createCheckpoint: ['neu'], renameCheckpoint: ['cp', 'neu'], deleteCheckpoint: ['cp'], nameSession: ['neu'] } as const;
   const call = (name: keyof typeof functions, ...args: unknown[]): unknown => (tape[name] as (...all: unknown[]) => unknown)(...args);
 
-  test.each(Object.entries(functions) as [keyof typeof functions, readonly string[]][])('%s throws at once for wrong ones', (name, more) => {
+  test.each(Object.entries(functions) as [keyof typeof functions, readonly string[]][])('%s throws synchronously if they are wrong', (name, more) => {
     const wrong = (...args: unknown[]): void => expect(() => call(name, ...args)).toThrow(TypeError);
     for (const bad of [null, undefined, 'x', {}, [], { filePath: 1 }, { filePath: 'f' }, { ...place, chatsDir: '' }, { ...place, sessionId: 5 }, { flush() {} }]) wrong(bad, HASH, ...more);
     for (const bad of [undefined, '', 7]) wrong(place, bad, ...more);
@@ -514,7 +514,7 @@ describe('arguments', () => {
     }
   });
 
-  test.prop([fc.string({ unit: 'grapheme', maxLength: 12 })], { numRuns: 40 })('any name is given as it is trimmed, or refused as checkSessionName refuses it', async (name) => {
+  test.prop([fc.string({ unit: 'grapheme', maxLength: 12 })], { numRuns: 40 })('any name is given trimmed, or refused as checkSessionName refuses it', async (name) => {
     const chats = projectOf({ Sitzung: [] });
     const outcome = await createCheckpoint(closed(chats, 'Sitzung'), HASH, name).catch(({ message }: Error) => message);
     let expected: unknown;

@@ -1,4 +1,4 @@
-// openSession: what replaySession says of a file, its items read when they are asked for.
+// openSession: the result of replaySession for a file, with items that are read on demand.
 
 import { appendFileSync, existsSync, readFileSync, readdirSync, readlinkSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,10 +27,10 @@ async function open(filePath: string, options?: ReplayOptions): Promise<SessionH
   return opened.session;
 }
 
-/** Three items and their handle, closed at the end of the test by whoever cares. */
+/** A handle to a session with three items. */
 const openThree = (): Promise<SessionHandle> => open(writeSession(session(content('a'), content('b'), content('c'))));
 
-/** What the handle says, in the shape of a replay. */
+/** The data of a handle in the shape of a replay's result. */
 async function replayThrough(handle: SessionHandle): Promise<ReplayResult> {
   const { historyLength, ...members } = { ...handle };
   expect(historyLength).toBe((await handle.items()).length);
@@ -46,7 +46,7 @@ async function expectAsReplayed(filePath: string, hash?: string, options?: Repla
   opened.session.close();
 }
 
-/** How many descriptors of this process are open on the file, deleted or not. */
+/** Number of descriptors of this process that are open on the file, deleted or not. */
 function descriptorsOf(filePath: string): number {
   return readdirSync('/proc/self/fd').filter((fd) => {
     try {
@@ -57,7 +57,7 @@ function descriptorsOf(filePath: string): number {
   }).length;
 }
 
-// Some 20 MB with two compressions: of 2 000 items of 1 to 20 KB the last 800 survive, far more than is kept in memory.
+// Some 20 MB with two compressions: of 2 000 items of 1 to 20 KB the last 800 remain, far more than is kept in memory.
 const bigEvents: Event[] = [];
 for (let i = 0; i < 2000; i += 1) {
   bigEvents.push(content(`${i} ${'é'.repeat(500 + ((i * 7919) % 9500))}`));
@@ -68,7 +68,7 @@ const bigText = sessionOf(bigEvents);
 const writeBig = (): string => writeSession(bigText);
 let big: string;
 let bigHistory: unknown[];
-/** Where in the file each item of the history ends. */
+/** The offset in the file at which each item of the history ends. */
 let bigEnds: number[];
 beforeAll(async () => {
   big = writeBig();
@@ -83,7 +83,7 @@ beforeAll(async () => {
   });
 });
 
-describe('a handle says what a replay says', () => {
+describe('a handle agrees with a replay', () => {
   test('of a small session', async () => {
     const filePath = writeSession(session(content('a'), compressed('ab', 1), content('c'), content('d'), rewind(1), sessionEvent('x'), 'torn'));
     const handle = await open(filePath);
@@ -92,7 +92,7 @@ describe('a handle says what a replay says', () => {
     await expectAsReplayed(filePath);
   });
 
-  test('of a session in which nothing was said', async () => {
+  test('of a session without items', async () => {
     const handle = await open(writeSession(session()));
     expect(handle.historyLength).toBe(0);
     expect(await handle.items()).toStrictEqual([]);
@@ -100,7 +100,7 @@ describe('a handle says what a replay says', () => {
     for await (const item of handle) expect.unreachable(String(item));
   });
 
-  test('of a big one', async () => {
+  test('of a big session', async () => {
     expect(statSync(big).size).toBeGreaterThan(20_000_000);
     expect(bigHistory).toHaveLength(800);
     await expectAsReplayed(big, PROJECT_HASH);
@@ -118,14 +118,14 @@ describe('a handle says what a replay says', () => {
     rmSync(filePath);
   });
 
-  test('also when it has no session', () =>
+  test('even if there is no session', () =>
     eachCase([() => join(sessionDirectory(), 'none.jsonl'), () => sessionDirectory(), () => writeSession(''), () => writeSession('garbage\n'), () => 'a\0b'], async (path) => {
       const opened = await openSession(path());
       expect(opened).toMatchObject({ ok: false, error: expect.any(String) });
       expectSameReplay(opened as ReplayResult, await replaySession(path()));
     }));
 
-  test('another project, and arguments of a wrong type', async () => {
+  test('for another project, and for arguments of a wrong type', async () => {
     const filePath = writeSession(session());
     expect(await openSession(filePath, 'other')).toStrictEqual({ ok: false, error: `Project hash mismatch: expected other got ${PROJECT_HASH}`, warnings: [] });
     const call = openSession as (...values: unknown[]) => Promise<unknown>;
@@ -137,7 +137,7 @@ describe('a handle says what a replay says', () => {
 
 describe('items', () => {
   const end = fc.oneof(fc.integer({ min: -12, max: 12 }), fc.double({ min: -12, max: 12 }), fc.constantFrom(undefined, -0, NaN, Infinity, -Infinity, 2 ** 31, 2 ** 32, 2 ** 32 + 1, -(2 ** 32), 2 ** 53, 0.5, -0.5));
-  test.prop([fc.nat({ max: 9 }), fc.array(fc.tuple(end, end), { minLength: 1, maxLength: 12 })], runs(120))('from … to: those of Array.slice', async (length, ranges) => {
+  test.prop([fc.nat({ max: 9 }), fc.array(fc.tuple(end, end), { minLength: 1, maxLength: 12 })], runs(120))('from … to: the same as Array.slice', async (length, ranges) => {
     const texts = Array.from({ length }, (_, i) => `${i}`);
     const filePath = writeSession(sessionOf(texts.map((text) => content(text))));
     const handle = await open(filePath);
@@ -154,7 +154,7 @@ describe('items', () => {
     handle.close();
   });
 
-  test('are new each time: what a caller does to them is its own business', async () => {
+  test('are new objects each time: changes by a caller have no effect on later ones', async () => {
     const handle = await openThree();
     const first = await handle.items();
     first[0]!.blocks.length = 0;
@@ -162,7 +162,7 @@ describe('items', () => {
     expect(textsOf(await handle.items())).toStrictEqual(['a', 'b', 'c']);
   });
 
-  test('an end that is no number throws at once a TypeError that names it', async () => {
+  test('an end that is not a number synchronously throws a TypeError that names it', async () => {
     const items = (await openThree()).items as (...ends: unknown[]) => Promise<unknown>;
     const handle = await openThree();
     for (const wrong of ['1', null, {}, 1n]) {
@@ -202,7 +202,7 @@ describe('iterating', () => {
     handle.close();
   });
 
-  test.prop([fc.nat({ max: 300 })], runs(10))('ends with the error of a session that is closed meanwhile', async (after) => {
+  test.prop([fc.nat({ max: 300 })], runs(10))('ends with an error if the session is closed meanwhile', async (after) => {
     const handle = await open(writeSession(sessionOf(Array.from({ length: 500 }, (_, i) => content(`${i}`)))));
     let seen = 0;
     await expect(async () => {
@@ -212,7 +212,7 @@ describe('iterating', () => {
 });
 
 describe('close', () => {
-  test('ends the items, not what is known of them; a second call does nothing', async () => {
+  test('ends access to the items, but not to other members; a second call does nothing', async () => {
     const handle = await openThree();
     handle.close();
     handle.close();
@@ -222,7 +222,7 @@ describe('close', () => {
     expect(handle).toMatchObject({ historyLength: 3, lastSeq: 4, eventCount: 4, metadata: { projectHash: PROJECT_HASH } });
   });
 
-  test.prop([fc.integer({ min: -800, max: 800 }), fc.boolean()], runs(10))('while items are under way: they still come, whole', async (from, turn) => {
+  test.prop([fc.integer({ min: -800, max: 800 }), fc.boolean()], runs(10))('while items are being read: they still arrive, complete', async (from, turn) => {
     const handle = await open(big);
     const underWay = handle.items(from);
     if (turn) await new Promise((resolve) => setImmediate(resolve));
@@ -234,7 +234,7 @@ describe('close', () => {
 });
 
 describe('a file that changes after it was opened', () => {
-  /** Opens a big and a small session, does something to their files, and gives both. */
+  /** Opens a big and a small session, changes their files, and returns both handles. */
   async function openedThen(change: (filePath: string) => void): Promise<SessionHandle[]> {
     const paths = [writeBig(), writeSession(session(content('a'), content('b')))];
     const handles = await Promise.all(paths.map((path) => open(path)));
@@ -248,28 +248,28 @@ describe('a file that changes after it was opened', () => {
     for (const handle of handles) handle.close();
   }
 
-  test.skipIf(!isLinux)('deleted, or replaced by another: the items are still those that were opened', async () => {
+  test.skipIf(!isLinux)('deleted, or replaced by another file: the items are still those that were opened', async () => {
     await expectAsOpened(await openedThen((path) => rmSync(path)));
     await expectAsOpened(await openedThen((path) => renameSync(writeSession('something else'), path)));
   });
 
   const appended = fc.oneof(fc.uint8Array({ maxLength: 50 }), fc.constant(`${envelope(9999, compressed('all', 2))}\n${envelope(10_000, rewind(1e9))}\n`));
-  test.prop([appended], runs(5))('appended to, whatever it is, also a compression: the session stays what it was', async (more) => {
+  test.prop([appended], runs(5))('appended to, with anything, even a compression: the session stays the same', async (more) => {
     await expectAsOpened(await openedThen((path) => appendFileSync(path, more)));
   });
 
-  test('cut: the small one is in memory, of the big one nothing beyond the cut can be had', async () => {
+  test('truncated: the small one is in memory, the big one cannot be read beyond the cut', async () => {
     const [large, small] = (await openedThen((path) => truncateSync(path, 100))) as [SessionHandle, SessionHandle];
     expect(textsOf(await small.items())).toStrictEqual(['a', 'b']);
     await expect(large.items()).rejects.toMatchObject(UNREADABLE);
     await expect(large.items(-1)).rejects.toMatchObject(UNREADABLE);
     await expect(large[Symbol.asyncIterator]().next()).rejects.toMatchObject(UNREADABLE);
-    // The refusal ends nothing: there is still a handle to close.
+    // The handle is still open after the refusal.
     large.close();
     await expect(large.items()).rejects.toMatchObject(CLOSED);
   });
 
-  test.prop([fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true })], runs(8))('cut anywhere: the items before the cut come, the others are refused', async (part) => {
+  test.prop([fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true })], runs(8))('truncated anywhere: the items before the cut are returned, the others are refused', async (part) => {
     const path = writeBig();
     const handle = await open(path);
     const cut = Math.floor(bigEnds.at(-1)! * part);
@@ -281,7 +281,7 @@ describe('a file that changes after it was opened', () => {
     rmSync(path);
   });
 
-  // What is overwritten is refused, never handed out. In a process of its own, as it may keep one from ending.
+  // Overwritten items are refused, never returned. In a process of its own, since an open session might keep it from ending.
   for (const [job, codes] of [
     ['nothing', [800, 1, 1]],
     ['truncated', ['ESESSIONREAD', 'ESESSIONREAD', 'ESESSIONREAD']],
@@ -296,20 +296,20 @@ describe('a file that changes after it was opened', () => {
 });
 
 describe('signal and onProgress', () => {
-  test.prop([fc.nat({ max: 9 }), fc.anything().filter((reason) => reason !== undefined)], runs(10))('aborted before, or while it scans: rejects with the reason', async (when, reason) => {
+  test.prop([fc.nat({ max: 9 }), fc.anything().filter((reason) => reason !== undefined)], runs(10))('aborted before or during the scan: rejects with the reason', async (when, reason) => {
     const controller = new AbortController();
     let told = 0;
     const abort = () => controller.abort(reason);
     const opening = openSession(big, undefined, { signal: controller.signal, onProgress: () => void (told++ === when && abort()) });
     const found = await opening.then((opened) => (opened.ok ? opened.session.close() : opened), (error: unknown) => ({ error }));
-    // A quick scan may be told of fewer times than that.
+    // A quick scan may report progress fewer times than that.
     expectSame(found, told > when ? { error: reason } : undefined);
     abort();
     const late = openSession(big, undefined, { signal: controller.signal });
     expectSame(await late.catch((error: unknown) => ({ error })), { error: reason });
   });
 
-  test('aborted afterwards: the handle does not care', async () => {
+  test('aborted afterwards: the handle is not affected', async () => {
     const controller = new AbortController();
     const handle = await open(big, { signal: controller.signal });
     controller.abort();
@@ -317,7 +317,7 @@ describe('signal and onProgress', () => {
     handle.close();
   });
 
-  test('progress grows up to the whole, and what the callback throws is the rejection', async () => {
+  test('progress increases up to the total, and an error of the callback rejects the call', async () => {
     const told: Progress[] = [];
     (await open(big, { onProgress: (progress) => told.push({ ...progress }) })).close();
     const size = statSync(big).size;
@@ -340,7 +340,7 @@ describe.skipIf(!existsSync('/proc/self/fd'))('descriptors', () => {
     await eventually('the file is closed', () => descriptorsOf(path) === 0);
   });
 
-  // There is no handle to close. Waiting for the garbage collector is not letting go: it does not run for descriptors.
+  // There is no handle to close. The garbage collector cannot be relied on: it does not run because of descriptors.
   test('none after sessions that could not be opened', async () => {
     const path = writeBig();
     for (let i = 0; i < 20; i += 1) expect((await openSession(path, 'other')).ok).toBe(false);

@@ -1,4 +1,4 @@
-// readSessionPreview and readSessionTitle: how a session begins, and its last title, found without replaying the file.
+// readSessionPreview and readSessionTitle: the beginning of a session, and its last title, found without replaying the file.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, openSync, rmSync, truncateSync, writeSync, closeSync, writeFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ async function of<T>(data: string | Uint8Array, read: (filePath: string) => Prom
   try {
     return await read(filePath);
   } finally {
-    // A property makes thousands of files: none stays longer than its run.
+    // A property makes thousands of files: each is removed right after its use.
     rmSync(filePath);
   }
 }
@@ -42,26 +42,26 @@ describe('a preview', () => {
     expect(await previewOf(bytes)).toStrictEqual({ hasContent: true, firstUserMessage: 'Grüße, 世界 😀' });
   });
 
-  test('needs neither a header nor a whole last line, and looks behind a byte order mark', async () => {
+  test('needs neither a header nor a complete last line, and skips a byte order mark', async () => {
     const expected = { hasContent: true, firstUserMessage: 'é' };
     expect(await previewOf(envelope('no number', content('é')))).toStrictEqual(expected);
     expect(await previewOf(`\ufeff${envelope(1, content('é'))}\r\n`)).toStrictEqual(expected);
     expect(await previewOf(envelope(1, content('é')).slice(0, -1))).toStrictEqual(NOTHING);
   });
 
-  test('does not care about compressions and rewinds', async () => {
+  test('ignores compressions and rewinds', async () => {
     const bytes = session(content('first'), rewind(1), compressed('summary'), content('second'));
     expect(await previewOf(bytes)).toStrictEqual({ hasContent: true, firstUserMessage: 'first' });
   });
 
-  test('passes over a literal null, as a line and as a block, before a good message', async () => {
+  test('skips a literal null, as a line and as a block, before a good message', async () => {
     const expected = { hasContent: true, firstUserMessage: 'gut' };
     expect(await previewOf(`null\n${file(content('gut'))}`)).toStrictEqual(expected);
     expect(await previewOf(file(said([null]), content('gut')))).toStrictEqual(expected);
     expect(await previewOf(file(said([null, text('gut')]), content('schlecht')))).toStrictEqual(expected);
   });
 
-  test('passes over lines, items and blocks of any other form', () =>
+  test('skips lines, items and blocks of any other form', () =>
     eachCase(
       [
         '', ' ', '\u2028', '\0', 'not json', '[]', '7', '"content"', '{}', '{"type":null}', envelope(1, content('torn')).slice(0, -1),
@@ -85,7 +85,7 @@ describe('a preview', () => {
       expect(await previewOf(`[${line}]`)).toStrictEqual(NOTHING);
     }));
 
-  test('has 120 units of the message by default, and as many as are wanted', async () => {
+  test('has 120 UTF-16 units of the message by default, or as many as requested', async () => {
     const long = 'ä'.repeat(500);
     const bytes = session(content(long));
     expect(await of(bytes, (filePath) => readSessionPreview(filePath))).toMatchObject({ firstUserMessage: long.slice(0, 120) });
@@ -94,7 +94,7 @@ describe('a preview', () => {
     }
   });
 
-  test('of no length still looks for text', async () => {
+  test('of length 0 still looks for text', async () => {
     expect(await previewOf(file(said([text('')]), content('a')), 0)).toStrictEqual({ hasContent: true, firstUserMessage: '' });
     expect(await previewOf(file(said([text('')])), 0)).toStrictEqual({ hasContent: true, firstUserMessage: null });
   });
@@ -112,9 +112,9 @@ describe('a preview', () => {
     expect(all.firstUserMessage === '漢'.repeat(8 << 20) + '\n'.repeat(8 << 20)).toBe(true);
   });
 
-  test.skipIf(!isLinux)('is read no further than the answer', () => {
+  test.skipIf(!isLinux)('does not read beyond the answer', () => {
     const filePath = writeSession(session(content('first', 'ai'), content('früh')));
-    // What follows would be read for hours.
+    // Reading the rest would take hours.
     truncateSync(filePath, 2 ** 42);
     const script = `
       const { readSessionPreview } = require(process.argv[1]);
@@ -134,7 +134,7 @@ describe('a preview', () => {
 });
 
 describe('a title', () => {
-  test('is the last one, null among them', async () => {
+  test('is the last one, which may be null', async () => {
     expect(await titleOf(session(titled('a'), content('x'), titled('größer 😀'), content('y')))).toBe('größer 😀');
     expect(await titleOf(session(titled('a'), titled(null)))).toBeNull();
     expect(await titleOf(session(titled(null), titled('')))).toBe('');
@@ -147,7 +147,7 @@ describe('a title', () => {
     expect(await titleOf('')).toBeUndefined();
   });
 
-  test('is not changed by what is invalid or has no title', () =>
+  test('is not changed by records that are invalid or have no title', () =>
     eachCase(
       [
         'null', 'not json', '{"type":"session_metadata"}', envelope(9, titled('no')).slice(0, -1), `[${envelope(9, titled('no'))}]`,
@@ -159,7 +159,7 @@ describe('a title', () => {
       },
     ));
 
-  test('counts whatever else is in the file: no header, a seq of any kind, a session that does not replay', async () => {
+  test('is found whatever else is in the file: no header, a seq of any kind, a session that does not replay', async () => {
     for (const seq of [-1, 'x', null, 2 ** 60, 1.5]) {
       expect(await titleOf(`\ufeffrubbish\n${envelope(seq, titled('é'))}\r\n\n{`)).toBe('é');
     }
@@ -181,7 +181,7 @@ describe('a title', () => {
     expect((await titleOf(session(titled('a'), titled(long)))) === long).toBe(true);
   });
 
-  test.skipIf(!isLinux)('of a big file is found without the file in memory', () => {
+  test.skipIf(!isLinux)('of a big file is found without loading the file into memory', () => {
     const filePath = writeSession(session(titled('früh')));
     const filler = Buffer.from(`${envelope(3, content('x'.repeat(4000)))}\n`.repeat(4000));
     const handle = openSync(filePath, 'a');
@@ -200,13 +200,13 @@ describe('a title', () => {
   });
 });
 
-describe('what cannot be read', () => {
+describe('a path that cannot be read', () => {
   const expectNothing = async (filePath: string): Promise<void> => {
     expect(await readSessionPreview(filePath)).toStrictEqual(NOTHING);
     expect(await readSessionTitle(filePath)).toBeUndefined();
   };
 
-  test('has neither: what is absent, a directory, a file on the way, a path that cannot be', () =>
+  test('has neither: nothing there, a directory, a file on the way, an impossible path', () =>
     eachCase(
       [join(sessionDirectory(), 'none', 'x.jsonl'), sessionDirectory(), join(writeSession(session(titled('a'))), 'x'), '', 'a\0b', `/${'d/'.repeat(5000)}x`],
       expectNothing,
@@ -236,14 +236,14 @@ describe('what cannot be read', () => {
   });
 });
 
-test('the directory of a bundle has those of its session', async () => {
+test('the directory of a bundle has the preview and the title of its session', async () => {
   const directory = join(sessionDirectory(), 'a.cath-bundle');
   await exportBundle(writeSession(session(content('grüß'), titled('Gruß'))), directory);
   expect(await readSessionPreview(directory)).toStrictEqual({ hasContent: true, firstUserMessage: 'grüß' });
   expect(await readSessionTitle(directory)).toBe('Gruß');
 });
 
-describe('wrong arguments throw at once a TypeError that names them', () => {
+describe('wrong arguments synchronously throw a TypeError that names them', () => {
   const preview = readSessionPreview as (...args: unknown[]) => unknown;
 
   test('filePath', () =>

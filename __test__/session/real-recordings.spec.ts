@@ -1,4 +1,4 @@
-// Recordings of a real coding agent, where they are at hand: beside the project, not in it.
+// Recordings of a real coding agent, if they are available: next to the project, not in it.
 
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const names = absent ? [] : readdirSync(RECORDINGS).filter((name) => name.endsWi
 const bytesOf = (name: string) => readFileSync(join(RECORDINGS, name));
 const recording = names.length > 0 ? fc.constantFrom(...names).map(bytesOf) : fc.constant(Buffer.alloc(0));
 
-test('recordings are at hand', ({ skip }) => {
+test('recordings are available', ({ skip }) => {
   skip(absent, 'the folder ../shared/data/sessions is absent: nothing real to replay');
   expect(names.length).toBeGreaterThan(0);
 });

@@ -1,4 +1,4 @@
-/** Wrong arguments throw a TypeError that names them, at once; the clock is the one that `Date.now()` shows. */
+/** Wrong arguments synchronously throw a TypeError that names them; the clock is that of `Date.now()`. */
 import { basename } from 'node:path';
 import { fc, test } from '../support/property';
 import { afterEach, beforeEach, describe, expect, vi } from 'vitest';
@@ -56,7 +56,7 @@ describe('the config', () => {
     for (const exclusive of ['yes', 1, {}]) expectNamed('exclusive', () => new anyRecorder({ ...recorderConfig(), exclusive }));
   });
 
-  test('optional fields may be undefined, and unknown ones are nobody\'s business', () => {
+  test('optional fields may be undefined, and unknown ones are ignored', () => {
     const config = { ...recorderConfig(), onWarning: undefined, durability: undefined, exclusive: undefined, theme: 'dark' };
     expect(new anyRecorder(config).isActive()).toBe(true);
   });
@@ -93,7 +93,7 @@ describe('the arguments of the methods', () => {
     ['lastSeq', (r, v) => r.initializeForResume('/nowhere/session.jsonl', v), [undefined, null, '1', NaN, Infinity, {}, 1n]],
   ];
 
-  test('a wrong one throws a TypeError that names it', () => {
+  test('a wrong argument throws a TypeError that names it', () => {
     for (const [name, call, values] of cases) {
       for (const value of values) expectNamed(name, () => call(newRecorder(), value));
     }
@@ -137,7 +137,7 @@ describe('the arguments of the methods', () => {
     expect(recordsOf(pathOf(recorder)).map((record) => record.type)).toEqual(['session_start', 'content']);
   });
 
-  test.prop([fc.anything(), fc.anything()], { numRuns: 60 })('an inactive recorder takes anything and does nothing', async (type, payload) => {
+  test.prop([fc.anything(), fc.anything()], { numRuns: 60 })('an inactive recorder accepts anything and does nothing', async (type, payload) => {
     const recorder = newRecorder();
     await recorder.dispose();
     expect((recorder.enqueue as (...args: unknown[]) => unknown)(type, payload)).toBeNull();
@@ -150,7 +150,7 @@ describe('a clock that a test has stopped', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }));
   afterEach(() => void vi.useRealTimers());
 
-  test('moves ts, startTime and the name', async () => {
+  test('determines ts, startTime and the file name', async () => {
     vi.setSystemTime(Date.UTC(1999, 11, 31, 23, 59, 59, 999));
     const recorder = newRecorder({ sessionId: 'y2k' });
     recorder.recordContent(said('old'));
@@ -164,7 +164,7 @@ describe('a clock that a test has stopped', () => {
   });
 
   test.prop([fc.array(fc.oneof(fc.date({ min: new Date(0), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true }), fc.date({ noInvalidDate: true })), { minLength: 1, maxLength: 20 })], { numRuns: 40 })(
-    'any time is written as toISOString writes it, also one that runs backwards',
+    'any time is written as toISOString writes it, even if it runs backwards',
     async (dates) => {
       vi.setSystemTime(dates[0]!);
       const recorder = newRecorder({ sessionId: 't' });
@@ -181,7 +181,7 @@ describe('a clock that a test has stopped', () => {
     },
   );
 
-  test('is asked for each record, also after a resume', async () => {
+  test('is read for each record, even after a resume', async () => {
     vi.setSystemTime(1000);
     const path = await recordedSession();
     const recorder = newRecorder();

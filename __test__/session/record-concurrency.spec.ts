@@ -9,7 +9,7 @@ import { childReport, isLinux, runChild } from '../support/processes';
 
 const range = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
 
-/** Each writer's notes are all there and in order, whatever the writers' order among each other. */
+/** Asserts that the notes of each writer are complete and in order, however the writers interleave. */
 function expectEachInOrder(path: string, writers: string[], count: number): void {
   const notes = recordsOf(path).filter((record) => record.type === 'note');
   expect(notes).toHaveLength(writers.length * count);
@@ -55,7 +55,7 @@ describe('many recorders', () => {
   }, 60_000);
 
   const turns = fc.array(fc.tuple(fc.nat({ max: 3 }), fc.integer({ min: 0, max: 3000 }), fc.boolean()), { maxLength: 120 });
-  test.prop([turns], { numRuns: 20 })('four on one file: each one\'s records are all there, whole and in order', async (steps) => {
+  test.prop([turns], { numRuns: 20 })('four on one file: the records of each are complete and in order', async (steps) => {
     const path = await recordedSession();
     const recorders = range(4).map(() => {
       const recorder = newRecorder();
@@ -99,7 +99,7 @@ describe('many recorders', () => {
   );
 
   test.prop([fc.integer({ min: 0, max: 25 }), fc.integer({ min: 1, max: 20 })], { numRuns: 8 })(
-    'one is killed in mid-write: the other loses nothing to its torn bytes',
+    'one is killed in the middle of a write: the other loses nothing to its torn bytes',
     async (delayMs, before) => {
       const path = await recordedSession();
       const survivor = newRecorder();
@@ -132,7 +132,7 @@ describe('much at once', () => {
     await recorder.dispose();
     const replayed = await replaySession(pathOf(recorder));
     expect(replayed.ok).toBe(true);
-    // Not deep equality: a difference of 20 MB is nothing to print.
+    // Not deep equality, which would print a difference of 20 MB.
     expect(replayed.ok && replayed.history.length).toBe(3);
     expect(replayed.ok && JSON.stringify(replayed.history[1]) === JSON.stringify(image)).toBe(true);
   }, 60_000);
@@ -172,11 +172,11 @@ describe('much at once', () => {
 describe.skipIf(!isLinux)('nothing leaks', () => {
   interface Leak { before: { descriptors: number; threads: number }; after: { descriptors: number; threads: number } }
 
-  test('300 recorders, one after the other: no descriptor stays, and no thread of each', async () => {
+  test('300 recorders, one after the other: no descriptor stays open, and not every recorder leaves a thread', async () => {
     const { before, after, sessionsOpen } = await childReport<Leak & { sessionsOpen: number }>('child-load.mjs', ['recorders', freshDirectory()]);
     expect(sessionsOpen).toBe(0);
     expect(after.descriptors).toBeLessThanOrEqual(before.descriptors + 2);
-    // A pool may keep a few threads for a while; one a recorder would be 300.
+    // A pool may keep a few threads for a while; one per recorder would be 300.
     expect(after.threads).toBeLessThan(before.threads + 60);
   }, 60_000);
 
@@ -187,7 +187,7 @@ describe.skipIf(!isLinux)('nothing leaks', () => {
     expect(after.threads).toBeLessThan(before.threads + 20);
   }, 60_000);
 
-  test('memory is given back: five more times 40 MB cost no more than the first', async () => {
+  test('memory is released: five more times 40 MB cost no more than the first', async () => {
     const { before, after } = await childReport<{ before: number; after: number }>('child-load.mjs', ['memory', freshDirectory()], { execArgv: ['--expose-gc'] });
     expect(after - before).toBeLessThan(100 * 1024);
   }, 60_000);

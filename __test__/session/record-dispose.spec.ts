@@ -1,4 +1,4 @@
-/** Rule 8: `dispose` flushes, closes, gives the lock back, and rejects with what that flush rejected with. */
+/** Rule 8: `dispose` flushes, closes, releases the lock, and rejects with the error of that flush. */
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fc, test } from '../support/property';
@@ -47,13 +47,13 @@ describe('the lock of a recorder', () => {
     expect(() => recorder.adoptLock(notedLock())).toThrow('Session recording already owns a lock');
   });
 
-  test('is not taken by a recorder that has ended', async () => {
+  test('is not adopted by a recorder that has ended', async () => {
     const recorder = newRecorder();
     await recorder.dispose();
     expect(() => recorder.adoptLock(notedLock())).toThrow('has ended');
   });
 
-  test('is kept by a recorder that failed until it is disposed', async () => {
+  test('is kept by a recorder that has failed until it is disposed of', async () => {
     const lock = notedLock();
     const recorder = failing();
     recorder.adoptLock(lock);
@@ -63,12 +63,12 @@ describe('the lock of a recorder', () => {
     expect(lock.released).toBe(1);
   });
 
-  test.prop([fc.anything().filter((value) => typeof (value as any)?.release !== 'function')], { numRuns: 40 })('anything that is no lock is refused', (value) => {
+  test.prop([fc.anything().filter((value) => typeof (value as any)?.release !== 'function')], { numRuns: 40 })('anything that is not a lock is refused', (value) => {
     expect(() => newRecorder().adoptLock(value as SessionLock)).toThrow(TypeError);
   });
 });
 
-/** A recorder that goes on in what is a directory, with a record that will be lost. */
+/** A recorder whose session file is a directory, with a record that will be lost. */
 function failing(): Recorder {
   const { recorder } = watchedRecorder();
   recorder.initializeForResume(freshDirectory(), 3);
@@ -77,7 +77,7 @@ function failing(): Recorder {
 }
 
 describe('a flush that fails', () => {
-  test('is the rejection of dispose, and the lock is released all the same', async () => {
+  test('rejects dispose, and the lock is released anyway', async () => {
     const recorder = failing();
     const lock = notedLock();
     recorder.adoptLock(lock);
@@ -88,7 +88,7 @@ describe('a flush that fails', () => {
     expect(recorder.dispose()).toBe(disposed);
   });
 
-  test('is no unhandled rejection of a dispose that is not awaited', async () => {
+  test('causes no unhandled rejection if dispose is not awaited', async () => {
     const unhandled = vi.fn();
     process.on('unhandledRejection', unhandled);
     try {
@@ -104,7 +104,7 @@ describe('a flush that fails', () => {
     }
   });
 
-  test('may be one that replaces the method, and may throw at once', async () => {
+  test('may be that of a replaced method, which may throw synchronously', async () => {
     for (const flush of [() => Promise.reject(new Error('mine')), () => { throw new Error('mine'); }]) {
       const recorder = newRecorder();
       const lock = notedLock();

@@ -7,7 +7,7 @@ import { type Recorder, freshDirectory, newRecorder, pathOf, recordedSession, re
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** What the four calls reject with, in the order of {@link calls}. */
+/** The prefixes of the messages with which the four calls reject, in the order of {@link calls}. */
 const PREFIXES = ['Cannot create checkpoint: ', 'Cannot rename checkpoint: ', 'Cannot delete checkpoint: ', 'Cannot set session name: '];
 
 function calls(recorder: Recorder, name = 'name'): Promise<unknown>[] {
@@ -24,7 +24,7 @@ async function reasons(promises: Promise<unknown>[]): Promise<(string | undefine
   });
 }
 
-/** A recorder that goes on in what is a directory: the next write fails, and its flush is rejected. */
+/** A recorder whose session file is a directory: the next write fails, and its flush rejects. */
 function onADirectory(): Recorder {
   const { recorder } = watchedRecorder();
   recorder.initializeForResume(freshDirectory(), 3);
@@ -57,7 +57,7 @@ describe('a durable operation', () => {
     await recorder.dispose();
   });
 
-  test.prop([fc.integer({ min: 2, max: 12 })], { numRuns: 15 })('succeeds beside others, each with the number that is in the file', async (count) => {
+  test.prop([fc.integer({ min: 2, max: 12 })], { numRuns: 15 })('succeeds at the same time as others, each with the seq that is in the file', async (count) => {
     const { recorder, path } = await startedRecorder();
     const created = await Promise.all(Array.from({ length: count }, (_, i) => recorder.createCheckpoint(`c${i}`)));
     await recorder.dispose();
@@ -67,7 +67,7 @@ describe('a durable operation', () => {
     expect(replay.ok && replay.checkpoints.map((checkpoint) => checkpoint.sequence)).toEqual(created.map((one) => one.sequence).sort((a, b) => a - b));
   });
 
-  test('does not care whether the checkpoint exists or the name is in use', async () => {
+  test('does not check whether the checkpoint exists or the name is in use', async () => {
     const { recorder } = await startedRecorder();
     expect(await reasons(calls(recorder, 'same'))).toEqual([undefined, undefined, undefined, undefined]);
     await recorder.createCheckpoint('same');
@@ -82,7 +82,7 @@ describe('the reasons, in their order', () => {
     expect(await reasons(calls(recorder, ' '))).toEqual(Array(4).fill('recording is not active'));
   });
 
-  test('no file, before a name without letters', async () => {
+  test('no file, before a blank name', async () => {
     const recorder = newRecorder();
     recorder.recordRewind(1);
     const [create, rename, remove, name] = await reasons(calls(recorder, ' '));
@@ -98,7 +98,7 @@ describe('the reasons, in their order', () => {
     await recorder.dispose();
   });
 
-  test('a flush that rejects is the cause, also one that replaces the method', async () => {
+  test('a flush that rejects is the cause, even that of a replaced method', async () => {
     const reason = new Error('the disk is gone');
     const { recorder } = await startedRecorder();
     recorder.flush = () => Promise.reject(reason);
@@ -130,7 +130,7 @@ describe('the reasons, in their order', () => {
     await recorder.dispose();
   });
 
-  test('an empty history, also after a rewind', async () => {
+  test('an empty history, even after a rewind', async () => {
     const titled = newRecorder();
     titled.recordSessionMetadata('only a title');
     await expect(titled.createCheckpoint('n')).rejects.toThrow(new Error('Cannot create checkpoint: conversation has no content yet'));

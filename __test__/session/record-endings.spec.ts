@@ -1,4 +1,4 @@
-/** Rules 9 and 11: however a process ends, what it enqueued is in the file, and no recorder keeps it alive. */
+/** Rules 9 and 11: however a process ends, the events that it enqueued are in the file, and no recorder keeps it alive. */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fc, test } from '../support/property';
@@ -6,7 +6,7 @@ import { describe, expect } from 'vitest';
 import { type Warning, freshDirectory, linesOf, newRecorder, recordsOf, replaySession, said } from '../support/recording';
 import { type Ended, runChild } from '../support/processes';
 
-/** The whole session of a child: its start, one content, all `count` notes in order, and the large record at the end. */
+/** Asserts that a file has the whole session of a child: its start, one content, all `count` notes in order, and the large record at the end. */
 function expectAllOf(path: string, count: number): void {
   const records = recordsOf(path);
   expect(records).toHaveLength(count + 3);
@@ -43,7 +43,7 @@ describe('endings that nobody waits for: all 5 000 are in the file', () => {
   ends('process.exit while a worker records', 'exitWithARecordingWorker', 0);
 });
 
-describe('a flush or a dispose that the script waits for keeps the process until it resolves', () => {
+describe('an awaited flush or dispose keeps the process alive until it resolves', () => {
   for (const ending of ['awaitedFlush', 'awaitedDispose']) {
     test(`${ending}, then kill -9`, async () => {
       const ended = await runChild('child-endings.mjs', [ending, freshDirectory()]);
@@ -55,7 +55,7 @@ describe('a flush or a dispose that the script waits for keeps the process until
 });
 
 describe('kill -9', () => {
-  /** Kills a child after so many acknowledged flushes; gives the path and the last seq it acknowledged. */
+  /** Kills a child after this many acknowledged flushes. Resolves to the path and the last seq that it acknowledged. */
   async function killedAfter(acknowledgements: number, durability: string): Promise<{ path: string; acknowledged: number }> {
     let seen = 0;
     const ended = await runChild('child-endings.mjs', ['acknowledging', freshDirectory(), durability], {
@@ -69,7 +69,7 @@ describe('kill -9', () => {
   }
 
   test.prop([fc.integer({ min: 1, max: 120 }), fc.constantFrom('os', 'fsync')], { numRuns: 10 })(
-    'every acknowledged record is there, once, the session replays and can be resumed',
+    'every acknowledged record is in the file once, and the session replays and can be resumed',
     async (acknowledgements, durability) => {
       const { path, acknowledged } = await killedAfter(acknowledgements, durability);
       const replayed = await replaySession(path);
@@ -90,7 +90,7 @@ describe('kill -9', () => {
     120_000,
   );
 
-  test('the writer is not idle with work waiting: all is there although the thread that recorded never runs again', async () => {
+  test('the writer does not idle while work is waiting: everything is written although the thread that recorded never runs again', async () => {
     let path = '';
     const ended = await runChild('child-endings.mjs', ['busyForEver', freshDirectory()], {
       onLine: (line, kill) => {
@@ -110,7 +110,7 @@ describe('kill -9', () => {
 });
 
 describe('a process with a recorder ends by itself', () => {
-  test('an idle one, one that never materialised, and one that is done', async () => {
+  test('if it is idle, has no file yet, or is done', async () => {
     const chats = join(freshDirectory(), 'chats');
     const ended = await runChild('child-endings.mjs', ['idle', chats]);
     expect(ended).toMatchObject({ code: 0, signal: null, stderr: '' });

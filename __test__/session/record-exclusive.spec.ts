@@ -1,6 +1,6 @@
 /**
- * `exclusive: true`: one recorder a file, also across threads and processes. The lock is a file beside the session file
- * that says who its owner is; it goes with its owner, and nobody is kept out by the dead.
+ * `exclusive: true`: one recorder per file, across threads and processes too. The lock is a file next to the session file
+ * that names its owner; it is released when its owner ends, so that a dead process never blocks the file.
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -20,14 +20,14 @@ const THIS_PROCESS = { pid: process.pid, startTime: expect.stringMatching(/^\d{4
 const lockOf = (path: string): string => `${path}.lock`;
 const textsOf = (path: string): string[] => recordsOf(path).filter(({ type }) => type === 'content').map(({ payload }) => payload.content.blocks[0].text);
 
-/** An exclusive recorder that goes on with the session in `path`. */
+/** An exclusive recorder that continues the session in `path`. */
 function claim(path: string): { recorder: Recorder; warnings: Warning[] } {
   const claimed = watchedRecorder({ exclusive: true });
   claimed.recorder.initializeForResume(path, 1);
   return claimed;
 }
 
-/** The file is free: an exclusive recorder has it at once, and leaves it. */
+/** Asserts that the file is free: an exclusive recorder gets it at once, and releases it. */
 async function expectFree(path: string): Promise<void> {
   const { recorder, warnings } = claim(path);
   expect(warnings).toEqual([]);
@@ -36,20 +36,20 @@ async function expectFree(path: string): Promise<void> {
 }
 
 describe('the lock', () => {
-  test('lies beside the file that the first content makes, and names its owner', async () => {
+  test('is next to the file that the first content creates, and names its owner', async () => {
     const { recorder, path, warnings } = await startedRecorder({ exclusive: true });
     expect(readdirSync(dirname(path)).sort()).toEqual([path, lockOf(path)].map((one) => one.slice(dirname(path).length + 1)));
     const owner = JSON.parse(readFileSync(lockOf(path), 'utf8'));
     expect(owner).toEqual(THIS_PROCESS);
     expect(Object.keys(owner)).toEqual(['pid', 'startTime', 'host']);
-    // When the process began, not the recorder: Node's own two figures agree to a second or so.
+    // The start of the process, not of the recorder. Node's figures agree with it to about a second.
     expect(Math.abs(Date.parse(owner.startTime) - (Date.now() - process.uptime() * 1000))).toBeLessThan(10_000);
     await recorder.dispose();
     expect(readdirSync(dirname(path))).toHaveLength(1);
     expect(warnings).toEqual([]);
   });
 
-  test.prop([fc.nat({ max: 6 })], { numRuns: 10 })('is not there before the first content, and without any content never', async (buffered) => {
+  test.prop([fc.nat({ max: 6 })], { numRuns: 10 })('does not exist before the first content, and never exists without content', async (buffered) => {
     const directory = freshDirectory();
     const recorder = newRecorder({ exclusive: true, chatsDir: directory });
     for (let i = 0; i < buffered; i++) recorder.recordSessionEvent('info', 'buffered');
@@ -59,7 +59,7 @@ describe('the lock', () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  test('is taken by a resume before anything is recorded, and given back by dispose', async () => {
+  test('is taken by a resume before anything is recorded, and released by dispose', async () => {
     const path = await recordedSession();
     const { recorder } = claim(path);
     expect(existsSync(lockOf(path))).toBe(true);
@@ -67,7 +67,7 @@ describe('the lock', () => {
     expect(existsSync(lockOf(path))).toBe(false);
   });
 
-  test('without `exclusive` there is none', async () => {
+  test('does not exist without `exclusive`', async () => {
     for (const exclusive of [undefined, false]) {
       const { recorder, path } = await startedRecorder({ exclusive });
       expect(existsSync(lockOf(path))).toBe(false);
@@ -75,7 +75,7 @@ describe('the lock', () => {
     }
   });
 
-  test('that can not be made ends the recording as any other fault does', async () => {
+  test('that cannot be created ends the recording as any other fault does', async () => {
     const path = await recordedSession();
     mkdirSync(lockOf(path));
     const { recorder, warnings } = claim(path);
@@ -88,20 +88,20 @@ describe('the lock', () => {
 });
 
 describe('a second exclusive recorder', () => {
-  /** A file that a recorder of this process has for itself. */
+  /** A file that a recorder of this process holds exclusively. */
   async function held(): Promise<{ owner: Recorder; path: string }> {
     const { recorder, path } = await startedRecorder({ exclusive: true });
     return { owner: recorder, path };
   }
 
-  test.prop([fc.nat({ max: 5 })], { numRuns: 15 })('records nothing and is told once who has the file', async (buffered) => {
+  test.prop([fc.nat({ max: 5 })], { numRuns: 15 })('records nothing and gets one warning that names the owner', async (buffered) => {
     const { owner, path } = await held();
     const before = readFileSync(path);
     const { recorder, warnings } = watchedRecorder({ exclusive: true });
     for (let i = 0; i < buffered; i++) recorder.recordSessionEvent('info', `${i}`);
     recorder.initializeForResume(path, 2);
     expect(recorder.isActive()).toBe(false);
-    // The caller is told after its own call, never within it.
+    // The warning is given after the call, never within it.
     expect(warnings).toEqual([]);
     recorder.recordContent(said('lost'));
     recorder.initializeForResume(path, 2);
@@ -155,7 +155,7 @@ describe('a second exclusive recorder', () => {
   });
 
   const anyOwner = fc.oneof(fc.uint8Array({ maxLength: 40 }), fc.constantFrom('', 'null', '7', '"me"', '[]', '{}', '{"pid":1}', '{"pid":"1","startTime":2,"host":null}', '{"pid":1').map((text) => Buffer.from(text)));
-  test.prop([anyOwner], { numRuns: 40 })('is kept out also when the owner can not be made out, and told no nonsense', async (bytes) => {
+  test.prop([anyOwner], { numRuns: 40 })('is refused even if the lock file cannot be understood, with a warning without an owner', async (bytes) => {
     const { owner, path } = await held();
     writeFileSync(lockOf(path), bytes);
     const warning = await theWarning(claim(path).warnings);
@@ -165,7 +165,7 @@ describe('a second exclusive recorder', () => {
   });
 });
 
-test.prop([fc.array(fc.nat({ max: 8 }), { maxLength: 4 }), fc.nat({ max: 4 })], { numRuns: 25 })('recorders that are not exclusive are neither kept out nor keep anyone out', async (counts, when) => {
+test.prop([fc.array(fc.nat({ max: 8 }), { maxLength: 4 }), fc.nat({ max: 4 })], { numRuns: 25 })('recorders that are not exclusive are not blocked and do not block others', async (counts, when) => {
   const path = await recordedSession();
   const recorders: { recorder: Recorder; warnings: Warning[] }[] = counts.map(() => watchedRecorder());
   for (const { recorder } of recorders) recorder.initializeForResume(path, 1);
@@ -184,7 +184,7 @@ test.prop([fc.array(fc.nat({ max: 8 }), { maxLength: 4 }), fc.nat({ max: 4 })], 
 });
 
 describe('the end of an owner', () => {
-  test.prop([fc.nat({ max: 60 }), fc.boolean()], { numRuns: 150 })('disposed: all is written, the lock is gone, the next one has the file', async (count, flushed) => {
+  test.prop([fc.nat({ max: 60 }), fc.boolean()], { numRuns: 150 })('disposed of: everything is written, the lock is removed, the next recorder gets the file', async (count, flushed) => {
     const path = await recordedSession();
     const { recorder, warnings } = claim(path);
     for (let i = 0; i < count; i++) recorder.recordContent(said(`${i}`));
@@ -196,7 +196,7 @@ describe('the end of an owner', () => {
     expect(warnings).toEqual([]);
   });
 
-  test.prop([fc.integer({ min: 1, max: 200 }), fc.nat({ max: 60_000 })], { numRuns: 8 })('disposed without waiting: the next one gets the file only after the last record', async (count, size) => {
+  test.prop([fc.integer({ min: 1, max: 200 }), fc.nat({ max: 60_000 })], { numRuns: 8 })('disposed of without waiting: the next recorder gets the file only after the last record', async (count, size) => {
     const path = await recordedSession();
     const { recorder } = claim(path);
     const long = 'x'.repeat(size);
@@ -210,7 +210,7 @@ describe('the end of an owner', () => {
     await disposed;
   });
 
-  test('killed: the next one has the file although the lock file still lies there', async () => {
+  test('killed: the next recorder gets the file although the lock file still exists', async () => {
     const path = await recordedSession();
     let refused: Promise<Warning> | undefined;
     const ended = await runChild(CHILD, ['holdForever', path], {
@@ -230,7 +230,7 @@ describe('the end of an owner', () => {
     expect(textsOf(path)).toEqual(['first', 'held', 'next']);
   });
 
-  test('a process that never let go ends by itself, and the file is free', async () => {
+  test('a process that never released the file ends by itself, and the file is free', async () => {
     for (const job of ['holdAndEnd', 'holdAndExit']) {
       const path = await recordedSession();
       const ended = await runChild(CHILD, [job, path]);
@@ -241,8 +241,8 @@ describe('the end of an owner', () => {
     }
   });
 
-  // The lock once outlived the worker by some milliseconds, in which the writer looked for more.
-  test('a worker thread that is terminated: the file is free when that is told', async () => {
+  // Regression test: the lock outlived the worker by some milliseconds, in which the writer looked for more work.
+  test('a worker thread that is terminated: the file is free when terminate resolves', async () => {
     const path = await recordedSession();
     for (const job of ['holdForever', 'claimForever', 'holdForever', 'writeForever', 'writeForever']) {
       const worker = new Worker(fileURLToPath(new URL(`../support/${CHILD}`, import.meta.url)), { argv: [job, path] });
@@ -254,7 +254,7 @@ describe('the end of an owner', () => {
     }
   });
 
-  test.prop([fc.constantFrom(unlinkSync, (path: string) => renameSync(path, `${path}.moved`)), fc.integer({ min: 1, max: 20 })], { numRuns: 8 })('failed: it lets go of a file that was deleted or moved', async (lose, lost) => {
+  test.prop([fc.constantFrom(unlinkSync, (path: string) => renameSync(path, `${path}.moved`)), fc.integer({ min: 1, max: 20 })], { numRuns: 8 })('failed: it releases a file that was deleted or moved', async (lose, lost) => {
     const { recorder, warnings, path } = await startedRecorder({ exclusive: true });
     lose(path);
     for (let i = 0; i < lost; i++) recorder.recordContent(said('lost'));
@@ -265,7 +265,7 @@ describe('the end of an owner', () => {
     await expectFree(path);
   });
 
-  test('refused at its second file: it lets go of the first', async () => {
+  test('refused at its second file: it releases the first', async () => {
     const [first, second] = [await recordedSession(), await recordedSession()];
     const owner = claim(second).recorder;
     const { recorder, warnings } = claim(first);
@@ -276,7 +276,7 @@ describe('the end of an owner', () => {
     await owner.dispose();
   });
 
-  test('forgotten: the lock goes with the collected recorder', async () => {
+  test('forgotten: the lock is released when the recorder is collected', async () => {
     setFlagsFromString('--expose-gc');
     const gc = runInNewContext('gc') as () => void;
     const path = await recordedSession();
@@ -291,7 +291,7 @@ describe('the end of an owner', () => {
 });
 
 describe('one recorder, several resumes', () => {
-  test('of the file that it has already: it does not keep itself out', async () => {
+  test('of the file that it has already: it does not block itself', async () => {
     const path = await recordedSession();
     const { recorder, warnings } = claim(path);
     recorder.recordContent(said('once'));
@@ -303,7 +303,7 @@ describe('one recorder, several resumes', () => {
     expect(existsSync(lockOf(path))).toBe(false);
   });
 
-  test.prop([fc.nat({ max: 9 }), fc.nat({ max: 9 })], { numRuns: 15 })('of another file: what was recorded is in either, and it leaves neither locked', async (here, there) => {
+  test.prop([fc.nat({ max: 9 }), fc.nat({ max: 9 })], { numRuns: 15 })('of another file: the records are in their files, and neither stays locked', async (here, there) => {
     const [first, second] = [await recordedSession(), await recordedSession()];
     const { recorder, warnings } = claim(first);
     for (let i = 0; i < here; i++) recorder.recordContent(said('here'));
@@ -311,7 +311,7 @@ describe('one recorder, several resumes', () => {
     for (let i = 0; i < there; i++) recorder.recordContent(said('there'));
     expect(claim(second).recorder.isActive()).toBe(false);
     await recorder.flush();
-    // The first has nothing more to come, at the latest when something of the second is written.
+    // The first file is released at the latest when something is written to the second.
     if (there > 0) await eventually('the first file is free', () => !existsSync(lockOf(first)));
     await recorder.dispose();
     expect([textsOf(first), textsOf(second), warnings]).toEqual([['first', ...Array(here).fill('here')], ['first', ...Array(there).fill('there')], []]);
@@ -319,7 +319,7 @@ describe('one recorder, several resumes', () => {
   });
 });
 
-test.prop([fc.uint8Array({ maxLength: 300 })], { numRuns: 40 })('a lock file that nobody holds is taken over, whatever is in it', async (rubbish) => {
+test.prop([fc.uint8Array({ maxLength: 300 })], { numRuns: 40 })('a lock file without a holder is taken over, whatever its content', async (rubbish) => {
   const path = await recordedSession();
   writeFileSync(lockOf(path), rubbish);
   const { recorder, warnings } = claim(path);
@@ -348,7 +348,7 @@ describe('the session file', () => {
   });
 });
 
-describe('at no time two', () => {
+describe('there are never two owners', () => {
   const step = fc.record({ does: fc.constantFrom('claim', 'claim', 'record', 'dispose', 'disposeAndWait'), at: fc.nat({ max: 9 }) });
   test.prop([fc.array(step, { maxLength: 25 })], { numRuns: 60 })('in any order of claims and disposals', async (steps) => {
     const path = await recordedSession();
@@ -370,7 +370,7 @@ describe('at no time two', () => {
         if (does === 'disposeAndWait') await disposed;
       }
       expect(active().length).toBeLessThanOrEqual(1);
-      // Who waits for the disposal of the only owner finds the file free.
+      // After the disposal of the only owner, the file is free.
       if (does === 'disposeAndWait' && claimed.every(({ recorder, refused }) => refused || recorder === one?.recorder)) expect(existsSync(lockOf(path))).toBe(false);
     }
     await Promise.all(claimed.map(({ recorder }) => recorder.dispose()));
@@ -380,7 +380,7 @@ describe('at no time two', () => {
     for (const { warnings, refused } of claimed) expect(warnings.map(({ code }) => code)).toEqual(refused ? ['ESESSIONLOCKED'] : []);
   });
 
-  test.skipIf(!isLinux)('of three processes that contend for the file', async () => {
+  test.skipIf(!isLinux)('among three processes that contend for the file', async () => {
     const path = await recordedSession();
     const log = join(freshDirectory(), 'log');
     appendFileSync(log, '');

@@ -1,7 +1,7 @@
 /**
- * Rule 6: a disk that fails ends the recording, never the CLI. Full, read-only, limited, forbidden: each fault is
- * made to happen for real; afterwards the file ends at a whole record, one warning tells how many records were
- * dropped, and nothing is rejected that nobody waits for.
+ * Rule 6: a disk that fails ends the recording, never the CLI. Full, read-only, limited, forbidden: each fault
+ * really happens; afterwards the file ends with a complete record, one warning has the number of dropped records,
+ * and there is no unhandled rejection.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { type Envelope, type Warning, freshDirectory, recordsOf, replaySession, 
 import { canMakeImmutable, childReport, hasDevFull, isLinux, mountNamespace, unprivileged } from '../support/processes';
 
 interface RejectedFlush { isError: boolean; code: string; syscall: string; path: string; errno: number; message: string }
-/** What `support/child-faults.mjs` tells of a recorder to which something has happened. */
+/** The report of `support/child-faults.mjs` about a recorder after a fault. */
 interface FaultReport {
   flush: 'resolved' | RejectedFlush;
   later: 'resolved' | RejectedFlush;
@@ -26,14 +26,14 @@ interface FaultReport {
   unhandled: string[];
 }
 
-/** What is in a report's file, which must end at a whole record. */
+/** The records of a report's file, which must end with a complete one. */
 function fileOf(report: { file: string | null }): Envelope[] {
   const text = Buffer.from(report.file ?? '', 'base64').toString();
   expect(text.endsWith('\n')).toBe(true);
   return text.slice(0, -1).split('\n').map((line) => JSON.parse(line) as Envelope);
 }
 
-/** What holds after every fault that a CLI is not to be stopped by. */
+/** Asserts what holds after every fault that must not stop a CLI. */
 function expectQuietEnd(report: FaultReport, code: string, dropped: number): void {
   expect(report).toMatchObject({ flush: 'resolved', later: 'resolved', disposed: 'resolved', active: false, grown: false, unhandled: [] });
   expect(report.warnings).toEqual([{ code, message: expect.stringContaining(code), filePath: report.path, eventsDropped: dropped }]);
@@ -47,13 +47,13 @@ describe.skipIf(unprivileged === null)('permissions (as a user to whom they appl
     return childReport<FaultReport>('child-faults.mjs', [scenario, directory], unprivileged!);
   };
 
-  test('a directory that can not be made: EACCES, all that was buffered is dropped', async () => {
+  test('a directory that cannot be created: EACCES, everything that was buffered is dropped', async () => {
     const report = await run('unwritableParent');
     expect(report).toMatchObject({ flush: 'resolved', later: 'resolved', disposed: 'resolved', active: false, file: null, unhandled: [] });
     expect(report.warnings).toMatchObject([{ code: 'EACCES', eventsDropped: 2 }]);
   });
 
-  test('a directory that can not be written in', async () => {
+  test('a directory that cannot be written to', async () => {
     const report = await run('unwritableDirectory');
     expect(report).toMatchObject({ flush: 'resolved', active: false, file: null, unhandled: [] });
     expect(report.warnings).toMatchObject([{ code: 'EACCES', eventsDropped: 2 }]);
@@ -86,7 +86,7 @@ test('an immutable file: EPERM', async (context) => {
   expect(recordsOf(path)).toHaveLength(2);
 });
 
-test.skipIf(!hasDevFull)('/dev/full in the place of the session: ENOSPC, and nothing that can not be cut back is cut', async () => {
+test.skipIf(!hasDevFull)('/dev/full in place of the session: ENOSPC, although it cannot be truncated', async () => {
   const path = join(freshDirectory(), 'session.jsonl');
   symlinkSync('/dev/full', path);
   const { recorder, warnings } = watchedRecorder();
@@ -103,7 +103,7 @@ describe.skipIf(mountNamespace === null)('a file system that is really full, or 
   const run = <T = FaultReport>(scenario: string, input: unknown = null): Promise<T> =>
     childReport<T>('child-faults.mjs', [scenario, join(freshDirectory(), 'mount')], { wrapper: mountNamespace!, stdin: JSON.stringify(input) });
 
-  /** The file holds the first records of `total`, all that there was room for; the others were dropped. */
+  /** Asserts that the file has the first records of `total`, as many as there was room for, and that the others were dropped. */
   function expectCutBack(report: FaultReport, total: number, texts: string[]): void {
     const records = fileOf(report);
     expectQuietEnd(report, 'ENOSPC', total - records.length);
@@ -116,25 +116,25 @@ describe.skipIf(mountNamespace === null)('a file system that is really full, or 
     }
   }
 
-  test('full in the middle of a batch: the whole records of it stay', async () => {
+  test('full in the middle of a batch: its complete records stay', async () => {
     const texts = Array.from({ length: 60 }, (_, i) => `${i} `.padEnd(1700, 'x'));
     const report = await run('full', { texts });
     expectCutBack(report, 62, texts);
     expect(fileOf(report).length).toBeGreaterThan(10);
   });
 
-  test('full under a session lock: the lock is released all the same, and nothing of it is left', async () => {
+  test('full under a session lock: the lock is released anyway, and nothing of it is left', async () => {
     const report = await run<unknown>('fullUnderALock');
     expect(report).toEqual({ disposed: 'resolved', unhandled: [], isLocked: false, names: [] });
   });
 
   test('full in the middle of a character of several bytes', async () => {
-    // Three bytes a character never fit a page evenly: the write stops inside one.
+    // Three bytes per character never fit a page evenly: the write stops inside one.
     const texts = ['€'.repeat(40_000)];
     expectCutBack(await run('full', { texts }), 3, texts);
   });
 
-  test('filled by someone else: the one record that did not fit is dropped, the session replays', async () => {
+  test('filled by another program: the one record that did not fit is dropped, the session replays', async () => {
     const report = await run('filledByOthers', { text: '𝄞'.repeat(5000) });
     expectQuietEnd(report, 'ENOSPC', 1);
     const path = join(freshDirectory(), 'session.jsonl');
@@ -151,7 +151,7 @@ describe.skipIf(mountNamespace === null)('a file system that is really full, or 
     expect(text.split('\n').slice(3).join('')).toBe('');
   });
 
-  test('when there is room again, a resume goes on in the same file', async () => {
+  test('when there is room again, a resume continues the same file', async () => {
     const report = await run<FaultReport & { resumed: string; resumedWarnings: Warning[] }>('spaceComesBack', { text: 'x'.repeat(20_000) });
     expectQuietEnd(report, 'ENOSPC', 1);
     expect(report.resumedWarnings).toEqual([]);
@@ -159,7 +159,7 @@ describe.skipIf(mountNamespace === null)('a file system that is really full, or 
     expect(records.map((record) => [record.seq, record.type])).toEqual([[1, 'session_start'], [2, 'content'], [3, 'content']]);
   });
 
-  test('two recorders on one file until it is full: whole records of both, nothing counted twice', async () => {
+  test('two recorders on one file until the disk is full: complete records of both, nothing counted twice', async () => {
     const each = 60;
     const report = await run<FaultReport & { otherWarnings: Warning[] }>('twoOnAFullOne', { each });
     expect(report.unhandled).toEqual([]);
@@ -187,9 +187,9 @@ describe.skipIf(mountNamespace === null)('a file system that is really full, or 
   const character = fc.constantFrom('x', 'é', '€', '𝄞', '"', '\n');
   const runOf = fc.tuple(character, fc.integer({ min: 0, max: 6000 }));
   test.prop([fc.array(runOf, { minLength: 20, maxLength: 60 })], { numRuns: 8 })(
-    'whatever is being written when the disk is full, the file is the first records, whole',
+    'whatever is being written when the disk is full, the file has the first records, complete',
     async (runs) => {
-      // The last one alone never fits.
+      // The last record alone never fits.
       const all = [...runs.map(([unit, times]) => unit.repeat(times)), 'z'.repeat(80_000)];
       expectCutBack(await run('full', { texts: all }), all.length + 2, all);
     },
@@ -207,7 +207,7 @@ test.skipIf(!isLinux)('no file can be opened any more: EMFILE, the flush rejects
 describe.skipIf(!isLinux)('a limit on the size of files', () => {
   const MEBIBYTE = 1 << 20;
   test.prop([fc.integer({ min: 1, max: 100 }), fc.constantFrom('x', 'é', '€', '𝄞')], { numRuns: 5 })(
-    'EFBIG rejects the pending flush and leaves whole records',
+    'EFBIG rejects the pending flush and leaves complete records',
     async (kibibytes, unit) => {
       const texts = Array.from({ length: 40 }, (_, i) => `${i} ${unit.repeat(4000)}`);
       const wrapper = ['bash', '-c', `ulimit -f ${16 * 1024 + kibibytes}; trap "" XFSZ; exec "$@"`, 'limited'];

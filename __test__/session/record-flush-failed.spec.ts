@@ -1,19 +1,19 @@
 /**
- * Rules 5 and 6: a flush that is asked for when the writer has failed already, and nobody was told yet. It ends as one that
- * was pending does; after the warning there is nothing to flush.
+ * Rules 5 and 6: a flush that is requested when the writer has failed already, but the failure has not been reported yet. It
+ * ends as a pending one does; after the warning there is nothing to flush.
  */
 import { mkdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs';
 import { fc, test } from '../support/property';
 import { describe, expect } from 'vitest';
 import { type Recorder, type Warning, freshDirectory, newRecorder, recordsOf, said, startedRecorder, watchedRecorder } from '../support/recording';
 
-/** Not one turn of the event loop until the writer has failed, so that nobody can have been told; the bound only ends a test that has failed. */
+/** Blocks the event loop until the writer has failed, so that the failure cannot have been reported; the time limit only ends a failed test. */
 function waitBusily(recorder: Recorder): void {
   for (const end = performance.now() + 10_000; recorder.isActive() && performance.now() < end;) Math.sqrt(2);
   expect(recorder.isActive()).toBe(false);
 }
 
-/** A recorder that goes on in what is a directory: EISDIR, of which flushes are told. */
+/** A recorder whose session file is a directory: EISDIR, an error that rejects flushes. */
 function onADirectory(): { recorder: Recorder; warnings: Warning[]; path: string } {
   const path = freshDirectory();
   const watched = watchedRecorder();
@@ -23,8 +23,8 @@ function onADirectory(): { recorder: Recorder; warnings: Warning[]; path: string
 
 const counts = fc.tuple(fc.integer({ min: 1, max: 30 }), fc.nat({ max: 30 }), fc.integer({ min: 1, max: 4 }));
 
-describe('a failure that nobody was told of', () => {
-  test.prop([counts], { numRuns: 60 })('rejects every flush until then, and counts all that was enqueued', async ([before, after, flushes]) => {
+describe('a failure that has not been reported', () => {
+  test.prop([counts], { numRuns: 60 })('rejects every flush until then, and counts everything that was enqueued', async ([before, after, flushes]) => {
     const { recorder, warnings, path } = onADirectory();
     for (let i = 0; i < before; i++) recorder.recordContent(said('lost'));
     waitBusily(recorder);
@@ -39,14 +39,14 @@ describe('a failure that nobody was told of', () => {
     expect(warnings).toHaveLength(1);
   });
 
-  test.prop([fc.integer({ min: 1, max: 300 })], { numRuns: 40 })('or is found out at any moment of many records', async (count) => {
+  test.prop([fc.integer({ min: 1, max: 300 })], { numRuns: 40 })('may occur at any moment while records are enqueued', async (count) => {
     const { recorder, warnings } = onADirectory();
     for (let i = 0; i < count; i++) recorder.recordContent(said('x'.repeat(i * 10)));
     await expect(recorder.flush()).rejects.toMatchObject({ code: 'EISDIR' });
     expect(warnings).toMatchObject([{ eventsDropped: count }]);
   });
 
-  test('resolves a flush of a kind that a CLI goes on without a recording for', async () => {
+  test('resolves a flush if it is one after which a CLI continues without a recording', async () => {
     for (const count of [1, 10, 2000]) {
       const { recorder, warnings, path } = await startedRecorder();
       unlinkSync(path);
@@ -58,7 +58,7 @@ describe('a failure that nobody was told of', () => {
     }
   });
 
-  test('is of no concern to a flush of nothing', async () => {
+  test('does not affect a flush without pending records', async () => {
     const { recorder, warnings, path } = await startedRecorder();
     const flushed = recorder.flush();
     unlinkSync(path);
@@ -70,7 +70,7 @@ describe('a failure that nobody was told of', () => {
     rmdirSync(path);
   });
 
-  test('is told before its flush settles; from within onWarning there is nothing to flush', async () => {
+  test('is reported before its flush settles; within onWarning there is nothing to flush', async () => {
     const order: string[] = [];
     const recorder = newRecorder({ onWarning: () => void recorder.flush().then(() => order.push('flushed within'), () => order.push('rejected within')) });
     recorder.initializeForResume(freshDirectory(), 1);
@@ -81,11 +81,11 @@ describe('a failure that nobody was told of', () => {
   });
 });
 
-test.prop([fc.integer({ min: 1, max: 400 })], { numRuns: 25 })('what is in the file and what was dropped is what was enqueued', async (count) => {
+test.prop([fc.integer({ min: 1, max: 400 })], { numRuns: 25 })('the records in the file and the dropped ones add up to the enqueued ones', async (count) => {
   const { recorder, warnings, path } = await startedRecorder();
   for (let i = 0; i < count; i++) recorder.recordContent(said(`${i}`));
   const kept = `${path}.kept`;
-  // In the middle of the writing.
+  // While the writer is writing.
   renameSync(path, kept);
   for (let i = 0; i < count; i++) recorder.recordContent(said(`${count + i}`));
   await recorder.flush();

@@ -1,4 +1,4 @@
-/** Rules 4, 5, 8 and 10: what flush and dispose promise, what waits, and how it is written. */
+/** Rules 4, 5, 8 and 10: the guarantees of flush and dispose, the pending records, and how they are written. */
 import { existsSync, readFileSync, readdirSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fc, test } from '../support/property';
@@ -7,7 +7,7 @@ import { describe, expect, vi } from 'vitest';
 import { eventually, freshDirectory, lineText, newRecorder, pathOf, recordedSession, recorderConfig, recordsOf, said, SessionRecordingService, startedRecorder } from '../support/recording';
 import { canTrace, childReport, isLinux, runChild } from '../support/processes';
 
-/** How many whole lines a file has. */
+/** Number of complete lines in a file. */
 function countOf(path: string): number {
   const bytes = readFileSync(path);
   let count = 0;
@@ -15,7 +15,7 @@ function countOf(path: string): number {
   return count;
 }
 
-/** How many records at once, and how large: some take longer to write than a promise to resolve. */
+/** Number and size of the records enqueued at once: some take longer to write than a promise takes to resolve. */
 const burst = fc.tuple(fc.integer({ min: 0, max: 150 }), fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 20_000 })));
 const durability = fc.constantFrom('os' as const, 'fsync' as const);
 
@@ -30,7 +30,7 @@ describe('flush', () => {
   });
 
   test.prop([fc.array(burst, { minLength: 1, maxLength: 5 }), durability], { numRuns: 25 })(
-    'when it resolves, all that was enqueued before it is in the file',
+    'when it resolves, everything that was enqueued before it is in the file',
     async (bursts, durability) => {
       const recorder = newRecorder({ durability });
       recorder.recordContent(said('first'));
@@ -64,7 +64,7 @@ describe('flush', () => {
     },
   );
 
-  test('idle, inactive or disposed it resolves to nothing', async () => {
+  test('resolves to undefined if the recorder is idle, inactive or disposed of', async () => {
     const recorder = newRecorder();
     recorder.recordContent(said('x'));
     await recorder.flush();
@@ -75,7 +75,7 @@ describe('flush', () => {
     expect(await recorder.flush()).toBeUndefined();
   });
 
-  test('goes on under fake timers: a CLI\'s suite may have stopped every clock', async () => {
+  test('works under fake timers: the test suite of a CLI may have stopped every clock', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'setImmediate', 'setInterval', 'Date'] });
     try {
       const recorder = newRecorder();
@@ -95,17 +95,17 @@ describe('the background writer', () => {
     recorder.recordContent(said('x'));
     for (let i = 0; i < 500; i++) recorder.enqueue('note', { i });
     const path = pathOf(recorder);
-    // Not one turn of the event loop until it is all there; the bound only ends a test that has failed.
+    // Blocks the event loop until everything is written; the time limit only ends a failed test.
     for (const end = performance.now() + 10_000; countOf(path) < 502 && performance.now() < end;) Math.sqrt(2);
     expect(countOf(path)).toBe(502);
   });
 
-  // The story: a writer that went to sleep looked at its queue, waited once more, and left without a second look. A
-  // record of just that moment stayed in memory, and its flush never resolved.
-  test('does not sleep on a record that comes just when it goes idle', async () => {
+  // Regression test: a writer that went to sleep looked at its queue, waited once more, and ended without a second look.
+  // A record of just that moment stayed in memory, and its flush never resolved.
+  test('does not miss a record that is enqueued just when it goes idle', async () => {
     for (const flushed of [true, false]) {
       const { recorder, path } = await startedRecorder();
-      // Every pause up to fifteen milliseconds, a tenth longer each time: one of them meets the moment.
+      // Pauses of up to fifteen milliseconds, each a tenth of a millisecond longer: one of them meets the moment.
       for (let i = 0; i < 150; i++) {
         for (const end = performance.now() + i / 10; performance.now() < end;) Math.sqrt(2);
         recorder.enqueue('note', { i });
@@ -124,7 +124,7 @@ describe('the background writer', () => {
     expect(writes).toBeLessThan(500);
   }, 60_000);
 
-  test('appends to what is there: the bytes of earlier batches never change', async () => {
+  test('only appends: the bytes of earlier batches never change', async () => {
     const path = await recordedSession();
     const recorder = newRecorder();
     recorder.initializeForResume(path, 2);
@@ -160,9 +160,9 @@ describe('the background writer', () => {
       expect(lastWrite).toBeGreaterThan(0);
       expect(between.findLastIndex(isSync)).toBeGreaterThan(lastWrite);
     }
-    // The directory entry, too, before the first flush resolves: a synced file that no directory knows is lost.
+    // The directory entry is synced too before the first flush resolves: a synced file without an entry is lost.
     expect(calls.slice(0, mark('begin 0')).filter((call) => call.includes(`sync(`) && call.includes(`<${chats}>`))).toHaveLength(1);
-    // Each batch through a fresh O_APPEND descriptor that creates nothing.
+    // Each batch is written through a new O_APPEND descriptor that creates nothing.
     const opened = calls.filter((call) => /openat\(.*session-.*\.jsonl"/.test(call));
     expect(opened.length).toBeGreaterThan(3);
     for (const call of opened.slice(1)) {
@@ -174,7 +174,7 @@ describe('the background writer', () => {
 });
 
 describe('dispose', () => {
-  test.prop([fc.nat({ max: 300 })], { numRuns: 25 })('what was enqueued before is written, what comes after is not', async (count) => {
+  test.prop([fc.nat({ max: 300 })], { numRuns: 25 })('writes the records enqueued before it, and none enqueued after it', async (count) => {
     const recorder = newRecorder();
     recorder.recordContent(said('x'));
     for (let i = 0; i < count; i++) recorder.enqueue('note', { i });
@@ -186,7 +186,7 @@ describe('dispose', () => {
     expect(recordsOf(pathOf(recorder)).slice(2).map((record) => record.payload)).toEqual(Array.from({ length: count }, (_, i) => ({ i })));
   });
 
-  test('a second call is the same promise, before and after it has resolved', async () => {
+  test('a second call returns the same promise, before and after it has resolved', async () => {
     const recorder = newRecorder();
     recorder.recordContent(said('x'));
     const first = recorder.dispose();
@@ -237,8 +237,8 @@ describe('dispose', () => {
   });
 });
 
-describe('what is pending', () => {
-  test('is zero once flushed, and counts what is buffered before the first content', async () => {
+describe('the number of pending records and bytes', () => {
+  test('is zero once flushed, and includes what is buffered before the first content', async () => {
     const recorder = newRecorder();
     expect(recorder.getPendingRecordCount()).toBe(1);
     for (let i = 0; i < 9; i++) recorder.recordRewind(0);
@@ -250,7 +250,7 @@ describe('what is pending', () => {
     expect([recorder.getPendingRecordCount(), recorder.getPendingByteCount()]).toEqual([0, 0]);
   });
 
-  test.prop([fc.array(fc.string({ unit: codePoint }), { maxLength: 10 })], { numRuns: 40 })('the bytes are those that will be in the file', async (texts) => {
+  test.prop([fc.array(fc.string({ unit: codePoint }), { maxLength: 10 })], { numRuns: 40 })('counts bytes as they will be in the file', async (texts) => {
     const recorder = newRecorder();
     for (const text of texts) recorder.recordSessionEvent('info', text);
     const waiting = recorder.getPendingByteCount();
@@ -262,7 +262,7 @@ describe('what is pending', () => {
     expect(waiting).toBe(statSync(path).size - Buffer.byteLength(content));
   });
 
-  test('never more records wait than were enqueued, and bytes wait exactly while records do', () => {
+  test('never exceeds that of the enqueued records, and is never negative', () => {
     const recorder = newRecorder();
     recorder.recordContent(said('x'));
     for (let i = 0; i < 2000; i++) {

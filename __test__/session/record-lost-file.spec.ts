@@ -1,6 +1,6 @@
 /**
- * Rule 6 for a session file that someone has deleted, moved, replaced or cut: the file is opened anew for each batch
- * and never created again, so the recorder finds out, says so once, and leaves nothing half behind.
+ * Rule 6 for a session file that was deleted, moved, replaced or truncated: the file is opened anew for each batch
+ * and never created again, so the recorder notices, warns once, and leaves nothing incomplete behind.
  */
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { type Recorder, type Warning, eventually, freshDirectory, linesOf, recordsOf, said, startedRecorder, theWarning, watchedRecorder } from '../support/recording';
 import { childReport, isLinux } from '../support/processes';
 
-// Nothing in this file may reject without someone waiting for it.
+// There must not be an unhandled rejection in this file.
 const unhandled: unknown[] = [];
 const keep = (reason: unknown): void => void unhandled.push(reason);
 beforeAll(() => void process.on('unhandledRejection', keep));
@@ -20,7 +20,7 @@ afterAll(() => {
   expect(unhandled).toEqual([]);
 });
 
-/** Records three more in one go and waits for the flush, which must resolve: the CLI goes on. */
+/** Records three contents at once and waits for the flush, which must resolve: the CLI continues. */
 async function recordThreeMore(recorder: Recorder): Promise<void> {
   for (const text of ['a', 'b', 'c']) recorder.recordContent(said(text));
   await recorder.flush();
@@ -65,8 +65,8 @@ describe('a file that is no longer what it was', () => {
     expect(readFileSync(dirname(path), 'utf8')).toBe('not a directory');
   });
 
-  test('replaced by a directory: the pending flushes reject with what Node would say', async () => {
-    // Whether or not the writer finds out before the flush is asked for.
+  test('replaced by a directory: the pending flushes reject with the error that Node would report', async () => {
+    // Whether or not the writer notices before the flush is requested.
     for (let attempt = 0; attempt < 20; attempt++) {
       const { recorder, warnings, path } = await startedRecorder();
       unlinkSync(path);
@@ -84,7 +84,7 @@ describe('a file that is no longer what it was', () => {
     }
   });
 
-  test('an error without anyone waiting is a warning, not an unhandled rejection', async () => {
+  test('an error without a pending flush is a warning, not an unhandled rejection', async () => {
     const { recorder, warnings, path } = await startedRecorder();
     unlinkSync(path);
     mkdirSync(path);
@@ -137,7 +137,7 @@ describe('a file that is no longer what it was', () => {
     }],
   ];
   test.prop([fc.constantFrom(...losses), fc.nat({ max: 40 }), fc.integer({ min: 1, max: 40 })], { numRuns: 30 })(
-    'lost in any way at any moment: flush resolves, what is buffered for it is counted, no file comes back',
+    'lost in any way at any moment: flush resolves, the buffered records are counted, no file is created',
     async ([code, lose], written, lost) => {
       const { recorder, warnings, path } = await startedRecorder();
       for (let i = 0; i < written; i++) recorder.recordContent(said(`written ${i}`));
@@ -158,14 +158,14 @@ describe('a file that is no longer what it was', () => {
     },
   );
 
-  test.skipIf(!isLinux || spawnSync('mkfifo', ['--version']).status !== 0)('replaced by a pipe that nobody reads: neither flush nor the process waits for ever', async () => {
+  test.skipIf(!isLinux || spawnSync('mkfifo', ['--version']).status !== 0)('replaced by a pipe without a reader: neither flush nor the process waits forever', async () => {
     const report = await childReport<{ active: boolean; warnings: Warning[] }>('child-faults.mjs', ['fifoInPlace', freshDirectory()]);
     expect(report).toMatchObject({ active: false, later: 'resolved', disposed: 'resolved', unhandled: [] });
     expect(report.warnings).toMatchObject([{ eventsDropped: 1 }]);
   }, 60_000);
 });
 
-test('a file that another process cut short is appended to as it is', async () => {
+test('a file that another process truncated is appended to as it is', async () => {
   const { recorder, path } = await startedRecorder();
   writeFileSync(path, linesOf(path)[0] + '\n');
   recorder.recordContent(said('after the cut'));
@@ -173,7 +173,7 @@ test('a file that another process cut short is appended to as it is', async () =
   expect(recordsOf(path).map((record) => record.seq)).toEqual([1, 3]);
 });
 
-test('bytes that another process tore between two batches are not fused with the next record', async () => {
+test('a line that another process tore between two batches is not fused with the next record', async () => {
   const { recorder, path } = await startedRecorder();
   appendFileSync(path, '{"v":1,"seq":9,"ts":"20');
   recorder.recordContent(said('whole'));

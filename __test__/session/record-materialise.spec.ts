@@ -1,4 +1,4 @@
-/** Rule 3: when a session becomes a file, what the file is called, and what if it can't be made. */
+/** Rule 3: when the file of a session is created, what it is called, and what happens if it can't be created. */
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fc, test } from '../support/property';
@@ -7,7 +7,7 @@ import { type Recorder, eventually, freshDirectory, newRecorder, pathOf, records
 
 describe('before the first content', () => {
   test.prop([fc.array(fc.constantFrom('provider_switch', 'session_event', 'directories_changed', 'rewind', 'note'), { maxLength: 12 })], { numRuns: 40 })(
-    'nothing is on the disk, whatever was recorded, flushed or disposed',
+    'nothing is on the disk, whatever was recorded or flushed, even after dispose',
     async (types) => {
       const chatsDir = join(freshDirectory(), 'a', 'chats');
       const recorder = newRecorder({ chatsDir });
@@ -22,7 +22,7 @@ describe('before the first content', () => {
   );
 
   test.prop([fc.nat({ max: 30 }), fc.nat({ max: 5 })], { numRuns: 30 })(
-    'what was buffered comes first, in order, with the seq it already had',
+    'buffered records come first, in order, with the seq that they already had',
     async (before, after) => {
       const recorder = newRecorder();
       for (let i = 0; i < before; i++) recorder.enqueue('note', { i });
@@ -55,7 +55,7 @@ describe('before the first content', () => {
     }
   });
 
-  test('no other event creates it', async () => {
+  test('no other event creates the file', async () => {
     const recorder = newRecorder();
     recorder.recordCompressed(said('sum', 'ai'), 3);
     recorder.recordSessionFork({ parentSessionId: 'p', parentSequence: 3, checkpointId: 'c', checkpointName: 'before' });
@@ -73,7 +73,7 @@ describe('the file', () => {
   beforeEach(() => void vi.useFakeTimers({ now: AT, toFake: ['Date'] }));
   afterEach(() => void vi.useRealTimers());
 
-  test('is there, empty or more, when the first content returns, in a directory made down from the root', async () => {
+  test('exists, possibly empty, when the call with the first content returns, in a directory created with all its parents', async () => {
     const chatsDir = join(freshDirectory(), 'home', '.cli', 'chats');
     const recorder = newRecorder({ chatsDir, sessionId: '0f8fad5b-d9cb' });
     recorder.recordContent(said('x'));
@@ -84,7 +84,7 @@ describe('the file', () => {
     expect(recorder.getFilePath()).toBe(path);
   });
 
-  test('is not shared: -2, -3 precede the id, and what was there stays as it was', async () => {
+  test('is not shared: -2, -3 precede the id, and existing files stay as they were', async () => {
     const chatsDir = freshDirectory();
     const taken = join(chatsDir, 'session-2026-02-03T04-05-same-id-.jsonl');
     writeFileSync(taken, 'not ours\n');
@@ -100,7 +100,7 @@ describe('the file', () => {
     expect(readFileSync(taken, 'utf8')).toBe('not ours\n');
   });
 
-  test('has seconds and twelve characters of the id, if that is asked for', async () => {
+  test('has seconds and twelve characters of the id in its name, if requested', async () => {
     const chatsDir = freshDirectory();
     const names: string[] = [];
     for (let i = 0; i < 3; i++) {
@@ -113,7 +113,7 @@ describe('the file', () => {
     expect(SESSION_FILE_ID_PREFIX_LENGTH).toBe('0f8fad5b-d9c'.length);
   });
 
-  test('begins with the directory that the CLI works from, between the workspaces and the provider', async () => {
+  test("has the CLI's working directory in its header, between the workspaces and the provider", async () => {
     const recorder = newRecorder({ cwd: '/home/ada/project/docs' });
     recorder.recordContent(said('x'));
     await recorder.dispose();
@@ -122,7 +122,7 @@ describe('the file', () => {
     expect(payload.cwd).toBe('/home/ada/project/docs');
   });
 
-  test('a directory or a dangling link of its name is taken, too', async () => {
+  test('does not use a name that a directory or a dangling link has', async () => {
     const chatsDir = freshDirectory();
     mkdirSync(join(chatsDir, 'session-2026-02-03T04-05-id.jsonl'));
     symlinkSync(join(chatsDir, 'nowhere'), join(chatsDir, 'session-2026-02-03T04-05-2-id.jsonl'));
@@ -133,7 +133,7 @@ describe('the file', () => {
     expect(existsSync(join(chatsDir, 'nowhere'))).toBe(false);
   });
 
-  test('an id that a file name can not hold', async () => {
+  test('replaces the characters of an id that a file name cannot contain', async () => {
     const cases: [id: string, shown: string][] = [
       ['a/b\\c:d*e?', 'a_b_c_d_'],
       ['"<>|\u0000\u001f\u007fz', '_______z'],
@@ -154,7 +154,7 @@ describe('the file', () => {
 
   const codeUnit = fc.oneof(fc.integer({ min: 0, max: 0xffff }), fc.integer({ min: 0, max: 0x7f }), fc.integer({ min: 0xd800, max: 0xdfff }));
   const anyId = fc.array(codeUnit, { minLength: 1, maxLength: 20 }).map((units) => String.fromCharCode(...units));
-  test.prop([anyId], { numRuns: 80 })('any id makes one file in the directory, and comes back whole', async (sessionId) => {
+  test.prop([anyId], { numRuns: 80 })('is the only one in the directory for any id, which replays unchanged', async (sessionId) => {
     const chatsDir = freshDirectory();
     const recorder = newRecorder({ chatsDir, sessionId });
     recorder.recordContent(said('x'));
@@ -168,7 +168,7 @@ describe('the file', () => {
   });
 });
 
-describe('a file that can not be made', () => {
+describe('a file that cannot be created', () => {
   test('a chats directory under a file: one warning, the CLI goes on', async () => {
     const file = join(freshDirectory(), 'file');
     writeFileSync(file, 'x');
@@ -214,7 +214,7 @@ describe('a file that can not be made', () => {
     await recorder.dispose();
   });
 
-  test.prop([fc.nat({ max: 20 })], { numRuns: 15 })('every buffered record is counted, and the content', async (buffered) => {
+  test.prop([fc.nat({ max: 20 })], { numRuns: 15 })('every buffered record is counted, and so is the content', async (buffered) => {
     const file = join(freshDirectory(), 'file');
     writeFileSync(file, 'x');
     const { recorder, warnings } = watchedRecorder({ chatsDir: join(file, 'chats') });

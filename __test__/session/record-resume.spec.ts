@@ -1,4 +1,4 @@
-/** Rule 7: going on in a file that is there, in whatever state the last process left it. */
+/** Rule 7: continuing an existing file, in whatever state the last process left it. */
 import { appendFileSync, existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fc, test } from '../support/property';
@@ -7,7 +7,7 @@ import {
   type Recorder, eventually, freshDirectory, linesOf, newRecorder, pathOf, recordedSession, recordsOf, replaySession, said, watchedRecorder,
 } from '../support/recording';
 
-/** Opens the file as a CLI does that resumes: replay, then record from its lastSeq. */
+/** Opens the file as a CLI does to resume: replay, then record from its lastSeq. */
 async function resume(path: string): Promise<Recorder> {
   const replayed = await replaySession(path);
   if (!replayed.ok) throw new Error(replayed.error);
@@ -38,7 +38,7 @@ describe('the next record', () => {
     await recorder.dispose();
   });
 
-  test('of a resume that records nothing is none: the file stays as it is, torn tail and all', async () => {
+  test('does not exist if a resume records nothing: the file stays as it is, including a torn line', async () => {
     const path = await recordedSession();
     appendFileSync(path, '{"v":1,"seq":3');
     const before = readFileSync(path);
@@ -64,7 +64,7 @@ describe('the next record', () => {
 });
 
 describe('the end of the file', () => {
-  test.prop([fc.nat(), fc.boolean()], { numRuns: 60 })('torn anywhere: the torn bytes stay, the next record is whole', async (cut, afterwards) => {
+  test.prop([fc.nat(), fc.boolean()], { numRuns: 60 })('torn anywhere: the torn bytes stay, the next record is complete', async (cut, afterwards) => {
     const path = await recordedSession({ model: 'modèle 日本 𝄞' });
     const recorder = newRecorder();
     const tear = (): void => truncateSync(path, 1 + (cut % (statSync(path).size - 1)));
@@ -86,7 +86,7 @@ describe('the end of the file', () => {
     expect(lines.map((line) => [line.seq, line.payload.content])).toEqual([[3, said('whole')], [4, said('and next')]]);
   });
 
-  test('a whole record without its newline is kept: the replay has it and the next one', async () => {
+  test('a complete record without its newline is kept: the replay has it and the next one', async () => {
     const path = await recordedSession();
     truncateSync(path, statSync(path).size - 1);
     const recorder = await resume(path);
@@ -95,7 +95,7 @@ describe('the end of the file', () => {
     expect(await replaySession(path)).toMatchObject({ ok: true, history: [said('first'), said('second')], lastSeq: 3, eventCount: 3, warnings: [] });
   });
 
-  test('a torn tail: the replay warns of that one line and has all the rest', async () => {
+  test('a torn line: the replay warns of that one line and has everything else', async () => {
     const path = await recordedSession();
     appendFileSync(path, '{"v":1,"seq":3,"ts":"2026-02-11T16:00:00.000Z","type":"content","payl');
     const recorder = await resume(path);
@@ -115,7 +115,7 @@ describe('the end of the file', () => {
     expect(await replaySession(path)).toMatchObject({ ok: true, history: [said('first'), said('€')], lastSeq: 3 });
   });
 
-  test('an empty file takes the records; nothing else gets into it', async () => {
+  test('an empty file gets the records and nothing else', async () => {
     const path = join(freshDirectory(), 'session.jsonl');
     writeFileSync(path, '');
     const recorder = newRecorder();
@@ -125,7 +125,7 @@ describe('the end of the file', () => {
     expect(linesOf(path).filter((line) => line !== '').map((line) => JSON.parse(line).seq)).toEqual([1]);
   });
 
-  test('a file that is not there is not made: ENOENT', async () => {
+  test('a file that does not exist is not created: ENOENT', async () => {
     const path = join(freshDirectory(), 'gone.jsonl');
     const { recorder, warnings } = watchedRecorder();
     recorder.initializeForResume(path, 9);
@@ -136,7 +136,7 @@ describe('the end of the file', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  test('what another process appends in between stays, in the order of the appends', async () => {
+  test('records that another process appends in between stay, in the order of the appends', async () => {
     const path = await recordedSession();
     const recorder = newRecorder();
     recorder.initializeForResume(path, 2);
@@ -153,7 +153,7 @@ describe('the end of the file', () => {
 });
 
 describe('resume after resume', () => {
-  test('three cycles: one session_start, seq rising by one, all content, and nothing to warn of', async () => {
+  test('three cycles: one session_start, seq increasing by one, all content, and no warnings', async () => {
     const path = await recordedSession();
     for (const cycle of ['one', 'two', 'three']) {
       const recorder = await resume(path);
@@ -167,7 +167,7 @@ describe('resume after resume', () => {
     expect(await replaySession(path, 'a3f5c1')).toMatchObject({ ok: true, history: ['first', 'one', 'two', 'three'].map((text) => said(text)), lastSeq: 8, warnings: [] });
   });
 
-  test('a session_event is in sessionEvents alone, also after a resume', async () => {
+  test('a session_event is only in sessionEvents, even after a resume', async () => {
     const first = newRecorder();
     first.recordSessionEvent('warning', 'early');
     first.recordContent(said('first'));
@@ -180,7 +180,7 @@ describe('resume after resume', () => {
     expect(replayed.ok && replayed.sessionEvents).toEqual([{ severity: 'warning', message: 'early' }, { severity: 'error', message: 'late' }]);
   });
 
-  test('a recorder that was never disposed and its successor lose nothing', async () => {
+  test('a recorder that was never disposed of and its successor lose nothing', async () => {
     const path = await recordedSession();
     const forgotten = newRecorder();
     forgotten.initializeForResume(path, 2);
@@ -195,7 +195,7 @@ describe('resume after resume', () => {
   });
 });
 
-describe('golden sessions: the recorder\'s bytes, and what a replay makes of them', () => {
+describe('golden sessions: the bytes that are recorded, and their replay', () => {
   const START = '{"v":1,"seq":1,"ts":"2026-02-11T16:00:00.000Z","type":"session_start","payload":{"sessionId":"gold","projectHash":"a3f5c1","workspaceDirs":["/w"],"provider":"p","model":"m","startTime":"2026-02-11T16:00:00.000Z"}}\n';
   const line = (seq: number, type: string, payload: string): string => `{"v":1,"seq":${seq},"ts":"2026-02-11T16:00:00.000Z","type":"${type}","payload":${payload}}\n`;
   const content = (seq: number, text: string): string => line(seq, 'content', `{"content":{"speaker":"human","blocks":[{"type":"text","text":"${text}"}]}}`);

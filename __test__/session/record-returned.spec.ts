@@ -1,4 +1,4 @@
-/** Rule 12: what `enqueue` returns is the record in the file. Methods work without their object, overridden and replaced ones included. */
+/** Rule 12: `enqueue` returns the record that is in the file. Methods work without their object, including overridden and replaced ones. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fc, test } from '../support/property';
@@ -63,7 +63,7 @@ describe('a returned record', () => {
     await failing.dispose();
   });
 
-  test('uses no number up if its payload cannot be serialised', async () => {
+  test('takes no seq if its payload cannot be serialised', async () => {
     const recorder = newRecorder();
     const circle: Record<string, unknown> = {};
     circle['self'] = circle;
@@ -114,7 +114,7 @@ describe('methods without their object', () => {
     ]);
   });
 
-  test('an override of a subclass is the one that is bound, and is what other methods call', async () => {
+  test('an override of a subclass is bound, and is called by other methods', async () => {
     class Shouting extends SessionRecordingService<Content> {
       readonly seen: string[] = [];
       override enqueue(type: string, payload: unknown) {
@@ -134,7 +134,7 @@ describe('methods without their object', () => {
     expect(recordsOf(pathOf(recorder))[1]!.payload.content.speaker).toBe('ai');
   });
 
-  test('one that is replaced on the instance is used', async () => {
+  test('a method that is replaced on the instance is used', async () => {
     const recorder = newRecorder();
     recorder.recordContent(said('x'));
     const flush = vi.spyOn(recorder, 'flush');

@@ -1,6 +1,6 @@
 /**
- * Rule 6 when a call of the system fails that no real disk here can be made to fail: a small library is loaded into the process of the recorder, and
- * the n-th call of a kind ends with an error or in part. `FAULT_ROUNDS` says how many pairs of faults are tried.
+ * Rule 6 for system calls that cannot be made to fail with a real disk here: the process of the recorder preloads a small library, in which the n-th
+ * call of a kind fails or is done in part. `FAULT_ROUNDS` is the number of pairs of faults that are tried.
  */
 import { readdirSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -11,13 +11,13 @@ import { canFail, faultsAt, runWithFaults, twoAtATime } from '../support/system-
 
 interface Report { acknowledged: string[]; warnings: string[]; flushed: string[]; isActive: boolean; unhandled: string[] }
 
-/** What is in the session's file, if there is one that replays. */
+/** The texts in the session's file; `null` if no file replays. */
 async function textsIn(chats: string): Promise<{ path: string; texts: string[]; lastSeq: number } | null> {
   let names: string[] = [];
   try {
     names = readdirSync(chats).filter((name) => name.endsWith('.jsonl'));
   } catch {
-    // The directory could not be made.
+    // The directory could not be created.
   }
   for (const name of names) {
     const path = join(chats, name);
@@ -36,7 +36,7 @@ async function expectKept(faults: string): Promise<Report> {
   const found = await textsIn(join(directory, 'chats'));
   expect(found?.texts.slice(0, report.acknowledged.length) ?? [], faults).toEqual(report.acknowledged);
   expect(report.unhandled, faults).toEqual([]);
-  // Whoever stops says so, once.
+  // A recorder that stops warns once.
   expect(report.warnings.length, faults).toBe(report.isActive ? 0 : 1);
   const next = newRecorder({ ...recorderConfig(), chatsDir: join(directory, 'chats'), durability: 'fsync', exclusive: true });
   if (found !== null) next.initializeForResume(found.path, found.lastSeq);
@@ -63,13 +63,13 @@ describe.skipIf(!canFail)('a call that fails (needs Linux and a C compiler)', ()
     }
   });
 
-  test('a sync that fails ends the recording, and says so', async () => {
+  test('a sync that fails ends the recording, with a warning', async () => {
     const report = await expectKept(`fdatasync:2:${EIO}`);
     expect(report).toMatchObject({ isActive: false, warnings: ['EIO'], flushed: ['resolved', 'EIO', 'resolved', 'resolved'] });
     expect(report.acknowledged).toHaveLength(1);
   });
 
-  test('a call that is interrupted, and a write of a part, go on', async () => {
+  test('an interrupted call and a short write are continued', async () => {
     const report = await expectKept(`write:2:${EINTR} write:3:0`);
     expect(report).toMatchObject({ isActive: true, warnings: [], flushed: Array.from({ length: 4 }, () => 'resolved') });
   });

@@ -1,4 +1,4 @@
-/** Properties of the recorder with the replay behind it: what goes in comes out, however it was recorded. */
+/** Properties of the recorder together with the replay: what was recorded is replayed, however it was recorded. */
 import { readFileSync, statSync, truncateSync } from 'node:fs';
 import { fc, test } from '../support/property';
 import { afterEach, beforeEach, describe, expect, vi } from 'vitest';
@@ -9,7 +9,7 @@ import { anyEvents, anyItem, anyString, filledString, runs, severity } from '../
 type Step = (recorder: Recorder) => void;
 interface Session { history: unknown[]; sessionEvents: { severity: string; message: string }[]; provider: string; model: string; workspaceDirs: string[] }
 
-/** What a value is once it has been JSON. */
+/** A value after a round trip through JSON. */
 const asJson = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
 async function recorded(steps: Step[]): Promise<string> {
@@ -25,7 +25,7 @@ async function replayOf(path: string) {
   return replayed;
 }
 
-// ---- One event of each kind, with what it does to a session ---------------------------------------
+// ---- One event of each kind, with its effect on a session -----------------------------------------
 
 interface Act { name: string; step: Step; apply: (session: Session) => void }
 
@@ -69,21 +69,21 @@ async function expectModelled(path: string, list: Act[]): Promise<void> {
 }
 
 describe('values', () => {
-  test.prop([fc.array(anyItem, { minLength: 1, maxLength: 8 })], runs(80))('any content comes back deep-equal, unknown fields, key order and all', async (items) => {
+  test.prop([fc.array(anyItem, { minLength: 1, maxLength: 8 })], runs(80))('any content is replayed deep-equal, including unknown fields and key order', async (items) => {
     const { history, warnings } = await replayOf(await recorded(items.map((item) => (r) => r.recordContent(item))));
     expectSame(history, items.map(asJson));
     expect(history.map((item) => JSON.stringify(item))).toEqual(items.map((item) => JSON.stringify(item)));
     expect(warnings).toEqual([]);
   });
 
-  test.prop([fc.array(fc.jsonValue({ maxDepth: 6 }), { minLength: 1, maxLength: 8 })], runs(80))('any JSON value as a payload stands in its line as JSON.stringify writes it', async (payloads) => {
+  test.prop([fc.array(fc.jsonValue({ maxDepth: 6 }), { minLength: 1, maxLength: 8 })], runs(80))('any JSON value as a payload is in its line as JSON.stringify writes it', async (payloads) => {
     const path = await recorded([(r) => r.recordContent(said('x')), ...payloads.map((payload): Step => (r) => r.enqueue('note', payload))]);
     const lines = linesOf(path).slice(2);
     expect(lines).toHaveLength(payloads.length);
     for (const [i, payload] of payloads.entries()) expect(`${lines[i]}\n`).toBe(lineText(i + 3, JSON.parse(lines[i]!).ts, 'note', payload));
   });
 
-  test.prop([fc.array(fc.tuple(anyString, anyString), { minLength: 1, maxLength: 8 })], runs(80))('any text comes back, half characters and separators too, one line each', async (texts) => {
+  test.prop([fc.array(fc.tuple(anyString, anyString), { minLength: 1, maxLength: 8 })], runs(80))('any text is replayed from one line, even with lone surrogates and line separators', async (texts) => {
     const items = texts.map(([text, id]): Content => ({ speaker: 'ai', blocks: [{ type: 'text', text }, { type: 'tool_call', id, name: text, parameters: { [text]: id } }] }));
     const path = await recorded(items.map((item) => (r) => r.recordContent(item)));
     const bytes = readFileSync(path);
@@ -92,12 +92,12 @@ describe('values', () => {
     expectSame((await replayOf(path)).history, items);
   });
 
-  test.prop([fc.array(fc.double(), { minLength: 1, maxLength: 20 })], runs(60))('any number is what JSON makes of it', async (numbers) => {
+  test.prop([fc.array(fc.double(), { minLength: 1, maxLength: 20 })], runs(60))('any number is written as JSON writes it', async (numbers) => {
     const [, , record] = recordsOf(await recorded([(r) => r.recordContent(said('x')), (r) => r.enqueue('note', { numbers })]));
     expectSame(record!.payload.numbers, asJson(numbers));
   });
 
-  test.prop([fc.integer({ min: 1, max: 2500 }), fc.boolean()], runs(20))('any depth that JSON.stringify can take', async (depth, arrays) => {
+  test.prop([fc.integer({ min: 1, max: 2500 }), fc.boolean()], runs(20))('any depth that JSON.stringify supports', async (depth, arrays) => {
     let result: unknown = 'bottom';
     for (let i = 0; i < depth; i++) result = arrays ? [result] : { in: result };
     const item = { speaker: 'tool' as const, blocks: [], result } as unknown as Content;
@@ -126,11 +126,11 @@ describe('values', () => {
 });
 
 describe('sessions', () => {
-  test.prop([acts], runs(80))('any interleaving gives what a model gives', async (list) => {
+  test.prop([acts], runs(80))('any interleaving has the same result as a model', async (list) => {
     await expectModelled(await recorded(list.map(({ step }) => step)), list);
   });
 
-  test.prop([acts, fc.array(fc.nat(), { maxLength: 5 })], runs(60))('the same however often it is interrupted and resumed, with seqs that rise by one', async (list, cuts) => {
+  test.prop([acts, fc.array(fc.nat(), { maxLength: 5 })], runs(60))('the same however often it is interrupted and resumed, with seqs that increase by one', async (list, cuts) => {
     const first = list.findIndex(({ name }) => name === 'content') + 1;
     const at = [...new Set(cuts.map((cut) => first + (cut % (list.length - first + 1))))].sort((a, b) => a - b);
     const path = await recorded(list.slice(0, at[0]).map(({ step }) => step));
@@ -151,7 +151,7 @@ describe('sessions', () => {
     expect((await replayOf(await recorded(items.map((item) => (r) => r.recordContent(item))))).history).toEqual(items);
   });
 
-  test.prop([acts, anyItem, fc.array(anyItem, { maxLength: 6 })], runs(40))('a compression leaves itself and what comes after, whatever was before', async (before, summary, after) => {
+  test.prop([acts, anyItem, fc.array(anyItem, { maxLength: 6 })], runs(40))('a compression leaves its summary and the items after it, whatever was before', async (before, summary, after) => {
     const path = await recorded([...before.map(({ step }) => step), (r) => r.recordCompressed(summary, 1), ...after.map((item): Step => (r) => r.recordContent(item))]);
     expectSame((await replayOf(path)).history, [summary, ...after].map(asJson));
   });
@@ -162,7 +162,7 @@ describe('sessions', () => {
     expect((await replayOf(path)).history).toEqual(items.slice(0, Math.max(0, count - removed)));
   });
 
-  test.prop([acts], runs(30))('a replay changes nothing: a second one gives the same', async (list) => {
+  test.prop([acts], runs(30))('a replay changes nothing: a second one has the same result', async (list) => {
     const path = await recorded(list.map(({ step }) => step));
     const before = readFileSync(path);
     expectSame(await replayOf(path), await replayOf(path));
@@ -182,13 +182,13 @@ describe('sessions', () => {
     expect(await replayOf(pathOf(recorder))).toMatchObject({ eventCount: events.length + 2, lastSeq: events.length + 2 });
   });
 
-  test.prop([acts, fc.nat(), fc.array(anyItem, { minLength: 1, maxLength: 4 })], runs(60))('cut at any byte after its first line, it resumes with every record before the cut', async (list, cut, more) => {
+  test.prop([acts, fc.nat(), fc.array(anyItem, { minLength: 1, maxLength: 4 })], runs(60))('truncated at any byte after its first line, it resumes with every record before the cut', async (list, cut, more) => {
     const path = await recorded(list.map(({ step }) => step));
     const start = Buffer.byteLength(`${linesOf(path)[0]}\n`);
     truncateSync(path, start + (cut % (statSync(path).size - start + 1)));
     const survivors = readFileSync(path).filter((byte) => byte === 10).length - 1;
     const before = await replayOf(path);
-    // A record that lost nothing but its newline is whole.
+    // A record that lost only its newline is complete.
     const whole = before.lastSeq - 1;
     expect([survivors, survivors + 1]).toContain(whole);
     const recorder = newRecorder();
@@ -233,7 +233,7 @@ describe('calls in any order', () => {
     for (const record of notes) expect(record.seq).toBe(record.payload.i + 3);
   });
 
-  test.prop([fc.array(fc.nat({ max: 2 }), { maxLength: 80 })], runs(30))('recorders side by side keep to themselves', async (turns) => {
+  test.prop([fc.array(fc.nat({ max: 2 }), { maxLength: 80 })], runs(30))('concurrent recorders do not affect each other', async (turns) => {
     const recorders = [0, 1, 2].map((n) => newRecorder({ sessionId: `session ${n}` }));
     for (const recorder of recorders) recorder.recordContent(said(recorder.getSessionId()));
     for (const [i, n] of turns.entries()) recorders[n]!.enqueue('note', { i });

@@ -1,11 +1,11 @@
-/** Rules 1 and 2, and the bytes of section 1: what a line is, and that it is what `JSON.stringify` would write. */
+/** Rules 1 and 2, and the bytes of section 1: the form of a line, which is what `JSON.stringify` would write. */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fc, test } from '../support/property';
 import { describe, expect, vi } from 'vitest';
 import { type Recorder, lineText, linesOf, newRecorder, pathOf, readSessionHeader, recordedSession, recorderConfig, recordsOf, replaySession, said, SessionRecordingService } from '../support/recording';
 
-/** Records the events after a first content, closes, and gives the lines after those two. */
+/** Records events after a first content, and closes. Resolves to the lines after the first two. */
 async function recorded(record: (recorder: Recorder) => void): Promise<string[]> {
   const recorder = newRecorder();
   recorder.recordContent(said('hello'));
@@ -14,7 +14,7 @@ async function recorded(record: (recorder: Recorder) => void): Promise<string[]>
   return linesOf(pathOf(recorder)).slice(2);
 }
 
-/** Records each event of a table and compares its line with what `JSON.stringify` makes around the payload. */
+/** Records each event of a table and compares its line with what `JSON.stringify` writes for it. */
 async function expectStringified(events: [type: string, payload: unknown, why?: string][]): Promise<string[]> {
   const lines = await recorded((recorder) => {
     for (const [type, payload] of events) recorder.enqueue(type, payload);
@@ -89,18 +89,18 @@ describe('the envelope', () => {
     expect(await readSessionHeader(path)).toEqual({ sessionId: 'head', projectHash: 'a3f5c1', workspaceDirs: [], provider: 'anthropic', model: 'model-1', startTime: start!.ts });
   });
 
-  test('a type with quotes, separators or half a character in it is one line all the same', async () => {
+  test('a type with quotes, separators or a lone surrogate in it is still one line', async () => {
     const types = ['say "hi"', 'back\\slash', 'line\nbreak', 'half \ud83d', '\udc00\ud800', '\u2028type\u2029', '__proto__', 'x-usage'];
     await expectStringified(types.map((type) => [type, { n: 1 }]));
   });
 
   const special = fc.constantFrom(0x2028, 0x2029, 0x22, 0x5c, 0x0a, 0x00, 0xfeff);
   const codeUnits = fc.array(fc.oneof(fc.integer({ min: 0, max: 0xffff }), fc.integer({ min: 0xd800, max: 0xdfff }), special), { minLength: 1, maxLength: 8 });
-  test.prop([codeUnits], { numRuns: 60 })('any non-empty type is written as it is, and its record survives', async (units) => {
+  test.prop([codeUnits], { numRuns: 60 })('any non-empty type is written as it is, and its record can be read', async (units) => {
     await expectStringified([[String.fromCharCode(...units), { n: 1 }]]);
   });
 
-  test('a type the addon has never heard of leaves the rest of the session readable', async () => {
+  test('a type that the addon does not know leaves the rest of the session readable', async () => {
     const recorder = newRecorder();
     recorder.recordContent(said('a'));
     recorder.enqueue('token_usage', { in: 3, out: 4 });
@@ -111,8 +111,8 @@ describe('the envelope', () => {
   });
 });
 
-describe('a payload is what JSON.stringify makes of it', () => {
-  test('whatever JSON.stringify treats in its own way', async () => {
+describe('a payload is written as JSON.stringify writes it', () => {
+  test('including everything that JSON.stringify treats in a special way', async () => {
     await expectStringified([
       ['note', { a: { toJSON: () => ({ deep: [1, undefined] }) }, when: new Date(Date.UTC(2026, 0, 2)) }, 'toJSON'],
       ['note', { toJSON: () => 'just this' }, 'a payload with toJSON'],
@@ -141,7 +141,7 @@ describe('a payload is what JSON.stringify makes of it', () => {
     for (const line of lines) expect(line).toMatch(/"type":"note"\}$/);
   });
 
-  test('separators never stand in the file as they are: other tools would split there', async () => {
+  test('line separators are always escaped in the file: other tools would split lines there', async () => {
     const path = await recordedSession({ sessionId: 'a\u2028b', model: '\u2029' });
     const bytes = readFileSync(path);
     expect(bytes.includes(Buffer.from('\u2028'))).toBe(false);
@@ -197,7 +197,7 @@ describe('what JSON.stringify refuses', () => {
     }
   });
 
-  test('an exception from toJSON or a getter comes through as it is', async () => {
+  test('an exception from toJSON or a getter is passed on unchanged', async () => {
     const mine = new RangeError('mine');
     const lines = await recorded((recorder) => {
       const caught: unknown[] = [];
@@ -214,7 +214,7 @@ describe('what JSON.stringify refuses', () => {
     expect(lines).toEqual([]);
   });
 
-  test('a first content that is refused does not materialise the session', async () => {
+  test('a first content that is refused does not create the file', async () => {
     const recorder = newRecorder();
     expect(() => recorder.enqueue('content', cycle)).toThrow(TypeError);
     expect(recorder.getFilePath()).toBeNull();
@@ -227,7 +227,7 @@ describe('what JSON.stringify refuses', () => {
 
 describe('the moment of enqueue', () => {
   test.prop([fc.array(fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1 }), { minLength: 1, maxLength: 20 })], { numRuns: 30 })(
-    'changing a payload later changes nothing',
+    'changing a payload later has no effect',
     async (payloads) => {
       const before = payloads.map((payload) => JSON.stringify(payload));
       const lines = await recorded((recorder) => {
@@ -240,7 +240,7 @@ describe('the moment of enqueue', () => {
     },
   );
 
-  test('buffered payloads are taken then, too', async () => {
+  test('buffered payloads are serialised then, too', async () => {
     const recorder = newRecorder();
     const directories = ['/a'];
     recorder.recordDirectoriesChanged(directories);
@@ -259,7 +259,7 @@ describe('the moment of enqueue', () => {
     expect(recordsOf(pathOf(recorder))[0]!.payload.workspaceDirs).toEqual(['/a']);
   });
 
-  test('a toJSON that records something itself: both are there, the seqs in order', async () => {
+  test('a toJSON that records something itself: both are recorded, the seqs in order', async () => {
     const lines = await recorded((recorder) => {
       recorder.enqueue('outer', { toJSON() { recorder.enqueue('inner', 1); return 2; } });
     });

@@ -1,4 +1,4 @@
-// What a user types to denote a session or a checkpoint, and what name it may have.
+// References by which users denote a session or a checkpoint, and the names that these may have.
 
 import { fc, test } from '../support/property';
 import { describe, expect } from 'vitest';
@@ -11,13 +11,13 @@ const checkpoint = (checkpointId: string, checkpointName: string): NamedTarget =
 describe('resolveSessionRef', () => {
   const list = sessionsOf('abc-1', 'abd-2', '7', '007-x', 'Abc');
 
-  test('an id, before a position', () => {
+  test('prefers an id to a position', () => {
     expect(resolveSessionRef('7', list)).toEqual({ session: list[2] });
     expect(resolveSessionRef('abc-1', list)).toEqual({ session: list[0] });
     expect((resolveSessionRef('abc-1', list) as { session: unknown }).session).toBe(list[0]);
   });
 
-  test('a position, counted from 1, never the beginning of an id', () => {
+  test('accepts a position, counted from 1, which is never taken for the beginning of an id', () => {
     expect(resolveSessionRef('1', list)).toEqual({ session: list[0] });
     expect(resolveSessionRef('05', list)).toEqual({ session: list[4] });
     for (const [ref, shown] of [['0', '0'], ['6', '6'], ['007', '7'], ['00', '0'], ['99999999999999999999999', '1e+23'], ['9'.repeat(400), 'Infinity']]) {
@@ -26,14 +26,14 @@ describe('resolveSessionRef', () => {
     expect(resolveSessionRef('3', [])).toEqual({ error: 'No sessions found for this project', code: 'NoSessions' });
   });
 
-  test('the beginning of one id', () => {
+  test('accepts the beginning of one id', () => {
     expect(resolveSessionRef('abd', list)).toEqual({ session: list[1] });
     expect(resolveSessionRef('ab', list)).toEqual({ error: "Ambiguous session prefix 'ab' matches: abc-1, abd-2", code: 'Ambiguous' });
     expect(resolveSessionRef('', list)).toEqual({ error: "Ambiguous session prefix '' matches: abc-1, abd-2, 7, 007-x, Abc", code: 'Ambiguous' });
     expect(resolveSessionRef('', sessionsOf('only'))).toEqual({ session: { sessionId: 'only' } });
   });
 
-  test('nothing', () => {
+  test('finds nothing for any other text', () => {
     for (const ref of ['x', 'abc-1 ', '1.0', '-1', '+1', '1e0', '٣', 'latest', "it's"]) {
       expect(resolveSessionRef(ref, list)).toEqual({ error: `Session not found for this project: ${ref}`, code: 'NotFound' });
     }
@@ -51,13 +51,13 @@ describe('resolveSessionRef', () => {
 describe('resolveContinueRef', () => {
   const targets = [session('s-1', 'work'), session('s-2', null), session('s-3'), checkpoint('c-1', 'before'), checkpoint('c-2', 'work'), checkpoint('s-2', 'odd')];
 
-  test('the id of a checkpoint, before anything else', () => {
+  test('prefers the id of a checkpoint to anything else', () => {
     expect(resolveContinueRef('c-1', targets)).toEqual({ target: targets[3] });
     expect(resolveContinueRef('s-2', targets)).toEqual({ target: targets[5] });
     expect(resolveContinueRef('c', [checkpoint('c', 'a'), checkpoint('c', 'b'), session('c')])).toEqual({ error: "Ambiguous checkpoint ID 'c'", code: 'Ambiguous' });
   });
 
-  test('a name, or the id of a session', () => {
+  test('accepts a name, or the id of a session', () => {
     expect(resolveContinueRef('before', targets)).toEqual({ target: targets[3] });
     expect(resolveContinueRef('s-1', targets)).toEqual({ target: targets[0] });
     expect(resolveContinueRef('work', targets)).toEqual({ error: "Ambiguous continue target name 'work'", code: 'Ambiguous' });
@@ -71,7 +71,7 @@ describe('resolveContinueRef', () => {
     expect(resolveContinueRef('latest', [checkpoint('c', 'n')])).toEqual({ error: 'Session not found for this project: latest', code: 'NotFound' });
   });
 
-  test('otherwise as a session: checkpoints have no position', () => {
+  test('otherwise resolves to a session: checkpoints have no position', () => {
     expect(resolveContinueRef('3', [targets[3]!, ...targets])).toEqual({ target: targets[2] });
     expect(resolveContinueRef('4', targets)).toEqual({ error: 'Session index 4 out of range (1-3)', code: 'IndexOutOfRange' });
     expect(resolveContinueRef('1', [targets[3]!])).toEqual({ error: 'No sessions found for this project', code: 'NoSessions' });
@@ -86,7 +86,7 @@ describe('resolveContinueRef', () => {
 });
 
 describe('checkSessionName', () => {
-  test('trims, and refuses what is empty or means something else as a reference', () => {
+  test('trims a name, and refuses one that is empty or has another meaning as a reference', () => {
     expect(checkSessionName(' \u3000a name\n')).toBe('a name');
     for (const name of ['Latest', 'latest!', '1.0', '-1', '٣', 'v2']) expect(checkSessionName(name)).toBe(name);
     for (const name of ['', ' ', '\ufeff\u2028']) expect(() => checkSessionName(name)).toThrow(new Error('Name must not be empty'));

@@ -1,4 +1,4 @@
-// Arguments that are none of what is expected: a TypeError at once, which names them.
+// Arguments of the wrong type synchronously throw a TypeError that names them.
 
 import { describe, expect } from 'vitest';
 import { fc, test } from '../support/property';
@@ -8,7 +8,7 @@ import { START_METADATA, content, file, replayOf, start } from '../support/sessi
 import { runs } from '../support/session-arbitraries.js';
 import { eachCase } from '../support/each-case.js';
 
-describe('arguments of the wrong type throw at once a TypeError that names them', () => {
+describe('arguments of the wrong type synchronously throw a TypeError that names them', () => {
   const call = replaySession as (...args: unknown[]) => Promise<unknown>;
   const filePath = 'no-such-session.jsonl';
 
@@ -77,12 +77,12 @@ describe('arguments of the wrong type throw at once a TypeError that names them'
   test.prop(
     [fc.anything().filter((value) => !['string', 'undefined'].includes(typeof value) && value !== null)],
     runs(60),
-  )('any expectedProjectHash that is no string', (expected) => {
+  )('any expectedProjectHash that is not a string', (expected) => {
     expect(() => call(filePath, expected)).toThrow(TypeError);
   });
 
   test.prop([fc.anything().filter((value) => typeof value !== 'string')], runs(60))(
-    'any filePath that is no string',
+    'any filePath that is not a string',
     (value) => {
       expect(() => call(value)).toThrow(TypeError);
     },
@@ -91,7 +91,7 @@ describe('arguments of the wrong type throw at once a TypeError that names them'
   test.prop(
     [fc.anything().filter((value) => !['number', 'undefined'].includes(typeof value) && value !== null)],
     runs(60),
-  )('any throughSeq that is no number', (throughSeq) => {
+  )('any throughSeq that is not a number', (throughSeq) => {
     expect(() => call(filePath, undefined, { throughSeq })).toThrow(TypeError);
   });
 });

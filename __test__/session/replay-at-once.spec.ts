@@ -1,4 +1,4 @@
-// replaySession of a small file that is in memory happens without another thread: the same result, and the event loop goes on.
+// replaySession of a small file that is in memory runs without another thread: with the same result, and without blocking the event loop.
 
 import '../support/on-disk.js'; // Only of a file on a disk can the system say whether it is in memory.
 import { createRequire } from 'node:module';
@@ -25,13 +25,13 @@ const LENIENT = { auditTrail: false, progress: false, snapshot: false, strict: f
 const root = mkdtempSync(join(tmpdir(), 'session-tape-at-once-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-/** A single attempt may fail where the system is busy with names nearby. */
+/** Repeats the attempt: a single one may fail while the system is busy with neighbouring names. */
 const isReplayedAtOnce = (path: string): boolean =>
   Array.from({ length: 100 }, () => native.replayAtOnce(path, LENIENT)).some((job) => job !== null);
 
 const worksHere = isReplayedAtOnce(writeSession(session()));
 
-/** The same through a job: what reports progress is not done at once. */
+/** Replays through a job: a replay that reports progress is not done at once. */
 const byJob = (path: string, options: ReplayOptions): Promise<unknown> =>
   replaySession(path, undefined, { ...options, onProgress: () => {} });
 
@@ -41,14 +41,14 @@ const anyOptions = fc.record({
   throughSeq: fc.option(fc.integer({ min: 0, max: 8 }), { nil: undefined }),
 });
 
-describe('at once or by a job, the result is one', () => {
+describe('at once or by a job, the result is the same', () => {
   test.prop([anyFile, anyOptions], runs(200))('for any file and options', async (bytes, options) => {
     const path = writeSession(bytes);
     expectSameReplay(await replaySession(path, undefined, options), (await byJob(path, options)) as never);
   });
 
   test.prop([fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 12 })], runs(20))(
-    'while a file grows beyond what is replayed at once',
+    'while a file grows beyond the size that is replayed at once',
     async (kilobytes) => {
       const path = writeSession(session());
       let [seq, expected] = [1, 0];
@@ -65,7 +65,7 @@ describe('at once or by a job, the result is one', () => {
     },
   );
 
-  test('with an error where there is no session', async () => {
+  test('with an error if there is no session', async () => {
     for (const [name, bytes] of Object.entries({ empty: '', garbage: 'garbage\n', blank: '\n\n' })) {
       const path = join(root, `${name}.jsonl`);
       writeFileSync(path, bytes);
@@ -94,7 +94,7 @@ describe.skipIf(!worksHere)('a small file in memory', () => {
     }
   });
 
-  test('has its result before the event loop goes on', async () => {
+  test('has its result before the next turn of the event loop', async () => {
     const path = writeSession(session(content('a')));
     const answers = [];
     for (let i = 0; i < 30; i += 1) {
@@ -129,7 +129,7 @@ describe.skipIf(!worksHere)('a small file in memory', () => {
     };
     await Promise.all(Array.from({ length: 16 }, reader));
     done = true;
-    // A turn has two phases that can let a loop go on; in each eight are done here, and those that come from elsewhere.
+    // A turn has two phases in which a loop can continue; each has eight replays on this thread, and the results of other threads.
     expect(Math.max(most, inThisTurn)).toBeLessThanOrEqual(2 * (8 + 16));
   });
 });

@@ -1,4 +1,4 @@
-// Files of many MiB: whatever buffers, chunks and batches there are inside, their borders must not show.
+// Files of many MiB: the borders of internal buffers, chunks and batches must not have any effect.
 
 import { describe, expect } from 'vitest';
 import { fc, test } from '../support/property';
@@ -26,7 +26,7 @@ async function expectSameAsPlain(bytes: Uint8Array): Promise<void> {
   expectSameReplay(await replayOf(bytes), replayBytes(bytes));
 }
 
-/** A record of exactly so many bytes, newline included, its text in the given letters. */
+/** A record of exactly `size` bytes, newline included, whose text repeats the given letter. */
 function recordOfSize(seq: number, size: number, letter: string): Buffer {
   const frame = Buffer.byteLength(envelope(seq, content(''))) + 1;
   const width = Buffer.byteLength(letter);
@@ -35,7 +35,7 @@ function recordOfSize(seq: number, size: number, letter: string): Buffer {
   return Buffer.from(`${envelope(seq, content(text))}\n`);
 }
 
-/** Records whose newlines stand exactly at the given offsets of the file. */
+/** Records whose newlines are exactly at the given offsets of the file. */
 function fileWithNewlinesAt(offsets: readonly number[], letter: string): Buffer {
   const records: Uint8Array[] = [Buffer.from(session())];
   let length = records[0]?.length ?? 0;
@@ -93,7 +93,7 @@ describe('line ends around powers of two', () => {
     );
   });
 
-  test('one string of escapes and bytes that are no UTF-8 across every border', async () => {
+  test('one string of escapes and bytes that are not UTF-8 across every border', async () => {
     const odd = Buffer.concat([
       Buffer.from('\\ud83d\\ude00\\"\\\\'),
       Buffer.from([0xff, 0xe2, 0x82, 0xf0, 0x9f]),
@@ -135,7 +135,7 @@ describe('effects across borders', () => {
     );
   });
 
-  test('warnings carry the line numbers of the file, the cap and the shares are those of the whole', async () => {
+  test('warnings have the line numbers of the file, their limit and the shares are those of the whole file', async () => {
     const lines: (Event | string)[] = [];
     for (let at = 0; at < 12_000; at += 1) {
       lines.push(sized(1_200));
@@ -165,7 +165,7 @@ describe('effects across borders', () => {
     await expectSameAsPlain(Buffer.concat([whole, recordOfSize(1_202, 3 * MIB, '漢').subarray(0, -MIB)]));
   });
 
-  test('a mismatch of the hash is found without reading on', async () => {
+  test('a mismatch of the hash is found without reading further', async () => {
     const bytes = Buffer.from(file(start(), ...Array.from({ length: 5_000 }, () => sized(3_000))));
     expectSameReplay(await replayOf(bytes, 'feedface'), replayBytes(bytes, 'feedface'));
   });

@@ -1,4 +1,4 @@
-// Titles, names, checkpoints and forks: what replay makes of each event, and of each that is malformed.
+// Titles, names, checkpoints and forks: the effect of each event on a replay, valid or malformed.
 
 import { describe, expect } from 'vitest';
 import { fc, test } from '../support/property';
@@ -22,7 +22,7 @@ const forked = (changes: object = {}): Event => ['session_forked', { ...FORK, ..
 const SIX = ['session_metadata', 'checkpoint_created', 'checkpoint_renamed', 'checkpoint_deleted', 'session_forked', 'session_named'];
 const SUMMARY = 'Replay: 1 malformed events skipped';
 
-/** The warnings about one event in line 2, in either mode. A hundred others keep the shares below what is alarming. */
+/** The warnings about one event in line 2, the same in either mode. Forty other events keep the share of malformed ones below its own warning. */
 async function warningsOf(event: Event) {
   const others = Array.from({ length: 40 }, () => rewind(0));
   const [lenient, strict] = await Promise.all(MODES.map((mode) => replayedOf(session(event, ...others), { strict: mode })));
@@ -30,8 +30,8 @@ async function warningsOf(event: Event) {
   return lenient!.warnings;
 }
 
-describe('a malformed event has no effect, and its warning is that of the first row that does not hold', () => {
-  test('a payload that is missing or no object', () =>
+describe('a malformed event has no effect, and its warning names the first requirement that it does not meet', () => {
+  test('a payload that is missing or not an object', () =>
     eachCase(
       SIX.flatMap((type) => [undefined, null, 1, 'x', true, [], [{ checkpointId: 'c', name: 'n', title: 1 }]].map((payload) => [type, payload] as const)),
       async (event) => expect(await warningsOf(event)).toStrictEqual([`Line 2: malformed ${event[0]} event, skipping`, SUMMARY]),
@@ -42,20 +42,20 @@ describe('a malformed event has no effect, and its warning is that of the first 
       expect(await warningsOf(titled({ title }))).toStrictEqual(['Line 2: malformed session_metadata title, skipping', SUMMARY]);
     }));
 
-  test('a checkpointId that is no string or empty', () =>
+  test('a checkpointId that is empty or not a string', () =>
     eachCase(
       [created(undefined, ''), created('', 'n'), renamed(null, 1), renamed(3, 'n'), deleted(undefined), deleted(''), deleted({}), forked({ checkpointId: '' }), forked({ checkpointId: 1, parentSequence: -1 })],
       async (event) => expect(await warningsOf(event)).toStrictEqual([`Line 2: malformed ${event[0]} event (missing checkpointId), skipping`, SUMMARY]),
     ));
 
-  test('a name of which trim leaves nothing', () =>
+  test('a name that is blank', () =>
     eachCase([undefined, null, 1, ['n'], '', ' ', '\t\n\v\f\r\u2028\u2029', '\ufeff\u00a0\u1680\u2000\u200a\u202f\u205f\u3000'], async (name) => {
       for (const event of [created('c', name), renamed('c', name)]) {
         expect(await warningsOf(event)).toStrictEqual([`Line 2: malformed ${event[0]} event (missing name), skipping`, SUMMARY]);
       }
     }));
 
-  test('a name of which trim leaves something', () =>
+  test('but a name that is not blank is valid, and kept untrimmed', () =>
     eachCase(['\u200b', '\u180e', '\u0085', '\b', ' x ', '\ud800', '\u0000'], async (name) => {
       const { checkpoints, warnings } = await replayedOf(session(created('c', name), renamed('c', ` ${name}`)));
       expect(checkpoints).toMatchObject([{ name: ` ${name}` }]);
@@ -73,7 +73,7 @@ describe('a malformed event has no effect, and its warning is that of the first 
       expect(await warningsOf(named(name))).toStrictEqual(['Line 2: malformed session_named event, skipping', SUMMARY]);
     }));
 
-  test('a checkpoint without a position, before anything else about it', () =>
+  test('a checkpoint event without a position, which is checked before anything else', () =>
     eachCase(['"1"', 'null', '1.5', '-1', '9007199254740992', '1e999', undefined], async (seq) => {
       for (const [type, payload] of [created('', ''), renamed('c', 'n'), deleted('c')]) {
         const member = seq === undefined ? '' : `"seq":${seq},`;
@@ -86,7 +86,7 @@ describe('a malformed event has no effect, and its warning is that of the first 
       }
     }));
 
-  test('positions that JSON may write in other ways', () =>
+  test('but positions that are spelled differently in JSON are valid', () =>
     eachCase(['-0', '0', '1.0', '1e3', '9007199254740991', '9007199254740991.4'], async (seq) => {
       const line = `{"seq":${seq},"type":"checkpoint_created","payload":{"checkpointId":"c","name":"n"}}`;
       for (const strict of MODES) {
@@ -107,7 +107,7 @@ describe('titles and names', () => {
     }
   });
 
-  test('of several the last counts, and a record without the key changes nothing', async () => {
+  test('the last of several counts, and a record without the key changes nothing', async () => {
     const { metadata, sessionName } = await replayedOf(
       session(titled({ title: 'one' }), named(null), titled({ title: 'two' }), titled({ other: 1 }), titled({ title: 3 }), named('n'), named(1)),
     );
@@ -152,7 +152,7 @@ describe('checkpoints', () => {
     expect(warnings).toStrictEqual([]);
   });
 
-  test('are never created again, also after a deletion', async () => {
+  test('are never created again, even after a deletion', async () => {
     const { checkpoints, warnings } = await seqs(created('c', 'one'), created('c', 'two'), deleted('c'), created('c', 'three'), renamed('c', 'four'), deleted('c'));
     expect(checkpoints).toMatchObject([{ name: 'four', sequence: 2, deleted: true }]);
     expect(warnings).toStrictEqual([
@@ -163,7 +163,7 @@ describe('checkpoints', () => {
     ]);
   });
 
-  test('a deletion of an unknown one deletes nothing, and is remembered', async () => {
+  test('the deletion of an unknown checkpoint deletes nothing, but is remembered', async () => {
     const { checkpoints, warnings } = await seqs(renamed('c', 'x'), deleted('c'), renamed('c', 'y'), created('c', 'one'), renamed('c', 'two'), deleted('c'));
     expect(checkpoints).toMatchObject([{ name: 'two', sequence: 5, deleted: true }]);
     expect(warnings).toStrictEqual([
@@ -176,21 +176,21 @@ describe('checkpoints', () => {
     expect((await seqs(deleted('c'), created('c', 'one'))).checkpoints).toMatchObject([{ deleted: false }]);
   });
 
-  test('ascend by watermark, and stay in file order where it is equal', async () => {
+  test('are in the order of their watermarks, and in file order if these are equal', async () => {
     const line = (seq: number, id: string) => envelope(seq, created(id, id));
     const { checkpoints, sequenceCorrupt } = await seqs(line(9, 'a'), line(3, 'b'), line(9, 'c'), line(0, 'd'), '{"seq":-0,"type":"checkpoint_created","payload":{"checkpointId":"e","name":"e"}}');
     expect(checkpoints.map(({ checkpointId }) => checkpointId).join('')).toBe('debac');
     expect(sequenceCorrupt).toBe(true);
   });
 
-  test('a time that is no string is empty', async () => {
+  test('a time that is not a string becomes an empty one', async () => {
     for (const ts of ['1', 'null', '{}']) {
       const { checkpoints } = await seqs(`{"seq":2,"ts":${ts},"type":"checkpoint_created","payload":{"checkpointId":"c","name":"n"}}`);
       expect(checkpoints).toMatchObject([{ createdAt: '' }]);
     }
   });
 
-  test('an id is what its text means', async () => {
+  test('ids are compared as decoded strings', async () => {
     const bytes = (id: string | Buffer) =>
       Buffer.concat([Buffer.from('{"seq":9,"type":"checkpoint_deleted","payload":{"checkpointId":"'), Buffer.from(id as string), Buffer.from('"}}\n')]);
     for (const [id, spelt] of [['a\ufffd', Buffer.from([0x61, 0xff])], ['\ud800', '\\ud800'], ['\u00e9', '\\u00e9']] as const) {
@@ -199,7 +199,7 @@ describe('checkpoints', () => {
     }
   });
 
-  test('their warnings come after all others, at most a hundred of them, and are not malformed', async () => {
+  test('their warnings come after all others, at most a hundred of them, and do not count as malformed events', async () => {
     const odd = Array.from({ length: 103 }, () => deleted('c'));
     const { warnings } = await seqs(...odd, 'not json', titled({ title: 1 }));
     expect(warnings.slice(0, 3)).toStrictEqual(['Line 105: failed to parse JSON', 'Line 106: malformed session_metadata title, skipping', SUMMARY]);
@@ -219,7 +219,7 @@ describe('checkpoints', () => {
 describe('throughSeq', () => {
   const text = session(content('a'), created('c', 'one'), content('b'), renamed('c', 'two'), titled({ title: 't' }), named('n'), forked(), deleted('c'));
 
-  test('on, before and behind a watermark has the part that was read', async () => {
+  test('at, before and after a watermark has the part that was read', async () => {
     const at = async (throughSeq: number) => replayedOf(text, { throughSeq });
     expect((await at(2)).checkpoints).toStrictEqual([]);
     const on = await at(3);
@@ -231,7 +231,7 @@ describe('throughSeq', () => {
     expect((await at(9)).checkpoints).toMatchObject([{ deleted: true }]);
   });
 
-  test('with a torn end behind the cut', async () => {
+  test('ignores a torn line after the cut', async () => {
     for (const torn of ['{"seq":4,"type":"checkpoint_ren', 'x']) {
       for (const strict of MODES) {
         const whole = await replayedOf(text, { throughSeq: 3, strict });
@@ -242,7 +242,7 @@ describe('throughSeq', () => {
 });
 
 describe('sequenceCorrupt', () => {
-  test('is known also beyond the warnings that are shown', async () => {
+  test('is detected even beyond the warnings that are shown', async () => {
     const broken = Array.from({ length: 150 }, () => '{');
     for (const strict of MODES) {
       expect((await replayedOf(session(...broken, content('a')), { strict })).sequenceCorrupt).toBe(false);
@@ -255,7 +255,7 @@ describe('sequenceCorrupt', () => {
 });
 
 describe('foldCheckpoints', () => {
-  test('ignores what is no valid event about a checkpoint', () => {
+  test('ignores everything that is not a valid event about a checkpoint', () => {
     const fold = foldCheckpoints as (events: unknown[]) => unknown[];
     const line = (changes: object, payload: unknown) => ({ v: 1, seq: 2, ts: 't', type: 'checkpoint_created', payload, ...changes });
     const good = { checkpointId: 'c', name: 'n' };
@@ -266,7 +266,7 @@ describe('foldCheckpoints', () => {
       line({}, Object.create(good) as object), line({ type: 'checkpoint_renamed' }, { checkpointId: 'c', name: 1 }), line({ type: 'checkpoint_deleted' }, {}),
     ];
     expect(fold(odd)).toStrictEqual([]);
-    // Holes are no records either.
+    // Holes are not records either.
     // eslint-disable-next-line no-sparse-arrays
     expect(fold([, line({ ts: 7 }, { ...good, more: 1 }), ...odd])).toStrictEqual([{ checkpointId: 'c', name: 'n', sequence: 2, deleted: false, createdAt: '' }]);
   });
@@ -276,7 +276,7 @@ describe('foldCheckpoints', () => {
       expect(() => (foldCheckpoints as (events: unknown) => unknown)(events)).toThrow(expect.objectContaining({ name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE', message: expect.stringContaining('events') }));
     }));
 
-  test('leaves the records as they are, and its result is of the caller', () => {
+  test('leaves the records unchanged', () => {
     const events = [{ v: 1, seq: 3, ts: 't', type: 'checkpoint_created', payload: { checkpointId: 'c', name: 'one' } }, { v: 1, seq: 4, ts: 't', type: 'checkpoint_renamed', payload: { checkpointId: 'c', name: 'two' } }] as SessionRecordLine[];
     const before = written(events);
     expect(foldCheckpoints(events)[0]?.name).toBe('two');
@@ -293,14 +293,14 @@ describe('foldCheckpoints', () => {
       }
     });
 
-  test.prop([fc.array(fc.oneof(checkpointEvent, fc.constant(rewind(1))), { maxLength: 40 }), anyEvents], runs(100))('is the replay of the same lines', async (events, others) => {
+  test.prop([fc.array(fc.oneof(checkpointEvent, fc.constant(rewind(1))), { maxLength: 40 }), anyEvents], runs(100))('agrees with a replay of the same lines', async (events, others) => {
     const text = session(...events, ...others);
     const { checkpoints } = await replayedOf(text);
     expectSame(foldCheckpoints(recordsOf(text)), checkpoints, { keyOrder: false });
     expect(checkpoints).toStrictEqual([...checkpoints].sort((a, b) => a.sequence - b.sequence));
   });
 
-  test.prop([anyFile], runs(300))('of any file too', async (bytes) => {
+  test.prop([anyFile], runs(300))('agrees with a replay of any file', async (bytes) => {
     const result = await replayOf(bytes);
     const text = new TextDecoder('utf-8').decode(bytes).replaceAll('\r\n', '\n');
     if (result.ok) expectSame(foldCheckpoints(recordsOf(text)), result.checkpoints, { keyOrder: false });
@@ -315,7 +315,7 @@ describe('for any session', () => {
     expect(after).toStrictEqual(before.map((checkpoint) => ({ ...checkpoint, name: 'new' })));
   });
 
-  test.prop([anyEvents, anyEvents], runs(60))('a replay through a watermark is the history at the creation', async (before, after) => {
+  test.prop([anyEvents, anyEvents], runs(60))('a replay up to a watermark has the history at the creation of the checkpoint', async (before, after) => {
     const text = session(...before, created('mine', 'x'));
     const whole = await replayedOf(text + session(compressed('s'), ...after, rewind(1)).split('\n').slice(1).map((line, at) => (line === '' ? '' : JSON.stringify({ ...(JSON.parse(line) as object), seq: before.length + 3 + at }))).join('\n'));
     const { sequence } = whole.checkpoints.find(({ checkpointId }) => checkpointId === 'mine')!;

@@ -1,5 +1,5 @@
-// Files of format version 1 as earlier releases wrote them, with the replay that they must give for ever.
-// The plain engine is held to the same: it is the yardstick of the other tests.
+// Files of format version 1 as earlier releases wrote them, with the replay that they must always have.
+// The plain engine is checked too: it is the reference of the other tests.
 
 import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -23,25 +23,25 @@ test('every fixture has its test', () => {
 describe.each(CASES)('%s', (name) => {
   const filePath = join(FIXTURES, name, 'session.jsonl');
   const expected = {
-    // Members that a result has had since.
+    // Members that were added to results later.
     ...{ sequenceCorrupt: false, checkpoints: [] },
     ...(JSON.parse(readFileSync(join(FIXTURES, name, 'expected.json'), 'utf8')) as ReplayResult),
   } as ReplayResult;
 
-  test('replays to what was recorded, under the header of its session', async () => {
+  test('replays to what was recorded, and has the header of its session', async () => {
     expectSameReplay(await replaySession(filePath), expected);
     expect(expected.ok && (await readSessionHeader(filePath))?.sessionId).toBe(
       expected.ok && expected.metadata.sessionId,
     );
   });
 
-  test('replays in the plain engine to the same', async () => {
+  test('replays to the same in the plain engine', async () => {
     expectSameReplay(replayBytes(readFileSync(filePath)), expected);
     expectSameReplay(await replayFileWithReadline(filePath), expected);
   });
 
   test.prop([fc.double({ min: 0, max: 1, noNaN: true })], runs(25))(
-    'cut at any byte it replays as in the plain engine, with its header',
+    'truncated at any byte, it replays as in the plain engine, and so does its header',
     async (share) => {
       const whole = readFileSync(filePath);
       const bytes = whole.subarray(0, Math.floor(share * whole.length));

@@ -1,4 +1,4 @@
-// Beyond what one JavaScript string can hold (512 MiB): files, histories and lines. Written for each test and deleted after it.
+// Files, histories and lines beyond the size of a JavaScript string (512 MiB). Each file is written for one test and deleted after it.
 
 import '../support/on-disk.js'; // Gigabytes.
 import { closeSync, mkdirSync, openSync, rmSync, statfsSync, statSync, symlinkSync, truncateSync, writeSync } from 'node:fs';
@@ -31,7 +31,7 @@ function writeParts(parts: Iterable<Part>) {
   closeSync(file);
 }
 
-/** So many bytes of text. In pieces: to make long strings takes longer than everything that they are made for. */
+/** `length` bytes of text, in pieces: creating long strings takes longer than everything that they are created for. */
 function* textOf(length: number): Generator<Part> {
   for (; length > TEXT_BYTES.length; length -= TEXT_BYTES.length) yield TEXT_BYTES;
   yield TEXT_BYTES.subarray(0, length);
@@ -39,7 +39,7 @@ function* textOf(length: number): Generator<Part> {
 
 const PLACE = 'HERE';
 
-/** An event's line with a text of this length where the event has `PLACE`. */
+/** An event's line with a text of this length in place of `PLACE`. */
 function* lineWith(length: number, seq: number, event: Event): Generator<Part> {
   const [before = '', after = ''] = envelope(seq, event).split(PLACE);
   yield before;
@@ -47,7 +47,7 @@ function* lineWith(length: number, seq: number, event: Event): Generator<Part> {
   yield `${after}\n`;
 }
 
-/** A session of so many events with a text of this length each. */
+/** A session of `count` events with a text of this length each. */
 function* sessionWith(count: number, length: number, event: (n: number) => Event): Generator<Part> {
   yield session();
   for (let n = 0; n < count; n++) yield* lineWith(length, n + 2, event(n));
@@ -56,7 +56,7 @@ function* sessionWith(count: number, length: number, event: (n: number) => Event
 afterEach(() => rmSync(path(), { force: true }));
 
 describe.runIf(hasRoom())('with a few gigabytes to spare', { timeout: 120_000 }, () => {
-  it('a history that is larger in sum than any string is replayed whole', async () => {
+  it('a history that is larger in sum than any string is replayed completely', async () => {
     writeParts(sessionWith(ITEMS, TEXT.length, (n) => content(`${n} ${PLACE}`)));
     const replay = await replaySession(path());
     if (!replay.ok) throw new Error(replay.error);
@@ -73,7 +73,7 @@ describe.runIf(hasRoom())('with a few gigabytes to spare', { timeout: 120_000 },
     opened.session.close();
   });
 
-  it('session events and warnings that are larger in sum than any string are all told', async () => {
+  it('session events and warnings that are larger in sum than any string are all returned', async () => {
     writeParts(sessionWith(6, LONG_LENGTH, (n) => sessionEvent(`${n} ${PLACE}`)));
     const replay = await replaySession(path());
     if (!replay.ok) throw new Error(replay.error);
@@ -87,7 +87,7 @@ describe.runIf(hasRoom())('with a few gigabytes to spare', { timeout: 120_000 },
     expect(warned.warnings.map((warning) => warning.length > LONG_LENGTH)).toEqual(Array(6).fill(true));
   });
 
-  it('a message that no string can hold is told in part', async () => {
+  it('a message that no string can hold is cut short', async () => {
     writeParts([session(), '{"type":"', ...textOf(LONGEST_STRING - 20), '"}\n']);
     const { ok, warnings } = await replaySession(path());
     expect([ok, warnings.length, warnings[0]?.slice(0, 32), warnings[0]?.length]).toEqual([true, 1, "Line 2: unknown event type 'xxxx", expect.any(Number)]);
@@ -105,7 +105,7 @@ describe.runIf(hasRoom())('with a few gigabytes to spare', { timeout: 120_000 },
     });
   });
 
-  it('a line that no string can hold is forgiven if it is the torn last one', async () => {
+  it('a line that no string can hold is ignored if it is the torn last one', async () => {
     const [before = ''] = envelope(3, content(PLACE)).split(PLACE);
     writeParts([session(content('first')), before, ...textOf(LONGEST_STRING + 1)]);
     for (const snapshot of [false, true, true]) {

@@ -1,4 +1,4 @@
-// What a replay hands over in advance and JavaScript reads in place: sessions of many MiB, in which later records remove what was laid out.
+// Items that a replay lays out in advance and JavaScript reads in place: sessions of many MiB, in which later records remove such items.
 
 import { Worker } from 'node:worker_threads';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,7 @@ const MIB = 1 << 20;
 
 describe('a session of many MiB', () => {
   const letters = fc.constantFrom('a', 'é', '→', '日', '😀', '\\"\n\t', 'a\u0000', 'mixed — text ');
-  /** Contents of about so many bytes in all, in texts of one length. */
+  /** Contents of about `bytes` bytes in total, in texts of equal length. */
   const contents = fc
     .record({ letter: letters, length: fc.constantFrom(3, 30, 700, 3000, 5000, 70_000), bytes: fc.integer({ min: 0, max: 3 * MIB }) })
     .map(({ letter, length, bytes }): Event[] => {
@@ -30,7 +30,7 @@ describe('a session of many MiB', () => {
   );
 
   test.prop([fc.array(fc.tuple(contents, removal), { maxLength: 7 })], runs(12))(
-    'is replayed as by the plain engine, whatever removes what was there',
+    'is replayed as by the plain engine, whatever removes earlier items',
     async (parts) => {
       const bytes = Buffer.from(sessionOf(parts.flat(2) as Event[]));
       expectSameReplay(await replayOf(bytes), replayBytes(bytes));
@@ -44,7 +44,7 @@ describe('objects of one shape', () => {
   const object = fc.array(fc.tuple(name, fc.constantFrom('1', '"a"', 'null', '{"type":1,"text":2}', '[{"text":1}]')), { maxLength: 5 });
   const json = object.map((members) => `{${members.map(([key, value]) => `${JSON.stringify(key)}:${value}`).join()}}`);
 
-  test.prop([fc.array(json, { minLength: 1, maxLength: 40 })], runs(100))('are what JSON.parse makes of each', async (objects) => {
+  test.prop([fc.array(json, { minLength: 1, maxLength: 40 })], runs(100))('are the same as from JSON.parse', async (objects) => {
     const line = (value: string) => `{"seq":2,"type":"content","payload":{"content":{"speaker":"ai","value":${value}}}}`;
     const { history } = await replayedOf<{ value: unknown }>(session(...objects.map(line)));
     expectSame(history.map(({ value }) => value), objects.map((text) => JSON.parse(text) as unknown));
@@ -54,7 +54,7 @@ describe('objects of one shape', () => {
 describe('memory that JavaScript reads in place', () => {
   const megabytes = (count: number) => Array.from({ length: count * 1024 }, (_, n) => content(`${n} ${'text — '.repeat(100)}`));
 
-  test.skipIf(!isLinux)('is given back but for what is kept', async () => {
+  test.skipIf(!isLinux)('is given back except for what is kept', async () => {
     const path = writeSession(sessionOf(megabytes(40)));
     const { all, few, none } = await childReport<{ all: number; few: number; none: number }>('child-kept-texts.mjs', [path]);
     expect(all).toBeGreaterThan(30 * MIB);
@@ -62,7 +62,7 @@ describe('memory that JavaScript reads in place', () => {
     expect(none).toBeLessThan(all / 3);
   });
 
-  test('outlives the thread that replays, and goes with the one that it was made for', async () => {
+  test('outlives the thread that replays, and ends with the thread that it was made for', async () => {
     const path = writeSession(sessionOf(megabytes(8)));
     const library = fileURLToPath(new URL('../../index.js', import.meta.url));
     const code = `const { parentPort } = require('node:worker_threads')
@@ -72,7 +72,7 @@ describe('memory that JavaScript reads in place', () => {
     expect(await ended(code)).toBe(8 * 1024);
   });
 
-  /** What a worker posts; undefined if it is terminated before, after so many milliseconds. */
+  /** The message that a worker posts; undefined if the worker is terminated before that, after `terminateAfter` milliseconds. */
   function ended(code: string, terminateAfter?: number): Promise<number | undefined> {
     return new Promise((resolve, reject) => {
       const worker = new Worker(code, { eval: true });

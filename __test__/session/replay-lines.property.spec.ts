@@ -31,7 +31,7 @@ describe('any file', () => {
   const space = fc.oneof(fc.constantFrom(' ', '\t', '\r'), spaceToJavaScriptOnly);
   const spaces = fc.array(space, { maxLength: 6 }).map((parts) => parts.join(''));
   test.prop([fc.array(spaces, { maxLength: 10 }), noSpace], runs(80))(
-    'lines of white space are skipped and counted, one of anything else is reported with the number it has',
+    'lines of white space are skipped but counted, any other line is reported with its number',
     async (blanks, other) => {
       const result = await replayedOf(session(...blanks, other, content('after')));
       expect(result.warnings[0]).toBe(corrupt(blanks.length + 2));
@@ -56,7 +56,7 @@ describe('any file', () => {
     );
   });
 
-  test.prop([soundJson], runs(100))('a value that is no object is an unknown event, null none at all', async (text) => {
+  test.prop([soundJson], runs(100))('a value that is not an object is an unknown event, null is no event at all', async (text) => {
     const value: unknown = JSON.parse(text);
     const line = typeof value === 'object' && value !== null && !Array.isArray(value) ? `[${text}]` : text;
     const { warnings, eventCount } = await replayedOf(session(line));
@@ -77,7 +77,7 @@ describe('any file', () => {
   );
 
   test.prop([illFormedUtf8, fc.constantFrom('before', 'within', 'after')], runs(60))(
-    'bytes that are no UTF-8 outside a string spoil their line and no other',
+    'bytes that are not UTF-8 outside a string spoil only their own line',
     async (bytes, where) => {
       const record = Buffer.from(envelope(2, content('spoilt')));
       const at = { before: 0, within: 1, after: record.length }[where];
@@ -90,7 +90,7 @@ describe('any file', () => {
     },
   );
 
-  test.prop([fc.nat({ max: 4 })], runs(20))('of several byte order marks the first is dropped', async (count) => {
+  test.prop([fc.nat({ max: 4 })], runs(20))('only the first of several byte order marks is dropped', async (count) => {
     const result = await replayOf(BYTE_ORDER_MARK.repeat(count) + session(content('a')));
     expect(result.ok).toBe(count < 2);
     expect(result.warnings).toStrictEqual(count < 2 ? [] : [corrupt(1)]);
@@ -100,7 +100,7 @@ describe('any file', () => {
     .uint8Array({ minLength: 1, maxLength: 40 })
     .map((bytes) => bytes.map((byte) => (byte === 0x0a ? 0x20 : byte)));
   test.prop([torn, fc.constantFrom('', '\n', '\r\n')], runs(100))(
-    'a last line of any bytes that start a record is silent',
+    'a last line that starts like a record causes no warning, whatever bytes follow',
     async (bytes, end) => {
       const tail = Buffer.concat([Buffer.from('{"v":1,'), bytes, Buffer.from(`}]${end}`)]);
       const result = await replayOf(Buffer.concat([Buffer.from(session(content('a'))), tail]));

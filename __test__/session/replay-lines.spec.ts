@@ -1,4 +1,4 @@
-// Where lines begin and end, which of them parse, and what becomes of the others.
+// Where lines begin and end, which of them parse, and what happens to the others.
 
 import { describe, expect, test } from 'vitest';
 import { content, envelope, replayOf, replayedOf, session, start, textsOf } from '../support/session-file.js';
@@ -13,7 +13,7 @@ describe('line ends', () => {
     expect(result.warnings).toStrictEqual([]);
   });
 
-  test('a \\r of its own ends nothing: two records around it are one line that does not parse', async () => {
+  test('a lone \\r does not end a line: two records around it are one line that does not parse', async () => {
     const result = await replayedOf(
       `${envelope(1, start())}\n${envelope(2, content('a'))}\r${envelope(3, content('b'))}\n${envelope(4, content('c'))}\n`,
     );
@@ -39,7 +39,7 @@ describe('line ends', () => {
 });
 
 describe('blank lines and null', () => {
-  test('blank lines are skipped but counted, of \\r\\n and of any white space that JavaScript knows', async () => {
+  test('blank lines are skipped but counted, with \\r\\n and any white space that JavaScript knows', async () => {
     const blanks = [
       '',
       '\r',
@@ -56,13 +56,13 @@ describe('blank lines and null', () => {
     expect(textsOf(result.history)).toStrictEqual(['a']);
   });
 
-  test('what only looks like white space does not parse', () =>
+  test('a character that only looks like white space does not parse', () =>
     eachCase(['\u0085', '\u180e', '\u200b', '\u0000', '\u001f', '\u2060'], async (text) => {
       const result = await replayedOf(session(text, content('a')));
       expect(result.warnings[0]).toBe('Line 2: failed to parse JSON');
     }));
 
-  test('null is skipped in silence and counts nowhere', async () => {
+  test('null is skipped without a warning and is not counted', async () => {
     const result = await replayedOf(session('null', ' \tnull\r', content('a')));
     expect(result.warnings).toStrictEqual([]);
     expect(result.eventCount).toBe(2);
@@ -90,14 +90,14 @@ describe('blank lines and null', () => {
 });
 
 describe('lines that do not parse', () => {
-  test('a torn last line is silent and counts nowhere', async () => {
+  test('a torn last line causes no warning and is not counted', async () => {
     const whole = session(content('a'), content('b'));
     const result = await replayOf(whole + envelope(4, content('c')).slice(0, 40));
     expect(result).toStrictEqual(await replayOf(whole));
     expect(result.warnings).toStrictEqual([]);
   });
 
-  test('a torn last line that got its newline is as silent', async () => {
+  test('a torn last line with a newline causes no warning either', async () => {
     expect((await replayedOf(session(content('a'), 'torn'))).warnings).toStrictEqual([]);
   });
 
@@ -116,7 +116,7 @@ describe('lines that do not parse', () => {
     );
   });
 
-  test('only the last of several is torn', async () => {
+  test('only the last of several such lines counts as torn', async () => {
     expect((await replayedOf(session(content('a'), 'corrupt', 'torn'))).warnings[0]).toBe(
       'Line 3: failed to parse JSON',
     );
@@ -130,14 +130,14 @@ describe('lines that do not parse', () => {
     expect(result.eventCount).toBe(3);
   });
 
-  test('a torn line on which a record was fused is one corrupt line', async () => {
+  test('a torn line that is fused with a record is one corrupt line', async () => {
     const fused = envelope(3, content('b')).slice(0, 30) + envelope(3, content('c'));
     const result = await replayedOf(session(content('a'), fused, content('d')));
     expect(textsOf(result.history)).toStrictEqual(['a', 'd']);
     expect(result.warnings[0]).toBe('Line 3: failed to parse JSON');
   });
 
-  test('what JSON.parse refuses does not parse', () =>
+  test('a line that JSON.parse refuses does not parse', () =>
     eachCase(
       [
         'NaN',
@@ -178,7 +178,7 @@ describe('lines that do not parse', () => {
     ));
 });
 
-describe('bytes that are no UTF-8', () => {
+describe('bytes that are not UTF-8', () => {
   const START = Buffer.from(session());
   const around = (bytes: readonly number[]) =>
     Buffer.concat([
@@ -209,14 +209,14 @@ describe('bytes that are no UTF-8', () => {
       },
     ));
 
-  test('leave, outside a string, a line that does not parse', async () => {
+  test('outside a string make a line that does not parse', async () => {
     const result = await replayedOf(
       Buffer.concat([START, Buffer.from([0xff, 0x0a]), Buffer.from(envelope(2, content('a')))]),
     );
     expect(result.warnings[0]).toBe('Line 2: failed to parse JSON');
   });
 
-  test('cut by a newline do not swallow it', async () => {
+  test('that a newline cuts short do not swallow the newline', async () => {
     const result = await replayedOf(
       Buffer.concat([START, Buffer.from([0xf0, 0x9f, 0x0a]), Buffer.from(envelope(2, content('a')))]),
     );
@@ -232,7 +232,7 @@ describe('the byte order mark', () => {
     expect(result.ok).toBe(true);
   });
 
-  test('only one is: a second makes line 1 unreadable', async () => {
+  test('is dropped only once: a second one makes line 1 unreadable', async () => {
     expect(await replayOf(BYTE_ORDER_MARK + BYTE_ORDER_MARK + session(content('a')))).toStrictEqual({
       ok: false,
       error: 'Missing or corrupt session_start event',
@@ -248,7 +248,7 @@ describe('the byte order mark', () => {
     expect(result.warnings[0]).toBe('Line 2: failed to parse JSON');
   });
 
-  test('a part of one is not one', async () => {
+  test('is not recognised by a part of it', async () => {
     expect(
       await replayOf(Buffer.concat([Buffer.from([0xef, 0xbb]), Buffer.from(session(content('a')))])),
     ).toMatchObject({

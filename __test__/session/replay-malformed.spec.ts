@@ -1,4 +1,4 @@
-// Payloads that don't fit their type, one by one, and types that nobody knows.
+// Payloads that don't fit their type, one by one, and unknown types.
 
 import { describe, expect } from 'vitest';
 import { fc, test } from '../support/property';
@@ -29,7 +29,7 @@ import {
 } from '../support/session-arbitraries.js';
 import { expectSame } from '../support/same-replay.js';
 
-/** The first warning of a session in which the event stands between two sound ones, after a check that it did nothing. */
+/** Asserts that the event has no effect between two sound ones. Returns the first warning of the session. */
 async function warningOf(type: string, payload: unknown): Promise<string | undefined> {
   const result = await replayedOf(session(content('before'), [type, payload], content('after')));
   expect(textsOf(result.history)).toStrictEqual(['before', 'after']);
@@ -91,7 +91,7 @@ describe('session_start', () => {
   );
 });
 
-describe('a payload that is missing, no object or empty', () => {
+describe('a payload that is missing, empty or not an object', () => {
   test('fits no type', async () => {
     for (const type of ['content', 'compressed', 'rewind', 'provider_switch', 'directories_changed']) {
       await eachCase([undefined, null, 0, 1, '', 'text', true, [], [{}], {}], async (payload) => {
@@ -102,7 +102,7 @@ describe('a payload that is missing, no object or empty', () => {
 });
 
 describe('content', () => {
-  test('whose item is no item is malformed', () =>
+  test('whose item is not valid is malformed', () =>
     eachCase(
       [
         null,
@@ -120,7 +120,7 @@ describe('content', () => {
       },
     ));
 
-  test('whose item has no blocks, or blocks that are no list, is sound: only the speaker is looked at', async () => {
+  test('whose item has no blocks, or blocks that are not an array, is valid: only the speaker is checked', async () => {
     const items = [{ speaker: 'ai' }, { speaker: 'ai', blocks: null }, { speaker: 'ai', blocks: 'text' }];
     const result = await replayedOf<unknown>(session(...items.map((entry): Event => ['content', { content: entry }])));
     expect(result.history).toStrictEqual(items);
@@ -148,7 +148,7 @@ describe('compressed', () => {
       },
     ));
 
-  test('without itemsCompressed, or with one that is no number, is malformed', () =>
+  test('without itemsCompressed, or with one that is not a number, is malformed', () =>
     eachCase([undefined, null, '2', [2], {}, true], async (itemsCompressed) => {
       expect(await warningOf('compressed', { summary, itemsCompressed })).toBe(malformed);
     }));
@@ -178,7 +178,7 @@ describe('compressed', () => {
 });
 
 describe('rewind', () => {
-  test('by nothing, by less than nothing and by what is no number is malformed', () =>
+  test('without a number, or with a negative one, is malformed', () =>
     eachCase(
       [
         '{}',
@@ -217,7 +217,7 @@ describe('rewind', () => {
 });
 
 describe('provider_switch', () => {
-  test('whose provider is no filled string is malformed, model or not', () =>
+  test('whose provider is not a filled string is malformed, with or without a model', () =>
     eachCase([undefined, '', null, 1, ['openai'], {}], async (provider) => {
       expect(await warningOf('provider_switch', { provider, model: 'gpt-5' })).toBe(
         'Line 3: malformed provider_switch event, skipping',
@@ -242,7 +242,7 @@ describe('provider_switch', () => {
 });
 
 describe('session_event', () => {
-  test('without one of the three severities and a message is malformed, said without "event" twice', () =>
+  test('without one of the three severities and a message is malformed; the warning does not say "event" twice', () =>
     eachCase(
       [
         undefined,
@@ -280,7 +280,7 @@ describe('session_event', () => {
 });
 
 describe('directories_changed', () => {
-  test('whose directories are no list of strings is malformed', () =>
+  test('whose directories are not an array of strings is malformed', () =>
     eachCase(['/a', null, ['/a', 1], [null], [['/a']], { 0: '/a', length: 1 }], async (directories) => {
       expect(await warningOf('directories_changed', { directories })).toBe(
         'Line 3: malformed directories_changed event, skipping',
@@ -320,7 +320,7 @@ describe('unknown types', () => {
       },
     ));
 
-  test('that are no strings are shown as JSON text', () =>
+  test('that are not strings are shown as JSON text', () =>
     eachCase(
       [
         ['null', 'null'],
@@ -367,7 +367,7 @@ describe('unknown types', () => {
     );
   });
 
-  test('that are half a surrogate pair are shown as that half', async () => {
+  test('that are a lone surrogate are shown as that surrogate', async () => {
     const result = await replayedOf(session('{"type":"\\ud83d","seq":2}'));
     expect(result.warnings).toStrictEqual(["Line 2: unknown event type '\ud83d', skipping"]);
   });

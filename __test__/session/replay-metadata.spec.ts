@@ -1,4 +1,4 @@
-// What a session knows of itself: its start, its project, who answers, where it works, what was noted.
+// The metadata of a session and its session events: start, project, provider, model and directories.
 
 import { describe, expect } from 'vitest';
 import { fc, test } from '../support/property';
@@ -67,7 +67,7 @@ describe('metadata', () => {
     expect(warnings).toStrictEqual([]);
   });
 
-  test('session_start with only its required fields, and with fields that nobody knows', async () => {
+  test('session_start may have only its required fields, and unknown ones', async () => {
     const { metadata } = await replayedOf(
       file(['session_start', { sessionId: 's', projectHash: 'p', future: { x: 1 } }]),
     );
@@ -94,7 +94,7 @@ describe('the session_start', () => {
     expect(result).toStrictEqual({ ok: false, error: 'Missing or corrupt session_start event', warnings: [] });
   });
 
-  test('corrupt: the replay goes on to the end and fails there, with the warnings of the lines', async () => {
+  test('corrupt: the replay continues to the end and fails there, with the warnings of the lines', async () => {
     const result = await replayOf(
       file('{"v":1,"seq":1,"type":"session_sta', content('a'), ['rewind', {}], ['novelty', {}]),
     );
@@ -109,7 +109,7 @@ describe('the session_start', () => {
     });
   });
 
-  test('on any other line it is reported and skipped, whatever is in it, and is not malformed', async () => {
+  test('on any other line it is reported and skipped, whatever its payload, and does not count as malformed', async () => {
     const result = await replayedOf(
       session(
         content('a'),
@@ -129,7 +129,7 @@ describe('the session_start', () => {
     ]);
   });
 
-  test('after a blank first line it stands on line 2, which is the wrong place', async () => {
+  test('after a blank first line it is on line 2, which is the wrong place', async () => {
     const result = await replayOf('\n' + session(content('a')));
     expect(result).toStrictEqual({
       ok: false,
@@ -138,7 +138,7 @@ describe('the session_start', () => {
     });
   });
 
-  test('before it, provider_switch and directories_changed that fit do nothing and those that do not are malformed', async () => {
+  test('before it, provider_switch and directories_changed have no effect if they fit and are malformed if they do not', async () => {
     const events = [
       ['provider_switch', { provider: 'openai', model: 'gpt-5' }],
       ['directories_changed', { directories: ['/a'] }],
@@ -189,7 +189,7 @@ describe('the project hash', () => {
     });
   });
 
-  test('is compared and shown as a JavaScript string: escapes, halves of pairs, any script', async () => {
+  test('is compared and shown as a JavaScript string: escapes, lone surrogates, any script', async () => {
     const line =
       '{"v":1,"seq":1,"type":"session_start","payload":{"sessionId":"s","projectHash":"\\ud83d\\u00e9\\n漢"}}\n';
     expect((await replayOf(line, '\ud83dé\n漢')).ok).toBe(true);
@@ -224,7 +224,7 @@ describe('session events', () => {
     expect(textsOf(result.history)).toStrictEqual(['a', 'b']);
   });
 
-  test('drop fields that the contract does not name, and survive compressions and rewinds', async () => {
+  test('have only the fields of the contract, and are kept through compressions and rewinds', async () => {
     const noted = ['session_event', { severity: 'info', message: 'kept', timestamp: 'x', seq: 9, extra: {} }] as const;
     const result = await replayedOf(session(content('a'), noted, compressed('sum'), rewind(9)));
     expect(result.sessionEvents).toStrictEqual([{ severity: 'info', message: 'kept' }]);
@@ -243,7 +243,7 @@ describe('for any session', () => {
     malformedEvent,
   );
   test.prop([fc.array(inert, { maxLength: 25 })], runs(100))(
-    'metadata survives any events but the two that change it',
+    'metadata stays the same through any events that do not concern it',
     async (events) => {
       expect((await replayedOf(session(...events))).metadata).toStrictEqual(START_METADATA);
     },
@@ -270,7 +270,7 @@ describe('for any session', () => {
   );
 
   test.prop([filledString, filledString], runs(60))(
-    'any other hash is refused and both are named',
+    'any other hash is refused, and the error names both',
     async (given, expected) => {
       const result = await replayOf(file(start({ projectHash: given })), expected);
       expect(result.ok).toBe(given === expected);
@@ -301,7 +301,7 @@ describe('for any session', () => {
   test.prop(
     [fc.array(fc.record({ severity, message: anyString }, { noNullPrototype: true }), { maxLength: 10 }), anyEvents],
     runs(60),
-  )('session events are all there, in order, and add nothing to the history', async (notes, events) => {
+  )('all session events are returned, in order, and add nothing to the history', async (notes, events) => {
     const others = events.filter(([type]) => type !== 'session_event');
     const noteEvents = notes.map((note): Event => ['session_event', note]);
     const woven = others

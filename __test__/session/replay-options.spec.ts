@@ -28,7 +28,7 @@ import { replayBytes } from '../support/plain-engine.mjs';
 describe('throughSeq', () => {
   const text = session(content('a'), content('b'), compressed('ab', 2), content('c'), rewind(1), sessionEvent('x'));
 
-  test('the session as it was then', () =>
+  test('returns the session as it was then', () =>
     eachCase(
       [
         [2, ['a'], 2],
@@ -70,7 +70,7 @@ describe('throughSeq', () => {
     expect(textsOf((await replayedOf(lines.join('\n'), { throughSeq: 3 })).history)).toStrictEqual(['a']);
   });
 
-  test('an unknown, malformed or misplaced event with a larger seq ends it too, unheard', async () => {
+  test('an unknown, malformed or misplaced event with a larger seq ends it too, without a warning', async () => {
     for (const event of [
       ['novelty', {}],
       ['rewind', {}],
@@ -85,7 +85,7 @@ describe('throughSeq', () => {
     }
   });
 
-  test('events without a numeric seq go through', async () => {
+  test('events without a numeric seq are not affected', async () => {
     const line = (text: string) => envelope('999', content(text));
     const result = await replayedOf(session(line('x'), content('a'), line('y'), content('b'), line('z')), {
       throughSeq: 2,
@@ -101,11 +101,11 @@ describe('throughSeq', () => {
     ]);
   });
 
-  test('the torn last line is silent when it is reached', async () => {
+  test('a torn last line causes no warning if it is reached', async () => {
     expect((await replayedOf(session(content('a'), 'torn'), { throughSeq: 2 })).warnings).toStrictEqual([]);
   });
 
-  test('the project hash is checked as ever', async () => {
+  test('the project hash is still checked', async () => {
     expect(await replayOf(text, 'feedface', { throughSeq: 3 })).toMatchObject({
       ok: false,
       error: expect.stringMatching(/^Project hash mismatch/),
@@ -159,7 +159,7 @@ describe('auditTrail', () => {
       ]);
     }));
 
-  test('takes ts and seq as they stand in the envelope', () =>
+  test('takes ts and seq as they are in the envelope', () =>
     eachCase(
       [
         ['neither', '', {}],
@@ -178,7 +178,7 @@ describe('auditTrail', () => {
     ));
 
   test.prop([soundJson, soundJson], runs(100))(
-    'takes any ts as it stands, and seq only if it is a number',
+    'takes any ts as it is, and seq only if it is a number',
     async (ts, seq) => {
       const { sessionEvents } = await replayedOf(session(note(`"ts":${ts},"seq":${seq},`)), { auditTrail: true });
       const value: unknown = JSON.parse(seq);
@@ -222,7 +222,7 @@ describe('signal', () => {
     expect(listenersOf(signal)).toBe(0);
   });
 
-  test('already aborted wins over a file that is not there', async () => {
+  test('already aborted takes precedence over a file that does not exist', async () => {
     const reason = new Error('closed');
     expect(
       await rejection(replaySession('no-such-session.jsonl', undefined, { signal: AbortSignal.abort(reason) })),
@@ -251,7 +251,7 @@ describe('signal', () => {
     expect(listenersOf(controller.signal)).toBe(0);
   });
 
-  test('aborted when the replay is over: nothing happens', async () => {
+  test('aborted after the replay: nothing happens', async () => {
     const controller = new AbortController();
     const result = await replaySession(writeSession(session(content('a'))), undefined, { signal: controller.signal });
     expect(listenersOf(controller.signal)).toBe(0);
@@ -259,7 +259,7 @@ describe('signal', () => {
     expect(result.ok).toBe(true);
   });
 
-  test('its listener goes after a failed replay too', async () => {
+  test('its listener is removed after a failed replay, too', async () => {
     const { signal } = new AbortController();
     expect((await replaySession('no-such-session.jsonl', undefined, { signal })).ok).toBe(false);
     expect((await replaySession(writeSession(''), undefined, { signal })).ok).toBe(false);
@@ -303,7 +303,7 @@ describe('signal', () => {
 });
 
 describe('onProgress', () => {
-  test('goes up to the size of the file, which it reports once at the end', async () => {
+  test('increases up to the size of the file, which it reports once at the end', async () => {
     const filePath = writeSession(session(...Array.from({ length: 12_000 }, () => content('y'.repeat(2_000)))));
     const total = statSync(filePath).size;
     const seen: Progress[] = [];
@@ -314,7 +314,7 @@ describe('onProgress', () => {
     expect(bytes.at(-1)).toBe(total);
   });
 
-  test('a small file is one step, over before the promise resolves', async () => {
+  test('reports a small file in one step, before the promise resolves', async () => {
     const text = session(content('a'));
     const seen: Progress[] = [];
     await replayOf(text, undefined, { onProgress: (progress) => seen.push(progress) });

@@ -1,4 +1,4 @@
-// Files that can't be opened or read: `Failed to read file: ` and the words that Node's own stream has for it.
+// Files that can't be opened or read: `Failed to read file: ` and the message of Node's own stream.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, createReadStream, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { runs } from '../support/session-arbitraries.js';
 const onWindows = process.platform === 'win32';
 const UNPRIVILEGED = fileURLToPath(new URL('../support/replay-unprivileged.mjs', import.meta.url));
 
-/** What `fs.createReadStream` has to say about a path; throws if it can read it. */
+/** The error message of `fs.createReadStream` for a path; throws if the path can be read. */
 async function nodesWords(filePath: string): Promise<string> {
   try {
     for await (const chunk of createReadStream(filePath)) void chunk;
@@ -23,7 +23,7 @@ async function nodesWords(filePath: string): Promise<string> {
   throw new Error(`expected ${filePath} to be unreadable`);
 }
 
-/** Replays what can't be read and checks it against Node's stream; the words, for a look at them. */
+/** Replays a path that can't be read and compares the error with that of Node's stream. Returns the message. */
 async function failureOf(filePath: string): Promise<string> {
   const words = await nodesWords(filePath);
   expect(await replaySession(filePath)).toStrictEqual({
@@ -58,7 +58,7 @@ describe("Node's own wording", () => {
     expect(await failureOf(filePath)).toBe(`ENOTDIR: not a directory, open '${filePath}'`);
   });
 
-  test.skipIf(onWindows)('ELOOP: symbolic links that go round in circles', async () => {
+  test.skipIf(onWindows)('ELOOP: symbolic links in a circle', async () => {
     const [one, two] = [join(sessionDirectory(), 'one.jsonl'), join(sessionDirectory(), 'two.jsonl')];
     symlinkSync(one, two);
     symlinkSync(two, one);
@@ -79,7 +79,7 @@ describe("Node's own wording", () => {
   });
 
   test.skipIf(onWindows)('EACCES: no permission, for the file and for its directory', ({ skip }) => {
-    // A directory under the system's own: an unprivileged user must be able to get as far as the file.
+    // Not in the directory of this spec: an unprivileged user must be able to get as far as the file.
     const directory = mkdtempSync(join(dirname(sessionDirectory()), 'session-tape-denied-'));
     try {
       chmodSync(directory, 0o755);
@@ -108,7 +108,7 @@ describe("Node's own wording", () => {
   });
 
   test.prop([fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 })], runs(60))(
-    'any name that is not there',
+    'any name that does not exist',
     async (name) => {
       const filePath = join(sessionDirectory(), 'nowhere', `${name}.jsonl`);
       await failureOf(filePath);
@@ -116,7 +116,7 @@ describe("Node's own wording", () => {
   );
 });
 
-describe.skipIf(onWindows)('files that are no regular files', () => {
+describe.skipIf(onWindows)('files that are not regular files', () => {
   test('a named pipe replays', async () => {
     const filePath = writeSession(session(content('through a pipe'), content('é'.repeat(100_000)), content('last')));
     const pipe = join(sessionDirectory(), 'pipe');

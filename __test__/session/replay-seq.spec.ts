@@ -1,4 +1,4 @@
-// seq numbers and counts: reported when they step back, never an order.
+// seq numbers and counts: a step back is reported, but never reorders anything.
 
 import { describe, expect } from 'vitest';
 import { fc, test } from '../support/property';
@@ -29,7 +29,7 @@ describe('seq and counts', () => {
     expect((await replayedOf(text)).warnings).toStrictEqual(['Line 2: non-monotonic seq 1 (expected > 1)']);
   });
 
-  test('a seq that is missing or not a number is as if absent: no warning, lastSeq stays', async () => {
+  test('a seq that is not a number is treated as missing: no warning, lastSeq stays', async () => {
     const odd = [undefined, null, '7', true, [3], {}].map((seq) => envelope(seq, content('a')));
     const result = await replayedOf(session(content('a'), ...odd));
     expect(result.warnings).toStrictEqual([]);
@@ -37,7 +37,7 @@ describe('seq and counts', () => {
     expect(result.eventCount).toBe(8);
   });
 
-  test('before any numeric seq the previous one is 0', async () => {
+  test('before any numeric seq the previous one counts as 0', async () => {
     const result = await replayedOf(
       [envelope('x', start()), envelope(0, content('a')), envelope(-3, content('b'))].join('\n'),
     );
@@ -89,7 +89,7 @@ describe('seq and counts', () => {
     expect(result.warnings).toStrictEqual(['Line 3: non-monotonic seq Infinity (expected > Infinity)']);
   });
 
-  test('eventCount and seq count unknown, malformed and misplaced events; corrupt and blank lines and null count nowhere', async () => {
+  test('eventCount and lastSeq include unknown, malformed and misplaced events, but not corrupt lines, blank lines and null', async () => {
     const result = await replayedOf(
       session(['novelty', {}], ['rewind', {}], start(), 'corrupt', '', 'null', '42', '[]', content('a')),
     );
@@ -97,7 +97,7 @@ describe('seq and counts', () => {
     expect(result.lastSeq).toBe(5);
   });
 
-  test('one line may earn two warnings: the seq first', async () => {
+  test('one line may cause two warnings: that of the seq comes first', async () => {
     const result = await replayedOf(
       [envelope(5, start()), envelope(5, ['rewind', {}]), envelope(4, ['novelty', 1])].join('\n'),
     );
@@ -119,7 +119,7 @@ describe('for any session', () => {
 
   const seq = fc.oneof(fc.integer({ min: -3, max: 30 }), fc.double({ noNaN: true, noDefaultInfinity: true }));
   test.prop([fc.array(seq, { minLength: 1, maxLength: 30 })], runs(150))(
-    'any seqs: lastSeq is the last one seen, every step that is none is reported',
+    'any seqs: lastSeq is the last one seen, every one that does not increase is reported',
     async (seqs) => {
       const lines = [envelope(1, start()), ...seqs.map((value) => envelope(value, rewind(0)))];
       const { lastSeq, warnings } = await replayedOf(lines.join('\n'));
@@ -136,7 +136,7 @@ describe('for any session', () => {
   );
 
   test.prop([fc.array(fc.integer({ min: 1, max: 8 }), { minLength: 1, maxLength: 6 })], runs(60))(
-    'seq is monotonic over any number of resumes: nothing to warn of',
+    'seq is monotonic over any number of resumes, without a warning',
     async (parts) => {
       let text = session();
       for (const [at, count] of parts.entries()) {

@@ -1,5 +1,5 @@
-// `snapshot: true`: the result is that of a full replay whatever happens to the file or to its snapshot in between, and only what is new
-// is read.
+// `snapshot: true`: the result is that of a full replay whatever happens to the file or to its snapshot in between, and only new lines
+// are read.
 
 import { appendFileSync, chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, renameSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
@@ -35,24 +35,24 @@ async function historyOf(path: string) {
 const lines = (events: readonly Event[], firstSeq: number) =>
   events.map((event, index) => `${envelope(firstSeq + index, event)}\n`).join('');
 
-/** Contents whose text tells their place. */
+/** Contents with numbered texts. */
 const contents = (count: number, from = 0) => Array.from({ length: count }, (_, index) => content(`item ${from + index}`));
 
 describe('the snapshot', () => {
-  it('is written beside the file, and is no session', async () => {
+  it('is written next to the file, and is not a session', async () => {
     const path = writeSession(session(...contents(3)));
     await bothWays(path);
     expect(existsSync(snapshotOf(path))).toBe(true);
     expect(await replaySession(snapshotOf(path))).toMatchObject({ ok: false });
   });
 
-  it('has nothing of the conversation in it', async () => {
+  it('contains nothing of the conversation', async () => {
     const path = writeSession(session(content('a secret of mine'), ['session_event', { severity: 'info', message: 'another secret' }]));
     await bothWays(path);
     expect(readFileSync(snapshotOf(path), 'latin1')).not.toContain('secret');
   });
 
-  it('is not written unless it is asked for', async () => {
+  it('is not written unless it is requested', async () => {
     const path = writeSession(session(...contents(3)));
     await replaySession(path);
     await replaySession(path, undefined, { snapshot: false });
@@ -60,7 +60,7 @@ describe('the snapshot', () => {
     expect(existsSync(snapshotOf(path))).toBe(false);
   });
 
-  it('is not written of a session that does not replay', async () => {
+  it('is not written for a session that does not replay', async () => {
     const path = writeSession('not a session\n');
     await bothWays(path);
     await replaySession(writeSession(session(...contents(1))), 'another project', { snapshot: true });
@@ -83,15 +83,15 @@ describe('the snapshot', () => {
     expect(readFileSync(snapshotOf(path), 'latin1')).toContain('a checkpoint');
   });
 
-  it.skipIf(process.platform === 'win32')('can be read by nobody but the user', async () => {
+  it.skipIf(process.platform === 'win32')('can be read only by the user', async () => {
     const path = writeSession(session(...contents(3)));
     await bothWays(path);
     expect(statSync(snapshotOf(path)).mode & 0o077).toBe(0);
   });
 });
 
-describe('what is appended', () => {
-  it('is added to what was read', async () => {
+describe('appended data', () => {
+  it('is added to what was read before', async () => {
     const path = writeSession(session(...contents(3)));
     await bothWays(path);
     appendFileSync(path, lines([content('item 3'), rewind(2), content('last')], 5));
@@ -136,7 +136,7 @@ describe('what is appended', () => {
     expect(await historyOf(path)).toEqual(['item 0', 'item 1', 'resumed']);
   });
 
-  it('to a file of many megabytes is read alone, and told so', async () => {
+  it('to a file of many megabytes is read, with progress up to the size of the file', async () => {
     const path = writeSession(sessionOf(contents(60_000)));
     expect(statSync(path).size).toBeGreaterThan(8 << 20);
     await bothWays(path);
@@ -150,7 +150,7 @@ describe('what is appended', () => {
   });
 });
 
-describe('what else may happen in between', () => {
+describe('the replay stays correct if in between', () => {
   const path = () => writeSession(session(...contents(20)));
 
   it.each<[string, (path: string) => void]>([
@@ -177,7 +177,7 @@ describe('what else may happen in between', () => {
     await bothWays(file);
   });
 
-  it('the snapshot of another session comes to stand there', async () => {
+  it('the snapshot of another session is put in its place', async () => {
     const [file, other] = [path(), writeSession(session(...contents(21, 500)))];
     await bothWays(file);
     await bothWays(other);
@@ -185,14 +185,14 @@ describe('what else may happen in between', () => {
     await bothWays(file);
   });
 
-  it('another project is asked for', async () => {
+  it('another project is requested', async () => {
     const file = path();
     await bothWays(file);
     expect(await bothWays(file, 'other')).toMatchObject({ error: `Project hash mismatch: expected other got ${PROJECT_HASH}` });
     expect(await bothWays(file, PROJECT_HASH)).toMatchObject({ ok: true });
   });
 
-  it('the file was at rest, and then a byte is changed and the time put back', { timeout: 20_000 }, async () => {
+  it('a byte of a file at rest is changed and its time set back', { timeout: 20_000 }, async () => {
     const file = path();
     await sleep(3500);
     await bothWays(file);
@@ -202,7 +202,7 @@ describe('what else may happen in between', () => {
     expect(await historyOf(file)).toContain('item 8');
   });
 
-  it.runIf(unprivileged)('nothing may be written there any more', async () => {
+  it.runIf(unprivileged)('the directory becomes read-only', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'session-tape-read-only-'));
     try {
       const file = join(directory, 'session.jsonl');
@@ -219,7 +219,7 @@ describe('what else may happen in between', () => {
 });
 
 describe('the mode', () => {
-  it('of a snapshot is that of the replay that made it: the other one ignores it', async () => {
+  it('of a snapshot is that of the replay that wrote it: a replay in the other mode ignores it', async () => {
     const path = writeSession(`${session(...contents(3))}{"seq":1.5,"type":"content","payload":{"content":{"speaker":"ai","blocks":[]}}}\n`);
     const bytes = readFileSync(path);
     for (const strict of [false, true, true, false, true]) {
@@ -227,7 +227,7 @@ describe('the mode', () => {
     }
   });
 
-  it('is kept by a snapshot that is written anew', async () => {
+  it('determines the content of a snapshot that is written anew', async () => {
     const path = writeSession(session(...contents(3)));
     const snapshots = [];
     for (const strict of [true, false, true]) {
@@ -250,7 +250,7 @@ describe('snapshotDir', () => {
   };
   afterAll(() => roots.forEach((root) => rmSync(root, { recursive: true })));
 
-  it('is created when a snapshot is written to it, and nothing is written beside the file', async () => {
+  it('is created when a snapshot is written to it, and nothing is written next to the file', async () => {
     const [path, snapshotDir] = [writeSession(session(...contents(3))), join(freshRoot(), 'a', 'b')];
     await replaySession(path, undefined, { snapshotDir });
     await replaySession(path, undefined, { snapshotDir, snapshot: true, throughSeq: 2 });
@@ -265,7 +265,7 @@ describe('snapshotDir', () => {
     expect(readdirSync(snapshotDir)).toHaveLength(1);
   });
 
-  it('may be shared by files of one name, by relative paths and by paths with links', async () => {
+  it('may be shared by files with the same name, by relative paths and by paths with links', async () => {
     const root = freshRoot();
     const snapshotDir = join(root, 'snapshots');
     const paths = ['one', 'two'].map((name) => join(root, name, 'session.jsonl'));
@@ -285,13 +285,13 @@ describe('snapshotDir', () => {
     expect(readdirSync(snapshotDir)).toHaveLength(3);
   });
 
-  it('that cannot be made changes nothing', async () => {
+  it('that cannot be created changes nothing', async () => {
     const path = writeSession(session(...contents(3)));
     for (const snapshotDir of [join(path, 'below'), 'a\0b']) await bothWays(path, undefined, { snapshotDir });
     expect(existsSync(snapshotOf(path))).toBe(false);
   });
 
-  it('has no use for what cannot be read', async () => {
+  it('is not created for files that cannot be read', async () => {
     const snapshotDir = join(freshRoot(), 'none');
     for (const path of [join(snapshotDir, 'none.jsonl'), sessionDirectory(), '/', '']) {
       expect(await replaySession(path, undefined, { snapshot: true, snapshotDir })).toEqual(await replaySession(path));
@@ -301,7 +301,7 @@ describe('snapshotDir', () => {
 });
 
 describe('openSession', () => {
-  it('gives the items of what was read before and of what is new', async () => {
+  it('returns items that were read before and new ones', async () => {
     const path = writeSession(session(...contents(30)));
     await bothWays(path);
     appendFileSync(path, lines([content('new')], 32));
@@ -352,7 +352,7 @@ describe('any history of a file', () => {
   );
 
   test.prop([fc.array(fc.array(anyEvent, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 5 })], runs(60))(
-    'read in any steps: the metadata, counts and warnings of one replay',
+    'read in any steps: the same result as that of one replay',
     async (steps) => {
       const whole = session(...steps.flat());
       const path = writeSession('');

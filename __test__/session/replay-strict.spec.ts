@@ -1,4 +1,4 @@
-// `strict: true`: what differs from the other mode, and nothing else.
+// `strict: true`: the differences from the other mode, and no others.
 
 import { describe, expect } from 'vitest';
 import { fc, test } from '../support/property';
@@ -27,13 +27,13 @@ describe('a line without a valid seq', () => {
       },
     ));
 
-  test('is any JSON value but null', () =>
+  test('may be any JSON value except null', () =>
     eachCase(['1', '"x"', '[]', 'true', '{}', '[{"seq":2}]', '{"SEQ":2}', '{"seq":2,"seq":-2}'], async (line) => {
       expect((await replayedOf(session(line), strict)).warnings[0]).toBe(skipped(2));
       for (const silent of ['null', ' null ', '', '\u2003']) expect((await replayedOf(session(silent), strict)).warnings).toStrictEqual([]);
     }));
 
-  test('is none if JavaScript reads a valid number', () =>
+  test('is not one whose seq JavaScript reads as a valid number', () =>
     eachCase(['0', '-0', '2.0', '1e3', '2e0', '9007199254740991', '0.2e1'], async (seq) => {
       expect((await replayedOf(session(withSeq(seq)), strict)).history).toHaveLength(1);
     }));
@@ -48,12 +48,12 @@ describe('a line without a valid seq', () => {
     ]);
   });
 
-  test('is reported with the others, under one cap', async () => {
+  test('is reported with the others, under one limit', async () => {
     const { warnings } = await replayedOf(sessionOf(Array.from({ length: 120 }, () => withSeq('"x"'))), strict);
     expect(warnings.slice(98, 102)).toStrictEqual([skipped(100), skipped(101), 'Replay: 20 further warnings not shown', 'Replay: 120 malformed events skipped']);
   });
 
-  test('is no session_start', async () => {
+  test('is not a session_start', async () => {
     const line = envelope(1.5, start());
     expect(await replayOf(`${line}\n${envelope(2, content('a'))}\n`, undefined, strict)).toStrictEqual({
       ok: false,
@@ -62,7 +62,7 @@ describe('a line without a valid seq', () => {
     });
   });
 
-  test('lets an unparseable line before it be one in the middle', async () => {
+  test('makes an unparseable line before it one in the middle', async () => {
     expect((await replayedOf(`${session('torn')}1`, strict)).warnings.slice(0, 2)).toStrictEqual(['Line 2: failed to parse JSON', skipped(3)]);
   });
 });
@@ -70,7 +70,7 @@ describe('a line without a valid seq', () => {
 describe('seq', () => {
   const lines = (...seqs: (number | string)[]) => seqs.map((seq) => (typeof seq === 'string' ? seq : envelope(seq, rewind(0)))).join('\n');
 
-  test('the largest is lastSeq, and the one before is what a warning names', async () => {
+  test('the largest is lastSeq, and a warning names the previous one', async () => {
     const text = `${session()}${lines(9, 4, '{"seq":20.5}', 6, 'null', 5)}\n`;
     const { lastSeq, warnings, sequenceCorrupt } = await replayedOf(text, strict);
     expect([lastSeq, sequenceCorrupt]).toStrictEqual([9, true]);
@@ -88,7 +88,7 @@ describe('seq', () => {
   });
 
   const seq = fc.oneof(fc.integer({ min: -2, max: 30 }), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constant(2 ** 53));
-  test.prop([fc.array(seq, { maxLength: 30 }), fc.option(fc.integer({ min: 1, max: 30 }), { nil: undefined })], runs(100))('any seqs are those that are valid', async (seqs, throughSeq) => {
+  test.prop([fc.array(seq, { maxLength: 30 }), fc.option(fc.integer({ min: 1, max: 30 }), { nil: undefined })], runs(100))('only the valid ones of any seqs count', async (seqs, throughSeq) => {
     const isValid = (value: number) => Number.isSafeInteger(value) && value >= 0;
     const valid = seqs.filter(isValid);
     const stop = valid.findIndex((value) => value > (throughSeq ?? Infinity));
@@ -102,7 +102,7 @@ describe('seq', () => {
 });
 
 describe('throughSeq', () => {
-  test('is passed by valid numbers only', async () => {
+  test('is compared with valid numbers only', async () => {
     const text = session(content('a'), withSeq('9007199254740992'), withSeq('7.5'), content('b'), content('c'));
     const result = await replayedOf(text, { strict: true, throughSeq: 3 });
     expect(textsOf(result.history)).toStrictEqual(['a', 'b']);
@@ -126,7 +126,7 @@ describe('session_start', () => {
       },
     ));
 
-  test('of another project that is not whole is not whole', async () => {
+  test('of another project that is incomplete is reported as incomplete', async () => {
     expect(await replayOf(file(start({ model: '' })), 'other', strict)).toMatchObject({ ok: false, error });
     expect(await replayOf(file(start()), 'other', strict)).toMatchObject({ ok: false, error: `Project hash mismatch: expected other got ${START_PAYLOAD.projectHash}` });
   });
@@ -151,7 +151,7 @@ describe('an item', () => {
       },
     ));
 
-  test('that is whole is taken', async () => {
+  test('that is complete is accepted', async () => {
     for (const speaker of ['human', 'ai', 'tool'] as const) {
       expect((await replayedOf(session(content('a', speaker), compressed('b')), strict)).warnings).toStrictEqual([]);
     }
@@ -160,14 +160,14 @@ describe('an item', () => {
   });
 });
 
-describe('strictly', () => {
-  test.prop([anyEvents], runs(60))('a session that a recorder wrote replays as it does otherwise', async (events) => {
+describe('in strict mode', () => {
+  test.prop([anyEvents], runs(60))('a session that a recorder wrote replays as in the other mode', async (events) => {
     const whole = events.filter(([type]) => !['content', 'compressed'].includes(type));
     const text = session(content('a'), ...whole, compressed('b'));
     expectSameReplay(await replayOf(text, undefined, strict), await replayOf(text));
   });
 
-  test('also where all cores scan', async () => {
+  test('a file that several threads scan is replayed by the same rules', async () => {
     const big = 'x'.repeat(2000);
     const odd = [withSeq('0.5'), withSeq(undefined), 'null', '1', envelope(3, content('late')), '{'];
     const events = Array.from({ length: 4000 }, (_, at) => (at % 500 === 250 ? odd[(at / 500) | 0] ?? 'null' : content(`${at} ${big}`)));

@@ -1,5 +1,5 @@
-// Strings are handed over in four ways, by their length and their characters: all come out as JSON.parse has them, and whatever else
-// a program has done to its prototypes.
+// Strings are handed over in four ways, depending on their length and their characters: all arrive as from JSON.parse, whatever a
+// program has done to its prototypes.
 
 import { describe, expect } from 'vitest';
 import { fc, test } from '../support/property';
@@ -16,7 +16,7 @@ const valuesOf = async (texts: readonly string[]) => {
   return history.map(({ value }) => value);
 };
 
-/** The lengths about which it changes how a string is handed over, and some between. */
+/** The lengths around which the way of handing over changes, and some in between. */
 const length = fc.oneof(
   fc.integer({ min: 0, max: 80 }),
   fc.constantFrom(12, 13, 39, 40, 41, 4095, 4096, 4097, 70_000),
@@ -42,7 +42,7 @@ describe('strings', () => {
   });
 
   test.prop([fc.array(fc.tuple(text, spelling), { minLength: 1, maxLength: 60 }), fc.nat(), fc.nat()], runs(60))(
-    'are the same one at a time',
+    'are the same in any range of items',
     async (all, from, to) => {
       const opened = await openSession(writeSession(session(...all.map(([value, spell]) => valueLine(spell(value))))));
       if (!opened.ok) throw new Error(opened.error);
@@ -63,7 +63,7 @@ describe('numbers and nesting', () => {
   });
 
   test.prop([fc.integer({ min: 0, max: 6 }), fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 40_000 })], runs(30))(
-    'arrays of any length, at any depth, beside others',
+    'arrays of any length, at any depth, next to others',
     async (short, depth, long) => {
       const texts = [
         `[${Array(short).fill('{}').join(',')}]`,
@@ -78,7 +78,7 @@ describe('numbers and nesting', () => {
 });
 
 describe('what programs can tell of a value beside what it is', () => {
-  /** Under a name, V8 writes 0 as a double once it has seen one there: that depends on the specs that ran in this process before. */
+  /** No numbers under names: V8 writes 0 as a double once it has seen one under that name, which depends on earlier specs of this process. */
   const member = fc.oneof(
     fc.tuple(fc.integer({ min: 0, max: 2000 }).map(String), fc.integer()),
     fc.tuple(fc.string({ maxLength: 5 }), fc.oneof(fc.string({ maxLength: 5 }), fc.boolean())),
@@ -101,7 +101,7 @@ describe('what programs can tell of a value beside what it is', () => {
     }
   });
 
-  test('what else stays in memory: not the page that the metadata, a warning or an id came with', async () => {
+  test('what else it keeps in memory: not the page that the metadata, a warning or an id came with', async () => {
     const id = 'i'.repeat(36);
     const page = Array(200).fill(valueLine(`{"id":"${id}","text":"${'text '.repeat(200)}"}`));
     const path = writeSession(session(...page, '{"type":"content","payload":{}}', valueLine('1')));
@@ -113,7 +113,7 @@ describe('what programs can tell of a value beside what it is', () => {
 });
 
 describe('a program that has added to Object.prototype', () => {
-  /** Items of a session, read while `key` is on the prototype of everything. */
+  /** Items of a session, read while `key` is a property of `Object.prototype`. */
   async function itemsBeside(key: string, descriptor: PropertyDescriptor, json: string) {
     const opened = await openSession(writeSession(session(valueLine(json))));
     if (!opened.ok) throw new Error(opened.error);
@@ -139,7 +139,7 @@ describe('a program that has added to Object.prototype', () => {
     },
   );
 
-  test('a property that can not be set does not stand in the way either', async () => {
+  test('gets them despite a property that cannot be set', async () => {
     expect(await itemsBeside('kind', { value: 'fixed', writable: false }, '{"kind":1}')).toEqual([{ kind: 1 }]);
   });
 });

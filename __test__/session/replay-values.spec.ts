@@ -1,11 +1,11 @@
-// Values are what JSON.parse makes of them, however a file spells them and however deep they go.
+// Values are the same as from JSON.parse, however a file spells them and however deep they go.
 
 import { describe, expect, test } from 'vitest';
 import { content, item, replayedOf, session, textsOf } from '../support/session-file.js';
 import { eachCase } from '../support/each-case.js';
 import { firstDifference } from '../support/same-replay.js';
 
-describe('values are what JSON.parse makes of them', () => {
+describe('values are the same as from JSON.parse', () => {
   const valueOf = async (text: string) => {
     const line = `{"seq":2,"type":"content","payload":{"content":{"speaker":"ai","value":${text}}}}`;
     const { history } = await replayedOf<{ value: unknown }>(session(line));
@@ -49,7 +49,7 @@ describe('values are what JSON.parse makes of them', () => {
       expect(firstDifference(await valueOf(text), JSON.parse(text))).toBeNull();
     }));
 
-  test('objects nested 5 000 deep, in a payload that nobody reads as well', async () => {
+  test('objects nested 5 000 deep, even in a payload that is not used', async () => {
     const text = '{"a":'.repeat(5_000) + 'null' + '}'.repeat(5_000);
     expect(firstDifference(await valueOf(text), JSON.parse(text))).toBeNull();
     const result = await replayedOf(
@@ -70,7 +70,7 @@ describe('values are what JSON.parse makes of them', () => {
     expect(result.warnings.slice(0, 2)).toStrictEqual(['Line 2: failed to parse JSON', 'Line 3: failed to parse JSON']);
   });
 
-  test('a polluted prototype stays a key: no item, no field comes from it', async () => {
+  test('__proto__ is only a key: no item and no field comes from it', async () => {
     const result = await replayedOf(
       session(
         '{"seq":2,"type":"content","payload":{"__proto__":{"content":{"speaker":"ai"}}}}',

@@ -1,4 +1,4 @@
-// The cap on warnings and the lines that sum up a damaged session.
+// The limit on warnings, and the lines that summarise a damaged session.
 
 import { describe, expect } from 'vitest';
 import { eachCase } from '../support/each-case.js';
@@ -13,7 +13,7 @@ const MALFORMED: Event = ['rewind', {}];
 const unknownLine = (line: number) => `Line ${line}: unknown event type 'novelty', skipping`;
 
 describe('at most 100 warnings about lines', () => {
-  test('exactly 100 are all there', async () => {
+  test('exactly 100 are all shown', async () => {
     const { warnings } = await replayedOf(session(...times(100, UNKNOWN)));
     expect(warnings).toStrictEqual(times(100, 0).map((_, at) => unknownLine(at + 2)));
   });
@@ -38,7 +38,7 @@ describe('at most 100 warnings about lines', () => {
     expect(hundredOne.warnings.at(-1)).toBe('Replay: 1 further warnings not shown');
   });
 
-  test('a torn last line takes back no warning but its own', async () => {
+  test('a torn last line takes back only its own warning', async () => {
     const { warnings } = await replayedOf(session(...times(99, UNKNOWN), 'corrupt', 'torn', '', UNKNOWN, 'torn'));
     expect(warnings.slice(98)).toStrictEqual([
       unknownLine(100),
@@ -47,7 +47,7 @@ describe('at most 100 warnings about lines', () => {
     ]);
   });
 
-  test('every kind of line warning counts towards the cap, in file order', async () => {
+  test('every kind of line warning counts towards the limit, in file order', async () => {
     const kinds = times(30, ['corrupt', UNKNOWN, MALFORMED, ['session_start', {}] as Event]).flat();
     const { warnings } = await replayedOf(session(...kinds));
     expect(warnings.slice(0, 4)).toStrictEqual([
@@ -61,7 +61,7 @@ describe('at most 100 warnings about lines', () => {
     expect(warnings).toHaveLength(104);
   });
 
-  test('a failed replay has the same cap, and no summary', async () => {
+  test('a failed replay has the same limit, and no summary', async () => {
     const result = await replayOf(file(...times(150, MALFORMED)));
     expect(result.ok).toBe(false);
     expect(result.warnings).toHaveLength(101);
@@ -71,7 +71,7 @@ describe('at most 100 warnings about lines', () => {
 });
 
 describe('the summary', () => {
-  test('of a sound session is nothing', async () => {
+  test('of a sound session is empty', async () => {
     expect((await replayedOf(session(...times(30, content('a'))))).warnings).toStrictEqual([]);
   });
 
@@ -88,7 +88,7 @@ describe('the summary', () => {
     ]);
   });
 
-  test('known events are those that parsed, less the unknown ones; a misplaced session_start is known', async () => {
+  test('known events are those that parsed, without the unknown ones; a misplaced session_start is known', async () => {
     const { warnings } = await replayedOf(
       session(
         ...times(16, content('a')),
@@ -118,7 +118,7 @@ describe('the summary', () => {
     expect(warnings).toStrictEqual(['Line 2: failed to parse JSON', 'WARNING: >5.3% of lines are unparseable (1/19)']);
   });
 
-  test('blank lines, null and a torn last line are no lines of that share; unknown events are', async () => {
+  test('blank lines, null and a torn last line do not count as lines in that share; unknown events do', async () => {
     const { warnings } = await replayedOf(
       session('corrupt', '', 'null', UNKNOWN, ...times(16, content('a')), '', 'torn'),
     );

@@ -47,7 +47,7 @@ describe('history', () => {
   });
 
   test.prop([texts, anyString, texts], runs(100))(
-    'after a compression there are 1 + those after it',
+    'a compression leaves its summary and the contents after it',
     async (before, summary, after) => {
       const { history } = await replayedOf(
         session(...contentsOf(before), compressed(summary, before.length), ...contentsOf(after)),
@@ -57,7 +57,7 @@ describe('history', () => {
   );
 
   test.prop([fc.array(texts, { minLength: 1, maxLength: 5 }), texts], runs(60))(
-    'of any number of compressions the last counts',
+    'the last of any number of compressions counts',
     async (parts, after) => {
       const events = parts.flatMap((part, at) => [...contentsOf(part), compressed(`summary ${at}`)]);
       const { history } = await replayedOf(session(...events, ...contentsOf(after)));
@@ -82,7 +82,7 @@ describe('history', () => {
   );
 
   test.prop([texts, fc.nat({ max: 5 }), fc.nat({ max: 5 })], runs(60))(
-    'two rewinds are one of their sum',
+    'two rewinds are the same as one of their sum',
     async (list, first, second) => {
       const apart = await replayedOf(session(...contentsOf(list), rewind(first), rewind(second)));
       const together = await replayedOf(session(...contentsOf(list), rewind(first + second)));
@@ -91,7 +91,7 @@ describe('history', () => {
   );
 
   test.prop([anyEvents, anyEvents, anyItem], runs(60))(
-    'what comes before a compression has no part in the history',
+    'events before a compression do not affect the history',
     async (before, after, summary) => {
       const compression: Event = ['compressed', { summary, itemsCompressed: 1 }];
       const long = await replayedOf(session(...before, compression, ...after));
@@ -101,7 +101,7 @@ describe('history', () => {
   );
 
   test.prop([fc.array(anyItem, { maxLength: 5 })], runs(200))(
-    'any item comes back deep-equal, key order and all',
+    'any item is replayed deep-equal, including key order',
     async (items) => {
       const { history, warnings } = await replayedOf(
         session(...items.map((entry): Event => ['content', { content: entry }])),
@@ -117,7 +117,7 @@ describe('history', () => {
     { weight: 2, arbitrary: rewindEvent },
   );
   test.prop([fc.array(operation, { maxLength: 40 })], runs(150))(
-    'any interleaving of content, compressed and rewind is what it is on a list',
+    'any interleaving of content, compressed and rewind has the same effect as on a list',
     async (events) => {
       let model: unknown[] = [];
       for (const [type, payload] of written(events) as [
@@ -173,7 +173,7 @@ describe('warnings and counts', () => {
     [anyEvents, fc.nat(), fc.constantFrom('{', 'corrupt', '{"v":1,"seq":3,"type":"cont', '\u0000', '"\\u12"')],
     runs(80),
   )(
-    'a corrupt line anywhere but at the end is reported with its number and takes nothing with it',
+    'a corrupt line anywhere but at the end is reported with its number and affects nothing else',
     async (events, at, corrupt) => {
       const lines: (Event | string)[] = [...events, content('end')];
       const place = at % (events.length + 1);
@@ -212,7 +212,7 @@ describe('warnings and counts', () => {
   test.prop(
     [fc.array(fc.tuple(knownType, fc.anything({ withBigInt: false }).filter(isWritable)), { maxLength: 20 })],
     runs(150),
-  )('random payloads for known types never end a replay, on line 1 either', async (events) => {
+  )('random payloads for known types replay as in the plain engine, even on line 1', async (events) => {
     const text = session(...events);
     expectSameReplay(await replayOf(text), replayBytes(Buffer.from(text)));
     const headless = file(...events);
@@ -236,7 +236,7 @@ describe('warnings and counts', () => {
 
 describe('the replay as a function', () => {
   test.prop([anyEvents], runs(60))(
-    'replayed twice, also at the same time: the same result, in objects of its own',
+    'replayed twice, even at the same time: the same result, in separate objects',
     async (events) => {
       const filePath = writeSession(session(...events));
       const [one, two] = await Promise.all([replaySession(filePath), replaySession(filePath)]);
@@ -247,20 +247,20 @@ describe('the replay as a function', () => {
   );
 
   test.prop([anyEvents, fc.constantFrom('\r\n', ' \n', '\t\r\n')], runs(60))(
-    'line ends and white space around records mean nothing',
+    'line ends and white space around records have no effect',
     async (events, end) => {
       const text = session(...events);
       expectSameReplay(await replayOf(text.replaceAll('\n', end)), await replayOf(text));
     },
   );
 
-  test.prop([anyEvents], runs(60))('a byte order mark and a missing last newline mean nothing', async (events) => {
+  test.prop([anyEvents], runs(60))('a byte order mark and a missing last newline have no effect', async (events) => {
     const text = session(...events);
     expectSameReplay(await replayOf(`\ufeff${text.slice(0, -1)}`), await replayOf(text));
   });
 
   test.prop([anyEvents, fc.boolean(), fc.boolean()], runs(300))(
-    'any session: what the plain engine makes of it',
+    'any session: the same as in the plain engine',
     async (events, auditTrail, strict) => {
       const text = session(...events);
       expectSameReplay(

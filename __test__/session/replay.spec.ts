@@ -1,4 +1,4 @@
-// What content, compressions and rewinds make of a history.
+// The effect of contents, compressions and rewinds on a history.
 
 import { renameSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -20,7 +20,7 @@ import { eachCase } from '../support/each-case.js';
 import { expectSame } from '../support/same-replay.js';
 
 describe('history', () => {
-  test('a user turn and an answer come back in order, with the metadata of the session_start', async () => {
+  test('a user turn and an answer are replayed in order, with the metadata of the session_start', async () => {
     const result = await replayOf(session(content('hello', 'human'), content('good day', 'ai')));
     expect(result).toStrictEqual({
       ok: true,
@@ -42,7 +42,7 @@ describe('history', () => {
     expect(result.eventCount).toBe(1);
   });
 
-  test('text, tool_call, tool_response and fields unknown to the addon are preserved, key order and all', async () => {
+  test('text, tool_call, tool_response and fields unknown to the addon are preserved, including key order', async () => {
     const call = {
       zeta: 1,
       speaker: 'ai',
@@ -92,7 +92,7 @@ describe('history', () => {
     expect(history[0]).toStrictEqual(item('ai', 'a and b'));
   });
 
-  test('of several compressions the last counts', async () => {
+  test('the last of several compressions counts', async () => {
     const events = [
       content('a'),
       compressed('first', 1),
@@ -110,7 +110,7 @@ describe('history', () => {
     expect(textsOf(history)).toStrictEqual(['nothing yet']);
   });
 
-  test('a rewind takes the last items', async () => {
+  test('a rewind removes the last items', async () => {
     const { history } = await replayedOf(session(content('a'), content('b'), content('c'), rewind(2), content('d')));
     expect(textsOf(history)).toStrictEqual(['a', 'd']);
   });
@@ -120,7 +120,7 @@ describe('history', () => {
     expect(textsOf(history)).toStrictEqual(['c']);
   });
 
-  test('a rewind after a compression takes the summary as one item', async () => {
+  test('a rewind after a compression counts the summary as one item', async () => {
     const kept = await replayedOf(session(content('a'), compressed('sum', 1), content('b'), rewind(1)));
     expect(textsOf(kept.history)).toStrictEqual(['sum']);
     const emptied = await replayedOf(
@@ -129,7 +129,7 @@ describe('history', () => {
     expect(textsOf(emptied.history)).toStrictEqual(['c']);
   });
 
-  test('a rewind by any number that JSON can spell: fractions round up, what is huge empties', () =>
+  test('a rewind by any number that JSON can spell: fractions round up, huge numbers empty the history', () =>
     eachCase(
       [
         ['0', ['a', 'b', 'c']],
@@ -178,7 +178,7 @@ describe('history', () => {
     expect(textsOf(history)).toStrictEqual(['eg', 'h']);
   });
 
-  test('what was compressed or rewound leaves nothing behind in a later replay of the same file', async () => {
+  test('changes to the history of one replay do not affect a later replay of the same file', async () => {
     const filePath = writeSession(session(content('a'), rewind(1), content('b')));
     const first = await replaySession(filePath);
     if (first.ok) first.history.push(item('ai', 'added by the caller'));
@@ -187,7 +187,7 @@ describe('history', () => {
   });
 });
 
-test('a path of any script, and a relative one', async () => {
+test('a path in any script, and a relative one, replays', async () => {
   const from = writeSession(session(content('a')));
   const to = join(dirname(from), "sessão 漢 😀 'x'.jsonl");
   renameSync(from, to);

@@ -1,4 +1,4 @@
-// resumeSession: a session is found, locked, replayed, and goes on in its file; a failure has its words and its code and leaves no lock.
+// resumeSession: finds, locks and replays a session, and continues its file; a failure has a message and a code, and leaves no lock.
 
 import { appendFileSync, chmodSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
@@ -40,7 +40,7 @@ async function resumed(chatsDir: string, continueRef: string, more: Partial<Resu
   return result;
 }
 
-/** Resumes it, and ends the recording at once. */
+/** Resumes a session, and ends the recording at once. */
 async function resumedAndEnded(chatsDir: string, continueRef: string, more: Partial<ResumeRequest> = {}): Promise<ResumeResult> {
   const result = await resumed(chatsDir, continueRef, more);
   await result.recording.dispose();
@@ -49,13 +49,13 @@ async function resumedAndEnded(chatsDir: string, continueRef: string, more: Part
 
 const fails = (error: string, code: string): SessionFailure => ({ ok: false, error, code: code as SessionFailure['code'] });
 
-/** Fails unless a request fails with these words and this code, and leaves no lock of the ids. */
+/** Asserts that a request fails with this message and code, and leaves no lock of the ids. */
 async function expectFailure(chatsDir: string, continueRef: string, failure: SessionFailure, ...ids: string[]): Promise<void> {
   expect(await resumeSession(requestOf(chatsDir, continueRef))).toStrictEqual(failure);
   await expectNoLock(chatsDir, ...ids);
 }
 
-/** Type and payload of what was appended to a file that had this text before. */
+/** Seq, type and payload of the records that were appended to a file with this text. */
 function appendedTo(path: string, before: string): unknown[] {
   const text = readFileSync(path, 'utf8');
   expect(text.startsWith(before)).toBe(true);
@@ -67,7 +67,7 @@ const strictError = 'Failed to replay session: Invalid session_start: missing or
 const corruptError = 'Failed to replay session: recording has non-monotonic sequences';
 
 describe('a resumed session', () => {
-  test('has its history, its metadata, a recorder, and the lock that this owns', async () => {
+  test('has its history, its metadata, a recorder, and the lock that the recorder owns', async () => {
     const text = sessionWith('s-1', content('Grüße'), content('b', 'ai'), titled('Título'));
     const directory = projectOf({ 'session-1.jsonl': text });
     const filePath = join(directory, 'session-1.jsonl');
@@ -112,7 +112,7 @@ describe('a resumed session', () => {
     await expectNoLock(directory, 's-1');
   });
 
-  test('is resumed by one of several at once', async () => {
+  test('is resumed by exactly one of several concurrent calls', async () => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1', content('é')) });
     const results = await Promise.all(Array.from({ length: 6 }, () => resumeSession(requestOf(directory, '1'))));
     const winners = results.filter((result) => result.ok);
@@ -142,13 +142,13 @@ describe('a resumed session', () => {
     await expectNoLock(directory, 's-1');
   });
 
-  test('of several files with its id is the newest', async () => {
+  test('is the newest of several files with its id', async () => {
     const directory = projectOf({ 'session-2.jsonl': sessionWith('same', content('neu')), 'session-1.jsonl': sessionWith('same', content('alt')) });
     expect(textsOf((await resumedAndEnded(directory, 'same')).history)).toStrictEqual(['neu']);
     expect(textsOf((await resumedAndEnded(directory, '2')).history)).toStrictEqual(['alt']);
   });
 
-  test('may be behind a link, and has the warnings of its replay', async () => {
+  test('may be a symbolic link, and has the warnings of its replay', async () => {
     const elsewhere = writeSession(`${sessionWith('s-1')}null\n[]\n${envelope(2, ['rewind', {}])}\n${envelope(3, content('a'))}\n`);
     const directory = directoryOf();
     symlinkSync(elsewhere, join(directory, 'session-link.jsonl'));
@@ -202,7 +202,7 @@ describe('provider and model', () => {
 
 type Step = { texts: string[]; provider: string };
 const step: fc.Arbitrary<Step> = fc.record({ texts: fc.array(anyString, { maxLength: 4 }), provider: fc.constantFrom(provider, 'two', 'thrée') });
-test.prop([fc.array(step, { minLength: 1, maxLength: 5 }), fc.boolean()], runs(40))('any number of resumes: numbers go on by one, all content is there, each change of provider once', async (steps, snapshot) => {
+test.prop([fc.array(step, { minLength: 1, maxLength: 5 }), fc.boolean()], runs(40))('any number of resumes: seq increases by one, all content is recorded, each change of provider once', async (steps, snapshot) => {
   const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
   const path = join(directory, 'session-1.jsonl');
   let [said, current, switches] = [[] as string[], provider, 0];
@@ -224,7 +224,7 @@ test.prop([fc.array(step, { minLength: 1, maxLength: 5 }), fc.boolean()], runs(4
   rmSync(directory, { recursive: true });
 });
 
-test.prop([anyEvents, fc.constantFrom(undefined, 'beside', 'apart')], runs(60))('any session: what a strict replay of it gives, and the next record is its next', async (events, place) => {
+test.prop([anyEvents, fc.constantFrom(undefined, 'beside', 'apart')], runs(60))('any session: the result of its strict replay, and the next record continues it', async (events, place) => {
   const directory = projectOf({ 'session-1.jsonl': session(...events) });
   const path = join(directory, 'session-1.jsonl');
   const snapshots = { snapshot: place !== undefined, snapshotDir: place === 'apart' ? join(directory, 'späte', 'snapshots') : undefined };
@@ -271,7 +271,7 @@ test('a torn last line of any length: its bytes stay, and what is recorded next 
 });
 
 describe('a reference', () => {
-  test('is an id, a position or the beginning of an id, in this order; a name only where it is none of them', async () => {
+  test('is an id, a position or the beginning of an id, in this order; a name only if it is none of them', async () => {
     const directory = projectOf({
       'session-1.jsonl': sessionWith('2', named('alpha')),
       'session-2.jsonl': sessionWith('alpha-1', named('2'), content('é')),
@@ -284,7 +284,7 @@ describe('a reference', () => {
     const scan = watched('describeSessions');
     for (const [ref, id] of [['2', '2'], ['3', 'beta'], ['al', 'alpha-1'], ['alp', 'alpha-1'], ['alpha', 'alpha-1'], ['bet', 'beta'], ['beta', 'beta'], ['006', 'epsilon']] as const) {
       expect([ref, (await resumedAndEnded(directory, ref)).metadata.sessionId]).toStrictEqual([ref, id]);
-      // The listing is in order of time: what was resumed would be the first.
+      // The listing is sorted by time: the resumed session would be the first.
       orderByAge(directory, files);
     }
     expect(scan).not.toHaveBeenCalled();
@@ -295,7 +295,7 @@ describe('a reference', () => {
     expect(scan).toHaveBeenCalledTimes(2);
   });
 
-  test('by name is that of one session, as it is now', async () => {
+  test('by name means the current name of one session', async () => {
     const directory = projectOf({
       'session-a.jsonl': sessionWith('a', named('früher'), named('jetzt')),
       'session-b.jsonl': sessionWith('b', named('früher')),
@@ -315,7 +315,7 @@ describe('a reference', () => {
     for (const ref of ['dóppelt', ' dóppelt ']) await expectFailure(directory, ref, fails(`Ambiguous continue target name '${ref}'`, 'Ambiguous'), 'a', 'b', 'c');
   });
 
-  test('by name is none of a session that could not be resumed, or of another project', async () => {
+  test('by name ignores sessions that could not be resumed, and those of other projects', async () => {
     const directory = projectOf({
       'session-corrupt.jsonl': `${corrupt('x')}${envelope(9, named('náme'))}\n`,
       'session-headless.jsonl': file(start({ sessionId: 'y', provider: '' }), named('náme')),
@@ -337,7 +337,7 @@ describe('a reference', () => {
     expect(readdirSync(directory).filter((name) => name.endsWith('.snap')).sort()).toStrictEqual(['session-a.jsonl.snap', 'session-b.jsonl.snap']);
   });
 
-  test('that denotes none, or several; a name decides nothing then', async () => {
+  test('that denotes no session, or several, fails; a name does not decide then', async () => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith('abc', named('ab')), 'session-2.jsonl': sessionWith('abd', named('3')) });
     const scan = watched('describeSessions');
     await eachCase(
@@ -352,7 +352,7 @@ describe('a reference', () => {
       ] as const,
       ([ref, failure]) => expectFailure(directory, ref, failure, 'abc', 'abd'),
     );
-    // Of these only two denote nothing.
+    // Only two of these denote nothing.
     expect(scan).toHaveBeenCalledTimes(2);
   });
 });
@@ -367,7 +367,7 @@ describe('a failure', () => {
     expect(readdirSync(root())).not.toContain('none');
   });
 
-  test('of a session that another process has', async () => {
+  test('for a session that another process has', async () => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1'), 'session-2.jsonl': sessionWith('s-2') });
     const other = new LockProcess();
     expect(await other.acquire(directory, 's-1')).toBe('held');
@@ -380,14 +380,14 @@ describe('a failure', () => {
     await expectNoLock(directory, 's-1', 's-2');
   });
 
-  test.each([['a/b'], ['..'], ['é'], ['x'.repeat(257)], ['a.b'], [' ']])('of a lock for the unsafe id %j', async (id) => {
+  test.each([['a/b'], ['..'], ['é'], ['x'.repeat(257)], ['a.b'], [' ']])('to lock the unsafe id %j', async (id) => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith(id) });
     const error = `Failed to lock session: Unsafe session ID rejected: "${id}"`;
     await expectFailure(directory, id, fails(error, 'LockFailed'));
     await expectFailure(directory, CONTINUE_LATEST, fails(error, 'LockFailed'));
   });
 
-  test.skipIf(process.platform === 'win32')("of a lock that the system refuses has the system's words", async () => {
+  test.skipIf(process.platform === 'win32')("to lock for a reason of the system has the system's message", async () => {
     const id = 'n'.repeat(256);
     const directory = projectOf({ 'session-1.jsonl': sessionWith(id) });
     const result = await resumeSession(requestOf(directory, id));
@@ -395,7 +395,7 @@ describe('a failure', () => {
     expect(lockFilesIn(directory)).toStrictEqual([]);
   });
 
-  test('of a lock in a directory that a file has taken the place of', async () => {
+  test('to lock in a directory that was replaced by a file', async () => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
     afterListing(() => {
       renameSync(directory, `${directory}-away`);
@@ -408,7 +408,7 @@ describe('a failure', () => {
     await expectNoLock(directory, 's-1');
   });
 
-  test.skipIf(unprivileged === null)('of a lock in a directory that the user may not write to', async () => {
+  test.skipIf(unprivileged === null)('to lock in a directory that the user may not write to', async () => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
     chmodSync(directory, 0o555);
     const result = await childReport('child-listing.mjs', ['resume', directory, PROJECT_HASH, 's-1'], unprivileged ?? {});
@@ -417,7 +417,7 @@ describe('a failure', () => {
     expect(readdirSync(directory)).toStrictEqual(['session-1.jsonl']);
   });
 
-  test('of the replay', async () => {
+  test('to replay', async () => {
     const directory = projectOf({
       'session-provider.jsonl': file(start({ sessionId: 'p', provider: '' })),
       'session-model.jsonl': file(start({ sessionId: 'm', model: 7 })),
@@ -429,7 +429,7 @@ describe('a failure', () => {
     for (const id of ['c', 'e']) await expectFailure(directory, id, fails(corruptError, 'SequenceCorrupt'), id);
   });
 
-  test('of the replay of a file that went away, or became another, when it had been found', async () => {
+  test('to replay a file that was removed or replaced after it had been found', async () => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
     const path = join(directory, 'session-1.jsonl');
     for (const [change, error] of [
@@ -443,9 +443,9 @@ describe('a failure', () => {
     }
   });
 
-  test('of a replay that rejects has its words too', async () => {
+  test('to replay with a rejection has its message, too', async () => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1'), 'session-2.jsonl': sessionWith('s-2') });
-    // Which of the two replays a small file depends on the file system, and on what was replayed before.
+    // Which of the two functions replays a small file depends on the file system, and on what was replayed before.
     for (const name of ['replayAtOnce', 'replaySmall']) {
       const replay = binding[name]!;
       watched(name).mockImplementation((path, ...rest) => {
@@ -458,7 +458,7 @@ describe('a failure', () => {
     await expectNoLock(directory, 's-1', 's-2');
   });
 
-  test.each(BAD_IDS)('is not that of one header with the id %j', async (id) => {
+  test.each(BAD_IDS)('is not caused by another file with the id %j in its header', async (id) => {
     const directory = projectOf({ 'session-bad.jsonl': sessionWith(id, named('bad')), 'session-a.jsonl': sessionWith('a'), 'session-b.jsonl': sessionWith('b', named('ƀ')) });
     expect((await resumedAndEnded(directory, CONTINUE_LATEST)).metadata.sessionId).toBe('a');
     for (const [ref, found] of [['b', 'b'], ['a', 'a'], ['1', 'a'], ['ƀ', 'b']] as const) expect([ref, (await resumedAndEnded(directory, ref)).metadata.sessionId]).toStrictEqual([ref, found]);
@@ -467,7 +467,7 @@ describe('a failure', () => {
 });
 
 describe('the latest', () => {
-  test('is the newest, of equal times the last id', async () => {
+  test('is the newest; with equal times, the one with the last id', async () => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith('old-id'), 'session-2.jsonl': sessionWith('z') });
     expect((await resumedAndEnded(directory, CONTINUE_LATEST)).metadata.sessionId).toBe('old-id');
     for (const name of ['session-1.jsonl', 'session-2.jsonl']) orderByAge(directory, [name]);
@@ -488,7 +488,7 @@ describe('the latest', () => {
     await expectNoLock(directory, 'c', 'p', 'good');
   });
 
-  test('fails as the first one did if none can be resumed', async () => {
+  test('fails with the error of the first one if none can be resumed', async () => {
     const directory = projectOf({ 'session-c.jsonl': corrupt('c'), 'session-p.jsonl': file(start({ sessionId: 'p', provider: '' })) });
     await expectFailure(directory, CONTINUE_LATEST, fails(corruptError, 'SequenceCorrupt'), 'c', 'p');
     orderByAge(directory, ['session-p.jsonl', 'session-c.jsonl']);
@@ -534,7 +534,7 @@ describe('the latest', () => {
 });
 
 describe('the request', () => {
-  test('of a wrong type throws at once a TypeError that names it', () =>
+  test('of a wrong type synchronously throws a TypeError that names it', () =>
     eachCase(
       [
         ['request', null],
@@ -577,7 +577,7 @@ describe('the request', () => {
     expect(await childReport('child-listing.mjs', ['resume', directory, PROJECT_HASH, 's-1'], unprivileged ?? {})).toMatchObject({ rejected: 'EACCES' });
   });
 
-  test('gives the recorder its options', async () => {
+  test('passes its options to the recorder', async () => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
     const path = join(directory, 'session-1.jsonl');
     const first = await resumed(directory, 's-1', { recorder: { exclusive: true, durability: 'fsync', cwd: '/ẃ', fileName: 'seconds' } });
@@ -595,7 +595,7 @@ describe('the request', () => {
     await expectNoLock(directory, 's-1');
   });
 
-  test('may be changed meanwhile by its caller', async () => {
+  test('may be changed by its caller during the call', async () => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1') });
     const recorder: Record<string, unknown> = { onWarning: undefined };
     const request: Record<string, unknown> = { ...requestOf(directory, 's-1'), workspaceDirs: ['/w'], recorder };
@@ -610,7 +610,7 @@ describe('the request', () => {
     await expectNoLock(directory, 's-1');
   });
 
-  test('may name its directories by relative paths, and the working directory change meanwhile', async () => {
+  test('may name its directories by relative paths, even if the working directory changes meanwhile', async () => {
     const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1', content('é')) });
     const elsewhere = directoryOf();
     const before = process.cwd();
@@ -631,7 +631,7 @@ describe('the request', () => {
   });
 });
 
-test('faked timers do not stop a resumption, also where a stale lock has to be replaced', async () => {
+test('faked timers do not stop a resumption, even if a stale lock has to be replaced', async () => {
   const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1', named('fäked')) });
   writeLock(directory, lockOf(DEAD_PID, { sessionId: 's-1' }), { id: 's-1' });
   vi.useFakeTimers();
@@ -642,7 +642,7 @@ test('faked timers do not stop a resumption, also where a stale lock has to be r
   await expectNoLock(directory, 's-1');
 });
 
-test('a worker thread keeps a session from the main thread, and the main thread from it', async () => {
+test('a worker thread locks a session against the main thread, and the other way round', async () => {
   const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1', content('é')) });
   const worker = new Worker(fileURLToPath(new URL('../support/child-worker.mjs', import.meta.url)), { workerData: { job: 'resume', chatsDir: directory, request: requestOf(directory, 's-1') } });
   const messages: unknown[] = [];
@@ -659,7 +659,7 @@ test('a worker thread keeps a session from the main thread, and the main thread 
   await expectNoLock(directory, 's-1');
 });
 
-test('what is resumed can be found by what was recorded', async () => {
+test('a resumed session can be found by what was recorded', async () => {
   const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1', content('é')) });
   const { recording } = await resumed(directory, '1');
   const made = await recording.createCheckpoint(' vör ');
@@ -672,7 +672,7 @@ test('what is resumed can be found by what was recorded', async () => {
   expect((await resumedAndEnded(directory, 'náme')).metadata.title).toBe('Título');
 });
 
-test.prop([filledString, anyString, filledString, anyString], runs(40))('any provider and model: the words of the change, and the switch', async (before, beforeModel, after, afterModel) => {
+test.prop([filledString, anyString, filledString, anyString], runs(40))('any provider and model: the message about the change, and the switch', async (before, beforeModel, after, afterModel) => {
   const events: Event[] = [['provider_switch', { provider: before, model: beforeModel }]];
   const directory = projectOf({ 'session-1.jsonl': sessionWith('s-1', ...events) });
   const { metadata } = await resumedAndEnded(directory, 's-1', { currentProvider: after, currentModel: afterModel });

@@ -1,4 +1,4 @@
-// What belongs to a session is removed with it, and nothing else.
+// The files that belong to a session are removed with it, and no others.
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -57,7 +57,7 @@ describe('removeSessionFiles', () => {
   });
 
   const NAMES = ['a.jsonl', 'a.jsonl.snap', 'a.jsonl.lock', 'a.lock', 'b.jsonl', 'b.jsonl.snap', 'a.jsonl.snap.old', '.session-tape-1.snap', 'a.jsonl.lockX'];
-  test.prop([fc.subarray(NAMES)], { numRuns: 60 })('removes these three files and no other, whichever are there', async (names) => {
+  test.prop([fc.subarray(NAMES)], { numRuns: 60 })('removes these three files and no others, whichever exist', async (names) => {
     const directory = fresh();
     for (const name of names) writeFileSync(join(directory, name), name);
     await removeSessionFiles(join(directory, 'a.jsonl'), { snapshotDir: join(directory, 'nowhere') });
@@ -72,7 +72,7 @@ describe('removeSessionFiles', () => {
     await expect(removeSessionFiles(join(dirname(directory), 'nowhere', 'a.jsonl'), { snapshotDir: directory })).resolves.toBeUndefined();
   });
 
-  test('wrong arguments throw at once', () => {
+  test('wrong arguments throw synchronously', () => {
     for (const path of [undefined, null, 1, '', {}]) expect(() => removeSessionFiles(path as string)).toThrow(TypeError);
     for (const options of [null, 1, 'x', { snapshotDir: 1 }, { snapshotDir: '' }]) expect(() => removeSessionFiles('x', options as never)).toThrow(TypeError);
   });

@@ -1,4 +1,4 @@
-// What the types promise, checked by the compiler: nothing here runs. `npm run typecheck` and vitest both look at it.
+// The guarantees of the types, checked by the compiler: nothing here runs. `npm run typecheck` and vitest both check it.
 import { describe, expectTypeOf, test } from 'vitest';
 
 import * as esm from '../../index.mjs';
@@ -128,7 +128,7 @@ describe('ReplayResult', () => {
     }
   });
 
-  test('has warnings without a look at ok, and a history only after it', () => {
+  test('has warnings without a check of ok, and a history only after it', () => {
     const result = {} as ReplayResult;
     expectTypeOf(result.warnings).toEqualTypeOf<string[]>();
     // @ts-expect-error a failure has no history
@@ -137,7 +137,7 @@ describe('ReplayResult', () => {
     void result.error;
   });
 
-  test('is what the specification writes', () => {
+  test('agrees with the specification', () => {
     type Specified =
       | {
           ok: true; history: IContent[]; metadata: SessionMetadata; lastSeq: number; eventCount: number; warnings: string[]; sessionEvents: SessionEventPayload[];
@@ -157,14 +157,14 @@ describe('the content type', () => {
     expectTypeOf<CompressedPayload>().toEqualTypeOf<{ summary: IContent; itemsCompressed: number }>();
   });
 
-  test('is the CLI’s own where it says so', () => {
+  test('is the CLI’s own if the CLI passes one', () => {
     expectTypeOf(replaySession<AcmeContent>('a.jsonl')).resolves.toEqualTypeOf<ReplayResult<AcmeContent>>();
     expectTypeOf<Extract<ReplayResult<AcmeContent>, { ok: true }>['history']>().toEqualTypeOf<AcmeContent[]>();
 
     const recorder = new SessionRecordingService<AcmeContent>(config);
     expectTypeOf(recorder.recordContent).parameters.toEqualTypeOf<[content: AcmeContent]>();
     expectTypeOf(recorder.recordCompressed).parameters.toEqualTypeOf<[summary: AcmeContent, itemsCompressed: number]>();
-    // @ts-expect-error a recorder of AcmeContent takes no IContent
+    // @ts-expect-error a recorder of AcmeContent does not accept IContent
     recorder.recordContent(item);
   });
 
@@ -172,7 +172,7 @@ describe('the content type', () => {
     const recorder = new SessionRecordingService(config);
     // @ts-expect-error IContent has blocks
     recorder.recordContent(acme);
-    // @ts-expect-error nobody speaks so
+    // @ts-expect-error no such speaker
     recorder.recordContent({ speaker: 'robot', blocks: [] });
   });
 
@@ -182,7 +182,7 @@ describe('the content type', () => {
     expectTypeOf(recorder.recordContent).toBeCallableWith({} as Richer);
   });
 
-  test('blocks are told apart by type', () => {
+  test('blocks are distinguished by type', () => {
     const block = {} as ContentBlock;
     if (block.type === 'tool_call') expectTypeOf(block.parameters).toBeUnknown();
     if (block.type === 'media') expectTypeOf(block.encoding).toEqualTypeOf<'url' | 'base64'>();
@@ -205,7 +205,7 @@ describe('arguments', () => {
     void replaySession('a.jsonl', 'hash', { thruSeq: 3 });
   });
 
-  test('of a recorder: every field but three is required', () => {
+  test('of a recorder: six fields are required', () => {
     type Required = 'sessionId' | 'projectHash' | 'chatsDir' | 'workspaceDirs' | 'provider' | 'model';
     expectTypeOf<Pick<SessionRecordingServiceConfig, Required>>().toExtend<SessionRecordingServiceConfig>();
     // @ts-expect-error no chatsDir
@@ -407,7 +407,7 @@ test('names and checkpoints of a project', () => {
   void createCheckpoint({ filePath: 'f' }, 'h', 'n');
   // @ts-expect-error: a checkpoint has a name.
   void renameCheckpoint(closed, 'h', 'id', null);
-  // @ts-expect-error: nothing is taken from a name that is removed.
+  // @ts-expect-error: a deletion has no option `overwrite`.
   void deleteCheckpoint(closed, 'h', 'id', { overwrite: true });
 });
 

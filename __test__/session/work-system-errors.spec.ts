@@ -1,6 +1,6 @@
 /**
- * Exports, imports, forks, checkpoints and session locks when a call of the system fails that no real disk here can be made to fail: nothing half has the name
- * of the whole, an error has a code, and another attempt succeeds. With `FAULT_ROUNDS` every fault of every visit is tried.
+ * Exports, imports, forks, checkpoints and session locks, with failing system calls that no real disk here can be made to fail: nothing incomplete
+ * has a final name, an error has a code, and another attempt succeeds. With `FAULT_ROUNDS` every fault of every visit is tried.
  */
 import { writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -30,7 +30,7 @@ async function tryAll(works: string[], faults: string[], more: Record<string, st
   return reports;
 }
 
-/** The names that others look at. */
+/** Whether a name is a final one, which other programs look at. */
 const isFinal = (name: string): boolean => !name.startsWith('.') && !name.includes('.lock');
 
 function expectWholeOrNothing(trial: Trial): void {
@@ -39,7 +39,7 @@ function expectWholeOrNothing(trial: Trial): void {
   if (outcome === 'done') return expect(isWhole, said).not.toBe(false);
   expect(outcome.code, said).toMatch(/^[A-Za-z]+$/);
   expect(isWhole, said).not.toBe(false);
-  // What is in place already when the sync of its directory fails is whole.
+  // If only the sync of its directory fails, the result is in place already, and is complete.
   if (again !== 'done') {
     expect(work, said).toMatch(/^(?:directory|archive|import)$/);
     expect(again?.code, said).toBe('DestinationExists');
@@ -55,7 +55,7 @@ const faults = isLong ? allFaultsAt([1, 2, 3, 4, 5, 6, 8]) : allFaultsAt([1, 2])
 describe.skipIf(!canFail)('a call that fails (needs Linux and a C compiler)', () => {
   const works = ['directory', 'archive', 'import', 'fork', 'checkpoint'];
 
-  test('in an export, an import, a fork or a checkpoint leaves the whole or nothing, and a code', async () => {
+  test('in an export, an import, a fork or a checkpoint leaves the complete result or nothing, and has a code', async () => {
     const trials = await tryAll(works, faults);
     trials.forEach(expectWholeOrNothing);
     for (const work of works) {
@@ -64,7 +64,7 @@ describe.skipIf(!canFail)('a call that fails (needs Linux and a C compiler)', ()
     }
   });
 
-  test('when the whole is put in its place leaves nothing', async () => {
+  test('when the result is moved into its place leaves nothing', async () => {
     for (const error of isLong ? [EIO, ENOSPC, EDQUOT] : [EIO]) {
       const trials = await tryAll(['directory', 'archive', 'import'], ['none'], { FAULT_PLACING: String(error) });
       for (const trial of trials) expect(trial).toMatchObject({ outcome: { code: expect.stringMatching(/^(?:EIO|ENOSPC|EDQUOT)$/) }, left: [] });
@@ -75,9 +75,9 @@ describe.skipIf(!canFail)('a call that fails (needs Linux and a C compiler)', ()
     const trials = await tryAll(['lock'], [...faults, `fsync:1:${EDQUOT}`, `fsync:2:${EDQUOT}`]);
     for (const { outcome, directory, ...rest } of trials) {
       if (outcome !== 'done') expect(outcome.code, JSON.stringify(rest)).toMatch(/^[A-Z_]+$/);
-      // A disk that is full keeps no lock that is released.
+      // A full disk does not keep a lock that is released.
       else if (/^(?:fsync|pwrite):\d+:(?:28|122)$/.test(rest.fault)) expect(rest.left, rest.fault).toEqual([]);
-      // The process has ended; what it left is in no one's way.
+      // The process has ended; the files that it left block nothing.
       const lock = await acquireSessionLock(directory, sessionId);
       expect(await lock.ownsLock(), JSON.stringify({ outcome, ...rest })).toBe(true);
       await lock.release();

@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 
-/** A Chromium, from `CHROMIUM_PATH` or the path. */
+/** Path of a Chromium executable: `CHROMIUM_PATH`, or the first one on the path; `undefined` if there is none. */
 export const CHROMIUM = [
   process.env['CHROMIUM_PATH'],
   ...['chromium', 'chromium-browser', 'google-chrome'].flatMap((name) => (process.env['PATH'] ?? '').split(delimiter).map((directory) => join(directory, name))),
@@ -29,22 +29,22 @@ export function launch(): Promise<Browser> {
 
 export interface Opened {
   page: Page;
-  /** Errors and warnings of the console, and what was thrown. */
+  /** Console messages and uncaught errors. */
   complaints: string[];
-  /** What was asked for besides the page itself. */
+  /** URLs that the page requested, except its own and `data:` URLs. */
   requests: string[];
 }
 
 type PageOptions = NonNullable<Parameters<Browser['newPage']>[0]>;
 
-/** Opens an address in a page that no test has had, and none gets afterwards. */
+/** Opens an address in a new page that no other test uses. */
 export async function openApart(browser: Browser, url: string, options: PageOptions = {}): Promise<Opened> {
   return openIn(await newPage(browser, options), url, options);
 }
 
 /**
- * Opens an address for a test. A new page is a new process, which costs more than the test does: so a test gets the page of one before it,
- * unless it wants it to be other than usual.
+ * Opens an address for a test. A new page is a new process, which costs more than the test itself: so pages are reused, unless a test passes
+ * options.
  */
 export async function open(browser: Browser, url: string, options: PageOptions = {}): Promise<Opened> {
   if (Object.keys(options).length > 0) {
@@ -57,7 +57,7 @@ export async function open(browser: Browser, url: string, options: PageOptions =
   return openIn(page, url, options);
 }
 
-/** The pages of each browser that no test uses. */
+/** Pages of each browser that no test is using. */
 const free = new WeakMap<Browser, Page[]>();
 
 async function setFree(browser: Browser, page: Page): Promise<void> {
@@ -81,9 +81,9 @@ async function openIn(page: Page, url: string, { javaScriptEnabled = true }: Pag
   });
   await page.goto(url);
   if (javaScriptEnabled) {
-    // Long data is unpacked first.
+    // Wait until the page has unpacked its data, if that is packed.
     await page.waitForFunction(`document.querySelector('script[data-packed]') === null || document.querySelector('main') !== null`);
-    // Two frames: what is drawn after the first layout is there then.
+    // Wait two frames, so that everything drawn after the first layout is there.
     await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
   }
   return { page, complaints, requests };

@@ -1,4 +1,4 @@
-// What the specs of bundles share: sources, bundles made from them or by hand, and what is left on the disk.
+// Shared by the specs about bundles: sources, bundles made from them or by hand, and the files that are left on disk.
 
 import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
@@ -23,14 +23,14 @@ export const VERSION: string = require('../../package.json').version;
 const root = directoryOfSpec('session-tape-bundle-');
 let directories = 0;
 
-/** A new empty directory that any user may enter; it goes away with the spec file. */
+/** A new empty directory that any user may enter; removed at the end of the spec file. */
 export function freshDirectory(): string {
   const directory = join(root(), String(++directories));
   mkdirSync(directory, { mode: 0o755 });
   return directory;
 }
 
-/** The two forms of a bundle, by the name that asks for it. */
+/** File names that select the two forms of a bundle: directory and archive. */
 export const FORMS = ['b.cath-bundle', 'b.cath-bundle.tar.zst'] as const;
 
 export const SESSION = session(content('héllo'), content('wörld', 'ai'));
@@ -62,7 +62,7 @@ export function writeArchive(bytes: Uint8Array): string {
   return path;
 }
 
-/** An archive of these files as they are. */
+/** An archive of exactly these files. */
 export const archiveOf = (files: Files): Buffer => zstdOf(tarOf(Object.entries(files)));
 
 /** All files below a directory, by path, in order. */
@@ -78,7 +78,7 @@ export function filesIn(directory: string): Files {
 
 export const hasTool = (name: string): boolean => spawnSync(name, ['--version'], { stdio: 'ignore' }).status === 0;
 
-/** The files of a bundle, whichever form it has. An archive is decompressed by the `zstd` tool. */
+/** The files of a bundle in either form. An archive is decompressed by the `zstd` tool. */
 export function filesOfBundle(path: string): Files {
   if (statSync(path).isDirectory()) return filesIn(path);
   const { stdout, status } = spawnSync('zstd', ['-dc', path], { maxBuffer: 1 << 28 });
@@ -86,7 +86,7 @@ export function filesOfBundle(path: string): Files {
   return filesOfTar(stdout);
 }
 
-/** The codes of what is wrong, sorted, each once. */
+/** The distinct codes of the problems, sorted. */
 export function codesOf(problems: readonly BundleProblem[]): string[] {
   return [...new Set(problems.map(({ code }) => code))].sort();
 }
@@ -97,14 +97,14 @@ export async function codesIn(path: string, options?: SessionTape.VerifyBundleOp
   return codesOf(problems);
 }
 
-/** What a promise rejects with. */
+/** The error with which a promise rejects. Throws if it resolves. */
 export async function rejection(promise: Promise<unknown>): Promise<BundleError> {
   const settled = await promise.then((value) => ({ value }), (error: unknown) => ({ error }));
   if ('value' in settled) throw new Error(`resolved to ${JSON.stringify(settled.value)}`);
   return settled.error as BundleError;
 }
 
-/** Everything of a run's or session's replay that does not depend on where it was read from. */
+/** The part of a replay's result that does not depend on where it was read from. */
 export async function meaningOf(kind: 'run' | 'session', path: string): Promise<unknown> {
   if (kind === 'session') {
     const replay = await replaySession(path);
@@ -116,13 +116,13 @@ export async function meaningOf(kind: 'run' | 'session', path: string): Promise<
   return { state: replay.state, eventCount: replay.eventCount };
 }
 
-/** A directory that stands for the system's temporary one, for what is unpacked to be seen in. */
+/** Makes a new directory the system's temporary directory, to observe what is unpacked into it. `restore` undoes this. */
 export function ownTemporaryDirectory(): { entries: () => string[]; restore: () => void } {
   const directory = freshDirectory();
   const before = process.env['TMPDIR'];
   process.env['TMPDIR'] = directory;
   return {
-    // Directories of the specs' own may come to be made there, too.
+    // Specs may create directories of their own there, too.
     entries: () => readdirSync(directory).filter((name) => !name.startsWith('session-tape-')),
     restore: () => {
       if (before === undefined) delete process.env['TMPDIR'];
@@ -136,7 +136,7 @@ export interface Keys {
   publicKey: string;
 }
 
-/** A pair of keys as Node's `crypto` makes them. */
+/** A new key pair, as Node's `crypto` generates it. */
 export function newKeys(): Keys {
   return generateKeyPairSync('ed25519', {
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },

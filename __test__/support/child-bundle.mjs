@@ -1,5 +1,5 @@
 /**
- * Bundles as other processes make them. Arguments: scenario, and what it needs; prints one JSON report.
+ * Makes and reads bundles in a process of its own. Arguments: scenario, and its arguments. Prints one JSON report.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, statfsSync, writeFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ const mountTmpfs = (directory, size) => {
 };
 
 const scenarios = {
-  /** Exports as this process is: its user, its umask, its working directory, its time zone. */
+  /** Exports with the user, working directory and time zone of this process, and optionally another umask. */
   async export(source, destination, umask) {
     if (umask) process.umask(Number.parseInt(umask, 8));
     report(await settled(exportBundle(source, destination)));
@@ -51,7 +51,7 @@ const scenarios = {
     report(reports);
   },
 
-  /** Imports to, and reads by way of, a file system that is too small. */
+  /** Imports to a file system that is too small, and replays with the temporary directory on it. */
   async fullImport(bundle, directory, size) {
     mountTmpfs(directory, size);
     const { bavail } = statfsSync(directory);
@@ -61,7 +61,7 @@ const scenarios = {
     report({ imported, replay, left: readdirSync(directory), isFree: statfsSync(directory).bavail === bavail });
   },
 
-  /** Exports, says so when it has begun, and is killed or not. */
+  /** Exports, and prints when it has begun: from then on the parent may kill it. */
   async exportSlowly(source, destination) {
     const exporting = settled(exportBundle(source, destination, { level: 19 }));
     console.log('begun');
@@ -108,17 +108,17 @@ const scenarios = {
     process.exit(0);
   },
 
-  /** Ends in the turn in which it began to read. */
+  /** Ends in the turn of the event loop in which it starts to read. */
   async exitAtOnce(bundle, temporary) {
     process.env.TMPDIR = temporary;
     void replayRun(bundle);
-    // As long as the event loop does not go on nothing may be unpacked: nobody would remove it.
+    // Nothing may be unpacked before the event loop runs again: it would not be removed.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
     report({ unpacked: readdirSync(temporary).length });
     process.exit(0);
   },
 
-  /** Ends a turn or two later. */
+  /** Ends one or two turns of the event loop later. */
   async exitSoon(bundle, temporary) {
     process.env.TMPDIR = temporary;
     void replayRun(bundle);
@@ -128,14 +128,14 @@ const scenarios = {
     });
   },
 
-  /** How many more listen for the end of the process when a session was replayed. */
+  /** Number of listeners for the end of the process that the replay of a session adds. */
   async listeners(path) {
     const before = process.listenerCount('exit');
     const { ok } = await replaySession(path);
     report({ ok, added: process.listenerCount('exit') - before });
   },
 
-  /** The same at the end of main, nothing being awaited. */
+  /** Ends by reaching the end of main while archives are being read. */
   async endWhileReading(runBundle, sessionBundle, temporary) {
     process.env.TMPDIR = temporary;
     globalThis.held = [readRunEvents(runBundle), await openSession(sessionBundle)];
@@ -160,7 +160,7 @@ const scenarios = {
     setInterval(() => {}, 1000);
   },
 
-  /** Everything forgotten: what was unpacked goes with the garbage. */
+  /** Drops every reference to an open session: the garbage collector must remove what was unpacked. */
   async forgotten(sessionBundle, temporary) {
     process.env.TMPDIR = temporary;
     await (async () => {
@@ -174,7 +174,7 @@ const scenarios = {
     report({ unpacked, left: readdirSync(temporary).length });
   },
 
-  /** As a user who may not: read a file, list a directory, write beside the destination. */
+  /** Runs as a user without permission to read a file, list a directory, or write next to the destination. */
   async unprivileged(unreadable, closed, readonly, good) {
     report({
       unreadable: await settled(verifyBundle(unreadable)),
@@ -189,7 +189,7 @@ const scenarios = {
     });
   },
 
-  /** Writes a file, so that a run is large. */
+  /** Writes a file of this many zero bytes. */
   async fill(path, bytes) {
     writeFileSync(path, Buffer.alloc(Number(bytes)));
   },

@@ -14,7 +14,7 @@ function newRecorder(more = {}) {
   return new tape.SessionRecordingService({ sessionId: 'ending', projectHash: 'a3f5c1', chatsDir, workspaceDirs: [], provider: 'p', model: 'm', ...more });
 }
 
-/** Takes a disk longer to write than a process to end: without anyone waiting for the writer it would be torn. */
+/** Takes longer to write than a process takes to end: unless something waits for the writer, its line is torn. */
 const LAST = 'z'.repeat(24 << 20);
 
 /** Records, in one turn: the session's start, a content, `count` notes, and a last large one. */
@@ -23,7 +23,7 @@ function record(more) {
   recorder.recordContent(content('first'));
   for (let i = 0; i < Number(count); i++) recorder.enqueue('note', { i, text: `é${i}` });
   recorder.enqueue('last', LAST);
-  // At once and unbuffered, so that it is out before a kill.
+  // Synchronous and unbuffered, so that it is printed before a kill.
   writeSync(1, `${recorder.getFilePath()}\n`);
   return recorder;
 }
@@ -105,12 +105,12 @@ const endings = {
       for (let i = 0; i <= round % 37; i++, seq++) recorder.enqueue('note', { seq: seq + 1, text: '€'.repeat((seq * 131) % 600) });
       await recorder.flush();
       writeSync(1, `${seq}\n`);
-      // More in flight, not acknowledged: the kill may come in the middle of its write.
+      // One more record, not acknowledged: the kill may interrupt its write.
       recorder.enqueue('note', { seq: ++seq, text: 'x'.repeat(30_000) });
     }
   },
 
-  /** Stops its only thread right after the last record: whoever still writes is not this thread. */
+  /** Blocks the JavaScript thread right after the last record: only the writer can still write. */
   busyForEver() {
     record();
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
@@ -157,7 +157,7 @@ const endings = {
     await recorder.flush();
     rmSync(chatsDir, { recursive: true });
     recorder.recordContent(content('lost'));
-    // The end of main: the writer has yet to find out.
+    // The end of main: the writer has not noticed yet that the file is gone.
   },
 
   warnedAtOnce() {

@@ -1,6 +1,6 @@
 /**
- * Another process, or another thread, that wants a session file for itself. Arguments: job, session file, and what the
- * job needs.
+ * Another process or thread that wants exclusive use of a session file. Arguments: job, session file, and the
+ * arguments of the job.
  */
 import { appendFileSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
@@ -30,23 +30,23 @@ async function hold() {
 }
 
 const jobs = {
-  /** Has the file for itself until it is killed. */
+  /** Holds the file exclusively until it is killed. */
   async holdForever() {
     const recorder = await hold();
     setInterval(() => recorder.isActive(), 1000);
   },
-  /** The same, and records nothing. */
+  /** Holds the file without recording anything. */
   async claimForever() {
     const { recorder } = exclusiveRecorder();
     report({ active: recorder.isActive() });
     setInterval(() => recorder.isActive(), 1000);
   },
-  /** The same, and records all the time. */
+  /** Holds the file and records all the time. */
   async writeForever() {
     const recorder = await hold();
     setInterval(() => recorder.recordContent(content('x'.repeat(50_000))), 0);
   },
-  /** Never lets go; nothing else keeps the process. */
+  /** Never releases the file; nothing else keeps the process alive. */
   async holdAndEnd() {
     globalThis.held = await hold();
   },
@@ -63,7 +63,7 @@ const jobs = {
     report({ active, warnings });
     await recorder.dispose();
   },
-  /** Has the file for itself again and again, each time with a mark in a log that others write to as well. */
+  /** Acquires and releases the file repeatedly, and notes both in a log that all contenders share. */
   async contend() {
     const [log, times] = rest;
     for (let had = 0; had < Number(times); await turn()) {

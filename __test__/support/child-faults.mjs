@@ -1,6 +1,6 @@
 /**
- * Disks that fail, as seen from inside a process to which it happens: run as another user, under a limit, or in
- * a mount name space of its own. Prints one JSON report. Arguments: scenario, directory; JSON on standard input.
+ * Records to a disk that fails: run as another user, under a limit, or in a mount namespace of its own. Prints one
+ * JSON report. Arguments: scenario, directory; JSON on standard input.
  */
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, readdirSync, rmSync, statfsSync, unlinkSync, writeFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ const settled = (promise) => promise.then(
   }),
 );
 
-/** Goes on as a CLI would after the fault, and tells what it saw. */
+/** Continues after the fault as a CLI would, and returns what it observed. */
 async function report({ recorder, warnings }, flush, more = {}) {
   for (let turns = 0; warnings.length === 0 && turns < 1000; turns++) await pause(5);
   const active = recorder.isActive();
@@ -47,7 +47,7 @@ async function report({ recorder, warnings }, flush, more = {}) {
   return { flush, later, disposed, active, warnings, path, file: bytes?.toString('base64') ?? null, grown, unhandled, ...more };
 }
 
-/** A recorder that has recorded well so far. */
+/** A recorder that has recorded without an error so far. */
 async function goingWell(chatsDir) {
   const watched = watchedRecorder(chatsDir);
   watched.recorder.recordContent(content('all is well'));
@@ -72,7 +72,7 @@ function fillUp(free) {
   writeFileSync(join(directory, 'filler'), Buffer.alloc(Math.max(0, bavail * bsize - free)));
 }
 
-/** One event for each text; before the first content they are buffered, and it hands over all of them at once. */
+/** Enqueues one event per text. Events are buffered until the first content, which hands all of them over at once. */
 function bufferedEvents(recorder, texts) {
   for (const text of texts) recorder.enqueue('note', { text });
 }
@@ -154,7 +154,7 @@ const scenarios = {
 
   async sizeLimit({ texts, large }) {
     const watched = watchedRecorder(directory);
-    // While the writer has its hands full with this one, the next flush is asked for: it is pending when it fails.
+    // The next flush is requested while the writer is busy with this record, so that it is pending when its own write fails.
     watched.recorder.recordContent(content(large));
     const fits = settled(watched.recorder.flush());
     bufferedEvents(watched.recorder, texts);
@@ -168,7 +168,7 @@ const scenarios = {
     try {
       for (;;) open.push(openSync('/dev/null'));
     } catch {
-      // That was the last one.
+      // No descriptor is left.
     }
     const flush = await oneMore(watched);
     for (const descriptor of open) closeSync(descriptor);

@@ -1,6 +1,6 @@
 /**
- * What a flush costs and promises, seen from outside: counts the process's own write calls, or lets a tracer see
- * syncs between the marks on standard output. Arguments: job, directory.
+ * The cost and the guarantee of a flush, observed from outside: counts the write calls of this process, or prints
+ * marks between which a tracer looks for syncs. Arguments: job, directory.
  */
 import { readFileSync, writeSync } from 'node:fs';
 import tape from '../../index.js';
@@ -13,7 +13,7 @@ const recorder = (durability) => new tape.SessionRecordingService({
 const writeCalls = () => Number(/^syscw: (\d+)$/m.exec(readFileSync('/proc/self/io', 'utf8'))[1]);
 
 const jobs = {
-  /** 5 000 records that wait all at once: buffered, then handed over by the first content. */
+  /** Buffers 5 000 records, which the first content hands over at once. */
   async waiting() {
     const service = recorder();
     for (let i = 0; i < 5000; i++) service.enqueue('note', { i });

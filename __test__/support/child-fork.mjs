@@ -1,6 +1,6 @@
 /**
- * A process that forks a session: on a disk that fills up, under names that are taken, or until it kills itself. Arguments: scenario, and as JSON
- * the target, the options, and what the scenario needs; the source on standard input where the scenario makes its disk. Prints one JSON report.
+ * Forks a session: on a disk that fills up, under names that are taken, or until it kills itself. Arguments: scenario, and as JSON the target,
+ * the options, and details of the scenario; the source on standard input if the scenario mounts its own disk. Prints one JSON report.
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statfsSync, writeFileSync } from 'node:fs';
@@ -14,14 +14,14 @@ const [target, options, detail] = given.map((text) => JSON.parse(text));
 const unhandled = [];
 process.on('unhandledRejection', (reason) => unhandled.push(String(reason)));
 
-/** Lets the library's random UUIDs begin in the same way. Before the library is loaded. */
+/** Gives all random UUIDs of the library the same prefix. To be called before the library is loaded. */
 function fixIds(prefix) {
   const crypto = require('node:crypto');
   let count = 0;
   crypto.randomUUID = () => `${prefix}-${String(++count).padStart(12, '0')}`;
 }
 
-/** The process kills itself before the step of this number: one that changes something on the disk, or the addon's work. */
+/** Makes the process kill itself before step `number`. Steps are the calls that change the disk, and the calls of the addon. */
 function killBefore(number) {
   let left = number;
   const step = () => {
@@ -64,7 +64,7 @@ const scenarios = {
     return { full, before, after, again: again.ok, unhandled };
   },
 
-  /** Several forks at one time, whose ids begin in the same way. */
+  /** Several forks at the same time of day, whose ids have the same prefix. */
   async sameNames() {
     fixIds(detail.prefix);
     Date.now = () => detail.now;
@@ -86,5 +86,5 @@ const scenarios = {
 };
 
 console.log(JSON.stringify(await scenarios[scenario]()));
-// The recorder of a fork that is not disposed of may go on.
+// The recorder of a fork that was not disposed of must not keep the process alive.
 process.exit();

@@ -1,4 +1,4 @@
-// How much of the heap is taken by what is kept of a replay, in bytes. Printed as JSON.
+// Prints, as JSON, how many bytes of the heap the parts of a replay take that a program keeps.
 import { readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -9,7 +9,7 @@ const collect = runInNewContext('gc');
 const [path, what] = process.argv.slice(2);
 const TIMES = 20;
 
-/** Of what `make` gives, for each of many times. */
+/** Average heap size of a result of `make`, in bytes. */
 async function heapOf(make) {
   await make();
   const kept = [];
@@ -18,7 +18,7 @@ async function heapOf(make) {
   for (let time = 0; time < TIMES; time++) kept.push(await make());
   collect();
   const bytes = process.memoryUsage().heapUsed - before;
-  // It is used here, so it was alive until now.
+  // This use of `kept` keeps it alive until now.
   return Math.round(bytes / kept.length);
 }
 

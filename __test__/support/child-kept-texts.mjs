@@ -1,5 +1,4 @@
-// How much memory the texts of a replay take, in bytes: with all of its history, with some items far from each other, and with none. Printed as
-// JSON.
+// Prints, as JSON, how many bytes of memory the texts of a replay take: with its whole history, with a few items far apart, and with none.
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
@@ -11,8 +10,8 @@ const collect = runInNewContext('gc');
 const [path] = process.argv.slice(2);
 
 /**
- * What is resident once garbage is collected, on other threads too: in the memory that the addon has for texts, which is the only one with the
- * advice to use huge pages (the flag `hg`), and in all. V8 keeps some of its own memory for later.
+ * Resident memory in bytes after a garbage collection, on other threads too. `texts` is the memory that the addon allocates for texts, the only
+ * one that is advised to use huge pages (the flag `hg`). `whole` is all memory; V8 keeps some of its own for later.
  */
 async function resident() {
   for (let time = 0; time < 4; time++) {
@@ -20,7 +19,7 @@ async function resident() {
     await sleep(20);
   }
   const mappings = readFileSync('/proc/self/smaps', 'utf8').split(/^VmFlags:/m);
-  // The flags of a mapping stand behind its numbers.
+  // The flags of a mapping follow its numbers.
   const sizes = mappings.slice(1).map((flags, index) => [/^[^\n]*\bhg\b/.test(flags), Number(/^Rss:\s+(\d+)/m.exec(mappings[index])[1]) * 1024]);
   const sumOf = (all) => all.reduce((sum, [, size]) => sum + size, 0);
   return { texts: sumOf(sizes.filter(([isAdvised]) => isAdvised)), whole: sumOf(sizes) };
@@ -29,12 +28,12 @@ async function resident() {
 const before = await resident();
 let { history } = await replaySession(path);
 const all = await resident();
-// Each of them may keep what is on its page, but not what was in memory beside it.
+// Each item may keep its own pages in memory, but not the pages around them.
 history = history.filter((_, index) => index % 2500 === 0);
 const few = await resident();
 history = undefined;
 const none = await resident();
-// A system without huge pages takes no advice.
+// A system without huge pages ignores the advice.
 const measure = all.texts > 0 ? 'texts' : 'whole';
 const grown = (now) => now[measure] - before[measure];
 process.stdout.write(JSON.stringify({ all: grown(all), few: grown(few), none: grown(none) }));

@@ -1,6 +1,6 @@
 /**
- * A process that lists, resumes or deletes, as a user who may not read everything or beside what might block it. Arguments: job, and the
- * directory or the files. Prints the result; of some jobs also an error.
+ * Lists, resumes or deletes sessions: as a user without permission to read everything, or next to files that might block it. Arguments: job,
+ * and the directory or the files. Prints the result; of some jobs also an error.
  */
 import { deleteSession, describeSessions, listContinueTargets, listSessions, readSessionHeader, readSessionHeaders, resumeSession } from '../../index.js';
 

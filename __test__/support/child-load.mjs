@@ -1,5 +1,5 @@
 /**
- * Loads that would show a leak of the process: descriptors, threads, memory. Prints one JSON report.
+ * Loads under which a leak of descriptors, threads or memory would show. Prints one JSON report.
  * Arguments: load, directory.
  */
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** A process that permissions apply to: what every function about locks makes of a directory. Prints it as JSON. */
+/** Calls every function about locks on a directory, in a process that permissions apply to. Prints the outcomes as JSON. */
 import { acquireSessionLock, cleanUpLocks, isLockStale, isSessionLocked, removeStaleLock, sessionLockPath } from '../../index.mjs';
 
 const [directory, id] = process.argv.slice(2);

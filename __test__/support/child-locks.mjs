@@ -1,6 +1,6 @@
 /**
- * A process that does with locks what its parent says, by messages `[number, command, ...arguments]`, and answers each by
- * `[number, answer]`. Its timers of several minutes run when the parent says so.
+ * Executes the commands about locks that its parent sends as messages `[number, command, ...arguments]`, and answers each by
+ * `[number, answer]`. Its timers of five minutes run only when the parent says so.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createRequire } from 'node:module';
@@ -9,7 +9,7 @@ const require = createRequire(import.meta.url);
 const fs = require('node:fs/promises');
 const plainFs = require('node:fs');
 
-// The steps at which the process or one of its operations can be stopped: all that change something on the disk. Between them it stays as it is.
+// Steps are the calls that change the disk. The process, or one of its operations, can be stopped before each of them.
 let stepsLeft = Infinity;
 const operation = new AsyncLocalStorage();
 async function step() {
@@ -23,7 +23,7 @@ function countSteps(object, names, path) {
     object[name] = async function (...args) {
       await step();
       const result = await method.apply(this, args);
-      // What is written here is written whole, from the beginning of the file.
+      // Each write writes a whole file from its beginning.
       changes.push(name === 'write' ? ['write', path, args[0].toString()] : [name, ...args.slice(0, 2)]);
       return result;
     };
@@ -48,7 +48,7 @@ plainFs.fsync = (fd, done) => fsync(fd, (error) => {
   done(error);
 });
 
-/** The timers of five minutes, which run on demand only. */
+/** The timers of five minutes, which run only on demand. */
 const looks = new Set();
 const { setTimeout, clearTimeout } = globalThis;
 globalThis.setTimeout = (look, ms, ...args) => {
@@ -61,7 +61,7 @@ globalThis.clearTimeout = (timer) => looks.delete(timer) || clearTimeout(timer);
 
 const { acquireSessionLock, cleanUpLocks, removeStaleLock, isSessionLocked } = require('../../index.js');
 const { now } = Date;
-/** The lock that was acquired last, and all by their directory. */
+/** The lock that was acquired last, and the last one in each directory. */
 let held;
 const heldIn = new Map();
 /** Operations that were stopped in the middle. */
@@ -85,7 +85,7 @@ const commands = {
   isLocked: isSessionLocked,
   cleanUp: cleanUpLocks,
   removeStale: removeStaleLock,
-  /** Begins with a command, and stops after so many steps, or at the end. */
+  /** Starts a command and stops it after `steps` steps. Resolves to `'stopped'`, or to the answer if the command has ended by then. */
   begin: (key, steps, command, ...args) => new Promise((resolve) => {
     let goOn = () => {};
     const stop = () => new Promise((resume) => {
@@ -96,15 +96,15 @@ const commands = {
     stopped.set(key, { goOn: () => goOn(), outcome });
     outcome.then(resolve);
   }),
-  /** Goes on with what was stopped. */
+  /** Resumes a stopped command. Resolves to its answer. */
   finish(key) {
     const { goOn, outcome } = stopped.get(key);
     goOn();
     return outcome;
   },
-  /** What was done to the disk since this was asked last. */
+  /** The changes made to the disk since the last call. */
   changes: () => changes.splice(0),
-  /** Lets all processes seem dead. */
+  /** Makes all processes appear dead. */
   allDead() {
     process.kill = () => {
       throw Object.assign(new Error('none'), { code: 'ESRCH' });
@@ -116,14 +116,14 @@ const commands = {
     Date.now = () => now() + by;
     return true;
   },
-  /** What the timers do after five minutes, for all locks. */
+  /** Runs the timers of all locks, as after five minutes. Resolves to whether there were any. */
   async look() {
     const due = [...looks];
     looks.clear();
     await Promise.all(due.map(({ look }) => look()));
     return due.length > 0;
   },
-  /** Lets the process make so many steps more; it kills itself before the next one. */
+  /** Allows the process `at` more steps; it kills itself before the next one. */
   arm(at) {
     stepsLeft = at;
     return true;

@@ -1,6 +1,6 @@
 /**
  * Names on a disk that fails: under a limit on the size of files, or on a full file system in a mount name space of its own. Prints one JSON
- * report: what became of each operation. Arguments: scenario, directory, kind of the place (`open` or `closed`).
+ * report: the outcome of each operation. Arguments: scenario, directory, kind of the place (`open` or `closed`).
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, statfsSync, utimesSync, writeFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ const givesName = (call) => Object.keys(CALLS).indexOf(call) < 3;
 
 const pathOf = (id) => join(chats, `session-${id}.jsonl`);
 
-/** Writes a session of so many bytes, or of as many as it needs. */
+/** Writes a session, padded to `size` bytes unless it needs more. */
 function writeSession(id, events, size = 0) {
   const start = { sessionId: id, projectHash: HASH, workspaceDirs: [], provider: 'p', model: 'm', startTime: 't' };
   const line = (seq, type, payload) => `${JSON.stringify({ v: 1, seq, ts: 't', type, payload })}\n`;
@@ -51,7 +51,7 @@ async function namesOf() {
 
 const messageOf = (promise) => promise.then(() => 'resolved', (error) => `${error.name}: ${error.message}`);
 
-/** What becomes of each operation. `prepare` makes the files, `squeeze` takes the room away when the place is there. */
+/** The outcome of each operation. `prepare` writes the files, `squeeze` fills the disk once the place exists, `relax` frees it. */
 async function outcomes(calls, prepare, squeeze, relax) {
   const found = {};
   for (const call of calls) {
@@ -70,7 +70,7 @@ async function outcomes(calls, prepare, squeeze, relax) {
   return found;
 }
 
-/** Leaves room for so many small files on the disk. */
+/** Fills the disk except for `pages` pages, room for as many small files. */
 function leave(pages) {
   const { bavail, bsize } = statfsSync(chats);
   writeFileSync(join(chats, 'filler'), Buffer.alloc(Math.max(0, bavail * bsize - pages * PAGE)));
@@ -86,7 +86,7 @@ const scenarios = {
       writeSession('a', OWN);
       writeSession('b', [['session_named', { name: 'x' }], ['checkpoint_created', { checkpointId: 'cp-b', name: 'x' }]]);
       writeSession('c', [['session_named', { name: 'x' }]], 65_536 - 30);
-      // The oldest is the last from which the name is taken.
+      // The name is taken from the oldest session last.
       utimesSync(pathOf('c'), 1, 1);
     },
     () => {},

@@ -15,7 +15,7 @@ function step() {
 }
 /** Files before whose next append the process kills itself. */
 let deadly = [];
-// The first function is called before each append to a closed file, and the others change something.
+// `stat` is called before each append to a closed file; the others change the disk.
 for (const name of ['stat', 'link', 'unlink', 'truncate']) {
   const original = fs[name];
   fs[name] = (...args) => {
@@ -33,7 +33,7 @@ const pathOf = (chats, id) => join(chats, `session-${id}.jsonl`);
 const placeOf = (chats, id) => recorders.get(keyOf(chats, id)) ?? { filePath: pathOf(chats, id), chatsDir: chats, sessionId: id };
 
 const commands = {
-  /** Opens a session that has a file: locks it, and goes on in the file. */
+  /** Opens a session that has a file: locks it and continues the file. */
   async open(chats, hash, id) {
     const recorder = await tape.SessionRecordingService.createLocked({ sessionId: id, projectHash: hash, chatsDir: chats, workspaceDirs: [], provider: 'p', model: 'm' });
     const lines = readFileSync(pathOf(chats, id), 'utf8').trimEnd().split('\n');
@@ -56,12 +56,12 @@ const commands = {
   say(chats, id, text) {
     recorders.get(keyOf(chats, id)).recordContent({ speaker: 'human', blocks: [{ type: 'text', text }] });
   },
-  /** Calls a function of the library with a place, which is open if it was opened here, at a time. */
+  /** At `time`, calls a function of the library on a session: an open one if it was opened here. */
   async call(time, chats, id, name, ...args) {
     while (Date.now() < time) await new Promise((resolve) => setImmediate(resolve));
     return tape[name](placeOf(chats, id), ...args);
   },
-  /** Lets the process make so many steps more; it kills itself before the next one. Returns how many were left. */
+  /** Allows the process `at` more steps; it kills itself before the next one. Returns how many were left. */
   arm(at) {
     const left = stepsLeft;
     stepsLeft = at ?? Infinity;

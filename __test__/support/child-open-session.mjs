@@ -1,5 +1,5 @@
 /**
- * A process that opens a session, and must end by itself whatever became of the file. Arguments: job, file.
+ * Opens a session, spoils its file and reads items. The process must end by itself. Arguments: job, file.
  */
 import { statSync, truncateSync, writeFileSync } from 'node:fs';
 import { openSession } from '../../index.js';
@@ -10,7 +10,7 @@ const { session } = opened;
 
 const spoilers = {
   nothing() {},
-  /** The same size, and not a byte of what was there. */
+  /** Overwrites every byte and keeps the size. */
   overwritten: () => writeFileSync(filePath, Buffer.alloc(statSync(filePath).size, 'x')),
   truncated: () => truncateSync(filePath, 1000),
 };

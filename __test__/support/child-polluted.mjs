@@ -1,7 +1,6 @@
 /**
- * A process that uses every function of the library while `Object.prototype` and `Array.prototype` have members that are none of theirs, and
- * reports each result that differs from what the function returns otherwise. Arguments: the library's path, the number of runs of the
- * property.
+ * Calls every function of the library while `Object.prototype` and `Array.prototype` have foreign members, and reports each result that
+ * differs from what the function returns otherwise. Arguments: the library's path, the number of runs of the property.
  */
 import { generateKeyPairSync } from 'node:crypto';
 import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
@@ -19,7 +18,7 @@ const root = mkdtempSync(join(tmpdir(), 'session-tape-polluted-'));
 process.on('exit', () => rmSync(root, { recursive: true, force: true }));
 Date.now = () => 1_760_000_000_000;
 
-/** Every name of a member or option that is passed between JavaScript and Rust, or read from what a caller may leave out. */
+/** The name of every member that is passed between JavaScript and Rust, and of every option that a caller may leave out. */
 const NAMES = [
   ...NAMES_OF_NAMING,
   ...'keep names wide items events results bytes total last lastSeq eventCount historyLength failed panicked done files cancelled'.split(' '),
@@ -90,7 +89,7 @@ async function smallRun(directory, code) {
   return { times, blob, snapshot, refused, unknown, locked, state, again };
 }
 
-/** What a function returns, resolves to or throws. */
+/** The `value` that a function returns or resolves to, or the `error` that it throws. */
 async function outcome(work) {
   try {
     return { value: await work() };
@@ -145,7 +144,7 @@ async function prepare() {
   return { chats, life: sessionsToFind(), publicKey, value };
 }
 
-/** Appends an element. `push` calls setters of indices. */
+/** Appends an element. `push` would call setters of indices. */
 function append(all, one) {
   Object.defineProperty(all, all.length, { __proto__: null, value: one, enumerable: true });
 }
@@ -168,7 +167,7 @@ async function sessionOpened(path) {
 
 let directories = 0;
 
-/** `path.join` fills an array by index. */
+/** `path.join` would fill an array by index. */
 function join(...parts) {
   return parts.length === 2 ? `${parts[0]}/${parts[1]}` : joined(...parts);
 }
@@ -194,7 +193,7 @@ async function sessionRecorded() {
   return { path, warnings, flushed, get text() { return readFileSync(path, 'utf8'); } };
 }
 
-/** What the functions about locks do and leave, with a stale lock and a guard to be removed. */
+/** The results of the functions about locks and the files they leave, with stale locks and guards to be removed. */
 async function sessionLocked() {
   const directory = join(root, `locks-${++directories}`);
   const lock = await tape.acquireSessionLock(directory, 's');
@@ -211,7 +210,7 @@ async function sessionLocked() {
   return { second, unsafe, states, text, cleaned, left: readdirSync(directory) };
 }
 
-/** Files of sessions to be found: good ones, and such as cannot be continued. Their texts are made before anything is polluted. */
+/** Files to be listed: sessions that can be continued, and others. Their texts are made before anything is polluted. */
 const LIFE = (() => {
   const line = (seq, type, payload) => `${stringify({ v: 1, seq, ts: 't', type, payload })}\n`;
   const header = (sessionId, provider = 'p') => line(1, 'session_start', { sessionId, projectHash: 'h', workspaceDirs: [], provider, model: 'm', startTime: 't' });
@@ -240,7 +239,7 @@ function sessionsToFind() {
 const describing = (directory) => tape.describeSessions(directory, { ...OPTIONS, projectHash: undefined });
 const targeting = (directory) => tape.listContinueTargets(directory, 'h', OPTIONS);
 
-/** References among what was found. */
+/** Resolves references to the sessions and targets of a directory. */
 async function sessionsReferred(directory) {
   const { targets } = await targeting(directory);
   const sessions = targets.filter(({ kind }) => kind === 'session').map(({ session }) => session);
@@ -252,7 +251,7 @@ const resumeRequest = (chatsDir, continueRef, more) => ({
   continueRef, chatsDir, projectHash: 'h', currentProvider: 'p2', currentModel: 'm', workspaceDirs: [], snapshot: undefined, snapshotDir: undefined, recorder: undefined, ...more,
 });
 
-/** Resumes by every kind of reference, and what fails. */
+/** Resumes by every kind of reference, including some that fail. */
 async function sessionsResumed() {
   const directory = sessionsToFind();
   const all = [];
@@ -270,7 +269,7 @@ async function sessionsResumed() {
   return { all, nowhere, text: readFileSync(join(directory, 'session-4.jsonl'), { __proto__: null, encoding: 'utf8' }), left: readdirSync(directory) };
 }
 
-/** Deletes all that can be deleted. */
+/** Deletes sessions, and tries to delete some that cannot be deleted. */
 async function sessionsDeleted() {
   const directory = sessionsToFind();
   const lock = await tape.acquireSessionLock(directory, 'long');
@@ -287,7 +286,7 @@ async function runFailing() {
   return outcome(() => new tape.RunRecorder(runConfig(`${root}/chats/session-a.jsonl/below`)));
 }
 
-/** What is done under pollution: name and function. */
+/** The calls to be made under pollution, by name. */
 function jobs({ chats, life, publicKey }) {
   const [a, b] = [join(chats, 'session-a.jsonl'), join(chats, 'session-b.jsonl')];
   const [run, other, broken] = [join(root, 'run'), join(root, 'run-2'), join(root, 'run-broken')];
@@ -350,7 +349,7 @@ function jobs({ chats, life, publicKey }) {
   };
 }
 
-/** A result as text without what differs each time. Dates, undefined members and errors show as they are. */
+/** A result as text, without the parts that differ each time. Undefined members and errors are shown, too. */
 function shown(result) {
   const text = stringify(result, (key, value) => {
     if (value instanceof Error) return { error: value.name, message: value.message, ...value, cause: value.cause };
@@ -362,8 +361,8 @@ function shown(result) {
 }
 
 /**
- * Runs all jobs while `pollute` holds. What they returned is shown afterwards; polluting for each job anew would take longer than the jobs,
- * since V8 gives up what it knows of all objects each time.
+ * Runs all jobs while `pollute` is in effect, and turns their results into text afterwards. Polluting anew for each job would take longer than
+ * the jobs, since V8 discards its optimisations for all objects each time.
  */
 async function results(all, pollute) {
   const [names, found] = [Object.keys(all), []];
@@ -377,7 +376,7 @@ async function results(all, pollute) {
   return found.map((settled, at) => [names[at], shown(settled)]);
 }
 
-/** Gives `prototype` members. Returns the function that takes them off. */
+/** Returns a function that adds members to `prototype`, and returns the function that removes them. */
 function polluted(prototype, members) {
   return () => {
     for (let at = 0; at < members.length; at++) Object.defineProperty(prototype, members[at][0], { __proto__: null, configurable: true, ...members[at][1] });
@@ -396,7 +395,7 @@ const all = jobs(prepared);
 const expected = await results(all, () => () => {});
 const differences = [];
 
-/** Where two texts part, with some of each. */
+/** The texts around their first difference. */
 function difference(found, wanted) {
   let at = 0;
   while (found[at] === wanted[at]) at++;
@@ -418,11 +417,11 @@ for (const value of VALUES) {
 await compare('setters everywhere', polluted(Object.prototype, usable.map((name) => [name, setter([])])));
 await compare('return', polluted(Object.prototype, [['return', plain(1)]]));
 await compare('fixed everywhere', polluted(Object.prototype, usable.map((name) => [name, fixed(1)])));
-// Not fixed ones: Node itself fails then.
+// Not read-only ones: with those, Node itself fails.
 const indices = Array.from({ length: 8 }, (_, index) => [String(index), setter(7)]);
 await compare('setters of indices of Array.prototype', polluted(Array.prototype, indices));
 await compare('setters of indices of Object.prototype', polluted(Object.prototype, indices));
-// What the caller passes is recorded as `JSON.stringify` has it, with any `toJSON`.
+// Values of the caller are recorded as `JSON.stringify` prints them, and that calls any `toJSON`.
 const passes = new Set([...NAMING_THAT_RECORDS, ...FORKS_THAT_RECORD, 'SessionRecordingService', 'resumeSession', 'RunRecorder', 'RunRecorder, no directory', 'compileWorkflow', 'compileWorkflow, a circle']);
 await compare('toJSON of arrays', polluted(Array.prototype, [['toJSON', plain(() => 'array')]]), (name) => !passes.has(name));
 await compare('toJSON of objects', polluted(Object.prototype, [['toJSON', plain(() => 'object')]]), (name) => !passes.has(name));

@@ -1,7 +1,7 @@
 /**
- * A process that reads what may never end. Arguments: the name of a function of the API, after how many milliseconds its signal is aborted
- * (`never`), and its arguments as JSON, one of which may be `"signal"`. Prints how the call ended, and how much memory the process has once
- * nothing is read any more. It has to end by itself.
+ * Reads a source that may never end. Arguments: the name of a function of the API, the time in milliseconds after which its signal is aborted
+ * (or `never`), and its arguments as JSON, one of which may be `"signal"`. Prints the outcome of the call, and how much the memory of the
+ * process has grown once nothing is read any more. The process has to end by itself.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -12,7 +12,7 @@ const before = process.memoryUsage.rss();
 const controller = new AbortController();
 if (abortAfter !== 'never') setTimeout(() => controller.abort(new Error('as wanted')), Number(abortAfter));
 
-/** The arguments, the signal in the place of its name. */
+/** The arguments, with the signal in place of its name. */
 const given = JSON.parse(json, (key, value) => (value === 'signal' ? controller.signal : value));
 
 const calls = {
@@ -38,8 +38,8 @@ async function settled() {
 const bytesRead = () => Number(/rchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))[1]);
 
 /**
- * Returns when nothing is read and memory stays as it is for a while; never, if that goes on. A thread that has just read its last byte may
- * still be moving hundreds of megabytes into a larger buffer before it sees that nobody wants them.
+ * Resolves when nothing has been read and memory has been stable for a while; never, if reading goes on. A thread that has just read its last
+ * byte may still be moving hundreds of megabytes into a larger buffer before it notices that they are not wanted.
  */
 async function quiet() {
   if (process.platform !== 'linux') return;

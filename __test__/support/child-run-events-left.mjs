@@ -1,4 +1,4 @@
-// Begins to read a run's events, and never goes on.
+// Reads the first event of a run, and abandons the iterator.
 import { readRunEvents } from '../../index.js';
 
 const { value } = await readRunEvents(process.argv[2]).next();

@@ -1,4 +1,4 @@
-// Reads a run's events slowly, then fast: how many bytes this process has read by then, and what of the heap they took.
+// Reads the events of a run slowly, then fast. Prints how many bytes were read in each case, the number of events, and how much the heap grew.
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readRunEvents } from '../../index.js';

@@ -1,6 +1,6 @@
 /**
- * A process, or with a leading `worker:` a thread of it, that records a run and then ends in one way or another.
- * Arguments: job, run directory, and what the job needs.
+ * A process, or a worker thread of it, that records a run and then ends in one way or another.
+ * Arguments, in a worker thread `workerData`: job, run directory, and the arguments of the job.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statfsSync, writeFileSync, writeSync } from 'node:fs';
@@ -11,7 +11,7 @@ import tape from '../../index.js';
 
 const [job, directory, ...rest] = isMainThread ? process.argv.slice(2) : workerData;
 
-/** Takes a disk longer to write than a process to end: without anyone waiting for the writer it would be torn. */
+/** Takes longer to write than a process takes to end: unless something waits for the writer, its line is torn. */
 const LAST = 'z'.repeat(12 << 20);
 const COUNT = 5000;
 
@@ -45,7 +45,7 @@ function record(more) {
 
 const waitForEver = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 
-/** Where the run is to be, on a small file system of its own. */
+/** Mounts a file system of this size for the directory of the run. Returns the mount point. */
 function mounted(size) {
   const mount = dirname(directory);
   mkdirSync(mount, { recursive: true });
@@ -69,7 +69,7 @@ const jobs = {
     record().dispose();
     process.exit(0);
   },
-  /** The snapshot is under way; what was appended comes first. */
+  /** Ends while a snapshot is being taken: the events appended before it must still be written. */
   snapshotWithoutAwait() {
     void record().snapshot();
     process.exit(0);
@@ -123,13 +123,13 @@ const jobs = {
       for (let i = 0; i <= round % 37; i++) ({ logicalTime } = recorder.append(note('€'.repeat((logicalTime * 131) % 600))));
       await recorder.flush();
       tell(logicalTime);
-      // More in flight, not acknowledged: the kill may come in the middle of its write.
+      // One more event, not acknowledged: the kill may interrupt its write.
       recorder.append(note('x'.repeat(30_000)));
       if (round % 10 === 9) void recorder.snapshot();
     }
   },
 
-  /** For a tracer: what is synced when. */
+  /** Prints marks for a tracer, which shows what is synced between them. */
   async traced(durability) {
     const recorder = newRecorder({ durability });
     tell('made');
@@ -146,7 +146,7 @@ const jobs = {
     await recorder.dispose();
   },
 
-  /** Has the log for itself until it is killed. */
+  /** Holds the lock of the log until it is killed. */
   async hold() {
     const recorder = newRecorder({ resume: true });
     recorder.append(note('held'));
@@ -162,7 +162,7 @@ const jobs = {
       tell({ code, owner, path });
     }
   },
-  /** Goes on with the run again and again. */
+  /** Resumes the run repeatedly, in competition with others. */
   async contend(times) {
     for (let had = 0; had < Number(times); await pause(0)) {
       let recorder;
@@ -177,7 +177,7 @@ const jobs = {
     }
   },
 
-  /** A file system that has room for events, not for snapshots, blobs and graphs, and then has. */
+  /** A file system that at first has room for events, but not for snapshots, blobs and graphs. */
   async crowded() {
     const mount = mounted('1m');
     const nodes = Array.from({ length: 500 }, (_, i) => ({ id: `node-${i}-${'x'.repeat(100)}`, kind: 'k' }));
@@ -227,7 +227,7 @@ const jobs = {
     });
   },
 
-  /** A file system that is full, and then is not. */
+  /** A file system that is full, and later has room again. */
   async full() {
     const mount = mounted('256k');
     const warnings = [];
@@ -242,7 +242,7 @@ const jobs = {
     for (let turns = 0; warnings.length === 0 && turns < 1000; turns++) await pause(5);
     const active = recorder.isActive();
     const log = readFileSync(join(directory, 'events.cath-log'), 'utf8');
-    // Checking goes on, writing does not.
+    // The recorder still checks events, but no longer writes them.
     const later = recorder.append(note('in memory only')).logicalTime;
     let refused;
     try {

@@ -1,6 +1,6 @@
 /**
- * Records a run while the system fails (`system-faults.c`). Prints one JSON report: the events, blobs and snapshots of which the recorder said that
- * they are safe, its warnings, and what it threw. Argument: the directory of the run.
+ * Records a run while the system fails (`system-faults.c`). Prints one JSON report: the number of events, and the blobs
+ * and snapshots, that the recorder acknowledged, its warnings, and the errors that it threw. Argument: the directory of the run.
  */
 import tape from '../../index.js';
 
@@ -28,7 +28,7 @@ async function record() {
   }
   report.isActive = recorder.isActive();
   await recorder.dispose();
-  // What is called back comes in a later turn.
+  // Callbacks run in a later turn of the event loop.
   await new Promise((resolve) => setTimeout(resolve, 5));
 }
 

@@ -1,6 +1,7 @@
 /**
- * Exports, imports, forks, names and locks while the system fails (`system-faults.c`): each work with each fault, one after the other, in a directory of its
- * own, and then once more without a fault. Argument: JSON of the root, the works, the faults, a session and a bundle. Prints one JSON report.
+ * Exports, imports, forks, names and locks while the system fails (`system-faults.c`): each work with each fault, one after the other, in a
+ * directory of its own, and once more without a fault if it failed. Argument: JSON of the root, the works, the faults, a session and a bundle.
+ * Prints one JSON report.
  */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +12,7 @@ const name = 'session-2026-02-11T16-00-71e871bd.jsonl';
 const unhandled = [];
 process.on('unhandledRejection', (reason) => unhandled.push(String(reason)));
 
-/** Each prepares its directory, works there, and looks at what there is. */
+/** Each prepares its directory, works there, and then checks the files that are left. */
 const WORKS = {
   directory: exportTo('out.cath-bundle'),
   archive: exportTo('out.cath-bundle.tar.zst'),
@@ -61,7 +62,7 @@ function exportTo(destination) {
   };
 }
 
-/** Where an error wraps that of the system, its code is that of the cause, or in the words of a replay that failed. */
+/** The system's error code: that of the error itself, of its cause, or the one in the message of a failed replay. */
 const codeOf = ({ code, cause, message }) => code ?? cause?.code ?? /^Failed to read file: ([A-Z]+):/.exec(message)?.[1];
 const settled = (promise) => promise.then(() => 'done', (error) => ({ code: codeOf(error), message: error.message }));
 const setFaults = (all) => (process.env.FAULTS = all);

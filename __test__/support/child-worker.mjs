@@ -14,7 +14,7 @@ function record() {
 }
 
 const jobs = {
-  /** Blocks its thread, so that nothing but the end of the thread can come next. */
+  /** Blocks its thread after recording, so that the next thing that can happen is the end of the thread. */
   recordThenWait() {
     record();
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
@@ -34,13 +34,13 @@ const jobs = {
   async describe() {
     parentPort.postMessage(await tape.describeSessions(chatsDir));
   },
-  /** Is told of before it can be done. */
+  /** Announces the call before it can have completed. */
   async describeAndWait() {
     const describing = tape.describeSessions(chatsDir);
     parentPort.postMessage('begun');
     await describing;
   },
-  /** Resumes a session, ends that when it is told to, and tries again. */
+  /** Resumes a session, disposes of its recorder on a message from the parent, and resumes again on the next one. */
   async resume() {
     const first = await tape.resumeSession(request);
     parentPort.postMessage({ ok: first.ok });

@@ -1,12 +1,12 @@
-// One character of any plane, as `unit` of `fc.string`: what fast-check calls 'binary', and the same strings.
+// One character of any plane, as `unit` of `fc.string`. Yields the same strings as fast-check's 'binary'.
 
 import * as fc from 'fast-check';
 
 const SURROGATES = { first: 0xd800, count: 0x800 };
 
 /**
- * fast-check's own unit makes a table of all 1 112 064 characters, to tell whether `__proto__` and such can be made of them: a second of
- * work and 100 MB in each spec file. Arithmetic does as well.
+ * fast-check's own unit builds a table of all 1 112 064 characters, to find out whether strings such as `__proto__` can be made of them: a
+ * second of work and 100 MB in each spec file. Arithmetic needs neither.
  */
 export const codePoint = fc.nat({ max: 0x10ffff - SURROGATES.count }).map(
   (index) => String.fromCodePoint(index < SURROGATES.first ? index : index + SURROGATES.count),

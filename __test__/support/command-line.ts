@@ -1,6 +1,6 @@
 /**
- * The command line: arguments, an exit code and what is printed. It runs inside the test's process, with its two streams collected, except where
- * the process is what a test is about: its signals, limits, user, pipes, or its terminal (made by util-linux' `script`, where there is one).
+ * Runs the command line with given arguments, for its exit code and output. It runs inside the test's process, with its two streams collected,
+ * unless the test is about the process: its signals, limits, user, pipes, or its terminal (created by util-linux' `script`, where available).
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
@@ -18,7 +18,7 @@ export const SAMPLE = join(PROJECT, 'demo/sample.jsonl');
 export const RECORDINGS = join(PROJECT, '../shared/data/sessions');
 export const GOLDEN_RUN = join(PROJECT, '__test__/fixtures/run/v1/golden');
 
-/** What `main` writes to, and the variables that it looks at. */
+/** The streams that `main` writes to, and the environment variables that it reads. */
 interface Surroundings {
   stdout: Writable;
   stderr: Writable;
@@ -31,12 +31,12 @@ export interface RunOptions {
   cwd?: string;
   uid?: number;
   execArgv?: string[];
-  /** Is given the process as soon as there is one. */
+  /** Called with the process as soon as it is started. */
   onStart?: (child: ChildProcess) => void;
   onOutput?: (child: ChildProcess, stdout: string) => void;
 }
 
-/** The environment of a plain shell: nothing of the test runner's own colours. */
+/** The environment of a plain shell, without the test runner's colour settings. */
 function environment(extra: Record<string, string> = {}): Record<string, string> {
   const { PATH = '', HOME = '/' } = process.env;
   return { PATH, HOME, TMPDIR: sessionDirectory(), TERM: 'xterm-256color', ...extra };
@@ -46,7 +46,7 @@ export function run(command: string, args: string[], options: RunOptions = {}): 
   const { env, cwd = '/', uid, onStart, onOutput } = options;
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd, uid, gid: uid, env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] });
-    // What ends a child that would never end. It shows as a signal that no test expects.
+    // Kills a child that would never end. Its result then has a signal that no test expects.
     const timer = setTimeout(() => child.kill('SIGKILL'), 100_000);
     let stdout = '';
     let stderr = '';
@@ -85,14 +85,14 @@ atEndOfSpec(() => {
 
 async function ranHere(args: string[], extra?: Record<string, string>): Promise<Ended> {
   const env = environment(extra);
-  // Node.js asks the real environment where temporary files go.
+  // Node.js takes the temporary directory from the real environment.
   process.env['TMPDIR'] = env['TMPDIR'];
   const [stdout, stderr] = [collector(), collector()];
   const code = await main(args, { stdout: stdout.stream, stderr: stderr.stream, env });
   return { code, signal: null, stdout: await stdout.text(), stderr: await stderr.text() };
 }
 
-/** A stream that keeps what is written. Like a pipe it is full at times, and is no terminal. */
+/** A stream that collects what is written. Like a pipe, it is full at times and is not a terminal. */
 function collector(): { stream: Writable; text(): Promise<string> } {
   const chunks: Buffer[] = [];
   const write = (chunk: Buffer, _: string, done: () => void): void => {
@@ -104,21 +104,21 @@ function collector(): { stream: Writable; text(): Promise<string> } {
   return { stream, text };
 }
 
-/** What was printed, by a command that must end with this exit code, and quietly. */
+/** The standard output of a command that must end with this exit code and print nothing to standard error. */
 export async function shown(args: string[], options?: RunOptions, code = 0): Promise<string> {
   const ended = await sessionTape(args, options);
   expect(ended, ended.stderr).toMatchObject({ code, signal: null, stderr: '' });
   return ended.stdout;
 }
 
-/** The result that a command gives as JSON, on one line. */
+/** The result that a command prints as one line of JSON. */
 export async function resultOf(args: string[], code = 0, options?: RunOptions): Promise<any> {
   const stdout = await shown([...args, '--json'], options, code);
   expect(stdout.indexOf('\n')).toBe(stdout.length - 1);
   return JSON.parse(stdout);
 }
 
-/** The error that a command gives as JSON. Nothing else is printed. */
+/** The error that a command prints as JSON. Nothing else may be printed. */
 export async function errorOf(args: string[], code = 2, options?: RunOptions): Promise<any> {
   const ended = await sessionTape([...args, '--json'], options);
   expect(ended, ended.stderr).toMatchObject({ code, signal: null, stdout: '' });
@@ -126,7 +126,7 @@ export async function errorOf(args: string[], code = 2, options?: RunOptions): P
   return JSON.parse(ended.stderr).error;
 }
 
-/** The message with which a command ends, told for people: no result, no stack. */
+/** The human-readable message with which a command fails: without a result, and without a stack trace. */
 export async function complaintOf(args: string[], code = 2, options?: RunOptions): Promise<string> {
   const ended = await sessionTape(args, options);
   expect(ended, ended.stderr).toMatchObject({ code, signal: null, stdout: '' });
@@ -135,7 +135,7 @@ export async function complaintOf(args: string[], code = 2, options?: RunOptions
   return ended.stderr.slice('session-tape: '.length, -1);
 }
 
-/** The text beside a label, and the lines under it that have no label of their own. */
+/** The text next to a label, and the lines below that have no label of their own. */
 export function beside(label: string, text: string): string[] {
   const lines = text.split('\n');
   const from = lines.findIndex((line) => line.startsWith(`  ${label} `));
@@ -145,12 +145,12 @@ export function beside(label: string, text: string): string[] {
   return lines.slice(from, from + 1 + more).map((line) => line.slice(indent.length).trimEnd());
 }
 
-/** Whether a terminal can be made. */
+/** Whether a terminal can be created. */
 export const hasTerminal = process.platform === 'linux' && spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0;
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** The same on a terminal: what both streams write comes as `stdout`. `redirect` is what a shell puts behind the command. */
+/** Runs `session-tape` on a terminal: both streams arrive as `stdout`. `redirect` is appended to the shell command. */
 export function onTerminal(args: string[], { redirect = '', ...options }: RunOptions & { redirect?: string } = {}): Promise<Ended> {
   const command = [process.execPath, PROGRAM, ...args].map(quoted).join(' ');
   return run('script', ['-qec', `${command} ${redirect}`, '/dev/null'], options);

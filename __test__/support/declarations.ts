@@ -10,5 +10,5 @@ export const declarationFiles: ReadonlyMap<string, string> = new Map(
   ]),
 );
 
-/** All of them, one after the other. */
+/** The texts of all declaration files, concatenated. */
 export const declarations = [...declarationFiles.values()].join('\n');

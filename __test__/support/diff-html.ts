@@ -1,5 +1,5 @@
 /**
- * What the specs of the comparison page share: two executions on disk, and what a comparison says of them.
+ * Shared by the specs of the comparison page: pairs of executions on disk, and their differences.
  */
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -30,7 +30,7 @@ export const freshPath = (end = ''): string => join(root(), `${++paths}${end}`);
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** A run of two nodes. What the second one's tool answers is given; with `extra`, there are events that are not compared. */
+/** A run of two nodes. `answer` is the output of the second node's tool; with `extra`, the run has events that are not compared. */
 export async function aRun(runId: string, answer: string, { extra = false } = {}): Promise<string> {
   const directory = freshPath('.cath-bundle');
   const nodes = [{ id: 'fetch', kind: 'task' }, { id: 'sum', kind: 'task', dependsOn: ['fetch'] }];
@@ -60,7 +60,7 @@ export interface Turn {
 }
 export const say = (speaker: string, text: string): Turn => ({ payload: { content: { speaker, blocks: [{ type: 'text', text }] } } });
 
-/** A session with these records behind its start. */
+/** A session with these records after its `session_start`. */
 export function aSession(sessionId: string, turns: Turn[]): string {
   const path = freshPath('.jsonl');
   const start = { type: 'session_start', payload: { sessionId, projectHash: 'p', workspaceDirs: [], provider: 'acme', model: 'large', startTime: '2026-02-11T16:00:00.000Z' } };
@@ -71,7 +71,7 @@ export function aSession(sessionId: string, turns: Turn[]): string {
   return path;
 }
 
-/** Two sessions that part at a record, in its text. */
+/** Two sessions whose first difference is the text of event `at`. */
 export function partedSessions(count: number, at: number, texts: [string, string] = ['the left', 'the right'], filler = 'word '.repeat(30)) {
   const turns = (text: string): Turn[] => Array.from({ length: count }, (_, i) => (i === at - 1 ? say('ai', text) : say(i % 2 ? 'ai' : 'human', `turn ${i + 1} ${filler}`)));
   const [left, right] = [aSession('left-session', turns(texts[0])), aSession('right-session', turns(texts[1]))];
@@ -98,7 +98,7 @@ interface Told {
   affected?: string[];
 }
 
-/** A difference as `diff` tells it. */
+/** A difference as `diff` returns it. */
 export function difference({ at, right, prefix = 'evt', left = [], rightEdges = left, cause = 'ExternalDataChanged', fields = [], affected = [] }: Told) {
   const side = (number: number) => ({ run_id: 'r', event_id: `${prefix}_${number}`, kind: 'ToolCompleted' });
   return {
@@ -115,7 +115,7 @@ export function difference({ at, right, prefix = 'evt', left = [], rightEdges = 
   };
 }
 
-/** Two runs that part where the tool of the second node answers: #14 on the left, #16 on the right, which has two heartbeats more. */
+/** Two runs that diverge at the output of the second node's tool: #14 on the left, #16 on the right, which has two more heartbeats. */
 export async function partedRuns(answers: [string, string] = ['{"price":212.4}', '{"price":215.9}']) {
   const [left, right] = [await aRun('run-001', answers[0]), await aRun('run-002', answers[1], { extra: true })];
   const edges = (...numbers: number[]) => numbers.map((number) => ({ event_id: `evt_${number}`, kind: 'x', label: 'x', evidence: 'recorded' }));
@@ -126,7 +126,7 @@ export async function partedRuns(answers: [string, string] = ['{"price":212.4}',
 
 // ---- The page ----------------------------------------------------------------------------------
 
-/** What stands in the islands of a page. */
+/** The content of the islands of a page. */
 export function islandsOf(html: string): { data: any; payloads: { left: any[]; right: any[] } } {
   const island = (id: string): any => JSON.parse(new RegExp(`<script type="application/json" id="${id}">([^]*?)</script>`).exec(html)![1]!);
   return { data: island('page-data'), payloads: { left: island('left-payloads'), right: island('right-payloads') } };

@@ -27,13 +27,13 @@ export async function diffSessions(left: string, right: string, options?: DiffOp
   }
 }
 
-/** A diff that must be there. */
+/** Returns a diff. Throws if there is none. */
 export function parted(found: Diff | null): Diff {
   if (found === null) throw new Error('expected two recordings that differ');
   return found;
 }
 
-/** What a promise rejects with. */
+/** The error with which a promise rejects. Throws if it resolves. */
 export async function rejection(promise: Promise<unknown>): Promise<Error & Record<string, unknown>> {
   return promise.then(
     (value) => {

@@ -1,4 +1,4 @@
-// A table of cases as one test: a rule is one test, and a case that fails is named.
+// Runs a table of cases as one test: a rule is one test, and the error names the case that failed.
 
 import { inspect } from 'node:util';
 

@@ -1,10 +1,10 @@
-// Directories of given files, for the specs that list them: gone when the spec file ends.
+// Directories with given files, for specs that list them; removed at the end of the spec file.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { directoryOfSpec } from './spec-scope';
 
-/** The directory that the others are in. */
+/** The parent of these directories. */
 export const root = directoryOfSpec('session-tape-files-');
 
 let directories = 0;

@@ -1,7 +1,7 @@
 // The golden run: a run of format version 1 in which everything happens that can, made by the plain engine from fixed inputs.
 //
-// Its files are kept in __test__/fixtures/run/v1/golden, to be read by every later release. Started as a script, this writes them; a test
-// holds them to what it makes.
+// Its files are kept in __test__/fixtures/run/v1/golden, to be read by every later release. Run as a script, this module writes them; a test
+// checks that they are what it generates.
 
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { PlainRun, decision, normalized, sha256 } from './plain-run-engine.mjs';
 
 export const GOLDEN = fileURLToPath(new URL('../fixtures/run/v1/golden/', import.meta.url));
 
-/** Ed25519 keys, PEM, from a seed: the same on every machine, and a secret of nobody's. */
+/** Ed25519 keys in PEM, derived from a seed: the same on every machine, and not secret. */
 export function keysFromSeed(seed) {
   const pkcs8 = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.from(sha256(seed), 'hex')]);
   const privateKey = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' });
@@ -25,7 +25,7 @@ const KEYS = keysFromSeed('golden run');
 
 const node = (id, tool, dependsOn = [], capabilities = []) => ({ id, kind: 'task', tool, dependsOn, capabilities });
 
-// In no order, and with things named twice: the graph has them in order, once.
+// Unsorted and with duplicates: the graph is sorted and has each entry once.
 const WORKFLOW = {
   name: 'weekly report',
   version: '2.1.0',
@@ -54,7 +54,7 @@ const WORKERS = [
   { id: 'w-10', capabilities: [] },
 ];
 
-/** What goes otherwise than well, by node and attempt. */
+/** What goes wrong or otherwise differs from the plain course, by node and attempt. */
 const STORIES = {
   'fetch 1#1': { tools: ['fails'], ends: 'retry', message: 'HTTP 503\u2028try again' },
   'fetch 1#2': { tools: ['times out', 'fails'], ends: 'retry', message: 'gave up after two calls' },
@@ -72,14 +72,14 @@ const STORIES = {
   'audit#1': { tools: [], ends: 'well' },
 };
 
-/** What raw outputs are like, in turn, each with its normaliser. */
+/** The raw outputs, used in turn, each with its normaliser. */
 const OUTPUTS = [
   ['json', (time) => `{ "rows": [${time}, 1.50, -0, 1e21],\r\n  "title": "r\u00e9sum\u00e9 \\u2713", "a": null }\n`],
   ['text', (time) => `row ${time}  \r\nlast\t \rend`],
   ['none', (time) => Buffer.from([0, 255, time & 255])],
 ];
 
-/** One run, told to its end. */
+/** Builds one run from its start to its end. */
 class Golden {
   run = new PlainRun({
     runId: 'golden-1',
@@ -113,14 +113,14 @@ class Golden {
     return run;
   }
 
-  /** Nodes that may be scheduled and are not under way, in the order of the graph. */
+  /** Nodes that may be scheduled and are not in progress, in the order of the graph. */
   ready(threads) {
     const { nodes, dependencies } = this.run.state;
     const has = (id) => ['Completed', 'Skipped'].includes(nodes.get(id).status);
     return [...nodes.keys()].filter((id) => !threads.has(id) && nodes.get(id).status === 'Pending' && dependencies.get(id).every(has));
   }
 
-  /** At most one task a turn goes to a worker. */
+  /** Assigns at most one task per turn. */
   assign() {
     const decided = decision(this.run.state);
     if (decided) this.run.append('TaskAssigned', decided);
@@ -147,7 +147,7 @@ class Golden {
     }
   }
 
-  /** From pending to accepted. True if the node was skipped on the way. */
+  /** Takes a task from pending to accepted. Returns true if the node was skipped instead. */
   *handOver(id, task, { rejects = 0, reassigned, withdrawn }) {
     const { run } = this;
     const taken = run.state.tasks;
@@ -210,7 +210,7 @@ class Golden {
     this.run.append('ToolCompleted', { tool, call, rawHash, outputHash, normalizer }, { node: id });
   }
 
-  /** What happens beside the graph, a bit each turn. */
+  /** Events that are independent of the graph, at most one per turn. */
   *asides() {
     const { run } = this;
     const beat = (worker, status, capabilities) => run.append('Heartbeat', { worker, status, ...(capabilities && { capabilities }) });
@@ -241,7 +241,7 @@ class Golden {
   }
 }
 
-/** What a replay and a verification of the run must say, and what they must say of it damaged. */
+/** The expected results of a replay and a verification of the run, and of damaged copies of it. */
 function expectationsOf(run) {
   const count = (...kinds) => run.events.filter(({ kind }) => kinds.includes(kind)).length;
   const all = (checked) => ({ checked, failed: 0, unverifiable: 0 });
@@ -269,8 +269,9 @@ function expectationsOf(run) {
 }
 
 /**
- * Each damage is `keep` (so many bytes), or `replace` (bytes at a place, as text) or `lines` (by their places, in their new order); `error` is what
- * a replay that verifies must say, with the state after the event `lastGood`; `unverified` what one says that doesn't, null if it finds nothing.
+ * Each damage is `keep` (the number of bytes kept), `replace` (text or a byte at an offset) or `lines` (the numbers of the lines in their new
+ * order). `error` is the error of a replay that verifies, with the state after the event `lastGood`; `unverified` is the error of a replay that
+ * does not verify, null if it finds nothing.
  */
 function damages({ lines, events }) {
   const bytes = (text) => Buffer.byteLength(text);
@@ -306,7 +307,7 @@ function damages({ lines, events }) {
     },
     { name: 'a brace is gone', replace: { at: offset(middle, '"payload":') + 10, text: ' ' }, error: { code: 'NotAJsonLine', time: middle } },
     {
-      // That the line was changed says more than what came of it.
+      // A changed line is reported rather than its consequence, the unknown kind.
       name: 'a kind is unknown',
       replace: { at: offset(middle, 'Heartbeat'), text: 'h' },
       error: { code: 'ChainBroken', time: middle },

@@ -1,4 +1,4 @@
-// JSON as text: every way to spell a value, the ways that only look like one, and bytes near them.
+// JSON as text: every spelling of a value, spellings that only look valid, and bytes close to either.
 // Spelling matters here: `"ty\u0070e"` and `"type"` are the same key, `1e999` and `01` are not the same mistake.
 
 import * as fc from 'fast-check';
@@ -12,7 +12,7 @@ const space = fc.oneof(
   { weight: 12, arbitrary: fc.constant('') },
   { weight: 3, arbitrary: fc.constantFrom(' ', '\t', '\r', ' \t\r ') },
 );
-/** White space to JavaScript, none to JSON. */
+/** White space in JavaScript, but not in JSON. */
 export const spaceToJavaScriptOnly = fc.constantFrom(
   '\v',
   '\f',
@@ -25,7 +25,7 @@ export const spaceToJavaScriptOnly = fc.constantFrom(
   '\u202f',
   '\u3000',
 );
-/** Looks like white space and is none to either. */
+/** Looks like white space, but is not in either. */
 export const noSpace = fc.constantFrom('\u0085', '\u180e', '\u200b', '\u0000', '\u001c');
 
 export const blankText = fc
@@ -203,7 +203,7 @@ const brokenLiteral = fc.constantFrom(
   '/**/1',
   '1//',
 );
-/** Keys that mean something to JavaScript objects, and ones that reorder themselves. */
+/** Keys that have a meaning in JavaScript objects, and keys that objects reorder. */
 const keyText = fc.oneof(
   {
     weight: 4,
@@ -268,7 +268,7 @@ export const jsonText = values(
 
 // ---- Bytes --------------------------------------------------------------------------------------
 
-/** Bytes that no UTF-8 text has in this place: cut short, overlong, surrogates, beyond U+10FFFF. */
+/** Bytes that are not UTF-8: cut short, overlong, surrogates, beyond U+10FFFF. */
 export const illFormedUtf8 = fc.constantFrom(
   [0x80],
   [0xbf],

@@ -1,4 +1,4 @@
-// Lines of a session file as bytes, sound and odd: envelopes whose keys are escaped, doubled and shuffled,
+// Lines of a session file as bytes, sound and odd: envelopes whose keys are escaped, duplicated and shuffled,
 // payloads that fit or nearly fit, and files made of such lines.
 
 import * as fc from 'fast-check';
@@ -25,7 +25,7 @@ const member = (name: string, value: fc.Arbitrary<string>): fc.Arbitrary<Member>
     value,
   );
 
-/** The given members, perhaps some of them again with other values, perhaps in another order, perhaps with strangers among them. */
+/** The given members, possibly with some repeated with other values, in another order, or mixed with unknown members. */
 function objectOf(expected: Record<string, fc.Arbitrary<string>>): fc.Arbitrary<string> {
   const names = Object.keys(expected);
   const once = fc.tuple(...names.map((name) => member(name, expected[name] as fc.Arbitrary<string>)));
@@ -78,9 +78,9 @@ const itemText = objectOf({
   ),
   blocks: mostly(fc.array(jsonText, { maxLength: 3 }).map((texts) => `[${texts.join(',')}]`)),
 });
-/** Ids that are spelled in several ways, and what is none. */
+/** Ids in several spellings, and the empty string, which is not an id. */
 const idText = fc.constantFrom('"c1"', '"\\u0063\\u0031"', '"c2"', '"\\ud800"', '"\\ud801"', '"__proto__"', '""');
-/** Names, blank ones among them: white space of JavaScript and what only looks like it. */
+/** Names, including blank ones: white space of JavaScript, and characters that only look like it. */
 const nameText = fc.oneof(
   { weight: 3, arbitrary: soundStringText },
   {
@@ -88,7 +88,7 @@ const nameText = fc.oneof(
     arbitrary: fc.constantFrom('" "', '"\\u0020\\n"', '"\u2003\\ufeff"', '"\u0085"', '"\u180e"', '"\\u200b"', '"\\b"', '"n"'),
   },
 );
-/** Numbers at the edges of what a position can be. */
+/** Values at the limits of what a position can be. */
 const positionText = fc.constantFrom(
   '0', '-0', '1.0', '1e1', '1.5', '-1', '9007199254740991', '9007199254740992', '9007199254740991.4', '1e999', '"1"', 'null',
 );
@@ -161,7 +161,7 @@ const oddText = fc.oneof(
 const bytesOf = (text: string) => Uint8Array.from(Buffer.from(text, 'utf8'));
 const soundLine = fc.tuple(fc.nat({ max: 50 }), anyEvent).map(([seq, event]) => bytesOf(envelope(seq, event)));
 
-/** A string value of an item with bytes in it that are not UTF-8. */
+/** A content event with a string that contains bytes that are not UTF-8. */
 const illFormedLine = fc
   .tuple(
     fc.array(fc.oneof(illFormedUtf8, fc.constantFrom([0x41], [0xc3, 0xa9], [0xf0, 0x9f, 0x98, 0x80])), {

@@ -1,4 +1,4 @@
-// What processes do with a session lock that are killed, or whose machine loses power, at each step of it.
+// Operations on a session lock, for specs that kill the process or cut the power at each step.
 
 import { existsSync, linkSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,14 +8,14 @@ import { directoryOf } from './file-directory';
 import { ageAll, DEAD_PID, guardOf, ID, inodeOf, lockOf, type LockProcess, MINUTE, namesIn, writeAged, writeLock } from './session-locks';
 
 export interface Operation {
-  /** Makes what the operation begins with. */
+  /** Creates the files that the operation starts from. */
   prepare?: (chats: string) => void;
-  /** What the process does before it is stopped, and then. */
+  /** What the process does before the operation, in which it is stopped. */
   begin?: (victim: LockProcess, chats: string) => Promise<unknown>;
   command: (chats: string) => unknown[];
-  /** How many steps there are. */
+  /** Number of steps. */
   steps: number;
-  /** How long, in milliseconds, what was prepared must be at rest: while it is not, an operation tries again, and has more steps. */
+  /** Time in milliseconds for which the prepared files must be left alone: before that, an operation retries, and has more steps. */
   rest?: number;
 }
 
@@ -29,7 +29,7 @@ const dead = (chats: string): string => {
 const deadGuard = (path: string): void => writeFileSync(guardOf(path), lockOf(DEAD_PID));
 const linkedGuard = (path: string): void => linkSync(path, guardOf(path));
 
-/** All that a process does with a lock, in a directory of its own. */
+/** Everything that a process does with a lock, in a directory of its own. */
 export const OPERATIONS: Record<string, Operation> = {
   'acquiring': { prepare: makeDirectory, command: acquire, steps: 4 },
   'acquiring in a directory that is made': { command: acquire, steps: 6 },
@@ -61,8 +61,8 @@ export const OPERATIONS: Record<string, Operation> = {
 const WHOLE_RUNS = 4;
 
 /**
- * Lets a process run an operation once for each number of steps after which it stops, and then some times with as many as it has, each time in a
- * directory of its own; calls `prepared` before the first. Resolves to the directories and to whether the operation was completed there.
+ * Lets a process run an operation that is stopped after 0 steps, after 1 step and so on, and then a few times to its end, each time in a directory
+ * of its own. Calls `prepared` before the first run. Resolves to the directories, each with whether the operation completed there.
  */
 export async function stoppedAtEachStep(victim: LockProcess, { prepare, begin, command, steps, rest = 0 }: Operation, newDirectory = (): string => directoryOf(), prepared = (): void => {}): Promise<{ chats: string; isCompleted: boolean }[]> {
   const all = Array.from({ length: steps + WHOLE_RUNS }, () => join(newDirectory(), 'chats'));
@@ -84,7 +84,7 @@ function hasMark(chats: string): boolean {
 
 const acquired = (chats: string): Promise<SessionLock | string> => acquireSessionLock(chats, ID).catch(({ code }: { code: string }) => code);
 
-/** The session can be locked, and everything cleaned up. `steps` says in a failure which state it was. */
+/** Asserts that the session can be locked and everything cleaned up. `steps` identifies the state in a failure. */
 export async function expectLockable(chats: string, steps: unknown): Promise<void> {
   const isMarked = existsSync(chats) && hasMark(chats);
   const cleanUpLater = async (): Promise<void> => {
@@ -93,12 +93,12 @@ export async function expectLockable(chats: string, steps: unknown): Promise<voi
   };
   let lock = await acquired(chats);
   if (typeof lock === 'string') {
-    // The one state that has to be cleaned up, which any program does when it starts.
+    // The one state that needs a clean-up first, as every program does at its start.
     expect([steps, lock, isMarked]).toEqual([steps, 'ESESSIONLOCKED', true]);
     await cleanUpLater();
     lock = await acquireSessionLock(chats, ID);
   }
-  // Without that the lock is released as soon as its guard can be had: by the timer.
+  // Without a clean-up, the timer would release the lock, as soon as its guard is available.
   if (isMarked) await cleanUpLater();
   expect(await lock.ownsLock()).toBe(true);
   await lock.release();

@@ -4,7 +4,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { HASH } from './naming';
 
-/** What became of a command; `ended` if the process was killed before it answered. */
+/** The outcome of a command; `ended` if the process was killed before it answered. */
 export interface Answer { value?: any; error?: string; ended?: true }
 
 /** A process that gives and removes names on demand. */

@@ -24,14 +24,14 @@ export const deleted = (checkpointId: string): Event => ['checkpoint_deleted', {
 export const named = (name: string | null): Event => ['session_named', { name }];
 export const said = (text: string): SessionTape.IContent => ({ speaker: 'human', blocks: [{ type: 'text', text }] });
 
-/** The text of a session that has begun to talk, and of further events. */
+/** The text of a session with a first event, by default a content, and further events. */
 export function sessionText(sessionId: string, events: readonly Event[] = [], first: Event = content('Grüße 👋')): string {
   return [start({ sessionId }), first, ...events].map((event, at) => `${envelope(at + 1, event)}\n`).join('');
 }
 
 export const pathIn = (chats: string, sessionId: string): string => join(chats, `session-${sessionId}.jsonl`);
 
-/** A directory with a session for each id, with these events in it. */
+/** A directory with a session for each id, given by its events or by its text. */
 export function projectOf(sessions: Record<string, readonly Event[] | string>): string {
   return directoryOf(Object.fromEntries(Object.entries(sessions).map(([id, events]) => [`session-${id}.jsonl`, typeof events === 'string' ? events : sessionText(id, events)])));
 }
@@ -50,7 +50,7 @@ export async function locked(chats: string, sessionId: string, more: Partial<Ses
   return recorder;
 }
 
-/** The recorder that goes on in the file of a session. */
+/** A recorder that continues the file of a session. */
 export async function opened(chats: string, sessionId: string, more?: Partial<SessionTape.SessionRecordingServiceConfig>): Promise<Recorder> {
   const recorder = await locked(chats, sessionId, more);
   const records = recordsOf(pathIn(chats, sessionId));
@@ -64,14 +64,14 @@ export const eachPlace = Object.entries(PLACES) as [string, (chats: string, id: 
 
 interface Line { seq: number; type: string; payload: any }
 
-/** The records of a file, every line of which must be whole. */
+/** The records of a file, which must end with a complete line. */
 export function recordsOf(path: string): Line[] {
   const text = readFileSync(path, 'utf8');
   expect(text.endsWith('\n')).toBe(true);
   return text.slice(0, -1).split('\n').map((line) => JSON.parse(line) as Line);
 }
 
-/** Type and payload of the records of a session behind the first `after`. */
+/** Type and payload of the records of a session, without the first `after`. */
 export const addedTo = (chats: string, sessionId: string, after = 2): [string, unknown][] =>
   recordsOf(pathIn(chats, sessionId)).slice(after).map(({ type, payload }) => [type, payload]);
 
@@ -86,7 +86,7 @@ export const locksIn = (chats: string): string[] => readdirSync(chats).filter((n
 /** The ids of the sessions that are locked. */
 export const lockedIn = (chats: string): string[] => locksIn(chats).map((name) => name.replace(/\.lock$/, ''));
 
-/** What has each name of a project: a session's id, or a session's and a checkpoint's. */
+/** The holders of each name of a project: a session's id, or the ids of a session and a checkpoint. */
 export async function holdersIn(chats: string): Promise<Record<string, string[]>> {
   const { targets, skipped } = await tape.listContinueTargets(chats, HASH);
   expect(skipped).toEqual([]);
@@ -105,7 +105,7 @@ export const messageOf = (promise: Promise<unknown>): Promise<string> =>
     (error: Error) => `${error.name}: ${error.message}`,
   );
 
-/** Replaces the files of a directory by those of another. */
+/** Replaces the file of a session. */
 export function write(chats: string, sessionId: string, text: string): void {
   writeFileSync(pathIn(chats, sessionId), text);
 }

@@ -1,4 +1,4 @@
-// For a spec whose files must be on a disk. The first import of such a spec: those after it may already make directories.
+// For specs whose files must be on a disk. This must be their first import: later ones may already create directories.
 
 import { PREFIX } from './temporary-root.js';
 

@@ -1,5 +1,5 @@
-// Bundles in plain JavaScript, written from the format's description: what the addon is measured against. Files in memory, by their
-// path in the bundle; nothing here is clever.
+// Bundles in plain JavaScript, written from the description of the format: the reference for the addon. Files are kept in memory, by their
+// path in the bundle. The code is deliberately simple.
 
 import { createHash, createPublicKey, sign, verify } from 'node:crypto';
 import { canonicalJson, sha256 } from './plain-run/canonical.mjs';
@@ -14,7 +14,7 @@ const MADE = ['manifest.json', 'manifest.sha256', 'manifest.sig'];
 const hashOf = (bytes) => createHash('sha256').update(bytes).digest('hex');
 const linesOf = (bytes) => Buffer.from(bytes).toString().split('\n').slice(0, -1);
 
-/** The files of the bundle of a run that `PlainRun` made; of what comes after the event at `after`, if that is given. */
+/** The files of the bundle of a `PlainRun`; with `after`, of the partial bundle that begins after that event. */
 export function filesOfRun(run, { version, after } = {}) {
   const lines = after === undefined ? run.lines : run.lines.slice(after + 1);
   const log = Buffer.from(lines.map((line) => `${line}\n`).join(''));
@@ -134,7 +134,7 @@ function blobsNamed({ kind, payload }) {
   return kind === 'BlobStored' ? [payload.blob] : kind === 'ToolCompleted' ? [payload.rawHash] : [];
 }
 
-/** What is wrong with a bundle, in words; nothing if it is good. */
+/** The problems of a bundle, as texts; empty if it has none. */
 export function problemsOf(files) {
   const problems = [];
   const expect = (holds, what) => holds || problems.push(what);

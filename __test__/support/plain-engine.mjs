@@ -5,7 +5,7 @@
 //   the rival in the benchmarks. readline also ends a line at a lone `\r`, from Node 24 on at U+2028 and
 //   U+2029 as well, so it is exact only for files without those.
 //
-// It knows nothing of the addon, and nothing here is clever: it is read to see what replay means.
+// It knows nothing of the addon, and is deliberately simple: it shows what replay means.
 
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -46,7 +46,7 @@ export async function readHeaderWithReadline(filePath) {
       return false;
     });
   } catch {
-    // Whatever can't be read has no header.
+    // A file that can't be read has no header.
   }
   return header;
 }
@@ -127,11 +127,11 @@ function withoutByteOrderMark(line) {
   return line.startsWith(BYTE_ORDER_MARK) ? line.slice(1) : line;
 }
 
-/** Gives `take` the lines of a file until it returns false. */
+/** Passes the lines of a file to `take` until it returns false. */
 async function eachLineOfFile(filePath, take) {
   const input = createReadStream(filePath);
   const lines = createInterface({ input, crlfDelay: Infinity });
-  // readline does not pass on what goes wrong with its input: without this the loop would never end.
+  // readline does not forward errors of its input: without this the loop would never end.
   let failure = null;
   input.on('error', (error) => {
     failure = error;
@@ -158,7 +158,7 @@ function startFold(expectedProjectHash, { throughSeq = Infinity, auditTrail = fa
     history: [],
     metadata: null,
     sessionEvents: [],
-    // In strict mode the last `seq` is what the next one is compared with, and the largest is the result's.
+    // In strict mode the next `seq` is compared with the last one, and the result has the largest.
     lastSeq: 0,
     largestSeq: 0,
     sequenceCorrupt: false,
@@ -181,7 +181,7 @@ function startFold(expectedProjectHash, { throughSeq = Infinity, auditTrail = fa
   };
 }
 
-/** Takes one line in; false when the replay ends here. */
+/** Folds one line. Returns false if the replay ends here. */
 function foldLine(fold, line) {
   fold.lineNumber += 1;
   admitUnparseableLine(fold);
@@ -203,7 +203,7 @@ function foldLine(fold, line) {
   return fold.error === null;
 }
 
-/** What JSON.parse returns; undefined, which no JSON text can mean, for what it refuses. */
+/** The result of JSON.parse; undefined, which no JSON text means, if it throws. */
 function parsed(line) {
   try {
     return JSON.parse(line);
@@ -277,8 +277,8 @@ function applySessionStart(fold, payload) {
 const STRICTLY_REQUIRED = ['sessionId', 'projectHash', 'provider', 'model', 'startTime'];
 
 /**
- * By event type: takes the payload's effect if the payload fits, and returns true then. Otherwise false, or what is malformed, where the
- * warning says more than the type.
+ * By event type: applies the payload and returns true, if the payload fits. Otherwise returns false, or a description of what is malformed
+ * if the warning says more than the type.
  */
 const EFFECTS = new Map([
   [
@@ -379,7 +379,7 @@ function auditOf(event) {
   return audit;
 }
 
-// An object of JSON: an array is none.
+// A JSON object, as opposed to an array.
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 const isSequence = (value) => Number.isSafeInteger(value) && value >= 0;
 const SPEAKERS = ['human', 'ai', 'tool'];
@@ -420,7 +420,7 @@ function finish(fold) {
   return result;
 }
 
-/** What events about checkpoints, in file order, leave, and what is to be warned of. */
+/** The checkpoints after these events, which are in file order, and the oddities to warn of. */
 function foldCheckpointEvents(events) {
   const created = new Map();
   const deletedBefore = new Set();

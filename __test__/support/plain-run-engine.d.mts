@@ -1,6 +1,6 @@
 import type { RunEventKind, RunState, Workflow } from '../../index.js';
 
-/** What the hash of a line covers, and what it does not. */
+/** The members of an event's line, whether or not its hash covers them. */
 export interface PlainEvent {
   time: number;
   ts: string;
@@ -11,7 +11,7 @@ export interface PlainEvent {
   salt: string;
   /** JSON text. */
   payload: string;
-  /** Where it is not to be that of salt and payload. */
+  /** Overrides the hash of salt and payload. */
   payloadHash?: string;
 }
 export interface PlainSnapshot {
@@ -22,9 +22,9 @@ export interface PlainSnapshot {
 }
 export type Payload = Record<string, unknown>;
 export interface Place {
-  /** Left out, the node of the payload's task. */
+  /** Defaults to the node of the payload's task. */
   node?: string | null;
-  /** Left out, the one that is implied. */
+  /** Defaults to the implied parent. */
   parent?: number | null;
 }
 interface PlainState {
@@ -64,7 +64,7 @@ export declare class PlainRun {
   write(directory: string): string;
 }
 
-/** An event that may not come. */
+/** Thrown for an event that is invalid or that the state does not allow. */
 export declare class Refused extends Error {
   code: string;
 }

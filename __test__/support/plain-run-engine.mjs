@@ -1,7 +1,7 @@
-// The run engine in plain JavaScript, written from the format's description: what the addon is measured against.
+// The run engine in plain JavaScript, written from the description of the format: the reference for the addon.
 //
-// It keeps everything in memory and hashes the whole state at every event. Nothing here is clever: it is read to see what a
-// run means.
+// It keeps everything in memory and hashes the whole state at every event. It is deliberately simple: it shows what a run
+// means.
 
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ export { sealedSnapshot } from './plain-run/snapshots.mjs';
 export { KINDS, requiredFields } from './plain-run/payloads.mjs';
 export { Refused } from './plain-run/transitions.mjs';
 
-/** A run as it goes on: events are appended, everything else follows from them. */
+/** A run in progress: events are appended, everything else follows from them. */
 export class PlainRun {
   events = [];
   lines = [];
@@ -36,8 +36,8 @@ export class PlainRun {
   #causes = noCauses();
 
   /**
-   * `saltOf` and `tsOf` give an event's salt (32 hex digits) and wall clock by its time; left out, both follow from the run's id and the
-   * time alone.
+   * `saltOf` and `tsOf` give an event's salt (32 hex digits) and wall clock by its time; by default they follow from the run's id and the
+   * time.
    */
   constructor({ runId, workflow, scheduler = 'external', capabilities = [], saltOf, tsOf }) {
     this.workflow = workflow;
@@ -55,7 +55,7 @@ export class PlainRun {
     return this.lines.length;
   }
 
-  /** Appends an event and returns its time. Throws, and changes nothing, if it is none that may come. */
+  /** Appends an event and returns its time. Throws, and changes nothing, if the event is invalid or not allowed. */
   append(kind, payload, { node = nodeOfTask(payload.task), parent } = {}) {
     const { time } = this;
     const cause = parent === undefined ? this.impliedParent(kind, payload, node) : parent;
@@ -90,7 +90,7 @@ export class PlainRun {
     return hash;
   }
 
-  /** Takes a snapshot, and appends the event that tells of it. */
+  /** Takes a snapshot, and appends its `SnapshotCreated`. */
   snapshot({ signWith } = {}) {
     const at = this.time - 1;
     const taken = snapshotOf(this.state, this.hashes[at], signWith);
@@ -124,19 +124,19 @@ export function blobPath(directory, hash) {
   return join(directory, 'blobs', hash.slice(0, 2), hash);
 }
 
-/** A node's id may hold what separates it from the attempt. */
+/** A node's id may contain `#`, too. */
 function nodeOfTask(task) {
   return typeof task === 'string' && task.includes('#') ? task.slice(0, task.lastIndexOf('#')) : null;
 }
 
-/** What is left of an output when what does not matter is taken out. */
+/** An output after its normaliser. */
 export function normalized(normalizer, data) {
   return Buffer.from(NORMALIZERS[normalizer](Buffer.from(data)));
 }
 
 const NORMALIZERS = {
   none: (data) => data,
-  // RFC 8785 for values without numbers beyond safe integers, or fractions that JavaScript prints as it does: it prints as JavaScript.
+  // RFC 8785 prints numbers as JavaScript does. For values without integers beyond the safe ones.
   json: (data) => jcs(JSON.parse(data.toString())),
   text: (data) => data.toString().replace(/\r\n?/g, '\n').replace(/[ \t]+$/gm, ''),
 };
@@ -144,7 +144,7 @@ const NORMALIZERS = {
 function jcs(value) {
   if (Array.isArray(value)) return `[${value.map(jcs).join(',')}]`;
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
-  // By UTF-16 code units here, as `sort` does.
+  // Sorted by UTF-16 code units here, the order of `sort`.
   return `{${Object.keys(value).sort().map((key) => `${JSON.stringify(key)}:${jcs(value[key])}`).join(',')}}`;
 }
 

@@ -1,4 +1,4 @@
-/** What `child-polluted.mjs` does with forks: of closed and open sources, and each failure. */
+/** The calls that `child-polluted.mjs` makes about forks: of closed and open sources, and with each failure. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 
@@ -8,7 +8,7 @@ export const NAMES_OF_FORKS = [
   ...'recorder recording lockHandle cwd fileName onWarning durability exclusive lastSeq metadata history chatsDir now'.split(' '),
 ];
 
-/** The jobs that record, as a recorder does it: with any `toJSON`. */
+/** The jobs that record: like a recorder, they call any `toJSON`. */
 export const FORKS_THAT_RECORD = ['forkSession', 'forkSession, open, and failures'];
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g;
@@ -29,7 +29,7 @@ const SOURCE = [
 
 /** The forks, for a library and a directory in which each has a source of its own. */
 export function forkJobs(tape, root) {
-  /** `mkdirSync` takes an inherited `errno` for its own. */
+  /** `mkdirSync` would take an inherited `errno` for its own. */
   async function sourceIn(name) {
     const chatsDir = `${root}/forks-${++directories}`;
     await mkdir(chatsDir, { __proto__: null });
@@ -51,7 +51,7 @@ export function forkJobs(tape, root) {
     __proto__: null, checkpointId, checkpointName: 'as listed', source: { __proto__: null, sessionId: 'source', filePath: `${chatsDir}/session-1.jsonl` },
   });
 
-  /** What a fork has come to, its names and its file, without what differs each time. */
+  /** The result of a fork, the names in its directory and its file, without the parts that differ each time. */
   async function shownOf(chatsDir, result) {
     if (!result.ok) return { error: result.error.replace(chatsDir, 'CHATS'), code: result.code };
     const { history, metadata, recording, lockHandle } = result;

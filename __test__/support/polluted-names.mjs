@@ -1,4 +1,4 @@
-/** What `child-polluted.mjs` does with names: sessions of a project, and all functions that give, take, remove and list names. */
+/** The calls that `child-polluted.mjs` makes about names: all functions that give, take, remove and list names in a project. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 
@@ -8,7 +8,7 @@ export const NAMES_OF_NAMING = [
   ...'record type payload sequence deleted historyLength lastSeq sequenceCorrupt metadata error name'.split(' '),
 ];
 
-/** The jobs that record, as a recorder does it: with any `toJSON`. */
+/** The jobs that record: like a recorder, they call any `toJSON`. */
 export const NAMING_THAT_RECORDS = ['names in a closed session', 'names in an open session'];
 
 const HASH = 'h';
@@ -40,7 +40,7 @@ export function namingJobs(tape, root) {
     }
   };
 
-  /** `mkdirSync` takes an inherited `errno` for its own. */
+  /** `mkdirSync` would take an inherited `errno` for its own. */
   async function project() {
     const chats = `${root}/names-${++directories}`;
     await mkdir(chats, { __proto__: null });
@@ -60,7 +60,7 @@ export function namingJobs(tape, root) {
     return recorder;
   }
 
-  /** The records behind the first, and what else is in the directory, without what differs each time. */
+  /** The records that were added, and the other files in the directory, without the parts that differ each time. */
   function left(chats) {
     let text = '';
     for (let at = 0; at < IDS.length; at++) text += readFileSync(`${chats}/session-${IDS[at]}.jsonl`, { __proto__: null, encoding: 'utf8' }).slice(TEXTS[IDS[at]].length);

@@ -13,21 +13,21 @@ export interface Ended {
 }
 
 export interface ChildOptions {
-  /** What the child runs as; only root can choose. */
+  /** The user id of the child; only root can choose it. */
   uid?: number;
   /** Flags for node itself. */
   execArgv?: string[];
-  /** A command in front of node, for limits, name spaces and tracing. */
+  /** A command in front of node, for limits, namespaces and tracing. */
   wrapper?: string[];
-  /** Standard input: what is too long for an argument. */
+  /** Standard input, for data that is too long for an argument. */
   stdin?: string;
   /** Called with each whole line of standard output. */
   onLine?: (line: string, kill: (signal: NodeJS.Signals) => void) => void;
-  /** What ends a child that would never end; reaching it shows as `signal: 'SIGKILL'`. */
+  /** Time in milliseconds after which a child is killed; reaching it shows as `signal: 'SIGKILL'`. */
   timeoutMs?: number;
 }
 
-// A test that gave up on a child leaves none behind.
+// Kills the children of tests that have given up on them.
 const running = new Set<ChildProcess>();
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL');
@@ -65,7 +65,7 @@ export function runChild(script: string, args: string[], options: ChildOptions =
   });
 }
 
-/** Runs a child that must end well, and gives the JSON that it printed last. */
+/** Runs a child that must succeed, and returns the JSON in the last line of its output. */
 export async function childReport<T>(script: string, args: string[], options?: ChildOptions): Promise<T> {
   const ended = await runChild(script, args, options);
   if (ended.code !== 0) throw new Error(`${script} ended with ${ended.signal ?? ended.code}: ${ended.stderr}`);
@@ -81,8 +81,8 @@ export const isLinux = process.platform === 'linux';
 const NOBODY = 65534;
 
 /**
- * How to run a child to whom permissions apply: as this user, or from root as nobody, who must then be able to
- * load the addon. `null`: not possible here.
+ * How to run a child that permissions apply to: as this user, or, if this is root, as `nobody`, who must be able to
+ * load the addon. `null` if that is not possible here.
  */
 export const unprivileged: { uid?: number } | null = (() => {
   if (process.getuid === undefined) return null;
@@ -92,8 +92,8 @@ export const unprivileged: { uid?: number } | null = (() => {
 })();
 
 /**
- * The command in front of a child that may mount: a name space of its own, so that whatever it mounts goes away
- * with it. `null`: the system does not allow it.
+ * The command in front of a child that may mount file systems: it gives the child a namespace of its own, so that
+ * its mounts end with it. `null` if the system does not allow it.
  */
 export const mountNamespace: string[] | null = (() => {
   const works = (flags: string): boolean =>

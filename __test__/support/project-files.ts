@@ -18,10 +18,10 @@ export const checkpointDeleted = (checkpointId: string): Event => ['checkpoint_d
 /** The text of a session with this id, numbered from 1. */
 export const sessionWith = (sessionId: unknown, ...events: (Event | string)[]): string => file(start({ sessionId }), ...events);
 
-/** What a listing has of a session with this id, but for the file. */
+/** The summary of a session with this id in a listing, without the members about its file. */
 export const summaryWith = (sessionId: string) => ({ ...START_PAYLOAD, sessionId, createdAt: START_PAYLOAD.startTime });
 
-/** A header whose id is not a filled string, of the project and otherwise good. */
+/** Session ids that are not filled strings. */
 export const BAD_IDS: readonly unknown[] = [7, null, undefined, ''];
 
 /** A directory of these files, the first the newest. */
@@ -31,7 +31,7 @@ export function projectOf(files: Record<string, string | Uint8Array>): string {
   return directory;
 }
 
-/** Lets the first of these files be the newest. */
+/** Makes the first of these files the newest. */
 export function orderByAge(directory: string, names: readonly string[]): void {
   names.forEach((name, index) => utimesSync(join(directory, name), 1, 1_500_000_000 - index));
 }
@@ -51,10 +51,10 @@ export async function expectNoLock(directory: string, ...ids: string[]): Promise
 /** The functions of the addon. */
 export const binding = createRequire(import.meta.url)('../../lib/addon.js') as Record<string, (...args: unknown[]) => unknown>;
 
-/** Watches a function of the addon, which works as ever. */
+/** Spies on a function of the addon without changing it. */
 export const watched = (name: string) => vi.spyOn(binding, name);
 
-/** Calls `between` when the addon has read the headers of a listing, before the listing goes on. Once. */
+/** Calls `between` once, after the addon has read the headers of a listing and before the listing goes on. */
 export function afterListing(between: () => void): void {
   const read = binding['readSummaries']!;
   vi.spyOn(binding, 'readSummaries').mockImplementationOnce(async (...args) => {

@@ -1,7 +1,7 @@
 /**
- * What the specs of the recorder share: a fresh place on the disk, a recorder in it, and a strict reading of
- * the file that came out. The reading is plain JavaScript, so that a mistake of the addon's replay can't hide
- * a mistake of its recorder.
+ * Shared by the specs of the recorder: a fresh directory, a recorder in it, and a strict reader of the resulting
+ * file. The reader is plain JavaScript, so that a mistake of the addon's replay can't hide a mistake of its
+ * recorder.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -30,7 +30,7 @@ export interface Envelope {
 const root = directoryOfSpec('session-tape-');
 let directories = 0;
 
-/** A new empty directory that any user may enter; it goes away with the spec file. */
+/** A new empty directory that any user may enter; removed at the end of the spec file. */
 export function freshDirectory(): string {
   const directory = join(root(), String(++directories));
   mkdirSync(directory, { mode: 0o755 });
@@ -53,14 +53,14 @@ export function newRecorder(overrides: Partial<RecorderConfig> = {}): Recorder {
   return new SessionRecordingService(recorderConfig(overrides));
 }
 
-/** A recorder whose warnings are kept. */
+/** A recorder whose warnings are collected. */
 export function watchedRecorder(overrides: Partial<RecorderConfig> = {}): { recorder: Recorder; warnings: Warning[] } {
   const warnings: Warning[] = [];
   const recorder = newRecorder({ ...overrides, onWarning: (warning) => warnings.push(warning) });
   return { recorder, warnings };
 }
 
-/** A watched recorder that has written a content, all well so far. */
+/** A watched recorder that has written a content without an error. */
 export async function startedRecorder(overrides: Partial<RecorderConfig> = {}): Promise<{ recorder: Recorder; warnings: Warning[]; path: string }> {
   const watched = watchedRecorder(overrides);
   watched.recorder.recordContent(said('all is well'));
@@ -68,7 +68,7 @@ export async function startedRecorder(overrides: Partial<RecorderConfig> = {}): 
   return { ...watched, path: pathOf(watched.recorder) };
 }
 
-/** The one warning of a fault, waited for; a second one has a moment to show itself. */
+/** Waits for the one warning of a fault, and a moment longer, so that a second one would show. */
 export async function theWarning(warnings: Warning[]): Promise<Warning> {
   await eventually('a warning', () => warnings.length > 0);
   await new Promise((resolve) => setTimeout(resolve, 20));
@@ -80,14 +80,14 @@ export function said(text: string, speaker: Content['speaker'] = 'human'): Conte
   return { speaker, blocks: [{ type: 'text', text }] };
 }
 
-/** The path of a recorder that has materialised. */
+/** The path of a recorder that has created its file. */
 export function pathOf(recorder: Recorder): string {
   const path = recorder.getFilePath();
   if (path === null) throw new Error('the recorder has no file yet');
   return path;
 }
 
-/** A session file with one content in it, closed: where a resume starts from. */
+/** The path of a closed session with one content, to be resumed. */
 export async function recordedSession(overrides: Partial<RecorderConfig> = {}): Promise<string> {
   const recorder = newRecorder(overrides);
   recorder.recordContent(said('first'));
@@ -95,7 +95,7 @@ export async function recordedSession(overrides: Partial<RecorderConfig> = {}): 
   return pathOf(recorder);
 }
 
-/** The file's lines; it must be UTF-8 throughout and end at a whole line. */
+/** The lines of a file, which must be UTF-8 throughout and end with a complete line. */
 export function linesOf(path: string): string[] {
   const bytes = readFileSync(path);
   if (bytes.length === 0) return [];
@@ -109,13 +109,13 @@ export function recordsOf(path: string): Envelope[] {
   return linesOf(path).map((line) => JSON.parse(line) as Envelope);
 }
 
-/** The line that section 1 of the format asks for, newline included. */
+/** The line that section 1 of the format prescribes, newline included. */
 export function lineText(seq: number, ts: string, type: string, payload: unknown): string {
   const envelope = JSON.stringify({ v: 1, seq, ts, type, payload });
   return envelope.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029') + '\n';
 }
 
-/** Waits until `holds` is true; what never comes true fails with `what`. The bound is only there to end the test. */
+/** Waits until `holds` returns true, or throws an error with `what`. The time limit only ends the test. */
 export async function eventually(what: string, holds: () => boolean, withinMs = 15_000): Promise<void> {
   const deadline = performance.now() + withinMs;
   while (!holds()) {

@@ -1,4 +1,4 @@
-// Replays the given paths as a user who may not read everything, beside Node's own stream; prints what both say.
+// Replays the given paths, and reads them with Node's own stream, as a user without permission for all of them; prints both results.
 // A process of its own: a test runner can't give up its privileges and get them back.
 
 import { createReadStream } from 'node:fs';
@@ -6,7 +6,7 @@ import { readSessionHeader, replaySession } from '../../index.js';
 
 const NOBODY = 65534;
 
-/** Why the privileges can't be given up; null when they are gone. */
+/** Gives up the privileges of root. Returns the reason if that is not possible, otherwise null. */
 function becomeNobody() {
   if (process.getuid() !== 0) return null;
   try {

@@ -1,4 +1,4 @@
-// Runs as fast-check arbitraries: a workflow, and a walk through what may happen in it.
+// Runs as fast-check arbitraries: a workflow, and a walk through the events that it allows.
 
 import * as fc from 'fast-check';
 import type { RunEventKind, Workflow } from '../../index.js';
@@ -6,18 +6,18 @@ import { PlainRun, decision, dependenciesAreMet, eligibleWorkers, normalized, sh
 import type { Payload, Place } from './plain-run-engine.mjs';
 import { filledString } from './session-arbitraries.js';
 
-/** Ids as people give them, and as nobody should. */
+/** Ids as people choose them, and unusual ones. */
 const id = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom('a', 'b', 'c', 'plan', 'review', 'deploy') },
   { weight: 1, arbitrary: fc.constantFrom('a#1', '#', '__proto__', '1', 'é', '名', '😀', '"', '\\u0041', '\u2028', '\n') },
   { weight: 1, arbitrary: filledString },
 );
 /**
- * In Node.js 24 `JSON.parse` may read a key that is one escaped character as a backslash: `{"\\":0}`, then `{"\n":0}`. States have ids as keys, and the
- * plain engine has them from it.
+ * In Node.js 24 `JSON.parse` may read a key that is one escaped character as a backslash: `{"\\":0}`, then `{"\n":0}`. States have ids as keys,
+ * and the plain engine reads them with it.
  */
 const isMisread = (text: string) => Number.parseInt(process.versions.node, 10) >= 24 && /^["\\\p{Cc}]$/u.test(text);
-/** Half a character is no UTF-8: the order of ids that have one is nobody's business. */
+/** Ids without lone surrogates, which have no UTF-8: the order of ids that contain one is not defined. */
 const soundId = id.filter((text) => !/\p{Surrogate}/u.test(text) && !isMisread(text));
 const CAPABILITIES = ['gpu', 'net', 'é'];
 const capabilities = fc.subarray(CAPABILITIES);
@@ -29,7 +29,7 @@ export const anyWorkflow: fc.Arbitrary<Workflow> = fc
     name: filledString,
     version: fc.string({ maxLength: 5 }),
     ids: fc.uniqueArray(soundId, { minLength: 1, maxLength: 6 }),
-    // For each node, as many as there can be: its dependencies among those before it, and whatever else it has.
+    // For each of up to six nodes: the bits of its dependencies on earlier nodes, and its other members.
     nodes: fc.array(fc.record({ bits: fc.nat({ max: 63 }), capabilities, tool: fc.option(fc.string(), { nil: undefined }) }), {
       minLength: 6,
       maxLength: 6,
@@ -56,9 +56,9 @@ interface Plan {
   scheduler: 'round-robin' | 'least-loaded' | 'external';
   capabilities: string[];
   workers: { id: string; capabilities: string[] }[];
-  /** Which of the things that may happen next does. */
+  /** Each selects one of the possible next moves. */
   choices: number[];
-  /** What events carry that nobody knows of. */
+  /** Values of an unknown member of payloads, used in turn. */
   extras: unknown[];
 }
 
@@ -76,7 +76,7 @@ const plan = (maxEvents: number): fc.Arbitrary<Plan> =>
     extras: fc.array(fc.jsonValue(), { minLength: 1, maxLength: 3 }),
   });
 
-/** A run in which nothing happened that may not. */
+/** A run whose events are all allowed. */
 export const anyRun = (maxEvents = 60): fc.Arbitrary<PlainRun> => plan(maxEvents).map(walk).map(shownBriefly);
 
 /** A counterexample shows what happened, not everything that followed from it. */
@@ -89,7 +89,7 @@ function walk(plan: Plan): PlainRun {
   const run = new PlainRun(plan);
   let afterEnd = 0;
   for (const choice of plan.choices) {
-    // Little may come then, and nothing new.
+    // Few events are allowed after the end, and none that leads to anything new.
     if (run.state.run.status === 'Completed' || run.state.run.status === 'Failed') afterEnd += 1;
     if (afterEnd > 3) break;
     const moves = movesOf(run, plan);
@@ -103,7 +103,7 @@ function walk(plan: Plan): PlainRun {
 
 type Move = [weight: number, happen: (choice: number) => void];
 
-/** What may happen next. */
+/** The possible next moves. */
 function movesOf(run: PlainRun, plan: Plan): Move[] {
   const { status } = run.state.run;
   const append = (kind: RunEventKind, payload: Payload, place?: Place) => {
@@ -181,7 +181,7 @@ function runningMoves(run: PlainRun, node: string, task: string, append: Append)
   return moves;
 }
 
-/** An output that is in the store, and what becomes of it. */
+/** Stores an output, and returns its hashes and its normaliser. */
 function output(run: PlainRun, choice: number): Payload {
   const normalizer = ['none', 'json', 'text'][choice % 3]!;
   const raw = `{ "z": ${choice % 5}, \r\n "é": [ null, "a" ] } \t`;

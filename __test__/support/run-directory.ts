@@ -1,4 +1,4 @@
-// Run directories for the specs: real ones, in a temporary directory that goes when the spec file ends.
+// Run directories for the specs: real ones, in a temporary directory that is removed at the end of the spec file.
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { directoryOfSpec } from './spec-scope.js';
 const root = directoryOfSpec('session-tape-run-');
 let directories = 0;
 
-/** A path at which nothing is yet. */
+/** A path at which nothing exists yet. */
 export function freshPath(): string {
   return join(root(), `run-${++directories}`);
 }
@@ -19,7 +19,7 @@ export function freshPath(): string {
 export const logOf = (directory: string): string => join(directory, 'events.cath-log');
 export const snapshotFile = (directory: string, id: string): string => join(directory, 'snapshots', `${id}.cath-snap`);
 
-/** What may be where a run is looked for: what it is, how it is made, and what is said of it. */
+/** Things that are not a run: their name, how to create them at a path, and the message about them. */
 export const notRuns: readonly [what: string, make: (path: string) => string, message: RegExp][] = [
   ['an empty file', (path) => (writeFileSync(path, ''), path), /^'.*' is an empty file, not a run\. A run is the directory that a RunRecorder recorded to, or a bundle of it\.$/],
   ['an empty directory', (path) => (mkdirSync(path), path), /^'.*' is an empty directory, not a run\. A run is/],
@@ -29,14 +29,14 @@ export const notRuns: readonly [what: string, make: (path: string) => string, me
   ['the log of a run', (path) => logOf(completedRun().write(path)), /^'.*events\.cath-log' is the log of a run\. Give the run's directory: '.*run-\d+'\.$/],
 ];
 
-/** Writes the run, with another log if one is given, and gives the directory to `use`. */
+/** Writes the run, with another log if one is given, and passes the directory to `use`. */
 export async function withRun<T>(run: PlainRun, use: (directory: string) => T | Promise<T>, log?: string | Uint8Array): Promise<T> {
   const directory = run.write(freshPath());
   if (log !== undefined) writeFileSync(logOf(directory), log);
   try {
     return await use(directory);
   } finally {
-    // A property makes thousands of them: none stays longer than its run.
+    // A property makes thousands of them: each is removed right after its use.
     rmSync(directory, { recursive: true });
   }
 }
@@ -59,7 +59,7 @@ export function failed(result: RunReplayResult): Failed {
   return result;
 }
 
-/** The run's log with one more event, whether it may come or not. */
+/** The run's log with one more event, whether or not it is allowed. */
 export function logWith(run: PlainRun, kind: string, payload: unknown, { node, parent }: Place = {}): string {
   const last = run.events.at(-1)!;
   const task = (payload as Payload | null)?.['task'];
@@ -103,7 +103,7 @@ export const assigned = (task = 'build#1', worker = 'w1'): Payload => ({ task, w
 
 const COURSE = ['NodeScheduled', 'TaskAssigned', 'TaskAccepted', 'NodeStarted', 'NodeCompleted'] as const;
 
-/** Takes a task on its way, up to and including the event `until`. */
+/** Advances a task up to and including the event `until`. */
 export function advance(run: PlainRun, task: string, until: (typeof COURSE)[number], worker = 'w1'): PlainRun {
   for (const kind of COURSE.slice(0, COURSE.indexOf(until) + 1)) {
     run.append(kind, { task, worker, dependsOn: [], inputHash: 'in', outputHash: `out of ${task}` });
@@ -111,12 +111,12 @@ export function advance(run: PlainRun, task: string, until: (typeof COURSE)[numb
   return run;
 }
 
-/** A run whose `build` has come so far. */
+/** A run whose node `build` has advanced up to and including the event `until`. */
 export function runUntil(until: (typeof COURSE)[number], scheduler?: Scheduler): PlainRun {
   return advance(startedRun(scheduler), 'build#1', until);
 }
 
-/** A run that has ended well, with a tool's output and two snapshots. */
+/** A completed run with a tool's output and two snapshots. */
 export function completedRun(scheduler: Scheduler = 'round-robin'): PlainRun {
   const run = runUntil('NodeStarted', scheduler);
   run.append('ToolInvoked', { tool: 'cc', call: 'c1', requestHash: 'q' }, { node: 'build' });

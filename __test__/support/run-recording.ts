@@ -1,6 +1,6 @@
 /**
- * What the specs of the run recorder share: a recorder in a fresh directory, and a strict reading of the log that came out. The
- * reading is plain JavaScript: every line is sealed again, so that a mistake of the addon can't hide another.
+ * Shared by the specs of the run recorder: a recorder in a fresh directory, and a strict reader of the resulting log. The reader
+ * is plain JavaScript and recomputes every line, so that one mistake of the addon can't hide another.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -35,29 +35,29 @@ export interface Watched {
   warnings: Warning[];
 }
 
-/** A recorder whose warnings are kept. */
+/** A recorder whose warnings are collected. */
 export function newRecorder(overrides: Partial<Config> = {}): Watched {
   const warnings: Warning[] = [];
   const config = runConfig(overrides);
-  // Not in the config that is given back: another recorder of it has warnings of its own.
+  // Not in the returned config: another recorder with it has warnings of its own.
   const recorder = new RunRecorder({ onWarning: (warning) => warnings.push(warning), ...config });
   return { recorder, directory: config.directory, config, warnings };
 }
 
-/** One whose run has started. */
+/** A recorder whose run has started. */
 export function startedRecorder(overrides: Partial<Config> = {}): Watched {
   const watched = newRecorder(overrides);
   watched.recorder.append({ kind: 'RunStarted', payload: { workers: WORKERS } });
   return watched;
 }
 
-/** An event that may come whenever a run has not ended. */
+/** An event that is allowed at any time before the end of a run. */
 export const noted = (message = '', rest: Record<string, unknown> = {}): EventInput => ({
   kind: 'Error',
   payload: { code: 'E', message, recoverable: true, ...rest },
 });
 
-/** The events of a log that ends at a whole line and whose chain holds from the first to the last. */
+/** The events of a log, which must end with a complete line and have an intact chain. */
 export function eventsOf(directory: string): PlainEvent[] {
   const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(logOf(directory)));
   if (!text.endsWith('\n')) throw new Error(`the log does not end at a whole line: …${JSON.stringify(text.slice(-60))}`);
@@ -75,7 +75,7 @@ export function eventsOf(directory: string): PlainEvent[] {
 /** The payloads of a log's events. */
 export const payloadsOf = (directory: string): any[] => eventsOf(directory).map((event) => JSON.parse(event.payload));
 
-/** What the plain engine makes of a log: each event appended to it as it was to the recorder, with the log's own salts and times. */
+/** The plain engine's run for a log: each event is appended as it was to the recorder, with the salts and wall clocks of the log. */
 export function plainTwin(directory: string, config: Config): PlainRun {
   const events = eventsOf(directory);
   const run = new PlainRun({

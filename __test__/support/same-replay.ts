@@ -14,7 +14,7 @@ interface Pair {
   readonly place: Place;
 }
 
-/** Fails unless both replays gave the same; history items in their key order too. */
+/** Fails unless both replays have the same result, with the same key order in the items of their histories. */
 export function expectSameReplay(found: ReplayResult<any>, expected: ReplayResult<any>): void {
   expectSame({ ...found, history: null }, { ...expected, history: null }, { keyOrder: false });
   if (found.ok && expected.ok) expectSame(found.history, expected.history);
@@ -25,7 +25,7 @@ export function expectSame(found: unknown, expected: unknown, { keyOrder = true 
   expect(difference, difference ?? undefined).toBeNull();
 }
 
-/** Where and how two values differ; null where they don't. */
+/** Where and how two values differ; null if they don't. */
 export function firstDifference(found: unknown, expected: unknown, keyOrder = true): string | null {
   const pairs: Pair[] = [{ found, expected, place: { parent: null, key: 'value' } }];
   for (let pair = pairs.pop(); pair !== undefined; pair = pairs.pop()) {

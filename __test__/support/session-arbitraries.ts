@@ -8,7 +8,7 @@ import type { Event } from './session-file.js';
 // More runs for a long hunt, `PROPERTY_RUNS_FACTOR=50 npx vitest run …`; the suite itself stays short.
 const RUNS_FACTOR = Number(process.env['PROPERTY_RUNS_FACTOR'] ?? 1);
 
-/** How often a property is tried. */
+/** Parameters with the number of runs of a property. */
 export const runs = (count: number) => ({ numRuns: Math.ceil(count * RUNS_FACTOR) });
 
 /** Any string a program can hold: every plane, control characters, halves of surrogate pairs. */
@@ -41,7 +41,7 @@ const block = fc.oneof(
   }),
   fc.record({ type: fc.constant('thinking'), thought: anyString }),
   fc.record({ type: fc.constant('code'), code: anyString, language: anyString }, { requiredKeys: ['type', 'code'] }),
-  // A block of a newer CLI, and whatever else JSON can say.
+  // A block of a newer CLI, and any other JSON value.
   fc.record({ type: anyString, extra: fc.jsonValue() }),
   fc.jsonValue(),
 );
@@ -58,7 +58,7 @@ const knownFields = fc.record(
   { requiredKeys: ['speaker', 'blocks'] },
 );
 
-/** An item with the fields of the contract and with some that the addon has never heard of, before and after. */
+/** An item with the fields of the contract, and with fields before and after them that the addon does not know. */
 export const anyItem: fc.Arbitrary<IContent> = fc
   .tuple(
     fc.dictionary(anyString, fc.jsonValue(), { maxKeys: 2 }),
@@ -102,7 +102,7 @@ export const severity = fc.constantFrom('info', 'warning', 'error');
 const event = (type: string, payload: fc.Arbitrary<unknown>): fc.Arbitrary<Event> =>
   payload.map((value) => [type, value]);
 
-/** Events by what they do to a replay. A fraction is as good a number of items as any. */
+/** Events by their effect on a replay. A number of items may be a fraction. */
 export const contentEvent = event('content', fc.record({ content: anyItem }));
 export const compressedEvent = event('compressed', fc.record({ summary: anyItem, itemsCompressed: anyNumber }));
 export const rewindEvent = event(
@@ -126,7 +126,7 @@ export const directoriesEvent = event(
 export const noteEvent = event('session_event', fc.record({ severity, message: anyString }));
 const titleEvent = event('session_metadata', fc.record({ title: fc.option(anyString) }, { requiredKeys: [] }));
 const nameEvent = event('session_named', fc.record({ name: fc.option(anyString) }));
-/** Few ids, some of which are the same when they are decoded, so that they occur again. */
+/** Few ids, so that they recur. */
 const checkpointId = fc.oneof({ weight: 8, arbitrary: fc.constantFrom('c1', 'c2', 'c3', '\ud800', '__proto__') }, { weight: 1, arbitrary: filledString });
 const checkpointName = anyString.filter((text) => text.trim() !== '');
 const named = fc.record({ checkpointId, name: checkpointName });
@@ -174,13 +174,13 @@ export const unknownEvent: fc.Arbitrary<Event> = fc.tuple(
   fc.jsonValue(),
 );
 
-/** Payloads that fit no type: nothing in them that a type needs. */
+/** Payloads that fit no type: they have nothing that a type requires. */
 const noObject = fc.constantFrom<unknown>(undefined, null, 0, 1, '', 'text', true, [], [{}]);
 const unfitting = fc.oneof(noObject, fc.constant({}));
 const notAnId = fc.record({ checkpointId: notAFilledString, name: fc.constant('n') });
 const notAName = fc.record({ checkpointId, name: fc.oneof(notAString, fc.constantFrom('', ' ', '\u2003\ufeff\n')) });
 
-/** By type, payloads with something missing that the type needs. */
+/** By type, payloads that lack something that the type requires. */
 export const malformedPayloads = {
   content: fc.oneof(unfitting, fc.record({ content: notAnItem })),
   compressed: fc.oneof(
@@ -221,7 +221,7 @@ export const malformedPayloads = {
   ),
   session_named: fc.oneof(unfitting, fc.record({ name: notAString.filter((value) => value !== null) })),
 };
-/** What a session_start on line 1 can't be. */
+/** Payloads that a session_start in line 1 can't have. */
 export const malformedStartPayload = fc.oneof(
   unfitting,
   fc.record({ sessionId: notAFilledString, projectHash: anyString }),

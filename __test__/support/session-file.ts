@@ -19,7 +19,7 @@ export const START_PAYLOAD = {
   startTime: '2026-02-11T16:00:00.000Z',
 };
 
-/** The result's `metadata` as long as nothing changed it. */
+/** The result's `metadata` if no event has changed it. */
 export const START_METADATA = START_PAYLOAD;
 
 export const start = (changes: Record<string, unknown> = {}): Event => [
@@ -54,7 +54,7 @@ export function session(...events: (Event | string)[]): string {
   return sessionOf(events);
 }
 
-/** The same for more events than a call can have arguments. */
+/** Like `session`, for more events than a call can have arguments. */
 export function sessionOf(events: readonly (Event | string)[]): string {
   return linesOf([start()]) + linesOf(events, 2);
 }
@@ -69,10 +69,10 @@ function linesOf(events: readonly (Event | string)[], firstSeq = 1): string {
   return events.map((event) => `${typeof event === 'string' ? event : envelope(seq++, event)}\n`).join('');
 }
 
-/** What a file holds of a value: fields that are undefined gone, -0 as 0. */
+/** A value as a file stores it: without undefined fields, and with -0 as 0. */
 export const written = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
-/** A directory of this spec file's own, gone when it ends. */
+/** A directory of this spec file, removed at its end. */
 export const sessionDirectory = directoryOfSpec('session-tape-replay-');
 
 let filesWritten = 0;
@@ -93,7 +93,7 @@ export async function replayOf<C = IContent>(
   try {
     return await replaySession<C>(filePath, expectedProjectHash, options);
   } finally {
-    // A property makes thousands of files: none stays longer than its run.
+    // A property makes thousands of files: each is removed right after its use.
     rmSync(filePath);
   }
 }

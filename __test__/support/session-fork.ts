@@ -40,7 +40,7 @@ export function sourceAt(chatsDir: string, name: string): Source {
   };
 }
 
-/** A source with the checkpoint `c1` behind two items, and a third item behind that. */
+/** A source with the checkpoint `c1` after two items, and a third item after that. */
 export const simpleSource = (): Source => sourceOf(session(content('one'), content('zwölf', 'ai'), created('c1'), content('three')));
 
 const open: ForkResult[] = [];
@@ -58,10 +58,10 @@ export async function forked(target: ForkTarget, options: ForkOptions): Promise<
   return result;
 }
 
-/** The names in the directory of a source, but for that of its file. */
+/** The names in the directory of a source, except that of its file. */
 export const beside = ({ chatsDir, filePath }: Source): string[] => readdirSync(chatsDir).filter((name) => join(chatsDir, name) !== filePath).sort();
 
-/** A fork that must fail, and leave everything as it was. `kept`: what else is there, before and after. */
+/** Asserts that a fork fails and leaves everything as it was. `kept`: the other files in the directory, before and after. */
 export async function expectFailure(source: Source, options: ForkOptions, expected: Omit<SessionFailure, 'ok'>, target = source.target(), kept: string[] = []): Promise<void> {
   expect(await forkSession(target, options)).toEqual({ ok: false, ...expected });
   expect(beside(source)).toEqual(kept);

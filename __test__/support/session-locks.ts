@@ -14,7 +14,7 @@ export const ID = 'f3a91c22-demo';
 /** The pid of a process that has ended. */
 export const DEAD_PID = spawnSync(process.execPath, ['-e', '']).pid;
 
-/** The content of a lock `age` milliseconds ago. `ownerToken: undefined` gives that of a program of an older version. */
+/** The content of a lock written `age` milliseconds ago. `ownerToken: undefined` gives that of an older version. */
 export function lockOf(pid: unknown, { age = 0, ...members }: { age?: number; ownerToken?: string | undefined; sessionId?: unknown } = {}): string {
   return JSON.stringify({ pid, timestamp: new Date(Date.now() - age).toISOString(), sessionId: ID, ownerToken: randomUUID(), ...members });
 }
@@ -50,7 +50,7 @@ export const readLock = (lockPath: string): Record<string, unknown> => JSON.pars
 
 export const inodeOf = (path: string): bigint => statSync(path, { bigint: true }).ino;
 
-/** Lets all files of a directory look so much older. */
+/** Makes all files of a directory look `age` milliseconds old. */
 export function ageAll(directory: string, age: number): void {
   for (const name of readdirSync(directory)) makeOlder(join(directory, name), age);
 }
@@ -58,7 +58,7 @@ export function ageAll(directory: string, age: number): void {
 /** What a process answers to a command: `'held'`, `'released'`, a truth value, or the code of an error; `'ended'` if it cannot answer. */
 type Answer = string | boolean;
 
-/** What a process did to the disk: `create`, `write`, `sync`, `link`, `unlink` or `mkdir`, and of what. */
+/** A change that a process made to the disk: `create`, `write`, `sync`, `link`, `unlink` or `mkdir`, and its path. */
 export type Change = [what: string, path: string, more?: string];
 
 /** A process that acquires and releases locks on demand. */
@@ -88,7 +88,7 @@ export class LockProcess {
     });
   }
 
-  /** What it did since this was asked last. */
+  /** The changes that it made since the last call. */
   async changes(): Promise<Change[]> {
     return (await this.ask('changes')) as unknown as Change[];
   }

@@ -1,7 +1,6 @@
-/* Errors of the system for a process into which this is loaded (LD_PRELOAD): the n-th call of a kind that concerns a file below FAULT_ROOT
-   ends with an error, or is done in part. FAULTS has them: `write:3:5 fsync:1:5`, call, visit and errno; 0 is a short write. Calls are counted
-   from the beginning whenever FAULTS changes. With FAULT_PLACING every renameat2, which the product calls past the C library, ends with
-   that errno. */
+/* Injects system errors into a process that preloads this library (LD_PRELOAD): the n-th call of a kind on a file below FAULT_ROOT fails, or is
+   done in part. FAULTS lists the faults as call, visit and errno, such as `write:3:5 fsync:1:5`; errno 0 is a short write. Counting restarts
+   whenever FAULTS changes. With FAULT_PLACING every renameat2, which the product calls without the C library, fails with that errno. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -53,7 +52,7 @@ static int is_open_below(int fd) {
   return is_below(path);
 }
 
-/* The errno that this visit ends with, 0 for a part, -1 for none. */
+/* The errno of this visit, 0 for a short write, -1 for no fault. */
 static int fault(int kind) {
   const char *at = getenv("FAULTS");
   pthread_mutex_lock(&counting);
@@ -108,7 +107,7 @@ int link(const char *from, const char *to) { REAL(int, link, const char *, const
 int unlink(const char *path) { REAL(int, unlink, const char *); FAIL(is_below(path), UNLINK) return real(path); }
 int mkdir(const char *path, mode_t mode) { REAL(int, mkdir, const char *, mode_t); FAIL(is_below(path), MKDIR) return real(path, mode); }
 
-/* What is closed is closed, whatever the call says. */
+/* The descriptor is closed even if the call fails. */
 int close(int fd) {
   REAL(int, close, int);
   int error = is_open_below(fd) ? fault(CLOSE) : -1;

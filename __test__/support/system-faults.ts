@@ -1,4 +1,4 @@
-// Errors of the system in the process of a child: a small library is loaded into it, and the n-th call of a kind ends with an error or in part.
+// Injects system errors into a child process: it preloads a small library, in which the n-th call of a kind fails or is done in part.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -11,10 +11,10 @@ import { directoryOfSpec } from './spec-scope';
 const SUPPORT = fileURLToPath(new URL('.', import.meta.url));
 const directory = directoryOfSpec('session-tape-system-faults-');
 
-/** Whether there can be such a library here. */
+/** Whether the library can be built here. */
 export const canFail = process.platform === 'linux' && spawnSync('cc', ['--version']).status === 0;
 
-/** The library, built for each spec: a loader that does not find it says so and goes on, and nothing would fail. */
+/** The library, built for each spec: a loader that does not find it prints a message and continues, and no call would fail. */
 function library(): string {
   const path = join(directory(), 'system-faults.so');
   if (existsSync(path)) return path;
@@ -25,7 +25,7 @@ function library(): string {
 
 const { EIO, EINTR, ENOSPC, EDQUOT, EMFILE } = constants.errno;
 
-/** Each call with the errors that it may end with; 0 is a write of a part. */
+/** Each call with the errors that it may return; 0 is a short write. */
 const FAULTS: [call: string, errors: number[]][] = [
   ['write', [EIO, EINTR, ENOSPC, EDQUOT, 0]],
   ['fsync', [EIO, ENOSPC, EDQUOT]],
@@ -37,22 +37,22 @@ const FAULTS: [call: string, errors: number[]][] = [
   ['ftruncate', [EIO]],
 ];
 
-/** What only some of the product calls: the locks of sessions, which are written at a place and linked, and whatever removes files. */
+/** Calls that only parts of the product make: session locks, which are written with `pwrite` and linked, and everything that removes files. */
 const MORE_FAULTS: typeof FAULTS = [
   ['pwrite', [EIO, EINTR, ENOSPC, EDQUOT, 0]],
   ['link', [EIO, ENOSPC, EDQUOT]],
   ['unlink', [EIO]],
 ];
 
-/** Every fault of some visits of each call, as the library takes them. */
+/** Every fault at these visits of each call, in the syntax of the library. */
 export const faultsAt = (visits: number[]): string[] => faultsOf(FAULTS, visits);
 
-/** The same with links and removals. */
+/** Like `faultsAt`, with `pwrite`, links and removals. */
 export const allFaultsAt = (visits: number[]): string[] => faultsOf([...FAULTS, ...MORE_FAULTS], visits);
 
 const faultsOf = (faults: typeof FAULTS, visits: number[]): string[] => faults.flatMap(([call, errors]) => errors.flatMap((error) => visits.map((visit) => `${call}:${visit}:${error}`)));
 
-/** Runs a child with these faults of what it does below `root`. Resolves to what it reports. */
+/** Runs a child with these faults in its calls below `root`. Resolves to its report. */
 export async function runWithFaults<T>(script: string, root: string, argument: string, faults: string, more: Record<string, string> = {}): Promise<T> {
   const env = { ...process.env, LD_PRELOAD: library(), FAULT_ROOT: root, FAULTS: faults, ...more };
   const child = spawn(process.execPath, [join(SUPPORT, script), argument], { env, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -63,7 +63,7 @@ export async function runWithFaults<T>(script: string, root: string, argument: s
   return JSON.parse(said) as T;
 }
 
-/** Calls `work` with each of the values, for two at a time. */
+/** Calls `work` with each of the values, two at a time. */
 export async function twoAtATime<T>(values: T[], work: (value: T) => Promise<unknown>): Promise<void> {
   const waiting = values.values();
   const worker = async (): Promise<void> => {

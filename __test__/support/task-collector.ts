@@ -1,7 +1,7 @@
 /**
  * Makes @fast-check/vitest load in milliseconds instead of seconds, in each spec file. While it loads, it wraps every order in which the
  * modifiers of a test can be chained, and below each of them the same again for the `describe` and the `suite` that a test carries.
- * Specs import `describe` from vitest, so the collector that it wraps goes without these two.
+ * Specs import `describe` from vitest, so these two are removed from the collector that it wraps.
  */
 import { TestRunner } from 'vitest';
 
@@ -9,7 +9,7 @@ const { createTaskCollector } = TestRunner;
 
 TestRunner.createTaskCollector = (collect) => {
   const collector = createTaskCollector(collect);
-  // The first is what was asked for, the second what its modifiers are copied from.
+  // `collector` is the result, and its modifiers are copied from `collect`.
   for (const copied of [collector, collect]) {
     Reflect.deleteProperty(copied, 'describe');
     Reflect.deleteProperty(copied, 'suite');

@@ -1,5 +1,5 @@
-// Where the specs make their temporary directories: in memory if there is room. On a disk a third of what the specs cost is the work of
-// its file system. A spec that needs a disk imports `on-disk.ts`. This runs once, in vitest's own process, before the first spec.
+// Places the temporary directories of the specs in memory, if there is room: on a disk, a third of their cost is the work of its file
+// system. A spec that needs a disk imports `on-disk.ts`. This runs once, in vitest's own process, before the first spec.
 
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
@@ -7,14 +7,14 @@ import { freemem } from 'node:os';
 import { join } from 'node:path';
 
 const IN_MEMORY = '/dev/shm';
-/** Several times of what all specs have there at a time. Containers often give 64 MiB. */
+/** Several times what all specs use at a time. Containers often have only 64 MiB. */
 const NEEDED_BYTES = 2 * 2 ** 30;
 export const PREFIX = 'session-tape-tests-';
 const HOUR = 3_600_000;
 
-/** Returns what removes the directory after the last spec. */
+/** Returns the function that removes the directory after the last spec; `undefined` if there is no such directory. */
 export default function setup(): (() => void) | undefined {
-  // Who names a directory wants that one.
+  // A directory set by the caller takes precedence.
   if (process.env['TMPDIR'] !== undefined) return undefined;
   const root = rootInMemory();
   if (root === null) return undefined;
@@ -33,16 +33,16 @@ function rootInMemory(): string | null {
       remove(root);
       return null;
     }
-    // Other users look into it: some tests run as one.
+    // Accessible to other users: some tests run as one.
     chmodSync(root, 0o755);
     return root;
   } catch {
-    // There is no such directory, or it is not for this user.
+    // The directory does not exist, or this user may not use it.
     return null;
   }
 }
 
-/** Whether a program in it can be started. Some specs install packages, and containers often forbid it here. */
+/** Whether a program in it can be started: some specs install packages, and containers often forbid it here. */
 function runsPrograms(directory: string): boolean {
   const program = join(directory, 'program');
   writeFileSync(program, '#!/bin/sh\n', { mode: 0o755 });
@@ -51,11 +51,11 @@ function runsPrograms(directory: string): boolean {
   return status === 0;
 }
 
-/** Removes what a vitest that was killed has left: it would hold memory until the system restarts. */
+/** Removes the directories of vitest processes that were killed: they would occupy memory until the system restarts. */
 function removeAbandoned(): void {
   for (const name of readdirSync(IN_MEMORY).filter((name) => name.startsWith(PREFIX))) {
     const path = join(IN_MEMORY, name);
-    // In another container that shares the memory a process of this number may be at work.
+    // A process with this pid may be at work in another container that shares the memory.
     if (!isRunning(parseInt(name.slice(PREFIX.length), 10)) && Date.now() - statSync(path).mtimeMs > HOUR) remove(path);
   }
 }

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** What the specs of the pages of single recordings share: pages written and opened, and what axe finds in them. */
+/** Shared by the specs of the pages of single recordings: writes and opens pages, and checks them with axe. */
 import { mkdtempSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -37,14 +37,14 @@ export function dataIn(page: string): any {
   return JSON.parse(/<script type="application\/json" id="page-data">([^]*?)<\/script>/.exec(readFileSync(page, 'utf8'))![1]!);
 }
 
-/** What axe finds in a page that is serious or worse: rules with the elements. */
+/** The serious and critical violations that axe finds in a page: rules with their elements. */
 export async function seriousFindings(page: Page): Promise<string[]> {
   await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
   const found = (await page.evaluate(`axe.run(document, { resultTypes: ['violations'] })`)) as { violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[] };
   return found.violations.filter(({ impact }) => ['serious', 'critical'].includes(impact)).map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join('\n')}`);
 }
 
-/** A search waits for a moment, and rows are made when the window comes near. */
+/** Waits for a search, which starts after a moment, and for rows, which are created when they come near the viewport. */
 export const settled = (page: Page): Promise<unknown> => page.evaluate('new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 250))');
 
 /** The lines of the rows that are shown. */

@@ -1,4 +1,4 @@
-// The data of a run's page, and the states that the page builds, against the engine.
+// The data of a run's page, and the states that the page builds, compared with the engine.
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
@@ -11,7 +11,7 @@ import { freshFile, part } from '../support/view-page';
 const { EventTable, KINDS } = part('run/event-table');
 const { gather } = part('run/gather');
 
-/** What the page itself runs, of which nothing can be required. */
+/** Scripts of the page. They are not modules, so they are evaluated here. */
 const script = ['state', 'state-view', 'bars'].map((name) => readFileSync(join(PROJECT, `cli/html/view/run/${name}.js`), 'utf8')).join('\n');
 const { States, shownState, engineState, taskBars } = new Function(`${script}\nreturn { States, shownState, engineState, taskBars }`)() as Record<string, any>;
 
@@ -35,7 +35,7 @@ function pageRun({ table, initial }: any): any {
 
 const source = (at: string) => ({ kind: 'run', at, log: join(at, 'events.cath-log'), given: at, size: 0 });
 
-/** Orders what has no order of its own. */
+/** Sorts the parts that have no defined order. */
 const sorted = (shown: any) => ({
   ...shown,
   status: [...shown.status],
@@ -59,11 +59,11 @@ describe('the state that the page shows', () => {
     await expectStates(GOLDEN_RUN, Array.from({ length: 268 }, (_, at) => at));
   });
 
-  test.prop([fc.array(fc.nat(267), { minLength: 1, maxLength: 12 })], runs(10))('is that of the engine in whatever order events are chosen', async (events) => {
+  test.prop([fc.array(fc.nat(267), { minLength: 1, maxLength: 12 })], runs(10))('is that of the engine in whatever order events are selected', async (events) => {
     await expectStates(GOLDEN_RUN, events);
   });
 
-  test('is that of the engine in a bundle that begins behind a snapshot', async () => {
+  test('is that of the engine in a partial bundle', async () => {
     const partial = freshFile('partial.cath-bundle');
     await exportBundle(GOLDEN_RUN, partial, { fromSnapshot: 'latest' });
     const { table } = await gather(source(partial));
@@ -87,7 +87,7 @@ describe('the events in the page', () => {
     expect(event).toBe(table.length);
   });
 
-  test.prop([fc.nat(267), fc.nat(267)], runs(20))('are added to those that were read before, wherever the log ended then', async (one, other) => {
+  test.prop([fc.nat(267), fc.nat(267)], runs(20))('are appended to those that were read before, wherever the log ended then', async (one, other) => {
     const at = freshFile('growing');
     cpSync(GOLDEN_RUN, at, { recursive: true });
     const log = join(at, 'events.cath-log');
@@ -109,7 +109,7 @@ describe('the events in the page', () => {
     expect([...landmarks]).toEqual(['RunCreated', 'RunStarted', 'RunCompleted']);
   });
 
-  test('end before a line that is no event, which is named', async () => {
+  test('end before a line that is not an event, which is reported', async () => {
     const at = freshFile('damaged');
     cpSync(GOLDEN_RUN, at, { recursive: true });
     const log = join(at, 'events.cath-log');
@@ -135,7 +135,7 @@ describe('the events in the page', () => {
     expect(lines.map((line: string) => JSON.parse(line)[0])).toEqual(kept);
   });
 
-  test('make a bar of each assignment, with its end', async () => {
+  test('have a bar for each assignment, with its end', async () => {
     const run = pageRun(await gather(source(GOLDEN_RUN)));
     const bars = taskBars(run);
     const count = (kind: string) => run.columns.kind.filter((each: number) => KINDS[each] === kind).length;

@@ -44,7 +44,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a run', () => {
   });
   afterAll(() => browser.close());
 
-  test('opens without a complaint at the last event, asks for nothing, and says that it is sound', async () => {
+  test('opens at the last event without errors or requests, and says that the run is sound', async () => {
     const { page, complaints, requests } = await runPage(GOLDEN_RUN);
     expect(await page.locator('h1').textContent()).toBe('weekly report: run golden-1');
     expect(await page.locator('.verdict').textContent()).toBe('Sound. It is what was recorded.');
@@ -55,7 +55,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a run', () => {
     expect(requests).toEqual([]);
   });
 
-  test('a large graph is cells: one tab stop, arrow keys between them, and the edges of the current node', async () => {
+  test('a large graph is shown as cells: one tab stop, arrow keys between them, and the edges of the current node', async () => {
     const at = freshFile('large');
     const nodes = Array.from({ length: 300 }, (_, n) => ({ id: `n${n}`, kind: 'task', dependsOn: n < 100 ? [] : [`n${n - 100}`] }));
     const run = new RunRecorder({ directory: at, runId: 'large', workflow: { name: 'large', version: '1', nodes }, scheduler: 'external' });
@@ -74,7 +74,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a run', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('the slider shows the state after any event: that of the engine', async () => {
+  test('the slider shows the state after any event, which is that of the engine', async () => {
     const { page } = await runPage(GOLDEN_RUN, '#evt_10');
     for (const event of [10, 120, 60]) {
       await page.locator('.slider').fill(String(event));
@@ -85,7 +85,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a run', () => {
     expect(await page.evaluate('location.hash')).toBe('#evt_60');
   });
 
-  test('an event shows its payload and its causal ancestors, which lead to their events', async () => {
+  test('an event shows its payload and its causal ancestors, which link to their events', async () => {
     const { page } = await runPage(GOLDEN_RUN, '#evt_120');
     expect(await page.locator('.event-panel h2').textContent()).toBe('evt_120 ToolCompleted');
     expect(await page.locator('.event[aria-selected=true] .number').textContent()).toBe('120');
@@ -100,7 +100,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a run', () => {
     expect(await page.locator('.event-panel .facts').textContent()).toContain('fetch 3');
   });
 
-  test('a changed log shows the first failure where it is', async () => {
+  test('the first failure in a changed log is shown at its event', async () => {
     const at = changedRun((log) => log.replace(/^(.*"time":100,.*"hash":")(.)/m, (_, before, digit) => `${before}${digit === '0' ? '1' : '0'}`));
     const { page } = await runPage(at);
     expect(await page.locator('.verdict').textContent()).toContain('Not what was recorded.');
@@ -111,7 +111,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a run', () => {
     expect(await page.locator('.event[aria-selected=true]').getAttribute('class')).toContain('unsound');
   });
 
-  test('the keys and the list go from event to event, to failures, and a filter leaves others out', async () => {
+  test('the keys and the list move between events and failures, and a filter hides the others', async () => {
     const { page } = await runPage(GOLDEN_RUN, '#evt_0');
     const position = () => page.locator('.position b').textContent();
     await page.keyboard.press('j');
@@ -132,7 +132,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a run', () => {
     expect(await nodeStates(page)).not.toEqual(await engineStates(267));
   });
 
-  test('content that is hostile stays text', async () => {
+  test('hostile content stays text', async () => {
     const hostile = '<img src=x onerror=window.ran=1></script><script>window.ran=2</script>\u202e';
     const nodes = [{ id: hostile, kind: 'task', tool: hostile }];
     const { RunRecorder } = await import('../../index.js');
@@ -159,12 +159,12 @@ describe.skipIf(CHROMIUM === undefined)('the page of a run', () => {
     expect(await seriousFindings(page)).toEqual([]);
   });
 
-  test('at a width of 400 nothing sticks out', async () => {
+  test('at a width of 400 nothing overflows', async () => {
     const { page } = await runPage(GOLDEN_RUN, '', { viewport: { width: 400, height: 800 } });
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(400);
   });
 
-  test('served, the engine rebuilds the state, and what is recorded meanwhile appears', async () => {
+  test('when it is served, the engine rebuilds the state, and new events appear', async () => {
     const lines = readFileSync(join(GOLDEN_RUN, 'events.cath-log'), 'utf8').split('\n');
     const at = changedRun(() => `${lines.slice(0, 100).join('\n')}\n`);
     const source = await new ServedRun(sourceOf(at)).open();

@@ -1,4 +1,4 @@
-// The data of a session's page against the replay.
+// The data of a session's page, compared with the replay.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inflateSync } from 'node:zlib';
@@ -15,7 +15,7 @@ const { gather } = part('session/gather');
 const { islandElement, islandJson } = part('island');
 const { FLAGS } = part('session/conversation');
 
-/** The items that the page shows as in the history, read from the file's lines. */
+/** The items that the page marks as being in the history, read from the lines of the file. */
 async function shownHistory(log: string): Promise<unknown[]> {
   const { conversation } = await gather(sourceOf(log));
   const lines = new TextDecoder('utf-8').decode(readFileSync(log)).split('\n');
@@ -41,7 +41,7 @@ describe('the data of a page', () => {
   });
 });
 
-describe('what the page shows as in the history', () => {
+describe('the history that the page shows', () => {
   test.prop([anyEvents], runs(100))('is the history of the replay, for any events', async (events) => {
     await expectHistory(writeSession(session(...events)));
   });
@@ -55,7 +55,7 @@ describe('what the page shows as in the history', () => {
     for (const name of readdirSync(RECORDINGS).filter((each) => each.endsWith('.jsonl'))) await expectHistory(join(RECORDINGS, name));
   });
 
-  test('names what removed an item: the first that did', async () => {
+  test('names the first event that removed an item', async () => {
     const log = writeSession(session(content('a'), content('b'), rewind(1), content('c'), compressed('s', 2), rewind(1)));
     const { conversation } = await gather(sourceOf(log));
     expect(conversation.rows.map(({ line, removedBy }: any) => [line, removedBy])).toEqual([[1, 0], [2, 6], [3, 4], [4, 0], [5, 6], [6, 7], [7, 0]]);
@@ -63,7 +63,7 @@ describe('what the page shows as in the history', () => {
 });
 
 describe('the data of the page', () => {
-  test('pairs calls with their results, also where an id is used again', async () => {
+  test('pairs calls with their results, even if an id is reused', async () => {
     const call = (id: string, name: string) => ['content', { content: { speaker: 'ai', blocks: [{ type: 'tool_call', id, name, parameters: {} }] } }] as const;
     const answer = (callId: string, error?: string) => ['content', { content: { speaker: 'tool', blocks: [{ type: 'tool_response', callId, toolName: 't', result: 1, ...(error && { error }) }] } }] as const;
     const log = writeSession(session(call('1', 'ls'), answer('1'), call('1', 'cat'), answer('2'), answer('1', 'no such file')));
@@ -85,7 +85,7 @@ describe('the data of the page', () => {
     expect(data.rows.map(([line, , , , flags]: number[]) => [line, flags! & FLAGS.damaged])).toEqual([[1, 0], [2, FLAGS.damaged], [3, 0]]);
   });
 
-  test('is shown too where there is nothing to replay', async () => {
+  test('exists even if the session cannot be replayed', async () => {
     const data = dataIn(await sessionPage(writeSession(`${envelope(1, content('x'))}\n`)));
     expect(data.error).toBe('Missing or corrupt session_start event');
     expect(data.rows).toHaveLength(1);
@@ -109,7 +109,7 @@ describe('the size of the page', () => {
     expect(Math.min(...sizes.slice(1))).toBeGreaterThan(1000);
   });
 
-  test('what has no room keeps its beginning, and the end of the session is whole', async () => {
+  test('is limited by keeping only the beginning of early records, while the end of the session is whole', async () => {
     const log = writeSession(session(...Array.from({ length: 300 }, (_, at) => content(`${at} ${long}`))));
     const { conversation, excerptsBefore } = await gather(sourceOf(log), { limits: { bytes: 100_000 } });
     expect(excerptsBefore).toBeGreaterThan(200);
@@ -119,7 +119,7 @@ describe('the size of the page', () => {
     expect(last[0].content.speaker).toBe('human');
   });
 
-  test.prop([fc.integer({ min: 1, max: 400 }), fc.integer({ min: 1, max: 5000 })], runs(20))('of any session stays below its limit and an index', async (count, length) => {
+  test.prop([fc.integer({ min: 1, max: 400 }), fc.integer({ min: 1, max: 5000 })], runs(20))('stays below its limit plus an index, for any session', async (count, length) => {
     const log = writeSession(session(...Array.from({ length: count }, (_, at) => content(`${at}${'x'.repeat(length)}`))));
     const { conversation } = await gather(sourceOf(log), { limits: { bytes: 200_000 } });
     const size = conversation.rows.reduce((sum: number, { payload }: any) => sum + payload.length, 0);

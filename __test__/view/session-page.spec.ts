@@ -16,7 +16,7 @@ const sample = async (hash = ''): Promise<Opened> => open(browser, pathToFileURL
 const item = (speaker: string, ...blocks: unknown[]): Event => ['content', { content: { speaker, blocks } }];
 const said = (text: string): Event => item('ai', { type: 'text', text });
 
-test('a Chromium is at hand', ({ skip }) => {
+test('a Chromium is available', ({ skip }) => {
   skip(CHROMIUM === undefined, NO_CHROMIUM);
   expect(existsSync(CHROMIUM!)).toBe(true);
 });
@@ -33,13 +33,13 @@ describe.skipIf(CHROMIUM === undefined)('the page of a session', () => {
   });
   afterAll(() => browser.close());
 
-  test('opens without a complaint, asks for nothing, and shows the conversation in order', async () => {
+  test('opens without errors or requests, and shows the conversation in order', async () => {
     const { page, complaints, requests } = await sample();
     expect(await page.locator('h1').textContent()).toBe('Session 3c8e51d7-0b6');
     expect((await linesShown(page)).slice(0, 6)).toEqual([1, 2, 3, 4, 5, 6]);
     expect(await page.locator('#line-3 .who b').textContent()).toBe('Human');
     expect(await page.locator('#line-4 .markdown').textContent()).toContain('An offset that appears at a clock change');
-    // Rows that were not made yet have an estimated height.
+    // Rows that are not rendered yet have an estimated height.
     for (let times = 0; times < 2; times++) {
       await page.evaluate('scrollTo(0, document.body.scrollHeight)');
       await settled(page);
@@ -68,7 +68,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a session', () => {
       return page;
     };
 
-    test('is compressed, and shows what is in it', async () => {
+    test('is compressed, and shows its content', async () => {
       expect(statSync(path).size).toBeLessThan(300 * 120 * 'naïve ✓ text '.length);
       const { page, complaints, requests } = await open(browser, pathToFileURL(path).href);
       expect(await last(page)).toContain('item 299 — naïve ✓ text naïve');
@@ -107,7 +107,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a session', () => {
     expect(await call.locator('.call-part').nth(1).textContent()).toContain('Failed, line 14');
   });
 
-  test('says what compressions and rewinds took away, where it was and where it went', async () => {
+  test('shows what compressions and rewinds removed, at the items and at the events', async () => {
     const { page } = await openSessionPage(browser, session(content('one'), content('two', 'ai'), compressed('both', 2), content('three'), rewind(1)));
     expect(await page.locator('.removal').allTextContents()).toEqual(['Compressed: 2 items became this summary (lines 2 to 3)', 'Rewound: 1 item left the history (line 5)']);
     expect(await page.locator('#line-2 .gone-label').textContent()).toBe('not in the history: compressed at line 4');
@@ -116,7 +116,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a session', () => {
     expect(await page.locator('.strip .bar-gone').count()).toBe(2);
   });
 
-  test('a link to a line shows it, also where it was filtered out', async () => {
+  test('a link to a line shows it, even if it was filtered out', async () => {
     const { page } = await sample('#line-44');
     await settled(page);
     expect(await isInView(page, '#line-44')).toBe(true);
@@ -129,7 +129,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a session', () => {
     expect(await isInView(page, '#line-3')).toBe(true);
   });
 
-  test('search shows what holds a text, in results too, and marks it', async () => {
+  test('search shows the records that contain a text, results included, and marks it', async () => {
     const { page } = await sample();
     await page.locator('.search input[type=search]').fill('heures légales');
     await settled(page);
@@ -151,7 +151,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a session', () => {
     expect(await page.locator('.status').textContent()).toBe('6 of 49');
   });
 
-  test('the keys go from record to record, to those in the history and to failures', async () => {
+  test('the keys move to the next record, to the next one in the history and to failures', async () => {
     const { page } = await sample();
     const focused = () => page.evaluate('document.activeElement.id');
     await page.keyboard.press('j');
@@ -183,7 +183,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a session', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('damage and warnings are at their lines', async () => {
+  test('damage and warnings are shown at their lines', async () => {
     const { page } = await openSessionPage(browser, file(start(), '{"torn": <script>', content('x'), ['content', { content: 5 }]));
     expect(await page.locator('#line-2 .damage').textContent()).toBe('Not JSON{"torn": <script>');
     expect(await page.locator('#line-2 .warning').textContent()).toBe('Warning: failed to parse JSON');
@@ -225,14 +225,14 @@ describe.skipIf(CHROMIUM === undefined)('the page of a session', () => {
       expect(await page.locator('#line-2').textContent()).toContain('<script>window.ran = 1</script>');
     });
 
-    test('a line of ten megabytes is cut, and said to be', async () => {
+    test('is cut if a line has ten megabytes, and marked as cut', async () => {
       const { page, complaints } = await openSessionPage(browser, session(said('x'.repeat(10_000_000)), content('after')));
       expect(await page.locator('#line-2 .left-out').textContent()).toMatch(/… 9,9\d\d,\d\d\d characters left out …/);
       expect(await page.locator('#line-3').textContent()).toContain('after');
       expect(complaints).toEqual([]);
     });
 
-    test('its policy lets no script run that is not its own, and makes no markup of strings', async () => {
+    test('is refused by the policy of the page: connections, other scripts and markup from strings', async () => {
       const { page } = await sample();
       const refused = await page.evaluate(async () => {
         const found: string[] = [];
@@ -254,25 +254,25 @@ describe.skipIf(CHROMIUM === undefined)('the page of a session', () => {
     });
   });
 
-  test.each(['light', 'dark'] as const)('in %s colours axe finds nothing serious, parts opened', async (colorScheme) => {
+  test.each(['light', 'dark'] as const)('in %s colours axe finds nothing serious, with parts opened', async (colorScheme) => {
     const { page } = await open(browser, pathToFileURL(await sessionPage(SAMPLE)).href, { colorScheme, bypassCSP: true });
     for (const summary of (await page.locator('main summary').all()).slice(0, 6)) await summary.click();
     expect(await seriousFindings(page)).toEqual([]);
   });
 
-  test('names the libraries in it with their licences, whose texts are in it', async () => {
+  test('names its libraries with their licences, and contains the licence texts', async () => {
     const { page } = await sample();
     const made = await page.locator('.made li').allTextContents();
     expect(made).toEqual(expect.arrayContaining([expect.stringMatching(/^markdown-it \d+\.\d+\.\d+, MIT$/), expect.stringMatching(/^highlight\.js .*BSD-3-Clause$/), expect.stringMatching(/^dompurify .*Apache-2\.0/)]));
     expect(readFileSync(await sessionPage(SAMPLE), 'utf8')).toContain('Permission is hereby granted, free of charge');
   });
 
-  test.each([1280, 400])('at a width of %i nothing sticks out', async (width) => {
+  test.each([1280, 400])('at a width of %i nothing overflows', async (width) => {
     const { page } = await open(browser, pathToFileURL(await sessionPage(SAMPLE)).href, { viewport: { width, height: 800 } });
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
   });
 
-  test('on paper it has the records, and comes back as it was', async () => {
+  test('in print it has the records, and is restored afterwards', async () => {
     const { page } = await sample();
     await page.emulateMedia({ media: 'print' });
     const pdf = await page.pdf();
@@ -281,7 +281,7 @@ describe.skipIf(CHROMIUM === undefined)('the page of a session', () => {
     expect((await linesShown(page))[0]).toBe(1);
   });
 
-  test('of ten thousand records few are in the document, and both ends can be reached', async () => {
+  test('with ten thousand records few are in the document, and both ends can be reached', async () => {
     const { page, complaints } = await openSessionPage(browser, session(...Array.from({ length: 10_000 }, (_, at) => content(`turn ${at}`, at % 2 ? 'ai' : 'human'))));
     await page.evaluate('scrollTo(0, document.body.scrollHeight)');
     await settled(page);

@@ -37,7 +37,7 @@ describe('a page', () => {
     expect(readFileSync(log, 'utf8')).toBe(`file://${path}\n`);
   });
 
-  test('is opened by what the platform has for it', () => {
+  test('is opened with the opener of the platform', () => {
     expect(openerFor('darwin', {})).toEqual(['open']);
     expect(openerFor('win32', {})[0]).toBe('rundll32');
     expect(openerFor('linux', { DISPLAY: ':0' })).toEqual(['xdg-open']);
@@ -45,7 +45,7 @@ describe('a page', () => {
     expect(openerFor('linux', { DISPLAY: ':0', BROWSER: 'none' })).toBe(null);
   });
 
-  test('of a bundle has its seal, and what was redacted at its lines', async () => {
+  test('of a bundle has its seal, and marks redactions at their lines', async () => {
     const source = writeSession(session(content('my key is AKIAIOSFODNN7EXAMPLE'), content('two', 'ai')));
     for (const name of ['b.cath-bundle', 'b.cath-bundle.tar.zst']) {
       const bundle = freshFile(name);
@@ -76,7 +76,7 @@ describe('a page', () => {
     expect(readFileSync(log).equals(readFileSync(SAMPLE))).toBe(true);
   });
 
-  test('wrong usage is refused', async () => {
+  test('is refused with wrong usage', async () => {
     expect(await complaintOf(['view', SAMPLE, '--html', 'x', '--serve'])).toContain('exclude each other');
     expect(await complaintOf(['view', SAMPLE, '--port', '80'])).toContain('only with --serve');
     expect(await complaintOf(['view', SAMPLE, '--serve', '--port', '70000'])).toContain('at most 65535');
@@ -90,7 +90,7 @@ describe('a page', () => {
 });
 
 describe('the text', () => {
-  test('is the conversation, with tools, times and what was taken away', async () => {
+  test('is the conversation, with tools, times and removed items', async () => {
     const text = await shown(['view', SAMPLE, '--text']);
     expect(text).toContain('\nHuman  08:41:26  line 3  not in the history: compressed at line 29\n  The tide table is an hour off');
     expect(text).toMatch(/ {2}→ search_files \{"pattern":"saint-malo\|Saint-Malo","path":"\."\}\n\nTool {2}08:41:33 {2}line 5.*\n {2}✓ search_files 400 ms\n/);
@@ -98,7 +98,7 @@ describe('the text', () => {
     expect(text).toContain('· Switched to anthropic · claude-sonnet-4-5  line 26');
   });
 
-  test('shows damage, rewinds and long results in short', async () => {
+  test('shows damage and rewinds, and shortens long results', async () => {
     const log = writeSession(file(start(), content('one'), 'no json', compressed('all', 1), rewind(1), ['content', { content: { speaker: 'tool', blocks: [{ type: 'tool_response', toolName: 'ls', result: Array.from({ length: 20 }, (_, at) => `line ${at}`).join('\n') }] } }]));
     const text = await shown(['view', log, '--text']);
     expect(text).toContain('✗ line 3: not JSON');
@@ -127,7 +127,7 @@ describe('the text', () => {
     expect(stdout).toContain('\u001b[1m');
   });
 
-  test('in a pipe is plain, and ends when no one reads on', async () => {
+  test('is plain in a pipe, without a pager', async () => {
     const { stdout, code } = await sessionTape(['view', SAMPLE, '--text'], { env: { PAGER: 'false' }, cwd: '/' });
     expect(code).toBe(0);
     expect(stdout).not.toContain('\u001b');

@@ -1,4 +1,4 @@
-// A served page: who is answered, what can be asked for, and what is recorded meanwhile.
+// A served page: which requests are answered, with what, and how it follows a growing recording.
 import { appendFileSync, copyFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import type { Browser } from 'playwright-core';
@@ -27,7 +27,7 @@ interface Asked {
   method?: string;
 }
 
-/** The status and the body of an answer. `fetch` would not send these hosts, and would make the path plain. */
+/** Sends a request. Not with `fetch`, which would not send these hosts, and would normalise the path. */
 function ask(url: URL, path: string, { host = url.host, method = 'GET' }: Asked = {}): Promise<{ status: number; body: string; headers: Record<string, unknown> }> {
   return new Promise((resolve, reject) => {
     request({ host: url.hostname, port: url.port, path, method, headers: { host } }, (response) => {
@@ -38,8 +38,8 @@ function ask(url: URL, path: string, { host = url.host, method = 'GET' }: Asked 
   });
 }
 
-describe('who is answered', () => {
-  test('is who has the token, under a name of this machine', async () => {
+describe('the server', () => {
+  test('answers requests with the token, under a host name of this machine', async () => {
     const url = await served(SAMPLE);
     expect(url.hostname).toBe('127.0.0.1');
     expect(url.pathname).toMatch(/^\/[\w-]{32}\/$/);
@@ -53,7 +53,7 @@ describe('who is answered', () => {
     }
   });
 
-  test('nothing else is there, whatever the path', async () => {
+  test('serves nothing else, whatever the path or method', async () => {
     const url = await served(SAMPLE);
     for (const path of ['../../etc/passwd', '%2e%2e/%2e%2e/etc/passwd', 'toString', '__proto__', 'constructor', '/etc/passwd', 'record/../../x', 'http://evil.example/']) {
       expect((await ask(url, `${url.pathname}${path}`)).status, path).toBe(404);
@@ -61,7 +61,7 @@ describe('who is answered', () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'HEAD']) expect((await ask(url, url.pathname, { method })).status, method).toBe(405);
   });
 
-  test('an answer is not kept, framed, guessed at, or given to another site', async () => {
+  test('forbids caching, framing, sniffing and use by other sites', async () => {
     const url = await served(SAMPLE);
     const { headers } = await ask(url, url.pathname);
     expect(headers).toMatchObject({ 'cache-control': 'no-store', 'content-security-policy': "frame-ancestors 'none'", 'cross-origin-resource-policy': 'same-origin', 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' });
@@ -69,7 +69,7 @@ describe('who is answered', () => {
   });
 });
 
-describe('what can be asked for', () => {
+describe('an answer', () => {
   const long = `${'y'.repeat(300_000)}end`;
 
   test('is the whole of a record that the page cuts', async () => {
@@ -78,14 +78,14 @@ describe('what can be asked for', () => {
     expect(JSON.parse(body)[0].content.blocks[0].text).toBe(long);
   });
 
-  test('are records by their lines, and the lines that hold a text', async () => {
+  test('has records by their lines, and the lines that contain a text', async () => {
     const url = await served(writeSession(session(content('one'), content('Two "quoted"'), content('three'))));
     const { body } = await ask(url, `${url.pathname}records?from=2&to=3`);
     expect(JSON.parse(body).map(([line, [payload]]: any) => [line, payload.content.blocks[0].text])).toEqual([[2, 'one'], [3, 'Two "quoted"']]);
     expect(JSON.parse((await ask(url, `${url.pathname}search?text=${encodeURIComponent('two "')}`)).body)).toEqual([3]);
   });
 
-  test('what makes no sense is refused', async () => {
+  test('is an error if the parameters are invalid', async () => {
     const url = await served(SAMPLE);
     for (const path of ['record', 'record?line=-1', 'record?line=x', 'record?line=1e3', 'record?line=99999', 'records?from=1&to=999999', 'news?from=1']) {
       expect((await ask(url, url.pathname + path)).status, path).toBe(400);
@@ -93,7 +93,7 @@ describe('what can be asked for', () => {
   });
 });
 
-test('a page that is asked for later has what was recorded meanwhile', async () => {
+test('a page that is requested later has what was recorded in the meantime', async () => {
   const log = writeSession(session(content('one')));
   const url = await served(log);
   const { body } = await ask(url, url.pathname);
@@ -109,7 +109,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
   });
   afterAll(() => browser.close());
 
-  test('what is recorded meanwhile appears, and takes away what it takes away', async () => {
+  test('new records appear, and the items that they remove are marked', async () => {
     const log = writeSession(session(content('one'), content('two', 'ai')));
     const { page, complaints } = await open(browser, (await served(log)).href);
     await page.locator('.live').filter({ hasText: 'live' }).waitFor();
@@ -135,7 +135,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     await page.goto('about:blank');
   });
 
-  test('records that the page has no room for are asked for when they are seen, and found by the search', async () => {
+  test('records that do not fit into the page are requested when they come into view, and found by the search', async () => {
     const log = writeSession(session(...Array.from({ length: 4000 }, (_, at) => content(`${at} ${'word '.repeat(500)} last${at}`))));
     const { page, complaints } = await open(browser, (await served(log)).href);
     await page.locator('#line-2').filter({ hasText: 'last0' }).waitFor();

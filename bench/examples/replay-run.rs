@@ -1,4 +1,4 @@
-//! Replays a run by the core alone, so that `perf` shows nothing else and no addon has to be built:
+//! Replays a run with the core only, so that no addon has to be built and `perf` shows nothing else:
 //! `cargo run --manifest-path bench/Cargo.toml --release --example replay-run -- DIRECTORY none 5`.
 
 use std::error::Error;
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Prints what a replay took: by the clock and of all threads' processor time, in milliseconds.
+/// Prints the wall-clock time of a replay and the processor time of all its threads, in milliseconds.
 fn replay(directory: &RunDirectory, options: &RunReplayOptions) -> Result<(), Box<dyn Error>> {
     let (started, before) = (Instant::now(), processor_time());
     let (never, mut quietly) = (AtomicBool::new(false), |_, _| {});

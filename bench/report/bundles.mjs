@@ -16,7 +16,7 @@ export function bundlesReport({ sizes, speeds, memory }) {
     ...(sizes.length === 0
       ? []
       : [
-          'Real recordings, as archives: how many times smaller than the file. The default is level 1.',
+          'Real recordings as archives: the size of the file divided by that of the archive. The default is level 1.',
           table(
             ['recording', 'file', ...levels.map((level) => `level ${level}`), 'target', 'met'],
             [...sizes, together].map((one) => [
@@ -28,7 +28,7 @@ export function bundlesReport({ sizes, speeds, memory }) {
             ]),
           ),
         ]),
-    'Input a second, by the clock and by the processor time of all threads, at the default level:',
+    'Input per second of wall-clock time, and per second of processor time of all threads, at the default level:',
     table(
       ['source', 'bytes', 'archive', '', 'wall', 'MB/s', 'MB/s of processor time', 'target', 'met'],
       speeds.flatMap(({ title, bytes, archive, figures }) =>
@@ -41,11 +41,11 @@ export function bundlesReport({ sizes, speeds, memory }) {
           (perSecond / 1e6).toFixed(0),
           (perCpuSecond / 1e6).toFixed(0),
           name.startsWith('import') ? '—' : `≥ ${BUNDLE_TARGET / 1e6} MB/s`,
-          name.startsWith('import') ? '—' : met(perCpuSecond >= BUNDLE_TARGET, perSecond >= BUNDLE_TARGET && 'by the clock only'),
+          name.startsWith('import') ? '—' : met(perCpuSecond >= BUNDLE_TARGET, perSecond >= BUNDLE_TARGET && 'in wall-clock time only'),
         ]),
       ),
     ),
-    'Peak memory over what the process had before, for the run as an archive:',
+    'Peak memory above what the process used before, for the run as an archive:',
     table(
       ['', 'peak', 'target', 'met'],
       Object.entries(memory).map(([job, peak]) => [job, size(peak), `≤ ${size(BUNDLE_MEMORY_TARGET)}`, met(peak <= BUNDLE_MEMORY_TARGET)]),

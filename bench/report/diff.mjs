@@ -6,8 +6,8 @@ const DIFF_TARGET = 1.2;
 export function diffReport({ events, bytes, replays, sides, early, memory }) {
   return section(
     'Diff',
-    `Two runs of ${grouped(events)} events each, ${size(bytes)} together, compared to their ends, beside \`replayRun\` of one and then of the other
-(\`verify: 'chain'\`), which takes ${time(replays.ms)} (${time(replays.cpuMs)} of processor time).`,
+    `Two runs of ${grouped(events)} events each, ${size(bytes)} together, compared to their ends. \`replayRun\` of one and then of the other
+(\`verify: 'chain'\`) takes ${time(replays.ms)} (${time(replays.cpuMs)} of processor time).`,
     table(
       ['`diff` of a run and', 'wall', 'processor', 'against both replays', 'target', 'met'],
       sides.map(({ title, ms, cpuMs, ratio, hasTarget }) => [
@@ -19,6 +19,6 @@ export function diffReport({ events, bytes, replays, sides, early, memory }) {
         hasTarget ? met(ratio.median <= DIFF_TARGET) : '—',
       ]),
     ),
-    `Two that part at their first event take ${time(early)}. Peak memory over what the process had before: ${size(memory)}.`,
+    `Two runs that diverge at their first event take ${time(early)}. Peak memory above what the process used before: ${size(memory)}.`,
   );
 }

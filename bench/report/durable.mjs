@@ -2,19 +2,19 @@
 import { section, table, met, times, grouped } from './format.mjs';
 
 export function durableReport({ rows, ratio, syncs }) {
-  const counted = syncs === null ? ['not counted: no strace here', '—'] : [grouped(syncs), met(syncs <= 1)];
+  const counted = syncs === null ? ['not counted: strace is not available', '—'] : [grouped(syncs), met(syncs <= 1)];
   return section(
     'Durable recording',
-    "`durability: 'fsync'`, 64 events with a flush each.",
+    "`durability: 'fsync'`, 64 events, each with a flush.",
     table(
-      ['way', 'µs an event'],
+      ['method', 'µs per event'],
       rows.map(([title, micros]) => [title, micros.toFixed(0)]),
     ),
-    `Flushes that are asked for in one turn of the event loop wait together; those that come while a sync is under way share the next.`,
+    `Flushes that are requested in one turn of the event loop share a sync; those requested during a sync share the next one.`,
     table(
       ['target', '', 'measured', 'met'],
       [
-        ['syncs that the system saw for 64 flushes waiting together', '1', ...counted],
+        ['system calls that sync, for 64 flushes waiting together', '1', ...counted],
         ['together, against one by one', '—', times(ratio), '—'],
       ],
     ),
@@ -26,11 +26,11 @@ export function imageReport({ tape, stringify }) {
   const beyond = (tape.peak - stringify.peak) / tape.payload;
   return section(
     'An event of 20 MiB',
-    `An image in base64, recorded and flushed: peak memory over what the process had with the image already there, in copies
-of the image. Beyond what \`JSON.stringify\` takes a payload is to be copied twice at most: V8 makes one piece of the text, which
-\`JSON.stringify\` left in several, and Rust takes that.`,
+    `An image in base64, recorded and flushed: peak memory above that of the process with the image already in memory, in copies
+of the image. In addition to the memory of \`JSON.stringify\`, a payload may be copied at most twice: V8 flattens the string, which
+\`JSON.stringify\` leaves in several pieces, and Rust copies the result.`,
     table(
-      ['way', 'copies'],
+      ['method', 'copies'],
       [
         ['session-tape', copies(tape)],
         ['`JSON.stringify` of the envelope alone', copies(stringify)],

@@ -1,4 +1,4 @@
-/** How figures look in Markdown. */
+/** Formats figures as Markdown. */
 
 export const section = (title, ...parts) => [`## ${title}`, ...parts].join('\n\n');
 

@@ -1,4 +1,4 @@
-/** Snapshots and files beyond any history. */
+/** Snapshots of sessions, and large files. */
 import { section, table, met, time, size, megabytes, grouped } from './format.mjs';
 
 const REOPEN_TARGET_MS = 20;
@@ -8,8 +8,8 @@ export function snapshotReport({ bytes, items, parse, whole, unchanged, grown })
   const limit = REOPEN_TARGET_MS + parse;
   return section(
     `Reopening ${megabytes(bytes)}`,
-    `A session whose last compression left ${grouped(items)} items, with \`snapshot: true\`. *Unchanged*: not written to since, and for some
-seconds before the snapshot. *Grown*: a record more each time; all that was there before is compared with its digests.`,
+    `A session whose last compression left ${grouped(items)} items, with \`snapshot: true\`. *Unchanged*: not written to since the snapshot,
+nor in the seconds before it. *Grown*: one record longer each time; everything before that record is compared with its digests.`,
     table(
       ['replay', 'time', 'target', 'met'],
       [
@@ -47,6 +47,6 @@ export function largeReport({ page, memory }) {
         ],
       ],
     ),
-    'Compressed every 4 000 records. What of a file is not in the page cache has to come from the disk.',
+    'The sessions have a compression every 4 000 records. Parts of a file that are not in the page cache are read from the disk.',
   );
 }

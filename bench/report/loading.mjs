@@ -6,7 +6,7 @@ const TARGET_MS = 4;
 
 const TITLES = {
   require: "`require('session-tape')`",
-  import: "`import('session-tape')` of an ES module",
+  import: "`import('session-tape')` as an ES module",
   addon: 'the addon alone, by `process.dlopen`',
   replay: '`require`, and `replaySession` of 20 records',
 };
@@ -18,5 +18,5 @@ export function loadingReport(runtimes) {
     show: ({ ms, lowest, cpuMs }) => `${time(ms)}, lowest ${time(lowest)}, processor ${time(cpuMs)}`,
     ...(task === 'require' && { target: `≤ ${TARGET_MS} ms`, isMet: ({ ms }) => ms <= TARGET_MS }),
   }));
-  return section('Loading', 'In fresh processes, the files in the page cache; medians.', sideBySide('what', runtimes, rows));
+  return section('Loading', 'In fresh processes, with the files in the page cache; medians.', sideBySide('what', runtimes, rows));
 }

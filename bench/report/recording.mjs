@@ -8,13 +8,13 @@ export function recordingReport(runtimes) {
   const [{ events, lineBytes }] = runtimes[0].figures;
   return section(
     'Recording',
-    `${grouped(events)} events, ${Math.round(lineBytes)} bytes a line, 100 in each turn of the event loop, until all is handed to the
-system. *Thread* is the processor time of the JavaScript thread, callbacks and garbage collection included.`,
+    `${grouped(events)} events, ${Math.round(lineBytes)} bytes per line, 100 in each turn of the event loop, until everything is passed to the
+operating system. *Thread* is the processor time of the JavaScript thread, callbacks and garbage collection included.`,
     sideBySide('target', runtimes, targetRows(runtimes)),
-    'Events a second:',
-    sideBySide('way', runtimes, wayRows(runtimes, (row) => (row.writesNothing ? '—' : grouped(Math.round(row.perSecond / 100) * 100)))),
-    'Microseconds of an event: how long the caller waits in the call / *thread*:',
-    sideBySide('way', runtimes, wayRows(runtimes, (row) => `${row.callMicros.toFixed(1)} / ${row.threadMicros.toFixed(1)}`)),
+    'Events per second:',
+    sideBySide('method', runtimes, wayRows(runtimes, (row) => (row.writesNothing ? '—' : grouped(Math.round(row.perSecond / 100) * 100)))),
+    'Microseconds per event: the time that the caller spends in the call / *thread*:',
+    sideBySide('method', runtimes, wayRows(runtimes, (row) => `${row.callMicros.toFixed(1)} / ${row.threadMicros.toFixed(1)}`)),
   );
 }
 

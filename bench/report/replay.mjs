@@ -3,7 +3,7 @@ import { section, size, stop, time, times } from './format.mjs';
 import { sideBySide } from './side-by-side.mjs';
 
 const RATIO_TARGETS = { compacted: 20, plain: 4, small: 4, tiny: 2.5 };
-/** A frame of a screen. */
+/** The duration of a frame at 60 Hz. */
 const STOP_TARGET_MS = 16;
 const MEMORY_TARGET = 64 << 20;
 
@@ -11,26 +11,27 @@ export function replayReport(runtimes) {
   const compare = (show, target) => sideBySide('workload', runtimes, rowsOf(runtimes, show, target));
   return section(
     'Replay',
-    `The plain engine is readline and \`JSON.parse\` a line, on the same runtime. Both sides gave deep-equal results, key order included, before
-they were timed. How many times as fast \`replaySession\` is:`,
+    `The plain engine is readline and \`JSON.parse\` of each line, on the same runtime. Both sides gave deep-equal results, key order included, before
+they were timed. The speedup of \`replaySession\`:`,
     compare(({ ratio }) => times(ratio), {
       shown: ({ shape }) => `≥ ${RATIO_TARGETS[shape]}×`,
       isMet: ({ shape, ratio }) => ratio.median >= RATIO_TARGETS[shape],
     }),
-    'The plain engine / `replaySession`:',
+    'Times of the plain engine / `replaySession`:',
     compare(({ ms }) => `${time(ms.plain)} / ${time(ms.addon)}`),
-    'The ratio of the processor time of all threads. What other programs do on the machine is not in it:',
+    'The ratio of the processor times of all threads, which exclude that of other programs on the machine:',
     compare(({ cpuRatio }) => times(cpuRatio)),
-    `The longest stop of the event loop during \`replaySession\`: median of the rounds / worst of all, and in brackets the worst of a loop that
-waited for a timer, in the same rounds. The watcher looks every millisecond, so a loop without any stop shows 1 ms. The worst decides.`,
+    `The longest delay of the event loop during \`replaySession\`: median of the rounds / maximum of all, and in parentheses the maximum of a loop that
+only waited for a timer, in the same rounds. The delay is sampled every millisecond, so a loop without any delay shows 1 ms. The target is for the
+maximum.`,
     compare(({ stops }) => `${stop(stops.addon)} (${stops.idle.worst.toFixed(1)})`, {
       shown: () => `≤ ${STOP_TARGET_MS} ms`,
       isMet: ({ stops }) => stops.addon.worst <= STOP_TARGET_MS,
     }),
-    'The longest stop during the plain engine:',
+    'The longest delay of the event loop during a replay by the plain engine:',
     compare(({ stops }) => stop(stops.plain)),
-    `Peak memory of \`replaySession\` over what the process had before (processes of their own, median of three) / the plain engine's. In brackets
-the peak without what the result still holds when all garbage is collected, which is what the target is for.`,
+    `Peak memory of \`replaySession\` above what the process used before (in separate processes, median of three) / that of the plain engine. In
+parentheses the peak without the memory that the result still holds after a garbage collection; the target is for this figure.`,
     compare(({ memory }) => `${size(memory.addon.peak)} / ${size(memory.plain.peak)} (${size(memory.addon.over)})`, {
       shown: () => `≤ ${size(MEMORY_TARGET)}`,
       isMet: ({ memory }) => memory.addon.over <= MEMORY_TARGET,

@@ -2,7 +2,7 @@
 import { section, table, met, times, time, size, grouped } from './format.mjs';
 
 const PARSE_TARGET = 4;
-/** Of events a second, for a run of at least so many. */
+/** Events per second, for a run of at least `LONG_RUN` events. */
 const RUN_TARGET = 2e6;
 const LONG_RUN = 900_000;
 const VERIFY_TARGET = 1.25;
@@ -12,7 +12,7 @@ export function runsReport(runtime, { replays, memory, append }) {
   const { events, bytes } = replays.at(-1);
   return section(
     `Runs, ${runtime}`,
-    `\`replayRun\` of runs of ${Math.round(bytes / events)} bytes a line, against \`JSON.parse\` of their lines alone. *Wall* decides; processor time is that of all threads.`,
+    `\`replayRun\` of runs of ${Math.round(bytes / events)} bytes per line, against \`JSON.parse\` of their lines alone. The targets are for *wall*; *processor* is the time of all threads.`,
     table(
       ['events', '`verify`', 'wall', 'processor', 'events/s', 'against `JSON.parse`', 'against `none`', 'target', 'met'],
       replays.flatMap(({ events, levels }) =>
@@ -28,9 +28,9 @@ export function runsReport(runtime, { replays, memory, append }) {
         ]),
       ),
     ),
-    'Peak memory over what the process had before, the state included: closed calls stay in it, ended tasks too.',
+    'Peak memory above what the process used before, including the state, which keeps closed calls and ended tasks:',
     table(
-      ['events', 'log', '`none`', '`full`', '`full`, bytes an event'],
+      ['events', 'log', '`none`', '`full`', '`full`, bytes per event'],
       memory.map((run) => [
         grouped(run.events),
         size(run.bytes),
@@ -39,7 +39,7 @@ export function runsReport(runtime, { replays, memory, append }) {
         (run.peak.full / run.events).toFixed(0),
       ]),
     ),
-    `\`RunRecorder.append\`, ${grouped(append[0].events)} events in bursts of 100 until all is handed to the system. What an event costs must not grow with the graph:`,
+    `\`RunRecorder.append\`, ${grouped(append[0].events)} events in bursts of 100 until everything is passed to the operating system. The cost of an event must not grow with the graph:`,
     table(
       ['nodes', 'events/s', 'in the call, µs', 'thread, µs', 'thread, against 10 nodes', 'target', 'met'],
       append.map(({ nodes, perSecond, callMicros, threadMicros, against }) => [

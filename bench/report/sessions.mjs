@@ -23,9 +23,9 @@ export function sessionsReport({ sessions, targets, listing, life, lock }) {
   return section(
     'The life of a session',
     `A project of ${sessions} sessions of 2 MB, and a directory of ${grouped(listing.files)} small sessions. The plain engine replays strictly, 8 files at a time; its listing
-reads first lines through readline. Both sides found the same. The idle loop's longest stop in the same rounds: ${time(Math.max(targets.idleStop, listing.idleStop))}.`,
+reads first lines through readline. Both sides gave the same results. The longest delay of an idle event loop in the same rounds: ${time(Math.max(targets.idleStop, listing.idleStop))}.`,
     table(
-      ['what', 'plain', 'session-tape', 'ratio', 'target', 'met', 'longest stop'],
+      ['what', 'plain', 'session-tape', 'ratio', 'target', 'met', 'longest delay'],
       [
         row('`listContinueTargets`, no snapshot', targets, targets.addon, TARGETS_TARGET),
         row('`listContinueTargets` again with `snapshot: true`', targets, targets.again, TARGETS_AGAIN_TARGET),
@@ -34,11 +34,11 @@ reads first lines through readline. Both sides found the same. The idle loop's l
         row(`\`listContinueTargets\`, ${grouped(listing.files)} files`, listing.whole, listing.whole.targets),
       ],
     ),
-    `Among the ${sessions} sessions one of ${megabytes(life.bytes)}, whose last compression left 4 000 items.`,
+    `One of the ${sessions} sessions has ${megabytes(life.bytes)}, and its last compression left 4 000 items.`,
     table(
-      ['what', 'time', 'beside', 'target', 'met'],
+      ['what', 'time', 'compared with', 'target', 'met'],
       [
-        ['longest stop of both `listContinueTargets`', time(worst), `${time(targets.idleStop)} idle`, `≤ ${STOP_TARGET_MS} ms`, met(worst <= STOP_TARGET_MS)],
+        ['longest delay of both `listContinueTargets`', time(worst), `${time(targets.idleStop)} idle`, `≤ ${STOP_TARGET_MS} ms`, met(worst <= STOP_TARGET_MS)],
         ['`resumeSession`', time(ms.resumed), `${time(ms.replayed)} \`replaySession\`; plain engine ${times(resumeRatio)}`, `≤ ${RESUME_TARGET_MS} ms more`, met(more <= RESUME_TARGET_MS)],
         ['`resumeSession` with a snapshot', time(ms.resumedAgain), `${time(ms.replayedAgain)} \`replaySession\``, `≤ ${RESUME_TARGET_MS} ms more`, met(moreAgain <= RESUME_TARGET_MS)],
         ['`forkSession` near its end', time(ms.forked), `plain engine, which writes the items again: ${times(forkRatio)}`, '—', '—'],

@@ -1,11 +1,11 @@
-/** Tables with a row for each question and a column for each runtime. */
+/** Tables with a row for each figure and a column for each runtime. */
 import { table } from './format.mjs';
 
 /**
- * @typedef {{ title: string, figures: any }} OnRuntime what a runtime measured
+ * @typedef {{ title: string, figures: any }} OnRuntime the figures of a runtime
  * @param {OnRuntime[]} runtimes
  * @param {{ head: string, title: string, target?: string, of: (figures: any) => any, isMet?: (one: any) => boolean, show: (one: any) => string }[]} rows
- *   `of` finds what the row is about in the figures of a runtime; a runtime that did not measure it has an empty cell
+ *   `of` returns the row's figure out of those of a runtime, or undefined if the runtime did not measure it, which leaves the cell empty
  */
 export function sideBySide(head, runtimes, rows) {
   const hasTargets = rows.some(({ target }) => target !== undefined);
@@ -20,7 +20,7 @@ export function sideBySide(head, runtimes, rows) {
   return table(columns, rows.map(line));
 }
 
-/** Where the target was missed. */
+/** Whether the target was met, and on which runtimes it was missed. */
 function verdict(missed, found) {
   if (missed.length === 0) return 'yes';
   if (missed.length === found.length) return '**no**';

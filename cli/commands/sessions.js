@@ -16,7 +16,7 @@ Reads every session of a directory to its end, and writes nothing. The exit code
 ascend, 2 if the directory can't be read.
 `
 
-/** The number of files that are looked into at the same time. */
+/** The number of files that are read concurrently. */
 const AT_ONCE = 8
 
 function define(program, does) {
@@ -44,7 +44,7 @@ async function sessions(context, [directory], { project }) {
   return isFine ? EXIT.fine : EXIT.damaged
 }
 
-/** The sessions, each with how it begins and whether it is in use. */
+/** Resolves to the sessions, each with its preview and whether it is in use. */
 async function withDetails({ tape, signal }, directory, described) {
   const detailed = []
   let next = 0
@@ -54,7 +54,7 @@ async function withDetails({ tape, signal }, directory, described) {
       const { filePath, sessionId, lastModified } = described[at]
       const [preview, inUse] = await unlessAborted(Promise.all([tape.readSessionPreview(filePath), isInUse(tape, directory, sessionId)]), signal)
       const { firstUserMessage, hasContent } = preview
-      // As text, because a value that is nested very deep is written by a function that knows no dates.
+      // A string, because values that are nested very deeply are written by a function that does not support dates.
       detailed[at] = { ...described[at], lastModified: lastModified.toISOString(), firstUserMessage, hasContent, inUse }
     }
   }
@@ -62,7 +62,7 @@ async function withDetails({ tape, signal }, directory, described) {
   return detailed
 }
 
-/** An id that can't be the name of a lock has none. */
+/** Whether a session is in use. An id that can't be the name of a lock has no lock. */
 async function isInUse(tape, directory, sessionId) {
   try {
     return await tape.isSessionLocked(directory, sessionId)
@@ -71,10 +71,7 @@ async function isInUse(tape, directory, sessionId) {
   }
 }
 
-/**
- * The position of each session, by file, as `resumeSession` takes it: from 1, of the files that recorders create, those that do not replay
- * included.
- */
+/** Maps each file to its position as `resumeSession` counts: from 1, among the files that recorders create, including those that do not replay. */
 async function positionsIn({ tape, signal }, directory, projectHash) {
   const listed = await unlessAborted(tape.listSessions(directory, { projectHash }), signal)
   const recorded = listed.sessions.filter(({ filePath }) => path.basename(filePath).startsWith('session-'))

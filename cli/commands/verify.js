@@ -66,7 +66,7 @@ async function runOf(context, at, verifyRun, keys) {
   return run
 }
 
-/** Data that a bundle lists as redacted does not count as damage. */
+/** Data that a bundle lists as redacted is unverifiable, which does not count as damage. */
 function isFine({ bundle, run, session }) {
   if (bundle && !bundle.ok) return false
   if (session) return session.ok

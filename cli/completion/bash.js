@@ -2,7 +2,7 @@
 
 const { quoted } = require('./quoted.js')
 
-// The script runs in bash 3.2, macOS's own, where `compopt` is missing and files are offered for any value.
+// The script also runs in bash 3.2, which macOS ships. It has no `compopt`, so there files are offered for any value.
 
 const SCRIPT = `
 _session_tape() {

@@ -76,7 +76,7 @@ const at = (path, place) => `complete -c session-tape -n ${quoted(`__session_tap
 
 function optionWords({ flags, value }) {
   const names = flags.map((flag) => (flag.startsWith('--') ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`))
-  // fish knows no option whose value may be left out. Such a value is free text here, so nothing is offered for it.
+  // fish does not support options whose value may be omitted. Such a value is free text here, so nothing is offered for it.
   const takes = value === null || value.isOptional ? [] : ['-r', offered(value)]
   return [...names, ...takes].filter(Boolean).join(' ')
 }

@@ -1,10 +1,10 @@
 'use strict'
 
-// What can be typed after `session-tape`, read from the program itself: what the scripts of all shells are made of.
+// What can be typed after `session-tape`, derived from the program itself. The scripts of all shells are generated from this.
 
 const { collected, gathered } = require('../option-values.js')
 
-/** What the names of arguments and of options' values stand for. Any other name is free text. */
+/** The kinds of values that the names of arguments and of options' values stand for. Any other name is free text. */
 const KINDS = new Map([
   ...['path', 'left', 'right', 'src', 'dest', 'file'].map((name) => [name, 'file']),
   ...['directory', 'dir'].map((name) => [name, 'directory']),
@@ -19,7 +19,7 @@ const KINDS = new Map([
  */
 
 /**
- * The program and all commands in it, each after the one that it belongs to.
+ * Returns the program and all of its commands, each after its parent.
  *
  * @param {import('commander').Command} command
  * @returns {Grammar[]}
@@ -36,7 +36,7 @@ function grammarOf(command, path = []) {
   return [own, ...commands.flatMap((one) => (one.name() === 'help' ? helpOn(commands, path) : grammarOf(one, [...path, one.name()])))]
 }
 
-/** The command that shows the help of another. Commander does not say what its argument is. */
+/** The command that shows help on another. Commander does not describe its argument. */
 function helpOn(commands, path) {
   const choices = commands.map((one) => one.name()).filter((name) => name !== 'help')
   const value = { name: 'command', kind: 'choice', choices, isOptional: true, isVariadic: false }

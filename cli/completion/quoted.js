@@ -1,6 +1,6 @@
 'use strict'
 
-/** A text as a word of bash and zsh. */
+/** Quotes a text as a word of bash and zsh. */
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`
 
 module.exports = { quoted }

@@ -60,7 +60,7 @@ function valueSpec(value) {
 
 function action({ kind, choices }) {
   if (kind === 'choice') return `(${choices.join(' ')})`
-  // A blank offers nothing, and shows the name.
+  // A blank offers nothing, but shows the name of the value.
   return { file: '_files', directory: '_files -/', text: ' ' }[kind]
 }
 

@@ -1,7 +1,7 @@
 'use strict'
 
-// Truncates payloads to the limits of a page. What was cut is recorded beside the value rather than in it, so that no content of a
-// recording can look like such a note.
+// Truncates payloads to the limits of a page. What was cut is recorded next to the value rather than in it, so that no content of a recording can
+// look like such a note.
 
 /**
  * @typedef {object} Cut

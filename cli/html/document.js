@@ -1,6 +1,7 @@
 'use strict'
 
-// The HTML document of a page: one file that loads nothing. Style, script and data are in it, and its policy allows nothing else.
+// The HTML document of a page: one file that loads nothing. It contains style, script and data, and its content security policy allows nothing
+// else.
 
 const { createHash } = require('node:crypto')
 const { readFileSync } = require('node:fs')

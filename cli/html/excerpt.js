@@ -3,12 +3,12 @@
 // One-line summaries of events, for scanning the timeline.
 
 const LONGEST = 240
-/** The number of characters that are considered, enough for a line also after white space is collapsed. */
+/** The number of characters that are read of a text: enough for a line even after white space is collapsed. */
 const LOOKED_AT = 2000
 
 const HASH = /^[0-9a-f]{64}$/
 
-/** White space that is not one blank already. Most is, and would be replaced by itself. */
+/** White space other than a single blank, which is the most frequent and would be replaced by itself. */
 const WHITE_SPACE = /[^\S ]\s*| \s+/gu
 
 /** Text on one line. */

@@ -20,7 +20,7 @@ function islandJson(value) {
   return safeInIsland(JSON.stringify(value))
 }
 
-/** JSON text on one line, safe in a script element. Outside of strings it has none of the characters that are escaped. */
+/** JSON text on one line, made safe in a script element. Outside of strings, JSON has none of the escaped characters. */
 function safeInIsland(json) {
   return json.replace(RISKY, escaped)
 }

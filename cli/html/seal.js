@@ -1,6 +1,6 @@
 'use strict'
 
-// What a page shows of a bundle that was verified: its seal, whether it is signed, and what was redacted.
+// The data that a page shows about a verified bundle: its seal, whether it is signed, and what was redacted.
 
 const { access, readFile } = require('node:fs/promises')
 const path = require('node:path')

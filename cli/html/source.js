@@ -16,7 +16,7 @@ const { recordingAt, withFiles } = require('../source.js')
  * @template T
  */
 async function withSource(given, signal, use) {
-  // Signatures are not checked: the diff has done that.
+  // Signatures are not checked: the diff has already verified the bundle.
   const options = { signature: 'ignore', ...(signal && { signal }) }
   const context = { tape, inner, during: (task, work) => work(options) }
   const found = await recordingAt(context, given)

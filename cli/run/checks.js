@@ -1,6 +1,6 @@
 'use strict'
 
-// The result of `verifyRun` as a table.
+// Formats the result of `verifyRun` as a table.
 
 const { count } = require('../quantities.js')
 const { printable } = require('../safe-text.js')

@@ -1,6 +1,6 @@
 'use strict'
 
-// The result of replaying a run as text.
+// Formats the result of replaying a run as text.
 
 const { list, page, row, rowsUnder, tallied } = require('../page.js')
 const { count, elapsed, fileSize, plural } = require('../quantities.js')

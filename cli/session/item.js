@@ -1,13 +1,13 @@
 'use strict'
 
-// What a replay takes for an item of the history, and for the fields of the events that change it. The values come from a file.
+// What a replay accepts as an item of the history, and as fields of the events that change it. The values come from a file and are untrusted.
 
 const SPEAKERS = ['human', 'ai', 'tool']
 
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 const isName = (value) => typeof value === 'string' && value !== ''
 
-/** @param {boolean} strict that of the replay */
+/** @param {boolean} strict whether the replay is strict */
 const isItem = (item, strict = false) =>
   isObject(item) && (strict ? SPEAKERS.includes(item.speaker) && Array.isArray(item.blocks) : isName(item.speaker))
 

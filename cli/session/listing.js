@@ -1,6 +1,6 @@
 'use strict'
 
-// The sessions of a directory as text.
+// Formats the sessions of a directory as text.
 
 const path = require('node:path')
 const { page } = require('../page.js')
@@ -11,8 +11,8 @@ const { model } = require('./summary.js')
 /**
  * @param {object} found
  * @param {string} found.directory
- * @param {string | undefined} found.project the only one listed, if any
- * @param {Map<string, number>} found.positions the positions of files; a file without one has none
+ * @param {string | undefined} found.project the only project that is listed, or undefined for all
+ * @param {Map<string, number>} found.positions the position of each file that can be resumed by one
  * @param {object[]} found.sessions from `describeSessions`, each with `firstUserMessage`, `hasContent` and `inUse`
  * @param {import('../../index.js').SkippedSession[]} found.unreadable
  */
@@ -47,7 +47,7 @@ function aboutFile({ lastModified, fileSize: size, metadata, checkpoints }, colo
   return parts.join(colour.dim(' · '))
 }
 
-/** Name, title and first message, as far as there are any. */
+/** Name, title and first message, if present. */
 function texts({ name, title, firstUserMessage, hasContent }, room, colour) {
   const first = firstUserMessage === null ? colour.dim(hasContent ? 'nothing by the user' : 'nothing yet') : printable(firstUserMessage, room)
   return [

@@ -1,6 +1,6 @@
 'use strict'
 
-// What a session is called, where it comes from and which checkpoints it has, as rows of a page. A session without any of it has no row.
+// The name, title, ancestry and checkpoints of a session as rows of a page. What a session does not have has no row.
 
 const { row, rowsUnder } = require('../page.js')
 const { count, moment } = require('../quantities.js')
@@ -9,10 +9,12 @@ const { printable } = require('../safe-text.js')
 const MOST_CHECKPOINTS = 10
 const MOST_DELETED = 3
 
-/** The width from which a checkpoint's id has room beside its name. */
+/** The minimum width at which a checkpoint's id fits next to its name. */
 const WIDE = 110
 
-/** Name, title and ancestry. A name or title that is `null` was taken away, which differs from none at all. */
+/**
+ * Name, title and ancestry. `null` means that the name was removed, or that there is explicitly no title; `undefined`, that none was ever recorded.
+ */
 function nameRows({ metadata, sessionName, ancestry }, colour, width) {
   const longest = roomBeside(width)
   return [
@@ -32,7 +34,7 @@ function ancestryRows({ parentSessionId, parentSequence, checkpointId, checkpoin
   return rowsUnder('Forked from', [printable(parentSessionId, 80), checkpoint, printable(checkpointName, longest)], colour)
 }
 
-/** The newest checkpoints first, the deleted ones apart. */
+/** The newest checkpoints first, with the deleted ones separate. */
 function checkpointRows(checkpoints, colour, width) {
   if (checkpoints.length === 0) return []
   const newest = checkpoints.toReversed()
@@ -45,7 +47,7 @@ function checkpointRows(checkpoints, colour, width) {
   ]
 }
 
-/** One row, or two on a narrow terminal. The name is last, because how wide it is on a terminal is not known. */
+/** One row, or two on a narrow terminal. The name comes last, because its width on the terminal is not known. */
 function rowsOf({ checkpointId, name, sequence, createdAt }, digits, colour, width) {
   const lead = `#${String(sequence).padEnd(digits)}  ${(moment(createdAt) ?? 'no time').padEnd(23)}  `
   const id = printable(checkpointId, 60)
@@ -59,7 +61,7 @@ const others = (n, colour) => (n > 0 ? [colour.dim(`… and ${count(n)} more`)] 
 const LABEL_AND_MARGIN = 16
 const roomBeside = (width) => Math.max(40, width - LABEL_AND_MARGIN)
 
-/** What `sequenceCorrupt` means, as rows among the warnings. */
+/** An explanation of `sequenceCorrupt`, as rows among the warnings. */
 function sequenceWarning({ sequenceCorrupt }, colour) {
   if (!sequenceCorrupt) return []
   return [

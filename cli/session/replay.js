@@ -48,7 +48,7 @@ function refusal({ path }, { error, warnings }) {
   return new Complaint('NotASession', message, { exitCode: EXIT.damaged, path, error, warnings })
 }
 
-/** The code of a bundle's problem, which is at the end of the message. */
+/** Takes the code of a bundle's problem from the end of the message. */
 function bundleRefusal(path, error) {
   const code = /\((\w+)\)$/.exec(error)?.[1] ?? 'Unreadable'
   const exitCode = code === 'NotABundle' ? EXIT.couldNot : EXIT.damaged
@@ -58,7 +58,7 @@ function bundleRefusal(path, error) {
 /** Prints the result of `replaySession`, with the history at the end, item by item. */
 async function printJson({ output, signal }, { path }, session) {
   const { metadata, lastSeq, eventCount, warnings, sessionEvents, sequenceCorrupt, checkpoints, sessionName, ancestry } = session
-  // What a session does not have is `undefined`, and so not in the text.
+  // Members that the session does not have are `undefined`, so that JSON leaves them out.
   const about = { metadata, lastSeq, eventCount, warnings, sessionEvents, sequenceCorrupt, checkpoints, sessionName, ancestry }
   const rest = jsonText({ kind: 'session', path, ok: true, ...about })
   await output.write(`${rest.slice(0, -1)},"history":[`)

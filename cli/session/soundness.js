@@ -4,8 +4,8 @@ const UNKNOWN_TYPE = /^Line \d+: unknown event type /
 const NOT_SHOWN = /^Replay: (\d+) further warnings not shown$/
 
 /**
- * Separates the warnings of a replay into damage and notes. An event of an unknown type was written by a newer program, and is no damage.
- * Warnings beyond the first hundred are only counted; the tally's count of unknown events decides whether there is damage among them.
+ * Separates the warnings of a replay into damage and notes. An event of an unknown type was written by a newer program, and is not damage. Warnings
+ * beyond the first hundred are only counted; the number of unknown events in the tally decides whether there is damage among them.
  */
 function soundness(warnings, { unknown }) {
   const notes = warnings.filter((text) => UNKNOWN_TYPE.test(text))

@@ -1,6 +1,6 @@
 'use strict'
 
-// The results of replay and tally of a session as text.
+// Formats the results of the replay and the tally of a session as text.
 
 const { list, page, row, rowsUnder } = require('../page.js')
 const { count, duration, elapsed, fileSize, moment, plural } = require('../quantities.js')
@@ -145,7 +145,7 @@ function warnings({ session, tally }, colour, width) {
   return warningRows(texts, colour, width, sequenceWarning(session, colour))
 }
 
-/** The section of warnings; `first` are rows before those of the texts, of which there are some then. */
+/** The section of warnings. `first` are rows to show before the texts; if there are any, there are texts too. */
 function warningRows(texts, colour, width, first) {
   if (texts.length === 0) return [`${colour.bold('Warnings')} ${colour.green('none, the file is sound')}`]
   const rows = texts

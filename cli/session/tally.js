@@ -15,7 +15,9 @@ const MOST_SWITCHES = 50
 
 const OTHERS = '(others)'
 
-/** An empty tally, for the events before the first with a larger `seq`. `strict` is that of the replay. */
+/**
+ * Returns an empty tally. It counts the events before the first one whose `seq` is larger than `throughSeq`; `strict` must be that of the replay.
+ */
 function newTally(throughSeq = Infinity, strict = false) {
   return {
     throughSeq,
@@ -41,7 +43,7 @@ function newTally(throughSeq = Infinity, strict = false) {
   }
 }
 
-/** The tally of a file. Reports its progress in bytes to `progress`. */
+/** Resolves to the tally of a file. Reports its progress in bytes to `progress`. */
 async function tallyOf(filePath, { size, throughSeq, strict, signal, progress }) {
   const tally = newTally(throughSeq, strict)
   try {
@@ -158,7 +160,7 @@ function parsed(line) {
   try {
     return JSON.parse(line)
   } catch {
-    return undefined // replay warns of it, with its line number
+    return undefined // The replay warns about it, with its line number.
   }
 }
 

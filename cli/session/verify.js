@@ -24,7 +24,7 @@ async function verifySession(context, source) {
   return { ok: damage.length === 0, eventCount, lastSeq, damage, notes }
 }
 
-/** The tally, which is needed only for a file with many warnings. */
+/** Resolves to the tally, which is needed only for a file with many warnings. */
 async function tallyFor({ signal, progress }, { log }, warnings) {
   if (warnings.length < 100) return { unknown: 0 }
   const { size } = await fs.stat(log)

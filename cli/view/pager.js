@@ -6,8 +6,8 @@ const { spawn } = require('node:child_process')
 const { Output } = require('../output.js')
 
 /**
- * Calls `write` with an output: that of a pager on a terminal, standard output otherwise. `PAGER` names the pager, `less` by default; empty, or
- * `cat`, means none.
+ * Calls `write` with an output: on a terminal that of a pager, otherwise standard output. `PAGER` names the pager, `less` by default; if it is
+ * empty or `cat`, there is none.
  *
  * @param {(output: Output) => Promise<void>} write
  */
@@ -25,7 +25,7 @@ async function throughPager({ stdout, output, env }, write) {
   await closed
 }
 
-/** The pager, once it runs; null if there is none. `PAGER` may have arguments, so a shell runs it, as `man` and `git` do. */
+/** Resolves to the pager once it runs, or to null if there is none. `PAGER` may contain arguments, so a shell runs it, as `man` and `git` do. */
 function started(command, env) {
   if (['', 'cat'].includes(command.trim())) return null
   const options = { stdio: ['pipe', 'inherit', 'inherit'], env: { LESS: 'FRX', LESSCHARSET: 'utf-8', ...env } }

@@ -1,6 +1,6 @@
 'use strict'
 
-// Prints a session as a conversation. It is read twice, in bounded memory: what a record says, later records may have taken out of the history.
+// Prints a session as a conversation. Reads it twice, in bounded memory, because later records may remove the item of a record from the history.
 
 const { usage } = require('../complaint.js')
 const { jsonText } = require('../json-text.js')
@@ -12,7 +12,7 @@ const { History } = require('../html/session/history.js')
 const { noteText } = require('../html/view/session/note-text.js')
 const { throughPager } = require('./pager.js')
 
-/** The number of lines that are shown of a result, and the number of characters of a text. */
+/** The maximum number of lines of a result, and of characters of a text, that are shown. */
 const RESULT_LINES = 12
 const LONGEST_TEXT = 100_000
 
@@ -25,7 +25,7 @@ async function printConversation(context, { kind, log }) {
   await throughPager(context, (output) => print(context, output, log, removers))
 }
 
-/** The line that removed an item from the history, by the line of the item. */
+/** Maps the line of each item that was removed from the history to the record that removed it. */
 async function removersIn(log, signal) {
   const history = new History()
   const removers = new Map()
@@ -36,7 +36,7 @@ async function removersIn(log, signal) {
   return removers
 }
 
-/** The lines of a session that are not blank, with their numbers. A line that is no JSON has the value undefined. */
+/** Yields the lines of a session that are not blank, with their numbers. The record of a line that is not JSON is undefined. */
 async function* records(log, signal) {
   let line = 0
   for await (const { lines } of lineBatches(log)) {
@@ -67,7 +67,7 @@ async function print({ colour, signal, width }, output, log, removers) {
 class Printer {
   #colour
   #width
-  /** The names and times of calls, by id. */
+  /** The times of calls, by id. */
   #calls = new Map()
 
   constructor(colour, width) {
@@ -152,7 +152,7 @@ function removalText(payload) {
   return removed === null ? 'nothing' : plural(removed, 'item')
 }
 
-/** The text of a result: that of its only member, if it has one. */
+/** The text of a result: a string, or the only member if that is a string; otherwise JSON. */
 function outputIn(result) {
   if (typeof result === 'string') return result
   const values = isObject(result) ? Object.values(result) : []

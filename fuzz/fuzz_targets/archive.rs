@@ -1,4 +1,4 @@
-//! Any bytes as an archive, and any bytes as the tar in one: no panic, and never more than the limits allow.
+//! Any bytes as an archive, and any bytes as the tar in an archive: no panic, and never more output than the limits allow.
 #![no_main]
 
 use std::io::Read;

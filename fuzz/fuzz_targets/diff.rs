@@ -1,4 +1,4 @@
-//! Any bytes behind a session's beginning: each is equal to itself, and two are compared without a panic, whichever way round.
+//! Any bytes after the beginning of a session: each session equals itself, and two are compared without a panic, in either order.
 #![no_main]
 
 use std::io::Write;

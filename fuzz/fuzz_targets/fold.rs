@@ -1,4 +1,4 @@
-//! Any bytes as a file, cut anywhere at a line's end: the effect of the whole is that of its parts.
+//! Any bytes as a file, split after any line: the effect of the whole is that of its parts combined.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -68,7 +68,7 @@ fuzz_target!(|input: (u16, Option<i8>, bool, bool, &[u8])| {
     assert_eq!(parts, fold.effect(&text, 0, true));
 });
 
-/// The line as it is. One that begins with a byte that begins no JSON stands for an event.
+/// The line itself. If its first byte cannot begin JSON, it is replaced by an event that the next two bytes select.
 fn line(bytes: &[u8]) -> Vec<u8> {
     match bytes {
         [128..=255, seq, event, ..] => {

@@ -1,5 +1,4 @@
-//! Any bytes as one line: the scanner's verdict is that of a JSON parser that knows nothing of ours, and what it finds
-//! lies in the line.
+//! Any bytes as one line: the scanner agrees with an independent JSON parser, and what it finds lies within the line.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -9,8 +8,8 @@ use session_tape::session::event::{Body, Mode};
 use session_tape::session::line::{Line, read_line, read_start_payload};
 
 fuzz_target!(|line: &[u8]| {
-    // serde_json takes the same grammar as JSON.parse when it builds nothing: no limit on depth or size of numbers, lone
-    // surrogates allowed, bytes that are not UTF-8 allowed in strings.
+    // When it builds no value, serde_json accepts the same grammar as JSON.parse: no limit on depth or on the size of numbers, and lone surrogates
+    // and bytes that are not UTF-8 are allowed in strings.
     let parses = serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok();
     match read_line(line, Mode::Lenient, &mut Nesting::default()) {
         Line::Blank => assert!(is_blank(line) && !parses),

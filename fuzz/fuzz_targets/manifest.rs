@@ -1,4 +1,4 @@
-//! Any bytes as a bundle's manifest, list of redactions and metadata: refused, or printed again as the same bytes.
+//! Any bytes as a bundle's manifest, list of redactions and metadata: rejected, or printed as the same bytes.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Any bytes around a secret, as a line of a session and as a blob: no panic, no leak, and nothing left for a second redaction.
+//! Any bytes around a secret, as a line of a session and as a blob: no panic, no leak, and no hit in a second redaction.
 #![no_main]
 
 use std::cell::RefCell;
@@ -14,7 +14,7 @@ use session_tape::bundle::redact::{RedactOptions, RedactionRule, RuleSet, blobs}
 
 const SECRET: &[u8] = b" AKIAIOSFODNN7EXAMPLE ";
 
-/// Compiled once: that takes a thousand times longer than a line.
+/// Compiled once: compiling takes a thousand times as long as redacting a line.
 static RULES: LazyLock<[RuleSet; 2]> = LazyLock::new(|| {
     let pointer = RedactionRule { name: "p".into(), path: Some("/content/*".into()), ..RedactionRule::default() };
     [vec![], vec![pointer]].map(|rules| RuleSet::new(&RedactOptions { builtin: true, rules }).expect("good rules"))
@@ -54,7 +54,7 @@ fn check(matcher: &mut Matcher<'_>, text: &[u8]) {
 }
 
 fuzz_target!(init: MATCHERS.with_borrow(|_| ()), |bytes: &[u8]| {
-    // Within a word it is no key, and stays.
+    // Skips inputs that have the key within a word, where it does not count as one and is kept.
     if leaks(bytes) {
         return;
     }

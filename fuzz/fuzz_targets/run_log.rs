@@ -1,4 +1,4 @@
-//! Any bytes as the log of a run: every byte is of a whole line or torn, lines that are events print again as they stand, and none makes a panic.
+//! Any bytes as the log of a run: every byte belongs to a whole line or a torn one, lines that are events are printed unchanged, and nothing panics.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

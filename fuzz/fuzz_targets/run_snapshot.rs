@@ -1,4 +1,4 @@
-//! Any text as the snapshot of a run: refused, or printed again as the same text, with a state that is refused or whole.
+//! Any text as the snapshot of a run: rejected, or printed as the same text; its state is rejected or valid.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Any bytes as the effect that a snapshot holds: it is refused, or lines that follow it can be folded onto it.
+//! Any bytes as the effect in a snapshot: rejected, or lines that follow can be folded onto it.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

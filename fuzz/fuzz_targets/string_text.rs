@@ -1,4 +1,4 @@
-//! Any bytes as a JSON string: its text is the one that an independent parser reads.
+//! Any bytes as a JSON string: its text is what an independent parser reads.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

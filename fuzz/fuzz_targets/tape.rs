@@ -1,4 +1,4 @@
-//! Any bytes on a tape: what is JSON to an independent parser reads back as that parser has it, and all of the tape is read.
+//! Any bytes on a tape: if an independent parser accepts them as JSON, the tape reads back as the same value, and all of the tape is read.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -68,7 +68,7 @@ fn text(units: Vec<u16>) -> String {
     String::from_utf16_lossy(&units)
 }
 
-/// Numbers as doubles, as JavaScript has them; serde_json is off by a little at times, so that is let pass.
+/// Compares numbers as doubles, as JavaScript does, with some tolerance because serde_json is sometimes slightly off.
 fn same(found: &Value, expected: &Value) -> bool {
     match (found, expected) {
         (Value::Array(found), Value::Array(expected)) => {

@@ -7,18 +7,18 @@ const { withFields } = require('../native.js')
 const { SessionRecordingService } = require('../recorder.js')
 const { hasCode } = require('../session-lock/system-error.js')
 
-/** Inode numbers can be larger than a number holds exactly. */
+/** Inode numbers can exceed the range that a number represents exactly. */
 const EXACT = Object.freeze({ __proto__: null, bigint: true })
 
-/** Appends records to a file, and undoes that as long as the lock is held. */
+/** Appends records to a file, and can undo that while the lock is held. */
 class ClosedFile {
   #filePath
   #sessionId
   #lastSeq
-  /** The size before the first append, and which file it was. */
+  /** The file's `stat` before the first append: its size and identity. */
   #before
 
-  /** `report` is that of a strict replay. Throws if nothing may be appended. */
+  /** `report` is that of a strict replay. Throws if the recording is sequence-corrupt, because nothing may be appended then. */
   constructor(filePath, sessionId, { sequenceCorrupt, lastSeq }) {
     if (sequenceCorrupt) throw new Error('Cannot append metadata to a sequence-corrupt recording')
     this.#filePath = filePath
@@ -26,7 +26,7 @@ class ClosedFile {
     this.#lastSeq = lastSeq
   }
 
-  /** Appends a record, through the writer of recorders: a torn last line is ended first. Resolves to its number. */
+  /** Appends a record through a recorder, which first ends a torn last line. Resolves to the record's `seq`. */
   async append(type, payload) {
     this.#before ??= await fs.stat(this.#filePath, EXACT)
     let failure
@@ -49,7 +49,7 @@ class ClosedFile {
     return this.#lastSeq
   }
 
-  /** Gives the file the bytes that it had before the first append, unless it is gone. Throws if there is another file in its place. */
+  /** Truncates the file to its size before the first append, unless it no longer exists. Throws if another file has taken its place. */
   async cutBack() {
     const now = this.#before === undefined ? undefined : await statOf(this.#filePath)
     if (now === undefined) return
@@ -59,7 +59,7 @@ class ClosedFile {
   }
 }
 
-/** Undefined if there is no file. */
+/** Resolves to `undefined` if there is no file. */
 async function statOf(filePath) {
   try {
     return await fs.stat(filePath, EXACT)

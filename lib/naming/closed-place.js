@@ -25,9 +25,9 @@ class ClosedPlace {
 
   expectFile() {}
 
-  /** Throws if nothing may be appended, or no checkpoint created. */
+  /** Throws if nothing may be appended or, with `needsHistory`, if the history is empty. */
   expectReport(report, needsHistory) {
-    // Only its own lock keeps others away from the file.
+    // The lock of another session id would not protect this file.
     const { sessionId } = report.metadata
     if (sessionId !== this.sessionId) throw new Error(`Session ID mismatch: expected ${this.sessionId} got ${sessionId}`)
     this.#file = new ClosedFile(this.filePath, this.sessionId, report)
@@ -52,7 +52,7 @@ class ClosedPlace {
     await this.#file.append('checkpoint_deleted', { checkpointId })
   }
 
-  /** Gives the file the bytes that it had. */
+  /** Restores the previous content of the file. */
   async undo() {
     await this.#file?.cutBack()
   }

@@ -1,7 +1,7 @@
 'use strict'
 
-// Giving a name that is unique in a project (`docs/session-format.md`, section on names): under the project's name lock the name is given first,
-// and then taken from what had it. A crash in between leaves two things of one name, and loses none.
+// Gives a name that is unique in a project (`docs/session-format.md`, section on names). Under the project's name lock, the name is first given,
+// and then taken from its previous holders. After a crash in between, the name is in use twice, but none is lost.
 
 const { append } = require('../native.js')
 const { checkSessionName } = require('../session-reference.js')
@@ -10,8 +10,8 @@ const { ClosedPlace } = require('./closed-place.js')
 const { Project } = require('./project.js')
 
 /**
- * Gives a name. `giving` says to what: `{ name, checkpointId, needsHistory, give(place, report) }`, where `checkpointId` is that of a checkpoint
- * to be renamed, and `null` if the session itself is to be named. Resolves to what `give` resolves to.
+ * Gives a name. `giving` is `{ name, checkpointId, needsHistory, give(place, name, report) }`, where `checkpointId` is the id of the checkpoint to
+ * rename, `null` to name the session itself, or `undefined` to create a checkpoint. Resolves to the result of `give`.
  */
 async function giveName(place, projectHash, giving, options) {
   await place.expectUsable()
@@ -28,7 +28,7 @@ async function giveName(place, projectHash, giving, options) {
   }
 }
 
-/** What the name is to be taken from, all of it locked. Throws if the name cannot be given. */
+/** Finds the current holders of the name, and locks their sessions. Throws if the name cannot be given. */
 async function collisionsOf(project, place, giving, overwrite, locks) {
   const find = () => {
     expectGivable(project, place, giving)
@@ -48,7 +48,7 @@ async function collisionsOf(project, place, giving, overwrite, locks) {
   return expectFree(collisions)
 }
 
-/** Throws if the place's own file does not allow the name to be given, or the name is an id. */
+/** Throws if the state of the place's own file does not allow the name, or if the name is an id. */
 function expectGivable(project, place, { name, checkpointId, needsHistory }) {
   if (checkpointId !== undefined && checkpointId !== null) place.expectFile()
   const own = project.own()
@@ -57,14 +57,14 @@ function expectGivable(project, place, { name, checkpointId, needsHistory }) {
   if (project.hasId(name)) throw new Error(`Name '${name}' already exists`)
 }
 
-/** Throws unless a checkpoint is in the file and not deleted. Returns it. */
+/** Returns a checkpoint of the file. Throws if it does not exist or is deleted. */
 function expectLive(report, checkpointId) {
   const found = report?.checkpoints.find((checkpoint) => checkpoint.checkpointId === checkpointId && !checkpoint.deleted)
   if (found === undefined) throw new Error(`Checkpoint ${checkpointId} not found or deleted`)
   return found
 }
 
-/** What is named may have had the name before. */
+/** Returns a test for the holder that may keep the name: the target of the operation may already have it. */
 function isExemptFor(giving) {
   if (giving.checkpointId === undefined) return () => false
   const exempt = giving.checkpointId ?? undefined
@@ -82,7 +82,7 @@ async function giveAndTake(place, project, giving, taken) {
   }
 }
 
-/** Takes the name away: from other sessions first, from the place itself last, where a deleted checkpoint cannot be had back. */
+/** Takes the name from its other holders: first from other sessions, last from the place itself, where deleting a checkpoint cannot be undone. */
 async function take(place, name, taken, touched) {
   const closed = new Map()
   for (const { file, checkpointId } of taken.filter(({ file }) => !file.isOwn)) {
@@ -108,7 +108,7 @@ function closedPlaceOf({ filePath, sessionId, report }, chatsDir) {
   return place
 }
 
-/** Undoes what was done in the places, the last one first. Resolves to the error, or to one that begins with it if a place fails. */
+/** Undoes the changes to the places in reverse order. Resolves to `error` or, if a place fails, to an `AggregateError` that begins with it. */
 async function undone(places, error) {
   const errors = [error]
   for (let index = places.length - 1; index >= 0; index--) {

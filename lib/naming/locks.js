@@ -9,7 +9,7 @@ const { isStale } = require('../session-lock/staleness.js')
 const { elapsed, wait } = require('../session-lock/waiting.js')
 const { lockError } = require('./lock-error.js')
 
-/** For so long is a busy name lock waited for: other processes hold it only while they give one name. */
+/** How long to wait for a busy name lock, in milliseconds. Other processes hold it only while they give one name. */
 const PATIENCE_MS = 2000
 
 class Locks {
@@ -51,7 +51,7 @@ class Locks {
     }
   }
 
-  /** Waits until the lock seems to be free, which it may not be for long. False if that takes too long. */
+  /** Waits until the lock appears to be free. Another process may still acquire it first. Resolves to `false` after the deadline. */
   async #becomesFree(id, deadline) {
     while (elapsed() < deadline) {
       await wait(10 + Math.random() * 20)
@@ -65,7 +65,7 @@ class Locks {
     this.#ids.add(id)
   }
 
-  /** Releases all, the last one first. Never rejects. */
+  /** Releases all locks in reverse order. Never rejects. */
   async release() {
     for (let index = this.#held.length - 1; index >= 0; index--) await this.#held[index].release()
     this.#held.length = 0

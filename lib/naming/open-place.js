@@ -9,9 +9,9 @@ const { Locks } = require('./locks.js')
 const NO_SNAPSHOT = Object.freeze({ __proto__: null })
 
 /**
- * A session that a recorder has open. Names are given through its methods, and undone by further records: the file is never cut.
+ * A session that a recorder has open. Names are given with its methods, and undone by further records: the file is never truncated.
  *
- * A method that rejects may have recorded all the same, if the disk became full right behind the record, say. So the file decides what there is to
+ * A method that rejects may have recorded anyway, for example if the disk became full right after the record. The file therefore decides what must
  * be undone.
  */
 class OpenPlace {
@@ -20,9 +20,9 @@ class OpenPlace {
   #recorder
   #projectHash
   #lock
-  /** For each record that was begun, what undoes it: called with a report on the file, returns the records for that. */
+  /** A function for each record that was begun. It takes a report on the file, and returns the records that undo it. */
   #steps = []
-  /** Whether one of them is certainly in the file. */
+  /** Whether at least one of these records is known to be in the file. */
   #hasRecorded = false
 
   constructor(recorder, projectHash) {
@@ -32,12 +32,12 @@ class OpenPlace {
     this.sessionId = recorder.getSessionId()
   }
 
-  /** Null before the session has a file. */
+  /** `null` before the session has a file. */
   get filePath() {
     return this.#recorder.getFilePath()
   }
 
-  /** Throws unless the recorder may be used: its lock keeps all others away from the file. */
+  /** Throws unless the recorder owns the session's lock, which keeps other processes away from the file. */
   async expectUsable() {
     this.#lock = this.#recorder.ownsLockFor(this.sessionId) ? this.#recorder.getOwnedLockHandle() : null
     if (this.#lock === null || !(await this.#lock.ownsLock())) {
@@ -45,20 +45,20 @@ class OpenPlace {
     }
   }
 
-  /** Has the file complete. */
+  /** Flushes the recorder, so that the file is complete. */
   async enter() {
     await this.#recorder.flush()
   }
 
-  /** Throws unless the session has a file that a checkpoint can be in. */
+  /** Throws if the session has no file, and so no checkpoints. */
   expectFile() {
     if (this.filePath === null) throw new Error('Active recording is not materialized')
   }
 
-  /** Throws if nothing may be recorded. The recorder's methods check what they need. */
+  /** Does nothing: the recorder's methods check what they need. */
   expectReport() {}
 
-  /** `report` is on the file as it was before; undefined if there was none. */
+  /** `report` describes the file before the call; `undefined` if there was none. */
   async createCheckpoint(name, report) {
     const before = new Set(report?.checkpoints.map(({ checkpointId }) => checkpointId))
     let created
@@ -84,7 +84,7 @@ class OpenPlace {
     await this.#recorded((recorder) => recorder.setSessionName(name))
   }
 
-  /** A deleted checkpoint cannot be had back, so it counts as deleted if the record is in the file. */
+  /** A deletion cannot be undone, so it counts as successful if its record is in the file, even if the recorder rejects. */
   async deleteCheckpoint(checkpointId) {
     try {
       await this.#recorder.deleteCheckpoint(checkpointId)
@@ -105,14 +105,14 @@ class OpenPlace {
     return value
   }
 
-  /** Undoes what was recorded. */
+  /** Undoes everything that was recorded. */
   async undo() {
     if (this.#steps.length === 0 || this.filePath === null) return
     await this.#settled()
     if (!(await this.#undoThroughRecorder())) await this.#undoByAppending()
   }
 
-  /** Resolves to whether all is undone; it is not if the recorder has ended. */
+  /** Resolves to whether everything is undone; `false` if the recorder has ended. */
   async #undoThroughRecorder() {
     const records = await this.#toUndo()
     for (let index = 0; index < records.length; index++) {
@@ -127,7 +127,7 @@ class OpenPlace {
     return true
   }
 
-  /** Under the recorder's lock until it is disposed of. */
+  /** Appends to the file directly, under the recorder's lock or, if that was released, under a new one. */
   async #undoByAppending() {
     const locks = new Locks(this.chatsDir)
     try {
@@ -144,17 +144,17 @@ class OpenPlace {
   async #toUndo() {
     const report = await this.#report()
     if (!hasOwn(report, 'error')) return this.#steps.flatMap((step) => step(report))
-    // A file that does not replay has no name that anyone could find.
+    // Names in a file that does not replay cannot be found, so there is nothing to undo.
     if (this.#hasRecorded) throw new Error(report.error)
     return []
   }
 
-  /** Waits until what was recorded is in the file, or never will be. */
+  /** Waits until every record is either in the file or lost. */
   async #settled() {
     try {
       await this.#recorder.flush()
     } catch {
-      // The file shows what was lost.
+      // The file shows which records were lost.
     }
     await endOf(this.#recorder)
   }
@@ -177,7 +177,7 @@ function renamingOf(checkpointId, name) {
   return { record: (recorder) => recorder.renameCheckpoint(checkpointId, name), type: 'checkpoint_renamed', payload: { checkpointId, name } }
 }
 
-/** A blank name, which a file may have, is as good as none. */
+/** A blank name, which a file may contain, counts as none. */
 function namingOf(before) {
   const name = before === null || before.trim() === '' ? null : before
   return { record: (recorder) => recorder.setSessionName(name), type: 'session_named', payload: { name } }

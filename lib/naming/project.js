@@ -1,6 +1,6 @@
 'use strict'
 
-// The names of a project: what its sessions and their live checkpoints are called, as of a scan of all files.
+// The names of a project: those of its sessions and their live checkpoints, from a scan of all files.
 
 const path = require('node:path')
 const { append, hasOwn, native, parseRecord } = require('../native.js')
@@ -12,7 +12,7 @@ const { scan } = require('../scan.js')
 class Project {
   #projectHash
   #options
-  /** Of each file: the path, the session's id, whether it is the place's own, its identity, and what the scan reports. */
+  /** Each file has its path, the session id, whether it is the place's own, its identity, and the report of the scan. */
   #files
 
   constructor(projectHash, options, files) {
@@ -34,7 +34,7 @@ class Project {
     return project
   }
 
-  /** Scans again what has changed since, and the sessions that `isLocked` tells: those cannot change any more. */
+  /** Scans the files again that have changed since, and those of sessions for which `isLocked` returns `true`, which can no longer change. */
   async update(isLocked) {
     const identities = await identitiesOf(this.#files)
     const changed = this.#files.filter((file, index) => !isSame(file.identity, identities[index]) || isLocked(file.sessionId))
@@ -47,12 +47,12 @@ class Project {
     const reports = await scan(paths, this.#projectHash, this.#options)
     files.forEach((file, index) => {
       file.report = reports[index]
-      // Since the listing, the file of another session may have come into its place.
+      // Since the listing, the file may have been replaced by that of another session.
       if (!file.isOwn && !hasOwn(file.report, 'error')) file.sessionId = file.report.metadata.sessionId
     })
   }
 
-  /** The report on the place's own file; undefined if it has none. Throws the error of its replay. */
+  /** Returns the report on the place's own file; `undefined` if it has none. Throws if the file does not replay. */
   own() {
     const file = this.#files.find(({ isOwn }) => isOwn)
     if (file !== undefined && hasOwn(file.report, 'error')) throw new Error(file.report.error)
@@ -67,7 +67,10 @@ class Project {
     )
   }
 
-  /** What has this name: `{ file, checkpointId }`, without `checkpointId` if the session itself has it. `isExempt` tells what may keep it. */
+  /**
+   * Returns the holders of a name, as `{ file, checkpointId }`; `checkpointId` is `undefined` if the session itself has it. Leaves out those for
+   * which `isExempt` returns `true`.
+   */
   collisions(name, isExempt) {
     const found = []
     for (const file of this.#usable()) {
@@ -93,7 +96,7 @@ function isNamed(report, name) {
   return hasOwn(report, 'name') && report.name !== null && report.name.trim() === name
 }
 
-/** A file can be in the listing twice, through a link. The place's own file is the last: its other paths are those to be left out. */
+/** Removes duplicates, because a link can put a file into the listing twice. Keeps the last path of a file: the place's own comes last. */
 function eachOnce(files) {
   const seen = new Set()
   const isNew = ({ filePath, identity }) => {

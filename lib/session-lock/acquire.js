@@ -13,7 +13,7 @@ const { hasCode, nameQuota } = require('./system-error.js')
 const { writeTemporary, linkTo, removeQuietly } = require('./temporary-file.js')
 const { ACQUIRING, locks, tokens } = require('./thread.js')
 
-/** How often to try again when the lock that was in the way is gone. */
+/** How many times to retry after the lock that was in the way has disappeared. */
 const REPETITIONS = 3
 
 /** Acquires the lock of a session. `lockPath` is absolute. */
@@ -34,11 +34,11 @@ async function acquire(lockPath, sessionId) {
   }
 }
 
-/** Keeps other callers of this thread out. A lock whose file another program has removed or replaced is held no longer. */
+/** Excludes other callers in this thread. A lock whose file another program has removed or replaced no longer counts as held. */
 async function reserve(lockPath) {
   const held = locks.get(lockPath)
   if (held !== undefined) await forgetLost(held)
-  // Of several callers that found the same lost lock, the first is here.
+  // Another caller that found the same lost lock may have been faster.
   if (locks.has(lockPath)) throw new SessionLockedError()
   locks.set(lockPath, ACQUIRING)
 }
@@ -47,7 +47,7 @@ async function forgetLost(held) {
   if (held !== ACQUIRING && (await held.isLost())) held.end()
 }
 
-/** Makes the lock's file. Resolves to its inode. */
+/** Creates the lock file. Resolves to its `dev` and `ino`, among others. */
 async function publish(lockPath, sessionId, content) {
   const temporary = await writeInDirectory(lockPath, content)
   try {
@@ -62,7 +62,7 @@ async function publish(lockPath, sessionId, content) {
   }
 }
 
-/** The directory of a first session does not exist yet. */
+/** Writes the temporary file. Creates the directory if it does not exist yet, as for a first session. */
 async function writeInDirectory(lockPath, content) {
   try {
     return await writeTemporary(lockPath, content)
@@ -77,12 +77,12 @@ async function makeDirectory(directory, absence) {
   try {
     await fs.mkdir(directory, { __proto__: null, recursive: true })
   } catch (error) {
-    // Something that is not a directory is in its place.
+    // Something other than a directory is in its place.
     throw hasCode(error, 'EEXIST') ? absence : error
   }
 }
 
-/** Replaces the lock if it is stale; throws if it is not. Resolves to `false` if it is gone. */
+/** Replaces the lock if it is stale; throws if it is not. Resolves to `false` if the lock has disappeared. */
 async function takeOver(temporary, lockPath, sessionId, file) {
   if (!isStale(file, true)) throw new SessionLockedError()
   const taken = await withGuard(lockPath, sessionId, PATIENCE.other, async (hasGuard) => {

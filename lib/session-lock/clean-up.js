@@ -14,13 +14,13 @@ const OTHER_TEMPORARY_MS = 60 * MINUTE_MS
 
 const NOTHING = Buffer.alloc(0)
 
-/** The beginning of the names of snapshots and sessions that are being written. */
+/** The prefix of the names of snapshots and sessions while they are written. */
 const OTHER_TEMPORARY = '.session-tape-'
 
-/** Longer than any step of removing a left-over guard takes. */
+/** How long to wait for a file to stay unchanged, in milliseconds: longer than any step of removing a left-over guard takes. */
 const AT_REST_MS = 260
 
-/** Removes what interrupted processes left in a directory. Resolves to the number of stale locks among it. */
+/** Removes what interrupted processes left in a directory. Resolves to the number of stale locks that were removed. */
 async function cleanUp(directory) {
   const names = await namesIn(directory)
   const pathsOf = (list) => list.map((name) => childOf(directory, name))
@@ -40,7 +40,10 @@ async function namesIn(directory) {
   }
 }
 
-/** Removes those of the files that were last modified so long ago. Resolves to those of them that have another name too, which it keeps. */
+/**
+ * Removes the files that were last modified more than `age` milliseconds ago. Keeps those that have other names too (hard links), and resolves to
+ * them.
+ */
 async function removeOld(filePaths, age) {
   const linked = []
   for (let index = 0; index < filePaths.length; index++) {
@@ -53,7 +56,10 @@ async function removeOld(filePaths, age) {
   return linked
 }
 
-/** The mark of a guard has the guard's time of modification, however new it is. One that is in use is removed within milliseconds. */
+/**
+ * Removes those of the files that are not in use. The mark of a guard has the guard's time of modification, however new the mark is, but a mark in
+ * use is removed within milliseconds.
+ */
 async function removeAtRest(linked) {
   await wait(AT_REST_MS)
   for (let index = 0; index < linked.length; index++) {
@@ -63,7 +69,7 @@ async function removeAtRest(linked) {
   }
 }
 
-/** Removes the guards that are left over. Resolves to those that another process has begun to remove. */
+/** Removes left-over guards. Resolves to those that another process has begun to remove. */
 async function removeGuards(guardPaths) {
   const marked = []
   for (let index = 0; index < guardPaths.length; index++) {
@@ -72,13 +78,13 @@ async function removeGuards(guardPaths) {
   return marked
 }
 
-/** That process may have ended, and its mark been removed just now, which was a change of the guard's inode. */
+/** Tries again, because the other process may have ended. Waits first: removing its mark was a change of the guard's inode. */
 async function removeGuardsAgain(guardPaths) {
   await wait(AT_REST_MS)
   await removeGuards(guardPaths)
 }
 
-/** The temporary file tells the time of the file system. */
+/** Writes a temporary file to learn the time of the file system. */
 async function removeGuard(guardPath) {
   const lockPath = lockPathOfGuard(guardPath)
   try {
@@ -102,7 +108,7 @@ async function removeLocks(directory, names) {
   return removed
 }
 
-/** Other programs have lock files too. */
+/** Whether a file is the lock of a session, and not a lock file of another program. */
 function isLockOf(sessionId, { isJson, record }) {
   const named = record?.sessionId
   return isJson && (!isSafeId(named) || named === sessionId)

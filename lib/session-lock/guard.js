@@ -1,6 +1,6 @@
 'use strict'
 
-// The guard of a lock: a lock of the lock, held for some milliseconds. Only its owner may remove or renew the lock.
+// The guard of a lock: a lock on the lock, held for a few milliseconds. Only its owner may remove or renew the lock.
 
 const { randomUUID } = require('node:crypto')
 const { removeLeftOverGuard } = require('./left-over-guard.js')
@@ -10,16 +10,16 @@ const { writeTemporary, linkTo, removeQuietly } = require('./temporary-file.js')
 const { tokens } = require('./thread.js')
 const { elapsed, wait } = require('./waiting.js')
 
-/** How long to try for a guard that another process has, in milliseconds. */
+/** How long to wait for a guard that another process has, in milliseconds. */
 const PATIENCE = Object.freeze({ __proto__: null, release: 3000, other: 500 })
 
 const SHORTEST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 60
 
 /**
- * Calls `work` while this process has the guard of a lock, with a function that checks that it still has it: a guard can be taken away from a
- * process that was suspended. Resolves to what `work` resolves to; to `undefined` if another process has the guard for longer than `patience`.
- * Rejects with the system's error if no guard can be created, and with what `work` rejects with.
+ * Calls `work` while this process has the guard of a lock. Passes a function that checks whether the guard is still held, because a process that
+ * was suspended can lose it. Resolves to the result of `work`, or to `undefined` if another process has the guard for longer than `patience`.
+ * Rejects with the error of `work`, and with the system's error if no guard can be created.
  */
 async function withGuard(lockPath, sessionId, patience, work) {
   const token = randomUUID()
@@ -38,8 +38,8 @@ async function withGuard(lockPath, sessionId, patience, work) {
 }
 
 /**
- * Calls `work` while the lock itself is linked to the guard's name, as programs of earlier versions take a guard: that needs no space on a disk
- * that is full. Only for the lock's owner, whose `inode` it is. Resolves to `undefined` if another process has the guard.
+ * Calls `work` while the lock file itself is linked to the guard's name, which is how earlier versions take a guard: this needs no space, so it
+ * works on a full disk. Only for the owner of the lock, whose file has this `inode`. Resolves to `undefined` if another process has the guard.
  */
 async function withLinkedGuard(lockPath, inode, work) {
   const guardPath = guardPathOf(lockPath)
@@ -72,7 +72,7 @@ async function linkPatiently(temporary, lockPath, filePath, patience) {
     if ((await removeLeftOverGuard(lockPath, temporary.now())) === 'gone') {
       if (await linkTo(temporary.filePath, filePath)) return true
     }
-    // Only now: on a busy machine a pause takes longer, and there must be a try after it.
+    // Checked after the attempt: on a busy machine a pause may last past the end of the wait, and must be followed by an attempt.
     if (elapsed() - start >= patience) return false
     await wait(SHORTEST_PAUSE_MS + Math.random() * (LONGEST_PAUSE_MS - SHORTEST_PAUSE_MS))
   }

@@ -9,7 +9,7 @@ const { locks, tokens } = require('./thread.js')
 const LOOK_EVERY_MS = 5 * 60 * 1000
 const RENEW_AFTER_MS = 60 * 60 * 1000
 
-/** A lock that this thread holds. It is kept young by a timer, until it is released or its file is another's. */
+/** A lock that this thread holds. A timer renews it until it is released, or its file is removed or replaced. */
 class HeldLock {
   #path
   #sessionId
@@ -19,7 +19,7 @@ class HeldLock {
   #clearTimer
   #hasEnded = false
   #released
-  /** The last renewal or removal that was begun. */
+  /** The renewal or removal that was queued last. */
   #last = Promise.resolve()
 
   /** `path` is absolute, `inode` the `dev` and `ino` of the file, `createdAt` the time in its content. */
@@ -38,19 +38,19 @@ class HeldLock {
     return file !== null && this.#hasToken(file)
   }
 
-  /** Removes the file, now or as soon as its guard can be had. Never rejects. */
+  /** Removes the file, now or as soon as the guard can be acquired. Never rejects. */
   release() {
     this.#released ??= this.#enqueue(() => this.#remove())
     return this.#released
   }
 
-  /** Whether the file is certainly not this lock any more: removed, or replaced. */
+  /** Whether the file is known to have been removed or replaced. */
   async isLost() {
     const file = await readLockFile(this.#path)
     return file === null || this.#isAnother(file)
   }
 
-  /** Ends renewing, and forgets the lock. */
+  /** Stops the renewals, and forgets the lock. */
   end() {
     this.#hasEnded = true
     this.#clearTimer()
@@ -67,7 +67,10 @@ class HeldLock {
     return file.ino !== null && (!isSameInode(file, this.#inode) || (file.bytes !== null && !this.#hasToken(file)))
   }
 
-  /** Does not keep the process running. The program may have replaced its timers, and be about to restore them. */
+  /**
+   * Schedules the next check, without keeping the process running. Both timer functions are captured together: a program may have replaced them,
+   * and restore them later.
+   */
   #schedule() {
     const { setTimeout, clearTimeout } = globalThis
     const timer = setTimeout(() => this.#lookAndSchedule(), LOOK_EVERY_MS)
@@ -100,7 +103,10 @@ class HeldLock {
     }
   }
 
-  /** One renewal or removal at a time. What fails, because the disk is full or read-only, say, is tried again at the timer's next look. */
+  /**
+   * Runs one renewal or removal at a time. After a failure, for example because the disk is full or read-only, the next check by the timer tries
+   * again.
+   */
   #enqueue(work) {
     this.#last = this.#last.then(work).catch(() => {})
     return this.#last
@@ -123,7 +129,7 @@ class HeldLock {
     if (await this.#guarded(PATIENCE.other, (hasGuard) => this.#rewrite(hasGuard))) this.end()
   }
 
-  /** Writes the content with a new time over the old one, in place. Resolves to whether the lock has ended. */
+  /** Overwrites the content in place, with a new time. Resolves to whether the lock has ended. */
   async #rewrite(hasGuard) {
     let handle
     try {
@@ -137,7 +143,7 @@ class HeldLock {
       if (this.#isAnother(file)) return true
       const now = Date.now()
       const content = contentOf(this.#sessionId, this.#token, now)
-      // Of another length it would leave a half of the old content, or a reader could see a half of the new one.
+      // Content of another length would leave part of the old content, and a reader could see it incomplete.
       if (file.bytes?.length !== content.length || !(await hasGuard())) return false
       await handle.write(content, 0, content.length, 0)
       this.#renewedAt = now

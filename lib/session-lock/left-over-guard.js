@@ -12,19 +12,19 @@ const { isAbsence } = require('./system-error.js')
 const { linkTo, removeQuietly } = require('./temporary-file.js')
 const { isOfThisThread } = require('./thread.js')
 
-/** No operation under a guard takes longer than that. */
+/** An upper bound for the duration of an operation under a guard, in milliseconds. */
 const LONGEST_MS = 10 * 60 * 1000
 
-/** The process that made a mark that old has ended. */
+/** The age of a mark, in nanoseconds, from which the process that created it must have ended. */
 const MARK_AGE_NS = 5n * 60n * 1_000_000_000n
 
-/** For so long nothing happens to the inode of a lock that is its own guard, unless the guard's owner has ended. */
+/** How long an inode that is both lock and guard must have been unchanged for the guard to be left over, in nanoseconds. */
 const AT_REST_NS = 250_000_000n
 
 /**
  * Removes the guard of a lock if it is left over. `now` is the time of the file system in nanoseconds.
  *
- * Resolves to `'gone'` if there is no guard now, `'kept'` if it is not left over or cannot be removed, and `'marked'` if another process has
+ * Resolves to `'gone'` if there is no guard (any more), `'kept'` if it is not left over or cannot be removed, and `'marked'` if another process has
  * begun to remove it. Never rejects.
  */
 async function removeLeftOverGuard(lockPath, now) {
@@ -40,7 +40,7 @@ async function removeLeftOverGuard(lockPath, now) {
 }
 
 async function isLeftOver(guard, lockPath, now) {
-  // Programs of earlier versions link the lock itself to the guard's name.
+  // Earlier versions link the lock itself to the guard's name.
   if (await hasInodeOf(guard, lockPath)) return now - guard.changedNs >= AT_REST_NS
   if (isOfThisThread(guard)) return false
   return (hasPid(guard) && isDead(guard.record.pid)) || isOlderThan(guard, LONGEST_MS)
@@ -54,9 +54,12 @@ async function hasInodeOf(guard, lockPath) {
   }
 }
 
-/** One process can link the guard to its mark; the others leave it alone. The mark is removed last, so that it stays so until the guard is gone. */
+/**
+ * Only one process can link the guard to its mark; the others leave the guard alone. The mark is removed last, so that this holds until the guard
+ * is gone.
+ */
 async function removeMarked(guard, guardPath, markPath, now) {
-  // Another process may have removed it since, and a third taken it: under the same inode if that is the lock's.
+  // Meanwhile another process may have removed the guard, and a third taken it, with the same inode if that is the lock's.
   if (!(await isAtRest(guardPath, guard))) return 'kept'
   if (!(await linkTo(guardPath, markPath))) {
     if (now - guard.changedNs >= MARK_AGE_NS) await removeOldMark(guard, markPath)
@@ -72,18 +75,18 @@ async function removeMarked(guard, guardPath, markPath, now) {
   }
 }
 
-/** A mark is a change of the guard's inode, so it is not younger than the last one. */
+/** Creating a mark changes the guard's inode, so a mark is not younger than the inode's last change. */
 async function removeOldMark(guard, markPath) {
   if (await isAtRest(markPath, guard)) await removeQuietly(markPath)
 }
 
-/** Whether a path is still the inode of a file that was read, and nothing has happened to it since. */
+/** Whether a path still leads to the inode of a file that was read, unchanged since. */
 async function isAtRest(filePath, file) {
   const { dev, ino, ctimeNs } = await fs.lstat(filePath, EXACT)
   return isSameInode(file, { dev, ino }) && ctimeNs === file.changedNs
 }
 
-/** The same for all processes that find the same guard. */
+/** A UUID derived from the content of a guard, and thus the same in all processes that find that guard. */
 function uuidOf(bytes) {
   const hex = createHash('sha256').update(bytes).digest('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`

@@ -1,20 +1,20 @@
 'use strict'
 
-// What a lock or a guard contains, and reading it. Programs of other versions write such files too, so none of it is taken for granted.
+// The content of locks and guards, and how they are read. Other versions write such files too, so their content is not trusted.
 
 const fs = require('node:fs/promises')
 const { constants } = require('node:fs')
 const { parse, plainJson } = require('../native.js')
 const { isAbsence } = require('./system-error.js')
 
-/** A lock is smaller by far. A file that is larger is not read. */
+/** The size in bytes above which a file is not read. A lock is far smaller. */
 const LARGEST = 65_536
 
 /** Without O_NONBLOCK, a pipe in the lock's place would block a thread until something opens its other end. */
 const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 const WRITE = constants.O_RDWR | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
-/** Inode numbers can be larger than a number holds exactly. */
+/** Inode numbers can exceed the range that a number represents exactly. */
 const EXACT = Object.freeze({ __proto__: null, bigint: true })
 
 const NANOSECONDS = 1_000_000n
@@ -25,8 +25,8 @@ function contentOf(sessionId, ownerToken, now) {
 }
 
 /**
- * What is at a path: `null` if nothing is. `bytes` is `null` if it is not a regular file or cannot be read, `record` unless it is the JSON of
- * an object. Never rejects.
+ * Describes the file at a path. Resolves to `null` if there is none. `bytes` is `null` if it is not a regular file, is too large or cannot be read;
+ * `record` is `null` unless the content is a JSON object. Never rejects.
  */
 async function readLockFile(filePath) {
   let handle
@@ -53,7 +53,7 @@ async function bytesOf(handle, size) {
   return buffer.subarray(0, bytesRead)
 }
 
-/** What is there, of something that cannot be opened. */
+/** Describes a file that cannot be opened. */
 async function statOnly(filePath) {
   try {
     return found(await fs.lstat(filePath, EXACT), null)
@@ -62,7 +62,7 @@ async function statOnly(filePath) {
   }
 }
 
-/** Something is there, or not: not even that can be found out. */
+/** The description if it cannot be determined whether there is a file. */
 const UNKNOWN = { isFile: false, dev: null, ino: null, changedNs: 0n, modified: NaN, bytes: null, isJson: false, record: null }
 
 function found(stat, bytes) {

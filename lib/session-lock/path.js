@@ -1,6 +1,6 @@
 'use strict'
 
-// The names of the files of a lock, and which names are such.
+// The names of locks, guards and their temporary files, and how they are recognised.
 
 const path = require('node:path')
 
@@ -13,7 +13,7 @@ function isSafeId(value) {
   return typeof value === 'string' && SAFE_ID.test(value)
 }
 
-/** The path of a session's lock, relative if the directory's is. Throws for an id that could name a file elsewhere. */
+/** The path of a session's lock; relative if `chatsDir` is. Throws for an id that could name a file elsewhere. */
 function lockPathOf(chatsDir, sessionId) {
   if (!isSafeId(sessionId)) throw new Error(`Unsafe session ID rejected: "${sessionId}"`)
   const lockPath = childOf(chatsDir, `${sessionId}.lock`)
@@ -23,12 +23,12 @@ function lockPathOf(chatsDir, sessionId) {
   return lockPath
 }
 
-/** As `path.join` gives it, without the array that it fills: arrays may inherit setters of indices. */
+/** Like `path.join`, but without its internal array, for which setters of indices may be inherited. */
 function childOf(directory, name) {
   return path.normalize(`${directory}${path.sep}${name}`)
 }
 
-/** The session that a file name is the lock of; `null` for any other file. */
+/** Returns the id of the session whose lock has this file name, or `null` for any other file. */
 function sessionOfLock(name) {
   const found = LOCK.exec(name)
   return found === null ? null : found[1]

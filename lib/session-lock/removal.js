@@ -7,8 +7,8 @@ const { isStale } = require('./staleness.js')
 const { isAbsence } = require('./system-error.js')
 
 /**
- * Removes a lock under its guard if it is still the file that was read before. Resolves to `'removed'`, `'gone'` if there is none any more, or
- * `'changed'` if it is another one or the guard was lost.
+ * Removes a lock under its guard if it is still the file that was read before. Resolves to `'removed'`, to `'gone'` if there is no lock any more,
+ * or to `'changed'` if it was replaced or the guard was lost.
  */
 async function removeUnchanged(lockPath, file, hasGuard) {
   const current = await readLockFile(lockPath)
@@ -23,7 +23,7 @@ async function removeUnchanged(lockPath, file, hasGuard) {
   }
 }
 
-/** Removes the lock of a session if it is stale and `isEligible` agrees. Resolves to whether it was removed; a failure is none. */
+/** Removes the lock of a session if it is stale and `isEligible` returns `true`. Resolves to whether it was removed; `false` after an error. */
 async function removeIfStale(lockPath, sessionId, isEligible = () => true) {
   const file = await readLockFile(lockPath)
   if (file === null || !isEligible(file) || !isStale(file, true)) return false

@@ -2,7 +2,7 @@
 
 const { isOfThisThread } = require('./thread.js')
 
-/** After so long a process with the pid of the owner is taken for another one, to which the system has given the same number. */
+/** The age of a lock, in milliseconds, above which a process with the owner's pid counts as another one that was given the same pid. */
 const PID_REUSE_MS = 48 * 60 * 60 * 1000
 
 /** Whether a lock file that was read is stale. With `pidReuse` its age counts too. */
@@ -16,13 +16,13 @@ function hasPid({ record }) {
   return record !== null && Number.isSafeInteger(record.pid) && record.pid > 0
 }
 
-/** Whether no process has a pid. `process.kill` is looked up at each call: a program may have replaced it. */
+/** Whether no process with a pid exists. Looks up `process.kill` at each call, because a program may have replaced it. */
 function isDead(pid) {
   try {
     process.kill(pid, 0)
     return false
   } catch (error) {
-    // EPERM: there is one, of another user.
+    // EPERM: the process exists, but belongs to another user.
     return error?.code !== 'EPERM'
   }
 }

@@ -3,8 +3,8 @@
 const { EDQUOT } = require('node:os').constants.errno
 
 /**
- * Whether an error of the file system has a code, such as `ENOENT`. The message begins with it too: where all objects inherit a `code` that cannot
- * be set, Node's errors have none of their own.
+ * Whether a file system error has a code, such as `ENOENT`. Also checks whether the message begins with the code: if objects inherit a read-only
+ * `code`, Node's errors have none of their own.
  */
 function hasCode(error, code) {
   nameQuota(error)
@@ -12,8 +12,8 @@ function hasCode(error, code) {
 }
 
 /**
- * Gives an error its code if the disk quota is used up. libuv has no name for that, so that Node's error has the code `Unknown system error -122`.
- * Returns the error.
+ * Sets the code of an error to `EDQUOT` if the disk quota is exceeded. libuv has no name for this error, so Node's error has the code
+ * `Unknown system error -122`. Returns the error.
  */
 function nameQuota(error) {
   if (error instanceof Error && EDQUOT !== undefined && error.errno === -EDQUOT) {
@@ -28,7 +28,7 @@ function nameQuota(error) {
 const set = (error, key, value) =>
   Object.defineProperty(error, key, { __proto__: null, value, writable: true, configurable: true, enumerable: key === 'code' })
 
-/** Whether a path that gave this error has no file. */
+/** Whether an error means that a path has no file. */
 function isAbsence(error) {
   return hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR')
 }

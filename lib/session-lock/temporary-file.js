@@ -1,7 +1,7 @@
 'use strict'
 
-// A lock or a guard before it is published: a file with its whole content, which is then linked to the name that counts. No reader ever sees a
-// half of it, and of several programs the file system lets one link.
+// The temporary file of a lock or a guard. It gets its complete content before it is linked to its final name, so that no reader ever sees partial
+// content, and only one of several programs succeeds.
 
 const fs = require('node:fs/promises')
 const { fsync } = require('node:fs')
@@ -14,14 +14,14 @@ const { elapsed } = require('./waiting.js')
 const NANOSECONDS = 1e6
 
 /**
- * Not the method of the handle: the one that Yarn's Plug'n'Play puts in its place throws. And not by `promisify`, which collects arguments in an
- * array, where setters on `Array.prototype` get them.
+ * Syncs a file. Does not use the handle's method, because Yarn's Plug'n'Play replaces it by one that throws, nor `promisify`, because that collects
+ * arguments in an array, whose elements setters on `Array.prototype` would receive.
  */
 const sync = ({ fd }) => new Promise((resolve, reject) => fsync(fd, (error) => (error ? reject(error) : resolve())))
 
 /**
- * Writes and syncs a temporary file of a lock. `now()` is the time of its file system in nanoseconds, in which changes of inodes are counted:
- * the clock of the process may be another. Rejects with the system's error, and leaves no file then.
+ * Writes and syncs a temporary file of a lock. `now()` returns the time of its file system in nanoseconds, in which changes of inodes are recorded,
+ * and from which the clock of the process may differ. If writing fails, rejects with the system's error and leaves no file.
  */
 async function writeTemporary(lockPath, content) {
   const filePath = temporaryPathOf(lockPath, randomUUID())
@@ -46,7 +46,7 @@ async function writeTo(handle, content) {
   }
 }
 
-/** The system may take less than the whole at a time. */
+/** Writes in a loop, because the system may write less than requested. */
 async function writeAll(handle, content) {
   for (let written = 0; written < content.length; ) {
     const { bytesWritten } = await handle.write(content, written, content.length - written, written)
@@ -54,7 +54,7 @@ async function writeAll(handle, content) {
   }
 }
 
-/** Links a file to a name. Resolves to `false` if there is something of that name. */
+/** Links a file to a name. Resolves to `false` if the name is taken. */
 async function linkTo(filePath, name) {
   try {
     await fs.link(filePath, name)

@@ -1,6 +1,6 @@
 'use strict'
 
-// Waiting in real time. Programs replace clocks and timers, in tests above all; a lock must be released all the same.
+// Waits in real time. Programs, above all tests, replace clocks and timers, but a lock must be released even so.
 
 const { hasOwn, setTimeout, elapsed } = require('../native.js')
 
@@ -9,7 +9,7 @@ function wait(ms) {
   return new Promise((resolve) => void schedule(resolve, ms))
 }
 
-/** Fake timers that were installed before this library was loaded have marked what they put in place of the real ones. */
+/** Fake timers that were installed before this library was loaded have a `clock` property. They do not replace `AbortSignal.timeout`. */
 const schedule = hasOwn(setTimeout, 'clock')
   ? (resolve, ms) => AbortSignal.timeout(ms).addEventListener('abort', resolve, { __proto__: null, once: true })
   : setTimeout

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-# This file has the name of the package: its folder must not come first.
+# This file has the name of the package, so its folder must not come first in the path.
 sys.path = [path for path in sys.path if Path(path or ".").resolve() != Path(__file__).parent.resolve()]
 
 import polars as pl  # noqa: E402

@@ -1,9 +1,9 @@
-"""Recordings as tables with Ray: `python examples/ray.py RECORDINGS`. Ray distributes the paths, the workers need the wheel alone."""
+"""Recordings as tables with Ray: `python examples/ray.py RECORDINGS`. Ray distributes the paths; the workers need only the wheel."""
 
 import sys
 from pathlib import Path
 
-# This file has the name of the package: its folder must not come first.
+# This file has the name of the package, so its folder must not come first in the path.
 sys.path = [path for path in sys.path if Path(path or ".").resolve() != Path(__file__).parent.resolve()]
 
 import ray  # noqa: E402

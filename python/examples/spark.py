@@ -1,6 +1,6 @@
 """Recordings as tables with Spark: `spark-submit examples/spark.py RECORDINGS LAKE`.
 
-The wheel is all that an executor needs. Spark distributes paths, or the objects of a store, and writes what the executors make of them.
+An executor needs only the wheel. Spark distributes paths, or the objects of a store, and writes the rows that the executors return.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TABLES = ("events", "tool_calls", "sessions")
 
 
 def plain(schema: pa.Schema) -> pa.Schema:
-    """The same columns without what Spark does not take from Arrow: dictionaries and binaries of fixed length."""
+    """The same columns, without the Arrow types that Spark does not accept: dictionaries and binaries of fixed length."""
 
     def of(type: pa.DataType) -> pa.DataType:
         if pa.types.is_dictionary(type):
@@ -29,7 +29,7 @@ def plain(schema: pa.Schema) -> pa.Schema:
 
 
 def rows_of(table: str, recordings):
-    """What an executor does with its partition: batches of recordings in, batches of rows out."""
+    """The work of an executor on its partition: batches of recordings in, batches of rows out."""
 
     def convert(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import session_tape as st
@@ -58,7 +58,7 @@ def spark_schema(table: str):
 
 
 def table_of(spark: SparkSession, folder: Path, table: str) -> DataFrame:
-    """A table of the recordings in a folder that all executors see, bundles among them."""
+    """A table of the recordings, including bundles, in a folder that all executors can read."""
     import session_tape as st
 
     paths = st.recordings(folder)
@@ -74,7 +74,7 @@ def events_of_objects(spark: SparkSession, glob: str) -> DataFrame:
 
 
 def export(spark: SparkSession, recordings: Path, lake: Path) -> None:
-    """Writes the tables by the day on which a session began. Spark commits each of them as a whole."""
+    """Writes the tables, partitioned by the day on which a session began. Spark commits each of them as a whole."""
     days = table_of(spark, recordings, "sessions").select("source", f.to_date("started_at").alias("date")).cache()
     for table in TABLES:
         dated = table_of(spark, recordings, table).join(f.broadcast(days), "source", "left")
@@ -95,7 +95,7 @@ QUESTIONS = {
 
 
 def questions(spark: SparkSession, lake: Path) -> list[DataFrame]:
-    """Three questions, and their answers."""
+    """The answers to three questions, as data frames."""
     for table in TABLES:
         spark.read.parquet(f"{lake}/{table}").createOrReplaceTempView(table)
     return [spark.sql(query) for query in QUESTIONS.values()]

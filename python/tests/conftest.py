@@ -23,7 +23,7 @@ def real():
 
 @pytest.fixture
 def closed():
-    """A folder, and how to do something in it as a user to whom something there is forbidden. To root nothing is."""
+    """A folder, and a context manager that makes a path in it inaccessible. Root becomes another user meanwhile, since nothing is denied to it."""
     if os.name != "posix":
         pytest.skip("permissions are those of POSIX")
 
@@ -48,7 +48,7 @@ def closed():
 
 @pytest.fixture(scope="session")
 def fleet(tmp_path_factory):
-    """A folder of sessions of some days."""
+    """A folder of sessions of several days."""
     folder = tmp_path_factory.mktemp("fleet")
     for number in range(60):
         path = folder / f"project-{number % 4}" / f"session-{number}.jsonl"

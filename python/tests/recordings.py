@@ -1,4 +1,4 @@
-"""Sessions for tests: made of records, as lines of JSON."""
+"""Builds sessions for tests from records, as lines of JSON."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-#: The recordings of a real agent, where there are some.
+#: Recordings of a real agent, if they are available.
 REAL = Path(os.environ.get("SESSION_TAPE_DATA", Path(__file__).parents[3] / "shared" / "data")) / "sessions"
 
 START = {
@@ -40,7 +40,7 @@ def answer(*ids, name="run", result="done", error=None):
 
 
 def lines(*records, second=0):
-    """The lines of records, which are `(type, payload)` or a text that is a line as it stands."""
+    """The lines of records. A record is a `(type, payload)` pair, or a string that is a line as it is."""
     made = []
     for at, record in enumerate(records):
         if isinstance(record, str):

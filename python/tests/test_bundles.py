@@ -1,4 +1,4 @@
-"""Recordings in bundles, which are made by the command line of the npm package."""
+"""Recordings in bundles, which the command line of the npm package creates."""
 
 import io
 import json
@@ -30,7 +30,7 @@ def bundle(source, to, *options):
 
 
 def recorded(folder, events, message):
-    """A run with so many events, which have messages of this length."""
+    """A run with this many events, whose messages have this length."""
     script = """
         const { RunRecorder } = require(process.argv[1]);
         const [directory, events, length] = process.argv.slice(2);
@@ -132,7 +132,7 @@ def test_a_reader_of_a_run_may_be_dropped(tmp_path):
 
 @pytest.mark.parametrize("form", ["session", "run", *FORMS])
 def test_an_export_reports_the_bytes_of_a_recording_as_they_are_read(tmp_path, form):
-    """Of one that is read by several threads, of a run, which one thread reads, and of a session in a bundle."""
+    """For a session, which several threads read, a run, which one thread reads, and a session in a bundle."""
     if form == "run":
         recording = recorded(tmp_path / "run", events=150_000, message=200)
         tables, log = ("run_events", "runs"), recording / "events.cath-log"

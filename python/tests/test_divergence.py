@@ -1,4 +1,4 @@
-"""`prefix_hash` and `diff` agree: the first step at which two sessions have other prefixes is the one at which `diff` finds them to part."""
+"""`prefix_hash` and `diff` agree: the first step with different prefixes in two sessions is the one at which `diff` finds them to diverge."""
 
 import itertools
 
@@ -23,7 +23,7 @@ def first_other_prefix(events, left, right):
 
 
 def expected(found):
-    """Of recordings of which one is a prefix of the other no row says so."""
+    """The expected result of the query: none if one recording is a prefix of the other, since no row shows that."""
     return found.divergence_event if found is not None and found.kind in ("EventMismatch", "HeaderMismatch") else None
 
 
@@ -56,7 +56,7 @@ RECORDS = any_.one_of(
 @settings(max_examples=150, deadline=None)
 @given(any_.lists(RECORDS, max_size=5), any_.lists(RECORDS, max_size=4), any_.lists(RECORDS, max_size=4), any_.permutations("abc"))
 def test_any_two_sessions(tmp_path_factory, common, left, right, names):
-    """The second session has the same beginning, with other ids of its calls."""
+    """The second session has the same beginning, but its calls have other ids."""
     renamed = str.maketrans("abc", "".join(names))
 
     def rename(record):

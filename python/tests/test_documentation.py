@@ -1,4 +1,4 @@
-"""What the documents say holds."""
+"""Statements in the documentation hold."""
 
 import re
 from pathlib import Path

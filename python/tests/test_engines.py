@@ -1,4 +1,4 @@
-"""Engines agree on what is in the lake."""
+"""Query engines agree on the content of the lake."""
 
 import duckdb
 import polars as pl
@@ -57,7 +57,7 @@ def test_errors_by_tool_and_day(lake):
 
 
 def test_the_divergence_query(lake):
-    """For each pair of some sessions, in three engines."""
+    """For some pairs of sessions, in three engines."""
     pairs = [("session-0", "session-3"), ("session-0", "session-1"), ("session-4", "session-19")]
     for left, right in pairs:
         duck = duckdb.sql(

@@ -1,4 +1,4 @@
-"""The rows of `events`: what is in them, and what damage becomes."""
+"""The rows of `events`: their values, and the effect of damage."""
 
 import hashlib
 import json
@@ -96,7 +96,7 @@ def test_damage_is_data():
     assert column(content, "line") == list(range(1, 10))
     assert column(content, "type") == ["session_start", None, None, None, "new", "content", None, "session_start", None]
     assert column(content, "step") == [0, None, None, None, 1, 2, 3, 4, None]
-    # A last line that does not parse is torn with its ending, too; a blank one behind it settles that it is not.
+    # A last line that does not parse is torn even if it ends with a newline. A blank line after it shows that it is not.
     assert column(session(start(), "garbage"), "status")[-1] == "torn"
     assert column(session(start(), "garbage", " "), "status") == ["ok", "unparseable", None]
 
@@ -136,7 +136,7 @@ def large(tmp_path, records):
 
 
 def test_a_large_session_read_in_parts_is_the_same(tmp_path):
-    """Against the parts of it that are read as one: the same lines, shorter by what makes it large."""
+    """Compared with the same lines without their padding, which is what makes the session large."""
     records = [start()]
     for at in range(3000):
         records += [text("human", f"{at} "), call(f"c{at % 7}", at=at), answer(f"c{at % 7}", result="x" * 3)]
@@ -151,7 +151,7 @@ def test_a_large_session_read_in_parts_is_the_same(tmp_path):
     parts = st.events(large(tmp_path, padded)).read_all()
     for name in ["line", "seq", "ts", "type", "status", "provider", "turn", "in_history", "history_index", "text", "tool_call_id", "step"]:
         assert parts[name].to_pylist() == small[name].to_pylist(), name
-    # The keys differ by the padding; of the same records they are the same, in parts or not.
+    # The keys depend on the padding. For the same records they are the same, read in parts or not.
     again = st.events([("s", session(*padded))]).read_all()
     for name in ["line_sha256", "byte_offset", "step_key", "prefix_hash"]:
         assert parts[name].to_pylist() == again[name].to_pylist(), name

@@ -1,4 +1,4 @@
-"""The examples for engines, run as their first lines say."""
+"""The examples for query engines, run as their first lines describe."""
 
 import subprocess
 import sys

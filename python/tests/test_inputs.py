@@ -1,4 +1,4 @@
-"""What can be given as `paths`, and what is refused."""
+"""What can be passed as `paths`, and what is rejected."""
 
 import inspect
 import io
@@ -164,7 +164,7 @@ def test_a_run_beside_a_manifest_of_something_else_is_a_run(tmp_path, content):
     assert {**row, "source": ""} == {**expected, "source": ""} and row["error"] is None
     assert st.first_divergence(run, GOLDEN) is None
     assert st.to_parquet(tmp_path, tmp_path / "lake", ["run_events"]).rows["run_events"] == rows[GOLDEN].num_rows
-    # That of a bundle is one, whatever has become of it.
+    # With the checksum file of a bundle it is a bundle, even if its manifest is damaged.
     (run / "manifest.sha256").write_text("")
     [row] = st.table(run, "runs").read_all().to_pylist()
     assert row["error"]

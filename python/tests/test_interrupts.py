@@ -1,4 +1,4 @@
-"""Ctrl-C: whatever takes long looks for signals, and ends at once when a handler raises."""
+"""Ctrl-C: everything that takes long checks for signals, and ends soon after a handler raises."""
 
 import json
 import os
@@ -29,7 +29,7 @@ class Interrupted(Exception):
 
 @contextmanager
 def interrupted():
-    """A handler that raises when it runs for the second time. Work that does not look runs it once, behind its end."""
+    """A handler that raises at its second call. Work that does not check for signals runs it only once, after its end."""
     seen = []
 
     def handle(*_):
@@ -50,7 +50,7 @@ def interrupted():
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
-    """A session of some 60 MB."""
+    """A session of about 60 MB."""
     path = tmp_path_factory.mktemp("large") / "session.jsonl"
     start, _, rest = talk(1, turns=1000).partition(b"\n")
     path.write_bytes(start + b"\n" + rest * 15)
@@ -64,7 +64,7 @@ def packed(session):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A run with some 60 MB of events."""
+    """A run with about 60 MB of events."""
     return recorded(tmp_path_factory.mktemp("run") / "run", events=60_000, message=400)
 
 
@@ -103,12 +103,12 @@ def test_verified_rows(session):
         st.verify_rows(rows)
 
 
-#: What listens takes some milliseconds, what does not takes until its end.
+#: Work that checks for signals ends after milliseconds, other work only at its end.
 MOST_SECONDS = 5
 
 
 def raised_after(work, when):
-    """How long it takes from SIGINT, which is sent when `when` returns, until the work raises."""
+    """The time in seconds from SIGINT, which is sent when `when` returns, until the work raises."""
     sent, is_over = [], threading.Event()
 
     def send():
@@ -136,7 +136,7 @@ def raised_after(work, when):
 
 @pytest.fixture
 def endless(session, tmp_path):
-    """Sessions that take long to read: what a crash has left behind their lines are zeros, which need no room."""
+    """Sessions that take long to read: their lines are followed by zeros, as a crash may leave them, which take no space on the disk."""
     made = [tmp_path / "sessions" / name for name in ("one.jsonl", "other.jsonl")]
     made[0].parent.mkdir()
     for path in made:
@@ -160,7 +160,7 @@ def test_a_signal_is_heard_soon(endless, tmp_path, work, seconds):
 
 
 def test_a_signal_is_heard_soon_while_parts_are_committed(tmp_path):
-    """Each session is of another day, so each is a group of its own, all of whose files are synced."""
+    """Each session is of another day, and thus a group of its own, all of whose files are synced."""
     folder = tmp_path / "sessions"
     folder.mkdir()
     for number in range(1500):
@@ -184,7 +184,7 @@ def test_a_signal_is_heard_soon_while_parts_are_committed(tmp_path):
 
 
 def test_work_that_is_not_interrupted_ends(tmp_path):
-    """Signals whose handlers raise nothing change nothing."""
+    """Signals whose handlers do not raise have no effect."""
     path = tmp_path / "session.jsonl"
     path.write_bytes(talk(1, turns=300))
     before = signal.signal(signal.SIGALRM, lambda *_: None)

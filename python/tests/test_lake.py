@@ -88,7 +88,7 @@ def test_a_lost_part_is_written_again_without_sources_that_are_gone(tmp_path):
     part.unlink()
     st.to_parquet(folder, lake, prune=True)
     assert {Path(row["source"]).name for row in rows(lake, "events")} == {"b.jsonl"}
-    # What the other parts have of it stays.
+    # Its rows in the other parts stay.
     assert [Path(row["source"]).name for row in rows(lake, "sessions")] == ["a.jsonl", "b.jsonl"]
     assert st.to_parquet(folder, lake).unchanged == 1
     shutil.rmtree(lake / "events"), shutil.rmtree(lake / "tool_calls"), shutil.rmtree(lake / "sessions")
@@ -102,7 +102,7 @@ def test_each_recording_is_in_the_partition_of_its_own_day(tmp_path):
     st.to_parquet(folder, lake)
     (folder / "c.jsonl").unlink()
     written(folder, a=one("03-01"))
-    # The one that has not changed need not be given.
+    # The source that has not changed need not be passed.
     st.to_parquet(folder / "a.jsonl", lake, prune=True)
     assert days(lake) == [("a.jsonl", "2026-03-01"), ("b.jsonl", "2026-02-11"), ("c.jsonl", "2026-02-11")]
     assert st.to_parquet(folder, lake).unchanged == 2
@@ -144,7 +144,7 @@ def test_a_verified_run_is_verified_again_when_its_blobs_have_changed(tmp_path):
 
 
 def test_hashes_are_compressed_as_all_columns(tmp_path):
-    """Hashes that repeat in another order each time: level 1 of zstd finds fewer of them than level 3."""
+    """Hashes that repeat in a different order each time: zstd finds fewer of the repetitions at level 1 than at level 3."""
     lines, shuffled = [b"line %d\n" % number for number in range(2048)], random.Random(1)
     content = b"".join(b"".join(shuffled.sample(lines, len(lines))) for _ in range(8))
     [part] = st.to_parquet([("s.jsonl", content)], tmp_path, ["events"]).parts
@@ -167,7 +167,7 @@ def test_what_can_not_be_read_is_exported_once(tmp_path):
     assert errors.count(None) == 1 and len(errors) == 4
     again = st.to_parquet(folder, lake)
     assert (again.sources, again.unchanged) == (0, 4)
-    # It is read as soon as it can be.
+    # A source that could not be read is exported as soon as it can be.
     (tmp_path / "nothing").write_bytes(one("02-11"))
     st.to_parquet(folder, lake, prune=True)
     assert [row["error"] for row in rows(lake, "sessions")].count(None) == 2

@@ -1,4 +1,4 @@
-"""How much memory a conversion takes: what fleet tables promise, whatever the number of cores."""
+"""The memory that a conversion takes: the limits that hold for fleet tables, whatever the number of cores."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from test_bundles import pytestmark as needs_addon, recorded
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="what a process took at most, Linux says in /proc")
 
-#: Of the whole process: Python and pyarrow are 60 of them.
+#: For the whole process, of which Python and pyarrow take 60.
 MOST_MIB = 256
 
 EXPORT = "st.to_parquet(sys.argv[1], sys.argv[2])"
@@ -22,7 +22,7 @@ SLOWLY = "for batch in st.table(sys.argv[1], '{}'): time.sleep(0.01)"
 
 
 def most_mib(work, *arguments, threads):
-    """The most memory that was resident in a process that does this work."""
+    """The peak of the resident memory of a process that does this work, in MiB."""
     script = f"import sys, time, session_tape as st\n{work}\nprint(open('/proc/self/status').read())"
     environment = {**os.environ, "SESSION_TAPE_THREADS": str(threads)}
     done = subprocess.run([sys.executable, "-c", script, *map(str, arguments)], env=environment, capture_output=True, text=True)
@@ -32,7 +32,7 @@ def most_mib(work, *arguments, threads):
 
 
 def large(path, mib, sizes):
-    """A session with texts of these sizes, again and again."""
+    """A session of at least `mib` MiB, in which texts of these sizes repeat."""
     words = "".join(f"{number * 7919 % 99991} words and " for number in range(30_000))
     records = []
     for at, size in enumerate(sizes):
@@ -88,6 +88,6 @@ def test_lines_of_which_there_are_very_many(tmp_path):
 @needs_addon
 def test_rows_and_an_export_of_a_large_run(tmp_path):
     run = recorded(tmp_path / "run", events=500_000, message=1)
-    # As rows they have some 120 MiB, which are more with each event.
+    # Its rows would take some 120 MiB in total, and more with each further event.
     assert most_mib(SLOWLY.format("run_events"), run, threads=4) < 150
     assert most_mib(EXPORT[:-1] + ", ['run_events', 'runs'])", run, tmp_path / "lake", threads=4) < MOST_MIB

@@ -1,4 +1,4 @@
-"""The lake: its layout, and that nothing is doubled or lost however exports are repeated, grow, or are interrupted."""
+"""The lake: its layout, and that nothing is duplicated or lost when exports are repeated, grow, or are interrupted."""
 
 import json
 import os

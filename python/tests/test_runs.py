@@ -1,4 +1,4 @@
-"""The tables of runs, of the golden run of the project's fixtures."""
+"""The tables of runs, for the golden run in the fixtures of the project."""
 
 import hashlib
 import io
@@ -72,7 +72,7 @@ def test_a_log_is_verified_whatever_its_name_is(tmp_path):
 
 
 def test_nothing_in_the_temporary_directory_is_a_part_of_a_run(tmp_path, monkeypatch):
-    # As long as this, content is not kept in memory.
+    # Content of this size is not kept in memory.
     log = (GOLDEN / "events.cath-log").read_bytes() + b"\n" * (1 << 20)
     rows = []
     for foreign in [[], ["dag.json", "workflow.json"]]:
@@ -91,7 +91,7 @@ def test_damage_is_found(tmp_path, logged):
     run = tmp_path / "run"
     shutil.copytree(GOLDEN, run)
     lines = (run / "events.cath-log").read_bytes().splitlines(keepends=True)
-    # An output hash that is another one breaks the chain, not the form of the line.
+    # A different output hash breaks the chain, but leaves the line well-formed.
     at = next(at for at, event in enumerate(logged) if event["kind"] == "NodeCompleted")
     old = json.loads(lines[at])["payload"]["outputHash"].encode()
     lines[at] = lines[at].replace(old, b"0" * 64)
@@ -105,7 +105,7 @@ def test_damage_is_found(tmp_path, logged):
 
 
 def test_steps_are_those_of_diff(tmp_path, logged):
-    """Another output of a tool, at its place."""
+    """A different output of a tool is found at its step."""
     run = tmp_path / "run"
     shutil.copytree(GOLDEN, run)
     lines = (run / "events.cath-log").read_bytes().splitlines(keepends=True)

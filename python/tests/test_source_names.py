@@ -1,4 +1,4 @@
-"""The names of recordings in tables, of which the paths may be any bytes."""
+"""The names of recordings in tables, whose paths may be any bytes."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""A cluster of two executors, of which one is killed while it works."""
+"""A cluster of two executors, one of which is killed while it works."""
 
 import importlib.util
 import os
@@ -24,7 +24,7 @@ if shutil.which("java") is None:
 
 
 def load_example():
-    """As it is run: its functions go to the executors with what they are made of. Its folder is not on the path, since `polars.py` is in it."""
+    """Loads the example as a script, whose functions are sent to executors by value. Its folder is not on the path, since it has `polars.py`."""
     spec = importlib.util.spec_from_file_location("fleet_example", Path(__file__).parents[1] / "examples/spark.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
@@ -91,7 +91,7 @@ def test_a_lost_executor_changes_nothing(session, recordings, tmp_path):
     killed = []
 
     def kill():
-        # When the first tasks have written something, not before they begin.
+        # Once the first tasks have written something, not before they begin.
         while not list((tmp_path / "disturbed").rglob("*.parquet")) and not killed:
             time.sleep(0.01)
         if found := executors():
@@ -139,7 +139,7 @@ def test_the_example_reads_bundles(session, tmp_path):
     rows = example.table_of(session, folder, "events").collect()
     assert {row.source for row in rows} == {str(path) for path in packed}
     assert len(rows) == 2 * len(talk(1).splitlines())
-    # A bundle is a folder of recordings as well.
+    # A bundle in a directory can be passed as a folder of recordings too.
     assert example.table_of(session, packed[0], "sessions").count() == 1
 
 

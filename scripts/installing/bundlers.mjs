@@ -1,4 +1,4 @@
-// Programs that use the package, bundled as docs/bundlers.md says and started where there is no node_modules.
+// Programs that use the package, bundled as docs/bundlers.md describes and started without node_modules.
 
 import assert from 'node:assert/strict';
 import { copyFileSync, cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
@@ -10,10 +10,10 @@ import { TOOLS } from './tools.mjs';
 const BANNER = "--banner:js=import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
 const ESBUILD = [...TOOLS.esbuild, '--bundle', '--platform=node'];
 
-/** A CommonJS program, which is all that some bundles may be. */
+/** A CommonJS program, for bundles that must be CommonJS. */
 const CLASSIC = "const { replaySession } = require('session-tape')\nreplaySession('none').then(({ error }) => console.log(`session-tape works with a bundle: ${error}`))\n";
 
-/** `bundle` puts the program into the directory `out`, `run` starts it there. */
+/** `bundle` builds the program into the directory `out`; `run` starts it there. */
 const BUNDLES = [
   {
     name: 'esbuild, an ES module beside the addon',

@@ -1,4 +1,4 @@
-// Programs as someone who installs the package runs them: with nothing of this work tree or this user in their environment.
+// Runs programs as a user of the package does: without this work tree or this user in the environment.
 
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 const INHERITED = /^(npm_|NODE_|INIT_CWD$|COREPACK|YARN_|BUN_|PNPM_|CI$|FORCE_COLOR$|GITHUB_|SESSION_TAPE)/i;
 
-/** @returns {NodeJS.ProcessEnv} with a home directory of its own */
+/** @returns {NodeJS.ProcessEnv} an environment with a separate home directory */
 export function plainEnvironment(home, more = {}) {
   mkdirSync(join(home, 'tmp'), { recursive: true });
   const kept = Object.entries(process.env).filter(([name]) => !INHERITED.test(name));
@@ -23,7 +23,7 @@ export function start([program, ...args], { cwd, env }) {
   });
 }
 
-/** Runs a program that has to succeed. */
+/** Runs a program that must succeed. Resolves with its output. */
 export async function succeed(command, options) {
   const { status, stdout, stderr } = await start(command, options);
   if (status !== 0) throw new Error([`\`${command.join(' ')}\` in ${options.cwd} ended with ${status}`, stdout, stderr].join('\n'));

@@ -1,4 +1,4 @@
-// What an installation that is not whole says: which platform, which package, and what to do.
+// The errors of incomplete installations: which platform, which package, and what to do.
 
 import assert from 'node:assert/strict';
 import { copyFileSync, cpSync, rmSync } from 'node:fs';
@@ -13,7 +13,7 @@ const MUSL = '@session-tape/binding-linux-x64-musl';
 
 const SAMPLE = join(ROOT, 'demo', 'sample.jsonl');
 
-/** Requires the package, and imports it, and prints what that says. */
+/** Requires the package and imports it, and prints the errors. */
 const LOAD = `
 const tell = (error) => console.log(error.code, error.message)
 try { require('session-tape') } catch (error) { tell(error) }

@@ -1,4 +1,4 @@
-// Each package manager installs for each platform exactly the package with its binary; on this machine what it installed works.
+// Each package manager installs exactly the package with the platform's binary, for each platform; the installation for this machine works.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { MANAGERS, newProject, systemOf } from './managers.mjs';
 
 const SAMPLE = join(ROOT, 'demo', 'sample.jsonl');
 
-/** @returns {Promise<Map<string, string>>} the project of each manager that was installed for this machine */
+/** @returns {Promise<Map<string, string>>} the project of each package manager that was installed for this machine */
 export async function testManagers(context) {
   const projects = new Map();
   for (const manager of MANAGERS) {

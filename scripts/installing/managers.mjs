@@ -1,4 +1,4 @@
-// How the package managers install for a platform, where that can be told, and where they put what they install.
+// How the package managers install for a given platform, where they support it, and where they put what they install.
 
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { TOOLS } from './tools.mjs';
 const PACKAGE = 'session-tape';
 const SCOPE = '@session-tape';
 
-/** @returns {{ os: string, cpu: string, libc?: string }} of a platform as folders of npm/ are called */
+/** @returns {{ os: string, cpu: string, libc?: string }} the system of a platform, which is named like its folder in npm/ */
 export function systemOf(platform) {
   const [os, cpu, libc] = platform.split('-');
   return { os, cpu, ...(os === 'linux' ? { libc: libc === 'gnu' ? 'glibc' : libc } : {}) };
@@ -19,10 +19,10 @@ const yamlOf = (system) => ['supportedArchitectures:', ...Object.entries(system)
 
 const inNodeModules = (project) => names(join(project, 'node_modules', SCOPE));
 const names = (directory) => (existsSync(directory) ? readdirSync(directory) : []);
-/** Of folders whose names hold a package's name, `@scope+name@1.0.0` or `@scope-name-npm-1.0.0`. */
+/** The bindings in folders whose names contain the name of a package, `@scope+name@1.0.0` or `@scope-name-npm-1.0.0`. */
 const bindings = (found) => [...new Set(found.map((name) => /binding-((?:linux-\w+-(?:gnu|musl))|darwin-\w+|win32-\w+-msvc)/.exec(name)?.[0]).filter(Boolean))];
 
-/** Newer Yarns wait for a day before they install what was just published. */
+/** Newer versions of Yarn do not install a version that was published less than a day ago (`npmMinimalAgeGate`). */
 const yarnConfiguration = (linker) => (project, system, { url }) =>
   writeFileSync(
     join(project, '.yarnrc.yml'),
@@ -33,7 +33,7 @@ const yarnConfiguration = (linker) => (project, system, { url }) =>
       'enableTelemetry: false',
       'enableImmutableInstalls: false',
       'npmMinimalAgeGate: 0',
-      // By itself it is made for projects of `"type": "module"`; the one here has an `.mjs`.
+      // By default only for projects of `"type": "module"`; this one has an `.mjs`.
       'pnpEnableEsmLoader: true',
       `${yamlOf(system)}\n`,
     ].join('\n'),
@@ -48,7 +48,7 @@ const yarn = (linker, installed) => ({
   node: (args) => [...TOOLS.yarn, 'node', ...args],
 });
 
-/** `program` starts the command line of the package, `node` a script of the project. */
+/** `program` starts the command line of the package, `node` starts a script of the project. */
 export const MANAGERS = [
   {
     name: 'npm',
@@ -67,7 +67,7 @@ export const MANAGERS = [
   },
   {
     name: 'yarn 1',
-    // It installs for the machine that it runs on, and knows no C libraries: on Linux it installs the packages for both.
+    // Installs only for the machine that it runs on, and does not distinguish C libraries: on Linux it installs the packages for both.
     onlyHere: true,
     expected: (platform) => (platform.startsWith('linux-') ? [platform.replace(/-\w+$/, '-gnu'), platform.replace(/-\w+$/, '-musl')] : [platform]),
     install: () => [...TOOLS.classicYarn, 'add', '--no-progress', PACKAGE],
@@ -87,7 +87,7 @@ export const MANAGERS = [
   },
 ];
 
-/** An empty project with the package in it. */
+/** Creates an empty project, configured for the package manager. Returns its directory. */
 export function newProject(directory, manager, system, registry) {
   mkdirSync(directory, { recursive: true });
   writeFileSync(join(directory, 'package.json'), JSON.stringify({ name: 'a-cli', version: '1.0.0', private: true }));

@@ -1,4 +1,4 @@
-// The publish step of the workflow, `npm publish`, against another registry: in a copy of the work tree, since it changes package.json.
+// The workflow's publish step, `npm publish`, with another registry: in a copy of the work tree, since it changes package.json.
 
 import { cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -22,7 +22,7 @@ export async function publish(directory, { url, token }, env) {
   return succeed(['npm', 'publish'], { cwd: directory, env: { ...env, ...rustHomes(), NPM_CONFIG_USERCONFIG: userConfiguration, NPM_CONFIG_REGISTRY: url } });
 }
 
-/** Rust is this user's; all else has a home directory of its own. */
+/** The user's own Rust: everything else has a separate home directory. */
 const rustHomes = () => ({
   CARGO_HOME: process.env.CARGO_HOME ?? join(homedir(), '.cargo'),
   RUSTUP_HOME: process.env.RUSTUP_HOME ?? join(homedir(), '.rustup'),

@@ -1,4 +1,4 @@
-// A registry of npm on this machine. What it does not have itself, it fetches from the one that npm is configured for.
+// An npm registry on this machine. Packages that it does not have are fetched from the registry that npm is configured for.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -76,7 +76,7 @@ async function answers(url, child) {
   throw new Error('the registry does not answer');
 }
 
-/** @returns {Promise<string>} the token with which it publishes */
+/** @returns {Promise<string>} the token of a new user, for publishing */
 async function newUser(url) {
   const [name, password] = ['maintainer', 'of-this-run-alone'];
   const response = await fetch(`${url}-/user/org.couchdb.user:${name}`, {

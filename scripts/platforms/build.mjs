@@ -9,19 +9,19 @@ import { macosEnvironment, macosFlags } from './macos-linker.mjs';
 import { addonPath } from './targets.mjs';
 import { TOOLS, remappedPaths } from './toolchain.mjs';
 
-/** What the bytes depend on. What an addon is then asked for, and where it is tried, is not among it. */
+/** The sources that determine the bytes of an addon. What is required of it, and where it is tested, does not. */
 const SOURCES = [
   ...['src', 'Cargo.toml', 'Cargo.lock', 'build.rs'],
   ...['addon.def', 'build.mjs', 'macos-linker.mjs', 'requirements.txt', 'toolchain.mjs'].map((name) => `scripts/platforms/${name}`),
 ];
 
-/** What the linkers of Rust's targets call the library. */
+/** The file names that the linkers of Rust's targets give to the library. */
 const LIBRARY = { ELF: 'libsession_tape.so', 'Mach-O': 'libsession_tape.dylib', PE: 'session_tape.dll' };
 
 export const workDirectory = ({ name }) => join(ROOT, 'target', 'platforms', name);
 export const logOf = (target) => join(workDirectory(target), 'build.log');
 
-/** What an addon is made from: with the same key it has the same bytes. */
+/** A hash of everything an addon is built from: the same key means the same bytes. */
 export async function keyOf(target, { version }, profile) {
   const how = { ...target, expected: undefined };
   const hash = createHash('sha256').update(`${version}\n${profile}\n${JSON.stringify(how)}`);
@@ -32,7 +32,7 @@ export async function keyOf(target, { version }, profile) {
   return hash.digest('hex');
 }
 
-/** Whether the addon in npm/ was made from these sources and has not changed since. */
+/** Whether the addon in npm/ was built with this key and has not changed since. */
 export function isCurrent(target, key) {
   const [addon, stamp] = [join(ROOT, addonPath(target)), stampOf(target)];
   return existsSync(addon) && existsSync(stamp) && readFileSync(stamp, 'utf8') === stampText(key, addon);
@@ -45,7 +45,7 @@ export async function build(target, key, toolchain, how) {
   writeFileSync(stampOf(target), stampText(key, addon));
 }
 
-/** Whether building it once more, from nothing and in another directory, gives the same bytes. */
+/** Whether another build from scratch, in another directory, gives the same bytes. */
 export async function isReproducible(target, toolchain, how) {
   const directory = `${workDirectory(target)}.again`;
   rmSync(directory, { recursive: true, force: true });
@@ -77,7 +77,7 @@ async function compile(target, toolchain, { profile, jobs, directory }) {
   return join(directory, target.triple, profile === 'dev' ? 'debug' : profile, LIBRARY[target.expected.format]);
 }
 
-/** The library alone is built: of a crate that is an `rlib` too, `cargo build` would make both. */
+/** Builds only the library: `cargo build` would build the crate's `rlib` as well. */
 function cargoArguments(target, profile, directory) {
   const library = ['--lib', '--crate-type', 'cdylib', '--profile', profile, '--locked'];
   const place = ['--target', target.zigTriple, '--target-dir', directory];
@@ -85,21 +85,21 @@ function cargoArguments(target, profile, directory) {
 }
 
 async function rustFlags(target, directory) {
-  // Of several that fit the last one counts. What build scripts write is below `directory`.
+  // The last one that matches applies. Build scripts write below `directory`.
   const remapped = [...(await remappedPaths()), [directory, '/target']].map(([from, to]) => `--remap-path-prefix=${from}=${to}`);
   return [...target.rustFlags, ...remapped];
 }
 
 /**
- * For this crate and what it instantiates of others. At the level at which hot loops are fast LLVM inlines cold code as eagerly as hot; a third of the
- * threshold makes the addon 340 KB smaller and nothing slower.
+ * For this crate and the code of others that it instantiates. At the level that makes hot loops fast, LLVM inlines cold code as eagerly as hot code.
+ * A third of the threshold makes the addon 340 KB smaller, and nothing slower.
  */
 const INLINING = '-Cllvm-args=-inline-threshold=75';
 
 const libraryFlags = (target) => [INLINING, '-Cstrip=symbols', ...linkerFlags(target)];
 
 function linkerFlags({ name, expected }) {
-  // Left to itself, the linker of MinGW exports every symbol.
+  // By default, the linker of MinGW exports every symbol.
   if (expected.format === 'PE') return [`-Clink-arg=${join(ROOT, 'scripts', 'platforms', 'addon.def')}`];
   return expected.format === 'Mach-O' ? macosFlags(TOOLS, `session-tape.${name}.node`) : [];
 }

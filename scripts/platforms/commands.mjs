@@ -1,4 +1,4 @@
-// Other programs, run from the root of the work tree.
+// Runs other programs, in the root of the work tree.
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,13 +9,13 @@ import { promisify } from 'node:util';
 
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 
-/** @returns {Promise<string>} what it prints, without the white space around */
+/** @returns {Promise<string>} the output of the command, without surrounding white space */
 export async function output(command, args) {
   const { stdout } = await promisify(execFile)(command, args, { cwd: ROOT, maxBuffer: 64 << 20 });
   return stdout.trim();
 }
 
-/** What it prints is appended to the file `log`. */
+/** Runs a command, and appends its output to the file `log`. */
 export async function run(command, args, { log, environment = {} }) {
   const file = openSync(log, 'a');
   try {

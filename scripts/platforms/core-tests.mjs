@@ -8,15 +8,15 @@ import { ROOT, run } from './commands.mjs';
 import { describeToolchain, prepareToolchain } from './toolchain.mjs';
 
 /**
- * They start themselves as processes of their own, to kill them. The system has no emulator for those: it knows one only where `binfmt_misc` is
- * set up, which takes root. `power_cut` mounts file systems besides.
+ * Tests that start their own program again, to kill it. The system does not run these processes in an emulator unless `binfmt_misc` is set up, which
+ * needs root. `power_cut` also mounts file systems.
  */
 const NOT_EMULATED = ['bundle_crash', 'crash', 'fork_crash', 'power_cut', 'run_crash'];
 
-/** A sixteenth of what is usual: an emulator takes at least ten times as long. */
+/** A sixteenth of the usual number: an emulator is at least ten times as slow. */
 const PROPTEST_CASES = '16';
 
-/** Not optimised, as tests are elsewhere, this crate would keep an emulator busy for hours. Assertions and checks for overflow stay. */
+/** Without optimisation, as in other tests, this crate would take hours in an emulator. Assertions and overflow checks stay enabled. */
 const OPTIMISED = { CARGO_PROFILE_DEV_OPT_LEVEL: '1', CARGO_INCREMENTAL: '0' };
 
 /** @returns {Promise<{ log: string, passed: number, failed: number }>} */
@@ -36,7 +36,7 @@ export async function runCoreTests(target, emulator) {
   return { log, passed: sum(1), failed: Math.max(sum(2), failed ? 1 : 0) };
 }
 
-/** The unit tests, and those in tests/. */
+/** The arguments that select the unit tests, and the tests in tests/ that can be emulated. */
 function tests() {
   const files = readdirSync(join(ROOT, 'tests')).filter((name) => name.endsWith('.rs'));
   const names = files.map((name) => basename(name, '.rs')).filter((name) => !NOT_EMULATED.includes(name));

@@ -1,4 +1,4 @@
-// Files of a Debian or Ubuntu package, without installing it.
+// Extracts files from a Debian or Ubuntu package, without installing it.
 
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -6,10 +6,10 @@ import { basename, join } from 'node:path';
 
 import { run } from './commands.mjs';
 
-/** What it needs of the machine, in the words of `runtimes.mjs`. */
+/** What extraction needs of the machine, as an entry of `needs` in `runtimes.mjs`. */
 export const EXTRACTION_NEEDS = ['dpkg-deb', 'Debian: dpkg'];
 
-/** Extracts the package into a directory; its hash is pinned. */
+/** Extracts a package, whose hash is pinned, into a directory. */
 export async function extractPackage({ url, sha256 }, directory, log) {
   mkdirSync(directory, { recursive: true });
   const archive = join(directory, basename(url));

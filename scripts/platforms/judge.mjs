@@ -1,11 +1,11 @@
-// What is wrong with an addon that was built for a platform.
+// Finds problems in an addon that was built for a platform.
 
 import { ENTRY_POINT } from './targets.mjs';
 
 /**
  * @param {object} facts what `inspect.py` found in the file
- * @param {object} expected of the platform, `targets.mjs`
- * @returns {string[]} nothing, if it can be published
+ * @param {object} expected what `targets.mjs` allows for the platform
+ * @returns {string[]} the problems; empty if the addon can be published
  */
 export function problemsOf(facts, expected) {
   return [
@@ -35,7 +35,7 @@ function exportProblems(exports) {
   return [...missing, ...exports.filter((name) => name !== ENTRY_POINT).map((name) => `exports ${name}`)];
 }
 
-/** A name that ends in `*` stands for all that begin like it. Windows does not distinguish cases. */
+/** A name that ends in `*` matches all names with this prefix. Windows ignores case. */
 function isAllowed(name, allowed) {
   const found = name.toLowerCase();
   return allowed.some((pattern) => {

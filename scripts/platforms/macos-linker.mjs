@@ -1,9 +1,9 @@
-// The linker for macOS: the one of LLVM that comes with Rust. zig's own exports every symbol of a library; this one takes a list.
+// The linker for macOS: LLVM's, which comes with Rust. zig's own linker exports every symbol of a library; this one accepts a list.
 
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What Rust's standard library asks to be linked and never calls. The linker drops it. */
+/** A library that Rust's standard library links but never calls. The linker drops it. */
 const ICONV = `--- !tapi-tbd
 tbd-version: 4
 targets: [ x86_64-macos, arm64-macos ]
@@ -11,15 +11,15 @@ install-name: '/usr/lib/libiconv.2.dylib'
 ...
 `;
 
-/** The names under which the system's one library is linked. */
+/** The names under which macOS's single system library is linked. */
 const SYSTEM = ['libSystem', 'libc', 'libm'];
 
 const sdk = (tools) => join(tools, 'MacOSX.sdk');
 const linker = (tools) => join(tools, 'ld64');
 
 /**
- * @param {string} tools where it goes
- * @param {string} zig the directory of zig, which has the names of what macOS's library exports
+ * @param {string} tools the directory for the linker and its libraries
+ * @param {string} zig the directory of zig, which has a list of the symbols that macOS's library exports
  * @param {string} rustLld
  */
 export function prepareMacosLinker(tools, zig, rustLld) {
@@ -30,7 +30,7 @@ export function prepareMacosLinker(tools, zig, rustLld) {
   writeFileSync(linker(tools), wrapper(rustLld), { mode: 0o755 });
 }
 
-/** `napi_build` passes a `-Wl` on its own, which a C compiler ignores and a linker does not. */
+/** Drops the lone `-Wl` of `napi_build`, which a C compiler ignores and a linker rejects. */
 const wrapper = (rustLld) => `#!/bin/sh
 for argument do
   shift
@@ -42,8 +42,8 @@ exec '${rustLld}' "$@"
 export const macosEnvironment = (tools) => ({ SDKROOT: sdk(tools) });
 
 /**
- * The linker takes the UUID from all that it writes, before `rustc` strips it: without `-S`, from paths and times of object files too. The last flag is
- * the name that the library has for others; by default it is its path on this machine.
+ * The linker computes the UUID from all of its output, before `rustc` strips it: without `-S`, that includes paths and times of object files. The
+ * last flag sets the install name of the library, which is its path on this machine by default.
  */
 export const macosFlags = (tools, name) => [
   `-Clinker=${linker(tools)}`,

@@ -1,5 +1,5 @@
-// A Node.js that is linked with musl, and a musl to run it with on a machine of glibc. That of Debian 12, 1.2.3, is too old for it: Node crashes as it
-// starts. That of Debian 13 is not.
+// A Node.js linked with musl, and a musl to run it on a machine with glibc. The musl of Debian 12, 1.2.3, is too old: Node crashes at its start. That
+// of Debian 13 works.
 
 import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const REQUIREMENTS = join(ROOT, 'scripts', 'platforms', 'nodes', 'musl.txt');
 
 const directoryOf = (architecture) => join(TOOLS, `musl-${architecture}`);
 
-/** The loader is started by hand: it is not where a program looks for it. */
+/** The loader, which is started explicitly, since it is not where programs expect it. */
 const loaderOf = (architecture) => join(directoryOf(architecture), 'usr', 'lib', `${architecture}-linux-musl`, 'libc.so');
 
 export function muslCommand(architecture) {
@@ -32,7 +32,7 @@ export async function prepareMusl(architecture, log) {
   if (existsSync(ready)) return;
   await extractPackage(LIBRARIES[architecture], directory, log);
   mkdirSync(join(directory, 'lib'), { recursive: true });
-  // The name by which Node asks for it, and that by which the addon does.
+  // The names by which Node and the addon ask for it.
   for (const name of [`libc.musl-${architecture}.so.1`, 'libc.so']) copyFileSync(loaderOf(architecture), join(directory, 'lib', name));
   const python = join(TOOLS, 'python', 'bin', 'python');
   const platform = ['--platform', `musllinux_1_2_${architecture}`, '--only-binary', ':all:', '--no-deps', '--require-hashes'];

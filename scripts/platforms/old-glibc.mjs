@@ -1,4 +1,4 @@
-// The oldest glibc that package archives still have, that of Ubuntu 16.04: 2.23. Node.js needs 2.28, Bun is content with 2.17.
+// The oldest glibc that package archives still have: 2.23, of Ubuntu 16.04. Node.js needs 2.28, while Bun needs only 2.17.
 
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const LIBRARY = {
 const DIRECTORY = join(TOOLS, 'glibc-2.23');
 const libraries = join(DIRECTORY, 'lib', 'x86_64-linux-gnu');
 
-/** The loader is started by hand, with its own libraries and no others. */
+/** Starts the loader explicitly, with its own libraries and no others. */
 export const oldGlibcCommand = (program) => [join(libraries, 'ld-2.23.so'), '--inhibit-cache', '--library-path', libraries, program];
 
 export async function prepareOldGlibc(log) {

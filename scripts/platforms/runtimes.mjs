@@ -1,4 +1,4 @@
-// What runs the addon of a platform on a Linux machine of x64: runtimes of its own, and foreign ones under emulators.
+// Runtimes that run a platform's addon on a Linux x64 machine: native ones, and foreign ones under emulators.
 
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
@@ -15,12 +15,12 @@ const DIRECTORY = join(ROOT, 'target', 'build-tools', 'runtimes');
 const MANIFESTS = join(ROOT, 'scripts', 'platforms', 'nodes');
 const LOCK = 'package-lock.json';
 
-/** The C library that an arm64 Node is linked with, where Debian's `libc6-arm64-cross` and `libstdc++6-arm64-cross` put it. */
+/** The root of the C library for an arm64 Node, as installed by Debian's `libc6-arm64-cross` and `libstdc++6-arm64-cross`. */
 const ARM64_ROOT = '/usr/aarch64-linux-gnu';
 
 const WRAPPERS = join(DIRECTORY, 'wrappers');
 
-/** What takes seconds at the speed of this machine, and no more than some minutes emulated. All would take hours. */
+/** Specs that take seconds on this machine, and at most some minutes emulated. All specs would take hours. */
 const EMULATED_SPECS = [
   ...['--maxWorkers=1', '--testTimeout=600000', '--typecheck.enabled=false'],
   ...[
@@ -36,19 +36,19 @@ const DEFAULTS = { needs: [], path: (file) => file, environment: {}, suite: null
 const module = (...path) => join(DIRECTORY, 'node_modules', ...path);
 
 /**
- * `path` is what the runtime calls a file of this machine. `suite` has the arguments with which vitest runs what it can: all, if there are none.
- * `vitest` is what vitest itself runs on, where that is not the runtime.
- * `differs`: some specs end otherwise with it, as `scripts/test-bun.mjs` knows. `emulator` runs programs of the platform, such as the tests of the core.
+ * `path` converts a path of this machine to the runtime's. `suite` has the arguments with which vitest runs the specs that the runtime can run: `[]`
+ * means all. `vitest` is the runtime of vitest itself, if it is a different one.
+ * `differs`: some specs are known to fail (`scripts/test-bun.mjs`). `emulator` runs programs of the platform, such as the tests of the core.
  */
 const runtime = (name, command, more = {}) => ({ name, command, ...DEFAULTS, ...more });
 
-/** One that is started by a wrapper. */
+/** A runtime that is started by a wrapper. */
 const wrapped = (name, command, more) =>
   runtime(name, [writeWrapper(name, command, WRAPPERS)], more);
 
 /**
- * One for vitest's workers and all that they start. vitest itself runs on a Node of this machine: emulated, it takes so long to compile a spec
- * that it gives up its workers; with musl, what it is made of takes the C library of the system for its own.
+ * A runtime for vitest's workers and the processes that they start. vitest itself runs on a Node of this machine: emulated, it would compile a spec
+ * so slowly that it gives up its workers; with musl, its native dependencies would take the system's C library for their own.
  */
 function forWorkers(name, command, more) {
   const wrapper = writeWrapper(name, command, WRAPPERS);
@@ -61,7 +61,7 @@ const QEMU_ARM64 = ['qemu-aarch64-static', '-L', ARM64_ROOT];
 const QEMU = ['qemu-aarch64-static', 'Debian: qemu-user-static'];
 const bun = module('@oven', 'bun-linux-x64', 'bin', 'bun');
 
-/** What the specs start as `node`, and npm, runs on it too. */
+/** Processes that the specs start as `node`, and npm, run on it too. */
 function nodeOfThisMachine(major) {
   const directory = module(`node-${major}`, 'bin');
   return runtime(`Node.js ${major}`, [join(directory, 'node')], { environment: { PATH: `${directory}:${process.env.PATH}` }, suite: [] });
@@ -98,15 +98,15 @@ const RUNTIMES = {
   ],
 };
 
-/** @returns {object[]} those of a platform; none, if nothing here can run it */
+/** @returns {object[]} the runtimes of a platform; empty if nothing here can run it */
 export const runtimesOf = (platform) => (process.platform === 'linux' && process.arch === 'x64' ? (RUNTIMES[platform]?.() ?? []) : []);
 
-/** What a runtime needs and this machine has not. */
+/** What a runtime needs and this machine does not have. */
 export const missingFor = ({ needs }) => needs.filter(([what]) => !isThere(what)).map(([what, where]) => `${what} is missing (${where})`);
 
 const isThere = (what) => (what.startsWith('/') ? existsSync(what) : spawnSync('which', [what]).status === 0);
 
-/** Installs the runtimes of nodes/package.json. `--force`: some are made for other machines. */
+/** Installs the runtimes in nodes/package.json, with `--force`, since some are for other machines. */
 export async function installRuntimes(log) {
   const [wanted, installed] = [join(MANIFESTS, LOCK), join(DIRECTORY, LOCK)];
   if (existsSync(module()) && existsSync(installed) && readFileSync(installed).equals(readFileSync(wanted))) return;

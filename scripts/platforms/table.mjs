@@ -1,4 +1,4 @@
-// The table that `npm run build:all` ends with.
+// The table that `npm run build:all` prints at its end.
 
 const HEADINGS = ['file', 'size', 'architecture', 'needs at least', 'libraries', 'exports', ''];
 
@@ -22,5 +22,5 @@ function row({ file, facts, problems }) {
   ];
 }
 
-/** Without the directory; the universal C runtime of Windows counts as one library. */
+/** The name of a library without its directory; the universal C runtime of Windows counts as one library. */
 const short = (library) => library.replace(/^.*\//, '').replace(/^api-ms-win-crt-.*/, 'api-ms-win-crt-*');

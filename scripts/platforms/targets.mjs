@@ -1,4 +1,4 @@
-// The eight platforms that the addon is built for, and what each may ask of a machine.
+// The eight platforms that the addon is built for, and what each addon may require of a machine.
 
 const GLIBC = '2.17';
 const MUSL = '1.1.20';
@@ -8,9 +8,9 @@ const WINDOWS = '10.0';
 const linux = (name, architecture, libc) => ({
   name,
   triple: `${RUST[architecture]}-unknown-linux-${libc}`,
-  // The oldest glibc that Rust itself supports. musl's symbols have no versions: which it needs, their names say.
+  // The oldest glibc that Rust itself supports. musl's symbols have no versions: the required musl follows from their names.
   zigTriple: `${RUST[architecture]}-unknown-linux-${libc}${libc === 'gnu' ? `.${GLIBC}` : ''}`,
-  // A module that Node loads needs the machine's musl.
+  // A module that Node loads must use the machine's musl.
   rustFlags: libc === 'musl' ? ['-Ctarget-feature=-crt-static'] : [],
   expected: {
     format: 'ELF',
@@ -35,8 +35,8 @@ const macos = (name, architecture) => ({
 });
 
 /**
- * The package is called `-msvc`, because that is the name under which loaders of napi-rs look for it. It is built for the ABI of
- * LLVM's MinGW: Node-API is C, so Node does not see the difference, and no Microsoft SDK is needed, which may not be passed on.
+ * The package's name ends in `-msvc`, because the loaders of napi-rs look for that. It is built for the ABI of LLVM's MinGW: Node-API is C, so Node
+ * does not notice the difference, and Microsoft's SDK, which may not be redistributed, is not needed.
  */
 const windows = (name, architecture) => ({
   name,
@@ -59,7 +59,7 @@ const GLIBC_LIBRARIES = {
   arm64: [...COMMON_GLIBC_LIBRARIES, 'ld-linux-aarch64.so.1'],
 };
 
-/** Part of every Windows 10. The universal C runtime, `api-ms-win-crt-*`, is too. */
+/** Libraries of every Windows 10, including the universal C runtime, `api-ms-win-crt-*`. */
 const WINDOWS_LIBRARIES = [
   'KERNEL32.dll',
   'USERENV.dll',
@@ -71,7 +71,7 @@ const WINDOWS_LIBRARIES = [
   'ntdll.dll',
 ];
 
-/** In the order of `napi.targets` in package.json. `name` is that of the folder in npm/. */
+/** In the order of `napi.targets` in package.json. `name` is that of a folder in npm/. */
 export const TARGETS = [
   linux('linux-x64-gnu', 'x64', 'gnu'),
   linux('linux-arm64-gnu', 'arm64', 'gnu'),
@@ -83,12 +83,12 @@ export const TARGETS = [
   windows('win32-arm64-msvc', 'arm64'),
 ];
 
-/** All that an addon may export: what Node calls when it loads it. */
+/** The only symbol that an addon may export: the function that Node calls to load it. */
 export const ENTRY_POINT = 'napi_register_module_v1';
 
 export const addonPath = ({ name }) => `npm/${name}/session-tape.${name}.node`;
 
-/** @returns {object[]} the targets with these names; without a name, all */
+/** @returns {object[]} the targets with these names; all if there are no names */
 export function chosenTargets(names) {
   const unknown = names.find((name) => !TARGETS.some((target) => target.name === name));
   if (unknown !== undefined) throw new Error(`there is no npm/${unknown}; it is one of ${TARGETS.map(({ name }) => name).join(', ')}`);

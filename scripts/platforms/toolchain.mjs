@@ -1,4 +1,4 @@
-// The tools that build for other platforms: zig and LIEF in a Python environment of their own below target/, the standard libraries of Rust.
+// The tools that build for other platforms: zig and LIEF in a separate Python environment below target/, and the standard libraries of Rust.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -12,7 +12,7 @@ const REQUIREMENTS = join(ROOT, 'scripts', 'platforms', 'requirements.txt');
 const python = join(TOOLS, 'python', 'bin', 'python');
 const libNode = join(TOOLS, 'libnode');
 
-/** Installs what is missing to build these targets. */
+/** Installs the tools that are missing to build these targets. */
 export async function prepareToolchain(targets, log) {
   await preparePython(log);
   prepareLibNode();
@@ -21,7 +21,7 @@ export async function prepareToolchain(targets, log) {
   await run('cargo', ['fetch', '--locked'], { log });
 }
 
-/** What `cargo-zigbuild` is started with, and what tells one state of the tools from another. */
+/** The program and environment of `cargo-zigbuild`, and the versions of the tools. */
 export async function describeToolchain() {
   return {
     cargo: join(TOOLS, 'python', 'bin', 'cargo-zigbuild'),
@@ -36,20 +36,20 @@ export async function describeToolchain() {
   };
 }
 
-/** Paths of this machine and what they are called in an addon, so that one that is built elsewhere has the same bytes. */
+/** Paths of this machine and their replacements in an addon, so that building elsewhere gives the same bytes. */
 export async function remappedPaths() {
   const registry = join(cargoHome(), 'registry', 'src');
   const registries = existsSync(registry) ? readdirSync(registry).map((name) => [join(registry, name), '/crates']) : [];
   return [[ROOT, '/session-tape'], ...registries, [join(await sysroot(), 'lib', 'rustlib', 'src', 'rust'), '/rust']];
 }
 
-/** What no addon may hold. */
+/** Paths that no addon may contain. */
 export async function machinePaths() {
   const directories = new Set([ROOT, homedir(), cargoHome(), await sysroot()]);
   return [...directories].map((path) => `${path}/`);
 }
 
-/** @returns {Promise<object>} what is in the file */
+/** @returns {Promise<object>} facts about the file */
 export async function inspect(path, texts) {
   return JSON.parse(await output(python, [join(ROOT, 'scripts', 'platforms', 'inspect.py'), path, ...texts]));
 }
@@ -66,8 +66,8 @@ async function preparePython(log) {
 }
 
 /**
- * The build script of napi asks for an import library of Node when it builds for MinGW. The addon imports nothing from it, since it looks up
- * Node's functions at run time (`dyn-symbols`), so the library is an empty archive: an import that slips in does not link.
+ * For MinGW, napi's build script requires an import library of Node. The addon imports nothing from it, since it looks up Node's functions at run
+ * time (`dyn-symbols`). The library is therefore an empty archive: an accidental import fails to link.
  */
 function prepareLibNode() {
   mkdirSync(libNode, { recursive: true });

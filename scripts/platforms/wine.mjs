@@ -1,4 +1,4 @@
-// What Wine needs to load an addon that is written in Rust.
+// Prepares Wine to load an addon written in Rust.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { describeToolchain } from './toolchain.mjs';
 
 export const WINE_PREFIX = join(ROOT, 'target', 'build-tools', 'wine');
 
-/** Without a display, without a debugger that waits for one; Node asks for Windows 10, which Wine says it is not. */
+/** No display, and no debugger that waits for one. Node requires Windows 10, which Wine does not claim to be. */
 export const WINE_ENVIRONMENT = {
   NODE_SKIP_PLATFORM_CHECK: '1',
   WINEDEBUG: '-all',

@@ -1,4 +1,4 @@
-// A copy of the work tree with the addon of one platform in it, as it is published: beside package.json, where the library looks first.
+// Copies the work tree, with the published addon of one platform next to package.json, where the library looks first.
 
 import { copyFileSync, cpSync, existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -7,7 +7,7 @@ import { workDirectory } from './build.mjs';
 import { ROOT, output } from './commands.mjs';
 import { addonPath } from './targets.mjs';
 
-/** @returns {Promise<string>} its path */
+/** @returns {Promise<string>} the path of the copy */
 export async function copyWorkTree(target) {
   const tree = join(workDirectory(target), 'tree');
   rmSync(tree, { recursive: true, force: true });

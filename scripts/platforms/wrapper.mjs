@@ -1,5 +1,5 @@
-// A script that starts a runtime under an emulator, or with another C library, and which the runtime takes for itself: what a program starts as
-// `process.execPath`, and vitest its workers, is emulated like it.
+// A script that starts a runtime under an emulator, or with another C library. The runtime reports the script as its own path, so that processes
+// started as `process.execPath`, and vitest's workers, run in the same way.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,13 +8,13 @@ import { ROOT } from './commands.mjs';
 
 const SET_EXEC_PATH = join(ROOT, 'scripts', 'platforms', 'exec-path.cjs');
 
-/** A runtime that takes this program for itself, and starts it in its place. */
+/** A runtime that reports `program` as its own path, so that child processes start it. */
 export const startingAs = (program, command) => ({
   command: [...command, '--require', SET_EXEC_PATH],
   environment: { SESSION_TAPE_EXEC_PATH: program },
 });
 
-/** @returns {string} its path */
+/** @returns {string} the path of the script */
 export function writeWrapper(name, command, directory) {
   mkdirSync(directory, { recursive: true });
   const path = join(directory, name.replaceAll(/\W+/g, '-'));

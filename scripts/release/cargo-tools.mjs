@@ -1,4 +1,4 @@
-// Programs of Rust that a release needs, each at one version, installed below target/ when they are first used.
+// Rust programs that a release needs, each at a fixed version, installed below target/ on first use.
 
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,10 +12,10 @@ const PROGRAMS = {
 };
 const TOOLS = join(ROOT, 'target', 'build-tools');
 
-/** They are run a few times: compiled as fast as can be rather than as fast as they can be. */
+/** Optimised for compile time, since they are run only a few times. */
 const QUICKLY = { CARGO_PROFILE_RELEASE_LTO: 'off', CARGO_PROFILE_RELEASE_OPT_LEVEL: '2', CARGO_PROFILE_RELEASE_CODEGEN_UNITS: '64' };
 
-/** @returns {Promise<string>} the path of its program */
+/** @returns {Promise<string>} the path of the program */
 export async function cargoTool(name) {
   const { version, features } = PROGRAMS[name];
   const root = join(TOOLS, `${name}-${version}`);

@@ -1,4 +1,4 @@
-// Whether npm/ holds all that is to be published; `npm publish` begins with it. Needs Cargo, to know what is linked into each addon.
+// Checks that npm/ has everything that is to be published; `npm publish` begins with it. Needs Cargo, to know what is linked into each addon.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

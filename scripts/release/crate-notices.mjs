@@ -1,4 +1,4 @@
-// The licences of the crates that are linked into an addon, as `cargo about` finds them.
+// The licences of the crates that are linked into an addon, as found by `cargo about`.
 
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,16 +9,16 @@ import { idOf, licencesOfC, linkedCrates, titleOfC } from './linked.mjs';
 
 const CONFIGURATION = join(ROOT, 'scripts', 'release', 'about.toml');
 
-/** Crates without a file of their licence, by their repository, and where else the project publishes it. */
+/** Crates that contain no licence file, by repository, and where else their project publishes it. */
 const LICENCES_ELSEWHERE = [[/^https:\/\/github\.com\/napi-rs\/napi-rs/, join(ROOT, 'node_modules', '@napi-rs', 'cli', 'LICENSE')]];
 
-/** Licences that name no copyright holder: their text is the same for all. */
+/** Licences whose text names no copyright holder, so that it is the same for all crates. */
 const WITHOUT_HOLDER = ['Apache-2.0'];
 
 /**
  * @param {object} target
- * @param {object[]} licenses of `findLicences`
- * @returns {Promise<{ title: string, text: string }[]>} in all at least one for each crate, and one for C code that it brings
+ * @param {object[]} licenses the result of `findLicences`
+ * @returns {Promise<{ title: string, text: string }[]>} at least one for each crate, and one for C code that it contains
  */
 export async function crateNotices(target, licenses) {
   const crates = await linkedCrates(target);
@@ -28,7 +28,7 @@ export async function crateNotices(target, licenses) {
   return notices;
 }
 
-/** The licences of the crates of all these targets, each with the crates that it is for. The texts come from the crates themselves, not from a service. */
+/** The licences of the crates of these targets, each with its crates. The texts come from the crates themselves, not from a service. */
 export async function findLicences(targets, manifest = 'Cargo.toml') {
   const options = ['--manifest-path', join(ROOT, manifest), '--config', CONFIGURATION, '--format', 'json', '--locked', '--offline', '--fail', ...targets.flatMap(({ triple }) => ['--target', triple])];
   return JSON.parse(await output(await cargoTool('cargo-about'), ['generate', ...options])).licenses;
@@ -42,14 +42,14 @@ function noticesOf(crate, licenses) {
   });
 }
 
-/** A file that is called after the licence, or the only one of the crate, which `cargo about` did not recognise. */
+/** A file named after the licence, or the only licence file of the crate, which `cargo about` did not recognise. */
 function textInside({ directory }, id) {
   const files = readdirSync(directory).filter((file) => /^licen[cs]e/i.test(file));
   const name = files.find((file) => file.toLowerCase().includes(id.toLowerCase())) ?? (files.length === 1 ? files[0] : undefined);
   return name && readFileSync(join(directory, name), 'utf8').trim();
 }
 
-/** A text of SPDX alone does not say whose copyright it is. */
+/** The text of SPDX does not name the copyright holder. */
 function textElsewhere(crate) {
   const path = LICENCES_ELSEWHERE.find(([repository]) => repository.test(crate.repository))?.[1];
   if (path === undefined) throw new Error(`${idOf(crate)} comes without its licence, and scripts/release/crate-notices.mjs knows no other place of it`);

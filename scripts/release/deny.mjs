@@ -1,8 +1,8 @@
-// `cargo deny`: licences, sources and doubles of the crates by deny.toml, and what is known to be wrong with them.
+// `cargo deny`: checks licences, sources and duplicates of the crates as deny.toml defines, and known vulnerabilities.
 //
 //   npm run deny -- [CHECK...]
 //
-// Without the network: `npm run deny -- bans licenses sources`. The other, `advisories`, fetches RustSec's database from GitHub.
+// These work offline: `npm run deny -- bans licenses sources`. The remaining check, `advisories`, fetches RustSec's database from GitHub.
 
 import { spawnSync } from 'node:child_process';
 

@@ -1,17 +1,17 @@
-// What is linked into the addon of a platform: crates, and the C code that some of them bring.
+// Lists what is linked into the addon of a platform: crates, and the C code that some of them contain.
 
 import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import { output } from '../platforms/commands.mjs';
 
-/** The licences of C code that crates bring, as paths in the crate. A crate with C code that has no entry is an error. */
+/** The licences of C code in crates, as paths in the crate. A crate with C code that has no entry is an error. */
 const LICENCES_OF_C = { 'libmimalloc-sys': ['c_src/mimalloc/v3/LICENSE'], 'zstd-sys': ['zstd/LICENSE'] };
 
 const C_SOURCE = /\.(c|cc|cpp|S|asm)$/;
 
 /**
- * The crates that Cargo links for a target, but for those of this workspace: neither build scripts nor macros end up in the addon, or in the wheel.
+ * The crates that Cargo links for a target, except those of this workspace: neither build scripts nor macros end up in the addon, or in the wheel.
  * @returns {Promise<{ name: string, version: string, directory: string, repository: string }[]>}
  */
 export async function linkedCrates({ triple, crate = 'session-tape' }) {
@@ -28,12 +28,12 @@ export async function linkedCrates({ triple, crate = 'session-tape' }) {
 
 export const idOf = ({ name, version }) => `${name} ${version}`;
 
-/** How the C code that a crate brings is called. */
+/** The name of the C code in a crate. */
 export const titleOfC = (crate) => `the C code in ${idOf(crate)}`;
 
 /**
- * The files with the licences of the C code that a crate brings.
- * @returns {string[]} none, if there is no such code
+ * The files with the licences of the C code in a crate.
+ * @returns {string[]} empty if the crate has no such code
  */
 export function licencesOfC({ name, directory }) {
   if (!hasC(directory)) return [];

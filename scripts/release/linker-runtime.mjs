@@ -1,4 +1,4 @@
-// The licences of what the linker adds: zig's compiler runtime, LLVM's unwinder, and the start-up code of the C library.
+// The licences of code that the linker adds: zig's compiler runtime, LLVM's unwinder, and the start-up code of the C library.
 
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,7 +8,7 @@ import { describeToolchain } from '../platforms/toolchain.mjs';
 const RUNTIME = ['compiler-rt, of zig', 'LICENSE'];
 const UNWINDER = ['libunwind, of LLVM', 'lib/libunwind/LICENSE.TXT'];
 
-/** By the format of the addon. What is for macOS is linked by LLVM's linker with nothing but Rust's own and the system's library. */
+/** By the format of the addon. For macOS, LLVM's linker adds nothing to Rust's own code and the system's library. */
 const ADDED = {
   ELF: [RUNTIME, UNWINDER],
   'Mach-O': [],

@@ -1,4 +1,5 @@
-// THIRD-PARTY-NOTICES of a package: a list of what is linked into its addon, or bundled with it, then each licence once, with those it is for.
+// THIRD-PARTY-NOTICES of a package: a list of what is linked into its addon or bundled with it, then each licence once, with the items that it
+// covers.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +15,7 @@ const LICENCE = 'The licence of ';
 export const noticesPath = ({ name }) => join(ROOT, 'npm', name, NOTICES);
 
 /**
- * @param {string} file what contains it all
+ * @param {string} file the file or folder that contains the items
  * @param {{ title: string, text: string }[]} notices
  */
 export function noticesText(file, notices) {
@@ -24,7 +25,7 @@ export function noticesText(file, notices) {
   return `${[head.join('\n'), ...licences].join('\n\n')}\n`;
 }
 
-/** The same licence may come with different ends of lines, and with white space at them. */
+/** Groups titles by licence text, ignoring white space at the ends of lines. */
 function titlesByText(notices) {
   const users = new Map();
   for (const { title, text } of notices) {
@@ -35,7 +36,7 @@ function titlesByText(notices) {
 }
 
 /**
- * What is linked into the addon and not in the file.
+ * What is linked into the addon but not covered by its file.
  * @param {{ name: string }} target
  * @param {{ name: string, version: string, directory: string }[]} crates of the target
  * @returns {string[]}
@@ -45,7 +46,7 @@ export function missingNotices(target, crates) {
   return existsSync(path) ? missingIn(readFileSync(path, 'utf8'), crates) : [`all that is linked: there is no ${NOTICES}`];
 }
 
-/** What is not in the list of such a file, or in it without a licence. */
+/** What is missing from the list of such a file, or has no licence in it. */
 export function missingIn(text, crates) {
   const lines = text.split('\n');
   const listed = new Set(lines.filter((line) => line.startsWith(ITEM)).map((line) => line.slice(ITEM.length)));

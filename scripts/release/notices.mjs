@@ -1,8 +1,8 @@
-// Writes LICENSE and THIRD-PARTY-NOTICES into the folders of npm/: the licences of all that is linked into the addon of each platform.
+// Writes LICENSE and THIRD-PARTY-NOTICES into the folders of npm/: the licences of everything linked into the addon of each platform.
 //
 //   npm run notices -- [PLATFORM...]
 //
-// It needs the tools of `npm run build:all` and installs `cargo about`. It fails if the licence of anything is not to be found.
+// Needs the tools of `npm run build:all`, and installs `cargo about`. Fails if a licence cannot be found.
 
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { ROOT, output } from '../platforms/commands.mjs';
 import { newestFirst } from './versions.mjs';
 
-/** The library's own crates, which its notice describes as a whole, and those that only tests and macros use. */
+/** The library's own crates, which its notice covers as a whole. */
 const OWN = /^(alloc|compiler_builtins|core|panic_.*|proc_macro|profiler_builtins|rustc_std_workspace_.*|std|std_detect|sysroot|test|unwind)$/;
 const NOT_LINKED = ['getopts', 'rustc_literal_escaper'];
 
-/** The first is about the library, the second about the compiler too: it has crates that the first forgets. */
+/** The first covers the library. The second covers the compiler too, and has crates that are missing in the first. */
 const NOTICES = ['COPYRIGHT-library.html', 'COPYRIGHT.html'];
 
 /** @returns {Promise<{ title: string, text: string }[]>} for the library as a whole, and for each crate inside it */
@@ -22,13 +22,13 @@ export async function rustLibraryNotices({ triple }) {
   return [{ title: `the standard library of ${version}`, text: `${inTree(pages[0])}\n\n${mitTerms()}` }, ...crates.map((name) => noticeOf(name, pages))];
 }
 
-/** The terms of MIT, which are the same for all who use it. */
+/** The terms of the MIT licence, which are the same for all that use it. */
 function mitTerms() {
   const licence = readFileSync(join(ROOT, 'LICENSE'), 'utf8');
   return licence.slice(licence.indexOf('Permission is hereby granted')).trim();
 }
 
-/** The crates of the library as it is installed for a target. */
+/** The crates of the library that is installed for a target. */
 function cratesOf(directory) {
   const names = readdirSync(directory).map((file) => /^lib(\w+)-[0-9a-f]{16}\.rlib$/.exec(file)?.[1]);
   const crates = names.filter((name) => name !== undefined && !OWN.test(name) && !NOT_LINKED.includes(name)).sort();
@@ -39,7 +39,7 @@ function cratesOf(directory) {
 function noticeOf(name, pages) {
   for (const page of pages) {
     const [newest] = entriesOf(page).filter((entry) => entry.name.replaceAll('-', '_') === name).sort(newestFirst);
-    // The notice may have another version than the one that is linked. The licence is the same.
+    // The version in the notice may differ from the one that is linked. The licence is the same.
     if (newest?.text) return { title: `${name} (in Rust's standard library)`, text: newest.text };
   }
   throw new Error(`the notices of Rust name no licence of ${name}, which is in its standard library`);
@@ -53,13 +53,13 @@ const entriesOf = (page) =>
     return { name, version, text: chosen(licence, files).map(({ text }) => text).join('\n\n') };
   });
 
-/** Where MIT is one of several licences to choose from, that is chosen. */
+/** Chooses MIT where it is one of several licences to choose from. */
 function chosen(licence, files) {
   const mit = files.filter(({ file }) => /mit/i.test(file));
   return /\bMIT\b/.test(licence) && !/ AND /.test(licence) && mit.length > 0 ? mit : files;
 }
 
-/** What the notice says before it comes to the crates. */
+/** The part of the notice before the crates, about the library's own files. */
 function inTree(page) {
   const found = /In-tree files<\/h2>([^]*?)<h2/.exec(page);
   if (found === null) throw new Error(`${NOTICES[0]} has no part about the files of the library itself`);

@@ -1,5 +1,5 @@
-// Writes what a release is made of, in the form of CycloneDX, into the folder `sbom`: for the addon of each platform the crates that are linked
-// into it, and for the command line the packages that npm installs with it.
+// Writes SBOMs of a release in CycloneDX format to the folder `sbom`: for the addon of each platform the crates that are linked into it, and for the
+// command line the npm packages that are installed with it.
 //
 //   npm run sbom -- [PLATFORM...]
 
@@ -27,19 +27,19 @@ const npm = await ofNpm();
 writeFileSync(join(DIRECTORY, 'session-tape.npm.cdx.json'), `${JSON.stringify(npm, null, 2)}\n`);
 console.log(`sbom/session-tape.npm.cdx.json: ${npm.components.length} packages`);
 
-/** `cargo cyclonedx` writes beside Cargo.toml. */
+/** The SBOM of `cargo cyclonedx`, which writes it next to Cargo.toml. */
 async function ofCargo({ name, triple }) {
   const written = join(ROOT, `${name}.sbom.json`);
   const options = ['--format', 'json', '--spec-version', '1.5', '--target', triple, '--no-build-deps', '--override-filename', `${name}.sbom`];
   await run(await cargoTool('cargo-cyclonedx'), ['cyclonedx', ...options], { log: join(ROOT, 'target', 'sbom.log') });
   const document = JSON.parse(readFileSync(written, 'utf8'));
   rmSync(written);
-  // It writes one for each member of the workspace; the wheel is no part of a release of the packages.
+  // It writes one for each member of the workspace, but the wheel is not part of a release of the packages.
   rmSync(join(ROOT, 'python', `${name}.sbom.json`), { force: true });
   return document;
 }
 
-/** Without macros, of which nothing is in an addon, and without the path of this work tree. */
+/** The document without macros, which are not in an addon, and without the path of this work tree. */
 function linkedOnly(document, linked) {
   const components = document.components.filter((component) => linked.includes(idOf(component)));
   if (components.length !== linked.length) throw new Error(`cargo cyclonedx names ${components.length} of ${linked.length} crates`);
@@ -53,8 +53,7 @@ function linkedOnly(document, linked) {
 }
 
 /**
- * From a copy of the lock file that has nothing but what users install. With `--omit=dev` npm 11 leaves out, too, what both the package and its
- * tests depend on.
+ * From a copy of the lock file that has only what users install: `--omit=dev` of npm 11 also omits dependencies that the package and its tests share.
  */
 async function ofNpm() {
   const directory = join(ROOT, 'target', 'sbom', OWN);
@@ -65,7 +64,7 @@ async function ofNpm() {
   writeFileSync(join(directory, 'package.json'), JSON.stringify(manifest));
   writeFileSync(join(directory, 'package-lock.json'), JSON.stringify({ ...lock, packages: Object.fromEntries(packages) }));
   const document = JSON.parse(await output('npm', ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only', '--prefix', directory]));
-  // One of the packages is this one.
+  // One of the packages is session-tape itself.
   if (document.components.length !== packages.length - 1) throw new Error(`npm sbom names ${document.components.length} of ${packages.length - 1} packages`);
   return document;
 }

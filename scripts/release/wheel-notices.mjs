@@ -1,8 +1,8 @@
-// Writes python/THIRD-PARTY-NOTICES: the licences of all that is linked into the wheel of this machine. `maturin build` puts it into the wheel.
+// Writes python/THIRD-PARTY-NOTICES: the licences of everything linked into the wheel of this machine. `maturin build` includes it in the wheel.
 //
 //   npm run notices:wheel
 //
-// It needs the crates, as after a build of the wheel, and installs `cargo about`. It fails if the licence of anything is not to be found.
+// Needs the crates, as after a build of the wheel, and installs `cargo about`. Fails if a licence cannot be found.
 
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

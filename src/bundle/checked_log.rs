@@ -46,7 +46,7 @@ pub struct CheckedLog {
     pub started_at: Option<String>,
     /// `ts` of the event that ended the run.
     pub completed_at: Option<String>,
-    /// The first line of a log that does not begin at time 0. A snapshot has the hash that it is chained to.
+    /// The first line of a log that does not begin at time 0. The snapshot contains the hash that it is chained to.
     pub first_line: Option<String>,
     /// The number of bytes after the last complete line.
     pub torn_bytes: u64,
@@ -188,7 +188,7 @@ pub struct CheckedSession {
 }
 
 impl CheckedSession {
-    /// For a session that is exported: reads the first line whatever its length, as a replay does, and takes as much memory.
+    /// Creates the reader for a session to export. It reads the first line whatever its length, as a replay does, and takes as much memory.
     pub fn for_export() -> Self {
         CheckedSession { buffers_first_line: true, ..CheckedSession::default() }
     }

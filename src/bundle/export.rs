@@ -25,8 +25,7 @@ use super::watch::{JobWatch, Progress};
 use crate::disk::parent::parent;
 use crate::signature::SigningKey;
 
-/// The default zstd level. Higher levels do not shrink a run's log, which is mostly hashes, and shrink a session by some 5 %, but
-/// cost throughput.
+/// The default zstd level. Higher levels cost throughput. They do not shrink a run's log, which is mostly hashes, and shrink a session by about 5 %.
 pub const DEFAULT_LEVEL: i32 = 1;
 
 const BLOCK_BYTES: usize = 256 << 10;
@@ -41,7 +40,7 @@ pub struct ExportOptions {
     pub level: Option<i32>,
     /// The limits of the bundle's readers. The export of a source that exceeds them fails.
     pub limits: Limits,
-    /// The redaction rules; `None` to redact nothing. By default the built-in rules.
+    /// The redaction rules; `None` to redact nothing. The built-in rules by default.
     pub redact: Option<RedactOptions>,
 }
 
@@ -66,8 +65,7 @@ impl fmt::Debug for ExportOptions {
 
 /// Exports `source` to `destination`: an archive if the name ends in `.tar.zst`, otherwise a directory.
 ///
-/// The same source, options and release give the same bytes. An export that fails or is cancelled leaves nothing at the
-/// destination, nor beside it.
+/// The same source, options and release yield the same bytes. An export that fails or is cancelled leaves nothing at the destination or next to it.
 pub fn export(
     source: &Path,
     destination: &Path,

@@ -13,7 +13,7 @@ use crate::pipeline::{Pipeline, Worker};
 /// The unit in which bytes are handed to the other thread. Smaller files are hashed inline.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// How many blocks are under way at most.
+/// The maximum number of blocks in progress.
 const ROOM: usize = 8;
 
 /// The result for one file.
@@ -57,7 +57,7 @@ impl Scan {
 
 impl Worker for Scan {
     type Job = Block;
-    /// The empty buffer, for another block, and behind the last block the result.
+    /// The empty buffer, for another block, and after the last block the result.
     type Output = (Vec<u8>, Option<Hashed>);
 
     fn work(&mut self, Block { mut bytes, is_last }: Block) -> Self::Output {

@@ -10,10 +10,10 @@ use super::verify::{Report, VerifyOptions, inspect, verify_with};
 use super::watch::JobWatch;
 use crate::disk::staged::StagedDirectory;
 
-/// Verifies the bundle at `path` and unpacks it to `directory`, which must not exist. The bundle is read only once, so the unpacked
-/// bytes are the verified ones.
+/// Verifies the bundle at `path` and unpacks it to `directory`, which must not exist. The bundle is read only once, so the unpacked bytes
+/// are the verified ones.
 ///
-/// An import that fails or is cancelled leaves nothing at the directory, nor beside it.
+/// An import that fails or is cancelled leaves nothing at the directory or next to it.
 pub fn import(
     path: &Path,
     directory: &Path,

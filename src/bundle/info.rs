@@ -11,7 +11,7 @@ use crate::hash::{HexHash, as_text};
 pub struct BundleInfo {
     /// The bundle's id: the hash of the manifest without `bundleId`.
     pub bundle_id: HexHash,
-    /// Whether it is the bundle of a run or of a session.
+    /// The kind of recording: a run or a session.
     pub kind: BundleKind,
     /// The path of its directory or archive.
     pub path: PathBuf,

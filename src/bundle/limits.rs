@@ -6,7 +6,7 @@ use super::path::{self, BundlePath};
 use crate::jsonl::MAX_LINE_BYTES;
 use crate::jsonl::reader::cannot_be_json;
 
-/// The default for the largest `manifest.json` or `manifest.sha256`, in bytes: enough for some hundred thousand files.
+/// The default for the largest `manifest.json` or `manifest.sha256`, in bytes: enough for several hundred thousand files.
 pub const MAX_MANIFEST_BYTES: u64 = 64 << 20;
 
 /// The largest `metadata.json` or `manifest.sig`, in bytes.

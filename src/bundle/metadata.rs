@@ -125,7 +125,7 @@ struct Counts {
     events: u64,
 }
 
-/// What a partial bundle's metadata has from the beginning of the run, which its log does not contain.
+/// The metadata of a partial bundle about the beginning of the run, which its log does not contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunSummary {
     /// The run's id, and its workflow's name and version.

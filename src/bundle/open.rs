@@ -29,9 +29,9 @@ use crate::signature::TrustedKeys;
 pub struct Opened {
     /// The kind of recording.
     pub kind: BundleKind,
-    /// What the bundle lists.
+    /// The bundle's manifest.
     pub manifest: Manifest,
-    /// What is redacted in it.
+    /// The redactions that the bundle lists.
     pub redactions: RedactionList,
     /// Whether a trusted key signed the manifest, and thereby all listed files.
     is_trusted: bool,
@@ -41,7 +41,7 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// Fails for the bundle of a session, for readers of runs.
+    /// Returns the bundle of a run, and an error for the bundle of a session. For readers of runs.
     pub fn expect_run(self) -> Result<Self, ImportError> {
         if self.kind == BundleKind::Session {
             let message = "it is the bundle of a session, not of a run";
@@ -71,8 +71,8 @@ impl Opened {
         self.manifest.partial.is_some()
     }
 
-    /// The keys of which one must have signed a snapshot of this run. Empty if a trusted key signed the manifest, because the manifest
-    /// has the snapshots' hashes.
+    /// The keys, one of which must have signed a snapshot of this run. Empty if a trusted key signed the manifest, because the manifest
+    /// contains the snapshots' hashes.
     pub fn keys_for_snapshots(&self, trusted: &TrustedKeys) -> TrustedKeys {
         if self.is_trusted { TrustedKeys::default() } else { trusted.clone() }
     }
@@ -88,8 +88,8 @@ pub fn is_bundle(path: &Path) -> bool {
     (is_directory(path) && exists(&path.join(MANIFEST))) || is_archive(path)
 }
 
-/// Whether `path` must be opened as an archive. The first bytes of a file decide. The name decides only if they are neither those of
-/// an archive nor of a recording, or can't be read, so that the error fits what was meant.
+/// Whether `path` must be opened as an archive. The first bytes of a file decide. If they are neither those of an archive nor of a
+/// recording, or can't be read, the name decides, so that the error fits what the caller meant.
 pub fn is_archive(path: &Path) -> bool {
     match sniff::beginning_of(path) {
         Some(beginning) if sniff::is_archive(&beginning) => true,

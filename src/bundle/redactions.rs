@@ -1,7 +1,7 @@
 //! `redactions.json`: which events, blobs, files and lines were redacted, and by which rules.
 //!
-//! It contains the original hashes of a run's events, which were salted with a salt that is removed, and of blobs, which are in the
-//! log anyway. It contains no hashes of a session's lines, because short secrets could be guessed from them.
+//! It contains the original hashes of a run's events, which are salted with a salt that is removed, and of blobs, which the log contains
+//! anyway. It contains no hashes of a session's lines, because short secrets could be guessed from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ use crate::run::redactions::Redactions;
 pub struct RedactedEvent {
     /// The hash of the original payload with its salt.
     pub payload_hash: String,
-    /// The names of the rules that hit, sorted, each once.
+    /// The names of the rules that matched, sorted, without duplicates.
     pub rules: Vec<String>,
 }
 
@@ -28,7 +28,7 @@ pub struct RedactedEvent {
 pub struct RedactedBlob {
     /// The hash of the redacted bytes, which is the blob's name in the bundle.
     pub redacted: String,
-    /// The names of the rules that hit, sorted, each once.
+    /// The names of the rules that matched, sorted, without duplicates.
     pub rules: Vec<String>,
 }
 

@@ -10,8 +10,7 @@ use crate::run::trace::{Range, Trace};
 use crate::run::verify::{Verification, verify, verify_partial};
 use crate::signature::TrustedKeys;
 
-/// Replays an opened run like [`run::replay`](replay_run). A partial bundle is always replayed from its snapshot, whatever
-/// `options.start_from` is.
+/// Replays an opened run like [`run::replay`](replay_run). A partial bundle is always replayed from its snapshot, regardless of `options.start_from`.
 pub fn replay(opened: &Opened, options: &ReplayOptions, watch: &mut Watch<'_>) -> Result<Replayed, Box<Failed>> {
     let mut options = options.clone();
     options.redactions = opened.redactions.of_run();
@@ -38,7 +37,7 @@ pub fn verify_run(opened: &Opened, trusted: &TrustedKeys, watch: &mut Watch<'_>)
     verify(&directory, &trusted, &redactions, watch)
 }
 
-/// Reads the events of an opened run. `range.first` is ignored: the manifest has the first event of a partial log.
+/// Reads the events of an opened run. `range.first` is ignored: the manifest contains the first time of a partial log.
 pub fn trace(opened: &Opened, range: Range) -> Result<Trace, RunError> {
     let first = Some(opened.manifest.partial.as_ref().map_or(0, |partial| partial.logical_time + 1));
     Trace::open(&opened.run_directory().log(), Range { first, ..range }, opened.redactions.of_run())

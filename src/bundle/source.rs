@@ -50,7 +50,7 @@ pub struct ExportPlan {
     pub partial: Option<Partial>,
     /// The content of `metadata.json`.
     pub metadata: Metadata,
-    /// The redactions of this export, and those that a source has that is a bundle.
+    /// The redactions of this export and, if the source is a bundle, those of the source.
     pub redactions: RedactionList,
     /// The blobs that the log names.
     pub named: HashSet<Hash>,
@@ -98,7 +98,7 @@ impl ExportSource {
         Ok(ExportSource { path: bundle.root().to_path_buf(), bundle: Some(bundle) })
     }
 
-    /// The redactions of a source that is a bundle, or has a bundle's files beside it.
+    /// The redactions of a source that is a bundle, or has a bundle's files next to it.
     fn redactions(
         &self,
         beside: &Path,
@@ -498,7 +498,7 @@ fn status_of(state: &State) -> Option<&'static str> {
     state.run().map(|run| run.status.as_str())
 }
 
-/// The metadata of a run. That of a partial bundle has the beginning of the run too.
+/// The metadata of a run. The metadata of a partial bundle also describes the beginning of the run.
 fn run_metadata(
     run: &RunDirectory,
     log: CheckedLog,

@@ -65,7 +65,7 @@ pub fn verify(path: &Path, options: &VerifyOptions, watch: &mut JobWatch<'_>) ->
     verify_with(path, options, None, watch)
 }
 
-/// Like [`verify`], and copies every file to `copy_to`, previous it is known to be valid.
+/// Like [`verify`], but also copies every file to `copy_to`, before it is known to be valid.
 pub fn verify_with(
     path: &Path,
     options: &VerifyOptions,
@@ -88,7 +88,7 @@ pub fn verify_with(
     inspect(path, container.as_mut(), options, copy_to, watch)
 }
 
-/// Verifies the files of a container, and copies every file to `copy_to`, previous it is known to be valid.
+/// Verifies the files of a container, and copies every file to `copy_to`, before it is known to be valid.
 pub fn inspect(
     path: &Path,
     container: &mut dyn Container,
@@ -418,7 +418,7 @@ impl Inspection<'_> {
         };
         let document = document.ok_or_else(|| refused("the bundle begins with a snapshot that is not there"))?;
         let text = std::str::from_utf8(document).map_err(|_| refused("it is not UTF-8"))?;
-        // No signature of its own is needed: the manifest, which may be signed, has its hash.
+        // The snapshot needs no signature of its own: the manifest, which may be signed, contains its hash.
         let snapshot = Snapshot::parse(text, &TrustedKeys::default());
         let snapshot = snapshot.map_err(|error| of_run(BundleCode::SnapshotInvalid, error).of_file(path::SNAPSHOT))?;
         if snapshot.content.logical_time != partial.logical_time || snapshot.id() != partial.snapshot {

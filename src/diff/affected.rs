@@ -1,4 +1,4 @@
-//! What a divergence concerns: the node at which two runs part, and all that depend on it.
+//! The nodes that a divergence affects: the node at which two runs diverge, and all nodes that depend on it.
 
 use std::collections::HashSet;
 
@@ -8,8 +8,8 @@ use crate::run::directory::RunDirectory;
 use crate::run::documents::read_dag;
 use crate::run::text::Text;
 
-/// These nodes, and all that wait for them, directly or not: nearest first, then in the order of the graph. Without a graph that can be
-/// read, these alone.
+/// Returns `nodes` and all nodes that depend on them, directly or indirectly: nearest first, then in the order of the graph. If the
+/// graph can't be read, returns `nodes` only.
 pub fn affected_nodes(source: &Source, nodes: &[Text<'_>]) -> Vec<String> {
     if nodes.is_empty() {
         return Vec::new();

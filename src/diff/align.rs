@@ -1,31 +1,32 @@
-//! The alignment of two sequences, by Myers' algorithm in linear space: as few insertions and deletions as can be.
+//! Aligns two sequences with as few insertions and deletions as possible, by Myers' algorithm in linear space.
 //!
-//! It works on indexes only, whatever the elements are. It fails beyond a number of edits, since no reader needs more, and the time
-//! grows with the square of their number.
+//! Works on indices only, whatever the elements are. Fails beyond a given number of edits, since a reader needs no more and the
+//! time grows with the square of that number.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A run of elements that is the same in both sequences.
+/// A range of elements that is the same in both sequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Match {
-    /// Where it begins on the left.
+    /// Index of its first element on the left.
     pub left: usize,
-    /// Where it begins on the right.
+    /// Index of its first element on the right.
     pub right: usize,
-    /// How long it is.
+    /// Number of elements.
     pub length: usize,
 }
 
-/// Why there is no alignment.
+/// The reason an alignment failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stopped {
-    /// It takes more edits than the limit.
+    /// The alignment needs more edits than the limit.
     TooMany,
     /// The comparison was cancelled.
     Cancelled,
 }
 
-/// The matches that stay, in order, when the left becomes the right by as few insertions and deletions as possible.
+/// Returns the matching ranges, in order, of an alignment with as few insertions and deletions as possible. `most` is the limit of
+/// their number.
 pub fn align(left: &[u32], right: &[u32], most: usize, cancelled: &AtomicBool) -> Result<Vec<Match>, Stopped> {
     let shared = Shared::of(left, right);
     if shared.edits > most {
@@ -44,7 +45,7 @@ pub fn align(left: &[u32], right: &[u32], most: usize, cancelled: &AtomicBool) -
             continue;
         }
         let (x, y) = middle.find(&shared.left[left.clone()], &shared.right[right.clone()], limit)?;
-        // The first one's edits are those of all.
+        // The first search has already checked the number of edits of the whole alignment.
         limit = usize::MAX;
         let (x, y) = (left.start + x, right.start + y);
         open.push(Area { left: x..left.end, right: y..right.end });
@@ -53,19 +54,19 @@ pub fn align(left: &[u32], right: &[u32], most: usize, cancelled: &AtomicBool) -
     Ok(found.matches(&shared))
 }
 
-/// A part of both sequences that is to be aligned.
+/// A range of both sequences that is still to be aligned.
 struct Area {
     left: std::ops::Range<usize>,
     right: std::ops::Range<usize>,
 }
 
-/// The sequences without what only one of them has: that must be deleted or inserted in any case.
+/// The elements that occur in both sequences. All others have to be deleted or inserted in any case.
 struct Shared {
     left: Vec<u32>,
     right: Vec<u32>,
     left_places: Vec<u32>,
     right_places: Vec<u32>,
-    /// How many were left out.
+    /// Number of elements that occur in one sequence only.
     edits: usize,
 }
 
@@ -84,7 +85,7 @@ impl Shared {
         Shared { left: pick(left, &left_places), right: pick(right, &right_places), left_places, right_places, edits }
     }
 
-    /// Removes the common prefix and the common suffix.
+    /// Removes the common prefix and the common suffix, which are added to `found`.
     fn trim(&self, area: Area, found: &mut Found) -> Area {
         let Area { mut left, mut right } = area;
         while !left.is_empty() && !right.is_empty() && self.left[left.start] == self.right[right.start] {
@@ -99,7 +100,7 @@ impl Shared {
     }
 }
 
-/// What stays.
+/// The pairs of equal elements found so far, as indices into [`Shared`].
 #[derive(Default)]
 struct Found {
     pairs: Vec<(u32, u32)>,
@@ -121,7 +122,7 @@ impl Found {
     }
 }
 
-/// Looks for a point in the middle of a shortest way: from both ends at once, until the two meet.
+/// Finds a point in the middle of a shortest edit path: searches from both ends at once until the two searches meet.
 struct Middle<'m> {
     forward: Frontier,
     backward: Frontier,
@@ -129,7 +130,7 @@ struct Middle<'m> {
 }
 
 impl Middle<'_> {
-    /// A point (x, y) that divides a shortest way, given that the first elements differ, and the last.
+    /// Returns a point (x, y) on a shortest edit path that divides it. The first elements must differ, and so must the last.
     fn find(&mut self, left: &[u32], right: &[u32], limit: usize) -> Result<(usize, usize), Stopped> {
         let (n, m) = (left.len() as i32, right.len() as i32);
         let most = (n + m + 1) / 2;
@@ -164,7 +165,7 @@ impl Middle<'_> {
     }
 }
 
-/// The furthest point on each diagonal k = x - y that was reached with so many edits.
+/// The furthest point on each diagonal k = x - y that a given number of edits reaches.
 #[derive(Default)]
 struct Frontier {
     /// The furthest x; -1 if the diagonal was not reached.
@@ -185,13 +186,13 @@ impl Frontier {
         self.furthest.get((k + self.middle) as usize).copied().filter(|&x| x >= 0)
     }
 
-    /// The diagonals that `d` edits lead to without leaving the sequences.
+    /// The diagonals that `d` edits reach without leaving the sequences.
     fn diagonals(&self, d: i32) -> impl Iterator<Item = i32> + use<> {
         let inside = |length: i32| if d > length { length - (d - length) % 2 } else { d };
         (-inside(self.m)..=inside(self.n)).step_by(2)
     }
 
-    /// Reaches a diagonal from the neighbour from which x is larger, and follows it along equal elements.
+    /// Enters a diagonal from whichever neighbour leads to the larger x, and follows it along equal elements.
     #[inline]
     fn advance(&mut self, d: i32, k: i32, same: impl Fn(i32, i32) -> bool) -> Option<i32> {
         let down = self.at(k + 1).filter(|x| x - k <= self.m);

@@ -22,7 +22,7 @@ pub fn trace_ancestors(source: &Source, id: &str, watch: &mut Watch<'_>) -> Resu
     chain(source, number, watch, None)?.ok_or_else(none)
 }
 
-/// The ancestors of the event with this number. None if there is no such event.
+/// The ancestors of the event with this number. Returns `None` if there is no such event.
 pub fn chain(
     source: &Source,
     number: u64,

@@ -1,19 +1,19 @@
 //! A causal chain: the ancestors of an event, nearest first.
 
-/// The most ancestors that a chain has. Those behind them are cut off, and the chain says so.
+/// Maximum number of ancestors in a chain. More distant ones are cut off, and the chain is marked as truncated.
 pub const MOST_EDGES: usize = 100_000;
 
-/// How it is known that one event caused another.
+/// The evidence that one event caused another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
     /// The log names the cause.
     Recorded,
-    /// It was inferred from the order of records.
+    /// The cause was inferred from the order of the records.
     Inferred,
 }
 
 impl Evidence {
-    /// The name that users read.
+    /// The name in results.
     pub fn as_str(self) -> &'static str {
         match self {
             Evidence::Recorded => "recorded",
@@ -22,31 +22,31 @@ impl Evidence {
     }
 }
 
-/// An ancestor.
+/// An ancestor of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// A run's event: its logical time; a session's record: its place.
+    /// The logical time of a run's event, or the place of a session's record.
     pub number: u64,
-    /// Its id.
+    /// The id of the event or record.
     pub event_id: String,
-    /// Its kind, or its type.
+    /// The kind of a run's event, or the type of a session's record.
     pub kind: String,
-    /// What it is about: a tool, a node, who speaks.
+    /// What the event is about: a tool, a node or a speaker.
     pub label: Option<String>,
-    /// How it is known to be one.
+    /// The evidence that it is an ancestor.
     pub evidence: Evidence,
 }
 
 /// The ancestors of an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chain {
-    /// Nearest first, the event itself left out.
+    /// Nearest first, without the event itself.
     pub edges: Vec<Edge>,
-    /// Whether there are more than these: before the beginning of a partial recording, or too many.
+    /// Whether more ancestors exist: before the beginning of a partial recording, or beyond [`MOST_EDGES`].
     pub truncated: bool,
 }
 
-/// The id of a session's record: its place among the records.
+/// The id of a session's record at `place`.
 pub fn record_id(place: u64) -> String {
     format!("rec_{place}")
 }

@@ -1,4 +1,4 @@
-//! The likely cause of a divergence, guessed from the two events. `Unknown` where they do not show it.
+//! Guesses the likely cause of a divergence from the two events. `Unknown` if they do not show it.
 
 use super::divergence::{PartingEvent, PartingRecord, RunDivergence, SessionDivergence};
 use super::equal::{Pair, same_place};
@@ -7,27 +7,27 @@ use super::session_ancestry::tools;
 use super::tree::{Mark, ROOT, Tree};
 use crate::run::kind::Kind;
 
-/// Why two recordings diverge, as far as they show it.
+/// The likely cause of a divergence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// The same was asked, and something else answered.
+    /// The same request was answered differently.
     ExternalDataChanged,
-    /// Something else was asked, or given.
+    /// A request or an input differs.
     InputChanged,
-    /// The same happened in another order, or elsewhere.
+    /// The same events happened in another order or on other workers.
     ScheduleChanged,
-    /// Something else was allowed.
+    /// A permission differs.
     PolicyChanged,
-    /// Something else was to be done.
+    /// The workflow, the project or the version of a tool differs.
     WorkflowChanged,
-    /// One recording is not whole.
+    /// One recording is incomplete.
     LogTruncated,
-    /// The recordings do not say.
+    /// The recordings do not show the cause.
     Unknown,
 }
 
 impl Cause {
-    /// The name that users read.
+    /// The name in results.
     pub fn as_str(self) -> &'static str {
         match self {
             Cause::ExternalDataChanged => "ExternalDataChanged",
@@ -41,12 +41,13 @@ impl Cause {
     }
 }
 
-/// Whether all that differs is what was redacted: that says nothing of what was there.
+/// Whether every difference may be due to redaction, which says nothing about the original values.
 fn is_redaction(fields: &[Field]) -> bool {
     !fields.is_empty() && fields.iter().all(|field| field.note == Some(Note::Redacted))
 }
 
-/// Why two runs diverge. `is_reordered` returns whether each event also occurs later in the other log; it is called only if that matters.
+/// The likely cause of the divergence of two runs. `is_reordered` returns whether each event also occurs later in the other log; it is
+/// called only if that matters.
 pub fn of_runs(
     divergence: &RunDivergence,
     fields: &[Field],
@@ -55,7 +56,7 @@ pub fn of_runs(
 ) -> Cause {
     let (left, right) = match (&divergence.left, &divergence.right) {
         (Some(left), Some(right)) => (left, right),
-        // A run that is over can't go on, so the one that ended is not whole.
+        // A finished run can't go on, so the log that ended is incomplete.
         _ => return Cause::LogTruncated,
     };
     if is_header {
@@ -97,13 +98,13 @@ pub fn of_runs(
     if (schedules(left) && schedules(right)) || is_reordered() { Cause::ScheduleChanged } else { Cause::Unknown }
 }
 
-/// Whether both end the same call: one that was opened by the same request, for all before is the same.
+/// Whether both events end the same call. Its request was the same too, since all events before the divergence are equal.
 fn answers_same_call(left: &PartingEvent, right: &PartingEvent) -> bool {
     let ends = |kind| matches!(kind, Kind::ToolCompleted | Kind::ToolFailed | Kind::ToolTimedOut);
     ends(left.kind) && ends(right.kind) && left.invoked.is_some() && left.invoked == right.invoked
 }
 
-/// Why two sessions diverge.
+/// The likely cause of the divergence of two sessions.
 pub fn of_sessions(divergence: &SessionDivergence, fields: &[Field], is_header: bool) -> Cause {
     let (left, right) = match (&divergence.left, &divergence.right) {
         (Some(left), Some(right)) => (left, right),
@@ -124,14 +125,14 @@ pub fn of_sessions(divergence: &SessionDivergence, fields: &[Field], is_header: 
     }
 }
 
-/// What a record says, by where it came from.
+/// The source of a record's content.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Said {
-    /// A tool answered.
+    /// A response of a tool.
     Tool,
-    /// From outside: a human, or how the session was set up.
+    /// Input from outside: from a human, or the setup of the session.
     Given,
-    /// By the AI or the CLI.
+    /// The AI or the CLI.
     Other,
 }
 
@@ -151,7 +152,8 @@ impl Said {
     }
 }
 
-/// Two tool responses: to the same calls, something else was answered; to others, they came in another order.
+/// The likely cause if both records are tool responses: external data if they answer the same calls, the schedule if they answer
+/// different ones.
 fn answered(left: &PartingRecord, right: &PartingRecord) -> Cause {
     let calls = |tree: &Tree<'_>| -> Vec<Mark> {
         let blocks = tree.at(&["payload", "content", "blocks"]);
@@ -166,7 +168,8 @@ fn answered(left: &PartingRecord, right: &PartingRecord) -> Cause {
     if one != other {
         return Cause::ScheduleChanged;
     }
-    // The calls are the same, for all before is; what is said of them may be something else than the result.
+    // The calls are the same, since all records before are equal. But the difference may be outside the blocks, or in the names of the
+    // tools.
     let (left, right) = (&left.tree, &right.tree);
     let item = |tree: &Tree<'_>| tree.at(&["payload", "content"]).map(|item| tools(tree, item));
     let blocks = |tree: &Tree<'_>| tree.at(&["payload", "content", "blocks"]);
@@ -175,9 +178,9 @@ fn answered(left: &PartingRecord, right: &PartingRecord) -> Cause {
     if is_same || item(left) != item(right) { Cause::Unknown } else { Cause::ExternalDataChanged }
 }
 
-/// Whether two lists of events have the first of each other among them.
+/// Whether the first event of each list occurs later in the other one.
 pub fn are_crossed(left: &[Tree<'_>], right: &[Tree<'_>]) -> bool {
-    // Places are others in another order.
+    // In another order places differ, so all references count as equal.
     let same =
         |left: &Tree<'_>, right: &Tree<'_>| Pair { left, right, same_reference: &|_, _| true }.are_equal(ROOT, ROOT);
     let has = |list: &[Tree<'_>], event: &Tree<'_>| list.iter().any(|other| same(other, event));

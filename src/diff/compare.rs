@@ -1,4 +1,4 @@
-//! The diff: where two recordings diverge, the events there, their ancestors, and the likely cause.
+//! The diff: where two recordings diverge, the events there, their ancestors and the likely cause.
 
 use std::collections::HashSet;
 
@@ -34,64 +34,65 @@ use crate::run::fold::Watch;
 use crate::run::kind::Kind;
 use crate::run::text::Text;
 
-/// How far the two logs are read on to find out whether the same happened in another order.
+/// Maximum number of events that are read from each log, from the divergence on, to find out whether the same events happened in
+/// another order.
 const LOOKED_THROUGH: usize = 256;
 
 /// The options of a diff.
 #[derive(Clone, Debug, Default)]
 pub struct DiffOptions {
-    /// What is compared, and what is not.
+    /// Which events and values are compared.
     pub compared: Compared,
-    /// Whether the edit list is wanted.
+    /// Whether to compute the edit list.
     pub full: bool,
 }
 
 /// One side of a divergence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiffSide {
-    /// The run's id, or the session's, as the inside of a JSON string.
+    /// The id of the run or session, as the inside of a JSON string.
     pub run_id: String,
     /// The event's id.
     pub event_id: String,
-    /// What else is shown of it.
+    /// Further members to show.
     pub members: Members,
 }
 
-/// Where two recordings diverge, and why.
+/// A divergence of two recordings, and its likely cause.
 #[derive(Clone, Debug)]
 pub struct Diff {
-    /// The logical time of the event on the left, on the right where the left has ended; in a session the record's place.
+    /// The logical time of the event on the left, or on the right if the left has ended; in a session the place of the record.
     pub divergence_event: u64,
     /// The kind of divergence.
     pub kind: DivergenceKind,
-    /// The event on the left. None: it has ended.
+    /// The event on the left. `None` if the left has ended.
     pub left: Option<DiffSide>,
-    /// The event on the right.
+    /// The event on the right. `None` if the right has ended.
     pub right: Option<DiffSide>,
-    /// What differs between the two.
+    /// The differences between the two events.
     pub fields: Vec<Field>,
     /// The ancestors of the event on the left.
     pub left_chain: Chain,
     /// The ancestors of the event on the right.
     pub right_chain: Chain,
-    /// The nearest ancestor that both have.
+    /// The id of the nearest ancestor in both chains.
     pub common_ancestor: Option<String>,
-    /// The nodes concerned.
+    /// The nodes affected by the divergence.
     pub affected_nodes: Vec<String>,
     /// The likely cause.
     pub likely_cause: Cause,
-    /// The edit list, if it was asked for.
+    /// The edit list, if it was requested.
     pub edits: Option<Edits>,
 }
 
 impl Diff {
-    /// The chain that is shown first: the left one, unless the left has ended.
+    /// The chain to show first: the left one, unless the left has ended.
     pub fn chain(&self) -> &Chain {
         if self.left.is_some() { &self.left_chain } else { &self.right_chain }
     }
 }
 
-/// Compares two recordings. None: nothing that matters differs.
+/// Compares two recordings. Returns `None` if nothing that counts differs.
 pub fn diff(
     left: &Source,
     right: &Source,
@@ -110,7 +111,7 @@ pub fn diff(
     }
 }
 
-/// What differs between two events. Nothing where one has ended.
+/// The differences between two events. Empty if one side has ended.
 fn differences(left: Option<&Tree<'_>>, right: Option<&Tree<'_>>, sources: [&Source; 2]) -> Vec<Field> {
     let (Some(left), Some(right)) = (left, right) else { return Vec::new() };
     let redacted = sources.iter().any(|source| source.is_redacted);
@@ -184,8 +185,8 @@ fn run_id(source: &Source) -> String {
     run_id.ok().or_else(|| source.run_id.clone()).unwrap_or_default()
 }
 
-/// What differs between workflows and graphs, where a log does not begin with RunCreated: then the files beside the logs tell. None:
-/// nothing, or both logs begin with it and are compared by it.
+/// The differences between the workflows and graphs of two runs, from the files in their directories. Returns `None` if they do not
+/// differ, or if both logs begin with RunCreated: then that event is compared.
 fn partial_header(left: &Source, right: &Source) -> Option<Vec<Field>> {
     if left.first == Some(0) && right.first == Some(0) {
         return None;
@@ -210,7 +211,8 @@ fn partial_header(left: &Source, right: &Source) -> Option<Vec<Field>> {
     (!fields.is_empty()).then_some(fields)
 }
 
-/// Runs of which at least one has no RunCreated, so that nothing more is known of where they diverge.
+/// The diff of two runs whose workflows or graphs differ although at least one log does not begin with RunCreated. Nothing else is
+/// known about their divergence.
 fn header_mismatch(left: &Source, right: &Source, fields: Vec<Field>) -> Diff {
     let side = |source: &Source| {
         let members = vec![("kind", quoted(Kind::RunCreated.as_str()))];
@@ -226,7 +228,7 @@ fn header_mismatch(left: &Source, right: &Source, fields: Vec<Field>) -> Diff {
     }
 }
 
-/// Where one log ends before the other begins, no event is compared: that is no equality.
+/// Checks whether a log ends before the other one begins. Then no event is compared, but the runs are not equal.
 fn ended_before(left: &Source, right: &Source) -> Result<Option<Diff>, DiffError> {
     let start = start_of(left, right)?;
     for (source, side, kind) in
@@ -257,8 +259,8 @@ fn ended(kind: DivergenceKind, divergence_event: u64) -> Diff {
     }
 }
 
-/// The nearest common ancestor. All before the divergence is the same, so it is the one at the same place; where one has ended, the
-/// other's nearest is in both.
+/// The nearest common ancestor. All events before the divergence are equal, so it is the nearest one with the same place on both
+/// sides; if one side has ended, the nearest ancestor on the other side.
 fn common_event<'c>(divergence: &RunDivergence, left: &'c Chain, right: &'c Chain) -> Option<&'c Edge> {
     let compared = |edge: &&Edge| divergence.left_places.holds(edge.number);
     match (&divergence.left, &divergence.right) {
@@ -290,7 +292,7 @@ fn affected_by(left: &Source, right: &Source, divergence: &RunDivergence) -> Vec
     affected_nodes(if divergence.left.is_some() { left } else { right }, &nodes)
 }
 
-/// Whether each of the two events comes in the other log as well, a little later.
+/// Whether each of the two events also occurs in the other log, soon after the divergence.
 fn is_reordered(left: &Source, right: &Source, divergence: &RunDivergence, compared: &Compared) -> bool {
     let next = |source: &Source, event: &Option<PartingEvent>| {
         let mut trees = Vec::new();
@@ -357,7 +359,7 @@ fn session_id(source: &Source) -> Option<String> {
     Some(Text::from_json(super::tree::inside(&id)).as_json().to_owned())
 }
 
-/// The nearest common ancestor: all before the divergence is the same, at the same places.
+/// The nearest common ancestor: all records before the divergence are equal and have the same places.
 fn common_record(divergence: &SessionDivergence, left: &Chain, right: &Chain) -> Option<String> {
     let edge = match (&divergence.left, &divergence.right) {
         (Some(_), Some(_)) => {

@@ -1,15 +1,15 @@
-//! A digest of an event as it is compared: equal for values that [`equal`](super::equal) finds to be the same, and for no others but by
-//! a collision of 128 bits.
+//! A digest of an event as it is compared. Values that are equal by [`equal`](super::equal) have equal digests; other values have different
+//! ones, except for a collision of 128 bits.
 //!
-//! What an event refers to is left out of the digest and listed apart, in a fixed order. So the digest does not depend on what stands
-//! before the event in its log.
+//! The references of an event are not part of the digest but are listed separately, in a fixed order. So the digest does not depend on earlier
+//! events of the log.
 
 use twox_hash::XxHash3_128;
 
 use super::equal::{number, set};
 use super::tree::{Index, Mark, ROOT, Reference, Shape, Tree};
 
-/// Sets values of one sort apart from those of others: they are combined with the hash of the value's own bytes.
+/// Distinguish the types of values: a tag is combined with the hash of the value's own bytes.
 mod tag {
     pub const DROPPED: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c834;
     pub const REFERENCE: u128 = 0xbf58_476d_1ce4_e5b9_94d0_49bb_1331_11eb;
@@ -23,7 +23,7 @@ mod tag {
     pub const OBJECT: u128 = 0x2545_f491_4f6c_dd1d_6c62_272e_07bb_0142;
 }
 
-/// Computes digests. Its buffers are kept from one to the next.
+/// Computes digests. Reuses its buffers.
 #[derive(Default)]
 pub struct Digester {
     digests: Vec<u128>,
@@ -31,12 +31,13 @@ pub struct Digester {
 }
 
 impl Digester {
-    /// The digest of all that counts. What the value refers to is added to `references`, in the order of the keys and elements that lead there.
+    /// The digest of everything that counts. Appends the references in the value to `references`, ordered by the keys and indices of the paths
+    /// to them.
     pub fn digest(&mut self, tree: &Tree<'_>, references: &mut Vec<Option<Reference>>) -> u128 {
         self.digests.clear();
         self.digests.resize(tree.count(), 0);
         let mut has_references = false;
-        // What stands in a value stands behind it.
+        // Children come after their container, so they are done first.
         for index in (0..tree.count() as Index).rev() {
             has_references |= matches!(tree.mark(index), Mark::Refers(_));
             self.digests[index as usize] = self.digest_of(tree, index);
@@ -47,7 +48,7 @@ impl Digester {
         self.digests.first().copied().unwrap_or_default()
     }
 
-    /// The digest of a value, given those of what stands in it.
+    /// The digest of a value whose children have theirs.
     fn digest_of(&mut self, tree: &Tree<'_>, index: Index) -> u128 {
         match (tree.mark(index), tree.shape(index)) {
             (Mark::Dropped, _) => tag::DROPPED,
@@ -56,7 +57,7 @@ impl Digester {
             (_, Shape::Null) => tag::NULL,
             (_, Shape::True) => tag::TRUE,
             (_, Shape::False) => tag::FALSE,
-            // Minus zero is zero.
+            // Adding zero turns minus zero into zero.
             (_, Shape::Number) => hash(&(number(tree.text(index)) + 0.0).to_bits().to_le_bytes()) ^ tag::NUMBER,
             (_, Shape::String) => tree.string(index).map_or(0, |text| hash(text.as_json().as_bytes())) ^ tag::STRING,
             (_, Shape::Array) => self.array(tree, index),
@@ -66,7 +67,7 @@ impl Digester {
 
     fn array(&mut self, tree: &Tree<'_>, index: Index) -> u128 {
         self.bytes.clear();
-        // A dropped element keeps its place, unless nothing comes behind it.
+        // A dropped element keeps its index, unless only dropped elements follow.
         let mut end = 0;
         for child in tree.children(index) {
             self.bytes.extend(self.digests[child as usize].to_le_bytes());
@@ -77,7 +78,7 @@ impl Digester {
         hash(&self.bytes[..end]) ^ tag::ARRAY
     }
 
-    /// The order of members means nothing, and a sum has none.
+    /// Sums the hashes of the members, so that their order does not matter.
     fn object(&mut self, tree: &Tree<'_>, index: Index) -> u128 {
         let (mut sum, mut count) = (0_u128, 0_u64);
         for member in tree.members(index) {
@@ -107,7 +108,7 @@ fn hash(bytes: &[u8]) -> u128 {
     XxHash3_128::oneshot(bytes)
 }
 
-/// A digest and what the event refers to, by place.
+/// Combines a digest with the places of the event's references.
 pub fn with_references(digest: u128, references: impl ExactSizeIterator<Item = Option<Reference>>) -> u128 {
     if references.len() == 0 {
         return digest;
@@ -126,7 +127,7 @@ pub fn with_references(digest: u128, references: impl ExactSizeIterator<Item = O
     hash(&bytes)
 }
 
-/// Goes only where something is referred to: the order of the other keys and elements does not matter.
+/// Visits only containers of references, so the order of other keys and elements does not matter.
 fn list_references(tree: &Tree<'_>, references: &mut Vec<Option<Reference>>) {
     let refers = |index: &Index| matches!(tree.mark(*index), Mark::Refers(_));
     let referring: Vec<Index> = (0..tree.count() as Index).filter(refers).collect();

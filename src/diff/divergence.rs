@@ -1,4 +1,4 @@
-//! The first divergence: the first place at which two recordings are not the same.
+//! The first divergence of two recordings.
 
 use std::sync::atomic::Ordering;
 
@@ -26,7 +26,7 @@ pub enum DivergenceKind {
 }
 
 impl DivergenceKind {
-    /// The name that users read.
+    /// The name in results.
     pub fn as_str(self) -> &'static str {
         match self {
             DivergenceKind::EventMismatch => "EventMismatch",
@@ -37,7 +37,7 @@ impl DivergenceKind {
     }
 }
 
-/// What is compared.
+/// Which events and values are compared.
 #[derive(Clone, Debug, Default)]
 pub struct Compared {
     /// Whether heartbeats are compared too.
@@ -52,41 +52,41 @@ pub struct PartingEvent {
     pub time: u64,
     /// Its place among the events compared.
     pub place: i64,
-    /// What it is about.
+    /// The event's kind.
     pub kind: Kind,
-    /// The place of the event that opened the call that it ends.
+    /// For an event that ends a call, the place of the event that opened it.
     pub invoked: Option<i64>,
-    /// As it is compared.
+    /// The event as it is compared.
     pub tree: Tree<'static>,
 }
 
-/// The divergence of two runs. No event: the log has ended.
+/// The divergence of two runs. A side without an event has ended.
 pub struct RunDivergence {
     /// The event on the left.
     pub left: Option<PartingEvent>,
     /// The event on the right.
     pub right: Option<PartingEvent>,
-    /// Places of the left, as far as it was read.
+    /// The places on the left, as far as the log was read.
     pub left_places: Places,
-    /// Places of the right.
+    /// The places on the right, as far as the log was read.
     pub right_places: Places,
 }
 
 /// A record at which two sessions diverge.
 pub struct PartingRecord {
-    /// Its place.
+    /// Its place among the records.
     pub place: u64,
-    /// As it is compared.
+    /// The record as it is compared.
     pub tree: Tree<'static>,
 }
 
-/// The divergence of two sessions. No record: the file has ended.
+/// The divergence of two sessions. A side without a record has ended.
 pub struct SessionDivergence {
     /// The record on the left.
     pub left: Option<PartingRecord>,
     /// The record on the right.
     pub right: Option<PartingRecord>,
-    /// Whether the session that ended earlier is incomplete.
+    /// Whether the session that ended first is incomplete.
     pub is_cut_off: bool,
 }
 
@@ -95,20 +95,20 @@ pub fn first_of(source: &Source) -> Result<u64, RunError> {
     source.first.map_or_else(|| first_time(source), Ok)
 }
 
-/// The logical time at which the comparison of two runs begins: where the one that begins later does.
+/// The logical time at which the comparison of two runs begins: that of the first event of the run that begins later.
 pub fn start_of(left: &Source, right: &Source) -> Result<u64, DiffError> {
     let first =
         |source: &Source, side| first_of(source).map_err(|error| DiffError::of_run(error, source.place(Some(side))));
     Ok(first(left, Side::Left)?.max(first(right, Side::Right)?))
 }
 
-/// Reports how far both sides are read. An error if the comparison was cancelled.
+/// Reports the progress of both sides together, in bytes. Fails if the comparison was cancelled.
 pub fn report_progress(watch: &mut Watch<'_>, bytes: u64, size: u64) -> Result<(), DiffError> {
     (watch.progress)(bytes, size.max(bytes));
     if watch.cancelled.load(Ordering::Relaxed) { Err(DiffError::Cancelled) } else { Ok(()) }
 }
 
-/// The first divergence of two runs. None if there is none.
+/// The first divergence of two runs. Returns `None` if they are equal.
 pub fn diverging_events(
     left: &Source,
     right: &Source,
@@ -156,12 +156,12 @@ fn parting_event(event: &RunEvent<'_>, ignore: &[Pointer]) -> Result<PartingEven
     Ok(PartingEvent { time, place, kind, invoked, tree })
 }
 
-/// A line that was found to be JSON is JSON.
+/// The error for a payload that can't be parsed, although the reader has found it to be JSON.
 fn changed(time: u64) -> RunError {
     RunError::new(crate::run::error::ErrorCode::NotAJsonLine, "The event's payload can't be taken apart").at(time)
 }
 
-/// The first divergence of two sessions. None if there is none.
+/// The first divergence of two sessions. Returns `None` if they are equal.
 pub fn diverging_records(
     left: &Source,
     right: &Source,
@@ -229,7 +229,8 @@ pub fn diverging_records(
     }
 }
 
-/// Whether two records are the same, decided without parsing them. False if parsing is needed, for example because of a call.
+/// Whether two records are found to be equal without parsing them. If `false`, they have to be parsed, for example because of
+/// a call.
 fn are_plainly_equal(left: &Record<'_>, right: &Record<'_>) -> bool {
     left.name() == right.name()
         && left.payload() == right.payload()

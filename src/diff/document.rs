@@ -1,4 +1,4 @@
-//! A diff as JSON: keys in a fixed order, so that the same recordings give the same bytes.
+//! A diff as JSON, with keys in a fixed order, so that the same recordings always give the same bytes.
 
 use super::causal_chain::{Chain, Edge};
 use super::compare::{Diff, DiffSide};
@@ -6,7 +6,7 @@ use super::edits::{Edit, Edits, MOST_EDITS};
 use super::fields::Field;
 use super::sides::quoted;
 
-/// Prints a diff. No diff is `null`.
+/// Prints a diff, or `null` if there is none.
 pub fn print(diff: Option<&Diff>) -> String {
     let Some(diff) = diff else { return "null".to_owned() };
     let mut json = String::new();
@@ -34,7 +34,7 @@ pub fn print(diff: Option<&Diff>) -> String {
     json
 }
 
-/// Prints a chain as `traceAncestors` gives it.
+/// Prints a chain as the result of `traceAncestors`.
 pub fn print_chain(chain: &Chain) -> String {
     let mut json = "{\"chain\":".to_owned();
     push_list(&mut json, &chain.edges, push_edge);

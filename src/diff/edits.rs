@@ -1,8 +1,8 @@
-//! The edit list: two recordings aligned as wholes, with as few insertions and deletions as can be.
+//! The edit list: an alignment of two whole recordings with as few insertions and deletions as possible.
 //!
-//! Events are aligned by what they say, without the places they name: an event more would move all places behind it. Only places before
-//! the first divergence count, for they are the same ones on both sides: so the answers to two calls stay apart that say the same. What is
-//! aligned is then compared in full, two places being the same if their events are aligned with each other.
+//! Events are aligned by their content, without the places that they refer to: an additional event would shift all later places. Only
+//! places before the first divergence count, since they are the same on both sides; they tell apart equal answers to different calls.
+//! Aligned events are then compared in full, where two places are equal if the events there are aligned with each other.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
@@ -16,25 +16,25 @@ use super::tree::{Reference, Tree};
 use crate::run::text::Text;
 use twox_hash::XxHash3_128;
 
-/// Beyond so many insertions and deletions there is no list.
+/// Maximum number of insertions and deletions in an edit list; beyond it there is no list.
 pub const MOST_EDITS: usize = 100_000;
 
-/// How many bytes of field-level differences an answer may have. Later changes have no fields.
+/// Maximum size, in bytes, of the field-level differences in a result. Later changes have no fields.
 const FIELD_BYTES: usize = 32 << 20;
 
 /// The kind of an edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// It is on the right only.
+    /// The event is on the right only.
     Insert,
-    /// It is on the left only.
+    /// The event is on the left only.
     Delete,
-    /// It says something else.
+    /// The event is on both sides, with different content.
     Change,
 }
 
 impl Op {
-    /// The name that users read.
+    /// The name in results.
     pub fn as_str(self) -> &'static str {
         match self {
             Op::Insert => "insert",
@@ -44,67 +44,67 @@ impl Op {
     }
 }
 
-/// A difference between two recordings as wholes.
+/// A difference in the alignment of two recordings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
     /// The kind of edit.
     pub op: Op,
-    /// The event on the left: logical time, or place.
+    /// The event on the left: its logical time or place.
     pub left: Option<u64>,
-    /// The event on the right.
+    /// The event on the right: its logical time or place.
     pub right: Option<u64>,
-    /// For a change, what differs; None if there was too much to tell.
+    /// The differences of a change. `None` for other edits, and once the differences exceed the maximum size of a result.
     pub fields: Option<Vec<Field>>,
 }
 
-/// Events that are the same on both sides, one behind the other: numbers of the first, and how many.
+/// Consecutive events that are equal on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Equal {
-    /// The first on the left: logical time, or place.
+    /// The first event on the left: its logical time or place.
     pub left: u64,
-    /// The first on the right.
+    /// The first event on the right: its logical time or place.
     pub right: u64,
-    /// How many are compared.
+    /// Number of compared events.
     pub length: u64,
 }
 
 /// The edit list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edits {
-    /// What differs, in order. None: it takes more than [`MOST_EDITS`].
+    /// The differences, in order. `None` if there are more than [`MOST_EDITS`].
     pub edits: Option<Vec<Edit>>,
-    /// What does not.
+    /// The ranges without differences.
     pub equal: Vec<Equal>,
 }
 
-/// A recording whose events are known by what they say.
+/// The digests of a recording's events.
 #[derive(Default)]
 pub struct Digested {
     /// Places before this one are the same on both sides.
     skipped: i64,
-    /// What each says.
+    /// A digest of each event's content.
     tokens: Vec<u128>,
-    /// What sort of event each is: those of one sort can change into each other.
+    /// A hash of each event's category. A deleted and an inserted event of the same category can be one change.
     sorts: Vec<u64>,
-    /// Logical time, or place.
+    /// Each event's logical time or place.
     pub numbers: Vec<u64>,
-    /// Where its line is.
+    /// Offset and length of each event's line.
     pub lines: Vec<(u64, u32)>,
-    /// Where in `references` those of each begin.
+    /// Index of each event's first entry in `references`.
     starts: Vec<u32>,
     references: Vec<(i64, u32)>,
     digester: Digester,
-    /// What the event refers to that is being added.
+    /// The references of the event that is being added.
     found: Vec<Option<Reference>>,
 }
 
 impl Digested {
-    /// Nothing yet, of a recording whose first `skipped` events are those of the other.
+    /// An empty list for a recording whose first `skipped` events equal those of the other one.
     pub fn behind(skipped: i64) -> Self {
         Digested { skipped, ..Digested::default() }
     }
 
-    /// Adds an event as it is compared.
+    /// Adds an event as it is compared. `number` is its logical time or place, `line` the offset and length of its line.
     pub fn add(&mut self, tree: &Tree<'_>, number: u64, line: (u64, u32)) {
         self.starts.push(self.references.len() as u32);
         let token = self.token(tree);
@@ -114,7 +114,7 @@ impl Digested {
         self.lines.push(line);
     }
 
-    /// What the event says, and of what it refers to the places before `skipped`.
+    /// A digest of the event's content and of its references to places before `skipped`.
     fn token(&mut self, tree: &Tree<'_>) -> u128 {
         self.found.clear();
         let digest = self.digester.digest(tree, &mut self.found);
@@ -124,7 +124,7 @@ impl Digested {
         with_references(digest, self.found.iter().map(before))
     }
 
-    /// What an event refers to, by place, in a fixed order.
+    /// The places that an event refers to, in a fixed order.
     pub fn references_of(&self, index: usize) -> &[(i64, u32)] {
         let start = self.starts[index] as usize;
         let end = self.starts.get(index + 1).map_or(self.references.len(), |&end| end as usize);
@@ -132,7 +132,7 @@ impl Digested {
     }
 }
 
-/// The place of nothing.
+/// The place of a reference that refers to nothing.
 pub const NOTHING: i64 = i64::MIN;
 
 fn add_text(bytes: &mut Vec<u8>, text: &str) {
@@ -140,7 +140,7 @@ fn add_text(bytes: &mut Vec<u8>, text: &str) {
     bytes.extend_from_slice(text.as_bytes());
 }
 
-/// What sort of event it is: kind and node of a run's, type and speaker of a session's.
+/// A hash of the event's category: kind and node in a run, type and speaker in a session.
 fn sort(tree: &Tree<'_>) -> u64 {
     let mut bytes = Vec::new();
     for path in [&["kind"][..], &["node"], &["type"], &["payload", "content", "speaker"]] {
@@ -150,10 +150,10 @@ fn sort(tree: &Tree<'_>) -> u64 {
     XxHash3_128::oneshot(&bytes) as u64
 }
 
-/// Gives an event of either side as it is compared.
+/// Returns the event with the given index on a side as it is compared.
 pub type Project<'p> = &'p mut dyn FnMut(Side, usize) -> Result<Tree<'static>, DiffError>;
 
-/// The edit list of two recordings of which the first `skipped` events are the same, and not among these.
+/// The edit list of two recordings whose first `skipped` events are equal and not part of `left` and `right`.
 pub fn edits(
     left: &Digested,
     right: &Digested,
@@ -173,7 +173,7 @@ pub fn edits(
     list.tell(skipped, options, project)
 }
 
-/// Small numbers for what is equal.
+/// Replaces the digests by small numbers that are equal if the digests are.
 fn numbered(left: &[u128], right: &[u128]) -> (Vec<u32>, Vec<u32>) {
     let mut known: HashMap<u128, u32> = HashMap::new();
     let mut number = |token: &u128| {
@@ -183,7 +183,7 @@ fn numbered(left: &[u128], right: &[u128]) -> (Vec<u32>, Vec<u32>) {
     (left.iter().map(&mut number).collect(), right.iter().map(&mut number).collect())
 }
 
-/// What the alignment says of an event, or of two.
+/// One step of the alignment: one event, or a pair of events, by index.
 #[derive(Clone, Copy)]
 enum Step {
     Match(usize, usize),
@@ -196,7 +196,7 @@ struct List<'l> {
     left: &'l Digested,
     right: &'l Digested,
     steps: Vec<Step>,
-    /// The event of the right that each of the left is aligned with.
+    /// For each event on the left, the event on the right that it is aligned with.
     beside: Vec<Option<u32>>,
 }
 
@@ -216,7 +216,7 @@ impl List<'_> {
         }
     }
 
-    /// Between what is the same: a deleted event and the next inserted one of its sort are one that changed.
+    /// Adds the steps between two matches: a deleted event and the next inserted one of the same category become a change.
     fn gap(&mut self, left: std::ops::Range<usize>, right: std::ops::Range<usize>) {
         let mut inserted: HashMap<u64, Vec<usize>> = HashMap::new();
         for index in right.clone().rev() {
@@ -242,7 +242,7 @@ impl List<'_> {
         self.steps.extend((next..right.end).map(Step::Insert));
     }
 
-    /// Whether two places are those of events that are aligned with each other. Places before the lists are the same on both sides.
+    /// Whether two places belong to events that are aligned with each other. Places before `skipped` are the same on both sides.
     fn is_same_place(&self, skipped: i64, left: (i64, u32), right: (i64, u32)) -> bool {
         if left.1 != right.1 {
             return false;
@@ -258,7 +258,7 @@ impl List<'_> {
         let same_reference = |left: Reference, right: Reference| {
             self.is_same_place(skipped, (left.place, left.part), (right.place, right.part))
         };
-        // Where the run of equal events ended that comes last in `equal`.
+        // The indices after the last range in `equal`.
         let mut end = None;
         for step in &self.steps {
             let (left, right) = match *step {

@@ -1,30 +1,30 @@
-//! Whether two values mean the same: as `JSON.parse` reads them, whatever the order of keys, by their marks.
+//! Equality of two values as `JSON.parse` reads them: the order of keys does not matter, and marks decide what counts.
 
 use std::collections::HashMap;
 
 use super::tree::{Index, Mark, Reference, Shape, Tree};
 use crate::run::text::Text;
 
-/// Two values that are compared, and by what rule references are the same.
+/// Two values to compare, and the equality of references.
 pub struct Pair<'p, 'a> {
     /// The value on the left.
     pub left: &'p Tree<'a>,
     /// The value on the right.
     pub right: &'p Tree<'a>,
-    /// Whether what a value on the left refers to is what one on the right refers to.
+    /// Whether a reference on the left and one on the right refer to the same thing.
     pub same_reference: &'p dyn Fn(Reference, Reference) -> bool,
 }
 
-/// References are the same if they are to the same place.
+/// References are equal if they refer to the same place.
 pub fn same_place(left: Reference, right: Reference) -> bool {
     left == right
 }
 
-/// A child of a value on the left beside the one on the right that belongs to it.
+/// A child of the value on the left, and its counterpart on the right.
 pub type Beside = (Option<Index>, Option<Index>);
 
 impl Pair<'_, '_> {
-    /// Whether two values mean the same.
+    /// Whether two values are equal.
     pub fn are_equal(&self, left: Index, right: Index) -> bool {
         let mut open = vec![(left, right)];
         while let Some((left, right)) = open.pop() {
@@ -41,7 +41,7 @@ impl Pair<'_, '_> {
         true
     }
 
-    /// Adds the children of two values to those that are to be compared. False if one has some that the other has not.
+    /// Adds the pairs of children of two values to `open`. Returns `false` if a child has no counterpart.
     fn add_children(&self, left: Index, right: Index, open: &mut Vec<(Index, Index)>) -> bool {
         if self.left.shape(left) == Shape::Object && !self.have_keys_in_same_order(left, right) {
             for beside in self.members(left, right) {
@@ -70,7 +70,7 @@ impl Pair<'_, '_> {
             || right.is_some_and(|right| self.right.mark(right) == Mark::Dropped)
     }
 
-    /// Two recordings by the same program have their keys in the same order.
+    /// Whether the objects have the same keys in the same order, as in two recordings by the same program.
     fn have_keys_in_same_order(&self, left: Index, right: Index) -> bool {
         let (mut lefts, mut rights) = (self.left.members(left), self.right.members(right));
         loop {
@@ -82,7 +82,7 @@ impl Pair<'_, '_> {
         }
     }
 
-    /// Whether two values mean the same, unless that is a matter of what stands in them.
+    /// Whether two values are equal. Returns `None` if that depends on their children.
     fn matches_metadata(&self, left: Index, right: Index) -> Option<bool> {
         match (self.left.mark(left), self.right.mark(right)) {
             (Mark::Dropped, _) | (_, Mark::Dropped) => return Some(true),
@@ -107,8 +107,8 @@ impl Pair<'_, '_> {
         }
     }
 
-    /// The children of two arrays by place, of two objects by key: those that count, in the order of the left, those that only the right
-    /// has behind them.
+    /// Pairs the children of two arrays by index, or those of two objects by key. Includes only children that count: in the order of the
+    /// left, followed by those that only the right has.
     pub fn children(&self, left: Index, right: Index) -> Vec<Beside> {
         match self.left.shape(left) {
             Shape::Array => self.elements(left, right),
@@ -144,7 +144,7 @@ impl Pair<'_, '_> {
     }
 }
 
-/// The elements that an array stands for, each once.
+/// The distinct elements of an array that is marked as a set, sorted.
 pub fn set<'t>(tree: &'t Tree<'_>, array: Index) -> Vec<Text<'t>> {
     let element = |index| tree.string(index).unwrap_or_else(|| Text::from_plain(tree.text(index)));
     let mut elements: Vec<_> = tree.members(array).map(element).collect();
@@ -153,7 +153,7 @@ pub fn set<'t>(tree: &'t Tree<'_>, array: Index) -> Vec<Text<'t>> {
     elements
 }
 
-/// The value of a JSON number as JavaScript has it.
+/// The value of a JSON number in JavaScript.
 pub fn number(json: &str) -> f64 {
     json.parse().unwrap_or(0.0)
 }

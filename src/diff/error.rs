@@ -1,4 +1,4 @@
-//! Why two recordings could not be compared.
+//! The errors of a comparison.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// The name that users read.
+    /// The name in results.
     pub fn as_str(self) -> &'static str {
         match self {
             Side::Left => "left",
@@ -31,12 +31,12 @@ impl fmt::Display for Side {
     }
 }
 
-/// What is wrong with a recording, before the two can be told apart.
+/// The recording that an error is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Which of the two. None where there is but one.
+    /// Its side. `None` if only one recording is read.
     pub side: Option<Side>,
-    /// The recording, as the caller named it.
+    /// Its path, as the caller passed it.
     pub path: PathBuf,
 }
 
@@ -49,50 +49,50 @@ impl fmt::Display for Damage {
     }
 }
 
-/// Why there is no diff. Programs compare [`code`](DiffError::code).
+/// An error of a comparison. Programs check [`code`](DiffError::code).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DiffError {
-    /// The log of a run can't be read as far as it takes.
+    /// The log of a run can't be read as far as necessary.
     #[error("{error} (in {place})")]
     Run {
-        /// What is wrong, and with which event.
+        /// The error, with the event it is about.
         error: Box<RunError>,
-        /// Where.
+        /// The run that it is about.
         place: Damage,
     },
-    /// A session can't be read as far as it takes.
+    /// A session can't be read as far as necessary.
     #[error("{error} (in {place})")]
     Session {
-        /// What is wrong.
+        /// The error.
         error: Box<SessionFault>,
-        /// Where.
+        /// The session that it is about.
         place: Damage,
     },
-    /// One is a run, the other a session.
+    /// One recording is a run, the other one a session.
     #[error("A run and a session can't be compared: {} is a run, {} is a session", .run.display(), .session.display())]
     NotComparable {
-        /// The one that is a run.
+        /// The path of the run.
         run: PathBuf,
-        /// The one that is a session.
+        /// The path of the session.
         session: PathBuf,
     },
-    /// What was to be ignored is no JSON pointer.
+    /// A pointer to ignore is not a JSON pointer.
     #[error("'{}' is not a JSON pointer: {why}", quoted(.pointer))]
     InvalidPointer {
-        /// What was given.
+        /// The text that was passed.
         pointer: String,
-        /// What is wrong with it.
+        /// The reason.
         why: &'static str,
     },
-    /// There is no event of this id.
+    /// No event has this id.
     #[error("There is no event '{}' in {}: {hint}", quoted(.event_id), .path.display())]
     NoSuchEvent {
-        /// What was asked for.
+        /// The id that was passed.
         event_id: String,
-        /// Where.
+        /// The recording.
         path: PathBuf,
-        /// What ids look like there.
+        /// The form of ids in that recording.
         hint: &'static str,
     },
     /// The comparison was cancelled.
@@ -100,26 +100,26 @@ pub enum DiffError {
     Cancelled,
 }
 
-/// What is wrong with a session as a whole.
+/// An error of a session as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionFault {
-    /// It can't be read.
+    /// The file can't be read.
     #[error("{0}")]
     Read(ReadError),
-    /// The file has no line at all.
+    /// The file has no line.
     #[error("Empty file")]
     EmptyFile,
-    /// The first line is no `session_start`.
+    /// The first line is not a `session_start`.
     #[error("Missing or corrupt session_start event")]
     MissingStart,
-    /// The `session_start` lacks what it must have.
+    /// The `session_start` lacks required fields.
     #[error("Invalid session_start: missing required fields")]
     InvalidStart,
 }
 
 impl DiffError {
-    /// The stable name of what is wrong. What the system refused has the system's own.
+    /// The stable code of the error. An error of the system has the system's own code.
     pub fn code(&self) -> &'static str {
         match self {
             DiffError::Run { error, .. } => error.system.as_ref().map_or(error.code.as_str(), |system| system.code),
@@ -138,7 +138,7 @@ impl DiffError {
         }
     }
 
-    /// What the system said, where that is what is wrong.
+    /// The error of the system, if one is the cause.
     pub fn system(&self) -> Option<&OsError> {
         match self {
             DiffError::Run { error, .. } => error.system.as_deref(),
@@ -150,7 +150,7 @@ impl DiffError {
         }
     }
 
-    /// What is wrong with a run's event, where that is what is wrong.
+    /// The error of a run, if one is the cause.
     pub fn run_error(&self) -> Option<&RunError> {
         match self {
             DiffError::Run { error, .. } => Some(error),
@@ -158,7 +158,7 @@ impl DiffError {
         }
     }
 
-    /// Which of two recordings it is about.
+    /// The side that the error is about, if it is about one of two recordings.
     pub fn side(&self) -> Option<Side> {
         match self {
             DiffError::Run { place, .. } | DiffError::Session { place, .. } => place.side,
@@ -166,7 +166,7 @@ impl DiffError {
         }
     }
 
-    /// What the system said of a path at which nothing was found to be read.
+    /// A system call failed for a path before it was known whether it is a run or a session.
     pub fn of_system(error: OsError, path: PathBuf, side: Option<Side>) -> Self {
         DiffError::Run { error: Box::new(error.into()), place: Damage { side, path } }
     }

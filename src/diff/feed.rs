@@ -1,23 +1,24 @@
-//! Batches of a log, read and decoded on another thread while those before them are compared.
+//! Batches of a log, read and decoded on another thread while earlier ones are compared.
 //!
-//! Only a few batches are read ahead, so that a difference that is found early costs no more than reading up to it.
+//! Only a few batches are read ahead, so that finding an early difference does not cost much more than reading up to it.
 
 use crate::pipeline::{Pipeline, Worker};
 
-/// How many batches are read ahead at most.
+/// Maximum number of batches that are read ahead.
 const AHEAD: usize = 2;
 
-/// A log of at most so many bytes is read sooner than a thread is started.
+/// Maximum size, in bytes, of a log that is read on the caller's thread: reading it takes less time than starting a
+/// thread.
 const MAX_SMALL_BYTES: u64 = 256 << 10;
 
 /// Reads a log batch by batch.
 pub trait BatchReader: Send + 'static {
-    /// Some records.
+    /// A batch of events or records.
     type Batch: Send + 'static;
-    /// Why there are no more.
+    /// The error that ends the log.
     type Error: Send + 'static;
 
-    /// The next batch, `None` at the end. `spare` is an earlier one, whose buffers can be used again.
+    /// Returns the next batch, or `None` at the end. `spare` is an earlier batch, whose buffers can be reused.
     fn read(&mut self, spare: Option<Self::Batch>) -> Result<Option<Self::Batch>, Self::Error>;
 }
 
@@ -28,7 +29,7 @@ pub struct Feed<R: BatchReader> {
     pipeline: Pipeline<Reading<R>>,
 }
 
-/// A reader, until the log is over: at its end, or at an error.
+/// A reader. `None` once the log has ended or an error has occurred.
 struct Reading<R>(Option<R>);
 
 impl<R: BatchReader> Worker for Reading<R> {
@@ -37,7 +38,7 @@ impl<R: BatchReader> Worker for Reading<R> {
     type Output = Read<R>;
 
     fn work(&mut self, spare: Option<R::Batch>) -> Read<R> {
-        // A reader that panics is not used again either.
+        // The reader is taken out, so that it is not used again after a panic either.
         let Some(mut reader) = self.0.take() else { return Ok(None) };
         let read = reader.read(spare);
         if matches!(read, Ok(Some(_))) {
@@ -48,13 +49,14 @@ impl<R: BatchReader> Worker for Reading<R> {
 }
 
 impl<R: BatchReader> Feed<R> {
-    /// Nothing is read yet. A log of `size` bytes that is not small is read on another thread.
+    /// A feed that has not read anything yet. If `size`, that of the log in bytes, is not small, another thread reads.
     pub fn new(reader: R, size: u64) -> Self {
         let ahead = if size > MAX_SMALL_BYTES { AHEAD } else { 0 };
         Feed { pipeline: Pipeline::serial(Reading(Some(reader)), 1 + ahead) }
     }
 
-    /// The next batch, `None` at the end and behind an error. `spare` is an earlier one, whose buffers can be used again.
+    /// Returns the next batch, or `None` at the end and after an error. `spare` is an earlier batch, whose buffers can be
+    /// reused.
     ///
     /// # Panics
     ///

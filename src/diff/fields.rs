@@ -1,47 +1,47 @@
-//! What differs between two values, field by field: JSON pointer, left, right.
+//! The differences between two values, field by field: JSON pointer, left value, right value.
 
 use super::equal::{Beside, Pair};
 use super::ignore::push_name;
 use super::tree::{Index, Mark, ROOT, Shape};
 
-/// Values that are nested deeper than this are compared as wholes. Such a path is not readable, and paths of any depth would grow with the square
-/// of the text.
+/// Maximum depth at which fields are compared; deeper values are compared as wholes. Longer paths are unreadable, and without a limit the size of
+/// all paths would grow with the square of the text.
 const DEEPEST: usize = 100;
 
-/// How long all paths together may get, in bytes, before values are compared as wholes.
+/// Maximum length of all paths together, in bytes; beyond it values are compared as wholes.
 const PATH_BYTES: usize = 8 << 20;
 
-/// A larger value is not repeated in the answer, in bytes. It stands in the recording.
+/// Maximum size, in bytes, of a value that is included in the result. A larger one can be read in the recording.
 const SHOWN_BYTES: usize = 4 << 20;
 
-/// A field that is not the same on both sides.
+/// A field that differs between the two sides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// JSON pointer, from the event as it is compared.
+    /// JSON pointer into the event as it is compared.
     pub path: String,
-    /// The value on the left as JSON. None: it is not there.
+    /// The value on the left as JSON. `None` if it is absent or too large to be included.
     pub left: Option<String>,
-    /// The value on the right as JSON. None: it is not there.
+    /// The value on the right as JSON. `None` if it is absent or too large to be included.
     pub right: Option<String>,
-    /// What else there is to say.
+    /// What the values do not show.
     pub note: Option<Note>,
 }
 
-/// What there is to say of a difference.
+/// A property of a difference that the values do not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// Two texts that differ in white space only.
+    /// Two strings that differ in white space only.
     Whitespace,
-    /// The texts could be the same: one was redacted where they differ.
+    /// The strings may have been the same: one is redacted where they differ.
     Redacted,
-    /// The values are the same, but they mean different events: the logs have different events that are not compared.
+    /// The values are the same but refer to different events, since different events of the two logs are not compared.
     OtherPlace,
-    /// A value is too large to be repeated.
+    /// A value is too large to be included.
     TooLarge,
 }
 
 impl Note {
-    /// The name that users read.
+    /// The name in results.
     pub fn as_str(self) -> &'static str {
         match self {
             Note::Whitespace => "whitespace",
@@ -52,14 +52,14 @@ impl Note {
     }
 }
 
-/// Which differences of a pair are reported.
+/// How differences are annotated.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FieldOptions {
-    /// A recording may have been redacted.
+    /// Whether a recording may have been redacted. Only then is [`Note::Redacted`] used.
     pub redacted: bool,
 }
 
-/// All fields of two values that are not the same, in the order of the left.
+/// All fields that differ between two values, in the order of the left.
 pub fn fields(pair: &Pair<'_, '_>, options: FieldOptions) -> Vec<Field> {
     let mut walk = Walk { pair, options, steps: Vec::new(), spent: 0, found: Vec::new() };
     if !pair.are_equal(ROOT, ROOT) {
@@ -68,7 +68,7 @@ pub fn fields(pair: &Pair<'_, '_>, options: FieldOptions) -> Vec<Field> {
     walk.found
 }
 
-/// A pair of values that are not the same, and how they were come to.
+/// A pair of values that differ, with the last step of their path.
 struct Open {
     beside: Beside,
     path: Option<usize>,
@@ -84,7 +84,7 @@ enum Step {
 struct Walk<'w, 'p, 'a> {
     pair: &'w Pair<'p, 'a>,
     options: FieldOptions,
-    /// Each with the step before.
+    /// Each step, with the index of the step before it.
     steps: Vec<(Option<usize>, Step)>,
     spent: usize,
     found: Vec<Field>,
@@ -112,7 +112,7 @@ impl Walk<'_, '_, '_> {
                 self.steps.push((path, step));
                 open.push(Open { beside, path: Some(self.steps.len() - 1), depth: depth + 1 });
             }
-            // The last is taken first.
+            // The last element is taken first.
             open[from..].reverse();
         }
     }
@@ -124,7 +124,7 @@ impl Walk<'_, '_, '_> {
         is_plain && shape == other.shape(right) && matches!(shape, Shape::Array | Shape::Object)
     }
 
-    /// The children of two values that are not the same, which are not the same themselves.
+    /// The children that differ between two values that are known to differ.
     fn different_children(&self, left: Index, right: Index) -> Vec<(Step, Beside)> {
         let children = self.named_children(left, right);
         let mut order: Vec<usize> = (0..children.len()).collect();
@@ -132,7 +132,7 @@ impl Walk<'_, '_, '_> {
         let mut differs = vec![false; children.len()];
         let mut any = false;
         for (count, &at) in order.iter().enumerate() {
-            // Something is not the same: if nothing smaller is, it is in the largest, which need not be looked through.
+            // One child must differ. If no smaller one does, it is the largest, which then need not be compared.
             let must = !any && count + 1 == order.len();
             differs[at] = must || self.differ(children[at].1);
             any |= differs[at];
@@ -142,7 +142,7 @@ impl Walk<'_, '_, '_> {
 
     fn named_children(&self, left: Index, right: Index) -> Vec<(Step, Beside)> {
         if self.pair.left.shape(left) == Shape::Array {
-            // By place, dropped ones counted.
+            // Paired by index; dropped elements count.
             let is_dropped = |beside: &Beside| {
                 beside.0.is_some_and(|left| self.pair.left.mark(left) == Mark::Dropped)
                     || beside.1.is_some_and(|right| self.pair.right.mark(right) == Mark::Dropped)
@@ -163,7 +163,7 @@ impl Walk<'_, '_, '_> {
         self.pair.children(left, right).into_iter().map(name).collect()
     }
 
-    /// How much there is to compare.
+    /// The maximum number of bytes that comparing the pair may have to read.
     fn size(&self, beside: Beside) -> usize {
         match beside {
             (Some(left), Some(right)) => self.pair.left.length(left).min(self.pair.right.length(right)),
@@ -215,7 +215,7 @@ fn note(left: Option<&str>, right: Option<&str>, options: FieldOptions) -> Optio
     if options.redacted && (is_redaction_of(&left, &right) || is_redaction_of(&right, &left)) {
         return Some(Note::Redacted);
     }
-    // Equal as they are shown, they differ in what can't be: lone surrogates.
+    // Strings that differ only in lone surrogates, which can't be shown.
     let is_shown = left != right;
     let is_same = left.split_whitespace().flat_map(str::chars).eq(right.split_whitespace().flat_map(str::chars));
     (is_shown && is_same).then_some(Note::Whitespace)
@@ -223,7 +223,7 @@ fn note(left: Option<&str>, right: Option<&str>, options: FieldOptions) -> Optio
 
 const MARKER: &str = "[redacted:";
 
-/// Whether a text could be what the other one is once the marked parts are redacted.
+/// Whether `redacted` could be a redaction of `other`: equal, except for the redacted parts.
 fn is_redaction_of(redacted: &str, other: &str) -> bool {
     let Some((head, mut rest)) = redacted.split_once(MARKER) else { return false };
     let Some(mut other) = other.strip_prefix(head) else { return false };

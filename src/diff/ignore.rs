@@ -1,17 +1,17 @@
-//! What the caller does not want compared: JSON pointers (RFC 6901) into an event.
+//! Values that the caller excludes from the comparison: JSON pointers (RFC 6901) into an event.
 //!
-//! They begin at the event as it is compared: `/kind`, `/node`, `/parent`, `/payload/…` in a run, `/type`, `/payload/…` in a session.
+//! They start at the event as it is compared: `/kind`, `/node`, `/parent`, `/payload/…` in a run, `/type`, `/payload/…` in a session.
 
 use super::error::DiffError;
 use super::tree::{Mark, ROOT, Shape, Tree};
 use crate::run::text::Text;
 
-/// A JSON pointer: the names that lead to a value. Empty: the whole.
+/// A JSON pointer: the keys and indices of a path. If empty, it points to the whole event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pointer(Vec<Text<'static>>);
 
 impl Pointer {
-    /// Reads a pointer.
+    /// Parses a pointer.
     pub fn parse(pointer: &str) -> Result<Self, DiffError> {
         let refused = |why| DiffError::InvalidPointer { pointer: pointer.to_owned(), why };
         if pointer.is_empty() {
@@ -25,7 +25,7 @@ impl Pointer {
         rest.split('/').map(name).collect::<Result<_, _>>().map(Pointer)
     }
 
-    /// Marks the value that the pointer leads to, if there is one, as one that does not count.
+    /// Marks the value at the pointer, if it exists, as dropped.
     pub fn apply(&self, tree: &mut Tree<'_>) {
         let mut index = ROOT;
         for name in &self.0 {
@@ -41,7 +41,7 @@ impl Pointer {
     }
 }
 
-/// A place in an array: digits, without leading zeros.
+/// Parses an array index: digits without leading zeros.
 fn place(name: &str) -> Option<usize> {
     let is_place = name == "0" || (!name.starts_with('0') && name.bytes().all(|byte| byte.is_ascii_digit()));
     name.parse().ok().filter(|_| is_place)
@@ -63,7 +63,7 @@ fn unescape(name: &str) -> Option<String> {
     Some(plain)
 }
 
-/// A name as it stands in a pointer.
+/// Appends a key or index to a pointer, escaped.
 pub fn push_name(pointer: &mut String, name: &str) {
     pointer.push('/');
     for c in name.chars() {

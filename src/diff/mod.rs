@@ -1,8 +1,8 @@
 //! Diff: where two executions diverge, and why (`docs/diff.md`).
 //!
-//! Two logs are read side by side, event by event, up to the first that is not the same: [`divergence`]. Equality is that of
-//! [`run_projection`] and [`session_projection`]; [`ancestry`] finds causal chains, and [`cause`] guesses the likely cause.
-//! [`compare`] combines them to a diff, [`document`] prints it.
+//! Reads two logs side by side, event by event, up to the first difference: [`divergence`]. [`run_projection`] and
+//! [`session_projection`] define equality; [`ancestry`] finds causal chains, and [`cause`] guesses the likely cause.
+//! [`compare`] combines them into a diff, and [`document`] prints it.
 
 pub mod affected;
 pub mod align;

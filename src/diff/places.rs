@@ -1,23 +1,24 @@
-//! Places among the events compared. Events that are not compared have none: a reference to one of them is taken as a reference to the
-//! compared event before it.
+//! The place of an event is its index among the events compared. An event that is not compared has no place: a reference to it counts as
+//! a reference to the nearest compared event before it.
 
-/// Which events of a log are not compared. Costs two bits an event, up to the last that isn't; nothing for a log that is compared whole.
+/// The events of a log that are not compared. Takes two bits for each event up to the last one left out, and nothing if all events are
+/// compared.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
     /// The logical time at which the comparison begins.
     start: u64,
-    /// For each 64 events: which are left out, and how many before them.
+    /// For each 64 events, a bit mask of those left out, and the number of events left out before them.
     words: Vec<(u64, u64)>,
     left_out: u64,
 }
 
 impl Places {
-    /// A log that is compared from the event at `start` on.
+    /// The places of a log that is compared from the event at `start` on.
     pub fn from(start: u64) -> Self {
         Places { start, ..Places::default() }
     }
 
-    /// The event at `time` is not compared. Times come in order.
+    /// Leaves out the event at `time`. Times must be passed in ascending order.
     pub fn leave_out(&mut self, time: u64) {
         let at = time.saturating_sub(self.start);
         let (word, bit) = ((at / 64) as usize, at % 64);
@@ -28,7 +29,8 @@ impl Places {
         self.left_out += 1;
     }
 
-    /// The place of the event at `time`, or of the one compared before it. Negative: before the comparison begins.
+    /// Returns the place of the event at `time`; if it is not compared, that of the nearest compared event before it. Negative before
+    /// the start of the comparison.
     #[inline]
     pub fn of(&self, time: u64) -> i64 {
         let at = time as i64 - self.start as i64;
@@ -38,7 +40,7 @@ impl Places {
         at - self.left_out_until(at as u64) as i64
     }
 
-    /// How many are left out, up to and including the one `at` behind the start.
+    /// Number of events left out, up to and including the one at offset `at` from the start.
     fn left_out_until(&self, at: u64) -> u64 {
         match self.words.get((at / 64) as usize) {
             Some((bits, before)) => before + u64::from((bits << (63 - at % 64)).count_ones()),
@@ -52,7 +54,7 @@ impl Places {
         self.words.get((at / 64) as usize).is_none_or(|(bits, _)| bits >> (at % 64) & 1 == 0)
     }
 
-    /// Whether places are times less a constant.
+    /// Whether each place is the logical time minus the start.
     #[inline]
     pub fn are_plain(&self) -> bool {
         self.left_out == 0

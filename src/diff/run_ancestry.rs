@@ -1,4 +1,4 @@
-//! The ancestors of a run's event: back along `parent`, as it stands in the log.
+//! The ancestors of a run's event, found by following `parent` in the log.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::atomic::Ordering;
@@ -19,13 +19,13 @@ use crate::run::payload::Payload;
 use crate::run::redactions::Redactions;
 use crate::run::trace::{Range, Trace};
 
-/// How much of the log before an event is read with it: most causes are near.
+/// Number of bytes before an event that are read together with it: most causes are near.
 const BLOCK_BYTES: u64 = 256 << 10;
 
-/// How many causes are followed between two checks for cancellation.
+/// Number of causes followed between two checks for cancellation.
 const EDGES_AT_A_TIME: usize = 256;
 
-/// The ancestors of the event at `time`. None if there is no such event.
+/// The ancestors of the event at `time`. Returns `None` if there is no such event.
 pub fn chain(source: &Source, time: u64, watch: &mut Watch<'_>) -> Result<Option<Chain>, RunError> {
     let first = match source.first {
         Some(first) => first,
@@ -58,7 +58,7 @@ pub fn chain(source: &Source, time: u64, watch: &mut Watch<'_>) -> Result<Option
     Ok(Some(chain))
 }
 
-/// Whether the log has an event of this time.
+/// Whether the log has an event at this time.
 pub fn has_event(source: &Source, time: u64) -> Result<bool, RunError> {
     Lookup::open(source)?.event(time).map(|event| event.is_some())
 }
@@ -74,12 +74,12 @@ struct Ancestor {
     edge: Edge,
 }
 
-/// A log in which events are looked up, from the back.
+/// Looks up events of a log by their time. Earlier events near the last one that was read are found in memory.
 struct Lookup<'s> {
     source: &'s Source,
     file: InputFile,
     block: Vec<u8>,
-    /// The events of the block by time: where their lines are.
+    /// Time, start and end of each line in the block.
     lines: Vec<(u64, usize, usize)>,
 }
 
@@ -103,7 +103,7 @@ impl<'s> Lookup<'s> {
         ancestor(line).map(Some).map_err(|error| error.at_unless_known(time))
     }
 
-    /// Reads the line at `offset` and what stands before it.
+    /// Reads the line at `offset` and the block before it.
     fn load(&mut self, offset: u64) -> io::Result<()> {
         let start = offset.saturating_sub(BLOCK_BYTES);
         let before = (offset - start) as usize;
@@ -127,7 +127,7 @@ impl<'s> Lookup<'s> {
             Some(newline) if begins_inside => newline + 1,
             _ => 0,
         };
-        // What stands behind the last newline is cut off, or torn.
+        // The bytes after the last newline are cut off, or a torn line.
         let end = memchr::memrchr(b'\n', &self.block).map_or(skip, |newline| newline + 1).max(skip);
         self.lines.clear();
         for (at, line) in Lines::new(&self.block[skip..end]) {
@@ -137,7 +137,7 @@ impl<'s> Lookup<'s> {
         }
     }
 
-    /// The error of a log in which no event can be looked up, found by reading it from the front.
+    /// The error of a log in which an event can't be looked up, found by reading the log from the beginning.
     fn damage(&self, time: u64) -> RunError {
         let Source { log, first, redactions, .. } = self.source;
         let range = Range { from: 0, to: time, kinds: Some(Vec::new()), first: *first };

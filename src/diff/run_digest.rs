@@ -1,4 +1,4 @@
-//! Two runs as wholes, for the edit list.
+//! The edit list of two runs.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,10 +20,10 @@ use crate::run::error::{ErrorCode, RunError};
 use crate::run::event::EventLine;
 use crate::run::kind::Kind;
 
-/// How many events are digested between two checks for cancellation.
+/// Number of events digested between two checks for cancellation.
 const EVENTS_AT_A_TIME: usize = 4096;
 
-/// The edit list of two runs of which the first `skipped` events compared are the same.
+/// The edit list of two runs whose first `skipped` compared events are equal.
 pub fn edit_runs(
     (left, right): (&Source, &Source),
     (start, skipped): (u64, i64),
@@ -104,7 +104,7 @@ fn read_again(
     let line = std::str::from_utf8(&line).map_err(|_| changed())?;
     let event = EventLine::split(line)?;
     let kind = Kind::parse(event.kind).ok_or_else(changed)?;
-    // The last thing that such an event refers to is its call.
+    // The call is the last reference of an event that ends one.
     let ends_call = matches!(kind, Kind::ToolCompleted | Kind::ToolFailed | Kind::ToolTimedOut);
     let invoked = list.references_of(index).last().map(|(place, _)| *place);
     let invoked = invoked.filter(|&place| ends_call && place != NOTHING);

@@ -1,4 +1,4 @@
-//! What of a run's event is compared (`docs/diff.md`, "What is compared").
+//! The projection of a run's event: the parts that are compared (`docs/diff.md`, "What is compared").
 
 use std::borrow::Cow;
 
@@ -11,31 +11,32 @@ use crate::run::kind::Kind;
 use crate::run::payload_fields::{FieldType, PayloadField, fields_of};
 use crate::run::text::Text;
 
-/// The parts of an event that are compared, and what they refer to.
+/// The parts of an event that are compared, and its references.
 #[derive(Clone, Copy)]
 pub struct Facts<'e> {
-    /// What it is about.
+    /// The event's kind.
     pub kind: Kind,
-    /// The inside of its node's JSON string.
+    /// The node, as the inside of its JSON string.
     pub node: Option<&'e [u8]>,
-    /// Logical time of its cause.
+    /// The logical time of the cause.
     pub parent: Option<u64>,
-    /// The place of the event that opened the call that it ends.
+    /// For an event that ends a call, the place of the event that opened it.
     pub invoked: Option<i64>,
-    /// Its payload as it stands in the log.
+    /// The payload as it is in the log.
     pub payload: &'e [u8],
-    /// The places of its log.
+    /// The places of the event's log.
     pub places: &'e Places,
 }
 
-/// An event as it is compared: `{"kind","node","parent","payload"}`, what does not count marked.
+/// The projection of an event: `{"kind","node","parent","payload"}`, in which the values that do not count are
+/// marked.
 pub fn project(event: &RunEvent<'_>, ignore: &[Pointer]) -> Option<Tree<'static>> {
     let (kind, node, parent) = (event.row.kind, event.node(), event.row.parent);
     let (invoked, payload, places) = (event.invoked(), event.payload(), event.places);
     project_facts(&Facts { kind, node, parent, invoked, payload, places }, ignore)
 }
 
-/// The same, of an event that was read otherwise.
+/// The same, for an event that was not read by a [`RunCursor`](super::run_stream::RunCursor).
 pub fn project_facts(event: &Facts<'_>, ignore: &[Pointer]) -> Option<Tree<'static>> {
     let mut tree = Tree::of(Cow::Owned(text(event)))?;
     if let (Some(parent), Some(index)) = (event.parent, tree.at(&["parent"])) {
@@ -77,7 +78,7 @@ fn refers(place: i64) -> Mark {
     Mark::Refers(Some(Reference { place, part: 0 }))
 }
 
-/// Marks in an object what of its fields is not compared as it stands there.
+/// Marks the fields of an object that are not compared by their value.
 fn mark_fields(tree: &mut Tree<'_>, object: Index, fields: &[PayloadField], event: &Facts<'_>) {
     for field in fields {
         let invoked = || event.invoked.map(|place| Reference { place, part: 0 });
@@ -97,7 +98,7 @@ fn mark_fields(tree: &mut Tree<'_>, object: Index, fields: &[PayloadField], even
             }
             _ => {}
         }
-        // `null` is the same as absent.
+        // `null` counts as absent.
         if field.is_optional && tree.member(object, field.name).is_some_and(|index| tree.shape(index) == Shape::Null) {
             mark(tree, object, field.name, Mark::Dropped);
         }
@@ -123,7 +124,7 @@ fn mark_time(tree: &mut Tree<'_>, index: Index, places: &Places) {
     }
 }
 
-/// Whether the projections of two events are equal. None if one of the events can't be parsed.
+/// Whether the projections of two events are equal. Returns `None` if an event can't be parsed.
 #[inline]
 pub fn are_equal(left: &RunEvent<'_>, right: &RunEvent<'_>, ignore: &[Pointer]) -> Option<bool> {
     if are_plainly_equal(left, right) {
@@ -136,14 +137,14 @@ pub fn are_equal(left: &RunEvent<'_>, right: &RunEvent<'_>, ignore: &[Pointer]) 
     Some(Pair { left: &left, right: &right, same_reference: &same_place }.are_equal(ROOT, ROOT))
 }
 
-/// Whether two events are the same, decided without parsing them. False if parsing is needed.
+/// Whether two events are found to be equal without parsing them. If `false`, they have to be parsed.
 #[inline]
 fn are_plainly_equal(left: &RunEvent<'_>, right: &RunEvent<'_>) -> bool {
     left.row.kind == right.row.kind
         && same_node(left.node(), right.node())
         && left.parent() == right.parent()
         && match left.row.kind {
-            // Times stand in them.
+            // Their payloads contain times.
             Kind::NodeScheduled | Kind::NodeSkipped => {
                 let (one, other) = (left.places, right.places);
                 one.are_plain()
@@ -169,7 +170,7 @@ fn id(inside: &[u8]) -> Text<'_> {
     Text::from_json(std::str::from_utf8(inside).unwrap_or_default())
 }
 
-/// Whether two trees mean the same, references being to the same places.
+/// Whether two trees are equal. References are equal if they refer to the same place.
 pub fn trees_are_equal(left: &Tree<'_>, right: &Tree<'_>) -> bool {
     Pair { left, right, same_reference: &same_place }.are_equal(ROOT, ROOT)
 }

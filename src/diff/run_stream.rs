@@ -1,6 +1,6 @@
-//! A run's events, one after the other, as they are compared.
+//! The events of a run, one after the other, as they are compared.
 //!
-//! Each line is checked to be an event by [`EventReader`]. Hashes are not checked: `verifyRun` does that.
+//! [`EventReader`] checks that each line is an event. Hashes are not checked: that is the task of `verifyRun`.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ use crate::run::log::{Chunk, LogReader, empty_log};
 use crate::run::payload::Payload;
 use crate::run::text::Text;
 
-/// Where something is in a batch.
+/// The start and end of a range of bytes in a batch.
 type Range = (u32, u32);
 
 /// An event of a batch.
@@ -26,31 +26,31 @@ type Range = (u32, u32);
 pub struct Row {
     /// Logical time.
     pub time: u64,
-    /// What it is about.
+    /// The event's kind.
     pub kind: Kind,
-    /// Logical time of the cause.
+    /// The logical time of the cause.
     pub parent: Option<u64>,
-    /// Of the event that ends a tool's call: the logical time of the one that opened it.
+    /// For an event that ends a call, the logical time of the event that opened it.
     pub invoked: Option<u64>,
     line: Range,
     payload: Range,
     node: Option<Range>,
-    /// The call's id in the payload, if it is written without escapes.
+    /// The id of the call in the payload, if it is written without escapes.
     call: Option<Range>,
 }
 
-/// Some events.
+/// A batch of events.
 #[derive(Default)]
 pub struct RunBatch {
     chunk: Option<Chunk>,
     rows: Vec<Row>,
-    /// Times of those that are not compared.
+    /// The times of the events that are not compared.
     left_out: Vec<u64>,
-    /// What is wrong with the line behind them.
+    /// The error of the line after the batch.
     fault: Option<RunError>,
-    /// Where in the log they end.
+    /// Offset in the log at which the batch ends.
     end: u64,
-    /// How many bytes the torn last line has; known at the end.
+    /// Size of the torn last line in bytes. Known at the end of the log.
     torn: u64,
 }
 
@@ -69,12 +69,12 @@ pub struct RunReader {
     is_over: bool,
 }
 
-/// Which events are compared.
+/// The events that are compared.
 #[derive(Clone, Copy, Default)]
 pub struct ComparedEvents {
-    /// The first of them is the one at this time.
+    /// The time of the first one.
     pub start: u64,
-    /// Whether heartbeats are.
+    /// Whether heartbeats are compared.
     pub heartbeats: bool,
 }
 
@@ -90,7 +90,7 @@ impl RunReader {
         Ok(RunReader { reader, rules, calls, is_over: false })
     }
 
-    /// Notes the events of a chunk. An error is that of the line behind those.
+    /// Adds the events of a chunk to the batch. An error is that of the line after them.
     fn take(&mut self, batch: &mut RunBatch, chunk: &Chunk) -> Result<(), RunError> {
         let RunReader { reader, rules, calls, .. } = self;
         reader.decode(chunk, |event| {
@@ -133,12 +133,13 @@ impl ComparedEvents {
     }
 }
 
-/// The calls that are open, by node and id: the times of their ToolInvoked.
+/// The open calls by node and id, with the times of their ToolInvoked events.
 #[derive(Default)]
 pub struct OpenCalls(HashMap<(String, String), u64>);
 
 impl OpenCalls {
-    /// The time of the event that opened the call that this one ends, and the call's id.
+    /// Returns the time of the event that opened the call that `event` ends, and the id of the call. Notes a call that
+    /// `event` opens.
     #[inline]
     pub fn call_of<'p, 'a>(
         &mut self,
@@ -189,7 +190,7 @@ impl BatchReader for RunReader {
     }
 }
 
-/// The range of `part` in `text`. None if it is not a part of it.
+/// The range of `part` in `text`. Returns `None` if it is not a slice of `text`.
 fn range_in(text: &str, part: &str) -> Option<Range> {
     let from = (part.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
     (from + part.len() <= text.len()).then_some((from as u32, (from + part.len()) as u32))
@@ -199,22 +200,22 @@ fn range_in(text: &str, part: &str) -> Option<Range> {
 pub fn first_time(source: &Source) -> Result<u64, RunError> {
     let chunk = LogReader::open(&source.log)?.next_chunk(Vec::new())?;
     let line = chunk.as_ref().and_then(|chunk| Lines::new(chunk.bytes()).next());
-    // A line that is none is reported when it is read.
+    // A line that is not an event is reported when it is read.
     Ok(line.and_then(|(_, line)| peek_time(line)).unwrap_or(0))
 }
 
-/// A log that is read event by event.
+/// Reads a log event by event.
 pub struct RunCursor {
     feed: Feed<RunReader>,
     batch: RunBatch,
     at: usize,
-    /// Places among the events compared, of all events up to the end of the batch at least.
+    /// The places of all events up to at least the end of the batch.
     pub places: Places,
-    /// About how many bytes of the log are compared.
+    /// Approximate number of bytes compared so far.
     pub bytes: u64,
-    /// How many there are.
+    /// Size of the log in bytes.
     pub size: u64,
-    /// Whether the log ends with a torn line. Known at the end.
+    /// Whether the log ends with a torn line. Known at the end of the log.
     pub is_torn: bool,
     seen: bool,
 }
@@ -228,7 +229,8 @@ impl RunCursor {
         Ok(RunCursor { feed, batch: RunBatch::default(), at: 0, places, bytes: 0, size, is_torn: false, seen: false })
     }
 
-    /// Moves to the next event; the first call moves to the first one. False at the end. A log without events is an error.
+    /// Moves to the next event; the first call moves to the first one. Returns `false` at the end. Fails if the log has no
+    /// events.
     #[inline]
     pub fn advance(&mut self) -> Result<bool, RunError> {
         self.at += 1;
@@ -265,7 +267,7 @@ impl RunCursor {
         self.at + 1 == self.batch.rows.len()
     }
 
-    /// The current event. None before the first and behind the last.
+    /// The current event. `None` before the first and after the last one.
     #[inline]
     pub fn event(&self) -> Option<RunEvent<'_>> {
         self.batch.rows.get(self.at).map(|row| RunEvent { row, batch: &self.batch, places: &self.places })
@@ -275,21 +277,21 @@ impl RunCursor {
 /// An event of a run in its batch.
 #[derive(Clone, Copy)]
 pub struct RunEvent<'b> {
-    /// What is known of it.
+    /// The decoded fields.
     pub row: &'b Row,
     batch: &'b RunBatch,
-    /// The places of its log.
+    /// The places of the event's log.
     pub places: &'b Places,
 }
 
 impl<'b> RunEvent<'b> {
-    /// Its payload as it stands in the log.
+    /// The payload as it is in the log.
     #[inline]
     pub fn payload(&self) -> &'b [u8] {
         self.batch.slice(self.row.payload)
     }
 
-    /// The inside of its node's JSON string.
+    /// The node, as the inside of its JSON string.
     #[inline]
     pub fn node(&self) -> Option<&'b [u8]> {
         self.row.node.map(|node| self.batch.slice(node))
@@ -301,19 +303,20 @@ impl<'b> RunEvent<'b> {
         self.places.of(self.row.time)
     }
 
-    /// The place of its cause.
+    /// The place of the cause.
     #[inline]
     pub fn parent(&self) -> Option<i64> {
         self.row.parent.map(|time| self.places.of(time))
     }
 
-    /// The place of the event that opened the call that it ends.
+    /// For an event that ends a call, the place of the event that opened it.
     #[inline]
     pub fn invoked(&self) -> Option<i64> {
         self.row.invoked.map(|time| self.places.of(time))
     }
 
-    /// Its payload before and behind the id of its call. None if it has no call, or has it written with escapes.
+    /// The payload before and after the id of the call. `None` if the event has no call, or its id is written with
+    /// escapes.
     #[inline]
     pub fn around_call(&self) -> Option<(&'b [u8], &'b [u8])> {
         let (start, end) = self.row.call?;
@@ -321,7 +324,7 @@ impl<'b> RunEvent<'b> {
         Some((self.batch.slice((from, start)), self.batch.slice((end, to))))
     }
 
-    /// Where in the log its line is, and how long it is.
+    /// Offset and length of the line in the log.
     pub fn offset(&self) -> (u64, u32) {
         let (start, end) = self.row.line;
         (self.batch.chunk.as_ref().map_or(0, |chunk| chunk.offset) + u64::from(start), end - start)

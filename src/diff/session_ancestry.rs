@@ -1,7 +1,7 @@
-//! The ancestors of a session's record, inferred from the order of things (`docs/diff.md`, "Causal chains").
+//! The ancestors of a session's record, inferred from the order of records (`docs/diff.md`, "Causal chains").
 //!
-//! The file is read up to the record. Where each record before it is and what it came of, two dozen bytes, is kept in lists of which a
-//! window is in memory ([`Spill`]).
+//! Reads the file up to the record. The position and parents of each record before it, about thirty bytes, are kept in lists that are
+//! only partly in memory ([`Spill`]).
 
 use std::collections::BinaryHeap;
 use std::sync::atomic::Ordering;
@@ -21,17 +21,17 @@ use crate::run::text::Text;
 use crate::session::event::{Body, Mode};
 use crate::session::line::{Line, read_line};
 
-/// A record has so many parents at most: the nearest.
+/// Maximum number of parents of a record. Only the nearest ones are kept.
 const MOST_PARENTS: usize = 256;
 
-/// How many records are read between two looks at whether to go on.
+/// Number of records that are read between two checks for cancellation.
 const RECORDS_AT_A_TIME: u64 = 1024;
 
-/// Why there is no chain.
+/// The reason a chain could not be found.
 pub enum Stop {
     /// The session can't be read.
     Fault(SessionFault),
-    /// The caller asked to stop.
+    /// The caller cancelled the search.
     Cancelled,
 }
 
@@ -41,7 +41,7 @@ impl<E: Into<SessionFault>> From<E> for Stop {
     }
 }
 
-/// The ancestors of the record at `place`. None if there is no such record.
+/// The ancestors of the record at `place`. Returns `None` if there is no such record.
 pub fn chain(source: &Source, place: u64, watch: &mut Watch<'_>) -> Result<Option<Chain>, Stop> {
     Causes::default().find(source, place, watch)
 }
@@ -66,10 +66,10 @@ impl Causes {
     }
 }
 
-/// Where in `Causes::parents` the parents of a record are: the first, and how many.
+/// The parents of a record in `Causes::parents`: the index of the first, and their number.
 type Parents = (u64, u32);
 
-/// Where a record is, and its parents.
+/// The line of a record in the file, and its parents.
 #[derive(Clone, Copy)]
 struct Link {
     offset: u64,
@@ -101,11 +101,11 @@ impl Element for Link {
 enum Speaker {
     Ai,
     Tool,
-    /// Who speaks to the AI: a human, or the summary of what was.
+    /// A human, or the summary of a compression.
     Other,
 }
 
-/// An item of the conversation: its place, and who speaks.
+/// An item of the history: the place of its record, and its speaker.
 impl Element for (u32, Speaker) {
     type Bytes = [u8; 5];
 
@@ -124,16 +124,16 @@ impl Element for (u32, Speaker) {
     }
 }
 
-/// What each record came of.
+/// The parents of each record.
 #[derive(Default)]
 struct Causes {
     links: Spill<Link>,
     parents: Spill<u32>,
-    /// The conversation as a replay has it.
+    /// The history as in a replay.
     history: Spill<(u32, Speaker)>,
     calls: Calls,
     nesting: Nesting,
-    /// The tool response that an AI answered last, and those that it came of.
+    /// The tool item that AI items answered last, and the parents of those AI items.
     answered: Option<(u32, Parents)>,
 }
 
@@ -170,7 +170,7 @@ impl Causes {
         (range.start as u64, range.len() as u32)
     }
 
-    /// The item before, or the beginning of the session.
+    /// The item before, or the `session_start` if there is none.
     fn item_before(&mut self) -> Parents {
         let before = self.history.last().map_or(0, |(place, _)| place);
         self.keep([before])
@@ -193,7 +193,7 @@ impl Causes {
         Ok(parents)
     }
 
-    /// Opens and answers the calls of an item. The places of those that are answered, each once.
+    /// Opens and answers the calls of an item. Returns the places of the answered calls, each once.
     fn count_calls(&mut self, tree: &Tree<'_>, place: u32) -> Vec<u32> {
         let blocks =
             tree.at(&["blocks"]).map(|blocks| tree.children(blocks).collect::<Vec<Index>>()).unwrap_or_default();
@@ -213,7 +213,8 @@ impl Causes {
         answered
     }
 
-    /// The tool responses before it, or what the human said. What an AI said in between it said for the same reason.
+    /// The parents of an item of the AI: the tool items right before it, or the item of the human. An item that follows another item
+    /// of the AI has the same parents as that one.
     fn what_was_said(&mut self) -> Result<Parents, Stop> {
         match self.history.last() {
             Some((last, Speaker::Tool)) => {
@@ -230,7 +231,7 @@ impl Causes {
         }
     }
 
-    /// The places of the items of tools at the end of the conversation, nearest first.
+    /// The places of the tool items at the end of the history, nearest first.
     fn last_tools(&mut self) -> Result<Vec<u32>, Stop> {
         let mut tools = Vec::new();
         for index in (0..self.history.len()).rev().take(MOST_PARENTS) {
@@ -248,7 +249,7 @@ impl Causes {
         parents.collect::<Result<_, _>>().map_err(unreadable)
     }
 
-    /// All that a record came of, nearest first.
+    /// All ancestors of a record, nearest first.
     fn chain(&mut self, source: &Source, place: u64) -> Result<Chain, Stop> {
         let file = LineSource::open(&source.log)?;
         let link = self.links.get(place as usize).map_err(unreadable)?;
@@ -271,7 +272,7 @@ impl Causes {
     }
 }
 
-/// The temporary file of a list can't be read.
+/// The error for a list whose temporary file can't be read.
 fn unreadable(error: std::io::Error) -> Stop {
     Stop::Fault(SessionFault::Read(ReadError::System(OsError::new(&error, "read", None))))
 }
@@ -287,7 +288,7 @@ fn edge(line: &[u8], place: u64) -> Edge {
     Edge { number: place, event_id: record_id(place), kind, label, evidence: Evidence::Inferred }
 }
 
-/// Who speaks, and the tools that are called or answer.
+/// The speaker, and the tools that are called or that respond.
 fn label(record: &Tree<'_>) -> Option<String> {
     let item = record.at(&["payload", "content"])?;
     let plain = |index: Index| record.string(index).map(|text| text.to_plain().into_owned());
@@ -296,7 +297,7 @@ fn label(record: &Tree<'_>) -> Option<String> {
     Some(if tools.is_empty() { speaker } else { format!("{speaker}: {}", tools.join(", ")) })
 }
 
-/// The tools that an item calls, or whose answers it has.
+/// The tools that an item calls, or whose responses it contains.
 pub fn tools(tree: &Tree<'_>, item: Index) -> Vec<String> {
     let Some(blocks) = tree.member(item, "blocks") else { return Vec::new() };
     let tool = |block: Index| {

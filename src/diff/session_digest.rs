@@ -1,4 +1,4 @@
-//! Two sessions as wholes, for the edit list.
+//! The edit list of two sessions.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,7 +13,7 @@ use super::tree::Tree;
 use crate::jsonl::scan::Nesting;
 use crate::jsonl::source::{LineSource, ReadError};
 
-/// The edit list of two sessions of which the first `skipped` records are the same.
+/// The edit list of two sessions whose first `skipped` records are equal.
 pub fn edit_sessions(
     left: &Source,
     right: &Source,

@@ -1,4 +1,4 @@
-//! What of a session's record is compared (`docs/diff.md`, "What is compared").
+//! The projection of a session's record: the parts that are compared (`docs/diff.md`, "What is compared").
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ impl Calls {
         self.open.entry(id.as_json().to_owned()).or_default().push(call);
     }
 
-    /// The nearest unanswered call with this id, which is answered now.
+    /// Answers the nearest unanswered call with this id, and returns it.
     pub fn answer(&mut self, id: &Text<'_>) -> Option<Reference> {
         let calls = self.open.get_mut(id.as_json())?;
         let call = calls.pop();
@@ -32,35 +32,35 @@ impl Calls {
         call
     }
 
-    /// Opens the call with this id, if it is an id.
+    /// Opens a call with this id, if it has one.
     pub fn open_at(&mut self, id: Option<Text<'_>>, place: i64, part: u32) {
         if let Some(id) = id {
             Calls::open(self, id, Reference { place, part });
         }
     }
 
-    /// Answers the nearest call with this id: the place of its record.
+    /// Answers the nearest unanswered call with this id, and returns the place of its record.
     pub fn answered_at(&mut self, id: Option<Text<'_>>) -> Option<i64> {
         self.answer(&id?).map(|call| call.place)
     }
 
-    /// Whether some call has no answer.
+    /// Whether a call is unanswered.
     pub fn are_open(&self) -> bool {
         !self.open.is_empty()
     }
 }
 
-/// Whether a record may have the id of a tool call in it. If it can't, it need not be taken apart to keep count of calls.
+/// Whether a record may contain the id of a tool call. If not, it need not be parsed to keep track of calls.
 pub fn may_have_calls(record: &Record<'_>) -> bool {
     let payload = record.payload();
     memchr::memmem::find(payload, b"tool_").is_some() || memchr::memmem::find(payload, b"\\u").is_some()
 }
 
-/// Keeps count of calls and answers.
+/// Keeps track of calls and answers.
 pub trait CountCalls {
-    /// A call is opened. None: its id is none.
+    /// Opens a call. `id` is `None` if the call's id is not a string.
     fn open(&mut self, id: Option<Text<'_>>, call: Reference);
-    /// A call is answered: which.
+    /// Answers a call, and returns it. `None` if no open call has this id.
     fn answer(&mut self, id: Option<Text<'_>>) -> Option<Reference>;
 }
 
@@ -74,7 +74,7 @@ impl CountCalls for Calls {
     }
 }
 
-/// The answers of one record, known from before: in order.
+/// The calls that one record answers, in order, as they were found before.
 pub struct Known<'k>(pub std::slice::Iter<'k, (i64, u32)>);
 
 impl CountCalls for Known<'_> {
@@ -86,8 +86,8 @@ impl CountCalls for Known<'_> {
     }
 }
 
-/// A record as it is compared: `{"type","payload"}`, what does not count marked. The calls in it are opened and answered, so each record is
-/// projected once, in order.
+/// The projection of a record: `{"type","payload"}`, in which the values that do not count are marked. Opens and answers the calls in it, so
+/// each record must be projected once, in order.
 pub fn project(record: &Record<'_>, calls: &mut impl CountCalls, ignore: &[Pointer]) -> Option<Tree<'static>> {
     let mut tree = Tree::of(Cow::Owned(text(record)))?;
     mark_payload(&mut tree, record.place, calls);
@@ -95,8 +95,8 @@ pub fn project(record: &Record<'_>, calls: &mut impl CountCalls, ignore: &[Point
     Some(tree)
 }
 
-/// The same of a record that is an object, given its line as a tree: what else is in the envelope is marked too. That spares a copy and a scan
-/// for those who show no paths.
+/// The same for a record that is an object, given its whole line as a tree: marks the other members of the envelope too. Saves a copy and a
+/// scan if no paths are shown.
 #[cfg(feature = "rows")]
 pub fn project_line(tree: &mut Tree<'_>, calls: &mut impl CountCalls) {
     let mut next = tree.children(ROOT).next();
@@ -109,7 +109,7 @@ pub fn project_line(tree: &mut Tree<'_>, calls: &mut impl CountCalls) {
     mark_payload(tree, 0, calls);
 }
 
-/// Marks what of a payload does not count.
+/// Marks the values in a payload that do not count.
 fn mark_payload(tree: &mut Tree<'_>, place: i64, calls: &mut impl CountCalls) {
     let Some(payload) = tree.at(&["payload"]) else { return };
     let dropped: &[&str] = match tree.at(&["type"]).and_then(|name| tree.string(name)).as_ref().map(Text::as_json) {
@@ -175,17 +175,17 @@ fn mark_blocks(tree: &mut Tree<'_>, blocks: Index, place: i64, calls: &mut impl 
     }
 }
 
-/// What a block is to the calls.
+/// The role of a block for calls.
 pub enum BlockType {
-    /// A call, and the id that it has.
+    /// A call, with the value of its id.
     Call(Index),
-    /// An answer, and the id of its call.
+    /// An answer, with the value of the id of its call.
     Response(Index),
     /// Neither.
     Other,
 }
 
-/// What a block is.
+/// The role of a block for calls.
 pub fn block_type(tree: &Tree<'_>, block: Index) -> BlockType {
     let name = tree.member(block, "type").and_then(|name| tree.string(name));
     let (found, id) = match name.as_ref().map(Text::as_json) {
@@ -193,7 +193,7 @@ pub fn block_type(tree: &Tree<'_>, block: Index) -> BlockType {
         Some("tool_response") => (BlockType::Response as fn(Index) -> BlockType, "callId"),
         _ => return BlockType::Other,
     };
-    // Dropped or not: it is what a block says that makes it a call, not what of it is compared.
+    // Includes dropped members: whether a block is a call does not depend on what is compared.
     tree.children(block).filter(|&member| tree.has_key(member, id)).last().map_or(BlockType::Other, found)
 }
 
@@ -210,7 +210,7 @@ fn mark_metadata(tree: &mut Tree<'_>, metadata: Index) {
     }
 }
 
-/// Whether what stands under a key of metadata is true of one execution only: figures of usage, times, ids.
+/// Whether the value of a key in metadata is specific to one execution: a usage figure, a time or an id.
 fn tells_of_one_execution(key: &str, words: &mut Words) -> bool {
     words.split(key);
     let has = |list: &[&str]| words.iter().any(|word| list.contains(&word));
@@ -222,17 +222,17 @@ fn tells_of_one_execution(key: &str, words: &mut Words) -> bool {
     let is_time = matches!(last, "timestamp" | "ts" | "time" | "date" | "datetime")
         || (last == "at" && before.is_some())
         || (matches!(last, "ms" | "seconds" | "iso" | "utc") && has(&["time", "timestamp"]));
-    // The id of a model says which, not when.
+    // The id of a model says which model it is, not which execution.
     let names_a_sort = matches!(before, Some("model" | "provider" | "agent" | "tool" | "project"));
     let is_id = matches!(last, "id" | "ids" | "uuid" | "guid") && !names_a_sort;
     (is_usage && !is_setting) || is_time || is_id
 }
 
-/// The words of a key in any of the usual ways to write one, in lower case. Its memory is kept from one key to the next.
+/// The words of a key in lower case, whatever the naming convention. Its memory is reused for the next key.
 #[derive(Default)]
 struct Words {
     letters: String,
-    /// Where each word begins.
+    /// The offset in `letters` at which each word begins.
     starts: Vec<usize>,
 }
 

@@ -1,7 +1,7 @@
-//! A session's records, one after the other, as they are compared: the lines that a replay counts as events.
+//! The records of a session, one after the other, as they are compared: the lines that a replay counts as events.
 //!
-//! Lines that a replay skips silently (blank lines, `null`, lines that do not parse) are skipped here too. Events that it warns of and
-//! skips (malformed, unknown, out of place) were recorded, and are compared as they are in the file.
+//! Lines that a replay skips silently (blank lines, `null`, lines that do not parse) are skipped here too. Events that it skips with a
+//! warning (malformed, unknown, out of place) were recorded, and are compared as they are in the file.
 
 use super::error::SessionFault;
 use super::feed::{BatchReader, Feed};
@@ -15,7 +15,7 @@ use crate::jsonl::text::spells;
 use crate::session::event::{Body, Mode, StartFields};
 use crate::session::line::{Line, read_line};
 
-/// A record of a batch: where in its line its parts are.
+/// A record of a batch: the range of its line, and the positions of its parts in the line.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     start: usize,
@@ -26,18 +26,18 @@ struct Row {
 /// The parts of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parts {
-    /// An object: its `type` and its `payload`, where it has them.
+    /// An object, with its `type` and its `payload` if it has them.
     Envelope {
-        /// What happened.
+        /// The value of `type`.
         name: Option<Span>,
-        /// What there is to say of it.
+        /// The value of `payload`.
         payload: Option<Span>,
     },
-    /// A JSON value that is no object.
+    /// A JSON value that is not an object.
     Value(Span),
 }
 
-/// The parts of a line, given without its ending. None if it is no record.
+/// The parts of a line, which is passed without its ending. Returns `None` if the line is not a record.
 pub fn parts_of(line: &[u8], nesting: &mut Nesting) -> Option<Parts> {
     let mut cursor = Cursor::new(line);
     cursor.white_space();
@@ -59,13 +59,13 @@ pub fn parts_of(line: &[u8], nesting: &mut Nesting) -> Option<Parts> {
     Some(Parts::Envelope { name, payload })
 }
 
-/// Some records.
+/// A batch of records.
 #[derive(Default)]
 pub struct SessionBatch {
     bytes: Vec<u8>,
     offset: u64,
     rows: Vec<Row>,
-    /// The last line is torn.
+    /// Whether the last line is torn.
     is_torn: bool,
     fault: Option<SessionFault>,
     end: u64,
@@ -84,7 +84,7 @@ impl SessionReader {
     fn open(source: &Source) -> Result<Self, SessionFault> {
         let file = LineSource::open(&source.log)?;
         let mut reader = LineReader::default();
-        // What is appended while it is read is not compared: it could go on for ever.
+        // Bytes that are appended in the meantime are not read: that might never end.
         reader.begin(0..file.size());
         Ok(SessionReader { file, reader, nesting: Nesting::default(), lines: 0, is_over: false })
     }
@@ -110,7 +110,7 @@ impl SessionReader {
     }
 }
 
-/// The metadata of a session's first line, given without its ending.
+/// The metadata in the first line of a session, which is passed without its ending.
 pub fn start_of(line: &[u8], nesting: &mut Nesting) -> Result<StartFields, SessionFault> {
     match read_line(line, Mode::Lenient, nesting) {
         Line::Event(event) => match event.body {
@@ -138,18 +138,18 @@ impl BatchReader for SessionReader {
     }
 }
 
-/// A session that is read record by record.
+/// Reads a session record by record.
 pub struct SessionCursor {
     feed: Feed<SessionReader>,
     batch: SessionBatch,
     at: usize,
     /// The place of the current record, from 0.
     pub place: i64,
-    /// About how many bytes are compared.
+    /// Approximate number of bytes compared so far.
     pub bytes: u64,
-    /// How many there are.
+    /// Size of the file in bytes.
     pub size: u64,
-    /// Whether the file ends with a line that does not parse. Known at the end.
+    /// Whether the file ends with a line that does not parse. Known at the end of the file.
     pub is_torn: bool,
 }
 
@@ -161,7 +161,7 @@ impl SessionCursor {
         Ok(SessionCursor { feed, batch: SessionBatch::default(), at: 0, place: -1, bytes: 0, size, is_torn: false })
     }
 
-    /// Moves to the next record; the first call moves to the first one. False at the end.
+    /// Moves to the next record; the first call moves to the first one. Returns `false` at the end.
     #[inline]
     pub fn advance(&mut self) -> Result<bool, SessionFault> {
         self.at += 1;
@@ -184,7 +184,7 @@ impl SessionCursor {
         self.at + 1 == self.batch.rows.len()
     }
 
-    /// The current record. None before the first and behind the last.
+    /// The current record. `None` before the first and after the last one.
     #[inline]
     pub fn record(&self) -> Option<Record<'_>> {
         let row = self.batch.rows.get(self.at)?;
@@ -196,18 +196,18 @@ impl SessionCursor {
 /// A record of a session.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'b> {
-    /// Its line, without the ending.
+    /// The line, without its ending.
     pub line: &'b [u8],
-    /// Where its parts are.
+    /// The positions of its parts in the line.
     pub parts: Parts,
     /// Its place among the records, from 0.
     pub place: i64,
-    /// Where in the file its line begins.
+    /// Offset of the line in the file.
     pub offset: u64,
 }
 
 impl<'b> Record<'b> {
-    /// The JSON text of its type.
+    /// The JSON text of the type. Empty if the record has none.
     pub fn name(&self) -> &'b [u8] {
         match self.parts {
             Parts::Envelope { name: Some(name), .. } => name.of(self.line),
@@ -215,7 +215,7 @@ impl<'b> Record<'b> {
         }
     }
 
-    /// The JSON text of its payload, or of the whole that is no object.
+    /// The JSON text of the payload, or of the whole record if that is not an object. Empty if the record has no payload.
     pub fn payload(&self) -> &'b [u8] {
         match self.parts {
             Parts::Envelope { payload: Some(span), .. } | Parts::Value(span) => span.of(self.line),

@@ -1,4 +1,4 @@
-//! The two sides of a divergence, as people want to see them: what the event is, and what tells it from others.
+//! The two sides of a divergence for display: what the event is, and what distinguishes it from others.
 
 use super::divergence::{PartingEvent, PartingRecord};
 use super::fields::Field;
@@ -7,14 +7,14 @@ use super::tree::{Index, Shape, Tree};
 use crate::hash::{as_text, sha256_hex};
 use crate::run::payload_fields::{FieldType, PayloadField, fields_of};
 
-/// How many characters of a text are shown before the first that differs, and from there on.
+/// Number of characters of an excerpt before the first difference, and from there on.
 const SHOWN_BEFORE: usize = 30;
 const SHOWN_BEHIND: usize = 70;
 
-/// The members of a side behind `run_id` and `event_id`: names and JSON texts, in order.
+/// The members of a side after `run_id` and `event_id`: names and JSON texts, in order.
 pub type Members = Vec<(&'static str, String)>;
 
-/// What is shown of a run's event.
+/// The members to show of a run's event.
 pub fn of_event(event: &PartingEvent) -> Members {
     let mut members: Members = vec![("kind", quoted(event.kind.as_str()))];
     let tree = &event.tree;
@@ -45,14 +45,14 @@ fn at(tree: &Tree<'_>, path: &[&str]) -> Option<Index> {
         if tree.shape(index) != Shape::Object {
             return None;
         }
-        // Of a key that comes twice the last counts.
+        // The last of several equal keys counts.
         tree.children(index).filter(|&child| tree.has_key(child, name)).last()
     })
 }
 
-/// What is shown of a session's record. `excerpt` is what it has where the two first differ.
+/// The members to show of a session's record. `excerpt` is its text at the first difference.
 ///
-/// Of an item with several calls or responses, the first that differs is shown: `block` is its place.
+/// Of an item with several calls or responses, the first one that differs is shown: `block` is its index.
 pub fn of_record(record: &PartingRecord, block: usize, excerpt: Option<String>) -> Members {
     let tree = &record.tree;
     let name = tree.at(&["type"]).map_or_else(|| quoted("undefined"), |index| tree.text(index).to_owned());
@@ -87,14 +87,14 @@ pub fn of_record(record: &PartingRecord, block: usize, excerpt: Option<String>) 
     members
 }
 
-/// The result in a block; of the first that has one, if that block has none.
+/// The result in a block, or the first one in the item if that block has none.
 fn result_from(tree: &Tree<'_>, item: Index, block: usize) -> Option<Index> {
     let blocks = tree.member(item, "blocks")?;
     let own = tree.children(blocks).nth(block).and_then(|block| tree.member(block, "result"));
     own.or_else(|| tree.children(blocks).find_map(|block| tree.member(block, "result")))
 }
 
-/// The tool that a block calls or that answers in it.
+/// The tool that a block calls, or whose response it contains.
 fn tool_of(tree: &Tree<'_>, item: Index, block: usize) -> Option<String> {
     let block = tree.children(tree.member(item, "blocks")?).nth(block)?;
     let is = |kind: &str| {
@@ -110,7 +110,7 @@ fn tool_of(tree: &Tree<'_>, item: Index, block: usize) -> Option<String> {
     Some(text.to_plain().into_owned())
 }
 
-/// The place of the block of an item in which two records first differ; the first one, if they differ elsewhere.
+/// The index of the first block of an item in which two records differ; 0 if they differ elsewhere.
 pub fn parting_block(fields: &[Field]) -> usize {
     let place = |field: &Field| {
         let rest = field.path.strip_prefix("/payload/content/blocks/")?;
@@ -119,13 +119,13 @@ pub fn parting_block(fields: &[Field]) -> usize {
     fields.iter().find_map(place).unwrap_or(0)
 }
 
-/// A text as JSON.
+/// A string as JSON text.
 pub fn quoted(text: &str) -> String {
-    // A string has a JSON text, always.
+    // Serialising a string can't fail.
     serde_json::to_string(text).unwrap_or_default()
 }
 
-/// What each side has where a field first differs.
+/// The text of each side at the first field that differs.
 pub fn excerpts(fields: &[Field]) -> (Option<String>, Option<String>) {
     let Some(field) = fields.first() else { return (None, None) };
     let shown = |json: &Option<String>| {

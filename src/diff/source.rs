@@ -1,4 +1,4 @@
-//! What is compared: the log of a run, or the file of a session, wherever it came from.
+//! The recordings that can be compared: the log of a run or the file of a session, wherever it came from.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::disk::os_error::OsError;
 use crate::run::directory::RunDirectory;
 use crate::run::redactions::Redactions;
 
-/// What sort of recording it is.
+/// The kind of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceKind {
     /// The log of a workflow's execution.
@@ -18,30 +18,31 @@ pub enum SourceKind {
     Session,
 }
 
-/// A recording that is to be read.
+/// A recording to be read.
 ///
-/// A caller that opens another form (a bundle, say) turns it into this one: a log on disk, and what is particular about it.
+/// A caller that opens another form, such as a bundle, converts it to this one: a log on disk and its particulars.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// What it is.
+    /// Whether it is a run or a session.
     pub kind: SourceKind,
-    /// The recording as the caller named it, for messages.
+    /// The path of the recording as the caller passed it, for messages.
     pub path: PathBuf,
-    /// A run's directory, in which its graph is.
+    /// The directory of a run, which contains its graph.
     pub root: PathBuf,
     /// The log of the run, or the file of the session.
     pub log: PathBuf,
-    /// The logical time of a run's first event: 0, but for what begins behind a snapshot. None: whatever it is.
+    /// The logical time of a run's first event: 0, unless the log begins after a snapshot. `None` if unknown: it is then read
+    /// from the log.
     pub first: Option<u64>,
     /// The events of a run that were redacted.
     pub redactions: Redactions,
-    /// Whether anything was redacted, in a session too.
+    /// Whether anything was redacted; of sessions too.
     pub is_redacted: bool,
-    /// The run's id, where its log does not say: the inside of a JSON string.
+    /// The run's id, as the inside of a JSON string, if the log does not contain it.
     pub run_id: Option<String>,
 }
 
-/// How a run's log begins.
+/// The first bytes of a run's log.
 const LOG_BEGINS: &[u8] = br#"{"v":1,"time":"#;
 
 impl Source {
@@ -56,7 +57,8 @@ impl Source {
         Self::of(SourceKind::Session, file, file, file.to_owned())
     }
 
-    /// What is at `path`: a directory is a run, a file that begins as a run's log is that run's, any other file is a session.
+    /// The recording at `path`: a directory is a run, a file that begins like a run's log is that log, and any other file is
+    /// a session.
     pub fn find(path: &Path) -> Result<Self, OsError> {
         let metadata = files::metadata(path)?;
         if metadata.is_directory() {
@@ -82,7 +84,7 @@ impl Source {
         }
     }
 
-    /// Where an error is that is found in it.
+    /// The recording as the subject of an error.
     pub fn place(&self, side: Option<Side>) -> Damage {
         Damage { side, path: self.path.clone() }
     }

@@ -1,5 +1,5 @@
-//! A list whose last elements are in memory and the others in a temporary file: what a long recording needs stays as small as what a
-//! short one does.
+//! A list that keeps its last elements in memory and the others in a temporary file, so that its memory does not grow with the
+//! recording.
 
 use std::io::{self, Read, SeekFrom, Write};
 use std::ops::Range;
@@ -7,19 +7,19 @@ use std::ops::Range;
 use crate::disk::file::File;
 use crate::disk::temporary;
 
-/// How many of the last elements are in memory at least, if there are so many. At most twice as many are.
+/// Minimum number of the last elements in memory, if the list has that many. At most twice as many are in memory.
 const IN_MEMORY: usize = 32 << 10;
 
-/// How many elements are read back from the file together.
+/// Number of elements that are read back from the file together.
 const READ_TOGETHER: usize = 1024;
 
-/// An element, which takes as many bytes in the file as any other of its type.
+/// An element, which has the same size in the file as any other of its type.
 pub trait Element: Copy {
     /// Its bytes in the file.
     type Bytes: AsRef<[u8]> + AsMut<[u8]> + Default;
-    /// The element as bytes.
+    /// Serialises the element.
     fn to_bytes(self) -> Self::Bytes;
-    /// The element that [`to_bytes`](Self::to_bytes) wrote.
+    /// Deserialises an element that [`to_bytes`](Self::to_bytes) wrote.
     fn from_bytes(bytes: &Self::Bytes) -> Self;
 }
 
@@ -37,10 +37,10 @@ impl Element for u32 {
 
 /// The list.
 pub struct Spill<T> {
-    /// The elements from `start` on. Empty only if the list is.
+    /// The elements from `start` on. Empty only if the whole list is.
     recent: Vec<T>,
     start: usize,
-    /// Elements that were read back, and the index of the first of them.
+    /// Elements that were read back, with the index of the first of them.
     again: (usize, Vec<T>),
     file: Option<File>,
     in_memory: usize,
@@ -53,23 +53,23 @@ impl<T: Element> Default for Spill<T> {
 }
 
 impl<T: Element> Spill<T> {
-    /// An empty list that keeps `in_memory` elements, at least one, in memory.
+    /// An empty list that keeps at least `in_memory` elements in memory, which must not be 0.
     pub fn keeping(in_memory: usize) -> Self {
         Spill { recent: Vec::new(), start: 0, again: (0, Vec::new()), file: None, in_memory }
     }
 
-    /// How many elements there are.
+    /// Number of elements.
     pub(crate) fn len(&self) -> usize {
         self.start + self.recent.len()
     }
 
-    /// How many elements are in memory.
+    /// Number of elements that are allocated in memory.
     #[cfg(test)]
     pub fn retained(&self) -> usize {
         self.recent.capacity() + self.again.1.capacity()
     }
 
-    /// Appends an element. Where no temporary file can be written, all stay in memory.
+    /// Appends an element. If no temporary file can be written, all elements stay in memory.
     pub fn push(&mut self, element: T) {
         if self.recent.len() == self.in_memory.saturating_mul(2) {
             match self.write_out() {
@@ -95,7 +95,7 @@ impl<T: Element> Spill<T> {
         self.recent.last().copied()
     }
 
-    /// The element at `index`, which must be less than the length.
+    /// Returns the element at `index`, which must be less than the length.
     pub fn get(&mut self, index: usize) -> io::Result<T> {
         if let Some(element) = index.checked_sub(self.start).and_then(|at| self.recent.get(at)) {
             return Ok(*element);
@@ -113,7 +113,7 @@ impl<T: Element> Spill<T> {
         if length >= self.len() {
             return Ok(());
         }
-        // What is in the file behind `length` is written anew before it is read.
+        // What the file contains from `length` on is overwritten before it is read again.
         self.again = (0, Vec::new());
         if length > self.start || length == 0 {
             self.recent.truncate(length.saturating_sub(self.start));
@@ -126,7 +126,7 @@ impl<T: Element> Spill<T> {
         Ok(())
     }
 
-    /// Writes the first elements that are in memory to the file.
+    /// Writes the first half of the elements in memory to the file.
     fn write_out(&mut self) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(self.in_memory * size_of::<T::Bytes>());
         for element in &self.recent[..self.in_memory] {

@@ -1,4 +1,4 @@
-//! What the tests of this module share, and the comparison as a whole.
+//! Helpers for the tests of this module, and tests of the comparison as a whole.
 
 use std::io::Write;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub fn silent() -> Watch<'static> {
     Watch { cancelled: &NEVER, progress: Box::leak(Box::new(|_, _| {})) }
 }
 
-/// A file with this text.
+/// A temporary file with this text.
 pub fn session_file(text: &str) -> tempfile::NamedTempFile {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(text.as_bytes()).unwrap();
@@ -36,7 +36,7 @@ pub fn trace(path: &Path, id: &str) -> Result<Chain, DiffError> {
     trace_ancestors(&Source::find(path).unwrap(), id, &mut silent())
 }
 
-/// Two recordings compared. The answer twice gives the same bytes.
+/// Compares two recordings, and checks that a second comparison gives the same bytes.
 pub fn diff_of(left: &Path, right: &Path, options: &DiffOptions) -> Result<Option<Diff>, DiffError> {
     let (left, right) = (Source::find(left).unwrap(), Source::find(right).unwrap());
     let found = diff(&left, &right, options, &mut silent())?;
@@ -62,7 +62,7 @@ mod runs {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    /// An event that is to be recorded.
+    /// An event to record.
     #[derive(Clone, Debug)]
     struct Recorded {
         kind: Kind,
@@ -85,7 +85,7 @@ mod runs {
         matches!(kind, Kind::SnapshotCreated | Kind::SnapshotRestored | Kind::BlobStored | Kind::Heartbeat)
     }
 
-    /// The same execution recorded once more: other ids, other snapshots, blobs and heartbeats in between.
+    /// The same execution recorded again: with other ids, and with other snapshots, blobs and heartbeats in between.
     fn once_more(events: &[Recorded], seed: u64) -> Vec<Recorded> {
         let mut chance = Chance(seed);
         let mut again: Vec<Recorded> = Vec::new();
@@ -96,7 +96,7 @@ mod runs {
             }
             let moved = |time: u64| times[time as usize];
             let mut event = event.clone();
-            // Who comes of the event before may come of one in between.
+            // If the parent is the event right before, it may become one of the events added in between.
             let is_next =
                 event.parent == Some(times.len() as u64).and_then(|time| time.checked_sub(1)) && chance.percent(50);
             event.parent = event.parent.map(|time| if is_next { again.len() as u64 - 1 } else { moved(time) });
@@ -135,7 +135,7 @@ mod runs {
         Recorded { kind, node: None, parent: Some(time - 1), payload }
     }
 
-    /// A run of these events, salted and dated by `seed`.
+    /// A run of these events. `seed` determines its salts and times.
     struct Run(tempfile::TempDir);
 
     impl Run {
@@ -204,7 +204,7 @@ mod runs {
             prop_assert_eq!(&paths, &["/payload/outputHash"]);
             let is_tools = events[at].kind == Kind::ToolCompleted;
             prop_assert_eq!(found.likely_cause, if is_tools { Cause::ExternalDataChanged } else { Cause::Unknown });
-            // The chain of the right side may be another one: an event that is left out there has a cause of its own.
+            // The chain on the right may differ: an added event that is not compared there has a parent of its own.
             let place_of = |events: &[Recorded], time: u64| compared(events).iter().position(|&compared| compared == time);
             let rights: Vec<_> = found.right_chain.edges.iter().filter_map(|edge| place_of(&again, edge.number)).collect();
             let is_common = |time: u64| place_of(&events, time).is_some_and(|place| rights.contains(&place));
@@ -225,7 +225,8 @@ mod runs {
             let sample = Sample::new(options);
             let events = events(&sample);
             prop_assume!(events.len() > 2);
-            // An event that is no cause of another, distinct from all others; not before one that is left out, which would come of it.
+            // An event that causes no other and differs from all of them. It must not precede an event that is left out: references to
+            // that one would count as references to it.
             let at = 1 + at.index(events.len() - 1);
             prop_assume!(!is_left_out(events[at].kind));
             let extra = json!({ "code": "X", "message": "", "recoverable": true });
@@ -294,7 +295,7 @@ mod runs {
         Recorded { kind, node: node.map(str::to_owned), parent: Some(parent), payload }
     }
 
-    /// A run as far as one answer of a tool.
+    /// A run up to and including the response of a tool.
     fn answered(run_id: &str, output: &str) -> Vec<Recorded> {
         let workers = json!([{ "id": "w1", "capabilities": [] }]);
         let created = json!({ "runId": run_id, "workflow": { "name": "n", "version": "1" }, "dagHash": "d", "scheduler": "external", "capabilities": ["b", "a"] });
@@ -316,7 +317,7 @@ mod runs {
         diff_of(left.path(), right.path(), &full()).unwrap()
     }
 
-    /// What is said when the left is changed at one place.
+    /// The result when the event at `at` of the right side is changed.
     fn cause_of(at: usize, change: impl Fn(&mut Recorded)) -> (Cause, DivergenceKind, Vec<String>) {
         let left = answered("one", "x");
         let mut right = answered("two", "x");
@@ -649,7 +650,7 @@ mod sessions {
         assert_eq!(found.fields[0].note, Some(Note::Whitespace));
     }
 
-    /// Records of a talk, calls and answers among them, by number of the call.
+    /// The records of a conversation, including calls and answers: kind of record and number of the call.
     fn any_talk() -> impl Strategy<Value = Vec<(u8, u8)>> {
         proptest::collection::vec((0u8..5, 0u8..3), 0..20)
     }

@@ -1,7 +1,7 @@
-//! A JSON value as a flat tree over its text: what two events are compared by once their bytes differ.
+//! A JSON value as a flat tree over its text. Two events are compared as trees if their bytes differ.
 //!
-//! Nodes stand in the text's order, each knowing where its subtree ends, so that nothing here recurses however deep a value is
-//! nested. What does not count in a comparison is marked, not removed: paths stay those of the log.
+//! Nodes are in the order of the text, and each one knows where its subtree ends, so nothing here recurses, however deeply a value
+//! is nested. Values that do not count in a comparison are marked, not removed: paths stay those of the log.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -12,7 +12,7 @@ use crate::jsonl::scan::{Cursor, Nesting};
 use crate::jsonl::text::spells;
 use crate::run::text::Text;
 
-/// What a value is.
+/// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Shape {
@@ -25,55 +25,55 @@ pub enum Shape {
     Object,
 }
 
-/// What a value refers to: something that stands elsewhere in the same log, told by its place among the records compared.
+/// A reference to another record of the same log, by its place among the records compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reference {
-    /// The place of the record. Negative: before the comparison begins.
+    /// The place of the record. Negative before the start of the comparison.
     pub place: i64,
-    /// Which part of that record, for records of several parts.
+    /// The part of that record, if it has several.
     pub part: u32,
 }
 
-/// How a value counts.
+/// How a value counts in a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mark {
-    /// As it stands.
+    /// By its value.
     #[default]
     Plain,
     /// Not at all.
     Dropped,
-    /// By what it refers to. None: to nothing that is there, which is the same wherever it is so.
+    /// By what it refers to. `None` if it refers to nothing in the recording; all such references are equal.
     Refers(Option<Reference>),
-    /// An array whose order and repetitions mean nothing.
+    /// As an array in which order and repetitions do not matter.
     Set,
 }
 
 #[derive(Clone, Debug)]
 struct Node {
     shape: Shape,
-    /// Of a string: it is known to have no escapes.
+    /// Whether the value is a string that is known to have no escapes.
     is_plain: bool,
     mark: Mark,
     start: u32,
     end: u32,
-    /// Empty for what is no member.
+    /// Empty if the value is not a member.
     key: Key,
-    /// The node behind this one's subtree.
+    /// The index of the first node after this one's subtree.
     next: u32,
 }
 
 /// The key of a member.
 #[derive(Clone, Copy, Debug, Default)]
 struct Key {
-    /// Where the inside of its quotes begins and ends.
+    /// The start and end of the key inside its quotes.
     start: u32,
     end: u32,
-    /// The same for keys that are equal byte by byte, and seldom for others.
+    /// Equal for keys with equal bytes, and rarely for others.
     tag: u32,
 }
 
 impl Key {
-    /// The key at this place of the text, given its bytes.
+    /// The key that begins at offset `start` of the text and has the bytes `inside`.
     fn at(start: usize, inside: &[u8]) -> Self {
         Key { start: start as u32, end: (start + inside.len()) as u32, tag: Self::tag(inside) }
     }
@@ -86,7 +86,7 @@ impl Key {
     }
 }
 
-/// A JSON value, taken apart.
+/// A parsed JSON value.
 #[derive(Clone, Debug)]
 pub struct Tree<'a> {
     text: Cow<'a, str>,
@@ -94,16 +94,16 @@ pub struct Tree<'a> {
     has_escaped_keys: bool,
 }
 
-/// A value of a tree. The first, 0, is the whole.
+/// A value of a tree. The first one, 0, is the whole.
 pub type Index = u32;
 
 /// The whole of a tree.
 pub const ROOT: Index = 0;
 
-/// From so many members on a table pays.
+/// Maximum number of members that are compared with each other to find repeated keys. For more, a hash set is faster.
 const MANY: usize = 16;
 
-/// The memory of a tree that is done with, for the next one.
+/// The memory of a discarded tree, for reuse by the next one.
 #[derive(Debug, Default)]
 pub struct SpareTree {
     nodes: Vec<Node>,
@@ -111,17 +111,17 @@ pub struct SpareTree {
 }
 
 impl<'a> Tree<'a> {
-    /// Takes a JSON text apart, bytes that are not UTF-8 read as U+FFFD. None if it is none.
+    /// Parses a JSON text. Bytes that are not UTF-8 are read as U+FFFD. Returns `None` if the text is not JSON.
     pub fn parse(text: &'a [u8]) -> Option<Self> {
         Self::of(text_of(text))
     }
 
-    /// Takes a JSON text apart. None if it is none.
+    /// Parses a JSON text. Returns `None` if the text is not JSON.
     pub fn of(text: Cow<'a, str>) -> Option<Self> {
         Self::within(&mut SpareTree { nodes: Vec::with_capacity(32), open: Vec::new() }, text)
     }
 
-    /// The same in memory that was another tree's.
+    /// The same, in the memory of an earlier tree.
     pub fn within(spare: &mut SpareTree, text: Cow<'a, str>) -> Option<Self> {
         u32::try_from(text.len()).ok()?;
         spare.nodes.clear();
@@ -135,20 +135,20 @@ impl<'a> Tree<'a> {
         Some(tree)
     }
 
-    /// Leaves its memory for the next one.
+    /// Returns the memory of the tree for the next one.
     #[cfg(feature = "rows")]
     pub fn leave_to(self, spare: &mut SpareTree) {
         spare.nodes = self.nodes;
     }
 
-    /// Where a value stands in the text.
+    /// The range of a value in the text.
     #[cfg(feature = "rows")]
     pub fn span(&self, index: Index) -> Span {
         let Node { start, end, .. } = *self.node(index);
         Span { start, end }
     }
 
-    /// Whether the text is the bytes that were taken apart: all of them are UTF-8.
+    /// Whether the text consists of the very bytes that were parsed, which were all UTF-8.
     #[cfg(feature = "rows")]
     pub fn is_borrowed(&self) -> bool {
         matches!(self.text, Cow::Borrowed(_))
@@ -158,39 +158,39 @@ impl<'a> Tree<'a> {
         &self.nodes[index as usize]
     }
 
-    /// How many values there are, the whole and all in it.
+    /// Number of values, including the whole.
     pub fn count(&self) -> usize {
         self.nodes.len()
     }
 
-    /// What a value is.
+    /// The type of a value.
     pub fn shape(&self, index: Index) -> Shape {
         self.node(index).shape
     }
 
-    /// How a value counts.
+    /// How a value counts in a comparison.
     pub fn mark(&self, index: Index) -> Mark {
         self.node(index).mark
     }
 
-    /// Says how a value counts.
+    /// Sets how a value counts in a comparison.
     pub fn set_mark(&mut self, index: Index, mark: Mark) {
         self.nodes[index as usize].mark = mark;
     }
 
-    /// A value as it stands in the text.
+    /// The JSON text of a value.
     pub fn text(&self, index: Index) -> &str {
         let Node { start, end, .. } = *self.node(index);
         self.text.get(start as usize..end as usize).unwrap_or_default()
     }
 
-    /// How many bytes a value has in the text.
+    /// Size of a value's JSON text in bytes.
     pub fn length(&self, index: Index) -> usize {
         let Node { start, end, .. } = *self.node(index);
         (end - start) as usize
     }
 
-    /// A value that is a string.
+    /// The string, if the value is one.
     #[inline]
     pub fn string(&self, index: Index) -> Option<Text<'_>> {
         let Node { shape, is_plain, .. } = *self.node(index);
@@ -201,20 +201,20 @@ impl<'a> Tree<'a> {
         Some(if is_plain { Text::from_unescaped(inside) } else { Text::from_json(inside) })
     }
 
-    /// The key under which a member stands.
+    /// The key of a member.
     #[inline]
     pub fn key(&self, index: Index) -> Text<'_> {
         let key = self.raw_key(index);
         if self.has_escaped_keys { Text::from_json(key) } else { Text::from_unescaped(key) }
     }
 
-    /// The key under which a member stands, escapes and all.
+    /// The key of a member as it is in the text, with escapes.
     pub fn raw_key(&self, index: Index) -> &str {
         let Key { start, end, .. } = self.node(index).key;
         self.text.get(start as usize..end as usize).unwrap_or_default()
     }
 
-    /// Whether a member's key is this one, which is ASCII without escapes.
+    /// Whether a member has this key, which must be ASCII without escapes.
     #[cfg_attr(feature = "rows", inline(always))]
     #[cfg_attr(not(feature = "rows"), inline)]
     pub fn has_key(&self, index: Index, name: &str) -> bool {
@@ -224,7 +224,7 @@ impl<'a> Tree<'a> {
         self.node(index).key.tag == Key::tag(name.as_bytes()) && self.raw_key(index) == name
     }
 
-    /// What stands directly in a value, dropped or not, in order.
+    /// The direct children of a value, in order, including dropped ones.
     #[inline]
     pub fn children(&self, index: Index) -> impl Iterator<Item = Index> + '_ {
         let end = self.node(index).next;
@@ -233,32 +233,32 @@ impl<'a> Tree<'a> {
         std::iter::successors((first < end).then_some(first), move |&child| self.next_sibling(index, child))
     }
 
-    /// The value behind all that stands in this one, wherever that one stands.
+    /// The index of the first value after this one's subtree.
     pub fn behind(&self, index: Index) -> Index {
         self.node(index).next
     }
 
-    /// Whether a value stands under a key.
+    /// Whether a value is a member of an object.
     pub fn is_member(&self, index: Index) -> bool {
         self.node(index).key.start > 0
     }
 
-    /// Whether the second value is the first or stands in it.
+    /// Whether `inner` is in the subtree of `index`, or is that value itself.
     pub fn holds(&self, index: Index, inner: Index) -> bool {
         (index..self.node(index).next).contains(&inner)
     }
 
-    /// What stands behind a value, directly in the same one.
+    /// The next child of `container` after `index`, if there is one.
     pub fn next_sibling(&self, container: Index, index: Index) -> Option<Index> {
         Some(self.node(index).next).filter(|&next| next < self.node(container).next)
     }
 
-    /// The members of an object that count.
+    /// The members of an object, or the elements of an array, that count.
     pub fn members(&self, index: Index) -> impl Iterator<Item = Index> + '_ {
         self.children(index).filter(|&child| self.mark(child) != Mark::Dropped)
     }
 
-    /// The member of this name, if it counts. The name is ASCII.
+    /// The member with this key, if it counts. `name` must be ASCII without escapes.
     #[inline]
     pub fn member(&self, object: Index, name: &str) -> Option<Index> {
         if self.shape(object) != Shape::Object {
@@ -267,13 +267,13 @@ impl<'a> Tree<'a> {
         self.members(object).find(|&child| self.has_key(child, name))
     }
 
-    /// The value at the end of a path of names.
+    /// The value at the end of a path of keys.
     #[inline]
     pub fn at(&self, path: &[&str]) -> Option<Index> {
         path.iter().try_fold(ROOT, |index, name| self.member(index, name))
     }
 
-    /// The element at a place of an array, dropped or not.
+    /// The element of an array at an index, where dropped elements are included.
     pub fn element(&self, array: Index, at: usize) -> Option<Index> {
         if self.shape(array) != Shape::Array {
             return None;
@@ -281,7 +281,7 @@ impl<'a> Tree<'a> {
         self.children(array).nth(at)
     }
 
-    /// Of a key that comes twice the last counts, as in `JSON.parse`.
+    /// The last of several equal keys counts, as in `JSON.parse`.
     fn drop_repeated_keys(&mut self) {
         for object in 0..self.nodes.len() as u32 {
             if self.shape(object) != Shape::Object {
@@ -321,12 +321,13 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Bytes as text, those that are not UTF-8 read as U+FFFD. `String::from_utf8_lossy` takes several times as long if there are none.
+/// Bytes as text, in which invalid UTF-8 is read as U+FFFD. For valid UTF-8, `String::from_utf8_lossy` alone would take several
+/// times as long.
 pub fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
-/// What stands between the quotes of a JSON string.
+/// The text between the quotes of a JSON string.
 pub fn inside(json: &str) -> &str {
     json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default()
 }
@@ -340,7 +341,7 @@ struct Parser<'t> {
 }
 
 impl Parser<'_> {
-    /// None if the text is no JSON.
+    /// Returns `None` if the text is not JSON.
     fn run(&mut self) -> Option<()> {
         let mut key = Key::default();
         loop {
@@ -373,7 +374,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Behind a value: closes what ends here. True when everything is closed; false when another value follows.
+    /// After a value: closes the containers that end here. Returns `true` if all are closed, `false` if another value follows.
     fn leave(&mut self, key: &mut Key) -> Option<bool> {
         while let Some(&top) = self.open.last() {
             self.white_space();
@@ -417,7 +418,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Moves over a value that is no container, and says whether it is a string that is known to have no escapes.
+    /// Skips a value that is not a container. Returns whether it is a string that is known to have no escapes.
     fn scalar(&mut self, shape: Shape) -> Option<bool> {
         let mut cursor = Cursor::new(&self.bytes[self.at..]);
         if shape == Shape::String {
@@ -429,7 +430,7 @@ impl Parser<'_> {
         Some(false)
     }
 
-    // Handed over in memory, a key is written by parts and read as a whole, which makes the processor wait.
+    // Inlined: returned in memory, a key would be written in parts and then read as a whole, which stalls the processor.
     #[cfg_attr(feature = "rows", inline(always))]
     fn key(&mut self) -> Option<Key> {
         let mut cursor = Cursor::new(&self.bytes[self.at..]);

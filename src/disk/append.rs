@@ -1,8 +1,8 @@
-//! Appending whole lines to a file, so that whatever fails, the file ends at a line.
+//! Appends whole lines to a file, so that the file ends at a line whatever fails.
 //!
-//! The file is opened for each batch and never created: one that was deleted, moved or forbidden meanwhile is
-//! noticed (`docs/session-format.md` section 3, rule 4). A batch goes out in one write where the system takes it in one, so
-//! batches of several writers stand behind each other and not in each other.
+//! The file is opened for each batch and never created, so that a file that was deleted or moved, or whose permissions have changed,
+//! is noticed (`docs/session-format.md` section 3, rule 4). A batch is one write if the system accepts it in one, so the batches of
+//! several writers follow each other and are not interleaved.
 
 use std::io::{self, Seek};
 use std::path::Path;
@@ -15,24 +15,24 @@ use super::metadata::FileKind;
 use super::open_options::OpenOptions;
 use super::os_error::OsError;
 
-/// How long a batch waits for another writer of the same file. The lock keeps one writer from cutting back its
-/// torn batch while another appends behind it; a writer that was suspended in mid-write must not stop the others
-/// for good, so after this time the batch goes out without.
+/// How long a batch waits for another writer of the same file. The lock keeps a writer from cutting back its torn batch while
+/// another one appends after it. But a writer that was suspended in the middle of a write must not block the others for good, so
+/// after this time a batch is written without the lock.
 #[cfg(unix)]
 const LOCK_PATIENCE: Duration = Duration::from_millis(500);
 
 /// A file that is open for one batch.
 pub struct Appender {
     file: File,
-    /// The file does not end in `\n`: the torn bytes stay, and the next line must not be fused onto them.
+    /// Whether the file does not end in `\n`. The torn bytes stay, and the next line must not be appended to them.
     torn: bool,
     regular: bool,
     id: FileId,
-    /// Where the file ends, unless others append to it.
+    /// The offset of the file's end, unless others append to it.
     end: u64,
 }
 
-/// A file that was appended to, open to be synced.
+/// A file that was appended to, still open in order to be synced.
 #[derive(Debug)]
 pub struct AppendedFile {
     file: File,
@@ -41,44 +41,45 @@ pub struct AppendedFile {
 }
 
 impl AppendedFile {
-    /// Puts what was appended on stable storage.
+    /// Syncs what was appended to stable storage.
     pub fn sync(&self) -> Result<(), OsError> {
         failpoint!("append::before_sync");
         match self.file.sync_data() {
-            // A pipe or a device that has no storage of its own.
+            // A pipe, or a device without storage of its own.
             Err(error) if !self.regular && error.kind() == io::ErrorKind::InvalidInput => Ok(()),
             synced => synced.map_err(|error| OsError::new(&error, "fdatasync", None)),
         }
     }
 
-    /// Syncs the whole file system that the file is in, directory entries included. False where the system can't.
+    /// Syncs the whole file system of the file, including directory entries. Returns `false` if the system can't.
     pub fn sync_file_system(&self) -> bool {
         self.file.sync_file_system()
     }
 
-    /// Whether both have the same file open, so that a sync of one is a sync of the other.
+    /// Whether both have the same file open, so that syncing one also syncs the other.
     pub fn is_same_file(&self, other: &AppendedFile) -> bool {
         self.id.is_some() && self.id == other.id
     }
 }
 
-/// Device and inode of a file; `None` where the system has no such numbers.
+/// Device and inode of a file; `None` if the system has no such numbers.
 type FileId = Option<(u64, u64)>;
 
-/// A batch that could not be written whole. What of it is in the file are whole lines, `lines` of them.
+/// A batch that was not written completely. The file contains whole lines of it only.
 #[derive(Debug)]
 pub struct Torn {
-    /// What the system said.
+    /// The error of the system.
     pub error: OsError,
-    /// How many lines of the batch are in the file.
+    /// Number of lines of the batch that are in the file.
     pub lines: u64,
 }
 
 impl Appender {
-    /// Opens `path`, which must exist. `known_end` is where the caller's last line ended: what may not be read ends in `\n` there.
+    /// Opens `path`, which must exist. `known_end` is the offset at which the caller's last line ended: if the file may not be read,
+    /// it ends in `\n` only if that is its end.
     pub fn open(path: &Path, known_end: Option<u64>) -> Result<Self, OsError> {
         let open = |read| files::open(path, &OpenOptions { append: true, read, ..OpenOptions::default() });
-        // Reading is for the look at the last byte; a file that may only be written is appended to all the same.
+        // Only the last byte is read; a file that may be written but not read is appended to anyway.
         let (file, readable) = match open(true) {
             Err(error) if matches!(error.code, "EACCES" | "EPERM") => (open(false)?, false),
             opened => (opened?, true),
@@ -86,7 +87,7 @@ impl Appender {
         lock_against_other_writers(&file);
         let metadata = file.metadata().map_err(|error| OsError::new(&error, "fstat", None))?;
         if matches!(metadata.kind, FileKind::Pipe | FileKind::Socket) {
-            // It would take the lines and keep none.
+            // It would accept the lines but not keep them.
             let error = io::Error::from(io::ErrorKind::NotSeekable);
             return Err(OsError::new(&error, "open", Some(path)));
         }
@@ -97,7 +98,7 @@ impl Appender {
         Ok(Appender { file, torn, regular, id: metadata.id(), end })
     }
 
-    /// Where the file ends, unless others append to it.
+    /// The offset of the file's end, unless others append to it.
     pub fn end(&self) -> u64 {
         self.end
     }
@@ -124,18 +125,18 @@ impl Appender {
     /// Ends the batch: other writers may append again. The file stays open to be synced.
     pub fn finish(self) -> AppendedFile {
         #[cfg(unix)]
-        // Closing the file would release the lock too, but it may stay open for long.
+        // Closing the file would also release the lock, but the file may stay open for a long time.
         let _ = self.file.unlock();
         AppendedFile { file: self.file, id: self.id, regular: self.regular }
     }
 
-    /// Takes the part of a line that was written out of the file again.
+    /// Removes the part of a line that was written.
     fn cut_back(&mut self, batch: &Batch<'_>, error: io::Error) -> Torn {
         let error = OsError::new(&error, "write", None);
         let whole = batch.whole_lines();
         let lines = memchr::memchr_iter(b'\n', &batch.lines[..whole]).count() as u64;
         let surplus = batch.written - batch.newline.len().min(batch.written) - whole;
-        // Without a whole line behind it the newline goes too: the file is then as it was.
+        // If no whole line follows the newline, it is removed too, and the file is as before.
         let surplus = if whole == 0 { batch.written } else { surplus };
         if surplus > 0 && self.regular {
             self.remove_end(surplus as u64);
@@ -143,14 +144,14 @@ impl Appender {
         Torn { error, lines }
     }
 
-    /// Removes the last `count` bytes that this appender wrote, unless someone has appended behind them: what
-    /// others wrote is never cut.
+    /// Removes the last `count` bytes that this appender wrote, unless another writer has appended after them: what others wrote is
+    /// never removed.
     fn remove_end(&mut self, count: u64) {
-        // Behind an append, the position is the end of what was appended.
+        // After an append, the position is the end of the appended bytes.
         if let Ok(end) = self.file.stream_position()
             && self.file.metadata().is_ok_and(|metadata| metadata.size == end)
         {
-            // If this fails too, the torn bytes stay: the next writer sees them and begins a new line.
+            // If this fails too, the torn bytes stay: the next writer finds them and begins a new line.
             failpoint!("append::before_truncate");
             let _ = self.file.set_len(end.saturating_sub(count));
             failpoint!("append::after_truncate");
@@ -158,7 +159,7 @@ impl Appender {
     }
 }
 
-/// What is to be written, with the newline that ends what another left torn.
+/// The bytes to write: the lines, preceded by a newline if the file ends in a torn line.
 struct Batch<'a> {
     newline: &'a [u8],
     lines: &'a [u8],
@@ -178,14 +179,15 @@ impl Batch<'_> {
         }
     }
 
-    /// How many bytes of `lines` that were written are whole lines.
+    /// The size of the whole lines that were written, in bytes of `lines`.
     fn whole_lines(&self) -> usize {
         let of_lines = self.written.saturating_sub(self.newline.len());
         memchr::memrchr(b'\n', &self.lines[..of_lines]).map_or(0, |at| at + 1)
     }
 }
 
-/// A byte that can't be read must not be taken for a torn line: the newline behind it would be an empty line in the middle of a log.
+/// An unreadable byte must not count as a torn line: the newline that would be appended would be an empty line in the middle of the
+/// log.
 fn ends_in_newline(file: &File, length: u64) -> Result<bool, OsError> {
     let mut last = [0];
     loop {
@@ -197,7 +199,7 @@ fn ends_in_newline(file: &File, length: u64) -> Result<bool, OsError> {
     }
 }
 
-/// Advisory, and released when the file is closed.
+/// Takes an advisory lock, which is released when the file is closed.
 #[cfg(unix)]
 fn lock_against_other_writers(file: &File) {
     let deadline = Instant::now() + LOCK_PATIENCE;
@@ -209,7 +211,7 @@ fn lock_against_other_writers(file: &File) {
     }
 }
 
-/// Locks of Windows keep readers out as well, so there none is taken.
+/// Takes no lock: on Windows it would also block readers.
 #[cfg(not(unix))]
 fn lock_against_other_writers(_: &File) {}
 

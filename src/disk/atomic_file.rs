@@ -1,5 +1,5 @@
-//! Files that come into being whole: written under another name, then renamed. A crash leaves the old file or the
-//! new one, and at worst a file of a name that no reader takes for anything.
+//! Files that are written under another name and renamed when they are complete. A crash leaves the old file or the new one, and
+//! at worst a file with a name that all readers ignore.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -11,10 +11,10 @@ use super::parent::parent;
 use super::sync_directory::sync_directory;
 use super::temporary::{NEW, TemporaryFile};
 
-/// Writes `bytes` to `path`, in place of what may be there. Directories that are missing are made.
+/// Writes `bytes` to `path`, replacing an existing file. Creates missing directories.
 ///
-/// With [`Durability::Fsync`] the bytes are on stable storage when it returns, and the entries from `root` down to them: another
-/// process may have made the directories in between without syncing them.
+/// With [`Durability::Fsync`], the bytes are on stable storage when the function returns, and so are the directory entries from
+/// `root` down to the file: another process may have created the directories in between without syncing them.
 pub fn write(path: &Path, bytes: &[u8], root: &Path, durability: Durability) -> Result<(), OsError> {
     let failed = |syscall| move |error: io::Error| OsError::new(&error, syscall, Some(path));
     let directory = parent(path);

@@ -1,11 +1,11 @@
-//! Which start of the system this is. Between two starts there may have been a power cut.
+//! Identifies the current boot of the system. Between two boots there may have been a power cut.
 
-/// Identifies a start of the system.
+/// The id of a boot.
 pub type Boot = [u8; 16];
 
-/// The start of the operating system; `None` where it does not say.
+/// The current boot of the operating system. `None` if it does not provide an id.
 #[cfg(target_os = "linux")]
-#[allow(clippy::disallowed_methods)] // No file that anyone has recorded.
+#[allow(clippy::disallowed_methods)] // Not a file of a recording.
 pub fn of_this_system() -> Option<Boot> {
     use std::sync::OnceLock;
     static BOOT: OnceLock<Option<Boot>> = OnceLock::new();
@@ -13,7 +13,7 @@ pub fn of_this_system() -> Option<Boot> {
     *BOOT.get_or_init(read)
 }
 
-/// The same.
+/// Always `None`: only Linux provides an id.
 #[cfg(not(target_os = "linux"))]
 pub fn of_this_system() -> Option<Boot> {
     None

@@ -1,9 +1,9 @@
-//! A file, or its beginning, read on the calling thread if that can be done without waiting for anything.
+//! Reads a file, or its beginning, on the calling thread if that is possible without waiting.
 //!
-//! A page that the system has in memory costs a few microseconds, handing the file to another thread and back ten times that.
-//! But the thread that asks is the one JavaScript runs on: it must not wait for a disk, a server or the writer of a pipe. So
-//! every step either has what it needs in memory or is given up, and the caller goes the way that may wait. Linux alone can say
-//! so at each step; elsewhere, and under Miri, which does not know these calls, nothing is ever read here.
+//! Reading a page that the system has in memory takes a few microseconds, handing the file to another thread and back takes ten
+//! times as long. But the caller is the JavaScript thread, which must not wait for a disk, a server or the writer of a pipe. So
+//! each step either finds what it needs in memory or fails, and the caller falls back to a way that may wait. Only Linux
+//! supports this at each step; elsewhere, and under Miri, which lacks these calls, nothing is ever read here.
 
 #[cfg(all(target_os = "linux", not(miri)))]
 pub use linux::read;
@@ -13,12 +13,12 @@ pub fn read(_: &std::path::Path, _: &mut [u8]) -> Option<CachedRead> {
     None
 }
 
-/// What was read.
+/// The result of a cached read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CachedRead {
-    /// How many bytes of the buffer are filled. Of a file that is in memory in part only the first part is read.
+    /// Number of bytes of the buffer that were filled. If only a part of the file is in memory, only its first part is read.
     pub length: usize,
-    /// How many bytes the file had before it was read.
+    /// Size of the file in bytes before it was read.
     pub size: u64,
 }
 
@@ -33,19 +33,21 @@ mod linux {
 
     use super::CachedRead;
 
-    /// Local disks whose drivers read without waiting when told so (`RWF_NOWAIT`): ext2 to ext4, XFS, btrfs. Others refuse the
-    /// read (tmpfs, overlayfs), or may wait for a server or a program before it comes to that: opening is a request on NFS and
-    /// FUSE.
+    /// Local file systems that read without waiting if told so (`RWF_NOWAIT`): ext2 to ext4, XFS, btrfs. Others refuse the read
+    /// (tmpfs, overlayfs) or may wait for a server or a program even earlier: on NFS and FUSE, opening a file is a request.
     const FILE_SYSTEMS: [i64; 3] = [0xEF53, 0x5846_5342, 0x9123_683E];
 
-    /// - `NONBLOCK`: a file that another process holds a lease on is refused, not waited for.
-    /// - `NOATIME`: the time of access would be a write, which may wait for the journal. Refused for files of other users.
-    /// - `NOCTTY`: should a terminal have taken the file's place meanwhile, it does not become that of this process.
+    /// - `NONBLOCK`: fails instead of waiting if another process holds a lease on the file.
+    /// - `NOATIME`: updating the time of access would be a write, which may wait for the journal. Fails for files of other
+    ///   users.
+    /// - `NOCTTY`: if a terminal has replaced the file in the meantime, it does not become the terminal of this process.
     const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOATIME).union(OFlags::NOCTTY);
 
-    /// Reads the beginning of the file at `path` into `buffer`. `None`: it can't be had without waiting, or not at all.
+    /// Reads the beginning of the file at `path` into `buffer`. Returns `None` if that is impossible without waiting, or
+    /// impossible at all.
     pub fn read(path: &Path, buffer: &mut [u8]) -> Option<CachedRead> {
-        // Only a look first: opening a pipe for reading would start a writer that waits for a reader.
+        // The first descriptor only identifies the file: opening a pipe for reading would release a writer that waits for a
+        // reader.
         let place = open(path, OFlags::PATH)?;
         let looked_at = fstat(&place).ok()?;
         if !is_local_file(&place, &looked_at)? {
@@ -60,7 +62,7 @@ mod linux {
         Some(CachedRead { length, size: u64::try_from(opened.st_size).ok()? })
     }
 
-    /// Opens what is found by names in memory alone.
+    /// Opens a path whose names are all in memory.
     fn open(path: &Path, flags: OFlags) -> Option<OwnedFd> {
         openat2(CWD, path, flags | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::CACHED).ok()
     }

@@ -1,11 +1,11 @@
-//! What it means that something is written.
+//! The durability of written bytes.
 
-/// What "flushed" promises.
+/// What flushed bytes are safe from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// The bytes are with the operating system: they survive the process.
+    /// The end of the process: the bytes are with the operating system.
     #[default]
     Os,
-    /// The bytes are on stable storage: they survive the machine.
+    /// A power cut too: the bytes are on stable storage.
     Fsync,
 }

@@ -1,6 +1,6 @@
-//! An open file, of whichever file system: in releases the operating system's own.
+//! An open file of any file system; in releases always a file of the operating system.
 
-// It wraps the operating system's file, and does nothing with it.
+// This module wraps the operating system's file but does not open any.
 #![allow(clippy::disallowed_types)]
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -8,7 +8,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use super::metadata::Metadata;
 use super::open_file::OpenFile;
 
-/// An open file. What its methods do and promise is said at [`OpenFile`].
+/// An open file. [`OpenFile`] documents its methods.
 #[derive(Debug)]
 pub struct File(Opened);
 
@@ -22,7 +22,7 @@ enum Opened {
     Mounted(Box<dyn OpenFile>),
 }
 
-/// As one of the operating system is.
+/// `std::fs::File` implements it too.
 #[cfg(feature = "failpoints")]
 impl std::panic::RefUnwindSafe for File {}
 
@@ -33,7 +33,7 @@ impl File {
         File(file)
     }
 
-    /// The operating system's file, if it is one.
+    /// The operating system's file, if this is one.
     #[cfg(unix)]
     pub fn as_real(&self) -> Option<&std::fs::File> {
         Some(&self.0)
@@ -51,12 +51,12 @@ impl File {
         File(Opened::Real(file))
     }
 
-    /// A file of a file system that a test mounts.
+    /// A file of a file system that a test has mounted.
     pub fn mounted(file: impl OpenFile + 'static) -> Self {
         File(Opened::Mounted(Box::new(file)))
     }
 
-    /// The operating system's file, if it is one.
+    /// The operating system's file, if this is one.
     #[cfg(unix)]
     pub fn as_real(&self) -> Option<&std::fs::File> {
         match &self.0 {

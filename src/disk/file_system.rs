@@ -1,7 +1,7 @@
-//! The file system as this crate uses it: the one trait behind which everything is opened, renamed, listed and removed.
+//! The file system as this crate uses it: the trait through which everything is opened, renamed, listed and removed.
 //!
-//! [`Real`](super::real::Real) is that of the operating system, and in releases the only one. Which one a path belongs to is decided
-//! in [`mount`](super::mount).
+//! [`Real`](super::real::Real) is the file system of the operating system, and the only one in releases. [`mount`](super::mount) decides which
+//! one a path belongs to.
 
 use std::ffi::OsString;
 use std::io;
@@ -13,58 +13,58 @@ use super::file::File;
 use super::metadata::Metadata;
 use super::open_options::OpenOptions;
 
-/// The names in a directory, in no order.
+/// The names in a directory, in any order.
 pub type Names = Box<dyn Iterator<Item = io::Result<OsString>>>;
 
 /// A file system.
 ///
-/// What a method did is visible to every process when it returns. Entries of directories (created, renamed, removed) become durable
-/// when their directory is synced: it is [opened](Self::open) for reading and [`sync_all`](super::open_file::OpenFile::sync_all)ed.
-/// Until then a power cut may undo each of them, in any order, but none by halves: a renamed file has the old name or the new one,
-/// and a replaced file is there in its old form or its new one. What is in a file becomes durable by syncing the file.
+/// The effect of a method is visible to every process when the method returns. Directory entries (created, renamed, removed) become durable
+/// when their directory is [opened](Self::open) for reading and [synced](super::open_file::OpenFile::sync_all). Until then a power cut may undo
+/// each of these operations, in any order, but never half of one: a renamed file has the old name or the new one, and a replaced file is there
+/// in its old form or its new one. The content of a file becomes durable when the file is synced.
 ///
 /// Errors are those of the system calls: their numbers, or their [`io::ErrorKind`]s.
 pub trait FileSystem: Send + Sync {
-    /// Opens a file, or for reading a directory. Never waits: `WouldBlock` means that another process holds a lease on the file.
+    /// Opens a file, or a directory for reading. Never waits: `WouldBlock` means that another process holds a lease on the file.
     fn open(&self, path: &Path, options: &OpenOptions) -> io::Result<File>;
 
-    /// Reads the beginning of the regular file at `path`, as much of it as `buffer` has room for and is in memory. `None`: it can't be
-    /// had without waiting, or not at all.
+    /// Reads the beginning of the regular file at `path`, as far as it fits in `buffer` and is in memory. Returns `None` if that is impossible
+    /// without waiting, or impossible at all.
     fn read_cached(&self, _path: &Path, _buffer: &mut [u8]) -> Option<CachedRead> {
         None
     }
 
-    /// Which start of the system this is: what was not synced may have been there before another one, and be gone. `None` if that is not known.
+    /// The current boot of the system. What was not synced before an earlier boot may be gone. `None` if the boot is unknown.
     fn boot(&self) -> Option<Boot> {
         None
     }
 
-    /// What is at `path`; links are followed.
+    /// The metadata of what is at `path`. Follows links.
     fn metadata(&self, path: &Path) -> io::Result<Metadata>;
 
-    /// What is at `path`, which may be a link.
+    /// The metadata of what is at `path`, which may be a link.
     fn symlink_metadata(&self, path: &Path) -> io::Result<Metadata>;
 
-    /// The path of what is at `path` without links. A file system that has none has nothing to resolve.
+    /// The path without links. A file system without links has nothing to resolve.
     fn canonicalize(&self, path: &Path) -> io::Result<PathBuf> {
         self.metadata(path).map(|_| path.to_path_buf())
     }
 
-    /// The names in a directory.
+    /// Lists the names in a directory.
     fn read_directory(&self, path: &Path) -> io::Result<Names>;
 
-    /// Creates a directory in one that is there.
+    /// Creates a directory in an existing one.
     fn create_directory(&self, path: &Path) -> io::Result<()>;
 
-    /// Renames a file, in place of a file that is at `to`. Both paths are of this file system.
+    /// Renames a file, and replaces a file at `to`. Both paths belong to this file system.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Renames a file or a directory to where there is nothing: `AlreadyExists` if there is something.
+    /// Renames a file or a directory. Fails with `AlreadyExists` if `to` exists.
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Removes a file. Those who have it open can go on.
+    /// Removes a file. Handles that are open stay usable.
     fn remove_file(&self, path: &Path) -> io::Result<()>;
 
-    /// Removes a directory and everything in it, entry by entry, and follows no link.
+    /// Removes a directory with everything in it, entry by entry, without following links.
     fn remove_tree(&self, path: &Path) -> io::Result<()>;
 }

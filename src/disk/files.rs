@@ -1,4 +1,4 @@
-//! What is done with files and directories by their paths. What the system refuses is an error in Node's words.
+//! Operations on files and directories by path. Errors of the system are reported as Node.js does.
 
 use std::ffi::OsString;
 use std::io;
@@ -17,19 +17,20 @@ pub fn open(path: &Path, options: &OpenOptions) -> Result<File, OsError> {
     file_system(path).open(path, options).map_err(failed("open", path))
 }
 
-/// Creates a file where there is nothing.
+/// Creates a file at a path that does not exist yet.
 pub fn create_new(path: &Path) -> Result<File, OsError> {
     open(path, &OpenOptions { write: true, create: Create::New, ..OpenOptions::default() })
 }
 
-/// The beginning of the regular file at `path`, as much of it as `buffer` has room for and is in memory. `None`: it can't be had
-/// without waiting, or not at all; which of the two, and why, it does not say.
+/// Reads the beginning of the regular file at `path`, as far as it fits in `buffer` and is in memory. Returns `None` if that is
+/// impossible without waiting, or impossible at all, without distinguishing the two.
 pub fn read_cached<'b>(path: &Path, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
     let read = file_system(path).read_cached(path, buffer)?;
     buffer.get(..read.length)
 }
 
-/// The whole of the regular file at `path`, if it has at most `limit` bytes and is in memory; otherwise `None`, as for [`read_cached`].
+/// Reads the whole regular file at `path` if it has at most `limit` bytes and is in memory. Returns `None` otherwise, like
+/// [`read_cached`].
 pub fn read_whole_cached(path: &Path, limit: usize) -> Option<Vec<u8>> {
     let mut content = vec![0; limit + 1];
     let read = file_system(path).read_cached(path, &mut content)?;
@@ -40,22 +41,22 @@ pub fn read_whole_cached(path: &Path, limit: usize) -> Option<Vec<u8>> {
     Some(content)
 }
 
-/// Which start of the system this is, for what is at `path`: see [`FileSystem::boot`].
+/// The current boot of the system that the file system at `path` belongs to: see [`FileSystem::boot`].
 pub fn boot(path: &Path) -> Option<Boot> {
     file_system(path).boot()
 }
 
-/// What is at `path`, before it is opened. Links are followed.
+/// The metadata of what is at `path`. Follows links. Errors name `open` as the system call, which is what the caller does next.
 pub fn metadata(path: &Path) -> Result<Metadata, OsError> {
     file_system(path).metadata(path).map_err(failed("open", path))
 }
 
-/// What is at `path`, which may be a link.
+/// The metadata of what is at `path`, which may be a link.
 pub fn symlink_metadata(path: &Path) -> Result<Metadata, OsError> {
     file_system(path).symlink_metadata(path).map_err(failed("lstat", path))
 }
 
-/// Whether there is anything at `path`.
+/// Whether anything exists at `path`.
 pub fn exists(path: &Path) -> bool {
     file_system(path).metadata(path).is_ok()
 }
@@ -70,12 +71,12 @@ pub fn is_directory(path: &Path) -> bool {
     file_system(path).metadata(path).is_ok_and(|metadata| metadata.is_directory())
 }
 
-/// The path of what is at `path` without links, before it is opened.
+/// The path without links. Errors name `open` as the system call, which is what the caller does next.
 pub fn canonicalize(path: &Path) -> Result<PathBuf, OsError> {
     file_system(path).canonicalize(path).map_err(failed("open", path))
 }
 
-/// The names in a directory, in no order.
+/// Lists the names in a directory, in any order.
 pub fn read_directory(path: &Path) -> Result<impl Iterator<Item = Result<OsString, OsError>>, OsError> {
     let names = file_system(path).read_directory(path).map_err(failed("scandir", path))?;
     Ok(names.map(move |name| name.map_err(failed("scandir", path))))

@@ -1,8 +1,8 @@
-//! Opening files for reading without ever waiting, and saying what is there instead of a file.
+//! Opens files for reading without ever blocking, and reports what is there instead of a file.
 //!
-//! At any path that is read there may be a pipe without a writer, a terminal or a device: to open it in the ordinary way may take for
-//! ever, and to read it may never end. So everything is opened so that the system does not wait, and only then looked at: what is looked at
-//! before may be another thing by the time it is opened.
+//! Any path may lead to a pipe without a writer, a terminal or a device: opening it in the ordinary way may block forever, and reading it
+//! may never end. So everything is opened in non-blocking mode and examined only then: what is examined before may have been replaced by
+//! the time it is opened.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -15,11 +15,11 @@ use super::open_options::{Links, OpenOptions};
 use super::os_error::OsError;
 use crate::cancellation::Cancellation;
 
-/// Another process may hold a lease on the file, which it has to give back before the file can be opened. Linux takes it away after
-/// so long.
+/// How long to wait while another process holds a lease on the file, which it has to give up before the file can be opened. Linux revokes
+/// the lease within this time.
 const LEASE_PATIENCE: Duration = Duration::from_secs(50);
 
-/// A regular file that is open for reading. Reads fail once the work that opened it is [cancelled](Cancellation).
+/// A regular file that is open for reading. Reads fail after the work that opened it was [cancelled](Cancellation).
 #[derive(Debug)]
 pub struct InputFile {
     file: File,
@@ -34,17 +34,17 @@ impl InputFile {
         Ok(Self::of(file))
     }
 
-    /// A file that is open.
+    /// Wraps a file that is already open.
     pub fn of(file: File) -> Self {
         InputFile { file, cancellation: Cancellation::current() }
     }
 
-    /// What the system tells of it now.
+    /// The current metadata of the file.
     pub fn metadata(&self) -> Result<Metadata, OsError> {
         self.file.metadata().map_err(|error| OsError::new(&error, "fstat", None))
     }
 
-    /// The whole of a file that has at most `limit` bytes; of a larger one the first so many.
+    /// Reads the file, but at most its first `limit` bytes.
     pub fn read_up_to(&mut self, limit: u64) -> Result<Vec<u8>, OsError> {
         let size = self.metadata()?.size.min(limit);
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
@@ -66,19 +66,19 @@ impl Seek for InputFile {
     }
 }
 
-/// Opens whatever is at `path` for reading, and says what it is.
+/// Opens whatever is at `path` for reading, and returns it with its metadata.
 pub fn open(path: &Path, links: Links) -> Result<(File, Metadata), OsError> {
     let file = open_patiently(path, &OpenOptions { read: true, links, ..OpenOptions::default() })?;
     let metadata = file.metadata().map_err(|error| OsError::new(&error, "fstat", None))?;
     Ok((file, metadata))
 }
 
-/// Opens `path`, which may take until another process has given a lease on it back.
+/// Opens `path`. Waits until another process has given up its lease on the file.
 pub fn open_patiently(path: &Path, options: &OpenOptions) -> Result<File, OsError> {
     let (cancellation, deadline) = (Cancellation::current(), Instant::now() + LEASE_PATIENCE);
     loop {
         match files::open(path, options) {
-            // A lease that is being given back, which only a regular file can have.
+            // Another process has yet to give up a lease, which only regular files can have.
             Err(error) if error.code == "EAGAIN" && Instant::now() < deadline => {
                 cancellation.check().map_err(|error| OsError::new(&error, "open", Some(path)))?;
                 std::thread::sleep(Duration::from_millis(5));
@@ -88,7 +88,7 @@ pub fn open_patiently(path: &Path, options: &OpenOptions) -> Result<File, OsErro
     }
 }
 
-/// The system opens no socket, but has the same words for it as for a device that is not there.
+/// Replaces the error for a socket, which can't be opened: the system reports the same one as for a missing device.
 fn refusal(error: OsError, path: &Path) -> OsError {
     match files::metadata(path).ok().and_then(|metadata| name_of(metadata.kind)) {
         Some(what @ SOCKET) => OsError::not_a_file(what, path),
@@ -96,7 +96,7 @@ fn refusal(error: OsError, path: &Path) -> OsError {
     }
 }
 
-/// An error that says what is there, unless it is a regular file.
+/// Fails with a description of what is there, unless it is a regular file.
 pub fn expect_regular(metadata: &Metadata, path: &Path) -> Result<(), OsError> {
     if metadata.is_file() {
         return Ok(());
@@ -106,7 +106,7 @@ pub fn expect_regular(metadata: &Metadata, path: &Path) -> Result<(), OsError> {
 
 const SOCKET: &str = "a socket, not a regular file";
 
-/// What is there instead of a file, in words. None for a directory, for which the system has its own.
+/// Describes what is there instead of a regular file. `None` for a directory, for which the system has an error of its own.
 fn name_of(kind: FileKind) -> Option<&'static str> {
     match kind {
         FileKind::Directory => None,

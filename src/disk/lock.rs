@@ -1,7 +1,7 @@
-//! One recorder a file, also across processes, for those who want it.
+//! A lock that gives a file to one recorder only, across processes too, for callers that ask for it.
 //!
-//! The lock is the system's own, on a file beside the locked one. The system releases it when its owner ends, however that
-//! comes about, so a dead process blocks no other. The lock file says who the owner is. The locked file itself is left alone.
+//! The lock is one of the operating system, on a file next to the locked one. The system releases it when its owner ends for any
+//! reason, so a dead process does not block others. The lock file describes the owner. The locked file itself is not touched.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Seek, Write};
@@ -14,32 +14,32 @@ use super::os_error::OsError;
 /// Maximum number of attempts: a process that locks and unlocks all the time can remove the file between our opening and locking it.
 const MOST_ATTEMPTS: u32 = 100;
 
-/// More than any owner needs.
+/// Maximum size of an owner's description in bytes; more than any needs.
 const MOST_OWNER_BYTES: u64 = 4096;
 
-/// A lock that is held until this is dropped.
+/// A lock, held until it is dropped.
 #[derive(Debug)]
 pub struct FileLock {
     path: PathBuf,
     _file: File,
 }
 
-/// Why a lock was not had.
+/// The reason a lock was not acquired.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LockError {
-    /// Someone has it.
+    /// Another owner holds the lock.
     #[error("locked by {owner}")]
     Held {
-        /// What the owner said of itself; empty if that can't be read.
+        /// The owner's description of itself; empty if that can't be read.
         owner: String,
     },
-    /// The lock file can't be made, opened or written.
+    /// The lock file can't be created, opened or written.
     #[error("{0}")]
     System(OsError),
 }
 
 impl FileLock {
-    /// Locks the file at `path`, without waiting. `owner` is what other processes read in the lock file.
+    /// Locks the file at `path`, without waiting. `owner` is written to the lock file for other processes to read.
     pub fn acquire(path: &Path, owner: &str) -> Result<Self, LockError> {
         let path = Self::path_for(path);
         for _ in 0..MOST_ATTEMPTS {
@@ -53,14 +53,14 @@ impl FileLock {
         Err(LockError::Held { owner: String::new() })
     }
 
-    /// The lock file of the file at `path`: the same by whatever links the file is reached.
+    /// The lock file of the file at `path`: the same one through whatever links the file is reached.
     pub fn path_for(path: &Path) -> PathBuf {
         let mut name = OsString::from(files::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()));
         name.push(".lock");
         PathBuf::from(name)
     }
 
-    /// The lock file.
+    /// The path of the lock file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -84,7 +84,7 @@ fn write_owner(file: &mut File, owner: &str) -> io::Result<()> {
     file.write_all(owner.as_bytes())
 }
 
-/// The lock is `flock`'s, which the kernel releases when its owner ends.
+/// Locks with `flock`, which the kernel releases when its owner ends.
 #[cfg(unix)]
 mod system {
     use super::*;
@@ -92,7 +92,8 @@ mod system {
     use crate::disk::open_options::{Create, OpenOptions};
     use std::fs::TryLockError;
 
-    /// The lock file, locked; `None` if its last owner removed it meanwhile, so that another attempt is due.
+    /// Opens and locks the lock file. Returns `None` if its last owner has removed it in the meantime: then the caller has to try
+    /// again.
     pub fn try_lock(path: &Path) -> Result<Option<File>, LockError> {
         let mut file = open(path).map_err(LockError::System)?;
         match file.try_lock() {
@@ -102,7 +103,7 @@ mod system {
         }
     }
 
-    /// Opens the lock file, and nothing else in its place: a pipe keeps no owner's name, and has none to read.
+    /// Opens the lock file. Fails for anything but a regular file: a pipe, for example, can't store the owner.
     fn open(path: &Path) -> Result<File, OsError> {
         let options = OpenOptions { read: true, write: true, create: Create::IfMissing, ..OpenOptions::default() };
         let file = input_file::open_patiently(path, &options)?;
@@ -111,12 +112,12 @@ mod system {
         Ok(file)
     }
 
-    /// Removes the file while it is still locked: a process that has opened it finds that it is gone and tries again.
+    /// Removes the file while it is still locked: a process that has it open finds that it is gone, and tries again.
     pub fn remove(path: &Path) {
         let _ = files::remove_file(path);
     }
 
-    /// Whether `path` still leads to the open file.
+    /// Whether the open file is still the one at `path`.
     fn is_still_there(file: &File, path: &Path) -> bool {
         match (file.metadata(), files::metadata(path)) {
             (Ok(open), Ok(there)) => open.id().is_some() && open.id() == there.id(),
@@ -125,11 +126,11 @@ mod system {
     }
 }
 
-/// The lock is that the file is open for writing and shared for reading and deletion only. The system removes it when its owner
-/// closes it or ends. It can't be removed by name and made anew while another process still has it open, as a file can that is
-/// locked by `LockFileEx`, so there are never two owners; and what it says of the owner can be read.
+/// The owner has the lock file open for writing, and shares it for reading and deletion only. The system removes the file when its
+/// owner closes it or ends. Unlike a file that is locked by `LockFileEx`, it can't be removed and created again while another
+/// process has it open, so there are never two owners; and the description of the owner can be read.
 ///
-/// What is shared with whom only the system's own files have, so that no other file system can be mounted here.
+/// Only files of the operating system have share modes, so no other file system can be mounted here.
 #[cfg(windows)]
 #[allow(clippy::disallowed_types)]
 mod system {
@@ -148,7 +149,7 @@ mod system {
     const ERROR_ACCESS_DENIED: i32 = 5;
     const ERROR_SHARING_VIOLATION: i32 = 32;
 
-    /// The lock file, locked; `None` if its last owner is just removing it, so that another attempt is due.
+    /// Opens and locks the lock file. Returns `None` if its last owner is just removing it: then the caller has to try again.
     pub fn try_lock(path: &Path) -> Result<Option<File>, LockError> {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false);
@@ -157,7 +158,7 @@ mod system {
         match options.open(path) {
             Ok(file) => Ok(Some(File::real(file))),
             Err(error) if error.raw_os_error() == Some(ERROR_SHARING_VIOLATION) => held_by(path),
-            // What is being removed can't be opened until the last handle to it is closed.
+            // A file that is being removed can't be opened until its last handle is closed.
             Err(error) if error.raw_os_error() == Some(ERROR_ACCESS_DENIED) && is_being_removed(path) => {
                 std::thread::sleep(Duration::from_millis(1));
                 Ok(None)
@@ -166,7 +167,7 @@ mod system {
         }
     }
 
-    /// Nothing to do: closing removes it.
+    /// Nothing to do: the system removes the file when it is closed.
     pub fn remove(_: &Path) {}
 
     fn held_by(path: &Path) -> Result<Option<File>, LockError> {
@@ -174,13 +175,13 @@ mod system {
         options.read(true).share_mode(FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE);
         match options.open(path) {
             Ok(file) => Err(LockError::Held { owner: read_owner(&mut File::real(file)) }),
-            // It was released in between.
+            // The lock was released in the meantime.
             Err(error) if error.kind() == io::ErrorKind::NotFound || is_being_removed(path) => Ok(None),
             Err(_) => Err(LockError::Held { owner: String::new() }),
         }
     }
 
-    /// Whether the name is taken by a file that is gone with its last handle, rather than by one that may not be opened.
+    /// Whether the file at `path` is being removed, and gone with its last handle, rather than one that may not be opened.
     fn is_being_removed(path: &Path) -> bool {
         let mut options = OpenOptions::new();
         options.access_mode(0).share_mode(FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE);
@@ -212,7 +213,7 @@ mod tests {
         let path = directory.path().join("s.jsonl");
         let lock = FileLock::path_for(&path);
         assert!(std::process::Command::new("mkfifo").arg(&lock).status().unwrap().success());
-        // Its owner would be read from it, and there is none.
+        // If the pipe were accepted, the owner would be read from it, but it contains none.
         let held = std::fs::OpenOptions::new().read(true).write(true).open(&lock).unwrap();
         held.lock().unwrap();
         let Err(LockError::System(error)) = FileLock::acquire(&path, "first") else { panic!("it was locked") };

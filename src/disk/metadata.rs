@@ -1,17 +1,17 @@
-//! What a file system says of what is at a path.
+//! The metadata of files.
 
 use std::time::SystemTime;
 
-/// What is at a path, or open.
+/// The metadata of what is at a path, or of an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metadata {
-    /// What sort of thing it is.
+    /// The type of the file.
     pub kind: FileKind,
-    /// Bytes in a file.
+    /// Size of a file in bytes.
     pub size: u64,
-    /// When its content was last changed, where the system tells.
+    /// Time of the last change of the content, if the system reports it.
     pub modified: Option<SystemTime>,
-    /// Which file it is. `None` where the system has no such numbers.
+    /// The identity of the file. `None` if the system does not provide such numbers.
     pub inode: Option<Inode>,
 }
 
@@ -26,13 +26,13 @@ impl Metadata {
         self.kind == FileKind::Directory
     }
 
-    /// Device and number of its inode: the same for the same file, whatever path leads to it.
+    /// Device and inode: the same for the same file, through whatever path it is reached.
     pub fn id(&self) -> Option<(u64, u64)> {
         self.inode.map(|inode| (inode.device, inode.number))
     }
 }
 
-/// What sort of thing is at a path.
+/// The type of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum FileKind {
@@ -46,15 +46,15 @@ pub enum FileKind {
     Other,
 }
 
-/// The inode of a file, and its times: in seconds and nanoseconds since 1970.
+/// The inode of a file, and its times in seconds and nanoseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inode {
     /// The device that it is on.
     pub device: u64,
     /// Its number on that device.
     pub number: u64,
-    /// When the content was last changed. Programs can set it.
+    /// Time of the last change of the content. Programs can set it.
     pub modified: (i64, i64),
-    /// When content or metadata were last changed. Programs can't set it.
+    /// Time of the last change of content or metadata. Programs can't set it.
     pub changed: (i64, i64),
 }

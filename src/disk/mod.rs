@@ -1,7 +1,7 @@
-//! The disk room: the only place that opens, reads, writes, syncs, renames, lists, locks and removes files.
+//! All disk access: the only module that opens, reads, writes, syncs, renames, lists, locks and removes files.
 //!
-//! It knows nothing of sessions, runs or bundles. What it promises at each [`durability`] is in `docs/durability.md`. All of it is
-//! done through one trait, [`file_system::FileSystem`]: of the operating system in releases, or of whatever a test [mounts](mount).
+//! It does not know sessions, runs or bundles. `docs/durability.md` says what it promises for each [`durability`]. Everything goes
+//! through one trait, [`file_system::FileSystem`]: in releases that of the operating system, in tests any that is [mounted](mount).
 
 pub mod append;
 pub mod atomic_file;

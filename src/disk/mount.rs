@@ -1,8 +1,8 @@
-//! Which file system a path belongs to.
+//! Decides which file system a path belongs to.
 //!
-//! The path decides, as with the mounts of an operating system. A parameter would have to be handed through every function that ends in
-//! a file, and a thread-local would miss the writer's own threads. In releases there is one file system and nothing to decide: the
-//! call compiles to one of the operating system.
+//! The path decides, as with the mounts of an operating system. A parameter would have to be passed through every function that
+//! accesses a file in the end, and a thread-local would miss the threads of writers. In releases there is only one file system, so the
+//! lookup compiles to nothing.
 
 #[cfg(feature = "failpoints")]
 pub use mounted::{MountGuard, file_system, mount};
@@ -38,21 +38,21 @@ mod mounted {
     static REAL: LazyLock<Arc<dyn FileSystem>> = LazyLock::new(|| Arc::new(Real));
     static MOUNTS: RwLock<Vec<Mount>> = RwLock::new(Vec::new());
 
-    /// The file system that `path` belongs to: the last one that was mounted above it.
+    /// The file system that `path` belongs to: the one that was last mounted at or above it.
     pub fn file_system(path: &Path) -> impl Deref<Target = impl FileSystem + ?Sized + use<>> + use<> {
         let mounts = MOUNTS.read();
         let mounted = mounts.iter().rev().find(|(prefix, _)| path.starts_with(prefix));
         mounted.map_or(&*REAL, |(_, mounted)| mounted).clone()
     }
 
-    /// Mounts a file system: `prefix`, an absolute path, and every path below it belong to it, on every thread, until the guard is
-    /// dropped. It is given whole paths.
+    /// Mounts a file system: `prefix`, which must be absolute, and every path below it belong to it, on all threads, until the guard is
+    /// dropped. The file system receives whole paths.
     pub fn mount(prefix: &Path, file_system: Arc<dyn FileSystem>) -> MountGuard {
         MOUNTS.write().push((prefix.to_path_buf(), file_system.clone()));
         MountGuard { prefix: prefix.to_path_buf(), file_system }
     }
 
-    /// A file system is mounted as long as there is this.
+    /// Unmounts the file system when it is dropped.
     #[must_use]
     pub struct MountGuard {
         prefix: PathBuf,

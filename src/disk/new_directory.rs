@@ -1,4 +1,4 @@
-//! Creates directories. Their entries are synced with the file that they are made for.
+//! Creates directories. Their entries are synced together with the file that they are created for.
 
 use std::io;
 use std::path::Path;
@@ -8,12 +8,12 @@ use super::files::is_directory;
 use super::mount::file_system;
 use super::os_error::OsError;
 
-/// Creates `directory` and the missing ones above it.
+/// Creates `directory` and its missing parents.
 pub fn create(directory: &Path) -> Result<(), OsError> {
     create_all(directory).map_err(|error| OsError::new(&error, "mkdir", Some(directory)))
 }
 
-/// Tries the directory itself first, so that the error is the system's about the whole path: `ELOOP`, for example.
+/// Tries the directory itself first, so that the error is the system's for the whole path: `ELOOP`, for example.
 fn create_all(directory: &Path) -> io::Result<()> {
     if directory.as_os_str().is_empty() {
         return Ok(());
@@ -27,7 +27,7 @@ fn create_all(directory: &Path) -> io::Result<()> {
     }
 }
 
-/// A directory that exists is no error, also if another process has just created it.
+/// An existing directory is not an error, even if another process has just created it.
 fn create_one(directory: &Path) -> io::Result<()> {
     match file_system(directory).create_directory(directory) {
         Err(_) if is_directory(directory) => Ok(()),

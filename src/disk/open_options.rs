@@ -1,42 +1,42 @@
-//! How a file is opened.
+//! Options for opening a file.
 
-/// How a file is opened. To open waits for nothing, neither for the other end of a pipe nor for a device to be ready, and a terminal
-/// does not become that of this process. By default neither reading nor writing is possible.
+/// Options for opening a file. Opening never waits, neither for the other end of a pipe nor for a device to be ready, and a terminal
+/// does not become the terminal of this process. By default the file can be neither read nor written.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OpenOptions {
-    /// It can be read.
+    /// Open for reading.
     pub read: bool,
-    /// It can be written.
+    /// Open for writing.
     pub write: bool,
-    /// It can be written, always at its end.
+    /// Open for writing at the end only.
     pub append: bool,
-    /// What happens if it is missing.
+    /// What to do if the file is missing.
     pub create: Create,
-    /// Whether the last name of the path may be that of a symbolic link.
+    /// What to do if the last component of the path is a symbolic link.
     pub links: Links,
-    /// If it is created, only its owner may read and write it. By default the process's umask decides.
+    /// If the file is created, allow only its owner to read and write it. By default the umask of the process decides.
     #[cfg_attr(not(unix), expect(dead_code, reason = "Windows has no modes."))]
     pub owner_only: bool,
 }
 
-/// What happens if a file that is to be opened is missing.
+/// What to do if a file is missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Create {
-    /// An error.
+    /// Fail.
     #[default]
     Never,
-    /// It is created, empty.
+    /// Create an empty file.
     IfMissing,
-    /// It is created, and must have been missing: an error if there is anything, be it a link that leads nowhere.
+    /// Always create the file: fail if anything exists at the path, even a link that leads nowhere.
     New,
 }
 
-/// Whether the last name of a path may be that of a symbolic link.
+/// What to do if the last component of a path is a symbolic link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Links {
-    /// It is followed.
+    /// Follow it.
     #[default]
     Followed,
-    /// It is not opened, or it is what is opened: a link, as its metadata say, and no file.
+    /// Do not follow it: either opening fails, or the link itself is opened, whose metadata say that it is a link.
     Refused,
 }

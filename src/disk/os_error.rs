@@ -1,4 +1,4 @@
-//! Errors of the operating system in Node's own wording, so that a user reads what `fs` would have said.
+//! Errors of the operating system in the wording of Node.js, so that users read what `fs` would have reported.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{code}: {message}, {syscall}{}", quoted(path))]
 pub struct OsError {
-    /// `ENOENT`, `EACCES`… `UNKNOWN` for what has no such name.
+    /// `ENOENT`, `EACCES`… `UNKNOWN` if the error has no such name.
     pub code: &'static str,
-    /// Node's words for the code.
+    /// The message of Node.js for the code.
     pub message: &'static str,
     /// `open`, `read`, `write`…
     pub syscall: &'static str,
-    /// The path, for calls that were given one.
+    /// The path, if the call took one.
     pub path: Option<PathBuf>,
-    /// Negative, as Node has it; 0 where the system gave none.
+    /// Negative, as in Node.js; 0 if the system gave no number.
     pub errno: i32,
 }
 
@@ -24,24 +24,25 @@ fn quoted(path: &Option<PathBuf>) -> String {
 }
 
 impl OsError {
-    /// Describes `error`, which `syscall` gave, with a path if that call takes one.
+    /// Describes `error`, which `syscall` returned, with the path if that call takes one.
     pub fn new(error: &io::Error, syscall: &'static str, path: Option<&Path>) -> Self {
         let (code, message) = name(error);
         let errno = error.raw_os_error().map_or(0, |number| -number.abs());
         OsError { code, message, syscall, path: path.map(Path::to_path_buf), errno }
     }
 
-    /// What is at `path` is no file, but `what`. No system call says so: it would open and read this, and perhaps never end.
+    /// The error for something at `path` that is not a file, as described by `what`. No system call would report it: opening
+    /// and reading it succeeds, and may never end.
     pub fn not_a_file(what: &'static str, path: &Path) -> Self {
         OsError { code: "EINVAL", message: what, syscall: "open", path: Some(path.to_path_buf()), errno: EINVAL }
     }
 
-    /// Whether nothing failed, but the work was [cancelled](crate::cancellation::Cancellation).
+    /// Whether the work was [cancelled](crate::cancellation::Cancellation), so that nothing has actually failed.
     pub fn is_cancelled(&self) -> bool {
         self.code == "ECANCELED"
     }
 
-    /// A directory was opened as if it were a file.
+    /// The error for a directory that was opened like a file.
     pub fn directory() -> Self {
         let (code, message) = name_of_kind(io::ErrorKind::IsADirectory);
         OsError { code, message, syscall: "read", path: None, errno: EISDIR }
@@ -72,12 +73,12 @@ fn name(error: &io::Error) -> (&'static str, &'static str) {
     name_of_kind(error.kind())
 }
 
-/// For systems whose error numbers are not errno, and for errors that no system call gave.
+/// Names an error by its kind: for systems whose error numbers are not errno, and for errors without a number.
 fn name_of_kind(kind: io::ErrorKind) -> (&'static str, &'static str) {
     use io::ErrorKind::*;
     match kind {
         NotFound => ("ENOENT", "no such file or directory"),
-        // Where there are error numbers, an error without one was wrapped on its way, and nearly always is this one.
+        // On systems with errno, an error without a number was wrapped on its way; in nearly all cases it was EACCES.
         PermissionDenied if cfg!(unix) => ("EACCES", "permission denied"),
         PermissionDenied => ("EPERM", "operation not permitted"),
         AlreadyExists => ("EEXIST", "file already exists"),

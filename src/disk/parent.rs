@@ -1,8 +1,8 @@
-//! The directory in which a path is.
+//! The parent directory of a path.
 
 use std::path::Path;
 
-/// The directory in which `path` is: the working directory, for a path of one name.
+/// The directory that contains `path`: the working directory if the path has only one component.
 pub fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

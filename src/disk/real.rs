@@ -1,4 +1,4 @@
-//! The file system of the operating system, which is called here and nowhere else.
+//! The file system of the operating system. Only this module calls it.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -59,13 +59,13 @@ impl FileSystem for Real {
         fs::rename(from, to)
     }
 
-    /// Elsewhere than on Linux an empty directory made at the last moment is replaced by a directory.
+    /// On systems other than Linux, an empty directory that is created at `to` at the last moment is replaced if `from` is a directory.
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
         #[cfg(all(target_os = "linux", not(miri)))]
         {
             use rustix::fs::{CWD, RenameFlags, renameat_with};
             match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-                // A file system that does not know the flag.
+                // The file system does not support the flag.
                 Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {}
                 result => return Ok(result?),
             }
@@ -73,9 +73,9 @@ impl FileSystem for Real {
         if fs::symlink_metadata(from)?.is_dir() {
             return fs::rename(from, to);
         }
-        // It knows how each system does that for files.
+        // `tempfile` knows how each system does this for files.
         tempfile::TempPath::try_from_path(from)?.persist_noclobber(to).map_err(|refused| {
-            // The caller removes it.
+            // The caller removes the file.
             let _ = refused.path.keep();
             refused.error
         })
@@ -90,7 +90,7 @@ impl FileSystem for Real {
     }
 }
 
-/// A new file without a name, which is gone with its last handle.
+/// A new file without a name, which is removed with its last handle.
 pub fn unnamed() -> io::Result<File> {
     tempfile::tempfile().map(File::real)
 }
@@ -99,7 +99,7 @@ pub fn unnamed() -> io::Result<File> {
 fn set_flags(system: &mut fs::OpenOptions, options: &OpenOptions) {
     use std::os::unix::fs::OpenOptionsExt;
     let links = if options.links == Links::Refused { libc::O_NOFOLLOW } else { 0 };
-    // Miri refuses to open files with the others.
+    // Miri does not support the other flags.
     let waits = if cfg!(miri) { 0 } else { libc::O_NONBLOCK | libc::O_NOCTTY };
     system.custom_flags(waits | links);
     system.mode(if options.owner_only { 0o600 } else { 0o666 });
@@ -110,7 +110,7 @@ fn open_with(system: &mut fs::OpenOptions, path: &Path, _: &OpenOptions) -> io::
     system.open(path)
 }
 
-/// Nothing that waits has a path there.
+/// No path on Windows leads to anything whose opening blocks.
 #[cfg(windows)]
 fn set_flags(system: &mut fs::OpenOptions, options: &OpenOptions) {
     use std::os::windows::fs::OpenOptionsExt;
@@ -118,8 +118,8 @@ fn set_flags(system: &mut fs::OpenOptions, options: &OpenOptions) {
     system.custom_flags(if options.links == Links::Refused { FILE_FLAG_OPEN_REPARSE_POINT } else { 0 });
 }
 
-/// The path with its links, where what it leads to can be opened but not named. That is so on drives of some drivers, RAM disks among them, and
-/// with Wine where the path is long.
+/// The absolute path, with its links, if the file can be opened but its path can't be resolved. That is the case on drives of some drivers,
+/// including RAM disks, and for long paths in Wine.
 #[cfg(windows)]
 fn unresolved(path: &Path) -> Option<PathBuf> {
     fs::metadata(path).and_then(|_| std::path::absolute(path)).ok()
@@ -130,8 +130,8 @@ fn unresolved(_: &Path) -> Option<PathBuf> {
     None
 }
 
-/// With the flag the system opens a link itself, and its metadata say that it is no file. It does the same with what is no link, such as a
-/// file that a server keeps deduplicated: that is opened again, in the ordinary way.
+/// With this flag, the system opens a link itself, whose metadata say that it is not a file. It also opens other reparse points in this way,
+/// such as a file that a server has deduplicated: those are opened again without the flag.
 #[cfg(windows)]
 fn open_with(system: &mut fs::OpenOptions, path: &Path, options: &OpenOptions) -> io::Result<fs::File> {
     use std::os::windows::fs::{MetadataExt, OpenOptionsExt};
@@ -235,7 +235,7 @@ fn inode_of(metadata: &fs::Metadata) -> Option<Inode> {
     })
 }
 
-/// The system has no time of change that programs can't set.
+/// Windows has no time of change that programs can't set.
 #[cfg(not(unix))]
 fn inode_of(_: &fs::Metadata) -> Option<Inode> {
     None

@@ -1,4 +1,4 @@
-//! What a file is by its first bytes. Its name says nothing: files are renamed.
+//! Detects what a file contains from its first bytes. Its name says nothing, since files get renamed.
 
 use std::io::Read;
 use std::path::Path;
@@ -6,31 +6,32 @@ use std::path::Path;
 use super::files;
 use super::input_file::InputFile;
 
-/// As much of a file as is looked at.
+/// Number of bytes that are read.
 const BEGINNING_BYTES: usize = 64;
 
-/// With these bytes a zstd frame begins.
+/// The first bytes of a zstd frame.
 pub const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// Whether a file that begins with these bytes is an archive. No text does.
+/// Whether a file that begins with these bytes is an archive. Text never begins with them.
 pub fn is_archive(beginning: &[u8]) -> bool {
     beginning.starts_with(&ZSTD_MAGIC)
 }
 
-/// Whether a file that begins with these bytes may be a session or a log: its first line is an object.
+/// Whether a file that begins with these bytes may be a session or a log, whose first line is an object: the first byte that is not
+/// white space is `{`, or there is white space only.
 pub fn may_be_recording(beginning: &[u8]) -> bool {
     let text = beginning.strip_prefix(BOM).unwrap_or(beginning);
     text.trim_ascii_start().first().map_or(!text.is_empty(), |byte| *byte == b'{')
 }
 
-/// The first bytes of a regular file; `None` of anything else, and of what can't be read. A pipe is not opened: its writer would start
-/// and find no reader.
+/// The first bytes of a regular file. Returns `None` for anything else, and if the file can't be read. Does not open a pipe: its
+/// writer would start and then find no reader.
 pub fn beginning_of(path: &Path) -> Option<Vec<u8>> {
     let mut file = files::is_file(path).then(|| InputFile::open(path).ok())??;
     let mut beginning = [0; BEGINNING_BYTES];
-    // One read of a regular file gives as much as there is.
+    // One read of a regular file returns as much as there is.
     let count = file.read(&mut beginning).ok()?;
     Some(beginning[..count].to_vec())
 }

@@ -1,7 +1,7 @@
-//! Files and directories that come into being whole where there was nothing: built beside their destination under another name,
-//! synced, renamed.
+//! Files and directories that appear at their destination only when they are complete: built next to it under another name,
+//! synced, and renamed.
 //!
-//! What is dropped before it is committed is gone, and what is at the destination already is never touched.
+//! Anything that is dropped without being committed is removed. Nothing at the destination is ever replaced.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -14,35 +14,35 @@ use super::parent::parent;
 use super::sync_directory::sync_directory;
 use super::temporary::{NEW, TemporaryDirectory, TemporaryFile};
 
-/// A directory that is being built.
+/// A directory under construction.
 pub struct StagedDirectory {
     directory: TemporaryDirectory,
     destination: PathBuf,
-    /// Whether it is to outlive this process, and so to be on stable storage.
+    /// Whether the directory outlives this process, and so has to be on stable storage.
     is_to_stay: bool,
 }
 
-/// A file that is being built.
+/// A file under construction.
 pub struct StagedFile(TemporaryFile);
 
-/// Why something was not built.
+/// The reason something was not built.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StageError {
-    /// There is something at the destination.
+    /// Something exists at the destination.
     #[error("There is something at {} already; nothing is ever replaced", .0.display())]
     Exists(PathBuf),
-    /// The system refused.
+    /// A system call failed.
     #[error("{0}")]
     System(#[from] OsError),
 }
 
 impl StagedDirectory {
-    /// A directory that will be at `destination`, where there must be nothing.
+    /// A directory for `destination`, which must not exist.
     pub fn new(destination: &Path) -> Result<Self, StageError> {
         Self::built_beside(destination, true)
     }
 
-    /// The same for a reader, who removes it when it was read: it need not be on stable storage.
+    /// The same for a reader that removes the directory after reading it, so that it need not be on stable storage.
     pub fn for_reader(destination: &Path) -> Result<Self, StageError> {
         Self::built_beside(destination, false)
     }
@@ -54,24 +54,24 @@ impl StagedDirectory {
         Ok(StagedDirectory { directory, destination: destination.to_path_buf(), is_to_stay })
     }
 
-    /// Where it is built.
+    /// The path at which it is built.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// Makes a new file in it, and the directories above.
+    /// Creates a new file in it, with missing parent directories.
     pub fn create(&self, path: &Path) -> Result<File, OsError> {
         new_directory::create(parent(path))?;
         files::create_new(path)
     }
 
-    /// A file in it was written to its end.
+    /// Syncs a file in it that is complete, unless the directory is for a reader.
     pub fn keep(&self, file: &File) -> Result<(), OsError> {
         failpoint!("staged::before_sync");
         if self.is_to_stay { sync(file) } else { Ok(()) }
     }
 
-    /// Puts it at the destination. The files in it are synced already.
+    /// Moves the directory to its destination. The files in it must be synced already.
     pub fn commit(self) -> Result<(), StageError> {
         if !self.is_to_stay {
             return place(self.directory, &self.destination);
@@ -94,18 +94,18 @@ impl StagedDirectory {
 }
 
 impl StagedFile {
-    /// A file that will be at `destination`, where there must be nothing.
+    /// A file for `destination`, which must not exist.
     pub fn new(destination: &Path) -> Result<Self, StageError> {
         expect_nothing(destination)?;
         Ok(StagedFile(TemporaryFile::beside(destination, NEW, false)?))
     }
 
-    /// How many bytes it has.
+    /// Size of the file in bytes.
     pub fn size(&mut self) -> io::Result<u64> {
         Ok(self.0.file().metadata()?.size)
     }
 
-    /// Puts it at the destination.
+    /// Syncs the file and moves it to its destination.
     pub fn commit(mut self) -> Result<(), StageError> {
         failpoint!("staged::before_sync");
         sync(self.0.file())?;

@@ -1,4 +1,4 @@
-//! Pipes as files: everything that is written to one, and no endless wait for a writer.
+//! Reads pipes like files: everything that is written to one, without waiting forever for a writer.
 
 use std::io;
 use std::path::Path;
@@ -10,15 +10,15 @@ pub use others::{drain, is_at_end, is_pipe};
 #[cfg(unix)]
 pub use unix::{drain, is_at_end, is_pipe};
 
-/// More of what has no size is not kept in memory.
+/// Maximum size, in bytes, of what is read into memory from a source without a known size.
 #[cfg(not(test))]
 pub const MOST_BYTES: usize = 1 << 30;
 
-/// Tests write more.
+/// Less in tests, which write more than that.
 #[cfg(test)]
 pub const MOST_BYTES: usize = 4 << 20;
 
-/// That of which the system does not tell the size is larger than what is kept in memory.
+/// The error for a source without a size that has more than [`MOST_BYTES`].
 pub fn too_large() -> OsError {
     let message = "more than 1 GiB came from what is not a regular file; write it to a file first";
     OsError { message, ..failed(&io::ErrorKind::FileTooLarge.into(), "read") }
@@ -45,19 +45,19 @@ mod unix {
     use crate::disk::metadata::{FileKind, Metadata};
     use crate::disk::os_error::OsError;
 
-    /// How long a writer may take to open the pipe: it is mostly started together with the reader.
+    /// How long to wait for a writer to open the pipe: usually it is started together with the reader.
     pub const WRITER_PATIENCE: Duration = Duration::from_secs(3);
 
-    /// How often a wait for more is interrupted by a look whether to go on waiting.
+    /// How long to wait between two checks for cancellation.
     const LOOK_UP: Duration = Duration::from_millis(20);
 
     pub const BLOCK_BYTES: usize = 64 << 10;
 
-    /// Reads all that is written to a pipe, until its last writer has closed it.
+    /// Reads everything that is written to a pipe, until its last writer has closed it.
     pub fn drain(pipe: File, path: &Path, cancellation: &Cancellation) -> Result<Vec<u8>, OsError> {
         let deadline = Instant::now() + WRITER_PATIENCE;
         let (mut content, mut block) = (Vec::new(), vec![0; BLOCK_BYTES]);
-        // One without a name gets no further writers.
+        // A pipe without a name gets no new writers.
         let mut had_writer = has_no_name(&pipe);
         loop {
             match cancellation.check().and_then(|()| pipe.read(&mut block)) {
@@ -86,14 +86,15 @@ mod unix {
         metadata.kind == FileKind::Pipe
     }
 
-    /// Whether a device has nothing to give and says so at once, as `/dev/null` does. Any other may never end.
+    /// Whether a device reports its end at once, as `/dev/null` does. Any other one may never end.
     pub fn is_at_end(file: &File, metadata: &Metadata) -> bool {
         metadata.kind == FileKind::CharacterDevice && file.read(&mut [0]).is_ok_and(|count| count == 0)
     }
 
-    /// Whether the pipe was made by `pipe(2)`. A shell makes such pipes between commands; `/dev/stdin` leads to them.
+    /// Whether the pipe was created by `pipe(2)`. A shell creates such pipes between commands; `/dev/stdin` leads to
+    /// them.
     #[cfg(target_os = "linux")]
-    #[allow(clippy::disallowed_methods)] // What `/proc` says of this process is no file.
+    #[allow(clippy::disallowed_methods)] // `/proc` describes this process, and is not a recorded file.
     fn has_no_name(pipe: &File) -> bool {
         let target = descriptor(pipe).map(|descriptor| std::fs::read_link(format!("/proc/self/fd/{descriptor}")));
         target.and_then(Result::ok).is_some_and(|target| target.as_os_str().as_encoded_bytes().starts_with(b"pipe:"))
@@ -104,12 +105,14 @@ mod unix {
         false
     }
 
-    /// Whether a writer has come and gone. Linux says so of those since the pipe was opened.
+    /// Whether a writer has opened and closed the pipe. Linux reports that for writers since the pipe was opened for
+    /// reading.
     fn was_closed(pipe: &File) -> bool {
         cfg!(target_os = "linux") && wait_for(pipe, 0, Duration::ZERO) & libc::POLLHUP != 0
     }
 
-    /// Waits until one of these events happens to the pipe, or its last writer closes it; what happened.
+    /// Waits until one of `events` occurs on the pipe or its last writer closes it, but not longer than `most`.
+    /// Returns what occurred.
     fn wait_for(pipe: &File, events: i16, most: Duration) -> i16 {
         let Some(descriptor) = descriptor(pipe) else { return 0 };
         let mut poll = libc::pollfd { fd: descriptor, events, revents: 0 };
@@ -118,13 +121,13 @@ mod unix {
         poll.revents
     }
 
-    /// Only the operating system has pipes.
+    /// The file descriptor of a pipe. Only the operating system has pipes.
     fn descriptor(pipe: &File) -> Option<RawFd> {
         pipe.as_real().map(AsRawFd::as_raw_fd)
     }
 }
 
-/// No path leads to a pipe or a device of that kind.
+/// On these systems no path leads to such a pipe or device.
 #[cfg(not(unix))]
 mod others {
     use std::path::Path;

@@ -1,4 +1,4 @@
-//! Making directory entries durable.
+//! Makes directory entries durable.
 
 use std::path::{Path, PathBuf};
 
@@ -18,12 +18,12 @@ pub(crate) fn sync_directory(directory: &Path) -> Result<(), OsError> {
     handle.sync_all().map_err(|error| OsError::new(&error, "fsync", None))
 }
 
-/// The directories that lead to the file at `path` within its file system, the nearest first. Which of them are new, and by whom they were
-/// made, is not known: a directory that another process has just made is as little on stable storage as one that this process has made.
+/// The directories that lead to the file at `path` within its file system, nearest first. It is unknown which of them are new and who
+/// created them: a directory that another process has just created is no more durable than one that this process has created.
 #[cfg(unix)]
 pub(super) fn directories_above(path: &Path) -> Vec<PathBuf> {
     let directory = parent(path);
-    // Links in the path lead elsewhere than to the entries that are synced.
+    // Links are resolved: the entries to sync are those of the directories that they lead to.
     let directory = files::canonicalize(directory).or_else(|_| std::path::absolute(directory));
     let Ok(directory) = directory else { return Vec::new() };
     let device_of = |path: &Path| files::metadata(path).ok()?.inode.map(|inode| inode.device);
@@ -32,13 +32,13 @@ pub(super) fn directories_above(path: &Path) -> Vec<PathBuf> {
     above.map(Path::to_path_buf).collect()
 }
 
-/// Windows syncs directory entries with the file.
+/// Always empty: Windows syncs directory entries together with the file.
 #[cfg(not(unix))]
 pub(super) fn directories_above(_: &Path) -> Vec<PathBuf> {
     Vec::new()
 }
 
-/// The same.
+/// Nothing to do on Windows.
 #[cfg(not(unix))]
 pub(crate) fn sync_directory(_: &Path) -> Result<(), OsError> {
     Ok(())

@@ -1,4 +1,4 @@
-//! A file that is appended to, with what its first sync and its lock need.
+//! A file that is appended to, with the state for its first sync and its lock.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,24 +7,24 @@ use parking_lot::Mutex;
 
 use super::lock::FileLock;
 
-/// No file ends there.
+/// No file ends at this offset.
 const UNKNOWN: u64 = u64::MAX;
 
 /// A file that is appended to.
 #[derive(Debug)]
 pub struct Target {
     path: PathBuf,
-    /// The entries that lead to it have not been synced by this recorder. Another one may have made the file and the directories above it,
-    /// and ended before it synced them.
+    /// Whether this recorder has yet to sync the entries that lead to the file. Another process may have created the file and the
+    /// directories above it, and ended before it synced them.
     has_unsynced_entries: AtomicBool,
-    /// Where the last line ends that is known to be whole.
+    /// The offset at which the last line ends that is known to be whole.
     end: AtomicU64,
-    /// Held as long as anything may be appended.
+    /// Held while anything may still be appended.
     lock: Mutex<Option<FileLock>>,
 }
 
 impl Target {
-    /// The file at `path`, which exists.
+    /// The target at `path`, which must exist.
     pub fn new(path: PathBuf) -> Self {
         Target {
             path,
@@ -34,24 +34,24 @@ impl Target {
         }
     }
 
-    /// The file, whose last line ends here.
+    /// Sets the offset at which the last line ends.
     #[must_use]
     pub fn ending_at(self, end: u64) -> Self {
         self.set_end(end);
         self
     }
 
-    /// Where its last line ends, if that is known.
+    /// The offset at which the last line ends, if it is known.
     pub fn end(&self) -> Option<u64> {
         Some(self.end.load(Ordering::Relaxed)).filter(|end| *end != UNKNOWN)
     }
 
-    /// Notes where its last line ends.
+    /// Sets the offset at which the last line ends.
     pub fn set_end(&self, end: u64) {
         self.end.store(end, Ordering::Relaxed);
     }
 
-    /// The file, locked as long as anything may be appended.
+    /// Adds a lock, which is held while anything may still be appended.
     #[must_use]
     pub fn locked(self, lock: FileLock) -> Self {
         Target { lock: Mutex::new(Some(lock)), ..self }
@@ -62,17 +62,17 @@ impl Target {
         self.lock.lock().take();
     }
 
-    /// Hands over the lock if it is the one at `path`.
+    /// Takes the lock if its lock file is at `path`.
     pub fn take_lock(&self, path: &Path) -> Option<FileLock> {
         self.lock.lock().take_if(|lock| lock.path() == path)
     }
 
-    /// Where it is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether the directories that lead to the file are to be synced with it. The caller takes over syncing them.
+    /// Returns whether the directories that lead to the file have yet to be synced. The caller then has to sync them.
     pub(super) fn take_unsynced_entries(&self) -> bool {
         self.has_unsynced_entries.swap(false, Ordering::Relaxed)
     }

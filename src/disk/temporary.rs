@@ -1,4 +1,4 @@
-//! Files and directories under names of their own, removed when they are dropped: what has not become whole is gone.
+//! Files and directories under temporary names, which are removed when they are dropped before they are complete.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,16 +11,16 @@ use super::os_error::OsError;
 use super::parent::parent;
 pub use super::real::unnamed;
 
-/// How names begin and end that no reader takes for anything.
+/// A prefix and a suffix of names that all readers ignore.
 pub type Naming = (&'static str, &'static str);
 
-/// What is written beside its destination.
+/// The names of files and directories that are built next to their destination.
 pub const NEW: Naming = (".new-", ".tmp");
 
-/// How many names are tried.
+/// Maximum number of names that are tried.
 const MOST_ATTEMPTS: u32 = 1000;
 
-/// A file that is written beside its destination and renamed then.
+/// A file that is written next to its destination and then renamed.
 #[derive(Debug)]
 pub struct TemporaryFile {
     path: PathBuf,
@@ -30,7 +30,7 @@ pub struct TemporaryFile {
 }
 
 impl TemporaryFile {
-    /// A file in the directory of `destination`. If `owner_only`, no other user may read it, else the umask decides.
+    /// A new file in the directory of `destination`. If `owner_only`, no other user may read it; otherwise the umask decides.
     pub fn beside(destination: &Path, naming: Naming, owner_only: bool) -> Result<Self, OsError> {
         let options =
             OpenOptions { read: true, write: true, create: Create::New, owner_only, ..OpenOptions::default() };
@@ -45,23 +45,23 @@ impl TemporaryFile {
         &mut self.file
     }
 
-    /// Where it is to be.
+    /// The path that it will be renamed to.
     pub fn destination(&self) -> &Path {
         &self.destination
     }
 
-    /// Puts it in the place of what may be at the destination.
+    /// Moves the file to its destination, and replaces a file there.
     pub fn replace(self) -> Result<(), OsError> {
         self.rename(|from, to| file_system(from).rename(from, to))
     }
 
-    /// Puts it at the destination, if there is nothing: else the error has the code `EEXIST`.
+    /// Moves the file to its destination. Fails with the code `EEXIST` if anything exists there.
     pub fn place(self) -> Result<(), OsError> {
         self.rename(|from, to| file_system(from).rename_new(from, to))
     }
 
-    /// Puts it at another destination in the same directory, if there is nothing: else the error has the code `EEXIST`, and there may be
-    /// another attempt.
+    /// Moves the file to another destination in the same directory. Fails with the code `EEXIST` if anything exists there; then the
+    /// caller can try another destination.
     pub fn place_at(&mut self, destination: &Path) -> Result<(), OsError> {
         file_system(&self.path)
             .rename_new(&self.path, destination)
@@ -86,7 +86,7 @@ impl Drop for TemporaryFile {
     }
 }
 
-/// A directory that is removed with everything in it.
+/// A directory that is removed with its content when it is dropped.
 #[derive(Debug)]
 pub struct TemporaryDirectory {
     path: PathBuf,
@@ -94,7 +94,7 @@ pub struct TemporaryDirectory {
 }
 
 impl TemporaryDirectory {
-    /// A directory in `directory`.
+    /// A new directory in `directory`.
     pub fn new_in(directory: &Path, naming: Naming) -> Result<Self, OsError> {
         let create = |path: &Path| file_system(path).create_directory(path);
         let (path, ()) =
@@ -102,21 +102,21 @@ impl TemporaryDirectory {
         Ok(TemporaryDirectory { path, is_in_place: false })
     }
 
-    /// A directory in that of the system for such.
+    /// A new directory in the system's directory for temporary files.
     pub fn new() -> Result<Self, OsError> {
         Self::new_in(&std::env::temp_dir(), (".tmp", ""))
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Puts it at `destination`, if there is nothing: else the error has the code `EEXIST`.
+    /// Moves the directory to `destination`. Fails with the code `EEXIST` if anything exists there.
     pub fn place(mut self, destination: &Path) -> Result<(), OsError> {
         let renamed = file_system(&self.path).rename_new(&self.path, destination);
         renamed.map_err(|error| match error.kind() {
-            // That of a rename that would replace an empty directory.
+            // The error of a plain rename, which would replace an empty directory only.
             io::ErrorKind::DirectoryNotEmpty => {
                 OsError::new(&io::ErrorKind::AlreadyExists.into(), "rename", Some(destination))
             }
@@ -135,7 +135,7 @@ impl Drop for TemporaryDirectory {
     }
 }
 
-/// Creates something of a name that nothing has. Its path is absolute, so that it is found again from another working directory.
+/// Creates something with a name that is not taken. Its path is absolute, so that it stays valid when the working directory changes.
 fn create_unique<T>(
     directory: &Path,
     (prefix, suffix): Naming,
@@ -152,7 +152,7 @@ fn create_unique<T>(
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// Six digits and letters.
+/// Six random digits and letters.
 fn random_name() -> io::Result<String> {
     const SIGNS: &[u8; 32] = b"0123456789abcdefghijklmnopqrstuv";
     let bits = getrandom::u32().map_err(io::Error::other)?;

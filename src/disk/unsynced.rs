@@ -1,8 +1,9 @@
-//! Files that were appended to and not synced since.
+//! Files that were appended to and have not been synced since.
 //!
 //! A flush with [`Durability::Fsync`](super::durability::Durability) promises that every record enqueued before it is on stable
-//! storage, also those in a file that the recorder has left for another one. Such a file stays open until it is synced: opened
-//! again it could be a different file, and a failed write-back that the kernel has reported already would go unnoticed.
+//! storage, including those in a file that the recorder has left for another one. Such a file stays open until it is synced: if
+//! it were opened again, it could be a different file, and a failed write-back that the kernel has already reported would go
+//! unnoticed.
 
 use std::path::{Path, PathBuf};
 
@@ -40,8 +41,8 @@ impl Unsynced {
         self.0.is_empty()
     }
 
-    /// Syncs all files, also those behind one that fails. Returns the first failure. A failed file is not tried again: the kernel
-    /// marks its pages clean, and a second sync would succeed without having written them.
+    /// Syncs all files, even if one fails. Returns the first error. A failed file is not synced again: the kernel marks its pages
+    /// clean, so a second sync would succeed without having written them.
     pub fn sync(self) -> Result<(), SyncError> {
         let synced = self.0.into_iter().map(|file| file.sync().map_err(|error| (error, file.path)));
         synced.fold(Ok(()), Result::and)
@@ -59,9 +60,9 @@ impl UnsyncedFile {
 
     fn sync_directory(&self, directory: &Path) -> Result<(), OsError> {
         match sync_directory(directory) {
-            // It was removed, and its entries with it.
+            // The directory was removed, and its entries with it.
             Err(error) if error.code == "ENOENT" => Ok(()),
-            // It may be written to but not read, so it can't be opened.
+            // The directory may be written to but not read, so it can't be opened.
             Err(error) if error.code == "EACCES" && self.file.sync_file_system() => Ok(()),
             synced => synced,
         }

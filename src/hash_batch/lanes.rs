@@ -1,29 +1,29 @@
-//! SHA-256 of several messages at a time on processors of x86-64 with SHA instructions.
+//! SHA-256 of several messages at a time, on x86-64 processors with SHA instructions.
 //!
-//! An instruction of two rounds takes several cycles, and the next one of the same message needs its result; another message's can begin in
-//! between.
+//! An instruction computes two rounds and takes several cycles. The next one for the same message needs its result, but one for another
+//! message can begin in the meantime.
 
 use std::arch::x86_64::{
     __m128i, _mm_add_epi32, _mm_alignr_epi8, _mm_extract_epi64, _mm_set_epi8, _mm_set_epi64x, _mm_sha256msg1_epu32,
     _mm_sha256msg2_epu32, _mm_sha256rnds2_epu32, _mm_shuffle_epi8, _mm_shuffle_epi32,
 };
 
-/// How many messages are hashed at a time. The sixteen registers hold what the rounds of two need, and not of three.
+/// Number of messages hashed at a time. The sixteen vector registers suffice for the rounds of two messages, but not of three.
 pub const LANES: usize = 2;
 
-/// The proof that the processor has the instructions.
+/// Proof that the processor has the instructions.
 #[derive(Clone, Copy)]
 pub struct Lanes(());
 
 impl Lanes {
-    /// None: the processor does not have them.
+    /// Returns `None` if the processor does not have them.
     pub fn detect() -> Option<Self> {
         let has_them =
             is_x86_feature_detected!("sha") && is_x86_feature_detected!("ssse3") && is_x86_feature_detected!("sse4.1");
         has_them.then_some(Lanes(()))
     }
 
-    /// Hashes the blocks of each lane into its state. Each lane must have as many blocks.
+    /// Hashes the blocks of each lane into its state. All lanes must have the same number of blocks.
     pub fn compress(self, states: &mut [LaneState; LANES], blocks: [&[[u8; 64]]; LANES]) {
         // SAFETY: `self` exists, so the processor has the instructions.
         unsafe { compress(states, blocks) };
@@ -46,7 +46,7 @@ macro_rules! four_rounds {
     };
 }
 
-/// Four rounds of both lanes for each group, which first replace the oldest four words of the schedules.
+/// For each group, replaces the oldest four words of the schedules, and then does four rounds of both lanes.
 macro_rules! further_rounds {
     ($($group:literal)+, $schedules:ident, $vectors:ident) => {$(
         for schedule in &mut $schedules {
@@ -80,8 +80,8 @@ fn compress(states: &mut [LaneState; LANES], blocks: [&[[u8; 64]]; LANES]) {
     }
 }
 
-/// The words of a message's hash in the order of the instructions, the last one of a name in the lowest bits. They stay in this form from
-/// block to block: words that were written one by one can't be read again as a vector without a wait.
+/// The hash state of a message in the order that the instructions use; the last letter of a field's name is in the lowest bits. It keeps
+/// this form from block to block: a vector load of words that were stored one by one would have to wait for these stores.
 #[derive(Clone, Copy)]
 pub struct LaneState {
     abef: u128,
@@ -118,7 +118,7 @@ impl Vectors {
     }
 }
 
-/// The sixteen words of a block, which are big-endian there.
+/// Loads the sixteen words of a block, which are big-endian.
 #[inline]
 #[target_feature(enable = "sha,ssse3,sse4.1")]
 fn load(block: &[u8; 64]) -> [__m128i; 4] {
@@ -146,7 +146,7 @@ fn to_u128(vector: __m128i) -> u128 {
     u128::from(high) << 64 | u128::from(low)
 }
 
-/// The constants of the rounds, four rounds at a time, that of the first in the lowest bits.
+/// The round constants: four rounds per element, the first of them in the lowest bits.
 const CONSTANTS: [u128; 16] = [
     0xe9b5_dba5_b5c0_fbcf_7137_4491_428a_2f98,
     0xab1c_5ed5_923f_82a4_59f1_11f1_3956_c25b,

@@ -1,13 +1,13 @@
-//! A message whose bytes come piece by piece, hashed beside others.
+//! Hashes a message whose bytes arrive in pieces, together with other messages.
 
 use super::{BLOCK_BYTES, HashBatch, INITIAL, Message, hash_messages};
 use crate::hash::Hash;
 
-/// The SHA-256 of a message of which not all bytes are known yet.
+/// The SHA-256 of a message that is not complete yet.
 #[derive(Clone, Debug)]
 pub struct HashStream {
     words: [u32; 8],
-    /// The bytes behind the last whole block.
+    /// The bytes after the last whole block.
     rest: Vec<u8>,
     bytes: u64,
 }
@@ -45,7 +45,7 @@ impl HashStream {
         hash_of(&self.words)
     }
 
-    /// Completes the block that is begun. Returns the bytes behind it.
+    /// Adds bytes to the block that was begun, until it is complete. Returns the bytes after it.
     fn fill<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
         if self.rest.is_empty() {
             return bytes;
@@ -61,7 +61,8 @@ impl HashStream {
         bytes
     }
 
-    /// The stream is one message more, which the others take turns beside.
+    /// Hashes blocks of the stream as one more message of the batch, which stays in its lane while the others
+    /// take turns in the other lane.
     fn compress(&mut self, batch: &HashBatch, hashes: &mut Vec<Hash>, blocks: &[[u8; BLOCK_BYTES]]) {
         hashes.clear();
         hashes.resize(batch.count() + 1, Hash::default());

@@ -1,7 +1,7 @@
-//! Whether bytes of a file are still the same: a digest for each block of it, made while it is scanned, compared on all cores.
+//! Detects changes to a file: a digest of each of its blocks is computed while the file is scanned, and compared later on all cores.
 //!
-//! The digest (XXH3, 128 bits) detects accidental changes. It is no protection against forgery: a process that can write the file can
-//! write its digest as well.
+//! The digest (XXH3, 128 bits) detects accidental changes. It does not protect against forgery: a process that can write the file can
+//! write its digest too.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use super::source::LineSource;
 use crate::cancellation::Cancellation;
 use crate::pipeline::Worker;
 
-/// How much is read at a time.
+/// Size of a read in bytes.
 const READ_BYTES: usize = 256 << 10;
 
-/// A block of a file: it begins where the one before ends.
+/// A block of a file. It begins where the block before it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
-    /// Where it ends.
+    /// Its end, as an offset in the file.
     pub end: u64,
     /// The digest of its bytes.
     pub digest: u128,
@@ -37,12 +37,12 @@ impl Default for Digest {
 }
 
 impl Digest {
-    /// Adds bytes behind those that were added before.
+    /// Appends bytes.
     pub fn add(&mut self, bytes: &[u8]) {
         self.0.write(bytes);
     }
 
-    /// The digest of all that was added.
+    /// The digest of all bytes added so far.
     pub fn value(&self) -> u128 {
         self.0.finish_128()
     }
@@ -53,7 +53,7 @@ pub fn digest(bytes: &[u8]) -> u128 {
     XxHash3_128::oneshot(bytes)
 }
 
-/// Whether the file's first blocks are these.
+/// Whether the file begins with these blocks.
 pub fn begins_with(source: &Arc<LineSource>, blocks: &[Block], threads: Threads) -> bool {
     let begins = std::iter::once(0).chain(blocks.iter().map(|block| block.end));
     let ranges: Vec<_> = begins.zip(blocks).map(|(begin, block)| begin..block.end).collect();

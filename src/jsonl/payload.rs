@@ -1,4 +1,4 @@
-//! The payload of a line that is to be written: JSON text, as its owner gives it.
+//! The payload of a line to be written: JSON text in the form in which the caller has it.
 
 use std::sync::LazyLock;
 
@@ -8,9 +8,9 @@ use memchr::memmem::Finder;
 pub trait Payload {
     /// Why the text could not be read.
     type Error;
-    /// A lower bound of its length in bytes, nearly always exact.
+    /// A lower bound of the text's length in bytes, nearly always exact.
     fn size(&self) -> usize;
-    /// Appends it.
+    /// Appends the text to `buffer`.
     fn append_to(self, buffer: &mut Vec<u8>) -> Result<(), Self::Error>;
 }
 
@@ -27,10 +27,10 @@ impl Payload for &[u8] {
     }
 }
 
-/// Escapes raw U+2028 and U+2029 behind `from`: some tools split lines there. In JSON text they stand in strings
-/// only, so an escape means the same.
+/// Escapes raw U+2028 and U+2029 from offset `from` on, since some tools split lines there. In JSON text they
+/// occur only in strings, so the escape means the same.
 pub fn escape_line_separators(text: &mut Vec<u8>, from: usize) {
-    // Both are so rare that in nearly all cases only the search costs time.
+    // Both are so rare that in nearly all cases only the search takes time.
     if FINDER.find(&text[from..]).is_none() {
         return;
     }

@@ -1,7 +1,7 @@
-//! Reading lines in order, whole lines at a time: those of a file that begin in some range of it.
+//! Reads whole lines of a file in order: those that begin in a given range.
 //!
-//! Ranges need not begin or end where lines do. Those that follow each other have each line exactly once, so a
-//! file can be read in pieces by several threads.
+//! Ranges need not begin or end at the boundaries of lines. Consecutive ranges yield each line exactly once, so several threads can read a
+//! file in pieces.
 
 use std::ops::Range;
 
@@ -11,51 +11,51 @@ use super::source::{LineSource, ReadError};
 use crate::cancellation::Cancellation;
 use crate::disk::os_error::OsError;
 
-/// Shorter in tests, which write lines that are too long.
+/// Lower in tests, which write lines that are too long.
 #[cfg(test)]
 const MAX_LINE_BYTES: usize = 12 << 20;
 
-/// How much is read and handed out at a time: so little that it stays in the processor's cache while it is scanned.
+/// Number of bytes read and returned at a time: few enough to stay in the processor's cache while they are scanned.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// The smallest allocation, also for a file whose size is unknown.
+/// Minimum size of the buffer in bytes, also for a file of unknown size.
 const MIN_BUFFER_BYTES: usize = 1 << 14;
 
-/// How much is read beyond the range, where its last line ends.
+/// Number of bytes read beyond the range at first, to find the end of its last line.
 const OVERHANG_BYTES: u64 = 1 << 13;
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// A line that does not parse, handed out in place of a skipped one.
+/// A line that does not parse, returned in place of a skipped line.
 const PLACEHOLDER: &[u8] = b"\0";
 
 /// Some whole lines of a file.
 pub struct Chunk<'a> {
-    /// The lines. The file's last may lack its `\n`, and so does the placeholder of a skipped line.
+    /// The lines. The file's last line may lack its `\n`; the placeholder of a skipped line always does.
     pub bytes: &'a [u8],
-    /// Where in the file they begin.
+    /// Their offset in the file.
     pub offset: u64,
     /// Whether these are the file's first lines.
     pub at_start: bool,
-    /// Whether this is the file's last line, and has no `\n`: it may still be written to.
+    /// Whether this is the file's last line and has no `\n`: it may not be complete yet.
     pub unterminated: bool,
 }
 
-/// Receives all bytes of the lines that are handed out or skipped, in order.
+/// Receives all bytes of the lines that are returned or skipped, in order.
 pub type ByteObserver<'a> = &'a mut dyn FnMut(&[u8]);
 
-/// Reads the lines of one range after the other. The buffer is kept: fresh memory costs more than the reading.
+/// Reads the lines of one range after another. Reuses its buffer, since fresh memory costs more than reading.
 ///
-/// Reading fails once the work that made the reader is [cancelled](Cancellation), also in the middle of a line.
+/// Reading fails once the work that created the reader is [cancelled](Cancellation), even in the middle of a line.
 pub struct LineReader {
-    /// The first `filled` bytes are the file's from offset `base` on; of these, `taken` were handed out.
+    /// The first `filled` bytes are those of the file from offset `base` on; the first `taken` of them were returned.
     buffer: Vec<u8>,
     filled: usize,
     taken: usize,
     base: u64,
-    /// Lines that begin here or further on belong to another range.
+    /// Lines that begin at this offset or later belong to another range.
     limit: u64,
-    /// The line that is under way at the start of the range belongs to the one before.
+    /// The line that contains the start of the range has yet to be skipped: it belongs to the range before.
     skipping: bool,
     at_end: bool,
     cancellation: Cancellation,
@@ -72,15 +72,15 @@ impl LineReader {
         LineReader { buffer, filled: 0, taken: 0, base: 0, limit: 0, skipping: false, at_end: false, cancellation }
     }
 
-    /// Begins with the lines that begin in `range`. Its start need not be a line's.
+    /// Starts with the lines that begin in `range`. The start of the range need not be the beginning of a line.
     pub fn begin(&mut self, range: Range<u64>) {
-        // The byte before tells whether a line begins right at the start.
+        // The byte before the range shows whether a line begins right at its start.
         let before = range.start.saturating_sub(1);
         let kept = Self::with(std::mem::take(&mut self.buffer), std::mem::take(&mut self.cancellation));
         *self = LineReader { base: before, limit: range.end, skipping: range.start > 0, ..kept };
     }
 
-    /// Where the next line begins: once all lines are handed out, that of the next range.
+    /// Offset of the next line; once all lines are returned, that of the first line of the next range.
     pub fn position(&self) -> u64 {
         self.base + self.taken as u64
     }
@@ -90,10 +90,10 @@ impl LineReader {
         self.at_end && self.taken == self.filled
     }
 
-    /// Finds where the range's first line begins. `None` if no line begins in the range.
+    /// Finds the offset of the first line that begins in the range. Returns `None` if none does.
     pub fn first_line(&mut self, source: &LineSource) -> Result<Option<u64>, ReadError> {
         while self.skipping {
-            // Again on each call: lines behind the range belong to the reader of the next one.
+            // `skipping` stays set, so that each further call returns `None` too: lines after the range belong to the reader of the next one.
             if self.at_end || self.position() >= self.limit {
                 return Ok(None);
             }
@@ -110,7 +110,8 @@ impl LineReader {
         Ok((self.position() < self.limit).then(|| self.position()))
     }
 
-    /// The next whole lines, or `None` when there are no more in the range. `lines_before` is for the error that names a line.
+    /// Returns the next whole lines, or `None` if the range has no more. `lines_before` is the number of lines before them, for errors that
+    /// name a line.
     pub fn next_chunk(
         &mut self,
         source: &LineSource,
@@ -155,10 +156,10 @@ impl LineReader {
         Ok(Some(Chunk { bytes, offset: self.base + skip as u64, at_start, unterminated }))
     }
 
-    /// Where the last whole line ends that is in the buffer and begins in the range. The first `searched` bytes have no newline.
+    /// The end, in the buffer, of the last whole line there that begins in the range. The first `searched` bytes contain no newline.
     fn end_of_lines(&self, searched: usize) -> Option<usize> {
         let filled = &self.buffer[..self.filled];
-        // The line with the range's last byte is its last line.
+        // The line that contains the last byte of the range is its last line.
         let last = usize::try_from(self.limit - self.base).map_or(usize::MAX, |length| length - 1);
         if last < self.filled {
             let from = last.max(searched);
@@ -170,8 +171,9 @@ impl LineReader {
         memchr::memrchr(b'\n', &filled[searched..until]).map(|newline| searched + newline + 1)
     }
 
-    /// Skips a line without keeping it in memory, and hands out a placeholder: a line whose beginning can't be JSON, since some crashes leave
-    /// a file that ends in a gigabyte of zeros, or a torn line that is too long. `allow` decides, given whether the line is torn.
+    /// Skips a line without keeping it in memory, and returns a placeholder. For a line whose beginning can't be JSON, since some crashes
+    /// leave a file that ends in a gigabyte of zeros, and for a line that is too long. `allow` is called with whether the line is torn; its
+    /// error is returned.
     fn skip_line(
         &mut self,
         source: &LineSource,
@@ -198,7 +200,7 @@ impl LineReader {
         Ok(Some(Chunk { bytes: PLACEHOLDER, offset, at_start: offset == 0, unterminated }))
     }
 
-    /// Moves what was not handed out to the front of the buffer.
+    /// Discards the returned bytes: moves the others to the front of the buffer.
     fn discard_taken(&mut self) {
         if self.taken > 0 {
             self.buffer.copy_within(self.taken..self.filled, 0);
@@ -208,7 +210,7 @@ impl LineReader {
         }
     }
 
-    /// Reads until the buffer is full, what is wanted is there or the file ends. A line that fills the buffer makes it grow.
+    /// Reads until the buffer is full, the wanted bytes are read, or the file ends. Enlarges the buffer if a line fills it.
     fn fill(&mut self, source: &LineSource) -> Result<(), ReadError> {
         if self.filled == self.buffer.len() {
             self.grow(source);
@@ -228,7 +230,7 @@ impl LineReader {
         Ok(())
     }
 
-    /// How much of the file is needed from `base` on: the rest of the range and of its last line.
+    /// Number of bytes needed from `base` on: the rest of the range and of its last line.
     fn wanted(&self) -> usize {
         let in_range = self.limit.saturating_sub(self.base);
         if in_range <= self.filled as u64 {
@@ -239,7 +241,7 @@ impl LineReader {
 
     fn grow(&mut self, source: &LineSource) {
         let wanted = if self.buffer.is_empty() {
-            // One byte more than the file has: the read that finds its end needs no second buffer.
+            // One byte more than the file's size, so that the read that detects its end needs no second buffer.
             let all = usize::try_from(source.size()).map_or(CHUNK_BYTES, |size| size.saturating_add(1));
             all.clamp(MIN_BUFFER_BYTES, CHUNK_BYTES)
         } else {
@@ -248,7 +250,7 @@ impl LineReader {
         self.buffer.resize(wanted, 0);
     }
 
-    /// An error if one of the lines up to `end` is too long. Only a buffer of this size can hold such a line.
+    /// Returns an error if one of the lines up to `end` is too long. Only called if the buffer is large enough to hold such a line.
     fn refuse_long_lines(&self, end: usize, lines_before: u64) -> Result<(), ReadError> {
         let lines = super::lines::Lines::new(&self.buffer[..end]);
         for (index, (_, line)) in lines.enumerate() {
@@ -260,7 +262,7 @@ impl LineReader {
     }
 }
 
-/// Whether a line that begins so is neither JSON nor blank.
+/// Whether a line with this beginning is neither JSON nor blank.
 pub fn cannot_be_json(line: &[u8]) -> bool {
     let line = line.strip_prefix(BOM).unwrap_or(line);
     let first = line.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | 0x0b | 0x0c));

@@ -1,4 +1,4 @@
-//! Working through a file segment by segment, on all cores, with the results in the order of the segments.
+//! Processes a file segment by segment on all cores, and returns the results in the order of the segments.
 
 use std::ops::Range;
 use std::vec::IntoIter;
@@ -6,14 +6,14 @@ use std::vec::IntoIter;
 use super::source::LineSource;
 use crate::pipeline::{InOrder, Pipeline, Worker, spare_cores};
 
-/// How much of the file is one job: some chunks, about a millisecond.
+/// Size of a segment, which is one job, in bytes: a few chunks, about a millisecond of work.
 pub const SEGMENT_BYTES: u64 = 1 << 20;
 
-/// More threads than this wait for memory rather than for each other.
+/// Maximum number of helpers. With more threads, memory bandwidth is the limit.
 const MAX_HELPERS: usize = 7;
 
-/// The ranges of about equal size that a file has from `start` on. The last ends where the file ended when it was opened:
-/// a file that grows all the time would have no end. A line that was under way there is read to its end.
+/// Splits a file into segments of equal size from `start` on. The last one ends where the file ended when it was opened, since a
+/// file that keeps growing would have no end. A line that continues beyond that offset is read to its end.
 pub fn equal_segments(source: &LineSource, start: u64) -> Vec<Range<u64>> {
     let count = source.size().saturating_sub(start).div_ceil(SEGMENT_BYTES).max(1);
     let segment = |index: u64| {
@@ -26,13 +26,13 @@ pub fn equal_segments(source: &LineSource, start: u64) -> Vec<Range<u64>> {
 /// Which threads work on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
-    /// One for each core.
+    /// One for each core, up to a limit.
     All,
-    /// The one that takes the results: the other cores work on other files.
+    /// Only the thread that takes the results, since the other cores work on other files.
     Own,
 }
 
-/// Segments of a file that are being worked on.
+/// Segments of a file that are being processed.
 pub struct Segments<W: Worker<Job = Range<u64>>> {
     pipeline: Pipeline<W>,
     helpers: usize,
@@ -41,7 +41,7 @@ pub struct Segments<W: Worker<Job = Range<u64>>> {
 }
 
 impl<W: Worker<Job = Range<u64>>> Segments<W> {
-    /// Begins to work on these segments. `make` makes a worker for each thread, which keeps its buffers from segment to segment.
+    /// Starts to process these segments. `make` creates a worker for each thread; it keeps its buffers from segment to segment.
     pub fn new(segments: Vec<Range<u64>>, threads: Threads, make: impl Fn() -> W) -> Self {
         let most = if threads == Threads::All { spare_cores().min(MAX_HELPERS) } else { 0 };
         let helpers = most.min(segments.len().saturating_sub(1));
@@ -52,7 +52,7 @@ impl<W: Worker<Job = Range<u64>>> Segments<W> {
         segments
     }
 
-    /// The result of the next segment, `None` behind the last.
+    /// The result of the next segment; `None` after the last one.
     ///
     /// # Panics
     ///
@@ -63,7 +63,7 @@ impl<W: Worker<Job = Range<u64>>> Segments<W> {
         Some(output)
     }
 
-    /// Hands over segments, so few that the results that wait for their turn need little memory.
+    /// Queues segments, but only so many that results that wait for their turn need little memory.
     fn hand_over(&mut self) {
         while self.pipeline.under_way() + self.outputs.waiting() < room(self.helpers)
             && let Some(segment) = self.rest.next()
@@ -73,7 +73,7 @@ impl<W: Worker<Job = Range<u64>>> Segments<W> {
     }
 }
 
-/// How many segments may be under way, or done before their turn.
+/// Maximum number of segments that are in progress, or done before their turn.
 fn room(helpers: usize) -> usize {
     2 * (helpers + 1)
 }

@@ -1,6 +1,6 @@
-//! The escapes of JSON strings that are a backslash and one character.
+//! The escapes of JSON strings that consist of a backslash and one character.
 
-/// What each character stands for behind a backslash; 0 where that is no such escape.
+/// The meaning of each character after a backslash; 0 if the two are not such an escape.
 pub static MEANINGS: [u8; 256] = {
     let mut meanings = [0; 256];
     meanings[b'"' as usize] = b'"';
@@ -14,13 +14,13 @@ pub static MEANINGS: [u8; 256] = {
     meanings
 };
 
-/// Whether there is an escape of one character, this one.
+/// Whether a backslash and this character are such an escape.
 #[inline]
 pub fn is_simple_escape(byte: u8) -> bool {
     MEANINGS[usize::from(byte)] != 0
 }
 
-/// What the character stands for behind a backslash, if that is such an escape.
+/// The meaning of the character after a backslash; `None` if the two are not such an escape.
 pub fn meaning(byte: u8) -> Option<u8> {
     Some(MEANINGS[usize::from(byte)]).filter(|meaning| *meaning != 0)
 }

@@ -1,7 +1,7 @@
-//! A file of lines: opened once, any part of it read at any time, from any thread.
+//! A file of lines. It is opened once; any part of it can be read at any time, from any thread.
 //!
-//! A small file is read at once and kept; of a large one only what is asked for is in memory. Never through a memory
-//! map: a file that is cut while it is mapped kills the process.
+//! A small file is read whole and kept in memory; parts of a large one are read when they are requested. Memory maps are not used: a file
+//! that is truncated while it is mapped kills the process.
 
 use std::io;
 use std::path::Path;
@@ -17,32 +17,32 @@ use crate::disk::open_options::Links;
 use crate::disk::os_error::OsError;
 use crate::disk::stream;
 
-/// A smaller file is read at once and kept.
+/// A file smaller than this, in bytes, is read whole and kept.
 const KEPT_BYTES: u64 = 1 << 20;
 
-/// How much is read at first of a file that has no size, or is empty.
+/// Size in bytes of the first read of a file whose size is unknown or 0.
 const UNKNOWN_BYTES: usize = 8 << 10;
 
-/// Why a file could not be read on.
+/// Why reading a file failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// The system refused.
+    /// A system call failed.
     #[error("{0}")]
     System(OsError),
     /// A line is longer than any JavaScript string.
     #[error("line {line} is longer than {MAX_LINE_BYTES} bytes, more than a JavaScript string can hold")]
     LineTooLong {
-        /// The physical line, from 1.
+        /// The number of the physical line, from 1.
         line: u64,
     },
-    /// What was scanned is no longer there.
+    /// Bytes that were scanned are no longer there.
     #[error("the file was changed while it was being read")]
     Changed,
 }
 
 impl ReadError {
-    /// The error, found in lines of which `lines` others come first.
+    /// Adds `lines`, the number of lines before those in which the error was found, to its line number.
     #[must_use]
     pub fn behind(self, lines: u64) -> Self {
         match self {
@@ -62,7 +62,7 @@ pub struct LineSource {
 
 enum Content {
     File(File),
-    /// The whole of a small file, or of a pipe: what that gives, it gives once.
+    /// The whole content of a small file, or of a pipe, which can be read only once.
     Memory(Vec<u8>),
 }
 
@@ -74,37 +74,38 @@ enum Pipes {
 }
 
 impl LineSource {
-    /// Opens the file at `path` for reading. `/dev/null` is an empty one.
+    /// Opens the file at `path` for reading. `/dev/null` counts as an empty file.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         Self::open_as(path, Pipes::Refused, KEPT_BYTES)
     }
 
-    /// The same, but of a file whose size is known nothing is read yet, for callers that need only its beginning.
+    /// Like [`open`](Self::open), but reads nothing yet of a file whose size is known. For callers that need only its beginning.
     pub fn open_unread(path: &Path) -> Result<Self, ReadError> {
         Self::open_as(path, Pipes::Refused, 1)
     }
 
-    /// The same, but a pipe that has a writer is read to its end, and kept. That is possible once: the pipe is empty then.
+    /// Like [`open`](Self::open), but a pipe that has a writer is read to its end and kept. That is possible only once, since the pipe is
+    /// empty afterwards.
     pub fn open_or_drain(path: &Path) -> Result<Self, ReadError> {
         Self::open_as(path, Pipes::Read, KEPT_BYTES)
     }
 
-    /// The regular file at `path`, if it has at most `limit` bytes and they can be had without waiting: the thread on which JavaScript runs
-    /// may call this.
+    /// Reads the regular file at `path` if it has at most `limit` bytes and they can be read without waiting, and returns `None` otherwise.
+    /// The JavaScript thread may call this.
     pub fn open_cached(path: &Path, limit: usize) -> Option<Self> {
         let opened = SystemTime::now();
         let content = files::read_whole_cached(path, limit)?;
         Some(LineSource { opened, ..Self::in_memory(content) })
     }
 
-    /// What is in memory, as a file is.
+    /// Presents bytes in memory as a file.
     pub fn in_memory(content: Vec<u8>) -> Self {
         let size = content.len() as u64;
         let metadata = Metadata { kind: FileKind::File, size, modified: None, inode: None };
         LineSource { content: Content::Memory(content), size, metadata, opened: SystemTime::now() }
     }
 
-    /// Reads a regular file at once if it is smaller than `kept_bytes`.
+    /// Opens a file. A regular file is read whole if it is smaller than `kept_bytes`.
     fn open_as(path: &Path, pipes: Pipes, kept_bytes: u64) -> Result<Self, ReadError> {
         let (file, metadata) = input_file::open(path, Links::Followed).map_err(ReadError::System)?;
         let (opened, cancellation) = (SystemTime::now(), Cancellation::current());
@@ -124,7 +125,7 @@ impl LineSource {
         Ok(LineSource { content, size, metadata, opened })
     }
 
-    /// Bytes in the file when it was opened.
+    /// Size of the file in bytes when it was opened.
     pub fn size(&self) -> u64 {
         self.size
     }
@@ -134,13 +135,13 @@ impl LineSource {
         &self.metadata
     }
 
-    /// When it was opened.
+    /// The time at which the file was opened.
     pub fn opened(&self) -> SystemTime {
         self.opened
     }
 
-    /// The `length` bytes at `offset`, read into `scratch` unless they are in memory. That they are not there means that the file
-    /// was changed, since the caller has seen them there.
+    /// The `length` bytes at `offset`, read into `scratch` unless they are in memory. The caller must have seen them there before: if they
+    /// are missing, the file was changed, and [`ReadError::Changed`] is returned.
     pub fn bytes_at<'a>(&'a self, offset: u64, length: usize, scratch: &'a mut Vec<u8>) -> Result<&'a [u8], ReadError> {
         match &self.content {
             Content::File(file) => {
@@ -156,7 +157,7 @@ impl LineSource {
         }
     }
 
-    /// Appends the `length` bytes at `offset`, which the caller has seen there.
+    /// Appends the `length` bytes at `offset`, which the caller must have seen there before, to `bytes`.
     pub fn append_bytes_at(&self, offset: u64, length: usize, bytes: &mut Vec<u8>) -> Result<(), ReadError> {
         match &self.content {
             Content::File(file) => read_exact_onto(bytes, length, file, offset),
@@ -167,7 +168,7 @@ impl LineSource {
         }
     }
 
-    /// Reads some of the bytes from `offset` on; 0 at the file's end.
+    /// Reads bytes from `offset` on into the buffer, and returns how many; 0 at the end of the file.
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, ReadError> {
         match &self.content {
             Content::File(file) => loop {
@@ -186,7 +187,8 @@ impl LineSource {
     }
 }
 
-/// A small file is read. One of which the system tells no size, as of many in `/proc`, is read too, wherever it ends.
+/// Reads a small file into memory, and keeps a large one open. A file whose size the system reports as 0, like many in `/proc`, is read to
+/// its end.
 fn read_or_keep_open(
     file: File,
     metadata: &Metadata,
@@ -196,7 +198,7 @@ fn read_or_keep_open(
     if metadata.size >= kept_bytes {
         return Ok(Content::File(file));
     }
-    // One byte more than the file has: the read that finds its end needs no second buffer.
+    // One byte more than the file's size, so that the read that detects its end needs no second buffer.
     let mut content = vec![0; if metadata.size == 0 { UNKNOWN_BYTES } else { metadata.size as usize + 1 }];
     let mut filled = 0;
     loop {
@@ -205,7 +207,7 @@ fn read_or_keep_open(
             content.truncate(filled);
             return Ok(Content::Memory(content));
         }
-        // It has grown since it was opened.
+        // The file has grown since it was opened.
         if file.metadata().is_ok_and(|metadata| metadata.size >= KEPT_BYTES) {
             return Ok(Content::File(file));
         }
@@ -233,7 +235,7 @@ fn fill(file: &File, buffer: &mut [u8], cancellation: &Cancellation) -> Result<u
 fn read_exact_onto(bytes: &mut Vec<u8>, length: usize, file: &File, offset: u64) -> Result<(), ReadError> {
     let start = bytes.len();
     if start == 0 && bytes.capacity() < length {
-        // Such memory the system has cleared.
+        // The system provides this memory zeroed, so it need not be cleared.
         *bytes = vec![0; length];
     } else {
         bytes.resize(start + length, 0);

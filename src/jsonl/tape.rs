@@ -1,8 +1,7 @@
-//! JSON values as a tape: what `JSON.parse` would make of their texts, as a flat list of codes, and their strings in a few pools.
+//! JSON values as a tape: the values that `JSON.parse` would build, as a flat list of codes, with their strings in a few pools.
 //!
-//! The reader of a tape builds the values: it reads one code after the other and cuts strings off the pools. Nothing has to be scanned,
-//! unescaped or decoded again. What a value means is the same as in the rest of this layer: JavaScript decides
-//! (`docs/session-format.md` section 2).
+//! The tape reader builds the values: it reads one code after another and cuts the strings from the pools. Nothing has to be scanned, unescaped or
+//! decoded again. As everywhere in this layer, a value means what it means in JavaScript (`docs/session-format.md` section 2).
 
 pub mod arena;
 mod shapes;
@@ -12,27 +11,27 @@ use self::shapes::{ShapeList, Shapes};
 use super::scan::{Cursor, Nesting, NotJson, Span, plain_prefix};
 use super::text::{ROOM, decode_narrow_onto, decode_wide_onto};
 
-/// What a code says, in its lowest four bits; the rest of it is the code's number.
+/// The kind of a code, which is in its lowest four bits. The other bits are the number of the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Code {
-    /// The values of an object of the [shape](FinishedTape::shapes) of this number follow.
+    /// An object of the [shape](FinishedTape::shapes) with this number. Its values follow.
     Object = 0,
-    /// An array of so many values follows.
+    /// An array with this number of values, which follow.
     Array = 1,
-    /// A string of so many characters, the next of [`Tape::narrow`].
+    /// A string with this number of characters, the next ones of [`Tape::narrow`].
     Narrow = 2,
-    /// A string of so many UTF-16 units, the next of [`Tape::wide`].
+    /// A string with this number of UTF-16 units, the next ones of [`Tape::wide`].
     Wide = 3,
-    /// A string: the name of this number.
+    /// A string: the name with this number.
     Name = 4,
-    /// A string: the text of this number in [`Tape::texts`].
+    /// A string: the text with this number in [`Tape::texts`].
     Text = 5,
-    /// A value whose JSON is the text of this number in [`Tape::texts`]: one that a JSON parser builds better.
+    /// A value that a JSON parser builds better. Its JSON is the text with this number in [`Tape::texts`].
     Json = 6,
-    /// This number.
+    /// This integer.
     Integer = 7,
-    /// Another number: its bits are in the next two codes, in the order that they have in memory.
+    /// Any other number. The next two codes are the bits of the double, in the order that they have in memory.
     Number = 8,
     /// `true`
     True = 9,
@@ -50,28 +49,28 @@ impl Code {
 
 /// A text that is not in a pool.
 pub enum OwnText {
-    /// A string, one byte a character up to U+00FF.
+    /// A string of characters up to U+00FF, one byte each.
     Narrow(Text<u8>),
     /// A string, in UTF-16.
     Wide(Text<u16>),
-    /// JSON, as it stands in the file.
+    /// JSON text, as in the file.
     Json(Vec<u8>),
 }
 
-/// Values on a tape that more can be put on.
+/// A tape that is being built.
 #[derive(Default)]
 struct Tape {
-    /// How many values there are.
+    /// Number of values.
     count: usize,
-    /// What to build.
+    /// The codes of the values.
     codes: Vec<i32>,
     /// Strings of characters up to U+00FF, one byte each.
     narrow: Vec<u8>,
     /// Strings with other characters, in UTF-16.
     wide: Vec<u16>,
-    /// Texts that are too long for a pool: a short string that JavaScript keeps would keep the long ones in memory.
+    /// Texts that are too long for a pool, where a short string that JavaScript keeps would keep them in memory.
     texts: Vec<OwnText>,
-    /// The insides of JSON strings, one after the other, and where each ends.
+    /// The names one after another, as written between the quotes of JSON strings, and the end of each.
     names: Vec<u8>,
     name_ends: Vec<u32>,
 }
@@ -87,9 +86,9 @@ fn name_of<'n>(names: &'n [u8], ends: &[u32], index: usize) -> &'n [u8] {
     &names[start..ends[index] as usize]
 }
 
-/// A tape that is complete. Its texts are where JavaScript can read them in place.
+/// A complete tape, its texts in memory that JavaScript can read in place.
 pub struct FinishedTape {
-    /// What to build.
+    /// The codes of the values.
     pub codes: Vec<i32>,
     /// Strings of characters up to U+00FF, one byte each.
     pub narrow: Text<u8>,
@@ -104,62 +103,64 @@ pub struct FinishedTape {
 }
 
 impl FinishedTape {
-    /// The names, as they stand between the quotes of a JSON string: short strings, which often occur again.
+    /// The names, as written between the quotes of JSON strings: short strings, which often recur.
     pub fn names(&self) -> impl Iterator<Item = &[u8]> {
         (0..self.name_ends.len()).map(|index| name_of(&self.names, &self.name_ends, index))
     }
 }
 
-/// How many codes there are at most. They are handed over in a buffer of this length. Miri would take minutes to fill it.
+/// Maximum number of codes on a tape: they are passed to JavaScript in a buffer of this length. Lower under Miri, which would take minutes to fill
+/// it.
 pub const MAX_CODES: usize = if cfg!(miri) { 1 << 10 } else { 32 << 10 };
 
-/// Strings up to this length, most ids among them, are names: cut off a pool they would keep all of it in memory.
+/// Maximum length of a name in bytes. Most ids are that short. If such a string were cut from a pool, it would keep the whole pool in memory.
 const MAX_NAME: usize = 40;
 
-/// Longer keys are for a JSON parser: shapes are handed over in one text.
+/// Maximum length of a key in bytes. Objects with longer keys are left to a JSON parser, since all shapes are passed in one text.
 const MAX_KEY: usize = 1 << 10;
 
-/// Objects with more members are for a JSON parser: built member by member, V8 makes a dictionary of them, which is large and slow.
+/// Maximum number of members. Larger objects are left to a JSON parser: if they were built member by member, V8 would make dictionaries of them,
+/// which are large and slow.
 const MAX_MEMBERS: usize = 16;
 
-/// Strings this short cost less to copy from a pool than a name does, as long as they occur a few times only.
+/// Up to this length in bytes, a string that occurs only a few times costs less to copy from a pool than a name does.
 const MAX_COPIED: usize = 12;
 const FEW: u32 = 3;
 
-/// Strings of this length share a pool with nothing.
+/// Minimum length of strings that get a text of their own instead of a place in a pool.
 const OWN_TEXT: usize = 4 << 10;
 
-/// About how many bytes share a pool at most: a string that JavaScript keeps keeps the whole pool in memory.
+/// Approximate maximum size of the pools in bytes: a string that JavaScript keeps keeps its whole pool in memory.
 const POOL_BYTES: usize = 256 << 10;
 
-/// A longer string is not copied from its pool, which would need as much memory again. A pool that has grown so long for a string that is not
-/// kept gives its memory back; for shorter ones that would be cleared anew each time.
+/// A string of more bytes takes over the memory of its pool, since a copy would need as much memory again. A pool whose capacity has grown beyond
+/// this is shrunk when its string is removed; smaller ones keep their memory, which the system would otherwise have to clear again each time.
 const SPARE_BYTES: usize = 4 << 20;
 
-/// Building a value recurses on the stack of the caller, whose free size is unknown.
+/// Maximum depth of a value. Laying it out and building it are recursive, on stacks whose free size is unknown.
 const MAX_DEPTH: usize = 100;
 
-/// Puts values on a tape.
+/// Lays out values on a tape.
 pub struct TapeBuilder {
     tape: Tape,
-    /// Where its texts are put.
+    /// The memory for its texts.
     arena: Arena,
     shapes: Shapes,
     nesting: Nesting,
-    /// Recent names, and short strings that occurred a few times, by their hashes.
+    /// Recent names, and how often recent short strings occurred, in the slots of their hashes.
     names: Box<[u32; SLOTS]>,
     few: Box<[Met; SLOTS]>,
-    /// The value has more codes than there is room for.
+    /// The last value needs more codes than there is room for.
     is_full: bool,
-    /// The object that was begun last is for a JSON parser.
+    /// The object that was begun last is to be left to a JSON parser.
     is_unfit: bool,
-    /// The value's strings share no pool with others.
+    /// The value's long strings must not share a pool with others.
     is_apart: bool,
 }
 
 const SLOTS: usize = 512;
 
-/// A short string that was met.
+/// A short string that occurred.
 #[derive(Clone, Copy, Default)]
 struct Met {
     hash: u32,
@@ -183,7 +184,7 @@ impl Default for TapeBuilder {
 }
 
 impl TapeBuilder {
-    /// As [`push`](Self::push), for a value that JavaScript may keep longer than others: none of its strings shares a pool with them.
+    /// Like [`push`](Self::push), for a value that JavaScript may keep longer than others: none of its long strings shares a pool with them.
     pub fn push_apart(&mut self, json: &[u8]) -> bool {
         self.is_apart = true;
         let pushed = self.push(json);
@@ -191,8 +192,8 @@ impl TapeBuilder {
         pushed
     }
 
-    /// Appends the value whose JSON is `json`. Returns false, and changes nothing, if there is no room for it. What is not JSON, is nested
-    /// too deep, or needs more room than an empty tape has, is appended as its text, as [`Code::Json`].
+    /// Appends the value with the text `json`. Returns false, and changes nothing, if there is no room for it. Text that is not JSON, is nested too
+    /// deeply, or needs more room than an empty tape has, is appended as it is, as [`Code::Json`].
     pub fn push(&mut self, json: &[u8]) -> bool {
         let before = self.mark();
         self.is_full = false;
@@ -209,9 +210,9 @@ impl TapeBuilder {
         true
     }
 
-    /// Appends the object at the cursor, which moves behind it. `member` is called with each of its keys, as it stands between its quotes, and
-    /// the place of its value. Returns false if it can't be laid out, or is no object; the tape and the cursor are as they were then, but `member` may have
-    /// been called.
+    /// Appends the object at the cursor, and moves the cursor past it. Calls `member` with each key, as written between its quotes, and the span of
+    /// its value. Returns false if the object can't be laid out, or if the value is not an object; the tape and the cursor are then unchanged, but
+    /// `member` may have been called.
     pub fn push_object(&mut self, cursor: &mut Cursor<'_>, member: impl FnMut(&[u8], Span)) -> bool {
         let (before, start) = (self.mark(), cursor.clone());
         self.is_full = false;
@@ -226,17 +227,17 @@ impl TapeBuilder {
         laid_out
     }
 
-    /// Whether the last value was refused because there is no room for it behind the others.
+    /// Whether the last value was refused because there is no room for it after the others.
     pub fn is_full(&self) -> bool {
         self.is_full && self.tape.count > 0
     }
 
-    /// How many values were put on the tape.
+    /// Number of values on the tape.
     pub fn count(&self) -> usize {
         self.tape.count
     }
 
-    /// The tape. Another one has to be [begun](Self::clear) before more is put on it.
+    /// Returns the complete tape. [`clear`](Self::clear) must be called before the next value is pushed.
     pub fn finish(&mut self) -> FinishedTape {
         let TapeBuilder { tape, arena, .. } = self;
         FinishedTape {
@@ -250,13 +251,13 @@ impl TapeBuilder {
         }
     }
 
-    /// Makes room for values of `bytes` of JSON.
+    /// Reserves memory for values with `bytes` bytes of JSON.
     pub fn reserve(&mut self, bytes: usize) {
         self.tape.narrow.reserve(bytes.min(POOL_BYTES) + ROOM);
         self.tape.codes.reserve((bytes / 16).min(MAX_CODES));
     }
 
-    /// Begins another tape, in the memory of this one.
+    /// Begins a new tape in the memory of this one.
     pub fn clear(&mut self) {
         self.roll_back([0; 5]);
         self.tape.count = 0;
@@ -284,7 +285,7 @@ impl TapeBuilder {
         self.tape.names.truncate(self.tape.name_ends.last().map_or(0, |end| *end as usize));
     }
 
-    /// An error if the value is not JSON, or can't be laid out.
+    /// Lays out the value at the cursor. Returns an error if it is not JSON, or can't be laid out.
     fn value(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<(), NotJson> {
         if depth > MAX_DEPTH || !self.has_room() {
             return Err(NotJson);
@@ -300,9 +301,9 @@ impl TapeBuilder {
         }
     }
 
-    /// Whether there is room for one more code.
+    /// Whether there is room for the codes of one more value, without those of its members or elements.
     fn has_room(&mut self) -> bool {
-        // A number takes three.
+        // A number takes three codes.
         self.is_full = self.tape.codes.len() + 3 > MAX_CODES;
         !self.is_full
     }
@@ -379,7 +380,7 @@ impl TapeBuilder {
             self.tape.codes.push(value << 4 | Code::Integer as i32);
             return Ok(());
         }
-        // Rust and JavaScript read the same numbers in the same way: to the nearest double.
+        // Rust and JavaScript parse numbers in the same way: to the nearest double.
         let value: f64 = std::str::from_utf8(json).map_err(|_| NotJson)?.parse().map_err(|_| NotJson)?;
         let bits = value.to_ne_bytes();
         let half = |at: usize| i32::from_ne_bytes([bits[at], bits[at + 1], bits[at + 2], bits[at + 3]]);
@@ -389,7 +390,7 @@ impl TapeBuilder {
 
     fn string(&mut self, cursor: &mut Cursor<'_>) -> Result<(), NotJson> {
         let rest = cursor.rest();
-        // Most are short, without an escape, and need not be decoded.
+        // Most strings are short and have no escapes, so they need not be decoded.
         let inside = &rest[1..rest.len().min(MAX_NAME + 2)];
         let plain = plain_prefix(inside);
         if inside.get(plain) == Some(&b'"') {
@@ -416,7 +417,7 @@ impl TapeBuilder {
         Ok(())
     }
 
-    /// A string that has no escapes.
+    /// Lays out a short string without escapes.
     fn short_string(&mut self, inside: &[u8]) {
         if inside.len() <= MAX_COPIED && inside.is_ascii() && self.is_rare(inside) {
             self.tape.codes.push(Code::Narrow.with(inside.len()));
@@ -426,7 +427,7 @@ impl TapeBuilder {
         }
     }
 
-    /// A string that was decoded onto the end of the pool, from `start` on. It may be better off elsewhere.
+    /// Lays out a string that was decoded onto the end of the pool, from `start` on, or moves it to where it costs less.
     fn narrow_string(&mut self, start: usize, inside: &[u8]) {
         let length = self.tape.narrow.len() - start;
         if inside.len() > MAX_NAME && (length >= OWN_TEXT || self.shares_nothing()) {
@@ -440,7 +441,7 @@ impl TapeBuilder {
         }
     }
 
-    /// The same for a string with characters beyond U+00FF, or with bytes that are not UTF-8.
+    /// Like [`narrow_string`](Self::narrow_string), for a string with characters beyond U+00FF, or with bytes that are not UTF-8.
     fn wide_string(&mut self, start: usize, inside: &[u8]) {
         if inside.len() <= MAX_NAME {
             self.tape.wide.truncate(start);
@@ -457,7 +458,7 @@ impl TapeBuilder {
         self.is_apart || self.has_full_pools()
     }
 
-    /// Whether further strings get texts of their own, each of which costs JavaScript more than one in a pool.
+    /// Whether the pools are full. Further strings then get texts of their own, each of which costs JavaScript more than a string in a pool.
     pub fn has_full_pools(&self) -> bool {
         self.tape.narrow.len() + 2 * self.tape.wide.len() > POOL_BYTES
     }
@@ -467,7 +468,7 @@ impl TapeBuilder {
         self.tape.codes.push(Code::Name.with(name));
     }
 
-    /// Whether a short string was met a few times at most, as far as that is remembered.
+    /// Whether a short string occurred a few times at most, as far as that is remembered.
     fn is_rare(&mut self, inside: &[u8]) -> bool {
         let hash = hash(inside);
         let met = &mut self.few[slot(hash)];
@@ -483,7 +484,7 @@ impl TapeBuilder {
         index < self.tape.name_ends.len() && self.tape.name(index) == inside
     }
 
-    /// The number of a name. One that was met may get another number when it is met again, after many others.
+    /// The number of a name. A name that recurs after many others may get another number.
     fn name(&mut self, inside: &[u8]) -> usize {
         let hash = hash(inside);
         let slot = slot(hash);
@@ -503,14 +504,14 @@ impl TapeBuilder {
     }
 }
 
-/// Whether a short string that stands between its quotes as `inside` has several lines, or columns: it occurs only once then, and a name
-/// would cost several times as much.
+/// Whether a short string, given as written between its quotes, has several lines or columns. Such a string rarely recurs, and a name would cost
+/// several times as much.
 fn is_text(inside: &[u8]) -> bool {
     inside.windows(2).any(|pair| matches!(pair, br"\n" | br"\t"))
 }
 
-/// Whether the values of an array are numbers, some of which are no small integers: a parser makes an array of doubles of them, which takes
-/// a third of the memory.
+/// Whether an array has only numbers, of which at least one is not a small integer. A JSON parser builds an array of doubles from them, which takes a
+/// third of the memory.
 fn has_fractions_only(mut codes: &[i32]) -> bool {
     let mut has_fraction = false;
     while let Some(code) = codes.first() {
@@ -525,13 +526,13 @@ fn has_fractions_only(mut codes: &[i32]) -> bool {
     has_fraction
 }
 
-/// Whether a key is one that arrays have: V8 makes room for all that come before it, except where it parses JSON.
+/// Whether a key is an array index. V8 allocates room for all elements before it, except when it parses JSON.
 fn is_index(key: &[u8]) -> bool {
-    // With an escape it may be one.
+    // With an escape it may be an index.
     matches!(key, [b'0'..=b'9' | b'\\', ..]) && (key.contains(&b'\\') || key.iter().all(u8::is_ascii_digit))
 }
 
-/// The text from `start` on, which the pool ends without.
+/// Removes the text from `start` on from a pool, and returns it.
 fn end_of<Unit: Copy>(pool: &mut Vec<Unit>, start: usize, arena: &mut Arena) -> Text<Unit> {
     if size_of_val(&pool[start..]) <= SPARE_BYTES {
         let text = arena.text(&pool[start..]);
@@ -552,7 +553,7 @@ fn cut<Unit>(pool: &mut Vec<Unit>, start: usize) {
     }
 }
 
-/// The value of a number of few digits and nothing else. Minus zero is none.
+/// The value of an integer of a few digits; `None` for any other number, and for minus zero.
 fn small_integer(json: &[u8]) -> Option<i32> {
     let (digits, sign) = match json {
         [b'-', digits @ ..] if digits != b"0" => (digits, -1),
@@ -564,7 +565,7 @@ fn small_integer(json: &[u8]) -> Option<i32> {
     Some(sign * value)
 }
 
-/// Good enough to tell names from each other; one that looks like another is only stored twice.
+/// A fast hash. Collisions are harmless: a name that collides with another may only be stored twice.
 fn hash(bytes: &[u8]) -> u32 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let word = |bytes: &[u8]| bytes.iter().rev().fold(0_u64, |word, byte| word << 8 | u64::from(*byte));
@@ -574,7 +575,7 @@ fn hash(bytes: &[u8]) -> u32 {
         hash = (hash.rotate_left(23) ^ u64::from_le_bytes(*bytes)).wrapping_mul(FACTOR);
     }
     hash = (hash.rotate_left(23) ^ word(rest)).wrapping_mul(FACTOR);
-    // Never what an empty slot holds.
+    // Never 0, which an empty slot holds.
     (hash >> 32) as u32 | 1
 }
 

@@ -1,10 +1,10 @@
-//! The background writer: lines are queued on the caller's thread and appended on another.
+//! The background writer: lines are queued on the caller's thread and appended on another thread.
 //!
-//! Lines are written in batches: while one batch is being written, the next one is collected. A batch is all that is queued, in segments
-//! of which each is written by one system call.
+//! Lines are written in batches: while one batch is being written, the next one is collected. A batch is everything that is queued, in
+//! segments that are written by one system call each.
 //!
-//! Not a [`Pipeline`](crate::pipeline): the caller's thread must neither wait nor write, so the queue has no bound but counts its bytes
-//! for the caller, and the thread takes all of it at once.
+//! This is not a [`Pipeline`](crate::pipeline): the caller's thread must neither wait nor write, so the queue is unbounded but counts
+//! its bytes for the caller, and the writing thread takes the whole queue at once.
 
 mod thread;
 
@@ -18,20 +18,21 @@ use crate::disk::target::Target;
 use crate::disk::unsynced::Unsynced;
 use crate::threading::{Condvar, Mutex};
 
-/// A segment that has so many bytes is full. Small enough for a write to be quick, large enough for its cost not to count.
+/// Maximum size of a segment in bytes, unless one push is larger. Small enough for a quick write, large enough to make the cost of the
+/// system call negligible.
 const SEGMENT_BYTES: usize = 256 << 10;
 
 /// Why a writer stopped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// The system refused.
+    /// A system call failed.
     #[error("{0}")]
     System(#[from] OsError),
     /// Another recorder has locked the file.
     #[error("the session is being recorded by {}", if owner.is_empty() { "another recorder" } else { owner })]
     Locked {
-        /// The owner in the lock file; empty if it is not known.
+        /// The owner in the lock file; empty if it is unknown.
         owner: String,
     },
 }
@@ -51,17 +52,17 @@ impl WriteError {
 pub struct WriteFailure {
     /// The reason.
     pub error: WriteError,
-    /// The file that was to be written, if there was one already.
+    /// The file that could not be written, if there was one already.
     pub path: Option<PathBuf>,
-    /// How many queued lines are not in the file.
+    /// Number of queued lines that are not in the file.
     pub dropped: u64,
-    /// How many queued lines are in the file, as durable as promised.
+    /// Number of queued lines that are in the file, as durable as promised.
     pub kept: u64,
 }
 
 impl WriteFailure {
-    /// Whether users are to go on without a recording after this kind of failure: a full or forbidden disk, a file that is gone
-    /// (`docs/session-format.md` section 3, rule 6) or another recorder's. Flushes report all others.
+    /// Whether users should continue without a recording after this kind of failure: a full disk, missing permissions, a missing file
+    /// (`docs/session-format.md` section 3, rule 6), or a file that another recorder has locked. Flushes report only other failures.
     pub fn is_environmental(&self) -> bool {
         const ENVIRONMENTAL: [&str; 8] =
             ["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM", "ENOENT", "ENOTDIR", "ESESSIONLOCKED"];
@@ -73,15 +74,15 @@ type FlushDone = Box<dyn FnOnce(Result<(), WriteFailure>) + Send>;
 type CloseDone = Box<dyn FnOnce() + Send>;
 type FailureHook = Box<dyn Fn(&WriteFailure) + Send + Sync>;
 
-/// Appends lines in the background. Dropping it loses nothing: what is queued is still written. A clone is the same writer.
+/// Appends lines in the background. Dropping it loses nothing: queued lines are still written. Clones share the writer.
 #[derive(Clone)]
 pub struct Writer {
     shared: Arc<Shared>,
 }
 
-/// What the callers and the writing thread share. Lives until both are done.
+/// The state that the callers and the writing thread share.
 pub struct Shared {
-    /// Counters and whole segments, consistent wherever something can panic: the state is still used after a panic.
+    /// Consistent wherever code may panic, since it is still used after a panic.
     state: Mutex<State>,
     /// Signalled when the thread has something to do.
     work: Condvar,
@@ -91,46 +92,47 @@ pub struct Shared {
     on_failure: FailureHook,
 }
 
-/// What the writer's own thread does.
+/// The state of the writer's thread.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Thread {
-    /// There is none.
+    /// There is no thread.
     #[default]
     None,
-    /// It waits for a signal and ends when none comes for a while.
+    /// It waits for a signal, and ends if none arrives for a while.
     Parked,
-    /// It writes, or looks for more to write.
+    /// It writes, or checks for more to write.
     Working,
 }
 
 #[derive(Default)]
 struct State {
     queue: VecDeque<Segment>,
-    /// A buffer to use again.
+    /// A buffer to be reused.
     spare: Vec<u8>,
-    /// Lines and bytes that wait or are being written.
+    /// Number of lines and bytes that are queued or being written.
     pending_lines: u64,
     pending_bytes: u64,
-    /// Lines queued since the beginning, or refused because the writer had failed; lines written; lines synced.
+    /// Since the beginning: number of lines queued, or refused because the writer had failed; number of lines written; number of lines
+    /// synced.
     queued: u64,
     written: u64,
     synced: u64,
-    /// Each is answered when `queued` lines, as counted when it was asked for, are flushed.
+    /// Requested flushes, each with the value that `queued` had then: it is answered once that many lines are flushed.
     flushes: Vec<(u64, FlushDone)>,
     closes: Vec<CloseDone>,
     thread: Thread,
     /// The thread is writing a batch and has the file open.
     writing: bool,
-    /// A caller waits: the thread makes no pauses.
+    /// A caller is waiting, so the thread does not pause.
     urgent: bool,
     failed: bool,
-    /// It has failed, and the failure hook has not returned yet.
+    /// The writer has failed, and the failure hook has not returned yet.
     reporting: bool,
-    /// The failure that ends the writer as soon as what was queued before it is written.
+    /// A failure that ends the writer as soon as everything queued before it is written.
     failing: Option<Failing>,
     /// Nothing more will be queued.
     closed: bool,
-    /// The file that was written last. It stays locked as long as more may be written.
+    /// The file that was written last. It stays locked while more may be written.
     last_target: Option<Arc<Target>>,
     /// With [`Durability::Fsync`], the files that were appended to since they were last synced.
     unsynced: Unsynced,
@@ -150,14 +152,14 @@ struct Failing {
 }
 
 impl Writer {
-    /// A writer that has nothing to do yet. `on_failure` is called once, on whatever thread fails.
+    /// A writer that has nothing to do yet. `on_failure` is called at most once, on the thread on which the failure occurs.
     pub fn new(durability: Durability, on_failure: FailureHook) -> Self {
         let (work, progress) = (Condvar::new(), Condvar::new());
         Writer { shared: Arc::new(Shared { state: Mutex::default(), work, progress, durability, on_failure }) }
     }
 
-    /// Queues `lines` lines for `target`, about `size` bytes in all, which `write` appends to the buffer that it is given,
-    /// `\n` included. When `write` refuses, nothing is queued. False if the writer has failed: the lines are lost.
+    /// Queues `lines` lines for `target`, about `size` bytes in all. `write` appends them to the buffer that it is given, `\n` included.
+    /// If `write` returns an error, nothing is queued. Returns false if the writer has failed: the lines are lost.
     pub fn push<E>(
         &self,
         target: &Arc<Target>,
@@ -178,8 +180,8 @@ impl Writer {
         Ok(true)
     }
 
-    /// Calls `done` when all that was queued before is in the file and, with [`Durability::Fsync`], on stable storage; at once if
-    /// that is so, or if the writer has failed and `on_failure` has returned.
+    /// Calls `done` when everything queued so far is in the file and, with [`Durability::Fsync`], on stable storage. Calls it before
+    /// returning if that is the case already, or if the writer has failed and `on_failure` has returned.
     pub fn flush(&self, done: FlushDone) {
         let mut state = self.shared.state.lock();
         if !state.reporting && state.is_flushed(self.shared.durability) {
@@ -193,8 +195,8 @@ impl Writer {
         }
     }
 
-    /// Nothing more will be queued. Calls `done` when all is written and flushed and the file is closed and unlocked; at once if
-    /// that is so.
+    /// Closes the writer: nothing more will be queued. Calls `done` when everything is written and flushed and the file is closed and
+    /// unlocked, before returning if that is the case already.
     pub fn close(&self, done: CloseDone) {
         let mut state = self.shared.state.lock();
         state.closed = true;
@@ -204,42 +206,42 @@ impl Writer {
             self.shared.hurry(state)
         } else {
             drop(state);
-            // A parked thread ends.
+            // Wakes a parked thread, which ends.
             self.shared.work.notify_all();
         }
         closes.into_iter().for_each(|done| done());
     }
 
-    /// How many lines were queued or refused since the beginning, if a flush would have something to wait for or a failure to
-    /// report.
+    /// Number of lines that were queued or refused since the beginning; `None` if a flush would have nothing to wait for and no failure
+    /// to report.
     pub fn unflushed(&self) -> Option<u64> {
         let state = self.shared.state.lock();
         (state.failed || !state.is_flushed(self.shared.durability)).then_some(state.queued)
     }
 
-    /// Counts `lines` as lost that the caller has not queued because the writer has failed.
+    /// Counts `lines` lines as lost that the caller has not queued because the writer has failed.
     pub fn refuse(&self, lines: u64) {
         self.shared.state.lock().queued += lines;
     }
 
-    /// Lines that are not in the file now. Once the writer has failed they never will be.
+    /// Number of lines that are not in the file. After a failure they never will be.
     pub fn missing(&self) -> u64 {
         let state = self.shared.state.lock();
         state.queued.saturating_sub(state.written)
     }
 
-    /// Lines and bytes that are not in the file yet.
+    /// Number of lines and bytes that are not in the file yet.
     pub fn pending(&self) -> (u64, u64) {
         let state = self.shared.state.lock();
         (state.pending_lines, state.pending_bytes)
     }
 
-    /// Whether it has failed: nothing is queued any more.
+    /// Whether the writer has failed, or was stopped: no more lines are queued.
     pub fn has_failed(&self) -> bool {
         self.shared.state.lock().takes_no_more()
     }
 
-    /// Stops the writer because of a failure on the caller's side. What was queued before is still written, and synced if that is
+    /// Stops the writer because of a failure on the caller's side. Lines queued before are still written, and synced if that is
     /// promised; `unqueued` further lines are lost. Does no I/O on the caller's thread.
     pub fn fail(&self, error: WriteError, path: Option<PathBuf>, unqueued: u64) {
         let mut state = self.shared.state.lock();
@@ -255,7 +257,7 @@ impl Writer {
         self.shared.hurry(state);
     }
 
-    /// A handle that outlives this writer as long as there is something to write.
+    /// The shared state: a handle with which the writer can be drained and ended even after it was dropped.
     pub fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
@@ -266,12 +268,12 @@ impl State {
         self.failed || self.failing.is_some()
     }
 
-    /// Whether the thread has neither a batch nor anything to write or sync.
+    /// Whether nothing is being written, and nothing is left to be written or synced.
     fn is_idle(&self) -> bool {
         self.pending_lines == 0 && !self.writing && self.unsynced.is_empty()
     }
 
-    /// Whether all is in the file, and reported if it never will be.
+    /// Whether all lines are in the file, or the failure that keeps them out of it is reported.
     fn is_written(&self) -> bool {
         self.pending_lines == 0 && self.failing.is_none() && !self.reporting
     }
@@ -298,7 +300,7 @@ impl State {
         durability == Durability::Fsync && self.synced < self.written && self.is_waited_for()
     }
 
-    /// The segment that a line of `size` bytes belongs into.
+    /// The segment to which `size` bytes for `target` are appended: the last one if they fit, otherwise a new one.
     fn segment_for(&mut self, target: &Arc<Target>, size: usize) -> &mut Segment {
         let fits = |last: &Segment| Arc::ptr_eq(&last.target, target) && last.bytes.len() + size <= SEGMENT_BYTES;
         if !self.queue.back().is_some_and(fits) {

@@ -1,4 +1,4 @@
-//! A batch that is being built: which values it has, and what they are.
+//! Builds batches: selects the values of each batch and puts them on its tape.
 
 use super::job::{Batch, JobEnd, OutputTape, Progress};
 use super::json::{JsonText, number_json};
@@ -13,37 +13,38 @@ use crate::session::layout::{ItemTape, TAPE_BYTES};
 use crate::session::message::Message;
 use crate::session::replay::{CurrentMetadata, Outcome};
 
-/// About how much of the file is built in one turn of the event loop.
+/// Approximate number of bytes of the file whose values are built in one turn of the event loop.
 const BATCH_BYTES: usize = TAPE_BYTES;
 
-/// Items that lie closer to each other are read from the file together.
+/// Maximum gap, in bytes, between items that are read from the file together.
 const READ_TOGETHER: u64 = 16 << 10;
 
-/// What a value is, in the order in which a batch has them.
+/// The categories of values, in their order in a batch.
 #[derive(Clone, Copy, Debug)]
 pub enum Belonging {
-    /// An item of history.
+    /// An item of the history.
     Item,
     /// A session event.
     Event,
     /// A checkpoint.
     Checkpoint,
-    /// Why there is no result, or the metadata, the session's name and its ancestry if it has any; then a warning each.
+    /// The error if there is no result, otherwise the metadata, the session's name and its ancestry if it has them; then the
+    /// warnings.
     Result,
 }
 
-/// Builds one batch after the other. Values of any length are put on its tape, which has no limit for all of them together.
+/// Builds one batch after the other. A single value can have any length: it is put on the tape, whose total size is not limited.
 #[derive(Default)]
 pub struct BatchBuilder {
     json: JsonText,
     tape: TapeBuilder,
-    /// How many values belong where, and how many bytes of JSON they were.
+    /// The number of values of each category, and the size of their JSON texts in bytes.
     counts: [usize; 4],
     bytes: usize,
 }
 
 impl BatchBuilder {
-    /// Begins another batch, of what comes behind `items` items of history.
+    /// Begins a batch that follows the first `items` items of the history.
     pub fn begin(&mut self, items: usize) {
         self.tape.clear();
         (self.counts, self.bytes) = ([0; 4], 0);
@@ -52,13 +53,14 @@ impl BatchBuilder {
         self.json.member("keep", &items);
     }
 
-    /// Appends a value. Returns false if the batch is full.
+    /// Appends a value. Returns `false` if the batch is full.
     pub fn append(&mut self, belonging: Belonging, json: &[u8]) -> bool {
         let is_empty = self.counts == [0; 4];
         if !is_empty && (self.bytes + json.len() > BATCH_BYTES || self.tape.has_full_pools()) {
             return false;
         }
-        // Items are shown and dropped together. Metadata and warnings that a caller keeps must not keep a page of items in memory.
+        // Items are shown and dropped together. But metadata and warnings that a caller keeps must not keep a whole page of items
+        // in memory.
         let pushed =
             if matches!(belonging, Belonging::Item) { self.tape.push(json) } else { self.tape.push_apart(json) };
         if !pushed {
@@ -69,7 +71,7 @@ impl BatchBuilder {
         true
     }
 
-    /// Appends items, as many as fit. Returns how many.
+    /// Appends as many items as fit. Returns their number.
     pub fn append_items(&mut self, items: &[ItemRef], source: &LineSource) -> Result<usize, ReadError> {
         let mut scratch = Vec::new();
         let (mut rest, mut appended) = (&items[..batch_length(items)], 0);
@@ -94,7 +96,7 @@ impl BatchBuilder {
         Ok(appended)
     }
 
-    /// Appends session events, as many as fit. Returns how many.
+    /// Appends as many session events as fit. Returns their number.
     pub fn append_events(
         &mut self,
         events: &[SessionEventRef],
@@ -112,12 +114,12 @@ impl BatchBuilder {
         Ok(events.len())
     }
 
-    /// Whether the batch has no value.
+    /// Whether the batch has no values.
     pub fn is_empty(&self) -> bool {
         self.tape.count() == 0
     }
 
-    /// The batch, which has no value yet, with items that are laid out. More batches follow.
+    /// Finishes a batch without values by adding items that are already laid out. More batches follow.
     pub fn finish_laid_out(&mut self, ItemTape { items, tape, .. }: ItemTape) -> Batch {
         let mut json = std::mem::take(&mut self.json);
         describe(&mut json, &tape, [items.len(), 0, 0, 0]);
@@ -130,20 +132,20 @@ impl BatchBuilder {
         progress.append_to(&mut self.json);
     }
 
-    /// The batch, more of which follow.
+    /// Finishes the batch. More batches follow.
     pub fn finish(&mut self) -> Batch {
         let (mut json, tape) = self.take_parts();
         json.close();
         Batch { text: json.finish(), tape }
     }
 
-    /// The end of a job that reads items.
+    /// Finishes the last batch of a job that reads items.
     pub fn finish_items(mut self) -> JobEnd {
         let (json, tape) = self.take_parts();
         JobEnd::done_behind(json, tape, |json| json.syntax("{}"))
     }
 
-    /// The end of a job whose replay has this outcome and `items` items of history.
+    /// Finishes the last batch of a job whose replay has this outcome and `items` items of history.
     pub fn finish_outcome(mut self, outcome: &Outcome<'_>, items: usize) -> JobEnd {
         if outcome.metadata.is_err() {
             return self.finish_failed();
@@ -167,7 +169,7 @@ impl BatchBuilder {
         JobEnd::done_behind(json, tape, |json| json.syntax("{\"failed\":true}"))
     }
 
-    /// The open object of the batch, and its tape.
+    /// The open JSON object of the batch, and its tape.
     fn take_parts(&mut self) -> (JsonText, Option<OutputTape>) {
         let mut json = std::mem::take(&mut self.json);
         if self.tape.count() == 0 {
@@ -188,7 +190,7 @@ fn describe(json: &mut JsonText, tape: &FinishedTape, counts: [usize; 4]) {
     }
     json.key("names");
     json.array(tape.names(), append_string);
-    // Of each shape the number of the one that it extends, and its last key.
+    // For each shape, the number of the shape that it extends, and its last key.
     json.key("shapes");
     json.array(tape.shapes.iter(), |json, (extended, key)| {
         json.value(&extended);
@@ -197,7 +199,7 @@ fn describe(json: &mut JsonText, tape: &FinishedTape, counts: [usize; 4]) {
     });
 }
 
-/// Appends the string whose inside is `inside`.
+/// Appends a string, given the inside of its JSON text.
 fn append_string(json: &mut JsonText, inside: &[u8]) {
     json.syntax("\"");
     json.raw(inside);
@@ -227,7 +229,7 @@ pub fn failure(message: &Message<'_>) -> JobEnd {
     batch.finish_failed()
 }
 
-/// How many of the items make a batch: as many as fit, at least one.
+/// The number of items that make a batch: as many as fit, at least one.
 pub fn batch_length(items: &[ItemRef]) -> usize {
     let mut bytes = 0;
     let full = items.iter().position(|item| {
@@ -237,7 +239,7 @@ pub fn batch_length(items: &[ItemRef]) -> usize {
     full.map_or(items.len(), |at| at.max(1))
 }
 
-/// How many of the items lie so close together that one read is cheaper than several.
+/// The number of items that lie so close together that one read is cheaper than several.
 fn read_together(items: &[ItemRef]) -> usize {
     let gap = |pair: &[ItemRef]| pair[1].offset - (pair[0].offset + u64::from(pair[0].length));
     items.windows(2).position(|pair| gap(pair) > READ_TOGETHER).map_or(items.len(), |at| at + 1)
@@ -297,7 +299,7 @@ pub fn metadata_json(metadata: &CurrentMetadata<'_>) -> Vec<u8> {
     object_json(members.into_iter().chain(optional))
 }
 
-/// An object of these keys and JSON texts.
+/// A JSON object with these keys and JSON texts.
 pub fn object_json<'v>(members: impl IntoIterator<Item = (&'v [u8], &'v [u8])>) -> Vec<u8> {
     let mut json = Vec::new();
     for (key, value) in members {

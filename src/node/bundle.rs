@@ -1,5 +1,5 @@
-//! `exportBundle`, `verifyBundle` and `importBundle`: jobs that are stopped, not cancelled, so that nothing is left of them when their
-//! promises reject.
+//! `exportBundle`, `verifyBundle` and `importBundle`: jobs that are stopped, not cancelled, so that they leave nothing behind when
+//! their promises reject.
 
 use std::path::Path;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::bundle::verify::{VerifyOptions, verify};
 use crate::bundle::watch::{self, JobWatch};
 use crate::signature::SigningKey;
 
-/// `onProgress` is called ten times a second at most.
+/// `onProgress` is called at most ten times a second.
 const PROGRESS: Every = Every::Interval(Duration::from_millis(100));
 
 /// The options of an export.
@@ -31,15 +31,15 @@ const PROGRESS: Every = Every::Interval(Duration::from_millis(100));
 pub struct NativeExportOptions {
     /// `latest`, or the id of a snapshot.
     pub from_snapshot: Option<String>,
-    /// A key that `private_key_fault` has found to be one.
+    /// A key that `private_key_fault` has accepted.
     pub sign_with: Option<String>,
     pub level: Option<i32>,
-    /// Nothing: as it is.
+    /// If absent, nothing is redacted.
     pub redact: Option<NativeRedactOptions>,
     pub progress: bool,
 }
 
-/// What is redacted.
+/// The rules of a redaction.
 #[napi(object, object_to_js = false)]
 pub struct NativeRedactOptions {
     pub builtin: bool,
@@ -77,7 +77,7 @@ impl NativeExportOptions {
             Some(id) => ExportFrom::Snapshot(id),
         };
         let key = self.sign_with.as_deref().map(SigningKey::from_pem).transpose();
-        // It was one when it was asked for.
+        // The key was already accepted when the options were checked.
         let key =
             key.map_err(|error| BundleError::new(BundleCode::InvalidOption, format!("signWith is no key: {error}")))?;
         let redact = self.redact.map(NativeRedactOptions::read);
@@ -85,7 +85,7 @@ impl NativeExportOptions {
     }
 }
 
-/// What is required of a bundle.
+/// The requirements for a bundle.
 #[napi(object, object_to_js = false)]
 pub struct NativeVerifyOptions {
     pub trusted_keys: Vec<String>,
@@ -95,7 +95,7 @@ pub struct NativeVerifyOptions {
     pub progress: bool,
 }
 
-/// Those that are not given stay as they are.
+/// Limits that are absent have their defaults.
 #[napi(object, object_to_js = false)]
 pub struct NativeLimits {
     pub line_bytes: Option<f64>,
@@ -113,7 +113,7 @@ impl NativeVerifyOptions {
             _ => SignaturePolicy::IfPresent,
         };
         let (given, default) = (&self.limits, Limits::default());
-        // Infinity is as much as there can be.
+        // The conversion saturates: infinity becomes the largest number.
         let limit = |given: Option<f64>, default| given.map_or(default, |limit| limit as u64);
         let limits = Limits {
             line_bytes: limit(given.line_bytes, default.line_bytes),
@@ -127,13 +127,13 @@ impl NativeVerifyOptions {
     }
 }
 
-/// What is wrong with a private key. Nothing if it is one.
+/// The fault of a private key. Returns null if it is valid.
 #[napi(catch_unwind)]
 pub fn private_key_fault(pem: String) -> Option<String> {
     SigningKey::from_pem(&pem).err().map(|error| error.to_string())
 }
 
-/// The codes of bundles, in the order of the documentation.
+/// The codes of bundle errors, in the order of the documentation.
 #[napi(catch_unwind)]
 pub fn bundle_codes() -> Vec<String> {
     BundleCode::ALL.iter().map(|code| code.as_str().to_owned()).collect()
@@ -158,7 +158,7 @@ pub fn start_export(
     })
 }
 
-/// Verifies the bundle at `path`. If nothing is wrong and `unpack_to` is given, its files are there then, for a reader.
+/// Verifies the bundle at `path`. If it has no problems and `unpack_to` is given, its files are unpacked there for a reader.
 #[napi(catch_unwind)]
 pub fn start_verification(
     bundles: &NativeBundles,
@@ -180,7 +180,7 @@ pub fn start_verification(
     })
 }
 
-/// Imports the bundle at `path` to `directory`: to stay there, or for a reader.
+/// Imports the bundle at `path` to `directory`, permanently or for a reader that removes it.
 #[napi(catch_unwind)]
 pub fn start_import(
     bundles: &NativeBundles,
@@ -199,7 +199,7 @@ pub fn start_import(
     })
 }
 
-/// Starts a job whose `work` writes. The end of the environment waits until it has cleaned up.
+/// Starts a job whose `work` writes. The end of the environment waits until the work has cleaned up.
 fn start(
     bundles: &NativeBundles,
     on_ready: Function<'_, (), ()>,
@@ -207,7 +207,7 @@ fn start(
     work: impl FnOnce(&mut JobWatch<'_>) -> JobEnd + Send + 'static,
 ) -> Result<NativeJob> {
     let (sender, job) = new_job(on_ready)?;
-    // Also an environment that ends before the work begins waits for it.
+    // Registered before the work begins, so that an environment that ends before that waits too.
     let guard = bundles.shared().begin_writing(sender.cancellation());
     sender.run_in_background(move |sender| {
         let _guard = guard;

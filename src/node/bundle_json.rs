@@ -1,4 +1,4 @@
-//! What bundles are and what was found in them, as JSON.
+//! Descriptions of bundles and the results of verifying them, as JSON.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::bundle::export::BundleInfo;
 use crate::bundle::verify::Report;
 use crate::hash::as_text;
 
-/// A bundle in short.
+/// A summary of a bundle.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InfoJson<'i> {
@@ -39,7 +39,7 @@ impl<'i> From<&'i BundleInfo> for InfoJson<'i> {
     }
 }
 
-/// What a verification found.
+/// The result of a verification.
 #[derive(Serialize)]
 pub struct ReportJson<'r> {
     ok: bool,

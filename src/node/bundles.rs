@@ -1,5 +1,5 @@
-//! The bundles of one JavaScript environment: jobs that write, and archives that are unpacked for a reader. When the environment ends,
-//! the jobs are stopped and have time to clean up, and what was unpacked is removed.
+//! The bundle operations of one JavaScript environment: jobs that write, and archives that are unpacked for a reader. When the
+//! environment ends, the jobs are stopped and get time to clean up, and unpacked files are removed.
 
 use std::path::Path;
 use std::sync::{Arc, Weak};
@@ -21,7 +21,7 @@ const LAST_CLEANUP: Duration = Duration::from_secs(2);
 /// How often a thread that waits for the JavaScript thread checks whether the environment has ended.
 const CHECK_EVERY: Duration = Duration::from_millis(100);
 
-/// The bundles of one JavaScript environment, the main thread's or a worker's.
+/// The bundle operations of one JavaScript environment: that of the main thread or of a worker.
 #[napi]
 pub struct NativeBundles {
     bundles: Arc<Bundles>,
@@ -29,25 +29,25 @@ pub struct NativeBundles {
 
 #[napi]
 impl NativeBundles {
-    /// None yet. `on_unpack` is called when something is to be unpacked and JavaScript has not called [`listens`](Self::listens) yet.
+    /// `on_unpack` is called when something is to be unpacked before JavaScript has called [`listens`](Self::listens).
     #[napi(constructor, catch_unwind)]
     pub fn new(env: Env, on_unpack: Function<'_, (), ()>) -> Result<Self> {
-        // Weak: the job that reads the archive holds the process open.
+        // Weak: the job that reads the archive holds the process open instead.
         let ask = on_unpack.build_threadsafe_function::<()>().callee_handled::<false>().weak::<true>().build()?;
         let bundles = Arc::new(Bundles { ask: Some(ask), ..Bundles::default() });
-        // Runs when the process or the worker ends by itself or is terminated; `process.exit` and signals pass it by.
+        // Runs when the process or the worker ends by itself or is terminated, but not after `process.exit` or a signal.
         env.add_env_cleanup_hook(bundles.clone(), |bundles| bundles.end())?;
         Ok(NativeBundles { bundles })
     }
 
-    /// JavaScript listens for the end of the process, and calls `end` then.
+    /// Notes that JavaScript listens for the end of the process and will then call `end`.
     #[napi(catch_unwind)]
     pub fn listens(&self) {
         *self.bundles.hears_of_end.lock() = true;
         self.bundles.heard.notify_all();
     }
 
-    /// The end: stops the jobs, and removes what is unpacked.
+    /// Stops the jobs and removes unpacked files, at the end of the environment.
     #[napi(catch_unwind)]
     pub fn end(&self) {
         self.bundles.end();
@@ -55,7 +55,7 @@ impl NativeBundles {
 }
 
 impl NativeBundles {
-    /// The same for background threads.
+    /// The bundle operations, for background threads.
     pub fn shared(&self) -> Arc<Bundles> {
         self.bundles.clone()
     }
@@ -64,26 +64,26 @@ impl NativeBundles {
 /// Asks JavaScript to listen for the end of the process.
 type Ask = ThreadsafeFunction<(), (), (), Status, false, true, 0>;
 
-/// The bundles of one environment, for background threads.
+/// The bundle operations of one environment, for background threads.
 #[derive(Default)]
 pub struct Bundles {
     jobs: JobRegistry,
     unpacked: Mutex<Vec<Weak<Unpacked>>>,
     ask: Option<Ask>,
-    /// Whether JavaScript listens for the end of the process, so that what is unpacked is removed then.
+    /// Whether JavaScript listens for the end of the process, so that unpacked files are removed then.
     hears_of_end: Mutex<bool>,
     heard: Condvar,
 }
 
 impl Bundles {
-    /// A job that `cancellation` stops begins to write. It has cleaned up when the guard is dropped.
+    /// Registers a job that writes, which `cancellation` stops. The job drops the guard when it has cleaned up.
     pub fn begin_writing(&self, cancellation: &Cancellation) -> JobGuard {
         self.jobs.register(cancellation)
     }
 
-    /// A job that `cancellation` stops begins to read what is at these paths. If there is a bundle among them, the end of the
-    /// environment waits for the guard to be dropped. If there is an archive, which has to be unpacked, this waits until JavaScript
-    /// listens for its end. Never called on the JavaScript thread, which has to see to that.
+    /// Registers a job that reads what is at these paths, which `cancellation` stops. If one of them is a bundle, the end of the
+    /// environment waits until the guard is dropped. If one of them is an archive, which has to be unpacked, waits until JavaScript
+    /// listens for the end of the process: so it must not be called on the JavaScript thread.
     pub fn begin_reading<P: AsRef<Path>>(&self, paths: &[P], cancellation: &Cancellation) -> Option<JobGuard> {
         if !paths.iter().any(|path| is_bundle(path.as_ref())) {
             return None;
@@ -101,13 +101,13 @@ impl Bundles {
         if !*hears {
             ask.call((), ThreadsafeFunctionCallMode::NonBlocking);
         }
-        // An environment that has ended calls nothing.
+        // An environment that has ended runs no callbacks.
         while !*hears && !cancellation.is_cancelled() && !ask.aborted() {
             self.heard.wait_for(&mut hears, CHECK_EVERY);
         }
     }
 
-    /// Keeps a bundle open, unpacked if it was an archive, until the result is dropped or the environment ends.
+    /// Keeps a bundle open, unpacked if it is an archive, until the returned value is dropped or the environment ends.
     pub fn keep(&self, opened: Opened) -> Arc<Unpacked> {
         let kept = Arc::new(Unpacked(Mutex::new(Some(opened))));
         let mut unpacked = self.unpacked.lock();
@@ -118,13 +118,13 @@ impl Bundles {
 
     fn end(&self) {
         self.jobs.end(Instant::now() + LAST_CLEANUP);
-        // What the jobs have unpacked meanwhile is among these.
+        // Includes what the jobs have unpacked in the meantime.
         let unpacked = std::mem::take(&mut *self.unpacked.lock());
         unpacked.iter().filter_map(Weak::upgrade).for_each(|kept| kept.remove());
     }
 }
 
-/// A bundle, or an original, that is being read. If it was unpacked, that is removed when this is dropped.
+/// A bundle or a plain recording that is being read. Dropping it removes what was unpacked.
 pub struct Unpacked(Mutex<Option<Opened>>);
 
 impl Unpacked {

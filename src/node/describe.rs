@@ -1,4 +1,4 @@
-//! `describeSessions` and all that is made of it: one job that scans many sessions.
+//! `describeSessions` and the functions based on it: one job that scans many sessions.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -14,13 +14,14 @@ use super::replay::{fold_options, snapshots_of};
 use crate::session::describe::{DescribeOptions, Described, Describing};
 use crate::session::replay::{Outcome, Replay, ReplayError};
 
-/// A batch is sent when it has so many bytes: JavaScript parses it in well under a millisecond.
+/// Size in bytes at which a batch is sent: JavaScript parses it in well under a millisecond.
 const BATCH_BYTES: usize = 64 << 10;
 
-/// A batch is sent so often at least, since it has the progress: large files have little to report.
+/// Maximum time between two batches. Batches carry the progress, and large files have few results.
 const BATCH_EVERY: Duration = Duration::from_millis(100);
 
-/// What is longer is not described in a batch, which would stop the event loop. JavaScript replays that file by itself.
+/// Maximum size, in bytes, of the description of one session: parsing a longer one would block the event loop. JavaScript replays that file
+/// separately.
 const MOST_BYTES: usize = 256 << 10;
 
 /// The options.
@@ -28,13 +29,13 @@ const MOST_BYTES: usize = 256 << 10;
 pub struct NativeDescribeOptions {
     pub project_hash: Option<Utf16String>,
     pub snapshot: bool,
-    /// The directory for snapshots, if not beside the files.
+    /// The directory for snapshots, if they are not next to the files.
     pub snapshot_dir: Option<String>,
 }
 
-/// Scans the sessions in these files, strictly. The batches have `described`, an array with an element for each file, in no order: an array
-/// of the file's place in the list and of what a replay reports; or of its place and the `error`; or of its place alone if that would be
-/// too long.
+/// Scans the sessions in these files in strict mode. The batches have `described`, an array with an element for each file, in any order. An
+/// element is an array of the file's index in `paths` and the description of its replay; or of the index and an object with `error`; or of
+/// the index alone if the description is too long.
 #[napi(catch_unwind)]
 pub fn describe_sessions(
     paths: Vec<String>,
@@ -53,7 +54,7 @@ pub fn describe_sessions(
 
 struct DescribedBatches<'s> {
     sender: &'s Sender,
-    /// The elements of the next batch, as JSON, and their length.
+    /// The elements of the next batch as JSON, and their total size.
     elements: Vec<Vec<u8>>,
     bytes: usize,
     progress: Progress,
@@ -80,7 +81,7 @@ impl<'s> DescribedBatches<'s> {
             }
         }
         if self.sender.is_cancelled() {
-            // The last scans may have failed for that.
+            // The last scans may have failed because of the cancellation.
             return Err(Closed);
         }
         Ok(JobEnd::done_behind(self.take(), None, |json| json.syntax("{}")))
@@ -100,7 +101,7 @@ impl<'s> DescribedBatches<'s> {
         self.progress.files = self.progress.files.map(|files| files + 1);
     }
 
-    /// The open object of the batch, and the progress so far.
+    /// The open JSON object of the batch, with the progress so far.
     fn take(&mut self) -> JsonText {
         let mut json = JsonText::with_capacity(self.bytes + 100);
         json.open();
@@ -113,7 +114,7 @@ impl<'s> DescribedBatches<'s> {
     }
 }
 
-/// What a replay reports, as JSON, its history left out; or the error.
+/// The result of a replay without its history, or its error, as JSON.
 fn described_json(replay: &std::result::Result<Replay, ReplayError>) -> Vec<u8> {
     let replay = match replay {
         Ok(replay) => replay,

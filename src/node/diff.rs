@@ -32,7 +32,7 @@ pub struct NativeDiffOptions {
     pub progress: bool,
 }
 
-/// What is wrong with a JSON pointer. Nothing if it is one.
+/// The fault of a JSON pointer. Returns null if it is valid.
 #[napi(catch_unwind)]
 pub fn json_pointer_fault(pointer: String) -> Option<String> {
     match Pointer::parse(&pointer) {
@@ -41,7 +41,7 @@ pub fn json_pointer_fault(pointer: String) -> Option<String> {
     }
 }
 
-/// Compares two recordings. The result is the diff, null if there is none.
+/// Compares two recordings. The result is the diff, or null if there is none.
 #[napi(catch_unwind)]
 pub fn start_diff(
     bundles: &NativeBundles,
@@ -51,7 +51,7 @@ pub fn start_diff(
     on_ready: Function<'_, (), ()>,
 ) -> Result<NativeJob> {
     let NativeDiffOptions { full, heartbeats, ignore, progress } = options;
-    // `json_pointer_fault` has found no fault in them.
+    // `json_pointer_fault` has already accepted them.
     let ignore = ignore.iter().filter_map(|pointer| Pointer::parse(pointer).ok()).collect();
     let options = DiffOptions { compared: Compared { heartbeats, ignore }, full };
     start_reading(bundles, on_ready, vec![left, right], progress, move |paths, reporter| {
@@ -67,7 +67,7 @@ pub fn start_diff(
     })
 }
 
-/// Follows the causes of an event. The result is an object with `chain` and `truncated`.
+/// Finds the ancestors of an event. The result is an object with `chain` and `truncated`.
 #[napi(catch_unwind)]
 pub fn start_trace(
     bundles: &NativeBundles,
@@ -82,7 +82,7 @@ pub fn start_trace(
     })
 }
 
-/// Runs `work`, which reports its progress and can be cancelled.
+/// Runs `work` with progress and cancellation.
 fn watched<T>(
     reporter: &mut ProgressReporter<'_>,
     work: impl FnOnce(&mut Watch<'_>) -> std::result::Result<T, DiffError>,
@@ -92,7 +92,7 @@ fn watched<T>(
     work(&mut Watch { cancelled, progress }).map_err(Fault::Recording)
 }
 
-/// A recording that is read. A bundle of it stays unpacked until this is dropped.
+/// A recording that is being read. If it is a bundle, it stays unpacked until this is dropped.
 struct Recording {
     source: Source,
     _opened: Option<Opened>,
@@ -109,7 +109,7 @@ impl Recording {
             let source = Source::find(Path::new(path)).map_err(of_system).map_err(Fault::Recording)?;
             return Ok(Recording { source, _opened: None });
         }
-        // Progress is that of the comparison. Verifying only checks for cancellation.
+        // Progress is that of the comparison only. While verifying, it is reported only to check for cancellation.
         let cancellation = reporter.cancellation();
         let opened =
             open_bundle(path, TrustedKeys::default(), cancellation, &mut |_| reporter.report(Progress::default()));
@@ -118,13 +118,13 @@ impl Recording {
     }
 }
 
-/// Why there is no answer.
+/// An error of a job.
 enum Fault {
     Recording(DiffError),
     Bundle(ImportError, Option<Side>),
 }
 
-/// The end of a job whose answer, which can be large, is a JSON text.
+/// The end of a job whose result is a JSON text, which can be large.
 fn end(found: std::result::Result<String, Fault>) -> JobEnd {
     match found {
         Ok(text) => JobEnd::done(|json| json.raw(text.as_bytes())),

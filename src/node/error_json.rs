@@ -1,4 +1,4 @@
-//! Errors as JSON objects from which JavaScript builds an `Error`: those of runs, bundles, diffs and recorders in one form.
+//! Errors as JSON objects, from which JavaScript builds an `Error`. Errors of runs, bundles, diffs and recorders have the same form.
 
 use std::borrow::Cow;
 
@@ -12,10 +12,10 @@ use crate::jsonl::writer::{WriteError, WriteFailure};
 use crate::run::error::RunError;
 use crate::run::recorder::RecordError;
 
-/// How the message of a bundle begins that a reader refuses.
+/// The beginning of the message for a bundle that can't be read.
 pub const CANT_BE_READ: &str = "The bundle can't be read";
 
-/// An error. Members that it does not have are left out.
+/// An error. Members without a value are left out.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorJson<'e> {
@@ -48,26 +48,27 @@ impl<'e> ErrorJson<'e> {
         ErrorJson { code, message: message.into(), ..Self::default() }
     }
 
-    /// The same, with what Node's own errors have, where the system is what failed.
+    /// Adds the members of Node's own errors if a system call failed.
     fn with_system(self, error: Option<&'e OsError>) -> Self {
         let Some(OsError { code, errno, syscall, path, .. }) = error else { return self };
         let path = path.as_ref().map(|path| path.to_string_lossy()).or(self.path);
         ErrorJson { code, errno: Some(*errno), syscall: Some(syscall), path, ..self }
     }
 
-    /// The same, with what a run's error says of an event.
+    /// Adds the members of a run's error that describe an event.
     fn with_event(self, error: &'e RunError) -> Self {
         let RunError { time, expected, found, .. } = error;
         let (expected, found) = (expected.as_deref(), found.as_deref());
         ErrorJson { time: *time, event_id: error.event_id(), expected, found, ..self }
     }
 
-    /// The same, about one of two recordings.
+    /// Adds the side, if the error is about one of two recordings.
     pub fn of_side(self, side: Option<Side>) -> Self {
         ErrorJson { side: side.map(Side::as_str), ..self }
     }
 
-    /// Why a bundle was not imported or can't be read: the first problem, and all of them as `problems`. The message begins with `what`.
+    /// The error for a bundle that was not imported or can't be read: its first problem, and all of them as `problems`. The message
+    /// begins with `what`.
     pub fn refusal(refusal: &'e ImportError, what: &str) -> Self {
         let message = refusal_message(refusal, what);
         match refusal {
@@ -138,7 +139,7 @@ impl<'e> From<&'e WriteFailure> for ErrorJson<'e> {
     }
 }
 
-/// Why a bundle was not imported or can't be read, for people. Begins with `what`.
+/// The message for a bundle that was not imported or can't be read. Begins with `what`.
 pub fn refusal_message(refusal: &ImportError, what: &str) -> String {
     match refusal {
         ImportError::Failed(error) => error.message.clone(),

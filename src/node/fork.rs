@@ -1,4 +1,4 @@
-//! `forkSession`: the part of it that reads the source and writes the new session's file.
+//! `forkSession`: reads the source and writes the file of the new session.
 
 use std::path::PathBuf;
 
@@ -12,18 +12,18 @@ use crate::session::fork::{ForkError, ForkSource, ForkTarget, fork};
 use crate::session::message::Message;
 use crate::session::recorder::FileNameForm;
 
-/// What to fork, and the session that is to be made, validated by JavaScript.
+/// The source and the new session of a fork, validated by JavaScript.
 #[napi(object, object_to_js = false)]
 pub struct NativeForkOptions {
-    /// The file of the source.
+    /// The session file to fork.
     pub source: String,
     pub project_hash: Utf16String,
     pub checkpoint_id: Utf16String,
     pub snapshot: bool,
-    /// The directory for the snapshot, if not beside the source.
+    /// The directory for the snapshot, if it is not next to the source.
     pub snapshot_dir: Option<String>,
     pub chats_dir: String,
-    /// Whether the name of the new file has seconds.
+    /// Whether the name of the new file contains seconds.
     pub name_has_seconds: bool,
     pub id_prefix: Utf16String,
     /// JSON text.
@@ -31,8 +31,8 @@ pub struct NativeForkOptions {
     pub now: f64,
 }
 
-/// Makes the file of a new session. The result has its path and the number of its last record; or, in `failed`, the step that failed and
-/// a message, if there is more to say.
+/// Creates the file of a new session. The result has `filePath` and `lastSeq`, the number of its last record; or `failed`, the step that
+/// failed, and a `message` if there is one.
 #[napi(catch_unwind)]
 pub fn fork_session(options: NativeForkOptions, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
     let (sender, job) = new_job(on_ready)?;

@@ -1,4 +1,4 @@
-//! Whether files have changed between two looks at them.
+//! Identifies files and their versions, to find out whether they have changed.
 
 use std::path::Path;
 use std::time::UNIX_EPOCH;
@@ -10,8 +10,8 @@ use super::job::{JobEnd, PoolJob};
 use crate::disk::files;
 use crate::disk::metadata::Metadata;
 
-/// The result is an array with an element for each path: an array of which file it is, empty where the system does not tell, and of the
-/// state that it is in, its size and its time of modification; `null` if there is no such file.
+/// The result is an array with an element for each path: an array of two strings, the identity of the file (empty if the system
+/// provides none) and its version, from its size and its time of modification; or `null` if there is no such file.
 #[napi(catch_unwind, ts_return_type = "Promise<string>")]
 pub fn file_identities(paths: Vec<String>) -> AsyncTask<PoolJob> {
     PoolJob::start(move || {

@@ -3,8 +3,8 @@
 use super::json::string_end;
 use crate::session::message::{Message, MessagePart};
 
-/// A message as JSON: a string, or an array of parts to be joined if it quotes a file. Strings among them are shown as they are, other
-/// values as JSON. What is quoted may be hundreds of megabytes, so it is copied once.
+/// A message as JSON: a string, or, if it quotes a file, an array of parts to be joined. JavaScript shows strings among the parts as
+/// they are, and other values as JSON. Quoted values may have hundreds of megabytes, so they are copied only once.
 pub fn message_json(message: &Message<'_>) -> Vec<u8> {
     let mut json = Vec::with_capacity(message.0.iter().map(|part| part_length(part) + 3).sum::<usize>() + 2);
     if let [MessagePart::Text(text)] = &message.0[..] {
@@ -21,7 +21,7 @@ pub fn message_json(message: &Message<'_>) -> Vec<u8> {
     json
 }
 
-/// About how many bytes it takes.
+/// Approximate size of a part's JSON text in bytes.
 fn part_length(part: &MessagePart<'_>) -> usize {
     match part {
         MessagePart::Text(text) => text.len(),
@@ -40,7 +40,7 @@ fn append_part(json: &mut Vec<u8>, part: &MessagePart<'_>) {
 
 fn append_string(json: &mut Vec<u8>, text: &str) {
     let start = json.len();
-    // A string has a JSON text, always.
+    // Serialising a string can't fail.
     if serde_json::to_writer(&mut *json, text).is_err() {
         json.truncate(start);
         json.extend_from_slice(b"\"\"");
@@ -55,8 +55,8 @@ fn append_utf16(json: &mut Vec<u8>, units: &[u16]) {
     json.push(b'"');
 }
 
-/// A value that JavaScript is to show: as the string or value that it is, or, where it is nested deeper than `JSON.stringify` can
-/// follow, as its text.
+/// Appends a value that JavaScript will show: as that value, or as a string with its text if it is nested too deeply for
+/// `JSON.stringify`.
 fn append_shown(json: &mut Vec<u8>, value: &[u8]) {
     if depth(value) <= DEEPEST_SHOWN {
         json.extend_from_slice(value);
@@ -65,10 +65,10 @@ fn append_shown(json: &mut Vec<u8>, value: &[u8]) {
     }
 }
 
-/// `JSON.stringify` recurses, and has the stack that its caller left it.
+/// `JSON.stringify` is recursive, and has only what its caller has left of the stack.
 const DEEPEST_SHOWN: usize = 500;
 
-/// How deep a valid JSON text is nested.
+/// The depth of nesting of a valid JSON text.
 fn depth(json: &[u8]) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     for token in tokens(json) {
@@ -89,7 +89,7 @@ fn compact(json: &[u8]) -> Vec<u8> {
     tokens(json).filter(|token| !token[0].is_ascii_whitespace()).flatten().copied().collect()
 }
 
-/// The strings of a valid JSON text, and each byte that is in none.
+/// The strings of a valid JSON text, and each byte outside strings.
 fn tokens(json: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut at = 0;
     std::iter::from_fn(move || {

@@ -1,6 +1,7 @@
-//! The Node.js binding: the only place that knows of JavaScript. It converts and delegates.
+//! The Node.js binding: the only module that knows JavaScript. It converts values and delegates.
 //!
-//! Values cross as JSON text or on a tape: V8's own `JSON.stringify` and `JSON.parse` are faster than building values through N-API.
+//! Values are passed as JSON text or on a tape: V8's own `JSON.stringify` and `JSON.parse` are faster than building values through
+//! Node-API.
 
 mod batch_builder;
 mod bundle;

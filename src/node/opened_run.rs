@@ -1,4 +1,4 @@
-//! A run that a job reads: as it was recorded, or in a bundle. Only the second passes through the bundle's code.
+//! A run that a job reads: in its own directory, or in a bundle. Only a bundle needs the code for bundles.
 
 use std::path::Path;
 
@@ -19,14 +19,14 @@ use crate::signature::TrustedKeys;
 
 /// A run, ready to be read.
 pub enum OpenedRun {
-    /// The directory of a run that was never sealed.
+    /// The directory of a run that is not a bundle.
     Plain(RunDirectory),
     /// A verified bundle.
     Bundle(Box<Opened>),
 }
 
 impl OpenedRun {
-    /// Opens the run at `path`. A bundle is verified; if it is signed and there are `trusted` keys, one of them must have signed it.
+    /// Opens the run at `path`. Verifies a bundle; if it is signed and there are `trusted` keys, one of them must have signed it.
     pub fn open(
         path: &str,
         trusted: TrustedKeys,
@@ -39,7 +39,7 @@ impl OpenedRun {
         Self::of_bundle(open_bundle(path, trusted, cancellation, progress)?)
     }
 
-    /// Opens the bundle in a directory that was already verified and has not been changed since.
+    /// Opens the bundle in a directory that has been verified and not changed since.
     pub fn open_verified(path: &str, trusted: &TrustedKeys) -> Result<Self, ImportError> {
         Self::of_bundle(open_verified(Path::new(path), trusted)?)
     }
@@ -64,7 +64,7 @@ impl OpenedRun {
         }
     }
 
-    /// Verifies the run. With `trusted` keys, one of them must have signed a snapshot for it to count.
+    /// Verifies the run. If there are `trusted` keys, a snapshot counts only if one of them has signed it.
     pub fn verify(&self, trusted: &TrustedKeys, watch: &mut Watch<'_>) -> Result<Verification, RunError> {
         match self {
             OpenedRun::Plain(directory) => verify(directory, trusted, &Redactions::default(), watch),
@@ -72,7 +72,7 @@ impl OpenedRun {
         }
     }
 
-    /// The events of the run's log in a range.
+    /// The events in a range of the run's log.
     pub fn trace(&self, range: Range) -> Result<Trace, RunError> {
         match self {
             OpenedRun::Plain(directory) => {

@@ -1,4 +1,5 @@
-//! `readSessionPreview` and `readSessionTitle`: jobs that look into a session file. What can't be read has neither.
+//! `readSessionPreview` and `readSessionTitle`: jobs that read a part of a session file. A file that can't be read has neither a
+//! preview nor a title.
 
 use std::path::Path;
 
@@ -13,20 +14,20 @@ use crate::run::text::Text;
 use crate::session::preview::{Preview, read_preview};
 use crate::session::title::read_title;
 
-/// Reads how a session begins. The result is an object with `hasContent` and `firstUserMessage`, of which it has at most `length` code
+/// Reads the beginning of a session. The result is an object with `hasContent` and `firstUserMessage`, which has at most `length` code
 /// units.
 #[napi(catch_unwind)]
 pub fn start_session_preview(path: String, length: f64, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
     start(path, on_ready, move |path| read_preview(path, length as usize), append_preview)
 }
 
-/// Searches for the last title of a session. The result is the title, a string or null, or `false` if there is none.
+/// Searches for the last title of a session. The result is the title, which is a string or null, or `false` if there is none.
 #[napi(catch_unwind)]
 pub fn start_session_title(path: String, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
     start(path, on_ready, read_title, |json, title| json.raw(title.as_deref().unwrap_or(b"false")))
 }
 
-/// Reads the file, or the session in a bundle's directory.
+/// Starts a job that reads the file, or the session in the directory of a bundle.
 fn start<T: Default + 'static>(
     path: String,
     on_ready: Function<'_, (), ()>,

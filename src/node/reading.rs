@@ -1,4 +1,4 @@
-//! Jobs that read recordings: what is at a path, a bundle opened and verified first.
+//! Jobs that read recordings. A bundle is verified and opened first.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::bundle::watch;
 use crate::cancellation::Cancellation;
 use crate::signature::TrustedKeys;
 
-/// How many more bytes have to be read before progress is reported again.
+/// Number of bytes read between two reports of progress.
 const PROGRESS_BYTES: u64 = 1 << 20;
 
 /// How often a job that reads reports its progress, if that is wanted.
@@ -21,7 +21,7 @@ pub fn every(is_wanted: bool) -> Option<Every> {
     is_wanted.then_some(Every::Bytes(PROGRESS_BYTES))
 }
 
-/// Starts a job whose `work` reads what is at `paths`. All that it has unpacked is removed before its end is sent.
+/// Starts a job whose `work` reads what is at `paths`. Everything that the work unpacks is removed before the end is sent.
 pub fn start_reading(
     bundles: &NativeBundles,
     on_ready: Function<'_, (), ()>,
@@ -40,7 +40,7 @@ pub fn start_reading(
     Ok(job)
 }
 
-/// Opens the bundle at `path`, which is verified. If it is signed and there are `trusted` keys, one of them must have signed it.
+/// Verifies and opens the bundle at `path`. If it is signed and there are `trusted` keys, one of them must have signed it.
 pub fn open_bundle(
     path: &str,
     trusted: TrustedKeys,
@@ -51,21 +51,21 @@ pub fn open_bundle(
     open(Path::new(path), &options, &mut watch::JobWatch { cancelled: cancellation.flag(), progress })
 }
 
-/// Progress in two phases: one half of a bundle's bytes is verifying it, the other half what it is read for. An original has the second
-/// phase only.
+/// Progress in two phases: verifying a bundle counts as one half of its bytes, reading it as the other half. A plain recording has the
+/// second phase only.
 #[derive(Default)]
 pub struct TwoPhaseProgress {
     verified: Option<u64>,
 }
 
 impl TwoPhaseProgress {
-    /// The progress of both phases, given that of verifying.
+    /// The overall progress, given that of verifying.
     pub fn verifying(&mut self, progress: watch::Progress) -> Progress {
         self.verified = Some(progress.total);
         Progress { bytes: progress.bytes / 2, total: progress.total, files: None }
     }
 
-    /// The progress of both phases, given that of the second.
+    /// The overall progress, given that of reading.
     pub fn reading(&self, bytes: u64, total: u64) -> Progress {
         let Some(whole) = self.verified else { return Progress { bytes, total, files: None } };
         let half = whole / 2;

@@ -18,11 +18,11 @@ use crate::session::recorder::{FileNameForm, Record, Recorder, RecorderConfig};
 pub struct NativeRecorderConfig {
     pub id: u32,
     pub chats_dir: String,
-    /// Whether the file's name has seconds.
+    /// Whether the name of the file contains seconds.
     pub name_has_seconds: bool,
     pub id_prefix: Utf16String,
     pub fsync: bool,
-    /// The owner that other recorders find in the lock file, as JSON text; `None` records without a lock.
+    /// The owner, as JSON text, for the lock file. `None` if the session is recorded without a lock.
     pub exclusive_owner: Option<String>,
     /// JSON text.
     pub start_payload: String,
@@ -36,7 +36,7 @@ pub struct NativeRecorder {
     writing: Option<NativeWriting>,
 }
 
-/// The most frequent types by number, so that JavaScript need not pass their names.
+/// The most frequent types by index, so that JavaScript need not pass their names.
 const KNOWN_TYPES: [EventType; 6] = [
     EventType::Content,
     EventType::Compressed,
@@ -48,7 +48,7 @@ const KNOWN_TYPES: [EventType; 6] = [
 
 #[napi]
 impl NativeRecorder {
-    /// A recorder of `group`. It does no I/O before the first event.
+    /// A recorder that belongs to `group`. Does no I/O before the first event.
     #[napi(constructor, catch_unwind)]
     pub fn new(group: &RecorderGroup, config: NativeRecorderConfig) -> Self {
         let slot = group.failure_slot(config.id);
@@ -67,35 +67,36 @@ impl NativeRecorder {
         NativeRecorder { recorder: Arc::new(recorder), writing }
     }
 
-    /// The writing in the background; the first call takes it.
+    /// The writing of the recorder. Can be taken once.
     #[napi(catch_unwind)]
     pub fn take_writing(&mut self) -> Option<NativeWriting> {
         self.writing.take()
     }
 
-    /// The function that records an event of a known type: the type's index, the payload's JSON text, and the time. It returns the
-    /// record's number, or NaN if the recorder is inactive. It is called for every event, and a method of a class costs half as much
-    /// again to call.
+    /// Returns the function that records an event of a known type, given the type's index, the payload's JSON text and the time.
+    /// That function returns the record's number, or NaN if the recorder is inactive. It is called for every event, and calling a
+    /// method of a class instead would take one and a half times as long.
     #[napi(catch_unwind)]
     pub fn recording<'env>(&self, env: &'env Env) -> Result<Function<'env, (), f64>> {
         let recorder = self.recorder.clone();
         env.create_function_from_closure("record", move |context| record_known(&recorder, &context))
     }
 
-    /// Records an event of any type, given as JSON text. Returns what the function of [`recording`](Self::recording) returns.
+    /// Records an event of any type, which is passed as JSON text. Returns the same as the function of
+    /// [`recording`](Self::recording).
     #[napi(catch_unwind)]
     pub fn record_other(&self, type_json: String, payload: Option<JsText>, now: f64) -> Result<f64> {
         let record = Record { type_json: type_json.as_bytes(), milliseconds: now, payload };
         Ok(self.recorder.record(record)?.unwrap_or(f64::NAN))
     }
 
-    /// Resumes the session in `path`. False if that fails.
+    /// Resumes the session in the file at `path`. Returns `false` if that fails.
     #[napi(catch_unwind)]
     pub fn resume(&self, path: String, last_seq: f64) -> bool {
         self.recorder.resume(PathBuf::from(path), last_seq)
     }
 
-    /// Takes no more events. Resolves when all is written and the file is closed and unlocked.
+    /// Accepts no more events. Resolves when everything is written and the file is closed and unlocked.
     #[napi(catch_unwind, ts_return_type = "Promise<void>")]
     pub fn dispose<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
         let (deferred, promise) = deferred(env)?;
@@ -103,31 +104,31 @@ impl NativeRecorder {
         Ok(promise)
     }
 
-    /// Whether events are taken.
+    /// Whether events are accepted.
     #[napi(catch_unwind)]
     pub fn is_active(&self) -> bool {
         self.recorder.is_active()
     }
 
-    /// The session's file, once there is one.
+    /// The path of the session's file, once it exists.
     #[napi(catch_unwind)]
     pub fn path(&self) -> Option<String> {
         self.recorder.path().map(|path| path.to_string_lossy().into_owned())
     }
 
-    /// Records that are not in the file, also those that were refused because writing had failed.
+    /// Number of records that are not in the file, including those that were refused because writing had failed.
     #[napi(catch_unwind)]
     pub fn missing(&self) -> f64 {
         self.recorder.missing() as f64
     }
 
-    /// Records that are not in the file yet.
+    /// Number of records that are not in the file yet.
     #[napi(catch_unwind)]
     pub fn pending_records(&self) -> f64 {
         self.recorder.pending().0 as f64
     }
 
-    /// Bytes that are not in the file yet.
+    /// Number of bytes that are not in the file yet.
     #[napi(catch_unwind)]
     pub fn pending_bytes(&self) -> f64 {
         self.recorder.pending().1 as f64

@@ -1,4 +1,4 @@
-//! `replaySession` and `openSession`: a job that replays, and jobs that read items of what was replayed.
+//! `replaySession` and `openSession`: a job that replays, and jobs that read items afterwards.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,9 +31,9 @@ pub struct NativeReplayOptions {
     pub through_seq: Option<f64>,
     pub audit_trail: bool,
     pub progress: bool,
-    /// Use the snapshot beside the file, and keep one.
+    /// Whether to use the session's snapshot, and to keep one.
     pub snapshot: bool,
-    /// The directory for the snapshot, if not beside the file.
+    /// The directory for the snapshot, if it is not next to the file.
     pub snapshot_dir: Option<String>,
     pub strict: bool,
 }
@@ -49,7 +49,7 @@ pub fn start_replay(
     start(bundles, path, options, Items::All, on_ready, |_| ())
 }
 
-/// Replays the session in a file or a bundle, and leaves the items in the file, to be read when they are asked for.
+/// Replays the session in a file or a bundle. The items stay in the file and are read on demand.
 #[napi(catch_unwind)]
 pub fn open_replay(
     bundles: &NativeBundles,
@@ -63,33 +63,34 @@ pub fn open_replay(
     Ok(NativeReplay { open, job: Some(job) })
 }
 
-/// A replay that is done or will be, its items read on demand.
+/// A replay, finished or not, whose items are read on demand.
 #[napi]
 pub struct NativeReplay {
     open: OpenReplay,
     job: Option<NativeJob>,
 }
 
-/// Empty until the replay is done, and after it was closed.
+/// Empty until the replay has finished, and after it was closed.
 type OpenReplay = Arc<Mutex<Option<Held>>>;
 
-/// What items are read from.
+/// The replay from which items are read.
 #[derive(Clone)]
 struct Held {
     replay: Arc<Replay>,
-    /// The bundle that the session's file is in.
+    /// The bundle that contains the session's file.
     _unpacked: Option<Arc<Unpacked>>,
 }
 
 #[napi]
 impl NativeReplay {
-    /// The job that replays, once.
+    /// The job that replays. Can be taken once.
     #[napi(catch_unwind)]
     pub fn job(&mut self) -> Option<NativeJob> {
         self.job.take()
     }
 
-    /// Starts to read the items `from` up to, not including, `to`. Null if the replay is closed.
+    /// Starts a job that reads the items from `from` up to, but not including, `to`. Returns null if the replay is
+    /// not open.
     #[napi(catch_unwind)]
     pub fn items(&self, from: u32, to: u32, on_ready: Function<'_, (), ()>) -> Result<Option<NativeJob>> {
         let Some(held) = self.open.lock().clone() else { return Ok(None) };
@@ -100,14 +101,14 @@ impl NativeReplay {
         Ok(Some(job))
     }
 
-    /// Closes the file. Items that are being read still come.
+    /// Closes the file. Jobs that are reading items still deliver them.
     #[napi(catch_unwind)]
     pub fn close(&self) {
         self.open.lock().take();
     }
 }
 
-/// Starts a replay, which is given to `keep` when it is done.
+/// Starts a replay, which is passed to `keep` when it has finished.
 fn start(
     bundles: &NativeBundles,
     path: String,
@@ -123,7 +124,7 @@ fn start(
             Ok(opened) => opened,
             Err(message) => return failure(&Message::text(message)),
         };
-        // A bundle has no file but those in its manifest.
+        // A bundle contains only the files of its manifest, so it gets no snapshot.
         let snapshots = match unpacked {
             None => snapshots_of(options.snapshot, options.snapshot_dir),
             Some(_) => Snapshots::None,
@@ -150,7 +151,7 @@ pub fn fold_options(project_hash: Option<Utf16String>, through_seq: Option<f64>,
     }
 }
 
-/// Whether snapshots are kept, and where: beside the file unless a directory is given.
+/// Whether snapshots are used, and where they are: next to the file unless a directory is given.
 pub fn snapshots_of(are_kept: bool, directory: Option<String>) -> Snapshots {
     match directory {
         _ if !are_kept => Snapshots::None,
@@ -161,14 +162,14 @@ pub fn snapshots_of(are_kept: bool, directory: Option<String>) -> Snapshots {
 
 type OpenedSession = (PathBuf, Option<Arc<Unpacked>>);
 
-/// The session's file, and the bundle that it is in. An error is its reader's message.
+/// The session's file, and the bundle that contains it. An error is the message for the user.
 fn open_session(path: String, bundles: &Bundles, sender: &Sender) -> std::result::Result<OpenedSession, String> {
     if !is_bundle(Path::new(&path)) {
         return Ok((path.into(), None));
     }
     let cancellation = sender.cancellation();
     let _guard = bundles.begin_reading(&[&path], cancellation);
-    // This cancels the work if the environment has ended.
+    // Cancels the work if the environment has ended.
     let mut go_on = |_| {
         sender.is_cancelled();
     };

@@ -20,35 +20,35 @@ use crate::run::text::Text;
 use crate::run::trace::Range;
 use crate::signature::TrustedKeys;
 
-/// About how much text is handed over at a time.
+/// Approximate size, in bytes, of the text that is handed over at a time.
 const PAYLOADS_BYTES: usize = 1 << 20;
 
-/// The columns of a run that may grow.
+/// The columns of a run, which may still grow.
 #[napi]
 pub struct NativeRunColumns {
     columns: Arc<Mutex<EventColumns>>,
     path: String,
 }
 
-/// Numbers of a column.
+/// The numbers of a column.
 #[napi(object, object_from_js = false)]
 pub struct NativeColumn {
     pub name: &'static str,
-    /// How many a number has.
+    /// Size of a number in bytes.
     pub bytes: u32,
     pub numbers: Buffer,
 }
 
 #[napi]
 impl NativeRunColumns {
-    /// Columns of the run at `path`, without events. `nodes` are those of the graph, in their order.
+    /// Columns of the run at `path`, without events. `nodes` are those of the graph, in its order.
     #[napi(constructor, catch_unwind)]
     pub fn new(path: String, nodes: Vec<String>) -> Self {
         let columns = EventColumns::new(nodes.iter().map(|node| Text::from_plain(node)));
         NativeRunColumns { columns: Arc::new(Mutex::new(columns)), path }
     }
 
-    /// Reads the events that were not read yet. The result is null, or the error of the first line that is no event.
+    /// Reads the events that have not been read yet. The result is null, or the error of the first line that is not an event.
     #[napi(catch_unwind)]
     pub fn read(&self, bundles: &NativeBundles, on_ready: Function<'_, (), ()>) -> Result<NativeJob> {
         let columns = self.columns.clone();
@@ -65,8 +65,8 @@ impl NativeRunColumns {
         })
     }
 
-    /// Reads payloads of the events from the logical time `from` up to `to`: `{ count, text }`, each payload a line of the text as it stands in the
-    /// log. `count` is 0 at the end.
+    /// Reads the payloads of events from the logical time `from` on, up to `to`. The result is `{ count, text }`: each payload is a line of the
+    /// text, as it is in the log. `count` is 0 at the end.
     #[napi(catch_unwind)]
     pub fn read_payloads(
         &self,
@@ -92,7 +92,7 @@ impl NativeRunColumns {
         })
     }
 
-    /// Gives numbers to workers and statuses that no event has: those of a state that the log begins with.
+    /// Adds the names of workers and statuses that occur in no event but in the state with which the log begins.
     #[napi(catch_unwind)]
     pub fn add_names(&self, workers: Vec<String>, statuses: Vec<String>) {
         let mut columns = self.columns.lock();
@@ -100,19 +100,19 @@ impl NativeRunColumns {
         statuses.iter().for_each(|status| columns.statuses.add(&Text::from_plain(status)));
     }
 
-    /// How many events there are.
+    /// Number of events.
     #[napi(getter, catch_unwind)]
     pub fn length(&self) -> u32 {
         self.columns.lock().len() as u32
     }
 
-    /// The first of the latest events whose payloads, none longer than `longest` bytes, fit in `room` bytes.
+    /// Index of the first of the latest events whose payloads, at most `longest` bytes of each, fit in `room` bytes.
     #[napi(catch_unwind)]
     pub fn latest_with_payloads(&self, room: u32, longest: u32) -> u32 {
         self.columns.lock().latest_with_payloads(room as usize, longest as usize) as u32
     }
 
-    /// All columns from an event on.
+    /// All columns, from the event at index `from` on.
     #[napi(catch_unwind)]
     pub fn encode(&self, from: u32) -> Vec<NativeColumn> {
         let columns = self.columns.lock();
@@ -123,7 +123,7 @@ impl NativeRunColumns {
         encoded.into()
     }
 
-    /// What the numbers refer to, as JSON: lists of names, the first event's logical time and its wall clock in milliseconds.
+    /// The meaning of the numbers, as JSON: lists of names, the logical time of the first event, and its wall-clock time in milliseconds.
     #[napi(catch_unwind)]
     pub fn names(&self) -> OutputText {
         let columns = self.columns.lock();
@@ -149,7 +149,7 @@ fn add_events(run: &OpenedRun, columns: &Mutex<EventColumns>) -> std::result::Re
     columns.read(trace)
 }
 
-/// The payloads of events, each on its line, until there are enough.
+/// The number of events, and their payloads, one on each line, up to about [`PAYLOADS_BYTES`].
 fn payloads(run: &OpenedRun, range: Range) -> std::result::Result<(u32, String), RunError> {
     let mut trace = run.trace(range)?;
     let (mut count, mut text) = (0, String::new());

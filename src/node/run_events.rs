@@ -1,5 +1,5 @@
-//! `readRunEvents`: the events of a log in pages, as JavaScript asks for them. Each page is read by a job of Node's own thread pool, so
-//! that a paused iteration occupies no thread.
+//! `readRunEvents`: the events of a log in pages, on demand. A job on Node's own thread pool reads each page, so that a paused iteration
+//! occupies no thread.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::run::kind::Kind;
 use crate::run::trace::{Range, Trace};
 use crate::signature::TrustedKeys;
 
-/// About how much text V8 parses in one turn of the event loop.
+/// Approximate size, in bytes, of the text that V8 parses in one turn of the event loop.
 const PAGE_BYTES: usize = 256 << 10;
 
 /// A log that is being read.
@@ -31,9 +31,9 @@ pub struct NativeRunTrace {
 }
 
 enum Reading {
-    /// Nothing was asked for yet.
+    /// Nothing has been requested yet.
     Asked(String, Range, Arc<Bundles>),
-    /// The log, and the bundle that it is in.
+    /// The log, and the bundle that contains it.
     Open {
         trace: Box<Trace>,
         _unpacked: Option<Arc<Unpacked>>,
@@ -41,7 +41,7 @@ enum Reading {
     Closed,
 }
 
-/// Why there is no next event.
+/// An error that ends the events.
 enum Failure {
     Run(RunError),
     Bundle(ImportError),
@@ -49,7 +49,8 @@ enum Failure {
 
 #[napi]
 impl NativeRunTrace {
-    /// The events of the run at `path` from the time `from` on, up to and including `to`. Nothing is opened before the first is asked for.
+    /// The events of the run at `path` from the logical time `from` up to and including `to`. Nothing is opened before the first page is
+    /// requested.
     #[napi(constructor, catch_unwind)]
     pub fn new(bundles: &NativeBundles, path: String, from: f64, to: f64, kinds: Option<Vec<String>>) -> Self {
         let kinds = kinds.map(|kinds| kinds.iter().filter_map(|kind| Kind::parse(kind)).collect());
@@ -57,14 +58,14 @@ impl NativeRunTrace {
         NativeRunTrace { reading: Arc::new(Mutex::new(Reading::Asked(path, range, bundles.shared()))) }
     }
 
-    /// Reads the next events. The result is an object with `events`, and with `last` or `error` if no more come.
+    /// Reads the next events. The result is an object with `events`, and with `last` or `error` if there are no more.
     #[napi(catch_unwind, ts_return_type = "Promise<string>")]
     pub fn next(&self) -> AsyncTask<PoolJob> {
         let reading = self.reading.clone();
         PoolJob::start(move || JobEnd::done(|json| reading.lock().append_page(json)))
     }
 
-    /// Closes the log. Waits for events that are being read.
+    /// Closes the log, after waiting for a read in progress.
     #[napi(catch_unwind)]
     pub fn close(&self) {
         *self.reading.lock() = Reading::Closed;
@@ -88,7 +89,7 @@ impl Reading {
         json.close();
     }
 
-    /// Appends events, until there are enough or no more; whether there are no more.
+    /// Appends events until the page is full or there are no more. Returns whether there are no more.
     fn append_events(&mut self, json: &mut JsonText) -> std::result::Result<bool, Failure> {
         if let Reading::Asked(path, range, bundles) = self {
             let (trace, unpacked) = open(path, range.clone(), bundles)?;
@@ -143,7 +144,7 @@ fn append_event(json: &mut JsonText, event: &EventLine<'_>) {
     json.syntax("}");
 }
 
-/// Appends a member whose value is at hand as the inside of a JSON string.
+/// Appends a member whose value is a string, given the inside of its JSON text.
 fn append_inside(json: &mut JsonText, key: &str, inside: &str) {
     json.key(key);
     json.syntax("\"");

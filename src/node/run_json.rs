@@ -1,4 +1,4 @@
-//! Results of replaying and verifying runs as JSON.
+//! Results of replaying and verifying runs, as JSON.
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use crate::run::check::{Aspect, Check};
 use crate::run::replay::Metrics;
 use crate::run::verify::Verification;
 
-/// What a replay took.
+/// The cost of a replay.
 #[derive(Serialize)]
 pub struct MetricsJson {
     events: u64,
@@ -22,7 +22,7 @@ impl From<&Metrics> for MetricsJson {
     }
 }
 
-/// What a verification found.
+/// The result of a verification.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VerificationJson<'v> {
@@ -70,7 +70,8 @@ impl<'v> From<&'v Verification> for VerificationJson<'v> {
 }
 
 impl<'v> VerificationJson<'v> {
-    /// That of a bundle that is refused: nothing is known of its log but that it fails. `nothing` is a verification of nothing.
+    /// The verification of a bundle that is refused: its log counts as failed, and nothing else is known. `nothing` is an empty
+    /// verification.
     pub fn refused(refusal: &'v ImportError, nothing: &'v Verification) -> Self {
         let first_failure = Some(ErrorJson::refusal(refusal, CANT_BE_READ));
         let chain = CheckJson { checked: 1, failed: 1, unverifiable: 0, first_failure };

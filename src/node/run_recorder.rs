@@ -22,7 +22,7 @@ use crate::run::scheduler::Scheduler;
 use crate::run::text::Text;
 use crate::signature::SigningKey;
 
-/// The kinds of event, in the order of their numbers here.
+/// The kinds of events. Their indices are the numbers that `append` takes.
 #[napi(catch_unwind)]
 pub fn run_event_kinds() -> Vec<&'static str> {
     Kind::ALL.iter().map(|kind| kind.as_str()).collect()
@@ -41,12 +41,12 @@ pub struct NativeRunRecorderConfig {
     pub capabilities: Option<String>,
     pub resume: bool,
     pub fsync: bool,
-    /// The owner that other recorders find in the lock file, as JSON text.
+    /// The owner, as JSON text, for the lock file.
     pub owner: String,
     pub now: f64,
 }
 
-/// Opens the run that a configuration names: its recorder, or what is wrong, as JSON text.
+/// Opens the run that is described by `config`. Returns its recorder, or an error as JSON text.
 #[napi(catch_unwind)]
 pub fn open_run_recorder(
     group: &RecorderGroup,
@@ -68,7 +68,7 @@ fn open(
     on_failure: impl Fn(&crate::jsonl::writer::WriteFailure) + Send + Sync + 'static,
 ) -> std::result::Result<RunRecorder, RecordError> {
     let capabilities = config.capabilities.as_deref().map(|json| {
-        // JavaScript has checked that they are strings and not empty.
+        // JavaScript has checked that they are strings that are not empty.
         Field::of("capabilities", json).ids(&mut Nesting::default()).unwrap_or_default()
     });
     let core = RunRecorderConfig {
@@ -94,13 +94,13 @@ pub struct NativeRunRecorder {
 
 #[napi]
 impl NativeRunRecorder {
-    /// The writing in the background; the first call takes it.
+    /// The writing of the recorder. Can be taken once.
     #[napi(catch_unwind)]
     pub fn take_writing(&mut self) -> Option<NativeWriting> {
         self.writing.take()
     }
 
-    /// Takes an event of a kind given by its number. Its logical time; null if it was refused: see
+    /// Records an event, whose kind is passed by its number. Returns its logical time, or null if it was refused: see
     /// [`take_refusal`](Self::take_refusal).
     #[napi(catch_unwind)]
     pub fn append(
@@ -123,19 +123,19 @@ impl NativeRunRecorder {
         }
     }
 
-    /// Why the last event or blob was refused, as JSON text.
+    /// The error for the last event or blob that was refused, as JSON text. Can be taken once.
     #[napi(catch_unwind)]
     pub fn take_refusal(&mut self) -> Option<JsonString> {
         self.refusal.take().map(|refusal| error_json(&refusal))
     }
 
-    /// Why an event of a kind that there isn't is refused, as JSON text.
+    /// The error for an event of an unknown kind, as JSON text.
     #[napi(catch_unwind)]
     pub fn unknown_kind(&self, kind: String) -> JsonString {
         error_json(&unknown_kind(&kind).at(self.recorder.next_time()).into())
     }
 
-    /// Stores a blob. Its hash; null if that failed: see [`take_refusal`](Self::take_refusal).
+    /// Stores a blob. Returns its hash, or null if that failed: see [`take_refusal`](Self::take_refusal).
     #[napi(catch_unwind)]
     pub fn put_blob(&mut self, data: Either<Uint8Array, String>) -> Option<String> {
         let stored = match &data {
@@ -151,7 +151,8 @@ impl NativeRunRecorder {
         }
     }
 
-    /// Takes a snapshot, signed with a key in PEM if there is one. Resolves to what was written, or what is wrong, as JSON text.
+    /// Takes a snapshot, signed with a PEM key if one is given. Resolves to a description of the snapshot, or an error, as JSON
+    /// text.
     #[napi(catch_unwind, ts_return_type = "Promise<string>")]
     pub fn snapshot<'env>(&self, env: &'env Env, sign_with: Option<String>) -> Result<Object<'env>> {
         let (deferred, promise): (JsDeferred<JsonString, Resolver>, _) = env.create_deferred()?;
@@ -172,7 +173,7 @@ impl NativeRunRecorder {
         json.finish()
     }
 
-    /// Takes no more events. Resolves when all is written and the log is closed and unlocked.
+    /// Accepts no more events. Resolves when everything is written and the log is closed and unlocked.
     #[napi(catch_unwind, ts_return_type = "Promise<void>")]
     pub fn dispose<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
         let (deferred, promise) = deferred(env)?;
@@ -180,25 +181,25 @@ impl NativeRunRecorder {
         Ok(promise)
     }
 
-    /// Whether events are taken and written.
+    /// Whether events are accepted and written.
     #[napi(catch_unwind)]
     pub fn is_active(&self) -> bool {
         self.recorder.is_active()
     }
 
-    /// Events that were taken after the writer had failed, and that its failure does not count.
+    /// Number of events that were accepted but are not in the log, including those accepted after the writer had failed.
     #[napi(catch_unwind)]
     pub fn missing(&self) -> f64 {
         self.recorder.missing() as f64
     }
 
-    /// The log.
+    /// The path of the log.
     #[napi(catch_unwind)]
     pub fn path(&self) -> String {
         self.recorder.log().to_string_lossy().into_owned()
     }
 
-    /// How many bytes of a torn line were cut off the log when it was resumed.
+    /// Size, in bytes, of the torn line that was cut off when the log was resumed.
     #[napi(catch_unwind)]
     pub fn torn_bytes(&self) -> f64 {
         self.recorder.torn_bytes() as f64

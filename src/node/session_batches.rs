@@ -1,8 +1,8 @@
-//! The batches of a replay: the items that history still has go to V8 while the scan goes on.
+//! The batches of a replay: items of the history go to V8 while the scan goes on.
 //!
-//! A batch costs V8 several times as much as scanning it, so nothing is sent that a `compressed` event may soon remove: items are sent
-//! when the scan is some [bytes](RUN_AHEAD) further, or at the end. If one is removed later all the same, the next batch's `keep`
-//! cuts it off.
+//! Building a batch takes V8 several times as long as scanning it, so items that a `compressed` event may soon remove are not sent: an
+//! item is sent when the scan is a [number of bytes](RUN_AHEAD) ahead of it, or at the end. If an item is removed later anyway, `keep` in
+//! the next batch cuts it off.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use crate::session::history::ItemRef;
 use crate::session::layout::{ItemTape, ItemTapes};
 use crate::session::replay::{Outcome, Replay, ReplayError};
 
-/// How far the scan must be ahead of an item that is sent before the end, as long as no item was removed. So JavaScript begins early; in
-/// most sessions nothing is ever removed.
+/// Number of bytes by which the scan must be ahead of an item for it to be sent before the end, while no item has been removed. It is
+/// small, so that JavaScript begins early: in most sessions nothing is ever removed.
 const RUN_AHEAD: u64 = 1 << 20;
 
-/// The same after items were removed: several times the size of what agents let gather between two compressions.
+/// The same after items were removed: several times the size to which agents let a history grow between two compressions.
 const RUN_AHEAD_AFTER_REMOVAL: u64 = 4 << 20;
 
-/// How many bytes of items that are laid out may wait for JavaScript, if it is slower than the scan.
+/// Maximum size, in bytes, of laid-out items that wait for JavaScript, if it is slower than the scan.
 const MOST_WAITING: usize = 16 << 20;
 
 /// The options.
@@ -30,22 +30,22 @@ const MOST_WAITING: usize = 16 << 20;
 pub struct SessionOptions {
     /// Which items are sent.
     pub items: Items,
-    /// Session events get their time and number.
+    /// Whether session events have their time and number.
     pub audit_trail: bool,
-    /// Batches tell how far the scan is, also when they have nothing else.
+    /// Whether batches report how far the scan is, even if they contain nothing else.
     pub progress: bool,
 }
 
 /// Which items are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Items {
-    /// All, with the result.
+    /// All, together with the result.
     All,
-    /// None: they are asked for later.
+    /// No items: they are read on demand later.
     OnDemand,
 }
 
-/// Replays to the end and sends the result. The replay is given to `keep` when it is done. Returns the end of the job, which has
+/// Replays to the end and sends the result. Passes the replay to `keep` when it has finished. Returns the end of the job, which contains
 /// the result.
 pub fn send_replay(
     replay: Result<Replay, ReplayError>,
@@ -59,7 +59,7 @@ pub fn send_replay(
     }
 }
 
-/// Sends the items of a replay that is done. Returns the end of the job, which has the last of them.
+/// Sends items of a finished replay. Returns the end of the job, which contains the last of them.
 pub fn send_items(replay: &Replay, range: Range<usize>, sender: &Sender) -> Result<JobEnd, Closed> {
     let items = replay.items().get(range).unwrap_or_default();
     let (mut sent, mut batch) = (0, BatchBuilder::default());
@@ -76,7 +76,7 @@ pub fn send_items(replay: &Replay, range: Range<usize>, sender: &Sender) -> Resu
     }
 }
 
-/// The end of a job that sends nothing else: the whole of a replay that is done. `None` if that is too much for a batch, or an item can't
+/// A whole finished replay as the end of a job that sends nothing else. Returns `None` if it does not fit in a batch, or if an item can't
 /// be read.
 pub fn whole_replay(replay: &Replay, audit_trail: bool) -> Option<JobEnd> {
     let (items, events) = (replay.items(), replay.session_events());
@@ -93,7 +93,7 @@ struct SessionBatches<'s> {
     options: SessionOptions,
     sender: &'s Sender,
     reporter: ProgressReporter<'s>,
-    /// Items and session events that were sent and are still wanted.
+    /// Numbers of items and session events that were sent and not removed since.
     items: usize,
     events: usize,
     run_ahead: u64,
@@ -135,7 +135,7 @@ impl<'s> SessionBatches<'s> {
             }
         };
         if self.sender.is_cancelled() {
-            // That may be why the scan has failed. No handle will be left to close the file.
+            // The scan may have failed because of that. There will be no handle with which to close the file.
             return Err(Closed);
         }
         if scanned.is_ok() {
@@ -148,7 +148,7 @@ impl<'s> SessionBatches<'s> {
         self.finish(&replay, tapes, scanned.err())
     }
 
-    /// Sends what can be sent while the scan goes on, as far as there is room for it or too much waits.
+    /// Sends batches during the scan, while there is room in the queue or too many laid-out items wait.
     fn send_early(&mut self, replay: &mut Replay) -> Result<Result<(), ReplayError>, Closed> {
         while self.sender.has_room() || replay.tapes().bytes() > MOST_WAITING {
             match self.early_batch(replay) {
@@ -160,7 +160,7 @@ impl<'s> SessionBatches<'s> {
         Ok(Ok(()))
     }
 
-    /// A full batch of items that are unlikely to be removed, if there is one; or just progress.
+    /// A full batch of items that are unlikely to be removed, if there is one, or just the progress if it is due.
     fn early_batch(&mut self, replay: &mut Replay) -> Result<Option<Batch>, ReplayError> {
         let settled = replay.scanned().saturating_sub(self.run_ahead);
         let ready = unsent(replay, self.options.items, self.items);
@@ -185,7 +185,7 @@ impl<'s> SessionBatches<'s> {
         Ok(Some(self.batch.finish()))
     }
 
-    /// Sends what is left. Returns the end of the job, which has the result.
+    /// Sends the rest. Returns the end of the job, which contains the result.
     fn finish(
         mut self,
         replay: &Replay,
@@ -212,7 +212,7 @@ impl<'s> SessionBatches<'s> {
         self.send_outcome(replay, &replay.outcome(error))
     }
 
-    /// Sends the batch, and the items behind it.
+    /// Sends the current batch, and the laid-out items after it.
     fn send_laid_out(&mut self, tape: ItemTape, replay: &Replay) -> Result<(), Closed> {
         if !self.batch.is_empty() {
             self.send_batch(replay)?;
@@ -231,7 +231,7 @@ impl<'s> SessionBatches<'s> {
         Ok(())
     }
 
-    /// Appends what comes next: items first, up to the `end` behind which they are laid out; session events behind the last of them.
+    /// Appends the next values: items up to index `end`, from which on they are laid out; after the last item, session events.
     fn append_next(&mut self, replay: &Replay, end: Option<usize>) -> Result<(), ReplayError> {
         let unsent = unsent(replay, self.options.items, self.items);
         let missing = end.map_or(unsent, |end| &unsent[..end - self.items]);
@@ -258,8 +258,7 @@ impl<'s> SessionBatches<'s> {
         }
     }
 
-    /// Sends the result: the checkpoints, the metadata or why there is none, and the warnings. They quote the file, so they may be any
-    /// length.
+    /// Sends the result: the checkpoints, the metadata or the error, and the warnings. They quote the file, so they can have any length.
     fn send_outcome(mut self, replay: &Replay, outcome: &Outcome<'_>) -> Result<JobEnd, Closed> {
         for (belonging, json) in outcome_values(outcome) {
             if !self.batch.append(belonging, &json) {
@@ -281,14 +280,14 @@ fn unsent(replay: &Replay, wanted: Items, sent: usize) -> &[ItemRef] {
     }
 }
 
-/// The checkpoints, the results and the warnings.
+/// The checkpoints, the metadata or the error, and the warnings.
 fn outcome_values(outcome: &Outcome<'_>) -> impl Iterator<Item = (Belonging, Vec<u8>)> {
     let checkpoints = outcome.checkpoints.iter().map(|one| (Belonging::Checkpoint, checkpoint_json(one)));
     let results = results_json(outcome).chain(outcome.warnings.iter().map(message_json));
     checkpoints.chain(results.map(|json| (Belonging::Result, json)))
 }
 
-/// Why there is no result, or the metadata, and the session's name and ancestry if it has any.
+/// The error, or the metadata followed by the session's name and ancestry if it has them.
 fn results_json(outcome: &Outcome<'_>) -> impl Iterator<Item = Vec<u8>> {
     let (metadata, more) = match &outcome.metadata {
         Ok(metadata) => (metadata_json(metadata), [outcome.session_name, outcome.ancestry]),

@@ -1,4 +1,4 @@
-//! Strings between V8 and Rust, each copied once at most.
+//! Strings between V8 and Rust, each of which is copied at most once.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -10,15 +10,15 @@ use napi::{Status, ValueType, sys};
 use crate::jsonl::payload::Payload;
 use crate::jsonl::tape::arena::{Shared, Text};
 
-/// Text for V8, in the encoding that costs V8 least.
+/// A text for V8, in the encoding that is fastest for V8.
 pub enum OutputText {
-    /// One byte a character: what V8 parses fastest.
+    /// One byte for each character, which V8 parses fastest.
     Latin1(Vec<u8>),
-    /// For text that would be longer than a string can be if its characters beyond Latin-1 were escaped.
+    /// For a text that would be longer than a string can be if its characters beyond Latin-1 were escaped.
     Utf16(Vec<u16>),
-    /// One byte a character, which V8 reads in place.
+    /// One byte for each character; V8 reads it in place.
     SharedLatin1(Shared<u8>),
-    /// UTF-16, which V8 reads in place.
+    /// UTF-16; V8 reads it in place.
     SharedUtf16(Shared<u16>),
 }
 
@@ -59,7 +59,7 @@ impl TypeName for OutputText {
 impl ToNapiValue for OutputText {
     unsafe fn to_napi_value(env: sys::napi_env, text: Self) -> napi::Result<sys::napi_value> {
         let mut value = ptr::null_mut();
-        // SAFETY: the caller gives a live `env` on its own thread.
+        // SAFETY: the caller passes a live `env` on its own thread.
         let status = unsafe {
             match text {
                 OutputText::Latin1(text) => copy_latin1(env, &text, &mut value),
@@ -74,7 +74,7 @@ impl ToNapiValue for OutputText {
 }
 
 unsafe fn copy_latin1(env: sys::napi_env, text: &[u8], value: &mut sys::napi_value) -> sys::napi_status {
-    // SAFETY: the caller gives a live `env` on its own thread; pointer and length are those of a slice, and V8 copies.
+    // SAFETY: the caller passes a live `env` on its own thread; pointer and length are those of a slice, and V8 copies it.
     unsafe { sys::napi_create_string_latin1(env, text.as_ptr().cast(), text.len() as isize, value) }
 }
 
@@ -83,7 +83,7 @@ unsafe fn copy_utf16(env: sys::napi_env, text: &[u16], value: &mut sys::napi_val
     unsafe { sys::napi_create_string_utf16(env, text.as_ptr(), text.len() as isize, value) }
 }
 
-/// Makes a string of a text that is passed to the finalizer as its hint.
+/// Creates a string from a text, which is passed to the finalizer as its hint.
 type Share<Unit> = unsafe fn(
     sys::napi_env,
     &Shared<Unit>,
@@ -92,7 +92,7 @@ type Share<Unit> = unsafe fn(
     &mut sys::napi_value,
 ) -> sys::napi_status;
 
-/// Makes a string of a text, with the text itself or else a copy of it.
+/// Creates a string that shares the text, or else copies it.
 unsafe fn share<Unit>(
     env: sys::napi_env,
     text: Shared<Unit>,
@@ -101,12 +101,12 @@ unsafe fn share<Unit>(
     value: &mut sys::napi_value,
 ) -> sys::napi_status {
     if !can_share(env) {
-        // SAFETY: the caller gives a live `env` on its own thread.
+        // SAFETY: the caller passes a live `env` on its own thread.
         return unsafe { copy(env, text.units(), value) };
     }
     let text = Box::into_raw(Box::new(text));
-    // SAFETY: `text` lives until `drop_shared` is called, which is once: when the string is collected or, if the engine has copied it, at
-    // once. After an error it is not called.
+    // SAFETY: `text` lives until `drop_shared` is called, which happens once: when the string is collected, or at once if the engine has
+    // copied it. After an error it is not called.
     unsafe {
         let status = share(env, &*text, Some(drop_shared::<Unit>), text.cast(), value);
         if status == sys::Status::napi_ok {
@@ -125,7 +125,7 @@ unsafe fn share_latin1(
 ) -> sys::napi_status {
     let (text, mut is_copied) = (text.units(), false);
     let (start, length) = (text.as_ptr().cast(), text.len() as isize);
-    // SAFETY: the caller gives a live `env` and a text that lives until `finalize` is called.
+    // SAFETY: the caller passes a live `env` and a text that lives until `finalize` is called.
     unsafe { sys::node_api_create_external_string_latin1(env, start, length, finalize, hint, value, &mut is_copied) }
 }
 
@@ -143,11 +143,11 @@ unsafe fn share_utf16(
 }
 
 unsafe extern "C" fn drop_shared<Unit>(_: sys::node_api_basic_env, _: *mut c_void, hint: *mut c_void) {
-    // SAFETY: `share` has passed a box as the hint, and it is called once.
+    // SAFETY: `share` has passed a box as the hint, and the finalizer is called once.
     drop(unsafe { Box::from_raw(hint.cast::<Shared<Unit>>()) });
 }
 
-/// Whether the engine has strings that it reads in place: since Node-API 10, and in later versions of Node 20 that have 9.
+/// Whether the engine has strings that it reads in place: since Node-API 10, and in later versions of Node 20, which have Node-API 9.
 fn can_share(env: sys::napi_env) -> bool {
     static CAN_SHARE: OnceLock<bool> = OnceLock::new();
     *CAN_SHARE.get_or_init(|| is_exported() || version(env) >= 10)
@@ -155,7 +155,7 @@ fn can_share(env: sys::napi_env) -> bool {
 
 #[cfg(unix)]
 fn is_exported() -> bool {
-    // SAFETY: the name ends with a zero; a symbol is looked up, not called.
+    // SAFETY: the name ends with a zero; the symbol is only looked up, not called.
     unsafe { !libc::dlsym(libc::RTLD_DEFAULT, c"node_api_create_external_string_latin1".as_ptr()).is_null() }
 }
 
@@ -171,14 +171,14 @@ fn version(env: sys::napi_env) -> u32 {
     version
 }
 
-/// A JavaScript string that stays where it is until its text is wanted. Good for the call it was passed to.
+/// A JavaScript string that stays in V8 until its text is needed. Valid only during the call it was passed to.
 pub struct JsText {
     env: sys::napi_env,
     value: sys::napi_value,
     units: usize,
 }
 
-/// Up to this length a string is copied into room for the worst case, which saves a pass to measure it.
+/// Maximum length, in code units, of a string for which room for the worst case is reserved, which saves a pass to measure it.
 const MEASURED_UNITS: usize = 16 << 10;
 
 impl TypeName for JsText {
@@ -196,7 +196,7 @@ impl ValidateNapiValue for JsText {}
 impl FromNapiValue for JsText {
     unsafe fn from_napi_value(env: sys::napi_env, value: sys::napi_value) -> napi::Result<Self> {
         let mut units = 0;
-        // SAFETY: the caller gives a live `env` and a value of it. Without a buffer the call gives only the length.
+        // SAFETY: the caller passes a live `env` and one of its values. Without a buffer, the call returns only the length.
         let status = unsafe { sys::napi_get_value_string_utf16(env, value, ptr::null_mut(), 0, &mut units) };
         napi::check_status!(status, "expected a string")?;
         Ok(JsText { env, value, units })
@@ -209,7 +209,7 @@ impl JsText {
             return Ok(self.units * 3);
         }
         let mut bytes = 0;
-        // SAFETY: `env` and `value` are those of the running call. Without a buffer the call gives only the length.
+        // SAFETY: `env` and `value` are those of the current call. Without a buffer, the call returns only the length.
         let status = unsafe { sys::napi_get_value_string_utf8(self.env, self.value, ptr::null_mut(), 0, &mut bytes) };
         napi::check_status!(status)?;
         Ok(bytes)
@@ -224,18 +224,18 @@ impl Payload for JsText {
     }
 
     fn append_to(self, buffer: &mut Vec<u8>) -> napi::Result<()> {
-        // One more for the zero that N-API ends a string with.
+        // One more for the zero with which Node-API terminates a string.
         let room = self.utf8_bytes()? + 1;
         buffer.reserve(room);
         let start = buffer.len();
         let mut written = 0;
-        // SAFETY: there are at least `room` bytes behind the buffer's end, and no more than `room` are written.
+        // SAFETY: the buffer has at least `room` bytes after its end, and no more than `room` are written.
         let status = unsafe {
             let end = buffer.as_mut_ptr().add(start).cast();
             sys::napi_get_value_string_utf8(self.env, self.value, end, room, &mut written)
         };
         napi::check_status!(status)?;
-        // SAFETY: `written` bytes behind `start` were just initialised; the capacity holds them.
+        // SAFETY: the `written` bytes after `start` were just initialised, and are within the capacity.
         unsafe { buffer.set_len(start + written) };
         Ok(())
     }

@@ -7,7 +7,7 @@ use super::json::JsonText;
 use super::text::OutputText;
 use crate::run::dag::compile;
 
-/// The graph of a workflow, given as JSON text: `{"dag","dagHash"}`, or `{"error"}`.
+/// Compiles a workflow, which is passed as JSON text. Returns `{"dag","dagHash"}` or `{"error"}`.
 #[napi(catch_unwind)]
 pub fn compile_workflow(workflow: String) -> OutputText {
     let mut json = JsonText::default();

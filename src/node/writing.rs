@@ -1,5 +1,4 @@
-//! The background side of a recorder: writing, flushing, failures and the end of the environment. It is the same for sessions and
-//! runs.
+//! The background side of a recorder: writing, flushing, failures and the end of the environment. Sessions and runs share it.
 
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
@@ -22,21 +21,21 @@ const LAST_WRITES: Duration = Duration::from_secs(2);
 /// Does not hold the process open.
 type OnFailure = ThreadsafeFunction<u32, (), u32, Status, false, true, 0>;
 
-/// The recorders of one JavaScript environment, the main thread's or a worker's.
+/// The recorders of one JavaScript environment: that of the main thread or of a worker.
 #[napi]
 pub struct RecorderGroup {
     on_failure: Arc<OnFailure>,
     writers: Arc<Writers>,
 }
 
-/// The writers that may have something to write. Those that have live on, whether or not their recorder does.
+/// The writers that may still have something to write. Those stay alive, whether or not their recorders do.
 #[derive(Default)]
 struct Writers(Mutex<Vec<Weak<Shared>>>);
 
 impl Writers {
     fn add(&self, writer: &Arc<Shared>) {
         let mut writers = self.0.lock();
-        // Dropped writers are removed only when the list would grow, so that each of many recorders costs little.
+        // Dropped writers are removed only when the list would have to grow, so that it costs little for each of many recorders.
         if writers.len() == writers.capacity() {
             writers.retain(|writer| writer.strong_count() > 0);
         }
@@ -50,7 +49,7 @@ impl Writers {
         }
     }
 
-    /// Nothing more will be queued: the files are closed and unlocked as well, before `terminate()` of a worker resolves.
+    /// Nothing more will be queued, so the files are also closed and unlocked, before `terminate()` of a worker resolves.
     fn end(&self) {
         let deadline = Instant::now() + LAST_WRITES;
         for writer in self.living() {
@@ -71,12 +70,13 @@ impl RecorderGroup {
         let on_failure =
             on_failure.build_threadsafe_function::<u32>().callee_handled::<false>().weak::<true>().build()?;
         let writers = Arc::new(Writers::default());
-        // Runs when the process or the worker ends, however that comes about, short of a signal.
+        // Runs when the process or the worker ends by itself or is terminated. `process.exit` does not run it: then JavaScript
+        // has called `drain`.
         env.add_env_cleanup_hook(writers.clone(), |writers| writers.end())?;
         Ok(RecorderGroup { on_failure: Arc::new(on_failure), writers })
     }
 
-    /// Waits until everything is written, for two seconds at most.
+    /// Waits until everything is written, but no longer than two seconds.
     #[napi(catch_unwind)]
     pub fn drain(&self) {
         self.writers.drain();
@@ -92,7 +92,7 @@ pub struct FailureSlot {
 }
 
 impl FailureSlot {
-    /// Takes the failure and tells JavaScript that there is one.
+    /// Stores the failure and notifies JavaScript.
     pub fn put(&self, failure: &WriteFailure) {
         let _ = self.failure.set(failure.clone());
         let _ = self.on_failure.call(self.id, ThreadsafeFunctionCallMode::NonBlocking);
@@ -100,12 +100,12 @@ impl FailureSlot {
 }
 
 impl RecorderGroup {
-    /// The slot of a recorder that will be known by `id`.
+    /// The slot for the failure of the recorder with this id.
     pub fn failure_slot(&self, id: u32) -> FailureSlot {
         FailureSlot { failure: Arc::default(), on_failure: self.on_failure.clone(), id }
     }
 
-    /// A writer whose failure goes to `slot` is of this group.
+    /// Adds a writer, whose failure goes to `slot`, to this group.
     pub fn add(&self, writer: &Writer, slot: FailureSlot) -> NativeWriting {
         self.writers.add(writer.shared());
         NativeWriting { writer: writer.clone(), failure: slot.failure, told: false }
@@ -122,13 +122,14 @@ pub struct NativeWriting {
 
 #[napi]
 impl NativeWriting {
-    /// How many lines were queued or refused so far, if there is anything for a flush to wait for or a failure to tell of.
+    /// Number of lines that were queued or refused so far. Returns null if a flush has neither anything to wait for nor a failure
+    /// to report.
     #[napi(catch_unwind)]
     pub fn unflushed(&self) -> Option<f64> {
         self.writer.unflushed().map(|queued| queued as f64)
     }
 
-    /// Resolves when all that was queued is in the file, or when it never will be: see [`failure`](Self::failure).
+    /// Resolves when everything that was queued is in the file, or never will be: see [`failure`](Self::failure).
     #[napi(catch_unwind, ts_return_type = "Promise<void>")]
     pub fn flush<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
         let (deferred, promise) = deferred(env)?;
@@ -142,7 +143,7 @@ impl NativeWriting {
         self.failure.get().map(failure_json)
     }
 
-    /// The same, once: the first call takes it.
+    /// The same, but only for the first call.
     #[napi(catch_unwind)]
     pub fn take_failure(&mut self) -> Option<JsonString> {
         let failure = self.failure().filter(|_| !self.told);
@@ -153,12 +154,12 @@ impl NativeWriting {
 
 type Resolver = Box<dyn FnOnce(Env) -> Result<()> + Send>;
 
-/// A promise of nothing, that any thread can resolve.
+/// A promise without a value, which any thread can resolve.
 pub fn deferred(env: &Env) -> Result<(JsDeferred<(), Resolver>, Object<'_>)> {
     env.create_deferred()
 }
 
-/// A failure as JavaScript gets it: an error, and which flushes it concerns.
+/// A failure for JavaScript: the error, and which flushes it affects.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FailureJson<'f> {

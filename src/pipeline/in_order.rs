@@ -1,8 +1,8 @@
-//! Results that come in any order, taken in the order of their numbers.
+//! Puts results that arrive in any order into the order of their numbers.
 
-/// Results that have come before their turn.
+/// Holds results that have arrived before their turn.
 pub struct InOrder<T> {
-    /// With their numbers. So few that a search is fastest.
+    /// The results with their numbers. There are so few that a linear search is fastest.
     early: Vec<(u64, T)>,
     next: u64,
 }
@@ -14,7 +14,7 @@ impl<T> Default for InOrder<T> {
 }
 
 impl<T> InOrder<T> {
-    /// How many wait for their turn.
+    /// Number of results that wait for their turn.
     pub fn waiting(&self) -> usize {
         self.early.len()
     }
@@ -25,7 +25,8 @@ impl<T> InOrder<T> {
         self.next
     }
 
-    /// The next result. `receive` gives results with their numbers, in any order, until this one is among them; `None` when there are no more.
+    /// Returns the next result. Calls `receive`, which returns results with their numbers in any order, until it has this one; `None` if
+    /// `receive` returns `None`.
     pub fn next(&mut self, mut receive: impl FnMut() -> Option<(u64, T)>) -> Option<T> {
         loop {
             if let Some(at) = self.early.iter().position(|(number, _)| *number == self.next) {

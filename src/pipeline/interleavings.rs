@@ -1,4 +1,4 @@
-//! Pipelines in every order of their owner and their helpers. Without panics: loom runs all threads on one of the system, which can't unwind
+//! Pipelines in every order of their owner and their helpers. Without panics: loom runs all threads on one system thread, which can't unwind
 //! two at a time.
 
 use super::*;
@@ -38,7 +38,7 @@ fn explore_pipelines(preemptions: usize, model: fn(Pipeline<Doubling>, Arc<Atomi
     }
 }
 
-/// The results of these jobs, in the order in which they come.
+/// The results of these jobs, in the order in which they arrive.
 fn results(pipeline: &mut Pipeline<Doubling>, jobs: &[usize]) -> Vec<(u64, usize)> {
     let mut results = Vec::new();
     for job in jobs {

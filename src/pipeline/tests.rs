@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{ThreadId, current, sleep};
 use std::time::Duration;
 
-/// Doubles numbers when it may begin, and says on which thread. Panics at 13.
+/// Doubles numbers once it may begin, and returns its thread too. Panics at 13.
 struct Doubling {
     may_begin: Arc<AtomicBool>,
     done: Arc<AtomicUsize>,
@@ -44,7 +44,7 @@ fn pipeline(helpers: Option<usize>) -> Counted {
     Counted { pipeline, may_begin, done }
 }
 
-/// Whether all threads have dropped what they had of the pipeline.
+/// Waits until all threads have dropped what they share with the pipeline. Returns false if they do not.
 fn has_ended(done: &Arc<AtomicUsize>) -> bool {
     (0..1000).any(|_| {
         sleep(Duration::from_millis(10));

@@ -1,13 +1,13 @@
-//! The hash of a file that is read part by part.
+//! The hash of a file that is read in parts.
 
 use crate::hash::Hash;
 use crate::hash_batch::stream::HashStream;
 use crate::jsonl::source::LineSource;
 
-/// At most so much is read at a time.
+/// Maximum number of bytes read at a time.
 const READ_BYTES: u64 = 256 << 10;
 
-/// The hash of a file, from its beginning on.
+/// The hash of a file, computed from its beginning on.
 #[derive(Default)]
 pub struct FileHash {
     stream: HashStream,
@@ -16,7 +16,7 @@ pub struct FileHash {
 }
 
 impl FileHash {
-    /// Adds the bytes before `end`.
+    /// Adds the bytes up to offset `end`.
     pub fn add(&mut self, source: &LineSource, end: u64) {
         let wanted = end.saturating_sub(self.hashed).min(READ_BYTES) as usize;
         self.buffer.resize(wanted.max(self.buffer.len()), 0);
@@ -27,19 +27,20 @@ impl FileHash {
                     self.stream.append(&self.buffer[..count]);
                     self.hashed += count as u64;
                 }
-                // The reader of its lines says what is wrong.
+                // The reader of the file's lines reports the error.
                 _ => return,
             }
         }
     }
 
-    /// The size and the hash of the file, all of which is hashed then.
+    /// Adds the rest of the file, and returns its size and its hash.
     pub fn finish(mut self, source: &LineSource) -> (u64, Hash) {
         self.add(source, source.size());
         (self.hashed, self.stream.finish())
     }
 
-    /// The stream, if these bytes of the file are the next ones. They must be appended to it.
+    /// The stream to which the caller must append these bytes; `None` if they are not the next ones of the
+    /// file.
     pub(super) fn next(&mut self, offset: u64, bytes: &[u8]) -> Option<&mut HashStream> {
         if self.hashed != offset {
             return None;

@@ -1,7 +1,7 @@
-//! Which items of a large session are in its final history, before the session is read part by part.
+//! Finds which items of a large session are in its final history, before the session is read part by part.
 //!
-//! Only rewinds and compressions remove items, so only the parts that may have some are read. What is known of a part is how many of its
-//! own items remain at the end: always the first ones of those that it has not removed itself.
+//! Only rewinds and compressions remove items, so parts that have none are parsed only if a later part may remove items of theirs. The result
+//! for a part is the number of its own items that remain at the end: always the first of those that the part has not removed itself.
 
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
@@ -15,15 +15,15 @@ use crate::pipeline::Worker;
 use crate::session::fold::{Fold, FoldOptions};
 use crate::session::history::{HistoryEffect, Truncation};
 
-/// What remains of each part's items.
+/// How many items of each part remain at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FinalHistory {
     remaining: Vec<u64>,
 }
 
 impl FinalHistory {
-    /// Of the file whose parts these are, in order. A part of more than `most_lines` lines is cut into several: what a line needs besides its
-    /// bytes is more than a short line has. Returns the parts that there are then, too.
+    /// Computes it for a file, whose parts are given in order. A part of more than `most_lines` lines is split, since a short line needs more
+    /// memory than its bytes. Also returns the resulting parts.
     pub fn find(
         source: &Arc<LineSource>,
         parts: Vec<Range<u64>>,
@@ -44,7 +44,7 @@ impl FinalHistory {
             }
         }
         let (mut folder, mut remaining) = (make(), vec![u64::MAX; parts.len()]);
-        // What the parts behind remove.
+        // The effect of the later parts.
         let mut later = Truncation::Last(0);
         for (at, part) in parts.iter().enumerate().rev() {
             let effect = match (effects[at], later) {
@@ -58,18 +58,18 @@ impl FinalHistory {
         Ok((parts, FinalHistory { remaining }))
     }
 
-    /// Of a session of one part.
+    /// For a session of one part.
     pub fn of_one() -> Self {
         FinalHistory { remaining: vec![u64::MAX] }
     }
 
-    /// How many of the items that a part adds and does not remove again are in the final history: no more than these.
+    /// How many of the items that a part adds and does not remove again are in the final history: at most the first ones, up to this number.
     pub fn remaining(&self, part: usize) -> u64 {
         self.remaining.get(part).copied().unwrap_or(u64::MAX)
     }
 }
 
-/// What a part does to the history.
+/// The effect of a part on the history.
 #[derive(Clone, Copy, Debug)]
 struct PartEffect {
     drop: Truncation,
@@ -87,7 +87,7 @@ impl PartEffect {
         PartEffect { drop: effect.drop, own: effect.items.len() as u64 }
     }
 
-    /// How many of its own items remain behind a later truncation, and what of earlier items is removed by both.
+    /// The number of its own items that remain after a later truncation, and the truncation of earlier items by both.
     fn before(self, later: Truncation) -> (u64, Truncation) {
         match (self.drop, later) {
             (_, Truncation::All) => (0, Truncation::All),
@@ -109,7 +109,7 @@ struct Folder {
 
 impl Worker for Folder {
     type Job = Range<u64>;
-    /// The parts that a part is cut into. Those in which no item can be removed need no effect.
+    /// The parts that a part is split into, with their effects; `None` if no item can be removed in them.
     type Output = Result<Vec<(Range<u64>, Option<PartEffect>)>, ReadError>;
 
     fn work(&mut self, part: Range<u64>) -> Self::Output {
@@ -123,7 +123,7 @@ impl Worker for Folder {
 }
 
 impl Folder {
-    /// What a part does to the history.
+    /// The effect of a part on the history.
     fn effect(&mut self, part: Range<u64>) -> Result<PartEffect, ReadError> {
         let mut whole = HistoryEffect::default();
         self.reader.begin(part);
@@ -133,8 +133,8 @@ impl Folder {
         Ok(PartEffect::of(&whole))
     }
 
-    /// The parts of a part of which none has too many lines, and whether some line may remove items. Most parts have none, and a search is much
-    /// faster than reading.
+    /// Splits a part so that no part has too many lines, and returns whether some line may remove items. Most parts have no such line, and a
+    /// search is much faster than parsing.
     fn cut(&mut self, part: Range<u64>) -> Result<(Vec<Range<u64>>, bool), ReadError> {
         let (mut parts, mut begin, mut lines, mut may_remove) = (Vec::new(), part.start, 0, false);
         self.reader.begin(part.clone());
@@ -159,7 +159,8 @@ impl Folder {
     }
 }
 
-/// The types of what removes items, and how every escape of an ASCII letter begins. One search for each: in ordinary text all three at once
-/// come across one of their letters every few bytes. The quotation marks are those of a type: a text has an escape before its own.
+/// The types of events that remove items, and the beginning of every escape of an ASCII letter. Each has its own search: in ordinary text, a
+/// search for all three at once would stop at one of their letters every few bytes. The quotation marks exclude text within a longer string,
+/// where they would be escaped.
 static REMOVALS: LazyLock<[Finder<'static>; 3]> =
     LazyLock::new(|| [r#""compressed""#, r#""rewind""#, r"\u00"].map(Finder::new));

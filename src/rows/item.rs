@@ -1,27 +1,27 @@
-//! What tables show of an item: who speaks, its texts, its calls and their results.
+//! The content of an item that tables show: its speaker, its texts, its calls and their results.
 
 use crate::diff::tree::{Index, Shape, Tree};
 use crate::run::text::Text;
 
-/// A part of an item.
+/// A block of an item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block<'t> {
     /// Text.
     Text(Text<'t>),
-    /// A tool is called.
+    /// A tool call.
     Call {
         /// The id of the call, if it is a string.
         id: Option<Text<'t>>,
-        /// The tool.
+        /// The name of the tool.
         name: Option<Text<'t>>,
-        /// The arguments, JSON text.
+        /// The arguments, as JSON text.
         arguments: Option<&'t str>,
     },
-    /// A tool has answered.
+    /// A tool response.
     Response {
         /// The id of the call, if it is a string.
         id: Option<Text<'t>>,
-        /// The tool.
+        /// The name of the tool.
         name: Option<Text<'t>>,
         /// The result.
         result: Option<Value<'t>>,
@@ -30,25 +30,25 @@ pub enum Block<'t> {
     },
 }
 
-/// A value, read as text.
+/// A value as text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'t> {
     /// A string.
     Text(Text<'t>),
-    /// The JSON text of something else.
+    /// The JSON text of any other value.
     Json(&'t str),
 }
 
 /// An item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item<'t> {
-    /// Who speaks.
+    /// The speaker.
     pub speaker: Text<'t>,
     /// Its texts, calls and responses, in order.
     pub blocks: Vec<Block<'t>>,
 }
 
-/// The item that is a member of the payload, by this name.
+/// The item that is the member `name` of the payload; `None` if there is none, or it has no speaker.
 pub fn item_of<'t>(tree: &'t Tree<'_>, name: &str) -> Option<Item<'t>> {
     let item = tree.at(&["payload", name])?;
     let speaker = tree.member(item, "speaker").and_then(|index| tree.string(index))?;
@@ -60,7 +60,7 @@ pub fn item_of<'t>(tree: &'t Tree<'_>, name: &str) -> Option<Item<'t>> {
 fn block_of<'t>(tree: &'t Tree<'_>, block: Index) -> Option<Block<'t>> {
     let members = BlockMembers::of(tree, block);
     let string = |member: Option<Index>| member.and_then(|index| tree.string(index));
-    // A call without an id is a call all the same.
+    // A call without an id is still a call.
     match string(members.of_type)?.as_json() {
         "text" => string(members.text).map(Block::Text),
         "tool_call" => {
@@ -77,7 +77,7 @@ fn block_of<'t>(tree: &'t Tree<'_>, block: Index) -> Option<Block<'t>> {
     }
 }
 
-/// The members of a block that tables show, found at once.
+/// The members of a block that tables show, found in one pass.
 #[derive(Default)]
 struct BlockMembers {
     of_type: Option<Index>,
@@ -92,7 +92,8 @@ struct BlockMembers {
 }
 
 impl BlockMembers {
-    /// The last of members with the same key, as `JSON.parse` has it. Ids and earlier duplicates are marked as dropped, so `Tree::members` would pass over ids.
+    /// Of members with the same key, takes the last, as `JSON.parse` does. Ids are marked as dropped, like earlier duplicates, so `Tree::members`
+    /// would skip them.
     fn of(tree: &Tree<'_>, block: Index) -> Self {
         let mut members = BlockMembers::default();
         for child in tree.children(block) {

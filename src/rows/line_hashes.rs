@@ -5,26 +5,26 @@ use crate::hash_batch::HashBatch;
 use crate::hash_batch::stream::HashStream;
 use crate::jsonl::lines::Lines;
 
-/// So many lines are hashed together.
+/// Number of lines that are hashed together.
 const TOGETHER: usize = 16;
 
-/// A longer line is hashed on its own, where it is: the others are copied.
+/// A line of more bytes is hashed on its own and in place; other lines are copied.
 const LONG_BYTES: usize = 16 << 10;
 
 /// A line and its hash.
 #[derive(Clone, Copy)]
 pub struct HashedLine<'l> {
-    /// Its offset.
+    /// Its offset in the text.
     pub at: usize,
-    /// Without `\n`.
+    /// Its bytes without `\n`.
     pub line: &'l [u8],
-    /// Without its whole ending: what is hashed.
+    /// Its bytes without the whole ending, `\n` or `\r\n`: these are hashed.
     pub content: &'l [u8],
-    /// The hash.
+    /// The hash of `content`.
     pub sha256: Hash,
 }
 
-/// Hashes lines. Its buffers are kept.
+/// Hashes lines. Reuses its buffers.
 #[derive(Default)]
 pub struct LineHashes {
     batch: HashBatch,
@@ -32,7 +32,8 @@ pub struct LineHashes {
 }
 
 impl LineHashes {
-    /// Calls `take` with each line of a text, and appends the text to `whole`: to hash both at once takes little longer than one of them.
+    /// Calls `take` with each line of a text, and appends the text to `whole`: hashing both at once takes little longer than hashing one
+    /// of them.
     pub fn each<'l>(
         &mut self,
         text: &'l [u8],
@@ -93,7 +94,7 @@ mod tests {
                 text += &content;
                 text += if has_return { "\r\n" } else { "\n" };
             }
-            // What has no ending ends with nothing that is one.
+            // Without a `\n`, a final `\r` is part of the content.
             if !last.is_empty() {
                 expected.push((text.len(), sha256([last.as_bytes()])));
                 text += &last;

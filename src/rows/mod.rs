@@ -1,7 +1,7 @@
-//! Recordings as rows: one for each line of a session or event of a run, with all that tables of them need.
+//! Recordings as rows: one row for each line of a session or event of a run, with everything that tables need.
 //!
-//! - [`session_rows`] reads the lines of a part of a session, so that the parts of a large file can be read at once. What depends on the lines
-//!   before comes from [`steps`], [`final_history`] and the [`session_summary`], in the order of the parts.
+//! - [`session_rows`] reads the lines of a part of a session, so that the parts of a large file can be read in parallel. Data that depends on
+//!   earlier lines comes from [`steps`], [`final_history`] and the [`session_summary`], in the order of the parts.
 //! - [`run_rows`] reads the events of a run.
 //!
 //! The step of a row is the projection that `diff` compares (`session_projection`, `run_projection`), as a digest.

@@ -1,4 +1,5 @@
-//! A line as its event and as a tree. The text of an item is scanned once: the event takes the places of its values from the tree.
+//! Reads a line as an event and as a tree. The text of an item is scanned once: the event takes the spans of its values from the
+//! tree.
 
 use std::borrow::Cow;
 
@@ -8,16 +9,16 @@ use crate::session::event::Mode;
 use crate::session::item_sink::ItemSink;
 use crate::session::line::{Line, read_line_into};
 
-/// Reads a line, and takes it apart if it is an object.
+/// Reads a line, and parses it into a tree if it is an object.
 pub fn read_tree<'l>(line: &'l [u8], spare: &mut SpareTree, nesting: &mut Nesting) -> (Line, Option<Tree<'l>>) {
     let tree = if may_be_object(line) { Tree::within(spare, text(line)) } else { None };
-    // Where bytes are not UTF-8, places in the tree's text are not those in the line.
+    // If bytes are not UTF-8, spans in the tree's text differ from those in the line.
     let items = tree.as_ref().filter(|tree| tree.is_borrowed());
     let read = read_line_into(&mut TreeItems(items), line, Mode::Lenient, nesting);
     (read, tree)
 }
 
-/// Nearly all lines are ASCII, which takes a fraction of the time to see that UTF-8 takes.
+/// The text of a line. Nearly all lines are ASCII, and checking that takes a fraction of the time of checking UTF-8.
 fn text(line: &[u8]) -> Cow<'_, str> {
     if !line.is_ascii() {
         return text_of(line);
@@ -32,7 +33,7 @@ fn may_be_object(line: &[u8]) -> bool {
     cursor.peek() == Some(b'{')
 }
 
-/// Moves over the items of a line by what its tree knows of them.
+/// Skips the items of a line, using the spans in its tree.
 struct TreeItems<'t, 'l>(Option<&'t Tree<'l>>);
 
 impl ItemSink for TreeItems<'_, '_> {

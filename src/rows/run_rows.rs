@@ -26,33 +26,33 @@ use crate::run::text::Text;
 use crate::run::verify::verify;
 use crate::signature::TrustedKeys;
 
-/// What of a payload has a column, in the order of [`RunRow::fields`].
+/// The members of a payload that have a column, in the order of [`RunRow::fields`].
 pub const FIELDS: [&str; 8] = ["task", "worker", "tool", "call", "inputHash", "requestHash", "rawHash", "outputHash"];
 
 /// An event of a run.
 pub struct RunRow<'r> {
-    /// The event as it stands in its line.
+    /// The event as written in its line.
     pub line: &'r EventLine<'r>,
-    /// Where in the log the line begins.
+    /// Offset of the line in the log.
     pub offset: u64,
     /// Its node.
     pub node: Option<Text<'r>>,
-    /// What of its payload has a column, if it is a string: see [`FIELDS`].
+    /// The members of its payload that have a column, see [`FIELDS`]; `None` for one that is missing or not a string.
     pub fields: [Option<Text<'r>>; FIELDS.len()],
-    /// What is compared of it. `None` if it is left out of comparisons, and in a log that begins behind a snapshot: what was before it, which
-    /// the places and prefixes of other runs count, is not known.
+    /// The step of the event. `None` if the event is left out of comparisons, and in a log that begins after a snapshot: the earlier events,
+    /// which places and prefixes of other runs include, are unknown.
     pub step: Option<Step>,
 }
 
-/// The id of a run: what its log says, or else its bundle.
+/// The id of a run, from its log, or else from its bundle.
 pub fn run_id(recording: &Recording) -> Option<String> {
     let source = recording.source();
     let created = Created::read(&source.log, &source.redactions).map(|created| created.run_id.to_plain().into_owned());
     created.ok().or_else(|| source.run_id.as_deref().map(|id| Text::from_json(id).to_plain().into_owned()))
 }
 
-/// Calls `take` with each event, in order, until it breaks. The error is that of the first line that is no event, or of a log
-/// without any.
+/// Calls `take` with each event in order, until it returns `Break`. Returns an error for the first line that is not an event, and for a log
+/// without events.
 pub fn read_run(recording: &Recording, take: &mut dyn FnMut(&RunRow<'_>) -> ControlFlow<()>) -> Result<(), RunError> {
     let source = recording.source();
     let first = source.first.map_or_else(|| first_time(source), Ok)?;
@@ -75,7 +75,7 @@ pub fn read_run(recording: &Recording, take: &mut dyn FnMut(&RunRow<'_>) -> Cont
         })?;
         spare = chunk.into_spare();
     }
-    // Behind a snapshot there need not be any.
+    // A log that begins after a snapshot may have no events.
     if is_empty && first == 0 { Err(empty_log()) } else { Ok(()) }
 }
 
@@ -141,19 +141,19 @@ impl RunSteps {
     }
 }
 
-/// What the verification of a run found.
+/// The result of verifying a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunVerdicts {
-    /// Whether workflow, graph and run belong together, tasks were assigned as the scheduler decides, states have their hashes, and outputs
-    /// have theirs: in this order.
+    /// In this order: whether workflow, graph and run belong together; whether tasks were assigned as the scheduler decides; whether states
+    /// have their hashes; and whether outputs have theirs.
     pub holds: [bool; 4],
-    /// How many were checked in all, how many of them failed, and how many could not be checked.
+    /// Number of things that were checked, that failed, and that could not be checked.
     pub counts: [u64; 3],
-    /// What failed first.
+    /// The failure that is first in the run.
     pub first_failure: Option<String>,
 }
 
-/// Verifies a run, until `cancelled` is set.
+/// Verifies a run. Setting `cancelled` stops it.
 pub fn verify_recording(recording: &Recording, cancelled: &AtomicBool) -> Result<RunVerdicts, RunError> {
     let source = recording.source();
     let (trusted, mut watch) = (TrustedKeys::default(), Watch { cancelled, progress: &mut |_, _| {} });

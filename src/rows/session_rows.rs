@@ -17,7 +17,7 @@ use crate::session::fold::{Effect, FoldOptions, Place};
 use crate::session::line::Line;
 use sha2::{Digest as _, Sha256};
 
-/// What a replay makes of a line.
+/// How a replay reads a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineStatus {
     /// An event.
@@ -28,7 +28,7 @@ pub enum LineStatus {
     Unknown,
     /// Not JSON.
     Unparseable,
-    /// The same as the last line of its file: what a crash leaves.
+    /// Not JSON, but the last line of its file, as a crash leaves it.
     Torn,
 }
 
@@ -45,18 +45,18 @@ impl LineStatus {
     }
 }
 
-/// What an event changes for those behind it.
+/// What an event changes for the events after it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change<'l> {
     /// Nothing.
     None,
-    /// The history has one item more, which begins at this offset in the file.
+    /// Adds an item to the history: the one that begins at this offset in the file.
     Item(u64),
-    /// The history is this one item.
+    /// Replaces the history by one item: the one that begins at this offset in the file.
     Summary(u64),
-    /// So many items leave the history.
+    /// Removes this many items from the end of the history.
     Rewind(u64),
-    /// The provider, and the model if it changes too: JSON strings.
+    /// Changes the provider, and the model if there is one: JSON strings.
     Provider(&'l [u8], Option<&'l [u8]>),
 }
 
@@ -64,30 +64,30 @@ pub enum Change<'l> {
 pub struct SessionRow<'l> {
     /// Its bytes without the ending; empty if it was [skipped](Self::is_skipped).
     pub bytes: &'l [u8],
-    /// Where in the file it begins.
+    /// Its offset in the file.
     pub offset: u64,
-    /// How many bytes it has, without the ending.
+    /// Its length in bytes, without the ending.
     pub length: u64,
-    /// It can't be JSON and was so long that it is not kept.
+    /// It can't be JSON, and was so long that it was not kept in memory.
     pub is_skipped: bool,
     /// The hash of its bytes.
     pub sha256: Hash,
-    /// What a replay makes of it. `None` for a blank line and for `null`, which a replay skips. Never `Torn`: whether it is the last line
-    /// is known behind it.
+    /// How a replay reads it. `None` for a blank line and for `null`, which a replay skips. Never `Torn`, since it is not known yet
+    /// whether the line is the last one.
     pub status: Option<LineStatus>,
     /// The envelope's `seq`, if it is a number.
     pub seq: Option<f64>,
     /// The envelope's `ts`, JSON text.
     pub ts: Option<&'l [u8]>,
-    /// What it changes.
+    /// The change that it makes.
     pub change: Change<'l>,
-    /// What is compared of it. `None` for what is no event.
+    /// The digest of what is compared. `None` if the line is not an event.
     pub record: Option<RecordDigest>,
     tree: Option<Tree<'l>>,
 }
 
 impl<'l> SessionRow<'l> {
-    /// A line of which nothing is known but where it is.
+    /// A row with only the place and the hash of its line.
     fn unread(bytes: &'l [u8], offset: u64, length: u64, sha256: Hash) -> Self {
         SessionRow {
             bytes,
@@ -112,7 +112,7 @@ impl SessionRow<'_> {
         tree.string(tree.at(&["type"])?)
     }
 
-    /// The payload as it stands in the line.
+    /// The payload as written in the line.
     pub fn payload(&self) -> Option<&str> {
         let tree = self.tree.as_ref()?;
         Some(tree.text(tree.at(&["payload"])?))
@@ -141,29 +141,29 @@ impl SessionRow<'_> {
     }
 }
 
-/// What was read of a part of a file.
+/// The result of reading a part of a file.
 #[derive(Debug)]
 pub struct SessionPart {
-    /// Where the first line begins that begins in the part. `None` if none does.
+    /// Offset of the first line that begins in the part. `None` if none does.
     pub begin: Option<u64>,
-    /// Where the next part's first line begins.
+    /// Offset of the first line of the next part.
     pub end: u64,
-    /// Physical lines.
+    /// Number of physical lines.
     pub lines: u64,
     /// Whether the file ends here.
     pub at_end: bool,
-    /// What its lines do.
+    /// The effect of its lines.
     pub(super) effect: Effect,
 }
 
 impl SessionPart {
-    /// The items that it adds to the history and does not remove again: where in the file they begin, in order.
+    /// The items that the part adds to the history and does not remove again: their offsets in the file, in order.
     pub fn items(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
         self.effect.history.items.iter().map(|item| item.offset)
     }
 }
 
-/// Reads parts of session files. Its buffers are kept from one to the next.
+/// Reads parts of session files. Reuses its buffers.
 #[derive(Default)]
 pub struct SessionReader {
     reader: LineReader,
@@ -174,8 +174,8 @@ pub struct SessionReader {
 }
 
 impl SessionReader {
-    /// Calls `take` with each line that begins in `range`, in order. The range's ends need not be those of lines. What is read is added to
-    /// `whole`, as long as it is what comes next there.
+    /// Calls `take` with each line that begins in `range`, in order. The range need not begin or end at the boundaries of lines. The lines
+    /// are added to `whole` if they are the next bytes there.
     pub fn read(
         &mut self,
         source: &LineSource,
@@ -216,10 +216,10 @@ impl SessionReader {
     }
 }
 
-/// What a reader hands out for a line that it has skipped because it can't be JSON, and for a last line of this one byte.
+/// What a reader returns for a line that it has skipped because it can't be JSON, and for a last line of this one byte.
 const SKIPPED: &[u8] = b"\0";
 
-/// How much of a skipped line is hashed at a time.
+/// Number of bytes of a skipped line that are hashed at a time.
 const HASHED_BYTES: usize = 64 << 10;
 
 fn row_of<'l>(

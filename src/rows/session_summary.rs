@@ -1,4 +1,4 @@
-//! What the lines of a session are as a whole, as its replay says it.
+//! Summarises a session as a replay of it would.
 
 use super::session_rows::SessionPart;
 use crate::diff::tree::Tree;
@@ -7,16 +7,16 @@ use crate::session::fold::{Effect, FoldOptions, Start};
 use crate::session::history::HistoryEffect;
 use crate::session::replay::{current, error_of};
 
-/// A session as a whole.
+/// The summary of a session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionSummary {
-    /// Why it can't be replayed. Then nothing else is known of it.
+    /// Why it can't be replayed. All other fields are then empty.
     pub error: Option<String>,
     /// Its id.
     pub session_id: Option<String>,
     /// The hash of its project.
     pub project_hash: Option<String>,
-    /// When it began, as it says.
+    /// The start time that it has recorded.
     pub start_time: Option<String>,
     /// The provider at its start, and at its end.
     pub providers: [Option<String>; 2],
@@ -30,16 +30,16 @@ pub struct SessionSummary {
     pub parent_session_id: Option<String>,
     /// Whether some `seq` is not larger than the one before it.
     pub sequence_corrupt: bool,
-    /// How many items the final history has.
+    /// Number of items in the final history.
     pub history_length: u64,
 }
 
-/// The parts of a session, put together in order.
+/// Combines the parts of a session, in order.
 #[derive(Default)]
 pub struct SessionFold(Effect);
 
 impl SessionFold {
-    /// Adds the next part. Of its history and its session events nothing is kept: there can be any number of them.
+    /// Adds the next part. Discards its history and its session events, of which there can be any number.
     pub fn add(&mut self, part: SessionPart) {
         let mut effect = part.effect;
         effect.history = HistoryEffect::default();
@@ -47,12 +47,12 @@ impl SessionFold {
         self.0 = std::mem::take(&mut self.0).then(effect);
     }
 
-    /// Whether the first part, or all so far, begin as a session does.
+    /// Whether the lines so far begin with a valid `session_start`.
     pub fn is_session(&self) -> bool {
         matches!(self.0.start, Start::Metadata(_))
     }
 
-    /// The ids of session and project, if they begin as a session does.
+    /// The session's id and the hash of its project, if the lines so far begin with a valid `session_start`.
     pub fn ids(&self) -> (Option<String>, Option<String>) {
         match &self.0.start {
             Start::Metadata(start) => (text(&start.session_id), text(&start.project_hash)),
@@ -60,12 +60,12 @@ impl SessionFold {
         }
     }
 
-    /// Whether the last line so far does not parse: if it is the file's last, it is torn.
+    /// Whether the last line so far does not parse: if it is the file's last line, it is torn.
     pub fn is_torn(&self) -> bool {
         self.0.torn
     }
 
-    /// The session as a whole. It has so many items in its final history.
+    /// The summary of the session, given the number of items in its final history.
     pub fn finish(mut self, history_length: u64) -> SessionSummary {
         self.0.settle_beginning();
         let effect = &self.0;

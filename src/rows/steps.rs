@@ -1,5 +1,5 @@
-//! Steps: the digests of what `diff` compares, and of all of it up to a place. Two recordings have the same prefix hash at a step if and only
-//! if `diff` finds nothing that differs up to there.
+//! Steps: digests of what `diff` compares, of each event and of all events up to it. Two recordings have the same prefix at a step if and only
+//! if `diff` finds no difference up to it.
 
 use twox_hash::XxHash3_128;
 
@@ -15,24 +15,24 @@ use crate::session::line::Line;
 /// A digest, the most significant byte first.
 pub type Key = [u8; 16];
 
-/// Where a line is in what is compared of its recording.
+/// The place of a line among the compared lines of its recording, and its digests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Its place among what is compared, from 0.
+    /// Its place among the compared lines, from 0.
     pub place: u64,
-    /// The digest of what is compared of it.
+    /// The digest of what is compared of the line.
     pub key: Key,
     /// The digest of all keys so far.
     pub prefix: Key,
 }
 
-/// What is compared of a session's record, as far as it can be known without those before it.
+/// The digest of a session's record, as far as it can be computed without the records before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordDigest {
     digest: u128,
     /// The calls that are opened and answered in it, in order.
     uses: Vec<CallUse>,
-    /// Which answers are compared, in the order of the digest.
+    /// For each reference in the digest, in order, the index of its answer among those of the record.
     compared: Vec<Option<u32>>,
 }
 
@@ -42,7 +42,7 @@ enum CallUse {
     Answered { id: String },
 }
 
-/// Makes digests of records. Its buffers are kept from one to the next.
+/// Computes digests of records. Reuses its buffers.
 #[derive(Default)]
 pub struct RecordDigester {
     digester: Digester,
@@ -51,13 +51,13 @@ pub struct RecordDigester {
 }
 
 impl RecordDigester {
-    /// Reads a line, and takes it apart if it is an object.
+    /// Reads a line, and parses it into a tree if it is an object.
     pub fn read<'l>(&mut self, line: &'l [u8], nesting: &mut Nesting) -> (Line, Option<Tree<'l>>) {
         read_tree(line, &mut self.spare, nesting)
     }
 
-    /// The digest of the record that is a line, and the line as it is compared, given its tree if it is an object. `None` if it can't be taken
-    /// apart, which no record is that was read.
+    /// The digest of the record in a line, and its projection. `tree` is the line's tree if the line is an object. Returns `None` if the line
+    /// can't be parsed, which does not happen for a line that was read as an event.
     pub fn digest<'l>(
         &mut self,
         line: &'l [u8],
@@ -80,13 +80,13 @@ impl RecordDigester {
         Some((RecordDigest { digest, uses: uses.list, compared }, tree))
     }
 
-    /// Takes the memory of a line that is done with.
+    /// Takes back the memory of a tree for reuse.
     pub fn recycle(&mut self, tree: Tree<'_>) {
         tree.leave_to(&mut self.spare);
     }
 }
 
-/// Notes which calls a record opens and answers. Which call an answer belongs to is known when the records before are.
+/// Notes which calls a record opens and answers. The call that an answer belongs to is known only once the records before it are.
 #[derive(Default)]
 struct CallUses {
     list: Vec<CallUse>,
@@ -133,7 +133,7 @@ impl Steps {
     }
 }
 
-/// The digests of all that is compared up to a place.
+/// Computes the digests of everything that is compared up to a place.
 #[derive(Default)]
 pub struct Prefixes {
     place: u64,
@@ -141,7 +141,7 @@ pub struct Prefixes {
 }
 
 impl Prefixes {
-    /// The step with this key.
+    /// The next step, given its key.
     pub fn next(&mut self, key: u128) -> Step {
         let (place, key) = (self.place, key.to_be_bytes());
         let mut bytes = [0; 32];

@@ -57,7 +57,7 @@ fn any_record() -> impl Strategy<Value = String> {
     ]
 }
 
-/// The file of a session: `mark` stands for its ids and times.
+/// The content of a session's file, with `mark` in place of its ids and times.
 fn session(records: &[String], mark: &str) -> String {
     let lines = std::iter::once(START).chain(records.iter().map(String::as_str));
     lines.map(|line| line.replace('%', mark) + "\n").collect()
@@ -114,7 +114,7 @@ proptest! {
         let (one, other) = (steps(&left, &whole(&left)), steps(&right, &whole(&right)));
         let parting = one.iter().zip(&other).find(|(one, other)| one.prefix != other.prefix).map(|(one, _)| one.place);
         prop_assert_eq!(parting, first_difference(&left, &right));
-        // Behind it they never agree again.
+        // After it they never agree again.
         let apart = one.iter().zip(&other).skip_while(|(one, other)| one.prefix == other.prefix);
         prop_assert!(apart.into_iter().all(|(one, other)| one.prefix != other.prefix));
     }

@@ -1,6 +1,6 @@
-//! What is at a path where there is no run, in words that say what to do about it.
+//! Explains why a path does not hold a run: says what is there instead, and what to pass.
 //!
-//! Checked only after a file of the run could not be opened, so it costs nothing for a run that exists.
+//! Runs only after a file of the run failed to open, so an existing run pays nothing.
 
 use std::path::Path;
 
@@ -14,13 +14,13 @@ use crate::disk::os_error::OsError;
 use crate::disk::parent::parent;
 use crate::jsonl::lines::Lines;
 
-/// How many bytes of a file are enough to recognise its type.
+/// Number of bytes at the beginning of a file that suffice to recognise its type.
 const BEGINNING_BYTES: u64 = 64 << 10;
 
 const A_RUN_IS: &str = "A run is the directory that a RunRecorder recorded to, or a bundle of it.";
 
-/// If a part of a run could not be opened because there is no run at all: an error that says so, and what is there instead. Any other
-/// error is returned as it is.
+/// If the cause of an error is that there is no run at `directory`, returns an error that says so, and what is there instead. Returns any
+/// other error unchanged.
 #[must_use]
 pub fn explain_not_a_run(directory: &RunDirectory, error: RunError) -> RunError {
     let is_in_vain =
@@ -31,7 +31,7 @@ pub fn explain_not_a_run(directory: &RunDirectory, error: RunError) -> RunError 
     }
 }
 
-/// Why there is no run. None if there are parts of one.
+/// The reason why there is no run. Returns `None` if the directory holds parts of one.
 fn instead_of_run(directory: &RunDirectory) -> Option<RunError> {
     let root = directory.root();
     let metadata = match files::metadata(root) {
@@ -71,7 +71,7 @@ fn in_file(path: &Path, metadata: &Metadata) -> String {
     format!("neither a directory nor a bundle, and so not a run. {A_RUN_IS}")
 }
 
-/// The first bytes of a file; none of one that can't be read.
+/// The first bytes of a file; empty if it can't be read.
 fn beginning_of(path: &Path) -> Vec<u8> {
     InputFile::open(path).and_then(|mut file| file.read_up_to(BEGINNING_BYTES)).unwrap_or_default()
 }

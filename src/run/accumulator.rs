@@ -1,4 +1,4 @@
-//! The sum of the hashes of a state's entries, and the hash of a state whose entries have this sum.
+//! The sum of the hashes of a state's entries, and the state hash that it yields.
 
 use super::canonical::MAX_DIGITS;
 use super::state::RunStatus;
@@ -7,7 +7,7 @@ use crate::hash::{Hash, sha256, to_hex};
 /// A sum of hashes, each a big-endian number of 256 bits, modulo 2^256.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Accumulator {
-    /// The least significant first.
+    /// Least significant limb first.
     limbs: [u64; 4],
 }
 
@@ -46,7 +46,7 @@ impl Accumulator {
         self.with_state(status, logical_time, sha256)
     }
 
-    /// Calls `hash` with the parts of what is hashed for a state whose entries have this sum.
+    /// Passes the parts of what is hashed for a state whose entries have this sum to `hash`, and returns its result.
     pub fn with_state<T>(&self, status: RunStatus, logical_time: u64, hash: impl FnOnce([&[u8]; 6]) -> T) -> T {
         let mut digits = [0; MAX_DIGITS];
         let time = super::canonical::digits(&mut digits, logical_time);
@@ -55,7 +55,7 @@ impl Accumulator {
     }
 }
 
-/// The numbers that a hash consists of, the least significant first.
+/// The 64-bit limbs of a hash, least significant first.
 fn limbs(hash: &Hash) -> impl Iterator<Item = u64> {
     let (words, _) = hash.as_chunks();
     words.iter().rev().map(|word| u64::from_be_bytes(*word))

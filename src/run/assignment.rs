@@ -1,6 +1,6 @@
-//! Which task is assigned to which worker next (`docs/run-format.md` section 8), and whether a recorded assignment is the expected one.
+//! Decides which task is assigned to which worker next (`docs/run-format.md` section 8), and checks recorded assignments against that decision.
 //!
-//! A decision is a function of the state: the tasks that wait, the workers, their load, and who was assigned last.
+//! A decision depends only on the state: the waiting tasks, the workers, their load, and the worker assigned last.
 
 use super::decoded_event::Event;
 use super::error::{ErrorCode, RunError};
@@ -9,7 +9,7 @@ use super::scheduler::Scheduler;
 use super::state::State;
 use super::text::Text;
 
-/// A task and the worker that is to get it, as places in the state.
+/// A task and the worker to assign it to, as indices into the state's lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// The task.
@@ -18,12 +18,12 @@ pub struct Decision {
     pub worker: u32,
 }
 
-/// What a run's scheduler decides in this state: the first task that waits and for which a worker is eligible.
+/// The decision of the run's scheduler in this state: the first waiting task for which a worker is eligible, and that worker.
 ///
-/// None if there is no such task, and for `external`, where this program decides nothing.
+/// Returns `None` if there is no such task, before RunCreated, and for `external`, where another program decides.
 pub fn decide(state: &State) -> Option<Decision> {
     let scheduler = state.run()?.scheduler;
-    // Tasks often need the same: what no worker was eligible for once is not looked for again.
+    // Tasks often need the same capabilities: a set without an eligible worker is searched for only once.
     let mut in_vain: Vec<&[Text<'static>]> = Vec::new();
     for task in state.tasks().pending() {
         let needed = needed(state, task);
@@ -39,11 +39,10 @@ pub fn decide(state: &State) -> Option<Decision> {
     None
 }
 
-/// Whether a TaskAssigned is what the scheduler decides in the state before it, in which it is known to be legal.
-/// Other events are accepted.
+/// Checks that a TaskAssigned, which must be legal in `state`, is the decision of the scheduler in that state. Accepts all other events.
 ///
-/// Under `external` every legal assignment matches: eligibility limits what this program decides. An assignment with `from`, which takes
-/// the task from another worker, is not the scheduler's decision either, but its worker has to be eligible.
+/// Under `external` every legal assignment matches, since eligibility limits only what this program decides. An assignment with `from`
+/// takes the task from another worker. That is not a decision of the scheduler either, but the new worker must be eligible.
 pub fn check_assignment(state: &State, event: &Event<'_>) -> Result<(), RunError> {
     let (Payload::TaskAssigned { task, worker, from, .. }, Some(run)) = (&event.payload, state.run()) else {
         return Ok(());
@@ -77,13 +76,13 @@ fn check_eligible(state: &State, event: &Event<'_>, scheduler: Scheduler, worker
     Err(mismatch(event, scheduler, &expected, &format!("'{worker}'")))
 }
 
-/// The eligible worker for a task that needs these capabilities. `External` takes none.
+/// Chooses an eligible worker for a task that needs these capabilities. Returns `None` if there is none, and always for `External`.
 fn choose(scheduler: Scheduler, state: &State, needed: &[Text<'_>]) -> Option<u32> {
     let workers = state.workers();
     let is_eligible = |worker: &u32| workers.get(*worker).is_eligible(needed);
     match scheduler {
         Scheduler::RoundRobin => workers.by_id_behind(state.last_assigned()).find(is_eligible),
-        // The first of those with the fewest: they come by id.
+        // `min_by_key` returns the first of equals, which is the first by id.
         Scheduler::LeastLoaded => workers.by_id().filter(is_eligible).min_by_key(|&one| workers.get(one).active),
         Scheduler::External => None,
     }

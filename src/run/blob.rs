@@ -1,6 +1,6 @@
-//! The blob store: bytes under the name of their hash, `blobs/<first 2 hex>/<64 hex>`.
+//! The blob store: each blob is a file named after the hash of its bytes, `blobs/<first 2 hex>/<64 hex>`.
 //!
-//! A blob is renamed to its name when it is complete. Storing it twice has the effect of storing it once.
+//! A blob is written under a temporary name and renamed once it is complete. Storing it twice has the same effect as storing it once.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::disk::os_error::OsError;
 use crate::disk::parent::parent;
 use crate::hash::{HexHash, as_text, is_hex_hash, sha256_hex, to_hex};
 
-/// How much of a blob is in memory while it is hashed.
+/// Size in bytes of the buffer for hashing a blob.
 const BLOCK_BYTES: usize = 64 << 10;
 
 /// The blobs of a run.
@@ -26,12 +26,12 @@ pub struct BlobStore {
 }
 
 impl BlobStore {
-    /// The store in the directory `root`, which is made with the first blob.
+    /// The store in the directory `root`, which is created with the first blob.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         BlobStore { root: root.into() }
     }
 
-    /// Where the blob of a hash is, if it is there. None for what is no hash: the name of a file never comes from elsewhere.
+    /// The path of the blob with this hash, whether or not it exists. Returns `None` if `hash` is not a hash: only hashes become file names.
     pub fn path_of(&self, hash: &str) -> Option<PathBuf> {
         is_hex_hash(hash).then(|| self.root.join(&hash[..2]).join(hash))
     }
@@ -43,8 +43,9 @@ impl BlobStore {
         self.store(&hash, bytes, durability, Durability::Os).map(|()| hash)
     }
 
-    /// Stores `bytes`, whose hash is `hash`. What is in the store already and as durable as it is to be is not written again, unless it
-    /// is damaged. What is not known to be durable is: a sync of the file that is there would prove nothing after one that failed.
+    /// Stores `bytes`, whose hash is `hash`. An undamaged blob in the store is not written again if `durability` requires no sync, or if
+    /// the blob is `known` to be synced. Otherwise it is written again, even if it exists: if an earlier sync of the file failed, another
+    /// one would prove nothing.
     pub fn store(
         &self,
         hash: &HexHash,
@@ -60,10 +61,10 @@ impl BlobStore {
         atomic_file::write(&path, bytes, parent(&self.root), durability)
     }
 
-    /// Opens a blob for reading; its size too. Whether its bytes have the hash is not known yet.
+    /// Opens a blob for reading, and returns its size in bytes. Does not check that its bytes have the hash.
     pub fn open(&self, hash: &str) -> Result<(InputFile, u64), RunError> {
         let path = self.path_of(hash).ok_or_else(|| missing(hash, "that is not the name of a blob"))?;
-        // Looking first would cost as much again as opening.
+        // Checking the metadata first would double the cost.
         if let Ok(file) = InputFile::open(&path) {
             let size = file.metadata()?.size;
             return Ok((file, size));
@@ -76,10 +77,10 @@ impl BlobStore {
         }
     }
 
-    /// Checks that a blob's bytes have its hash, whatever its size; returns how many there are.
+    /// Checks that the bytes of a blob of any size have its hash. Returns the size in bytes.
     pub fn verify(&self, hash: &str) -> Result<u64, RunError> {
         let (file, size) = self.open(hash)?;
-        // No blob grows: one byte more shows that this one did.
+        // Blobs never grow. Reading one byte beyond the size shows whether this one has.
         let mut file = file.take(size.saturating_add(1));
         let mut hasher = Sha256::new();
         let mut block = vec![0; usize::try_from(size).map_or(BLOCK_BYTES, |size| BLOCK_BYTES.min(size + 1))];
@@ -96,7 +97,7 @@ impl BlobStore {
         Ok(size)
     }
 
-    /// The bytes of a blob, checked against its hash. More than `limit` are refused.
+    /// The bytes of a blob, checked against its hash. More than `limit` bytes are an error.
     pub fn read(&self, hash: &str, limit: u64) -> Result<Vec<u8>, RunError> {
         let (file, size) = self.open(hash)?;
         let mut bytes = Vec::new();
@@ -134,7 +135,7 @@ fn read_some(file: &mut impl Read, block: &mut [u8]) -> Result<usize, RunError> 
     }
 }
 
-/// Whether a file with exactly these bytes is there.
+/// Whether `path` is a file with exactly these bytes.
 fn holds(path: &Path, bytes: &[u8]) -> bool {
     let size = bytes.len() as u64;
     let same_size = files::metadata(path).is_ok_and(|file| file.is_file() && file.size == size);

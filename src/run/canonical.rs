@@ -1,8 +1,8 @@
 //! Canonical JSON (`docs/run-format.md` section 2): keys sorted by UTF-8 bytes, no white space, integers only, strings escaped as
 //! `JSON.stringify` does.
 //!
-//! Two writers that know their keys: the caller names the members of an object in order, which is checked in debug
-//! builds. Nothing is collected, nothing is sorted here.
+//! Objects and arrays are written directly to the output, without collecting or sorting anything. The caller writes the keys of an object
+//! in order, which debug builds check.
 
 use super::text::Text;
 
@@ -11,7 +11,7 @@ pub fn write_string(out: &mut Vec<u8>, text: &str) {
     write_text(out, Text::from_plain(text).as_json());
 }
 
-/// Writes a string of which the inside of its canonical form is at hand, quotes included.
+/// Writes a string, quotes included, given its canonical form without the quotes.
 #[inline]
 pub fn write_text(out: &mut Vec<u8>, inside: &str) {
     out.push(b'"');
@@ -19,10 +19,10 @@ pub fn write_text(out: &mut Vec<u8>, inside: &str) {
     out.push(b'"');
 }
 
-/// How many digits an integer has at most.
+/// Maximum number of digits of an integer.
 pub const MAX_DIGITS: usize = 20;
 
-/// The digits of an integer, written to the end of `room`.
+/// Writes the digits of an integer to the end of `room`, and returns them.
 #[inline]
 pub fn digits(room: &mut [u8; MAX_DIGITS], value: u64) -> &[u8] {
     let mut at = room.len();
@@ -50,13 +50,13 @@ pub struct Array<'w> {
 }
 
 impl<'w> Array<'w> {
-    /// Writes the bracket.
+    /// Writes the opening bracket.
     pub fn open(out: &'w mut Vec<u8>) -> Self {
         out.push(b'[');
         Array { out, empty: true }
     }
 
-    /// Where the next element is to be written.
+    /// Begins the next element. Returns the buffer to write it to.
     pub fn element(&mut self) -> &mut Vec<u8> {
         if !std::mem::take(&mut self.empty) {
             self.out.push(b',');
@@ -64,7 +64,7 @@ impl<'w> Array<'w> {
         self.out
     }
 
-    /// Writes the bracket that ends it.
+    /// Writes the closing bracket.
     pub fn close(self) {
         self.out.push(b']');
     }
@@ -79,7 +79,7 @@ pub struct Object<'w> {
 }
 
 impl<'w> Object<'w> {
-    /// Writes the brace.
+    /// Writes the opening brace.
     pub fn open(out: &'w mut Vec<u8>) -> Self {
         out.push(b'{');
         Object {
@@ -90,13 +90,13 @@ impl<'w> Object<'w> {
         }
     }
 
-    /// Writes a key of our own; where its value is to be written. Keys come in the order of their bytes.
+    /// Writes a key that needs no escapes. Returns the buffer to write its value to. Keys must be written in the order of their bytes.
     #[inline]
     pub fn key(&mut self, key: &'static str) -> &mut Vec<u8> {
         self.text_key(key)
     }
 
-    /// The same with a key from outside, given as the inside of its canonical form.
+    /// Like [`key`](Self::key), for a key from outside, given in its canonical form without the quotes.
     #[inline]
     pub fn text_key(&mut self, inside: &str) -> &mut Vec<u8> {
         #[cfg(debug_assertions)]
@@ -113,14 +113,14 @@ impl<'w> Object<'w> {
         self.out
     }
 
-    /// Writes the brace that ends it.
+    /// Writes the closing brace.
     #[inline]
     pub fn close(self) {
         self.out.push(b'}');
     }
 }
 
-/// Writes texts as an array.
+/// Writes an array of texts.
 pub fn write_texts<'t>(out: &mut Vec<u8>, texts: impl IntoIterator<Item = &'t Text<'t>>) {
     let mut array = Array::open(out);
     for text in texts {

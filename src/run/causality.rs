@@ -1,13 +1,13 @@
-//! What caused an event whose caller names no cause (`docs/run-format.md` section 6, "Parents").
+//! Finds the parent of an event whose caller names none (`docs/run-format.md` section 6, "Parents").
 //!
-//! Only recorders need this, so it is not part of the state: a recorder passes every event to it, from the first on.
+//! Only recorders need this, so it is not part of the state. A recorder passes in every event of the run, from the first on.
 
 use super::decoded_event::Event;
 use super::payload::Payload;
 use super::state::State;
 use super::text::Text;
 
-/// The logical times of the events that later ones can be caused by.
+/// The logical times of the events that may become parents of later ones.
 #[derive(Clone, Debug)]
 pub struct Causality {
     nodes: Vec<NodeTimes>,
@@ -15,30 +15,30 @@ pub struct Causality {
     last_end: Option<u64>,
 }
 
-/// The logical times of the last events of a node.
+/// The logical times of a node's latest events.
 #[derive(Clone, Debug, Default)]
 struct NodeTimes {
-    /// It ended in a way that those that depend on it waited for.
+    /// The node was completed or skipped, which is what its dependents wait for.
     settled: Option<u64>,
-    /// An attempt failed and there is to be another one.
+    /// An attempt failed and will be retried.
     retried: Option<u64>,
-    /// Its task began to wait for a worker, or did so again.
+    /// Its task joined those that wait for a worker, either newly scheduled or rejected.
     joined: Option<u64>,
     assigned: Option<u64>,
     accepted: Option<u64>,
     started: Option<u64>,
     tool_result: Option<u64>,
-    /// Calls without a result, with the times at which they were made, the latest last.
+    /// Calls without a result, with the times of their ToolInvoked, latest last.
     open_calls: Vec<(u32, u64)>,
 }
 
 impl Causality {
-    /// What is remembered before the first event of a run.
+    /// The causality before the first event of a run. `state` is the state at that point.
     pub fn new(state: &State) -> Self {
         Causality { nodes: vec![NodeTimes::default(); state.nodes().len()], run_started: None, last_end: None }
     }
 
-    /// Remembers an event that the state has just taken.
+    /// Remembers an event. `state` is the state after it.
     pub fn observe(&mut self, state: &State, event: &Event<'_>) {
         let time = event.time;
         if matches!(event.payload, Payload::RunStarted { .. }) {
@@ -78,9 +78,9 @@ impl Causality {
         }
     }
 
-    /// The cause of the next event of a state if the caller names none. `node` is the envelope's.
+    /// The parent of the next event of `state` if the caller names none. `node` is the node in the envelope.
     ///
-    /// None for RunCreated, which has none. Where the event that should have caused it does not exist, it is the event before.
+    /// Returns `None` for RunCreated, which has no parent. If the expected parent does not exist, returns the event before.
     pub fn parent_of(&self, state: &State, node: Option<u32>, payload: &Payload<'_>) -> Option<u64> {
         let before = state.logical_time()?;
         Some(self.named_cause(state, node, payload).unwrap_or(before))
@@ -124,7 +124,7 @@ impl Causality {
     }
 }
 
-/// The call with this id on a node's last task.
+/// The call of a node's last task with this id.
 fn find_call(state: &State, node: u32, call: &Text<'_>) -> Option<u32> {
     state.calls().find(state.nodes()[node as usize].task?, call)
 }

@@ -1,7 +1,7 @@
-//! The chain: each line's hash covers the hash before, so that no stored byte, order or place can change unseen.
+//! The chain: the hash of each line covers the hash of the line before, so that no change to stored bytes or to the order of lines goes unnoticed.
 //!
-//! A line is checked against the *stored* hash before it. Whether that one was right is the check of the line
-//! before, so lines can be checked in any order and on any thread.
+//! A line is checked against the *stored* hash of the line before. Whether that hash is right is part of the check of that line, so lines
+//! can be checked in any order and on any thread.
 
 use super::check::Check;
 use super::error::{ErrorCode, RunError, event_id};
@@ -11,16 +11,17 @@ use super::event::{EventLine, HashedParts, SALT_DIGITS};
 use crate::hash::{HEX_BYTES, Hash, HexHash, as_text, sha256_hex, to_hex};
 use crate::hash_batch::HashBatch;
 
-/// How many lines are hashed together: so many that the end of a group, which is hashed line by line, hardly counts.
+/// Number of lines that are hashed together, large enough that the incomplete last group of a batch has little effect.
 const GROUP_LINES: usize = 32;
 
-/// A longer payload is hashed where it is: hashing it with others would copy it.
+/// Maximum size in bytes of a payload, and of the covered part of a line, that is hashed together with others. Longer ones are hashed in
+/// place, because a batch copies its inputs.
 const LONG_BYTES: usize = 16 << 10;
 
-/// What the first line is chained to.
+/// The previous hash of the first line.
 pub const GENESIS: HexHash = [b'0'; HEX_BYTES];
 
-/// What a check of one line found.
+/// The result of checking one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Integrity {
     /// Line and payload have the stored hashes.
@@ -29,7 +30,7 @@ pub enum Integrity {
     PayloadRedacted,
 }
 
-/// The hash of a payload: of the salt's 16 bytes and the payload's bytes as they stand in the line.
+/// The hash of a payload: of the 16 bytes of the salt and the bytes of the payload as written in the line.
 #[inline]
 pub fn payload_hash(salt: &[u8; SALT_DIGITS], payload: &[u8]) -> HexHash {
     sha256_hex([&salt_bytes(salt), payload])
@@ -38,12 +39,12 @@ pub fn payload_hash(salt: &[u8; SALT_DIGITS], payload: &[u8]) -> HexHash {
 #[inline]
 fn salt_bytes(salt: &[u8; SALT_DIGITS]) -> [u8; SALT_DIGITS / 2] {
     let mut bytes = [0; SALT_DIGITS / 2];
-    // A salt that was read or made here has nothing but hex digits.
+    // This can't fail: salts consist of hex digits, which is checked when they are read.
     let _ = const_hex::decode_to_slice(salt, &mut bytes);
     bytes
 }
 
-/// The hash of a line: of the hash before, `\n`, and the line from its `{` through `stateHash`'s closing quote.
+/// The hash of a line: of the hash of the line before, `\n`, and the line from its `{` through the closing quote of `stateHash`.
 #[inline]
 pub fn line_hash(previous: &HexHash, covered: &[u8]) -> HexHash {
     sha256_hex([previous, b"\n", covered])
@@ -64,7 +65,7 @@ pub fn check(previous: &HexHash, event: &HashedParts<'_>) -> Result<Integrity, R
     Ok(Integrity::Whole)
 }
 
-/// Checks lines as [`check`] does, which hashes several of them at a time.
+/// Checks lines as [`check`] does, but hashes several of them at a time.
 #[derive(Default)]
 pub struct ChainChecker {
     batch: HashBatch,
@@ -72,7 +73,7 @@ pub struct ChainChecker {
 }
 
 impl ChainChecker {
-    /// Checks lines that follow one another, the first of them one with the hash `previous`, and adds to `check` what is found.
+    /// Checks consecutive lines and adds the results to `check`. `previous` is the hash of the line before the first one.
     pub fn check_all<'l>(
         &mut self,
         mut previous: &'l HexHash,
@@ -106,7 +107,7 @@ impl ChainChecker {
         }
     }
 
-    /// Hashes each line, and behind it its payload if that is not redacted.
+    /// Hashes each short line, followed by its payload unless that is redacted.
     fn hash_short_lines(&mut self, group: &[(&HexHash, HashedParts<'_>)]) {
         self.batch.clear();
         for (previous, line) in group.iter().filter(|(_, line)| is_short(line)) {
@@ -163,7 +164,7 @@ pub(super) mod tests {
     use crate::run::event_reader::check_time;
     use proptest::prelude::*;
 
-    /// A chained log of events that mean nothing, `padding` bytes of payload each.
+    /// A chained log of meaningless events, each with `padding` bytes in its payload.
     pub fn log_of(count: u64, padding: usize) -> Vec<u8> {
         let mut log = Vec::new();
         let mut previous = GENESIS;
@@ -186,7 +187,7 @@ pub(super) mod tests {
         log
     }
 
-    /// The first error of a log, checked line by line, and the hash at its end.
+    /// Checks a log line by line. Returns the hash of the last line, or the first error.
     fn verify(log: &[u8]) -> Result<HexHash, RunError> {
         let (mut previous, mut next) = (GENESIS, 0);
         for (_, line) in Lines::new(log) {
@@ -276,7 +277,7 @@ pub(super) mod tests {
         for bit in 0..log.len() * 8 {
             let mut damaged = log.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
-            // The end of a log is pinned by its head; without the last newline the last line is torn.
+            // Only its head pins the end of a log: without the last newline, the last line is torn.
             assert!(verify(&damaged).is_err() || bit / 8 == log.len() - 1, "bit {bit}");
         }
     }
@@ -308,7 +309,7 @@ pub(super) mod tests {
             let damaged = [&log[..at], &insert, &log[end..]].concat();
             prop_assume!(damaged != log);
             let head = verify(&log).unwrap();
-            // Whole lines cut from the end leave a log that is whole: only its head tells.
+            // A log without its last lines is still valid. Only its head reveals that they are missing.
             prop_assert!(verify(&damaged).map_or(true, |found| found != head || !damaged.ends_with(b"\n")));
         }
     }

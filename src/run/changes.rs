@@ -1,4 +1,4 @@
-//! The changes of a state's entries, recorded by the thread that folds and hashed by another one.
+//! The changes of a state's entries, recorded by the folding thread and hashed by another one.
 
 use super::check::Check;
 use super::entry::{Claim, EntrySink, NoSink, Slot, write_entry};
@@ -10,9 +10,9 @@ use super::text::Text;
 use crate::hash::{Hash, as_text, to_hex};
 use crate::hash_batch::HashBatch;
 
-/// A sink with a call at the end of each event.
+/// A sink that is also notified at the end of each event.
 pub trait Tape: EntrySink {
-    /// The changes of an event are complete; the run has this status now.
+    /// Called when all changes of an event were reported, with the status of the run after the event.
     fn end_event(&mut self, status: RunStatus);
 }
 
@@ -21,18 +21,18 @@ impl Tape for NoSink {
     fn end_event(&mut self, _: RunStatus) {}
 }
 
-/// What some events changed, in their order.
+/// The changes of a range of events, in order.
 #[derive(Debug, Default)]
 pub struct Changes {
-    /// The changed entries. A removed one has none.
+    /// The changed entries. A removal has none.
     entries: HashBatch,
     changes: Vec<(Change, Slot)>,
-    /// For each event, where its changes end and the run's status then.
+    /// For each event, the end of its changes, and the run's status after it.
     events: Vec<(usize, RunStatus)>,
     claims: Vec<(usize, SnapshotClaim)>,
 }
 
-/// What an event claims about the state before it, and which of these events it is.
+/// The claim of an event about the state before it.
 #[derive(Debug)]
 enum SnapshotClaim {
     Created { status: RunStatus, at: u64, state_hash: Text<'static> },
@@ -40,7 +40,7 @@ enum SnapshotClaim {
 }
 
 impl SnapshotClaim {
-    /// Whether the claim holds; None if it is only checked when the snapshot is restored.
+    /// Whether the claim holds. `None` for a SnapshotCreated, whose claim is checked only when the snapshot is restored.
     fn verify(&self, hasher: &mut StateHasher) -> Option<Result<(), RunError>> {
         match self {
             SnapshotClaim::Created { status, at, state_hash } => {
@@ -66,8 +66,8 @@ impl Changes {
         self.changes.push((change, slot));
     }
 
-    /// Hashes the changes and compares the state's hash after each event with the recorded one, which `parts` gives by the event's
-    /// place among these; and what SnapshotRestored claims with the state before it.
+    /// Hashes the changes, and compares the state hash after each event with the recorded one, and the claim of each SnapshotRestored with
+    /// the state before it. `first` is the logical time of the first event; `parts` returns the hashed parts of an event by its index.
     pub fn verify<'l>(
         &self,
         first: u64,
@@ -91,7 +91,7 @@ impl Changes {
         }
     }
 
-    /// Leaves the hash of the state after each event in `scratch`. Returns which events make a false claim.
+    /// Writes the state hash after each event to `scratch.hashes`. Returns the indices of the events that make a false claim, with the errors.
     fn hash_states(&self, first: u64, hasher: &mut StateHasher, scratch: &mut Scratch) -> Vec<(usize, RunError)> {
         let Scratch { states, hashes } = scratch;
         self.entries.hash_into(hashes);

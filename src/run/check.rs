@@ -1,8 +1,8 @@
-//! What a verification found: counts for each thing that is verified, and the first failure of each.
+//! The results of a verification: for each aspect how many checks failed or were impossible, and the first failure.
 
 use super::error::RunError;
 
-/// What is verified.
+/// An aspect of a run that is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Aspect {
     /// Lines, their order, their hashes, and that the state allows each event.
@@ -13,20 +13,20 @@ pub enum Aspect {
     Schedule,
     /// The state after each event has the recorded hash.
     StateHashes,
-    /// The outputs of tools have their hashes.
+    /// The outputs of tools have the recorded hashes.
     OutputHashes,
-    /// Snapshots are those of the log.
+    /// The snapshots match the log.
     Snapshots,
 }
 
 /// The result of verifying one aspect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Check {
-    /// How many were checked, including those that failed.
+    /// Number of checks, including failed ones.
     pub checked: u64,
-    /// How many of these failed.
+    /// Number of failed checks.
     pub failed: u64,
-    /// How many could not be checked.
+    /// Number of things that could not be checked.
     pub unverifiable: u64,
     /// The failure of the earliest event.
     pub first_failure: Option<Failure>,
@@ -34,12 +34,12 @@ pub struct Check {
     latest: Option<u64>,
 }
 
-/// What is wrong with an event, and which place the event has in the log.
+/// What is wrong with an event, and its place in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The logical time that this place demands, whatever the event's own is.
+    /// The logical time expected at this place, which may differ from the event's own.
     pub place: u64,
-    /// What is wrong.
+    /// The error.
     pub error: RunError,
 }
 
@@ -84,17 +84,17 @@ impl Check {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings([Check; ASPECTS.len()]);
 
-/// In the order in which failures of the same event are reported: a later one may be a consequence of an earlier one.
+/// In the order in which failures of the same event are reported: a failure of a later aspect may be a consequence of an earlier one.
 const ASPECTS: [Aspect; 6] =
     [Aspect::Dag, Aspect::Chain, Aspect::Schedule, Aspect::StateHashes, Aspect::OutputHashes, Aspect::Snapshots];
 
 impl Findings {
-    /// What was found about `aspect`.
+    /// The result for `aspect`.
     pub fn of(&self, aspect: Aspect) -> &Check {
         &self.0[aspect as usize]
     }
 
-    /// The same, to add to it.
+    /// The result for `aspect`, to add to.
     pub fn of_mut(&mut self, aspect: Aspect) -> &mut Check {
         &mut self.0[aspect as usize]
     }
@@ -108,7 +108,7 @@ impl Findings {
 
     /// The failure of the earliest event.
     pub fn first_failure(&self) -> Option<&Failure> {
-        // The first of equals, in the order of the aspects.
+        // `min_by_key` returns the first of equals, in the order of the aspects.
         ASPECTS.iter().filter_map(|&aspect| self.of(aspect).first_failure.as_ref()).min_by_key(|failure| failure.place)
     }
 }

@@ -1,5 +1,4 @@
-//! The events of a log in columns: some thirty bytes an event, so that a page can hold a million of them. Payloads are not kept, only how
-//! long each is.
+//! The events of a log in columns, a few dozen bytes per event, so that a page can hold a million of them. Of payloads only the lengths are kept.
 
 use std::collections::HashMap;
 use std::time::UNIX_EPOCH;
@@ -11,13 +10,13 @@ use super::payload::Payload;
 use super::text::Text;
 use super::trace::Trace;
 
-/// Further labels are left out, because each event of a hostile log may have another.
+/// Maximum number of labels. Further ones are left out, because each event of a hostile log may have a different label.
 const MOST_LABELS: usize = 5000;
 
-/// What stands in a column where there is nothing.
+/// The value of a column if there is nothing.
 const NONE: i64 = -1;
 
-/// The columns of the events that were read so far.
+/// The columns of the events read so far.
 #[derive(Debug)]
 pub struct EventColumns {
     columns: [Vec<i32>; NARROW],
@@ -26,15 +25,15 @@ pub struct EventColumns {
     /// Milliseconds since the event before.
     at: Vec<i64>,
     payload_bytes: Vec<u32>,
-    /// Nodes of the graph and of events.
+    /// The nodes of the graph and of events.
     pub nodes: Names,
     /// Workers.
     pub workers: Names,
-    /// What names an event beside its node: a tool, a code, a rule.
+    /// Labels of events, such as a tool, an error code or a rule.
     pub labels: Names,
-    /// What workers said of themselves.
+    /// Statuses that workers reported.
     pub statuses: Names,
-    /// The workers that RunStarted declares, as indices of `workers`.
+    /// The workers that RunStarted declares, as indices into `workers`.
     pub started_workers: Vec<i32>,
     first: u64,
     start: i64,
@@ -46,23 +45,23 @@ pub struct EventColumns {
 pub enum Column {
     /// The index of the kind in [`Kind::ALL`](super::kind::Kind::ALL).
     Kind,
-    /// The node, also that of the task; -1 without one.
+    /// The node of the event or of its task; -1 if there is none.
     Node,
-    /// The worker; -1 without one.
+    /// The worker; -1 if there is none.
     Worker,
-    /// The attempt of the task; 0 without one.
+    /// The attempt of the task; 0 if there is none.
     Attempt,
-    /// The label; -1 without one.
+    /// The label; -1 if there is none.
     Label,
-    /// 1 for a failure that will be retried and for what was not allowed; the status of a heartbeat.
+    /// 1 for a failure that will be retried and for a denied check or decision. For a heartbeat, the index of its status.
     Extra,
-    /// How many events before this one its parent is; 0 without one.
+    /// Distance to the parent in events; 0 if there is none.
     Parent,
     /// Milliseconds since the event before.
     At,
 }
 
-/// How many of the columns are narrow: those before [`Column::Parent`].
+/// Number of narrow columns, which are those before [`Column::Parent`].
 const NARROW: usize = Column::Parent as usize;
 
 impl Column {
@@ -80,7 +79,7 @@ impl Column {
 }
 
 impl EventColumns {
-    /// Columns without events. Nodes have the numbers that they have in `nodes`, the others come behind.
+    /// Empty columns. The given nodes are numbered in their order; other nodes get the numbers after them.
     pub fn new<'n>(nodes: impl IntoIterator<Item = Text<'n>>) -> Self {
         let mut names = Names::default();
         nodes.into_iter().for_each(|node| names.add(&node));
@@ -100,17 +99,17 @@ impl EventColumns {
         }
     }
 
-    /// How many events there are.
+    /// Number of events.
     pub fn len(&self) -> usize {
         self.at.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no events.
     pub fn is_empty(&self) -> bool {
         self.at.is_empty()
     }
 
-    /// The logical time of the first event: behind a snapshot it is not 0.
+    /// The logical time of the first event, which is not 0 after a snapshot.
     pub fn first(&self) -> u64 {
         self.first
     }
@@ -125,13 +124,14 @@ impl EventColumns {
         self.first + self.len() as u64
     }
 
-    /// Adds the events of `trace`. They must be those from [`next`](Self::next) on. The error is that of the first line that is no event; those
-    /// before it are added.
+    /// Adds the events of `trace`, which must begin at [`next`](Self::next). The error is that of the first line that is not an event; the
+    /// events before it are added.
     pub fn read(&mut self, trace: Trace) -> Result<(), RunError> {
         trace.for_each(|event| self.add(event))
     }
 
-    /// The numbers of a column from an event on, little-endian, in as few bytes each as hold all of them: 1, 2, 4, or as `f64` 8.
+    /// The numbers of a column from event `from` on, little-endian, and their common width in bytes: the smallest of 1, 2, 4 and, as `f64`,
+    /// 8 that holds all of them.
     pub fn encode(&self, column: Column, from: usize) -> (usize, Vec<u8>) {
         match column {
             Column::Parent => narrowed(self.parent.get(from..).unwrap_or_default()),
@@ -140,7 +140,7 @@ impl EventColumns {
         }
     }
 
-    /// The first of the latest events whose payloads, none longer than `longest` bytes, fit in `room` bytes.
+    /// The first of the latest events whose payloads, each cut to `longest` bytes, fit in `room` bytes.
     pub fn latest_with_payloads(&self, room: usize, longest: usize) -> usize {
         let mut left = room;
         let fits = |bytes: &&u32| {
@@ -190,7 +190,7 @@ impl EventColumns {
     }
 }
 
-/// The node and the attempt of a task: `write#2`.
+/// The node and the attempt of a task id such as `write#2`.
 fn task_parts<'t>(task: &'t Text<'_>) -> (Text<'t>, i32) {
     match task.as_json().rsplit_once('#') {
         Some((node, attempt)) => (Text::from_json(node), attempt.parse().unwrap_or(0)),
@@ -225,7 +225,7 @@ fn label_of<'p>(payload: &'p Payload<'_>) -> Option<&'p Text<'p>> {
     }
 }
 
-/// Distinct names, in the order in which they came.
+/// Distinct names, in order of first appearance.
 #[derive(Debug)]
 pub struct Names {
     list: Vec<String>,
@@ -240,17 +240,17 @@ impl Default for Names {
 }
 
 impl Names {
-    /// The names, each as what stands between the quotes of its JSON string.
+    /// The names, each as a JSON string without its quotes.
     pub fn list(&self) -> &[String] {
         &self.list
     }
 
-    /// Adds a name, if it is not there.
+    /// Adds a name, unless it is already in the list.
     pub fn add(&mut self, name: &Text<'_>) {
         self.index(name);
     }
 
-    /// -1 if there are too many.
+    /// The index of a name, which is added if it is new. -1 if there are too many.
     fn index(&mut self, name: &Text<'_>) -> i32 {
         if let Some(index) = self.indices.get(name.as_json()) {
             return *index;
@@ -265,10 +265,10 @@ impl Names {
     }
 }
 
-/// Reads wall-clock times. One that can't be read is that of the event before.
+/// Parses wall-clock times. A time that can't be parsed counts as that of the event before.
 #[derive(Debug, Default)]
 struct TimeReader {
-    /// Many events share a millisecond.
+    /// The text parsed last, because many events share a millisecond.
     text: String,
     milliseconds: i64,
 }
@@ -279,7 +279,7 @@ impl TimeReader {
         self.milliseconds
     }
 
-    /// Milliseconds since the time that was read before.
+    /// Milliseconds since the time parsed before.
     fn passed(&mut self, ts: &str) -> i64 {
         if ts == self.text {
             return 0;

@@ -1,4 +1,4 @@
-//! The first event of a log: what RunCreated says of the run as a whole.
+//! The first event of a log, RunCreated, which describes the run as a whole.
 
 use std::path::Path;
 
@@ -12,14 +12,14 @@ use super::text::Text;
 use super::trace::{Range, Trace};
 use crate::jsonl::scan::Nesting;
 
-/// What RunCreated says.
+/// The content of RunCreated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Created {
     /// The run's id.
     pub run_id: Text<'static>,
     /// The hash of its graph.
     pub dag_hash: String,
-    /// How tasks are assigned.
+    /// The scheduler that assigns tasks.
     pub scheduler: Scheduler,
     /// The capabilities that a run may use.
     pub capabilities: Vec<Text<'static>>,

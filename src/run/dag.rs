@@ -1,7 +1,7 @@
-//! The graph of a run: compiled from a workflow, written as canonical JSON, known by its hash.
+//! The graph of a run: compiled from a workflow, written as canonical JSON, identified by its hash.
 //!
-//! The same workflow gives the same bytes, whatever order its nodes were written in. A [`Dag`] is always a valid one:
-//! ids are not empty and not used twice, edges join two nodes of the graph, and there is no cycle.
+//! Equal workflows yield equal bytes, whatever the order of their nodes. A [`Dag`] is always valid: ids are unique and not empty, edges
+//! join two nodes of the graph, and there is no cycle.
 
 use super::canonical::{Array, Object, write_text, write_texts};
 use super::error::{ErrorCode, RunError, quoted};
@@ -11,7 +11,7 @@ use super::text::Text;
 use crate::hash::{HexHash, as_text, sha256_hex};
 use crate::jsonl::scan::Nesting;
 
-/// How many nodes of a cycle an error names.
+/// Maximum number of nodes of a cycle that an error names.
 const CYCLE_SHOWN: usize = 10;
 
 /// A node of the graph.
@@ -19,13 +19,13 @@ const CYCLE_SHOWN: usize = 10;
 pub struct DagNode {
     /// Its id, unique in the graph.
     pub id: Text<'static>,
-    /// What sort of node it is, in the workflow's own terms.
+    /// The kind of node, in the workflow's own terms.
     pub kind: Text<'static>,
-    /// The tool it runs, if it is about one.
+    /// The tool that it runs, if any.
     pub tool: Option<Text<'static>>,
-    /// What a worker must be able to do, sorted, each once.
+    /// The capabilities that a worker needs, sorted, without duplicates.
     pub capabilities: Vec<Text<'static>>,
-    /// The nodes that must have ended before, as places in [`Dag::nodes`], sorted, each once.
+    /// The nodes that must be done before, as indices into [`Dag::nodes`], sorted, without duplicates.
     pub dependencies: Vec<u32>,
 }
 
@@ -38,7 +38,7 @@ pub struct Dag {
     hash: HexHash,
 }
 
-/// A workflow, read.
+/// A parsed workflow.
 #[derive(Clone, Debug)]
 pub struct Workflow {
     /// Its name.
@@ -58,13 +58,13 @@ struct NodeSpec {
     depends_on: Vec<Text<'static>>,
 }
 
-/// The graph of a workflow given as JSON.
+/// Compiles a workflow, given as JSON.
 pub fn compile(workflow: &str) -> Result<Dag, RunError> {
     Workflow::parse(workflow)?.compile()
 }
 
 impl Workflow {
-    /// Reads `{ name, version, nodes: [{ id, kind, tool?, dependsOn?, capabilities? }] }`. Other fields pass.
+    /// Parses `{ name, version, nodes: [{ id, kind, tool?, dependsOn?, capabilities? }] }`. Ignores other fields.
     pub fn parse(json: &str) -> Result<Self, RunError> {
         Self::read(json).map_err(|error| invalid(format!("The workflow is not valid: {error}.")))
     }
@@ -84,14 +84,14 @@ impl Workflow {
         Ok(Workflow { name: name.text()?.into_owned(), version: version.text()?.into_owned(), nodes })
     }
 
-    /// The graph.
+    /// Compiles the workflow.
     pub fn compile(self) -> Result<Dag, RunError> {
         Dag::build(self.nodes)
     }
 }
 
 impl Dag {
-    /// Reads a graph that was written as canonical JSON; anything but the bytes that [`text`](Self::text) gives is an error.
+    /// Parses a graph from canonical JSON. Any text other than that of [`text`](Self::text) is an error.
     pub fn parse(text: &str) -> Result<Self, RunError> {
         let drafts = Self::read(text).map_err(|error| invalid(format!("The graph is not valid: {error}.")))?;
         let dag = Dag::build(drafts)?;
@@ -120,7 +120,7 @@ impl Dag {
             pairs.push((to, from));
             Ok(())
         })?;
-        // By node, so that each node takes its own: nodes are sorted, or the text is not canonical.
+        // Sorted by node, so that each node takes its own pairs. Nodes are sorted too, or the text is not canonical.
         pairs.sort();
         let mut pairs = pairs.into_iter().peekable();
         for node in &mut nodes {
@@ -156,18 +156,18 @@ impl Dag {
         Ok(Dag { nodes, lookup, text, hash })
     }
 
-    /// The nodes by id, in the order of its UTF-8 bytes.
+    /// The nodes, in the order of the UTF-8 bytes of their ids.
     pub fn nodes(&self) -> &[DagNode] {
         &self.nodes
     }
 
-    /// The place in [`nodes`](Self::nodes) of the node with this id.
+    /// The index in [`nodes`](Self::nodes) of the node with this id.
     #[inline]
     pub fn find(&self, id: &Text<'_>) -> Option<u32> {
         self.lookup.find(id.as_json(), |index| self.nodes[index as usize].id.as_json() == id.as_json())
     }
 
-    /// The graph as canonical JSON: what `dag.json` holds.
+    /// The graph as canonical JSON: the content of `dag.json`.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -213,7 +213,7 @@ fn draft(
     })
 }
 
-/// Reads an array of nodes, each by `read`.
+/// Reads an array of nodes, each with `read`.
 fn drafts(
     list: Field<'_>,
     nesting: &mut Nesting,
@@ -244,7 +244,7 @@ fn resolve(draft: &NodeSpec, drafts: &[NodeSpec], lookup: &Lookup) -> Result<Vec
     Ok(found)
 }
 
-/// Takes away nodes without dependencies until none is left, or only cycles and what hangs on them.
+/// Removes nodes without dependencies until none are left, or only cycles and the nodes that depend on them.
 fn refuse_cycle(nodes: &[DagNode]) -> Result<(), RunError> {
     let mut waiting: Vec<u32> = nodes.iter().map(|node| node.dependencies.len() as u32).collect();
     let mut dependents = vec![Vec::new(); nodes.len()];
@@ -268,7 +268,7 @@ fn refuse_cycle(nodes: &[DagNode]) -> Result<(), RunError> {
     }
 }
 
-/// Finds a cycle, starting at a node that can never run: each of those depends on another one.
+/// Finds a cycle, starting at a node that can never run: every such node depends on another one.
 fn cycle(nodes: &[DagNode], waiting: &[u32], stuck: usize) -> String {
     let mut path = vec![stuck];
     let mut place = vec![None; nodes.len()];
@@ -291,7 +291,7 @@ fn print(nodes: &[DagNode]) -> String {
     for (to, node) in nodes.iter().enumerate() {
         edges.extend(node.dependencies.iter().map(|&from| (from, to as u32)));
     }
-    // Places are in the order of ids.
+    // Indices are in the order of ids.
     edges.sort_unstable();
     let mut text = Vec::new();
     let mut graph = Object::open(&mut text);

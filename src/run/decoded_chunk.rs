@@ -1,4 +1,4 @@
-//! The events of some lines of a log, decoded as far as that needs no state: so any thread can do it, for one chunk or another.
+//! The events of a chunk of lines, decoded as far as possible without a state, so that any thread can decode any chunk.
 
 use std::sync::Arc;
 
@@ -20,15 +20,15 @@ self_cell! {
     }
 }
 
-/// The events of lines up to the first line that is none.
+/// The events of lines, up to the first line that is not an event.
 pub struct DecodedLines<'a> {
-    /// The events, in order. Whether their times are those that the log demands is not known yet.
+    /// The events, in order. Their times are not checked yet.
     pub events: Vec<DecodedLine<'a>>,
-    /// What is wrong with the line behind them.
+    /// What is wrong with the line after them.
     pub fault: Option<Fault>,
 }
 
-/// An event, and what the fold needs of its line.
+/// An event, and what the fold needs to know about its line.
 pub struct DecodedLine<'a> {
     /// The event.
     pub event: Event<'a>,
@@ -39,7 +39,7 @@ pub struct DecodedLine<'a> {
 /// What is wrong with a line.
 #[derive(Clone, Debug)]
 pub struct Fault {
-    /// The line's logical time, if the line is of the one form. Before anything else it must be the time that the log demands.
+    /// The line's logical time, if the line has the form of an event. Its time is checked before this error is reported.
     pub time: Option<u64>,
     /// The error.
     pub error: Box<RunError>,
@@ -57,14 +57,14 @@ impl From<RunError> for Fault {
     }
 }
 
-/// The memory of a list of events, to be used again.
+/// The allocated memory of a list of events, for reuse.
 #[derive(Default)]
 pub struct EventBuffer(Vec<DecodedLine<'static>>);
 
 impl EventBuffer {
     fn of(mut events: Vec<DecodedLine<'_>>) -> Self {
         events.clear();
-        // The standard library collects into the memory that it takes elements from.
+        // `collect` reuses the allocation of the list that it consumes.
         EventBuffer(events.into_iter().map_while(|_| None).collect())
     }
 }
@@ -80,19 +80,19 @@ impl DecodedChunk {
 /// Decodes chunks.
 pub struct ChunkDecoder {
     redactions: Arc<Redactions>,
-    /// Whether it is noted where the lines are.
+    /// Whether to note the offsets of lines.
     notes_offsets: bool,
     nesting: Nesting,
 }
 
 impl ChunkDecoder {
-    /// A decoder of a log in which the events that `redactions` list may have no salt.
+    /// A decoder for a log in which the events that `redactions` lists may lack a salt.
     pub fn new(redactions: Arc<Redactions>, notes_offsets: bool) -> Self {
         ChunkDecoder { redactions, notes_offsets, nesting: Nesting::default() }
     }
 
-    /// Decodes the lines of a chunk. If that is wanted, `offsets` gets the places of the lines that are of the one form: one more than there are
-    /// events, if that is all that is right with the line behind them.
+    /// Decodes the lines of a chunk. If the decoder notes offsets, it adds those of the lines that have the form of an event to `offsets`.
+    /// That is one more than there are events if the line after the last event has that form and is still not an event.
     pub fn decode(&mut self, chunk: Chunk, buffer: EventBuffer, offsets: &mut Vec<LineOffsets>) -> DecodedChunk {
         DecodedChunk::new(chunk, |chunk| {
             let EventBuffer(mut events) = buffer;

@@ -1,4 +1,4 @@
-//! An event as the state takes it: its line, decoded.
+//! A decoded event, as the state needs it.
 
 use super::error::{ErrorCode, RunError};
 use super::event::EventLine;
@@ -7,7 +7,7 @@ use super::payload::Payload;
 use super::text::Text;
 use crate::jsonl::scan::Nesting;
 
-/// An event without what only people and the chain need.
+/// An event without the fields that only people and the chain need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event<'a> {
     /// Logical time.
@@ -16,13 +16,13 @@ pub struct Event<'a> {
     pub node: Option<Text<'a>>,
     /// Logical time of the event that caused it.
     pub parent: Option<u64>,
-    /// What it says; its kind too.
+    /// The payload, which also determines the kind.
     pub payload: Payload<'a>,
 }
 
 impl<'a> Event<'a> {
-    /// Decodes a line. This proves its payload to be one JSON object, so that [`EventLine::split`] is enough before. Where it is not
-    /// JSON, the error says what is wrong with the whole line.
+    /// Decodes a line. This proves that the payload is one JSON object, so that a line from [`EventLine::split`] is enough. If the payload
+    /// is not JSON, the error says what is wrong with the whole line.
     #[inline]
     pub fn decode(line: &EventLine<'a>, nesting: &mut Nesting) -> Result<Self, RunError> {
         let Some(kind) = Kind::parse(line.kind) else {
@@ -35,7 +35,7 @@ impl<'a> Event<'a> {
         Ok(Event { time: line.time, node: line.node.map(Text::from_json), parent: line.parent, payload })
     }
 
-    /// What it is about.
+    /// The kind of the event.
     pub fn kind(&self) -> Kind {
         self.payload.kind()
     }

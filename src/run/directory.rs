@@ -1,4 +1,4 @@
-//! A run is a directory (`docs/run-format.md` section 1): where its parts are.
+//! The paths in the directory of a run (`docs/run-format.md` section 1).
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ impl RunDirectory {
         RunDirectory { log: root.join("events.cath-log"), root }
     }
 
-    /// The run whose log is at `log`, whatever its name, and the rest of which is in `root`.
+    /// The run whose log is at `log`, under any name, and whose other files are in `root`.
     pub fn with_log(root: impl Into<PathBuf>, log: impl Into<PathBuf>) -> Self {
         RunDirectory { root: root.into(), log: log.into() }
     }
@@ -36,7 +36,7 @@ impl RunDirectory {
         self.root.join("dag.json")
     }
 
-    /// What the graph was compiled from.
+    /// The workflow that the graph was compiled from.
     pub fn workflow(&self) -> PathBuf {
         self.root.join("workflow.json")
     }
@@ -51,7 +51,7 @@ impl RunDirectory {
         self.root.join("blobs")
     }
 
-    /// The list of a sealed run's files. A run that has one is not written to any more.
+    /// The manifest of a sealed run. A run that has one is no longer recorded to.
     pub fn manifest(&self) -> PathBuf {
         self.root.join("manifest.json")
     }

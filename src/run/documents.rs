@@ -1,4 +1,4 @@
-//! The documents beside a run's log, read whole.
+//! Reads the documents of a run other than its log, each as a whole.
 
 use std::path::Path;
 

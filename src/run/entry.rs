@@ -1,19 +1,19 @@
-//! The entries of a state: what its hash is built from (`docs/run-format.md` section 9).
+//! The entries of a state, from which its hash is computed (`docs/run-format.md` section 9).
 //!
-//! An entry is a function of the state and of a [`Slot`], its place there. So a slot is enough to report a change of the state,
-//! and a sink that ignores the change costs nothing. Each entry is canonical JSON, an array that begins with its sort and key:
+//! An entry is determined by the state and a [`Slot`], its place in the state. So a slot is enough to report a change of the state, and a
+//! sink that ignores the change costs nothing. Each entry is canonical JSON, an array that begins with its type and key:
 //!
-//! | entry | there is one |
+//! | entry | exists |
 //! |---|---|
 //! | `["dag",dagHash]` | once the run exists |
 //! | `["node",id,{"attempt","error"?:{"code","message"},"resultHash"?,"status","task"?}]` | for each node of the graph |
 //! | `["task",id,{"assignedAt"?,"attempt","endedAt"?,"node","status","worker"?}]` | for each task that was not withdrawn |
-//! | `["pending",position,task]` | for each task that waits; the position is the time at which it joined |
+//! | `["pending",position,task]` | for each waiting task; the position is the time at which it joined |
 //! | `["worker",id,{"capabilities","status"}]` | for each worker |
 //! | `["call",task,call,{"outputHash"?,"status","tool"}]` | for each call, open or closed |
 //! | `["counter",name,n]` | for each counter that is not 0 |
-//! | `["scheduler","lastAssigned",worker]` | once a task was assigned |
-//! | `["snapshot",id,{"at","stateHash"}]` | once a snapshot was created |
+//! | `["scheduler","lastAssigned",worker]` | once a task has been assigned |
+//! | `["snapshot",id,{"at","stateHash"}]` | once a snapshot has been created |
 
 use super::canonical::{Array, Object, write_integer, write_text, write_texts};
 use super::error::RunError;
@@ -27,9 +27,9 @@ pub enum Slot {
     Dag,
     /// A node.
     Node(u32),
-    /// The last task of a node. Tasks of earlier attempts have ended: their entries change no more.
+    /// The last task of a node. Tasks of earlier attempts have ended, so their entries no longer change.
     Task(u32),
-    /// The last task of a node, among those that wait.
+    /// The last task of a node, among the waiting tasks.
     Pending(u32),
     /// A worker.
     Worker(u32),
@@ -43,41 +43,41 @@ pub enum Slot {
     Snapshot,
 }
 
-/// What a SnapshotRestored claims the state to be.
+/// The claim of a SnapshotRestored about the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// The run's status.
     pub status: RunStatus,
     /// The logical time with which the state is hashed.
     pub at: u64,
-    /// Whether the event before was the snapshot's SnapshotCreated, whose mark is all that has changed since.
+    /// Whether the event before is the snapshot's SnapshotCreated, whose mark is then the only change since the snapshot was taken.
     pub is_last: bool,
 }
 
 /// Receives the changes that an event makes to entries. `state` is the state after the change.
 pub trait EntrySink {
-    /// There is a new entry in this slot. One that was there before stays an entry of the state, and is not reported again.
+    /// A new entry is in this slot. The previous entry of the slot, if any, remains part of the state and is not reported again.
     fn add(&mut self, state: &State, slot: Slot);
 
-    /// The entry in this slot is another now.
+    /// The entry in this slot has changed.
     fn replace(&mut self, state: &State, slot: Slot);
 
-    /// The entry in this slot is another now, and stays that.
+    /// The entry in this slot has changed for the last time.
     fn finalize(&mut self, state: &State, slot: Slot) {
         self.replace(state, slot);
     }
 
-    /// There is no entry in this slot any more.
+    /// The entry in this slot was removed.
     fn remove(&mut self, slot: Slot);
 
-    /// Called for a SnapshotCreated before the state changes, with the hash that the event claims for the state with `at` as its logical
-    /// time. Nothing depends on the claim before that snapshot is restored.
+    /// Called for a SnapshotCreated before the state changes, if `at` is the time of the state. `state_hash` is the hash that the event
+    /// claims for the state. The claim does not matter until the snapshot is restored.
     fn created(&mut self, status: RunStatus, at: u64, state_hash: &Text<'_>) {
         let _ = (status, at, state_hash);
     }
 
-    /// Called for a SnapshotRestored before the state changes: an error if the restored state has another hash. A sink that computes no
-    /// hashes accepts it.
+    /// Called for a SnapshotRestored before the state changes. Returns an error if the restored state does not have the claimed hash. A
+    /// sink that computes no hashes accepts any claim.
     fn restored(&mut self, claim: Claim, state_hash: &Text<'_>) -> Result<(), RunError> {
         let _ = (claim, state_hash);
         Ok(())
@@ -96,7 +96,7 @@ impl EntrySink for NoSink {
     fn remove(&mut self, _: Slot) {}
 }
 
-/// Writes the entry in a slot. There must be one.
+/// Writes the entry in a slot, which must have one.
 pub fn write_entry(out: &mut Vec<u8>, state: &State, slot: Slot) {
     let mut entry = Array::open(out);
     match slot {
@@ -157,7 +157,7 @@ pub fn write_entry(out: &mut Vec<u8>, state: &State, slot: Slot) {
     entry.close();
 }
 
-/// Writes the entry of any task, also of one that has no slot any more.
+/// Writes the entry of any task, including one that no longer has a slot.
 pub fn write_task_entry(out: &mut Vec<u8>, state: &State, task: &Task) {
     let mut entry = Array::open(out);
     task_members(&mut entry, state, task);
@@ -170,7 +170,7 @@ fn task_members(entry: &mut Array<'_>, state: &State, task: &Task) {
     write_task(entry.element(), state, task);
 }
 
-/// The slots of a state, one after the other. Tasks of earlier attempts have none.
+/// The slots of all entries of a state. Tasks of earlier attempts have none.
 pub fn slots(state: &State) -> impl Iterator<Item = Slot> {
     let exists = state.run().is_some();
     let single = exists.then_some(Slot::Dag).into_iter();
@@ -195,7 +195,7 @@ pub fn write_task_id(out: &mut Vec<u8>, state: &State, task: &Task) {
     out.push(b'"');
 }
 
-/// Writes what is known of a node.
+/// Writes the state of a node.
 pub fn write_node(out: &mut Vec<u8>, state: &State, node: &Node) {
     let mut object = Object::open(out);
     write_integer(object.key("attempt"), node.attempt.into());
@@ -215,7 +215,7 @@ pub fn write_node(out: &mut Vec<u8>, state: &State, node: &Node) {
     object.close();
 }
 
-/// Writes what is known of a task.
+/// Writes the state of a task.
 pub fn write_task(out: &mut Vec<u8>, state: &State, task: &Task) {
     let mut object = Object::open(out);
     if task.worker.is_some() {
@@ -233,7 +233,7 @@ pub fn write_task(out: &mut Vec<u8>, state: &State, task: &Task) {
     object.close();
 }
 
-/// Writes what is known of a worker without its tasks: they name their worker.
+/// Writes the state of a worker, without its tasks, which name their worker.
 pub fn write_worker(out: &mut Vec<u8>, worker: &Worker) {
     let mut object = Object::open(out);
     write_texts(object.key("capabilities"), &worker.capabilities);
@@ -241,7 +241,7 @@ pub fn write_worker(out: &mut Vec<u8>, worker: &Worker) {
     object.close();
 }
 
-/// Writes what is known of a call.
+/// Writes the state of a call.
 pub fn write_call(out: &mut Vec<u8>, call: &Call, tool: &str) {
     let mut object = Object::open(out);
     if let Some(hash) = &call.output_hash {
@@ -252,7 +252,7 @@ pub fn write_call(out: &mut Vec<u8>, call: &Call, tool: &str) {
     object.close();
 }
 
-/// Writes what is known of the last snapshot, but for its id.
+/// Writes the mark of the last snapshot, without its id.
 pub fn write_mark(out: &mut Vec<u8>, mark: &SnapshotMark) {
     let mut object = Object::open(out);
     write_integer(object.key("at"), mark.at);

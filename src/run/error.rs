@@ -1,6 +1,6 @@
-//! What can be wrong with a run: one code each, and the error that carries it.
+//! The errors of runs: a code for each problem, and the error that carries it.
 //!
-//! Codes are part of the format's documentation: they are added, never renamed.
+//! The codes are part of the documented format: new ones are added, none is renamed.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ const QUOTED_CHARS: usize = 120;
 
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $code:ident,)+) => {
-        /// What is wrong. [`as_str`](ErrorCode::as_str) is the text that users compare with.
+        /// The code of an error. [`as_str`](ErrorCode::as_str) is the text that users compare with.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum ErrorCode {
@@ -33,57 +33,57 @@ macro_rules! codes {
 }
 
 codes! {
-    /// A complete line is not the text of one JSON object.
+    /// A complete line is not a JSON object.
     NotAJsonLine,
-    /// A line is JSON, but not written as the format has it: other keys, another order, white space, a key twice.
+    /// A line is JSON, but not in the required form: other keys, a different order, white space, or a duplicate key.
     NotCanonical,
-    /// A line of a format version that this release does not know.
+    /// A line has a format version that this release does not know.
     UnsupportedVersion,
-    /// A `kind` that this release does not know.
+    /// A line has a `kind` that this release does not know.
     UnknownKind,
-    /// A required field of the envelope or the payload is not there.
+    /// A required field of the envelope or the payload is missing.
     MissingField,
-    /// A field has the wrong type, or a value that it can't have.
+    /// A field has the wrong type or an invalid value.
     InvalidField,
     /// A line, a blob or a file is larger than its limit.
     TooLarge,
     /// Logical times are not 0, 1, 2 … without gaps.
     TimeGap,
-    /// The event that an event names as its cause does not exist, or is not earlier.
+    /// The parent that an event names does not exist, or is not earlier.
     ParentMissing,
-    /// An event after the end of the run that may not come there.
+    /// An event after the end of the run is not of a kind that is allowed there.
     AfterEnd,
     /// The state does not allow the event.
     IllegalTransition,
     /// A stored hash is not that of the stored bytes: something was changed, moved, dropped or inserted.
     ChainBroken,
-    /// The state is not the one that was recorded.
+    /// The state differs from the recorded one.
     StateMismatch,
-    /// A task was assigned otherwise than the run's scheduler decides.
+    /// An assignment differs from the decision of the run's scheduler.
     ScheduleMismatch,
     /// A workflow or its graph is not valid.
     WorkflowInvalid,
     /// `workflow.json`, `dag.json` and the run's `dagHash` do not belong together.
     DagMismatch,
-    /// A snapshot that can't be used.
+    /// A snapshot can't be used.
     SnapshotInvalid,
-    /// A blob that is named is not in the store.
+    /// A blob that an event names is not in the store.
     BlobMissing,
     /// A blob's bytes do not have the hash that is its name.
     BlobCorrupt,
-    /// A tool's output, normalised, does not have the recorded hash.
+    /// The normalised output of a tool does not have the recorded hash.
     OutputMismatch,
-    /// A normaliser that this release does not know: outputs made with it can't be checked.
+    /// This release does not know a normaliser, so outputs made with it can't be checked.
     UnknownNormalizer,
-    /// The payload was redacted: nothing about it can be checked.
+    /// The payload was redacted, so nothing about it can be checked.
     Redacted,
-    /// The log holds no event.
+    /// The log contains no events.
     EmptyLog,
-    /// What is at the path is no run: not a directory, or one without any part of a run.
+    /// The path does not lead to a run: it is not a directory, or one without any part of a run.
     NotARun,
-    /// The system did not let a file be read or written.
+    /// A system call failed, such as reading or writing a file.
     SystemError,
-    /// The caller asked to stop.
+    /// The caller cancelled the operation.
     Cancelled,
 }
 
@@ -93,44 +93,44 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// What is wrong with a run, and where.
+/// An error of a run: what is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct RunError {
-    /// What is wrong.
+    /// The code.
     pub code: ErrorCode,
-    /// The same for people: what was found, where, and what to do.
+    /// A readable description: what was found, where, and what to do.
     pub message: String,
-    /// Logical time of the event concerned: the one that its line has, or, where that can't be read, the one that its place demands. None
-    /// where it is about no event.
+    /// Logical time of the event concerned: the one in its line or, if that can't be read, the one expected at its place. `None` if the
+    /// error is not about an event.
     pub time: Option<u64>,
-    /// What should have been there.
+    /// The expected value.
     pub expected: Option<String>,
-    /// What was there.
+    /// The value found.
     pub found: Option<String>,
-    /// What the system said, where that is what is wrong.
+    /// The system error, if that is the cause.
     pub system: Option<Box<OsError>>,
 }
 
 impl RunError {
-    /// An error that is about no event yet.
+    /// An error that is not about an event yet.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         RunError { code, message: message.into(), time: None, expected: None, found: None, system: None }
     }
 
-    /// The same, about the event at `time`.
+    /// Makes it an error about the event at `time`.
     #[must_use]
     pub fn at(self, time: u64) -> Self {
         RunError { time: Some(time), ..self }
     }
 
-    /// The same, about the event that should stand at `time`, unless it is about another one already.
+    /// Makes it an error about the event expected at `time`, unless it is already about an event.
     #[must_use]
     pub fn at_unless_known(self, time: u64) -> Self {
         RunError { time: self.time.or(Some(time)), ..self }
     }
 
-    /// The same, with what should have been and what was there. Long texts are cut.
+    /// Adds the expected value and the value found. Long texts are cut.
     #[must_use]
     pub fn compared(self, expected: impl AsRef<str>, found: impl AsRef<str>) -> Self {
         RunError { expected: Some(quoted(expected.as_ref())), found: Some(quoted(found.as_ref())), ..self }
@@ -157,7 +157,7 @@ pub fn event_id(time: u64) -> String {
     format!("evt_{time}")
 }
 
-/// A text short enough to stand in an error.
+/// Cuts a text to a length suitable for an error.
 pub fn quoted(text: &str) -> String {
     match text.char_indices().nth(QUOTED_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),

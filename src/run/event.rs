@@ -1,7 +1,7 @@
 //! The line of an event (`docs/run-format.md` section 3): parse and print, side by side.
 //!
-//! A line has one form only: its keys in the fixed order, no white space, no other keys. So parsing is positional
-//! and builds nothing, and a line that was read and printed again is the same bytes.
+//! A line has one form only: its keys in the fixed order, no white space, no other keys. So parsing is positional and allocates nothing,
+//! and a line that is read and printed again has the same bytes.
 
 use super::error::{ErrorCode, RunError, event_id, quoted};
 use crate::hash::{HEX_BYTES, HexHash, is_lower_hex};
@@ -10,19 +10,19 @@ use crate::jsonl::scan::{Cursor, Nesting, Span, plain_prefix};
 /// The longest line, in bytes, without its `\n`.
 pub const MAX_LINE_BYTES: usize = 16 << 20;
 
-/// How many hex digits a salt has.
+/// Number of hex digits of a salt.
 pub const SALT_DIGITS: usize = 32;
 
-/// How many digits an integer has at most that is exact in JavaScript.
+/// Maximum number of digits of an integer that JavaScript represents exactly.
 const MAX_INTEGER_DIGITS: usize = 16;
 
-/// The keys of a line, in their order. Only `salt` may be left out: that marks a redacted payload.
+/// The keys of a line, in order. Only `salt` may be missing, which marks a redacted payload.
 const KEYS: [&str; 11] =
     ["v", "time", "ts", "kind", "node", "parent", "payloadHash", "stateHash", "hash", "salt", "payload"];
 
-/// An event as it stands in its line, every part borrowed.
+/// An event as written in its line. All parts are borrowed.
 ///
-/// Texts are the insides of JSON strings, escapes and all.
+/// Texts are JSON strings without their quotes, with escapes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventLine<'a> {
     /// The whole line, without its `\n`.
@@ -33,27 +33,27 @@ pub struct EventLine<'a> {
     pub ts: &'a str,
     /// The event's kind, known or not.
     pub kind: &'a str,
-    /// The graph node concerned; None stands for null.
+    /// The graph node concerned; `None` stands for null.
     pub node: Option<&'a str>,
-    /// Logical time of the cause; None stands for null.
+    /// Logical time of the parent; `None` stands for null.
     pub parent: Option<u64>,
     /// Hash of salt and payload.
     pub payload_hash: &'a HexHash,
     /// Hash of the state after this event.
     pub state_hash: &'a HexHash,
-    /// Hash of this line and the hash before.
+    /// Hash of this line and of the hash of the line before.
     pub hash: &'a HexHash,
-    /// 16 random bytes in hex. None where the payload was redacted; whether it may be is the reader's question.
+    /// 16 random bytes in hex. `None` if the payload was redacted; the reader must check whether that is allowed.
     pub salt: Option<&'a [u8; SALT_DIGITS]>,
-    /// The payload as it stands in the line.
+    /// The payload as written in the line.
     pub payload: &'a str,
-    /// How many bytes of the line `hash` covers, from its beginning.
+    /// Number of bytes at the beginning of the line that `hash` covers.
     pub covered: usize,
 }
 
 impl<'a> EventLine<'a> {
-    /// Takes a line apart without looking into its payload, which the reader of the payload must prove to be a JSON object:
-    /// for a payload without such a reader there is [`parse`](Self::parse).
+    /// Splits a line into its parts without parsing the payload. The caller must prove that the payload is a JSON object, or use
+    /// [`parse`](Self::parse) instead.
     #[inline]
     pub fn split(line: &'a str) -> Result<Self, RunError> {
         if line.len() > MAX_LINE_BYTES {
@@ -62,7 +62,7 @@ impl<'a> EventLine<'a> {
         Reader { line, at: 0 }.event().ok_or_else(|| diagnose(line))
     }
 
-    /// Takes a line apart, its payload proven to be one JSON object.
+    /// Splits a line into its parts, and proves that the payload is one JSON object.
     pub fn parse(line: &'a str, nesting: &mut Nesting) -> Result<Self, RunError> {
         let event = Self::split(line)?;
         let mut cursor = Cursor::new(event.payload.as_bytes());
@@ -77,13 +77,13 @@ impl<'a> EventLine<'a> {
         &self.line.as_bytes()[..self.covered]
     }
 
-    /// What is wrong with the line, given that its payload is not JSON.
+    /// The error of a line whose payload is not JSON.
     #[cold]
     pub fn fault(&self) -> RunError {
         diagnose(self.line)
     }
 
-    /// What the line's hashes are about.
+    /// The hashes of the line, and what they cover.
     pub fn hashed_parts(&self) -> HashedParts<'a> {
         let EventLine { time, payload_hash, state_hash, hash, salt, payload, .. } = *self;
         HashedParts {
@@ -103,26 +103,26 @@ impl<'a> EventLine<'a> {
     }
 }
 
-/// The hashes of a line and what they are about.
+/// The hashes of a line, and what they cover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HashedParts<'a> {
     /// Logical time.
     pub time: u64,
-    /// What `hash` covers, together with the hash before.
+    /// The bytes that `hash` covers, together with the hash of the line before.
     pub covered: &'a [u8],
     /// Hash of salt and payload.
     pub payload_hash: &'a HexHash,
     /// Hash of the state after this event.
     pub state_hash: &'a HexHash,
-    /// Hash of what is covered and the hash before.
+    /// Hash of the covered bytes and of the hash of the line before.
     pub hash: &'a HexHash,
-    /// None where the payload was redacted.
+    /// `None` if the payload was redacted.
     pub salt: Option<&'a [u8; SALT_DIGITS]>,
-    /// The payload as it stands in the line.
+    /// The payload as written in the line.
     pub payload: &'a [u8],
 }
 
-/// Where a line that was taken apart is among others: so little that it can go to another thread with them.
+/// The position of a split line within a chunk, small enough to be sent to another thread with it.
 #[derive(Clone, Copy, Debug)]
 pub struct LineOffsets {
     start: u32,
@@ -132,13 +132,13 @@ pub struct LineOffsets {
 }
 
 impl LineOffsets {
-    /// The line of `event`, which begins at `start`.
+    /// The position of the line of `event`, which begins at `start`.
     pub fn of(event: &EventLine<'_>, start: usize) -> Self {
         let (covered, end) = (event.covered as u32, (start + event.line.len()) as u32);
         LineOffsets { start: start as u32, end, covered, redacted: event.salt.is_none() }
     }
 
-    /// What the line's hashes are about. `None` if these are other lines.
+    /// The hashes of the line, and what they cover. `None` if `lines` are other lines than those that the position was taken from.
     #[inline]
     pub fn hashed_parts<'a>(&self, lines: &'a [u8], time: u64) -> Option<HashedParts<'a>> {
         let line = lines.get(self.start as usize..self.end as usize)?;
@@ -157,18 +157,18 @@ impl LineOffsets {
     }
 }
 
-/// What stands before the hashes of a line that is to be written.
+/// The fields before the hashes of a line to be written.
 #[derive(Clone, Copy, Debug)]
 pub struct Envelope<'a> {
     /// Logical time.
     pub time: u64,
-    /// Wall clock: ISO-8601, UTC. Written as it is.
+    /// Wall clock: ISO-8601, UTC. Written unchanged.
     pub ts: &'a str,
-    /// The kind's name. Written as it is.
+    /// The kind's name. Written unchanged.
     pub kind: &'a str,
-    /// The graph node concerned: the inside of a JSON string, as `JSON.stringify` writes it. None writes null.
+    /// The graph node concerned: a JSON string without its quotes, as `JSON.stringify` writes it. `None` is written as null.
     pub node: Option<&'a str>,
-    /// Logical time of the cause. None writes null.
+    /// Logical time of the parent. `None` is written as null.
     pub parent: Option<u64>,
 }
 
@@ -212,14 +212,14 @@ fn put(out: &mut Vec<u8>, texts: &[&str]) {
     }
 }
 
-/// The logical time of a line of which only the beginning is at hand. None if it does not begin as one.
+/// The logical time of a line, given at least its beginning. Returns `None` if that is not the beginning of an event's line.
 pub fn peek_time(beginning: &[u8]) -> Option<u64> {
     let digits = beginning.strip_prefix(br#"{"v":1,"time":"#)?;
     let (time, length) = integer(digits)?;
     (digits.get(length) == Some(&b',')).then_some(time)
 }
 
-/// An integer as `JSON.stringify` writes one that is not negative and exact in JavaScript, and its length.
+/// Parses a non-negative integer that JavaScript represents exactly, in the form of `JSON.stringify`. Returns its value and length.
 #[inline]
 fn integer(text: &[u8]) -> Option<(u64, usize)> {
     let (mut value, mut length) = (0, 0);
@@ -233,7 +233,7 @@ fn integer(text: &[u8]) -> Option<(u64, usize)> {
     (is_written_so && value < 1 << 53).then_some((value, length))
 }
 
-/// Moves over a line. `None` anywhere: the line is not of the one form, [`diagnose`] finds out why.
+/// Parses a line from front to back. A method returns `None` if the line does not have the form of an event; [`diagnose`] then finds out why.
 struct Reader<'a> {
     line: &'a str,
     at: usize,
@@ -284,7 +284,7 @@ impl<'a> Reader<'a> {
         &self.line.as_bytes()[self.at..]
     }
 
-    // Inlined in any case: then the texts are compared as words.
+    // Always inlined, so that constant texts are compared as words.
     #[inline(always)]
     fn takes(&mut self, text: &str) -> bool {
         let found = self.rest().starts_with(text.as_bytes());
@@ -311,7 +311,7 @@ impl<'a> Reader<'a> {
         let (rest, start) = (self.rest(), self.at + 1);
         let inside = rest.strip_prefix(b"\"")?;
         let plain = plain_prefix(inside);
-        // Nearly none has an escape.
+        // Very few strings have escapes.
         self.at = match inside.get(plain) {
             Some(b'"') => start + plain + 1,
             _ => self.at + Cursor::new(rest).string().ok()?.end as usize,
@@ -334,7 +334,7 @@ fn too_long(line: &str) -> RunError {
     line_too_long(line.as_bytes())
 }
 
-/// The error for a line that is over the limit, of which at least the beginning is at hand.
+/// The error for a line over the limit, given at least its beginning.
 pub(super) fn line_too_long(beginning: &[u8]) -> RunError {
     let error = RunError::new(ErrorCode::TooLarge, format!("A line is longer than {MAX_LINE_BYTES} bytes"));
     match peek_time(beginning) {
@@ -352,7 +352,7 @@ pub(super) fn not_utf8(line: &[u8]) -> RunError {
     }
 }
 
-/// Why a line is not an event's. Slow and thorough: it runs once, for the line that ends the reading.
+/// Finds out why a line is not an event. Slow and thorough: it runs once, for the line that ends the reading.
 fn diagnose(line: &str) -> RunError {
     let error = match Members::of(line) {
         Some(members) => members.fault(),
@@ -372,7 +372,7 @@ struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// `None` if the line is not one JSON object.
+    /// Returns `None` if the line is not one JSON object.
     fn of(line: &'a str) -> Option<Self> {
         let mut members = Vec::new();
         let mut nesting = Nesting::default();
@@ -426,7 +426,7 @@ fn wrong(key: &str, expected: &str, found: &str) -> RunError {
         .compared(expected, found)
 }
 
-/// What a field of the envelope must be, if it isn't.
+/// What a field of the envelope must be. Returns `None` if `value` meets that.
 fn unmet(key: &str, value: &str) -> Option<&'static str> {
     let bytes = value.as_bytes();
     let is_integer = integer(bytes).is_some_and(|(_, length)| length == bytes.len());

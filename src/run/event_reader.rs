@@ -1,8 +1,7 @@
-//! Reading the events of a log: the one place where a line becomes a decoded event, and where an error gets the time of the event
-//! that it is about.
+//! Reads the events of a log in order: decodes each line, and adds the logical time of the event concerned to an error.
 //!
-//! Each event is proven to be a line of the one form, of a known kind with all its fields, at the logical time that its place
-//! demands. Hashes are not looked at.
+//! Each line is proven to have the form of an event, a known kind with all its fields, and the logical time expected at its place. Hashes
+//! are not checked.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -16,22 +15,21 @@ use super::redactions::Redactions;
 use crate::disk::input_file::InputFile;
 use crate::jsonl::scan::Nesting;
 
-/// Decodes the lines of a log in their order.
+/// Decodes the lines of a log, in order.
 pub struct EventDecoder<'r> {
-    /// The time that the next line must have. None before the first line of a log that may begin anywhere.
+    /// The time that the next line must have. `None` before the first line of a log that may begin at any time.
     next: Option<u64>,
     redactions: Cow<'r, Redactions>,
     nesting: Nesting,
 }
 
 impl<'r> EventDecoder<'r> {
-    /// A decoder whose first line must have the time `next`. Events that `redactions` list may have no salt.
+    /// A decoder whose first line must have the time `next`. Events that `redactions` lists may lack a salt.
     pub fn new(next: Option<u64>, redactions: Cow<'r, Redactions>) -> Self {
         EventDecoder { next, redactions, nesting: Nesting::default() }
     }
 
-    /// Takes the next line apart: it must be of the one form and have the next time. The decoder does not move on before
-    /// [`decode`](Self::decode).
+    /// Splits the next line, which must have the form of an event and the expected time. The decoder moves on only in [`decode`](Self::decode).
     #[inline]
     pub fn split<'a>(&self, line: &'a str) -> Result<EventLine<'a>, RunError> {
         let line = EventLine::split(line)?;
@@ -39,7 +37,7 @@ impl<'r> EventDecoder<'r> {
         Ok(line)
     }
 
-    /// Decodes the line that was [split](Self::split).
+    /// Decodes a [split](Self::split) line, and moves on to the next one.
     #[inline]
     pub fn decode<'a>(&mut self, line: &EventLine<'a>) -> Result<Event<'a>, RunError> {
         self.redactions.admit(line)?;
@@ -48,7 +46,7 @@ impl<'r> EventDecoder<'r> {
         Ok(event)
     }
 
-    /// An error with its place: a line whose own time can't be read stands where the event with the next time should.
+    /// Adds the time of the next event to an error that has none: a line whose own time can't be read is at the place of that event.
     pub fn place(&self, error: RunError) -> RunError {
         match self.next {
             Some(next) if error.system.is_none() => error.at_unless_known(next),
@@ -59,11 +57,11 @@ impl<'r> EventDecoder<'r> {
 
 /// An event of a chunk.
 pub struct ReadEvent<'a> {
-    /// Where in the chunk its line begins.
+    /// The offset of its line in the chunk.
     pub start: usize,
     /// Its line.
     pub line: EventLine<'a>,
-    /// What the line says.
+    /// The decoded event.
     pub event: Event<'a>,
 }
 
@@ -75,8 +73,9 @@ pub struct EventReader<'r> {
 }
 
 impl<'r> EventReader<'r> {
-    /// Opens the log at `path` at the event at `from`, which is found without reading the ones before. The log's first event must have
-    /// the time `first`, if that is known. What is not in order is read from the first event on, so that the error says where.
+    /// Opens the log at `path` at the event at `from`, which is found without reading earlier ones. The log's first event must have the
+    /// time `first`, if that is given. If the times in the log are not in order, it is read from its first event on, so that the error says
+    /// where.
     pub fn open(path: &Path, first: Option<u64>, from: u64, redactions: Cow<'r, Redactions>) -> Result<Self, RunError> {
         let (mut next, mut offset, mut is_over) = (first, 0, false);
         if from > first.unwrap_or(0) {
@@ -98,8 +97,8 @@ impl<'r> EventReader<'r> {
         self.log.next_chunk(spare).map_err(|error| self.decoder.place(error))
     }
 
-    /// Decodes the events of a chunk, the one that was read last, until `take` breaks. The error is that of the first line that is no
-    /// event.
+    /// Decodes the events of the chunk that was read last, and passes each to `take` until that breaks. The error is that of the first line
+    /// that is not an event.
     #[inline]
     pub fn decode(
         &mut self,
@@ -119,18 +118,18 @@ impl<'r> EventReader<'r> {
         Ok(())
     }
 
-    /// Where in the log the lines end that were read.
+    /// The offset in the log of the end of the lines read so far.
     pub fn offset(&self) -> u64 {
         self.log.offset()
     }
 
-    /// How many bytes the torn last line has. Known at the end.
+    /// Number of torn bytes at the end of the log. Valid once the end was reached.
     pub fn torn_bytes(&self) -> u64 {
         self.log.torn().bytes
     }
 }
 
-/// Whether an event has the logical time that its place demands.
+/// Checks that an event has the expected logical time, if there is one.
 pub(super) fn check_time(expected: Option<u64>, found: u64) -> Result<(), RunError> {
     let Some(expected) = expected.filter(|expected| *expected != found) else { return Ok(()) };
     let message = format!(

@@ -1,7 +1,6 @@
-//! The fields of a JSON object, read by name: required ones, optional ones, their types. Others pass unread.
+//! Reads the fields of a JSON object by name: required ones, optional ones, and their types. Other fields are skipped.
 //!
-//! A key that comes twice counts where it stands last, as in `JSON.parse`. An optional field that is `null` is one
-//! that is not there.
+//! Of duplicate keys the last one counts, as in `JSON.parse`. An optional field that is `null` counts as missing.
 
 use std::collections::BTreeMap;
 
@@ -9,37 +8,37 @@ use super::text::Text;
 use crate::jsonl::scan::{Cursor, Nesting, NotJson, Span, plain_prefix};
 use crate::jsonl::text::spells;
 
-/// The largest integer that JavaScript tells from its neighbours.
+/// The largest integer that JavaScript distinguishes from its neighbours.
 pub const MAX_INTEGER: u64 = (1 << 53) - 1;
 
 /// What is wrong with a field.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FieldError {
-    /// The text is not that of one JSON object.
+    /// The text is not one JSON object.
     #[error("it is not a JSON object")]
     NotAnObject,
-    /// The field is not there.
+    /// The field is missing.
     #[error("'{field}' is missing")]
     Missing {
         /// Its name, with the path that leads to it.
         field: String,
-        /// What it has to be.
+        /// What it must be.
         expected: &'static str,
     },
-    /// The field is something else.
+    /// The field has the wrong type or value.
     #[error("'{field}' must be {expected}")]
     Wrong {
         /// Its name, with the path that leads to it.
         field: String,
-        /// What it has to be.
+        /// What it must be.
         expected: &'static str,
-        /// What it is, as JSON.
+        /// The value found, as JSON.
         found: String,
     },
 }
 
 impl FieldError {
-    /// The same, as seen from the object around.
+    /// The same error, as seen from the enclosing object. `outer` is the name of the inner object there.
     #[must_use]
     pub fn within(mut self, outer: &str) -> Self {
         match &mut self {
@@ -56,18 +55,18 @@ impl FieldError {
     }
 }
 
-/// The name of a field, in a form that is quickly compared with a key.
+/// The name of a field, in a form that is fast to compare with a key.
 #[derive(Clone, Copy, Debug)]
 pub struct Name {
     text: &'static str,
-    /// The name and the quote behind it, the first byte in the lowest bits.
+    /// The name and the quote after it, the first byte in the lowest bits.
     word: u128,
     /// All bits that `word` uses.
     mask: u128,
 }
 
 impl Name {
-    /// The name `text`, which has no character that JSON escapes.
+    /// The name `text`, which must not contain characters that JSON escapes.
     pub const fn new(text: &'static str) -> Self {
         let bytes = text.as_bytes();
         assert!(bytes.len() < WORD_BYTES);
@@ -85,7 +84,7 @@ impl Name {
     }
 }
 
-/// The bytes of the word that a name is compared with.
+/// Size in bytes of the word that a name is compared with.
 const WORD_BYTES: usize = size_of::<u128>();
 
 /// Names of fields.
@@ -96,16 +95,16 @@ macro_rules! names {
 }
 pub(crate) use names;
 
-/// A field, there or not.
+/// A field, present or missing.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<'a> {
     name: &'static str,
     value: Option<&'a str>,
-    /// The value is known to be a string without escapes.
+    /// Whether the value is known to be a string without escapes.
     is_plain: bool,
 }
 
-/// Reads the fields of these names from the text of one JSON object, without white space around it.
+/// Reads the fields with these names from the text of one JSON object, without white space around it.
 #[inline]
 pub fn read<'a, const N: usize>(
     object: &'a str,
@@ -113,7 +112,7 @@ pub fn read<'a, const N: usize>(
     nesting: &mut Nesting,
 ) -> Result<[Field<'a>; N], FieldError> {
     let mut fields = [Field { name: "", value: None, is_plain: false }; N];
-    // `map` would be a call for each name.
+    // `map` would compile to a call for each name.
     for (field, name) in fields.iter_mut().zip(names) {
         field.name = name.text;
     }
@@ -124,8 +123,8 @@ pub fn read<'a, const N: usize>(
     Ok(fields)
 }
 
-/// Reads an object as this library writes it: without white space, and with no other fields. `None` for any other object, and for what is
-/// none.
+/// Fast path for an object as this library writes it: without white space and without other fields. Returns `None` for any other text,
+/// whether it is an object or not.
 #[inline]
 fn read_usual<'a>(object: &'a str, names: &[Name], fields: &mut [Field<'a>], nesting: &mut Nesting) -> Option<()> {
     let bytes = bounded(object).ok()?;
@@ -135,7 +134,7 @@ fn read_usual<'a>(object: &'a str, names: &[Name], fields: &mut [Field<'a>], nes
             return None;
         }
         let word = word_at(&bytes[at + 2..]);
-        // Most writers keep the order.
+        // Most writers write the fields in this order.
         let place = match names.get(expected) {
             Some(name) if name.begins(word) => expected,
             _ => names.iter().position(|name| name.begins(word))?,
@@ -156,7 +155,7 @@ fn read_usual<'a>(object: &'a str, names: &[Name], fields: &mut [Field<'a>], nes
     }
 }
 
-/// The first bytes of a text as a word, zeros behind a shorter one.
+/// The first bytes of a text as a word. A shorter text is padded with zeros.
 #[inline(always)]
 fn word_at(text: &[u8]) -> u128 {
     match text.first_chunk() {
@@ -165,7 +164,7 @@ fn word_at(text: &[u8]) -> u128 {
     }
 }
 
-/// The length of the value at the beginning of a text, and whether it is a string without escapes.
+/// The length of the value at the beginning of a text, and whether it is known to be a string without escapes.
 #[inline(always)]
 fn usual_value(text: &[u8], nesting: &mut Nesting) -> Option<(usize, bool)> {
     if let Some((b'"', inside)) = text.split_first() {
@@ -197,7 +196,7 @@ fn read_any<'a>(object: &'a str, fields: &mut [Field<'a>], nesting: &mut Nesting
     Ok(())
 }
 
-/// The scanner counts in 32 bits.
+/// The bytes of a text. An error if it is too long for the scanner, which counts in 32 bits.
 fn bounded(text: &str) -> Result<&[u8], FieldError> {
     if text.len() > u32::MAX as usize { Err(FieldError::NotAnObject) } else { Ok(text.as_bytes()) }
 }
@@ -209,31 +208,31 @@ fn named<'f, 'a>(fields: &'f mut [Field<'a>], key: &[u8]) -> Option<&'f mut Fiel
     }
 }
 
-/// A key that is written with escapes.
+/// Finds the field of a key that is written with escapes.
 #[cold]
 fn spelt<'f, 'a>(fields: &'f mut [Field<'a>], key: &[u8]) -> Option<&'f mut Field<'a>> {
     fields.iter_mut().find(|field| spells(key, field.name))
 }
 
-/// A value in the text it was found in. Values begin and end with ASCII, so that this never misses.
+/// A value in the text in which it was found. Values begin and end with ASCII characters, so `get` always succeeds.
 #[inline]
 fn slice(text: &str, span: Span) -> &str {
     text.get(span.start as usize..span.end as usize).unwrap_or_default()
 }
 
 impl<'a> Field<'a> {
-    /// A value that is no member of an object, under a name that errors will have.
+    /// A value that is not a member of an object, under a name for errors.
     pub fn of(name: &'static str, value: &'a str) -> Self {
         Field { name, value: Some(value), is_plain: false }
     }
 
-    /// The value as JSON.
+    /// The value as JSON. An error if it is missing.
     #[inline]
     pub fn required(&self, expected: &'static str) -> Result<&'a str, FieldError> {
         self.value.ok_or_else(|| FieldError::Missing { field: self.name.into(), expected })
     }
 
-    /// What `read` makes of the value, if there is one.
+    /// Converts the value with `read`. Returns `None` if it is missing or null.
     #[inline]
     pub fn optional<T>(self, read: impl FnOnce(Self) -> Result<T, FieldError>) -> Result<Option<T>, FieldError> {
         match self.value {
@@ -242,28 +241,28 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// The error that says what it should have been.
+    /// The error for a value that is not as expected.
     #[cold]
     pub fn wrong(&self, expected: &'static str) -> FieldError {
         let found = super::error::quoted(self.value.unwrap_or("nothing"));
         FieldError::Wrong { field: self.name.into(), expected, found }
     }
 
-    /// The value of a JSON string; None if the JSON is something else.
+    /// The value of a JSON string. Returns `None` if the JSON is something else.
     #[inline]
     fn string(&self, json: &'a str) -> Option<Text<'a>> {
         let inside = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'))?;
         Some(if self.is_plain { Text::from_unescaped(inside) } else { Text::from_json(inside) })
     }
 
-    /// A string.
+    /// Reads a string.
     #[inline]
     pub fn text(self) -> Result<Text<'a>, FieldError> {
         let value = self.required("a string")?;
         self.string(value).ok_or_else(|| self.wrong("a string"))
     }
 
-    /// A string that names something: not empty.
+    /// Reads an id: a string that is not empty.
     #[inline]
     pub fn id(self) -> Result<Text<'a>, FieldError> {
         const EXPECTED: &str = "a non-empty string";
@@ -274,7 +273,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// `true` or `false`.
+    /// Reads `true` or `false`.
     #[inline]
     pub fn boolean(self) -> Result<bool, FieldError> {
         match self.required("true or false")? {
@@ -284,25 +283,25 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// An integer from 0 on.
+    /// Reads an integer from 0 on.
     #[inline]
     pub fn integer(self) -> Result<u64, FieldError> {
         const EXPECTED: &str = "an integer from 0 on";
         integer(self.required(EXPECTED)?).ok_or_else(|| self.wrong(EXPECTED))
     }
 
-    /// A number.
+    /// Reads a finite number.
     pub fn number(self) -> Result<f64, FieldError> {
         number(self.required("a number")?).ok_or_else(|| self.wrong("a number"))
     }
 
-    /// A number from 0 on.
+    /// Reads a finite number from 0 on.
     pub fn amount(self) -> Result<f64, FieldError> {
         const EXPECTED: &str = "a number from 0 on";
         number(self.required(EXPECTED)?).filter(|&value| value >= 0.0).ok_or_else(|| self.wrong(EXPECTED))
     }
 
-    /// An array, its elements handed to `element` one by one, as fields of the same name.
+    /// Reads an array. Its elements are passed to `element` one by one, as fields with the same name.
     pub fn each(
         self,
         nesting: &mut Nesting,
@@ -320,7 +319,7 @@ impl<'a> Field<'a> {
         scanned.map(drop).map_err(|_| failed.unwrap_or_else(|| self.wrong("an array")))
     }
 
-    /// An array of strings that are not empty.
+    /// Reads an array of ids.
     pub fn ids(self, nesting: &mut Nesting) -> Result<Vec<Text<'a>>, FieldError> {
         let mut ids = Vec::new();
         self.each(nesting, |element| {
@@ -330,7 +329,7 @@ impl<'a> Field<'a> {
         Ok(ids)
     }
 
-    /// An array of strings that are not empty, as the set that it stands for: sorted, each once.
+    /// Reads an array of ids as the set that it represents: sorted, without duplicates.
     pub fn id_set(self, nesting: &mut Nesting) -> Result<Vec<Text<'a>>, FieldError> {
         let mut ids = self.ids(nesting)?;
         ids.sort_unstable();
@@ -338,7 +337,7 @@ impl<'a> Field<'a> {
         Ok(ids)
     }
 
-    /// An object as a map: keys in the order of their bytes, values as JSON.
+    /// Reads an object as a map: keys in the order of their bytes, values as JSON.
     pub fn members(self, nesting: &mut Nesting) -> Result<BTreeMap<Text<'a>, &'a str>, FieldError> {
         let object = self.required("an object")?;
         let mut members = BTreeMap::new();
@@ -353,7 +352,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// The value of a JSON number that is an integer from 0 to [`MAX_INTEGER`], however it is written.
+/// The value of a JSON number that is an integer from 0 to [`MAX_INTEGER`], in any notation. Returns `None` for anything else.
 #[inline]
 fn integer(json: &str) -> Option<u64> {
     if json.len() <= 15 && json.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -363,7 +362,7 @@ fn integer(json: &str) -> Option<u64> {
     (value >= 0.0 && value <= MAX_INTEGER as f64 && value.fract() == 0.0).then_some(value as u64)
 }
 
-/// The value of a JSON number. None for anything else, and for what JavaScript takes as infinite.
+/// The value of a JSON number. Returns `None` for anything else, and for a number that is infinite in JavaScript.
 fn number(json: &str) -> Option<f64> {
     match json.as_bytes().first() {
         Some(b'-' | b'0'..=b'9') => json.parse().ok().filter(|value: &f64| value.is_finite()),

@@ -1,4 +1,4 @@
-//! The fold of a log into a state, from wherever there is a state to begin with.
+//! The fold of a log into a state, from the first event or from any later state on.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,12 +26,12 @@ use crate::hash::{HexHash, to_hex};
 pub struct Watch<'w> {
     /// Set by the caller to cancel the fold. Checked after every 256 KiB or so.
     pub cancelled: &'w AtomicBool,
-    /// Called after every 256 KiB or so with the number of bytes that are folded, and of all bytes.
+    /// Called after every 256 KiB or so with the number of bytes folded, and the total number of bytes.
     pub progress: &'w mut dyn FnMut(u64, u64),
 }
 
 impl Watch<'_> {
-    /// An error with the code `Cancelled` if the fold was cancelled.
+    /// Returns an error with the code `Cancelled` if the fold was cancelled.
     pub fn go_on(&self) -> Result<(), RunError> {
         match self.cancelled.load(Ordering::Relaxed) {
             true => Err(RunError::new(ErrorCode::Cancelled, "The replay was cancelled")),
@@ -42,13 +42,13 @@ impl Watch<'_> {
 
 /// Which events a fold applies, and what it checks.
 pub struct FoldRules<'r> {
-    /// Logical time of the last event to apply. None: all events are applied.
+    /// Logical time of the last event to apply. `None` applies all events.
     pub until: Option<u64>,
-    /// What may be missing from the log.
+    /// Lists what may be missing from the log.
     pub redactions: &'r Redactions,
-    /// Whether assignments are compared with what the scheduler decides.
+    /// Whether to compare assignments with the decisions of the scheduler.
     pub schedule: bool,
-    /// Called after each event was applied.
+    /// Called after each applied event.
     pub observer: Option<Observer<'r>>,
 }
 
@@ -59,22 +59,22 @@ pub type Observer<'r> = &'r mut dyn FnMut(&State, &Event<'_>);
 pub struct Folded {
     /// The state after the last applied event.
     pub state: State,
-    /// The stored hash of the last applied line if there was a verifier, otherwise of the line before the first.
+    /// With a verifier, the stored hash of the last line that had the expected time; otherwise that of the line before the first one.
     pub last_hash: HexHash,
-    /// Offset in the log behind the last line that was read.
+    /// The offset in the log after the last line read.
     pub offset: u64,
-    /// What is behind the last line.
+    /// What follows the last line.
     pub torn: TornEnd,
-    /// Why the next event was refused, if it was, and what the verifier found.
+    /// The findings of the verifier and, if the next event was refused, the reason.
     pub findings: Findings,
-    /// Whether an event follows the last applied one that could not be applied.
+    /// Whether the event after the last applied one was refused.
     pub refused: bool,
-    /// The hasher of the state, if the verifier hashed states and nothing is wrong.
+    /// The hasher of the state, if the verifier hashed states. Valid only if nothing has failed.
     pub hasher: Option<StateHasher>,
 }
 
 impl Folded {
-    /// The hash of the state. None before RunCreated.
+    /// The hash of the state. Returns `None` before RunCreated.
     pub fn state_hash(&self) -> Option<HexHash> {
         let hash = match &self.hasher {
             Some(hasher) => hasher.state_hash(&self.state),
@@ -84,9 +84,9 @@ impl Folded {
     }
 }
 
-/// Folds the log at `path` from `start` on. A verifier checks each event as well, and may end the fold at a failure.
+/// Folds the log at `path` from `start` on. A verifier, if given, checks each event as well, and may end the fold at a failure.
 ///
-/// Returns an error, with the state so far, if the log can't be read or the fold was cancelled. What is wrong with an event is in the
+/// Returns an error, with the state so far, if the log can't be read or the fold was cancelled. Invalid events are reported in the
 /// [findings](Folded::findings).
 pub fn fold(
     path: &Path,
@@ -106,7 +106,7 @@ pub fn fold(
     };
     let is_refused = refused.is_some();
     if let Some(error) = refused {
-        // Added last: that the line was changed explains more than that the changed event is illegal.
+        // Added last: if the verifier found that the line was changed, that explains more than that the changed event is illegal.
         let place = state.next_time();
         findings.of_mut(Aspect::Chain).fail_too(place, error.at_unless_known(place));
     }
@@ -129,16 +129,16 @@ struct Fold<'r> {
     verifier: Option<Verifier>,
     offset: u64,
     torn: TornEnd,
-    /// The buffers of folded chunks. With a verifier they are kept there.
+    /// The buffers of folded chunks. A verifier keeps them itself, if there is one.
     spares: Vec<Spare>,
 }
 
-/// What folding a chunk yields beside the state.
+/// The results of folding a chunk, in addition to the state.
 #[derive(Default)]
 struct ChunkResult {
     notes: Notes,
     schedule: Check,
-    /// How many lines had the time that their place demands.
+    /// Number of lines that had the expected time.
     in_order: usize,
 }
 
@@ -151,7 +151,7 @@ impl<'r> Fold<'r> {
     /// Applies the events of the log at `path`, up to the last one wanted or until the verifier has failed.
     fn run(&mut self, path: &Path, watch: &mut Watch<'_>) -> Result<(), Stop> {
         let is_verified = self.verifier.is_some();
-        // A verifier has other threads than this one.
+        // A verifier needs a core as well.
         let busy = usize::from(is_verified);
         let rules = AheadRules { redactions: self.rules.redactions, notes_offsets: is_verified, busy };
         let mut log = ReadAhead::open_at(path, self.offset, &rules).map_err(Stop::Outside)?;
@@ -174,12 +174,12 @@ impl<'r> Fold<'r> {
         self.is_wanted() && !self.verifier.as_ref().is_some_and(Verifier::has_failed)
     }
 
-    /// Whether the next event is to be applied.
+    /// Whether `until` includes the next event.
     fn is_wanted(&self) -> bool {
         self.rules.until.is_none_or(|until| self.state.next_time() <= until)
     }
 
-    /// Folds a chunk. Returns the memory of its list of events.
+    /// Folds a chunk. Returns the memory of its list of events for reuse.
     fn take(&mut self, chunk: AheadChunk) -> Result<EventBuffer, Stop> {
         let AheadChunk { lines, notes } = chunk;
         let (first, previous) = (self.state.next_time(), self.previous);
@@ -231,7 +231,7 @@ impl<'r> Fold<'r> {
         }
     }
 
-    /// The error for a line that is no event, if it is the next.
+    /// The error for the next line, which is not an event. A wrong time takes precedence.
     #[cold]
     fn refusal(&self, fault: &Fault, draft: &mut ChunkResult) -> RunError {
         if let Some(time) = fault.time {
@@ -252,7 +252,7 @@ impl<'r> Fold<'r> {
         let decision = is_decision.then(|| check_assignment(&self.state, event));
         self.state.apply_into(event, tape)?;
         if let Some(decision) = decision {
-            // A redacted payload proves nothing: neither the worker nor the scheduler of the run.
+            // A redacted payload proves nothing, neither the worker of this event nor, in RunCreated, the scheduler of the run.
             let is_vouched_for = !line.is_redacted && !self.rules.redactions.events.contains(&0);
             let count = if is_vouched_for { &mut draft.schedule.checked } else { &mut draft.schedule.unverifiable };
             *count += 1;
@@ -271,7 +271,7 @@ impl<'r> Fold<'r> {
     }
 }
 
-/// A line over the limit is a fault of the next event; a system error is not.
+/// A line over the limit is an error of the next event; a system error is not.
 fn stopped(error: RunError) -> Stop {
     match error.code {
         ErrorCode::SystemError => Stop::Outside(error),

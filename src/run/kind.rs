@@ -1,10 +1,10 @@
-//! The 23 kinds of event (`docs/run-format.md` section 4), parsed and printed.
+//! The 23 kinds of events (`docs/run-format.md` section 4), parsed and printed.
 
 use std::fmt;
 
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])+ $kind:ident,)+) => {
-        /// What an event is about.
+        /// The kind of an event.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Kind {
             $($(#[doc = $doc])+ $kind,)+
@@ -14,7 +14,7 @@ macro_rules! kinds {
             /// Every kind, in the order of the specification's table.
             pub const ALL: [Kind; 23] = [$(Kind::$kind,)+];
 
-            /// The kind of this name, as it stands in a line. None if there is no such kind: names are never guessed.
+            /// The kind with this name, as written in a line. Returns `None` if there is no such kind; names are never guessed.
             #[inline]
             #[allow(non_upper_case_globals)]
             pub fn parse(name: &str) -> Option<Kind> {
@@ -25,7 +25,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The name, as it stands in a line.
+            /// The name, as written in a line.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Kind::$kind => stringify!($kind),)+
@@ -36,21 +36,21 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// The run exists, with its graph; always the event at time 0, and only that.
+    /// The run exists, with its graph. Always the event at time 0, and no other.
     RunCreated,
-    /// The workers exist, work may begin.
+    /// The workers exist, and work may begin.
     RunStarted,
-    /// The run ended well.
+    /// The run succeeded.
     RunCompleted,
-    /// The run ended badly.
+    /// The run failed.
     RunFailed,
-    /// A node is ready, its next task waits for a worker.
+    /// A node is ready, and its next task waits for a worker.
     NodeScheduled,
-    /// A worker began with a task.
+    /// A worker started a task.
     NodeStarted,
-    /// A task ended well, and its node with it.
+    /// A task succeeded, and with it its node.
     NodeCompleted,
-    /// A task ended badly; its node too, or it waits for another attempt.
+    /// A task failed. Its node failed too, or waits for another attempt.
     NodeFailed,
     /// A node will not be run.
     NodeSkipped,
@@ -60,17 +60,17 @@ kinds! {
     ToolCompleted,
     /// A call ended with an error.
     ToolFailed,
-    /// A call was given up.
+    /// A call timed out.
     ToolTimedOut,
-    /// It was asked whether someone has a capability.
+    /// It was checked whether someone has a capability.
     CapabilityCheck,
-    /// A policy decided something.
+    /// A policy made a decision.
     PolicyDecision,
-    /// A task was handed to a worker.
+    /// A task was assigned to a worker.
     TaskAssigned,
-    /// The worker took it.
+    /// The worker accepted its task.
     TaskAccepted,
-    /// The worker gave it back.
+    /// The worker rejected its task.
     TaskRejected,
     /// A snapshot was written.
     SnapshotCreated,
@@ -78,9 +78,9 @@ kinds! {
     SnapshotRestored,
     /// Bytes were stored under their hash.
     BlobStored,
-    /// A worker told how it is.
+    /// A worker reported its status.
     Heartbeat,
-    /// Something went wrong beside the graph.
+    /// An error occurred outside of the graph.
     Error,
 }
 

@@ -1,8 +1,8 @@
-//! Reading a log of any size: whole lines, a chunk at a time, from any place.
+//! Reads a log of any size: whole lines, a chunk at a time, from any line on.
 //!
-//! Chunks own their bytes, so that they can be sent to other threads, and give their buffer back to be used again. A last line without
-//! `\n` is torn and no part of the log; everything before it is. So is everything from a line on in which a power cut has left a hole:
-//! what reached the disk behind the hole was never acknowledged, or the hole would have been written before.
+//! Chunks own their bytes, so that they can be sent to other threads, and return their buffers for reuse. A last line without `\n` is torn
+//! and not part of the log; everything before it is. If a power cut has left a hole in a line, everything from that line on is torn as
+//! well: data after the hole was never acknowledged, because a flush would have written the hole first.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -13,23 +13,23 @@ use crate::disk::input_file::InputFile;
 use crate::disk::os_error::OsError;
 use crate::jsonl::lines::Lines;
 
-/// How much of a log is read at a time: some hundred events.
+/// Number of bytes of a log that are read at a time: a few hundred events.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// A range of a log that is read through instead of being halved again.
+/// Maximum size in bytes of a range that is read through instead of being halved again.
 const NARROW_BYTES: u64 = 64 << 10;
 
-/// Disks write no less at a time, and what they have not written of a file that has grown are zeros.
+/// The smallest unit that a disk writes, in bytes. Sectors of a grown file that were not written contain zeros.
 const SECTOR_BYTES: u64 = 512;
 
-/// As much of a line as its logical time needs.
+/// Number of bytes at the beginning of a line that contain its logical time.
 const BEGINNING_BYTES: usize = 48;
 
-/// Some whole lines of a log, each with its `\n`.
+/// Whole lines of a log, each with its `\n`.
 pub struct Chunk {
     buffer: Vec<u8>,
     length: usize,
-    /// Where in the log they begin.
+    /// The offset of the lines in the log.
     pub offset: u64,
 }
 
@@ -39,7 +39,7 @@ impl Chunk {
         &self.buffer[..self.length]
     }
 
-    /// The lines that are UTF-8, and the error of the line behind them if that isn't.
+    /// The lines as text, up to the first one that is not UTF-8, and the error of that one.
     pub(super) fn text(&self) -> (&str, Option<RunError>) {
         let bytes = self.bytes();
         match std::str::from_utf8(bytes) {
@@ -53,17 +53,17 @@ impl Chunk {
         }
     }
 
-    /// The lines as text, without `\n`, each with where in the chunk it begins. A line that is not UTF-8 is an error, and the last.
+    /// The lines as text, without `\n`, each with its offset in the chunk. A line that is not UTF-8 is an error, and the last item.
     #[inline]
     pub fn lines(&self) -> impl Iterator<Item = Result<(usize, &str), RunError>> {
         let (text, fault) = self.text();
-        // Lines end where characters do.
+        // Line ends are always character boundaries.
         let line_at =
             move |(start, line): (usize, &[u8])| (start, text.get(start..start + line.len()).unwrap_or_default());
         Lines::new(text.as_bytes()).map(move |line| Ok(line_at(line))).chain(fault.map(Err))
     }
 
-    /// The buffer, for [`LogReader::next_chunk`] to use again.
+    /// The buffer, for reuse by [`LogReader::next_chunk`].
     pub fn into_spare(self) -> Vec<u8> {
         self.buffer
     }
@@ -74,12 +74,12 @@ pub fn empty_log() -> RunError {
     RunError::new(ErrorCode::EmptyLog, "The log holds no event: at least RunCreated must be there")
 }
 
-/// What is behind the last line of a log and no part of it.
+/// The bytes after the last line of a log, which are not part of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TornEnd {
-    /// How many bytes.
+    /// Number of bytes.
     pub bytes: u64,
-    /// How many complete lines there are among them: behind a hole.
+    /// Number of complete lines among them, which follow a hole.
     pub lines: u64,
 }
 
@@ -90,14 +90,14 @@ impl TornEnd {
     }
 }
 
-/// A log that is read from front to back.
+/// Reads a log from front to back.
 pub struct LogReader<R> {
     input: R,
-    /// Read, but not handed out: the beginning of a line.
+    /// Bytes that were read but not returned: the beginning of a line.
     carry: Vec<u8>,
-    /// Where `carry` begins.
+    /// The offset of `carry` in the log.
     offset: u64,
-    /// Lines that begin here or further on are not handed out: a log that grows all the time would have no end.
+    /// Lines that begin at this offset or later are not returned: a log that keeps growing would have no end.
     end: u64,
     at_end: bool,
     torn: TornEnd,
@@ -109,7 +109,7 @@ impl LogReader<InputFile> {
         Self::open_at(path, 0)
     }
 
-    /// Opens the log at `path` where its line at `offset` begins.
+    /// Opens the log at `path` at the line that begins at `offset`.
     pub fn open_at(path: &Path, offset: u64) -> Result<Self, RunError> {
         let mut file = InputFile::open(path)?;
         let end = file.metadata()?.size;
@@ -117,7 +117,7 @@ impl LogReader<InputFile> {
         Ok(LogReader { end, ..Self::new(file, offset) })
     }
 
-    /// How many bytes the log has now.
+    /// The current size of the log in bytes.
     pub fn size(&self) -> Result<u64, RunError> {
         Ok(self.input.metadata()?.size)
     }
@@ -128,17 +128,17 @@ fn read_failed(error: io::Error) -> RunError {
 }
 
 impl<R: Read> LogReader<R> {
-    /// A log whose next byte is the first of a line, `offset` bytes from the log's beginning.
+    /// A reader of a log. The next byte of `input` is the first of a line, at `offset` in the log.
     pub fn new(input: R, offset: u64) -> Self {
         LogReader { input, carry: Vec::new(), offset, end: u64::MAX, at_end: false, torn: TornEnd::default() }
     }
 
-    /// How many bytes of whole lines have been handed out, counted from the log's beginning.
+    /// The offset in the log of the end of the lines returned so far.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// What is torn. Known at the end.
+    /// The torn end of the log. Valid once the end was reached.
     pub fn torn(&self) -> TornEnd {
         self.torn
     }
@@ -175,17 +175,17 @@ impl<R: Read> LogReader<R> {
         }
     }
 
-    /// A buffer that begins with what is carried over.
+    /// A buffer that begins with the bytes carried over.
     fn prepare(&mut self, spare: Vec<u8>) -> Vec<u8> {
         let mut buffer = spare;
         let wanted = CHUNK_BYTES.max(self.carry.len().next_power_of_two() * 2);
         if buffer.len() > wanted {
-            // One long line must not cost memory for the rest of the log.
+            // A single long line must not take memory for the rest of the log.
             buffer.truncate(wanted);
             buffer.shrink_to_fit();
         }
         if buffer.is_empty() {
-            // New pages are zeros already, and a short log touches few of them.
+            // New pages are already zero, and a short log touches few of them.
             buffer = vec![0; wanted];
         } else {
             buffer.resize(wanted, 0);
@@ -208,7 +208,7 @@ impl<R: Read> LogReader<R> {
         Ok(filled)
     }
 
-    /// The lines before the one with a hole are the last. All behind them is torn.
+    /// Ends the log before the line with a hole, which begins at `length` in the buffer. Everything from there on is torn.
     fn end_at_hole(&mut self, buffer: Vec<u8>, length: usize, filled: usize) -> Result<Option<Chunk>, RunError> {
         self.torn.add(&buffer[length..filled]);
         let mut block = vec![0; CHUNK_BYTES];
@@ -222,7 +222,7 @@ impl<R: Read> LogReader<R> {
         Ok(if length > 0 { Some(chunk) } else { None })
     }
 
-    /// A line over the limit is an error if it is complete and has no hole, and torn like any other otherwise. Nothing of it is kept.
+    /// Skips a line over the limit without keeping it. It is an error if it is complete and has no hole, and torn otherwise.
     fn skip_line(&mut self, beginning: &[u8]) -> Result<Option<Chunk>, RunError> {
         let mut block = vec![0; CHUNK_BYTES];
         self.torn.add(beginning);
@@ -238,8 +238,8 @@ impl<R: Read> LogReader<R> {
     }
 }
 
-/// Where the first line begins in which there is a hole, if there is one in the first line with zeros. No line that was written has zeros. A
-/// hole begins with a sector, or where the file ended when the sector was last written, which is behind a line; and it ends with a sector.
+/// The start of the first line that contains zeros, if these are a hole. Lines never contain zeros when they are written. A hole begins at
+/// a sector boundary, or after a line, where the file ended when that sector was last written; and it ends at a sector boundary.
 fn line_with_hole(lines: &[u8], offset: u64) -> Option<usize> {
     let hole = memchr::memchr(0, lines)?;
     let end = hole + lines[hole..].iter().position(|byte| *byte != 0)?;
@@ -248,19 +248,18 @@ fn line_with_hole(lines: &[u8], offset: u64) -> Option<usize> {
     ((line == hole || is_sector(hole)) && is_sector(end)).then_some(line)
 }
 
-/// Where the line of a logical time is.
+/// The position of the line with a logical time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
-    /// It begins at this offset.
+    /// The line begins at this offset.
     At(u64),
     /// The log ends before that time.
     BehindEnd,
-    /// The times in the log do not say: it is damaged somewhere.
+    /// The times in the log are not in order or can't be read, so it is damaged.
     Unclear,
 }
 
-/// Finds the line of the event at `time`, reading little of the log: times grow from line to line, so the range is halved until it
-/// is narrow.
+/// Finds the line of the event at `time` by bisection, because times increase from line to line. Reads little of the log.
 pub fn find(log: &mut (impl Read + Seek), time: u64) -> Result<Position, RunError> {
     let mut start = 0;
     let mut end = log.seek(SeekFrom::End(0)).map_err(read_failed)?;
@@ -268,7 +267,7 @@ pub fn find(log: &mut (impl Read + Seek), time: u64) -> Result<Position, RunErro
         let middle = start + (end - start) / 2;
         match first_line_behind(log, middle, end)? {
             Some((offset, found)) if found <= time => start = offset,
-            // No line begins between here and `end` that could be the one.
+            // No line between `middle` and `end` can be the one.
             _ => end = middle + 1,
         }
     }
@@ -276,7 +275,8 @@ pub fn find(log: &mut (impl Read + Seek), time: u64) -> Result<Position, RunErro
     scan_for(LogReader::new(log, start), time)
 }
 
-/// Offset and time of the first line that begins behind `from` and before `end`. `None` also for one that has no readable time.
+/// The offset and time of the first line that begins after `from` and before `end`. Returns `None` if there is no such line, or if its time
+/// can't be read.
 fn first_line_behind(log: &mut (impl Read + Seek), from: u64, end: u64) -> Result<Option<(u64, u64)>, RunError> {
     log.seek(SeekFrom::Start(from)).map_err(read_failed)?;
     let mut block = [0; 8 << 10];

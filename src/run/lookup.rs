@@ -1,10 +1,10 @@
-//! An index from ids to small numbers, five bytes per id: the ids themselves stay in the list of their owner.
+//! An index from ids to small numbers that takes about five bytes per id, because the ids themselves stay in their owner's list.
 
 use std::hash::{BuildHasher, Hash};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-/// An index over things that their owner keeps in a list. Seeded at random, so that no log can choose ids that collide.
+/// An index of things that their owner keeps in a list. Seeded randomly, so that no log can contain ids that are chosen to collide.
 #[derive(Clone, Debug, Default)]
 pub struct Lookup {
     table: HashTable<u32>,
@@ -18,14 +18,14 @@ impl Lookup {
         self.table.find(self.seed.hash_one(key), |&index| is(index)).copied()
     }
 
-    /// Removes the number that [`find`](Self::find) finds, if there is one.
+    /// Removes the number that [`find`](Self::find) returns, if there is one.
     pub fn remove<K: Hash + ?Sized>(&mut self, key: &K, is: impl Fn(u32) -> bool) {
         if let Ok(entry) = self.table.find_entry(self.seed.hash_one(key), |&index| is(index)) {
             entry.remove();
         }
     }
 
-    /// Adds a number that is not there yet. `key_of` tells the keys of those that are.
+    /// Adds a number that is not in the index. `key_of` returns the key of a number that is.
     pub fn insert<K: Hash>(&mut self, key: K, index: u32, key_of: impl Fn(u32) -> K) {
         let seed = &self.seed;
         self.table.insert_unique(seed.hash_one(&key), index, |&other| seed.hash_one(key_of(other)));

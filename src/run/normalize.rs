@@ -1,4 +1,4 @@
-//! Normalisers: what of a tool's raw output counts, so that outputs which differ in form only have equal hashes.
+//! Normalisers reduce the raw output of a tool to what matters, so that outputs that differ only in form have equal hashes.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use super::error::{ErrorCode, RunError, quoted};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Normalizer {
-    /// As it is.
+    /// The raw output, unchanged.
     None,
     /// Canonical JSON, RFC 8785.
     Json,
@@ -17,7 +17,7 @@ pub enum Normalizer {
 }
 
 impl Normalizer {
-    /// The normaliser that events call `name`. None for one that this release does not know.
+    /// The normaliser that events call `name`. Returns `None` if this release does not know it.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "none" => Some(Normalizer::None),
@@ -36,7 +36,7 @@ impl Normalizer {
         }
     }
 
-    /// The normalised output. An error where the output has no such form.
+    /// The normalised output. Returns an error if the output can't be normalised.
     pub fn apply(self, raw: &[u8]) -> Result<Cow<'_, [u8]>, RunError> {
         match self {
             Normalizer::None => Ok(Cow::Borrowed(raw)),
@@ -46,7 +46,7 @@ impl Normalizer {
     }
 }
 
-/// Numbers are doubles, as in JavaScript, and the last of equal keys counts. Nesting is limited to 127 levels.
+/// Numbers are doubles, as in JavaScript, and of duplicate keys the last one counts. Nesting is limited to 127 levels.
 fn json(raw: &[u8]) -> Result<Vec<u8>, RunError> {
     let canonical = serde_json::from_slice::<serde_json::Value>(raw)
         .and_then(|value| serde_json_canonicalizer::to_vec(&value))

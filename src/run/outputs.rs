@@ -1,4 +1,4 @@
-//! Outputs of tools (`docs/run-format.md` section 12): the raw blob has its hash, and what the normaliser makes of it has the other.
+//! Checks outputs of tools (`docs/run-format.md` section 12): the raw blob must have its hash, and the normalised blob the output hash.
 
 use parking_lot::Mutex;
 
@@ -13,10 +13,10 @@ use super::redactions::Redactions;
 use super::text::Text;
 use crate::hash::{HexHash, as_text, sha256_hex};
 
-/// The largest blob that is normalised, in bytes: for that it must be in memory. One that isn't may have any size.
+/// The largest blob that is normalised, in bytes, because it must fit in memory. Blobs that are not normalised may have any size.
 pub const MAX_NORMALIZED_BYTES: u64 = 256 << 20;
 
-/// How many results are cached: tools often give the same output again.
+/// Maximum number of cached results. Tools often return the same output again.
 const REMEMBERED: usize = 1 << 16;
 
 /// The output hashes of a ToolCompleted.
@@ -26,12 +26,12 @@ pub struct Output {
     pub time: u64,
     raw: Name,
     output: Name,
-    /// None: one that this release does not know.
+    /// `None` if this release does not know the normaliser.
     normalizer: Option<Normalizer>,
     redacted: bool,
 }
 
-/// A text that an event gives as a hash; without an allocation if it has the length of one.
+/// A text that an event gives as a hash. If it has the length of a hash, it needs no allocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Name {
     Digits(HexHash),
@@ -42,7 +42,7 @@ impl Name {
     #[inline]
     fn of(text: &Text<'_>) -> Self {
         match text.as_json().as_bytes().try_into() {
-            // Text with escapes of that length names no blob and equals no hash either.
+            // A text of that length with escapes is not a hash: it neither names a blob nor equals a hash.
             Ok(digits) => Name::Digits(digits),
             Err(_) => Name::Other(text.to_plain().into_owned()),
         }
@@ -57,7 +57,7 @@ impl Name {
 }
 
 impl Output {
-    /// The output that an event is about; None for all but ToolCompleted.
+    /// The output of an event. Returns `None` unless it is a ToolCompleted.
     #[inline]
     pub fn of(time: u64, payload: &Payload<'_>, redacted: bool) -> Option<Self> {
         let Payload::ToolCompleted { raw_hash, output_hash, normalizer, .. } = payload else { return None };
@@ -79,7 +79,7 @@ impl OutputChecker {
         OutputChecker { blobs, redactions, seen: Mutex::default() }
     }
 
-    /// Checks some outputs.
+    /// Checks outputs and adds the results to `check`.
     pub fn check_all(&self, outputs: &[Output], check: &mut Check) {
         outputs.iter().for_each(|output| self.check(output, check));
     }
@@ -112,9 +112,9 @@ impl OutputChecker {
         Err(RunError::new(ErrorCode::OutputMismatch, message).compared(output.output.as_text(), as_text(&found)))
     }
 
-    /// The hash of what the normaliser makes of a blob, which was checked itself.
+    /// The hash of a blob after normalisation. The blob itself is checked as well.
     fn normalized_hash(&self, raw: &Name, normalizer: Normalizer) -> Result<HexHash, RunError> {
-        // A text that is no hash is not cached: it is refused without reading anything.
+        // A text that is not a hash is not cached, because it is refused without reading anything.
         let Name::Digits(digits) = raw else { return self.hash(raw.as_text(), normalizer) };
         let key = (*digits, normalizer);
         if let Some(known) = self.seen.lock().get(&key) {

@@ -1,8 +1,8 @@
-//! What an event says (`docs/run-format.md` section 4): the payload of each kind, borrowed from its line.
+//! The payloads of events (`docs/run-format.md` section 4), one type per kind, borrowed from the line.
 //!
-//! Reading proves that the text is one JSON object, and that every field that the kind needs is there and of its type.
-//! What the fields mean for the state is not asked here. The parser is written out field by field because every replay runs it for
-//! every event; a test fails where it differs from the table in [`payload_fields`](super::payload_fields).
+//! Parsing proves that the text is one JSON object, and that every field that the kind requires is present and has its type. What the
+//! fields mean for the state is not checked here. The parser is written out field by field because every replay runs it for every event; a
+//! test fails if it differs from the table in [`payload_fields`](super::payload_fields).
 
 use super::error::{ErrorCode, RunError};
 use super::fields::{Field, FieldError, names, read};
@@ -16,15 +16,15 @@ use crate::jsonl::scan::Nesting;
 pub struct WorkerDeclaration<'a> {
     /// Its id.
     pub id: Text<'a>,
-    /// What it is able to do, sorted, each once.
+    /// Its capabilities, sorted, without duplicates.
     pub capabilities: Vec<Text<'a>>,
 }
 
-/// The payload of an event. Fields that no state and no check is built from are proven to be there and left out.
+/// The payload of an event. Fields that neither the state nor a check needs are validated and left out.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // The fields are those of the specification's table, under their names there.
 pub enum Payload<'a> {
-    /// The run exists. `capabilities` are sorted, each once.
+    /// The run exists. `capabilities` are sorted and have no duplicates.
     RunCreated {
         run_id: Text<'a>,
         workflow_name: Text<'a>,
@@ -35,54 +35,54 @@ pub enum Payload<'a> {
     },
     /// The workers exist.
     RunStarted { workers: Vec<WorkerDeclaration<'a>> },
-    /// The run ended well, with the hashes of nodes' outputs, by node.
+    /// The run succeeded, with the hashes of the nodes' outputs, by node.
     RunCompleted { outputs: Vec<(Text<'a>, Text<'a>)> },
-    /// The run ended badly.
+    /// The run failed.
     RunFailed { code: Text<'a>, message: Text<'a>, node: Option<Text<'a>> },
-    /// A task waits. `latest_dependency` is the largest of the times in `dependsOn`; None if there is none.
+    /// A task waits. `latest_dependency` is the largest of the times in `dependsOn`; `None` if there are none.
     NodeScheduled { task: Text<'a>, priority: Option<f64>, latest_dependency: Option<u64> },
-    /// A worker began with a task.
+    /// A worker started a task.
     NodeStarted { task: Text<'a>, worker: Text<'a>, input_hash: Text<'a> },
-    /// A task ended well.
+    /// A task succeeded.
     NodeCompleted { task: Text<'a>, output_hash: Text<'a> },
-    /// A task ended badly.
+    /// A task failed.
     NodeFailed { task: Text<'a>, code: Text<'a>, message: Text<'a>, will_retry: bool },
-    /// A node will not be run. `because` is the time of the event that decided it.
+    /// A node will not be run. `because` is the time of the event that is the reason.
     NodeSkipped { reason: Text<'a>, because: Option<u64> },
     /// A call began.
     ToolInvoked { tool: Text<'a>, call: Text<'a>, request_hash: Text<'a>, version: Option<Text<'a>> },
-    /// A call ended with an output: the hash of its bytes, and the one of what the normaliser made of them.
+    /// A call ended with an output: `raw_hash` is the hash of its bytes, `output_hash` the hash of its normalised form.
     ToolCompleted { tool: Text<'a>, call: Text<'a>, raw_hash: Text<'a>, output_hash: Text<'a>, normalizer: Text<'a> },
     /// A call ended with an error.
     ToolFailed { tool: Text<'a>, call: Text<'a>, code: Text<'a>, message: Text<'a> },
-    /// A call was given up after so many milliseconds.
+    /// A call timed out after `limit_ms` milliseconds.
     ToolTimedOut { tool: Text<'a>, call: Text<'a>, limit_ms: f64 },
-    /// It was asked whether someone has a capability.
+    /// It was checked whether someone has a capability.
     CapabilityCheck { capability: Text<'a>, subject: Option<Text<'a>>, allowed: bool },
-    /// A policy decided something.
+    /// A policy made a decision.
     PolicyDecision { decision: Text<'a>, rule: Text<'a>, allowed: bool },
-    /// A task was handed to a worker; `from` is the one that had it until then.
+    /// A task was assigned to a worker. `from` is the worker that had it until then.
     TaskAssigned { task: Text<'a>, worker: Text<'a>, reason: Option<Text<'a>>, from: Option<Text<'a>> },
-    /// The worker took it.
+    /// The worker accepted its task.
     TaskAccepted { task: Text<'a>, worker: Text<'a> },
-    /// The worker gave it back.
+    /// The worker rejected its task.
     TaskRejected { task: Text<'a>, worker: Text<'a>, reason: Text<'a> },
     /// A snapshot of the state after the event at time `at` was written.
     SnapshotCreated { snapshot: Text<'a>, state_hash: Text<'a>, at: u64 },
-    /// The state was restored from one.
+    /// The state was restored from a snapshot.
     SnapshotRestored { snapshot: Text<'a>, state_hash: Text<'a>, at: u64 },
     /// Bytes were stored under their hash. `size` in bytes.
     BlobStored { blob: Text<'a>, size: f64, media_type: Option<Text<'a>> },
-    /// A worker told how it is. `capabilities` are sorted, each once.
+    /// A worker reported its status. `capabilities` are sorted and have no duplicates.
     Heartbeat { worker: Text<'a>, status: Text<'a>, capabilities: Option<Vec<Text<'a>>> },
-    /// Something went wrong beside the graph.
+    /// An error occurred outside of the graph.
     Error { code: Text<'a>, message: Text<'a>, recoverable: bool },
 }
 
 impl<'a> Payload<'a> {
-    /// Reads the payload of an event of this kind from its JSON text, which has no white space around it.
+    /// Parses the payload of an event of this kind from its JSON text, which has no white space around it.
     ///
-    /// The error says nothing of where the event is: the caller knows.
+    /// The error does not say where the event is, because the caller knows.
     #[inline]
     pub fn parse(kind: Kind, json: &'a str, nesting: &mut Nesting) -> Result<Self, RunError> {
         Self::read(kind, json, nesting).map_err(|error| refused(kind, error))
@@ -165,7 +165,7 @@ impl<'a> Payload<'a> {
         }
     }
 
-    /// The task that the event is about; None for kinds that have no `task`.
+    /// The task that the event is about. Returns `None` for kinds without a `task`.
     pub fn task(&self) -> Option<&Text<'a>> {
         match self {
             Payload::NodeScheduled { task, .. }
@@ -276,7 +276,7 @@ fn tool<'a>(kind: Kind, json: &'a str, nesting: &mut Nesting) -> Result<Payload<
     }
 }
 
-/// The kinds that are about neither the run's course nor a node.
+/// Parses the kinds that are about neither the course of the run nor a task.
 fn beside<'a>(kind: Kind, json: &'a str, nesting: &mut Nesting) -> Result<Payload<'a>, FieldError> {
     match kind {
         Kind::CapabilityCheck => {

@@ -1,7 +1,6 @@
-//! The fields of payloads (`docs/run-format.md` section 4): by kind, their names and types, and what redaction and the diff do with them.
+//! The fields of the payload of each kind (`docs/run-format.md` section 4): names and types, and how redaction and the diff treat them.
 //!
-//! The parser of payloads is written out by hand, since it runs for every event of a replay; its tests hold it against this table, as
-//! they do the documentation.
+//! The parser of payloads is written by hand, because it runs for every event of a replay. Tests compare it, and the documentation, with this table.
 
 use super::kind::Kind;
 
@@ -10,20 +9,20 @@ use super::kind::Kind;
 pub struct PayloadField {
     /// Its name.
     pub name: &'static str,
-    /// What it holds.
+    /// Its type.
     pub of: FieldType,
     /// Whether it may be absent or `null`.
     pub is_optional: bool,
-    /// Whether redaction must leave the strings in it as they are: ids, hashes, names of a list, what the state is built from. Fields that
-    /// the table does not have may be redacted.
+    /// Whether redaction must leave its strings unchanged: ids, hashes, names from a list, and whatever the state is built from. Fields
+    /// that are not in the table may be redacted.
     pub is_fixed: bool,
-    /// Whether the diff compares it. What is not compared differs from run to run.
+    /// Whether the diff compares it. Fields that differ from run to run are not compared.
     pub is_compared: bool,
-    /// The name under which the diff shows it, if it tells an event from others of its kind.
+    /// The name under which the diff shows it, if it distinguishes an event from others of its kind.
     pub shown_as: Option<&'static str>,
 }
 
-/// What a field holds.
+/// The type of a field.
 #[derive(Clone, Copy, Debug)]
 pub enum FieldType {
     /// A string that is not empty.
@@ -42,7 +41,7 @@ pub enum FieldType {
     Amount,
     /// Any finite number.
     Number,
-    /// An array of ids, which stands for the set of them.
+    /// An array of ids that represents a set.
     Ids,
     /// An object of ids, by node.
     IdsByNode,
@@ -101,7 +100,7 @@ const WORKFLOW: &[PayloadField] = &[text("name").shown_as("workflow"), text("ver
 const WORKERS: &[PayloadField] = &[id("id"), CAPABILITIES];
 const SNAPSHOT: &[PayloadField] = &[id("snapshot"), id("stateHash"), field("at", FieldType::Time)];
 
-/// The fields of the payloads of a kind.
+/// The fields of the payload of a kind.
 pub fn fields_of(kind: Kind) -> &'static [PayloadField] {
     use FieldType::{Amount, Flag, Id, IdsByNode, Number, Object, Objects, Scheduler, Time, Times};
     match kind {
@@ -124,7 +123,7 @@ pub fn fields_of(kind: Kind) -> &'static [PayloadField] {
         }
         Kind::NodeStarted => const { &[TASK, WORKER, id("inputHash").shown_as("input_hash")] },
         Kind::NodeCompleted => const { &[TASK, OUTPUT_HASH] },
-        // Code and message are the node's error in the state.
+        // Code and message become the node's error in the state.
         Kind::NodeFailed => {
             const { &[TASK, CODE.fixed(), MESSAGE.fixed(), field("willRetry", Flag).shown_as("will_retry")] }
         }
@@ -133,7 +132,7 @@ pub fn fields_of(kind: Kind) -> &'static [PayloadField] {
             const {
                 &[
                     TOOL,
-                    // Opens the call, whose id is of this run only.
+                    // This event opens the call. The call's id is specific to the run.
                     CALL.not_compared(),
                     id("requestHash").shown_as("request_hash"),
                     text("version").optional().shown(),

@@ -1,7 +1,7 @@
-//! The lines of a log, read and decoded by other threads while the ones before are folded. A short log is read by the folding thread.
+//! Reads and decodes the lines of a log on other threads while earlier ones are folded. A short log is read by the folding thread.
 //!
-//! Each of the threads reads the next chunk and decodes it. The folding thread does the same instead of waiting, so that it makes no
-//! difference which of the two is more work.
+//! Each thread reads the next chunk and decodes it. The folding thread does the same instead of waiting, so the work is balanced whether
+//! decoding or folding takes longer.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use crate::disk::input_file::InputFile;
 use crate::pipeline::{InOrder, Pipeline, Worker, spare_cores};
 use crate::threading::Mutex;
 
-/// More threads than this have nothing to do: to read and decode an event takes about twice as long as to fold it.
+/// Maximum number of helper threads. More would be idle: reading and decoding an event takes about twice as long as folding it.
 const MAX_HELPERS: usize = 2;
 
-/// How many chunks may be read and not folded for each thread.
+/// Maximum number of chunks per thread that are being read or wait to be folded.
 const CHUNKS_PER_THREAD: usize = 4;
 
-/// A log with no more bytes is folded before another thread has begun to work.
+/// Maximum size in bytes of a short log, which is folded before another thread would begin to work.
 const SHORT_BYTES: u64 = 4 << 20;
 
-/// A log that is read from one of its lines on.
+/// Reads a log ahead, from one of its lines on.
 pub struct ReadAhead {
     chunks: Pipeline<Decoder>,
     readings: InOrder<Reading>,
@@ -39,22 +39,22 @@ pub struct ReadAhead {
 pub struct AheadChunk {
     /// The lines.
     pub lines: DecodedChunk,
-    /// Where each of the lines is, if that was wanted.
+    /// The offsets of the lines, if requested.
     pub notes: Notes,
 }
 
-/// How a log is read ahead.
+/// Options for reading ahead.
 pub struct AheadRules<'r> {
-    /// The events that may have no salt.
+    /// Lists the events that may lack a salt.
     pub redactions: &'r Redactions,
-    /// Whether the places of lines are noted.
+    /// Whether to note the offsets of lines.
     pub notes_offsets: bool,
-    /// How many other threads are busy.
+    /// Number of other busy threads.
     pub busy: usize,
 }
 
 impl ReadAhead {
-    /// Opens the log at `path` where its line at `offset` begins. It is not read ahead if busy threads leave no core to do so.
+    /// Opens the log at `path` at the line that begins at `offset`. Does not read ahead if busy threads leave no core for it.
     pub fn open_at(path: &Path, offset: u64, rules: &AheadRules<'_>) -> Result<Self, RunError> {
         let log = LogReader::open_at(path, offset)?;
         let size = log.size()?;
@@ -77,22 +77,22 @@ impl ReadAhead {
         })
     }
 
-    /// How many bytes the log had when it was opened.
+    /// The size of the log in bytes when it was opened.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// What is torn. Known at the end.
+    /// The torn end of the log. Valid once the end was reached.
     pub fn torn(&self) -> TornEnd {
         self.torn
     }
 
-    /// Takes back the memory of a list of events.
+    /// Takes back the memory of a list of events for reuse.
     pub fn reuse(&mut self, buffer: EventBuffer) {
         self.buffers.push(buffer);
     }
 
-    /// The next lines, or `None` at the end. `spare` gives the buffers of lines that are no longer needed, or empty ones.
+    /// The next lines, or `None` at the end. `spare` returns the buffers of lines that are no longer needed, or empty ones.
     pub fn next_chunk(&mut self, mut spare: impl FnMut() -> Spare) -> Result<Option<AheadChunk>, RunError> {
         while !self.is_over && self.chunks.under_way() + self.readings.waiting() < self.room {
             self.chunks.push((spare(), self.buffers.pop().unwrap_or_default()));
@@ -113,12 +113,12 @@ impl ReadAhead {
 struct SharedLog {
     log: LogReader<InputFile>,
     readings: u64,
-    /// Its end was read, or it can't be read on.
+    /// The end was reached, or reading has failed.
     is_over: bool,
 }
 
 impl SharedLog {
-    /// The next chunk, or what is torn at the end, and the number of the reading. `None` behind the end.
+    /// The number of this reading, and the next chunk or, at the end and after it, what is torn there.
     fn read(&mut self, spare: Vec<u8>) -> (u64, Result<Result<Chunk, TornEnd>, RunError>) {
         let number = self.readings;
         self.readings += 1;
@@ -131,10 +131,10 @@ impl SharedLog {
     }
 }
 
-/// What was read.
+/// The result of a reading.
 type Reading = Result<Read, RunError>;
 
-/// What was read if it could be.
+/// The outcome of a successful reading.
 enum Read {
     Lines(Box<AheadChunk>),
     End { torn: TornEnd },
@@ -170,7 +170,7 @@ mod tests {
     use super::super::decoded_chunk::Fault;
     use super::*;
 
-    /// The times of the events that were read, what is wrong behind them, and the torn bytes.
+    /// The times of the events read, the fault of the line after them, and the number of torn bytes.
     fn read(log: &[u8]) -> (Vec<u64>, Option<Fault>, u64) {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), log).unwrap();

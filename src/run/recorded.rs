@@ -1,4 +1,4 @@
-//! Samples as they are recorded, for tests: a run directory with log, graph, blobs and snapshots.
+//! Recorded samples for tests: a run directory with log, graph, blobs and snapshots.
 
 #![allow(missing_docs)]
 
@@ -25,7 +25,7 @@ use crate::hash::{HexHash, as_text, sha256_hex, to_hex};
 use crate::jsonl::scan::Nesting;
 use crate::signature::SigningKey;
 
-/// An event of a run that is to be recorded.
+/// An event to be recorded.
 #[derive(Clone, Debug)]
 pub struct Record {
     pub kind: Kind,
@@ -35,7 +35,7 @@ pub struct Record {
     pub state_hash: HexHash,
 }
 
-/// A run that was recorded.
+/// A recorded run.
 pub struct Recorded {
     pub sample: Sample,
     pub records: Vec<Record>,
@@ -44,7 +44,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Records a sample. Outputs of tools are in the blob store; their hashes are real ones.
+    /// Records a sample. Outputs of tools are in the blob store, and their hashes are real.
     pub fn new(options: SampleOptions) -> Self {
         let sample = Sample::new(options);
         let root = tempfile::tempdir().unwrap();
@@ -59,22 +59,22 @@ impl Recorded {
         recorded
     }
 
-    /// Writes a log of `records`, whose chain is whole whatever they are.
+    /// Writes a log of `records` with a valid chain, whatever the records are.
     pub fn write_log(&self, records: &[Record]) {
         fs::write(self.directory.log(), lines(records).concat()).unwrap();
     }
 
-    /// The log as it is.
+    /// The bytes of the log.
     pub fn log(&self) -> Vec<u8> {
         fs::read(self.directory.log()).unwrap()
     }
 
-    /// Its last event's time.
+    /// The time of the last event.
     pub fn last(&self) -> u64 {
         self.records.len() as u64 - 1
     }
 
-    /// The state after the event at `time`, folded here and now.
+    /// The state after the event at `time`, folded from the records.
     pub fn state_at(&self, time: u64) -> State {
         let mut state = State::new(self.sample.dag.clone());
         for (time, record) in (0..=time).zip(&self.records) {
@@ -98,19 +98,19 @@ impl Recorded {
         Snapshot::new(content, None)
     }
 
-    /// Writes that snapshot, signed if there is a key.
+    /// Writes a snapshot of the state after the event at `time`, signed if there is a key. Returns its path.
     pub fn write_snapshot(&self, time: u64, key: Option<&SigningKey>) -> PathBuf {
         let snapshot = Snapshot::new(self.snapshot_at(time).content, key);
         snapshot.write(&self.directory.snapshots(), Durability::Os).unwrap()
     }
 
-    /// Where things can be put beside the run.
+    /// The directory that contains the run's directory.
     pub fn beside(&self) -> PathBuf {
         self.root.path().to_owned()
     }
 }
 
-/// The events of a log, chained.
+/// The chained lines of a log.
 pub fn lines(records: &[Record]) -> Vec<Vec<u8>> {
     let mut previous = GENESIS;
     let mut lines = Vec::new();
@@ -138,7 +138,7 @@ fn event<'a>(time: u64, record: &'a Record, payload: &'a str) -> Event<'a> {
     Event { time, node: record.node.as_deref().map(Text::from_plain), parent: record.parent, payload }
 }
 
-/// The sample's events, with hashes that are those of something.
+/// The sample's events, with the hashes of real states and outputs.
 fn records(sample: &Sample, blobs: &BlobStore) -> Vec<Record> {
     let mut state = State::new(sample.dag.clone());
     let mut hasher = StateHasher::default();

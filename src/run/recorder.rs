@@ -1,5 +1,5 @@
-//! Recording a run: events are checked and get their lines on the caller's thread, the background writer that sessions use
-//! appends them (`RunRecorder` in `types/run.d.ts`).
+//! Records a run (`RunRecorder` in `types/run.d.ts`): events are checked and formatted as lines on the caller's thread, and appended by the
+//! background writer that sessions use too.
 
 mod config;
 mod opening;
@@ -33,10 +33,10 @@ use crate::jsonl::payload::{Payload, escape_line_separators};
 use crate::jsonl::writer::{WriteFailure, Writer};
 use crate::signature::SigningKey;
 
-/// A buffer that grew larger for one event is not kept.
+/// Maximum capacity in bytes of a buffer that is kept. A buffer that grew larger for one event is freed.
 const KEPT_BYTES: usize = 256 << 10;
 
-/// What a snapshot's document has besides the state, at most.
+/// Maximum size in bytes of a snapshot's document without the state.
 const DOCUMENT_BYTES: u64 = MAX_LINE_BYTES as u64;
 
 /// The recorder of one run.
@@ -51,7 +51,7 @@ pub struct RunRecorder {
 
 struct Inner {
     recording: Recording,
-    /// None: disposed.
+    /// `None` once the recorder is disposed.
     target: Option<Arc<Target>>,
     salts: Salts,
     clock: Clock,
@@ -66,7 +66,7 @@ struct Inner {
 pub struct WrittenSnapshot {
     /// Its id.
     pub id: String,
-    /// It was taken after the event at this time.
+    /// The logical time of the event after which it was taken.
     pub logical_time: u64,
     /// The hash of the state in it.
     pub state_hash: HexHash,
@@ -75,8 +75,8 @@ pub struct WrittenSnapshot {
 }
 
 impl RunRecorder {
-    /// A recorder in a directory that is made ready for it: I/O on the caller's thread. A new run has recorded RunCreated.
-    /// `on_failure` is called at most once, on any thread.
+    /// Prepares the directory and opens a recorder, with I/O on the caller's thread. If the run is new, records RunCreated. `on_failure` is
+    /// called at most once, on any thread.
     pub fn open(
         config: &RunRecorderConfig<'_>,
         milliseconds: f64,
@@ -115,10 +115,10 @@ impl RunRecorder {
         })
     }
 
-    /// Takes an event and returns its logical time. One that is refused changes nothing. After a write failure events are still
-    /// checked and change the state; nothing is written any more.
+    /// Records an event and returns its logical time. A refused event changes nothing. After a write failure events are still checked and
+    /// still change the state, but nothing more is written.
     ///
-    /// The outer error is that of the payload, which could not be had.
+    /// The outer error is returned if the payload could not be read.
     pub fn append<P: Payload>(
         &self,
         input: &EventInput<'_>,
@@ -149,7 +149,7 @@ impl RunRecorder {
         Ok(time)
     }
 
-    /// Stores a blob before it returns, and gives its hash. Nothing is recorded about it.
+    /// Stores a blob synchronously and returns its hash. Does not record an event about it.
     pub fn put_blob(&self, bytes: &[u8]) -> Result<HexHash, RecordError> {
         let hash = sha256_hex([bytes]);
         let known = if self.lock().stored.contains(&hash) { Durability::Fsync } else { Durability::Os };
@@ -161,8 +161,8 @@ impl RunRecorder {
         Ok(hash)
     }
 
-    /// Takes a snapshot of the state as it is now. It is written in the background, when the log is flushed up to here; then `done`
-    /// is called, on any thread. That there is a snapshot is the caller's to record.
+    /// Takes a snapshot of the current state. It is written in the background, once the log is flushed up to this point; then `done` is
+    /// called, on any thread. Recording a SnapshotCreated is up to the caller.
     pub fn snapshot(
         &self,
         key: Option<SigningKey>,
@@ -172,7 +172,7 @@ impl RunRecorder {
         let (writer, failure) = (self.writer.clone(), self.failure.clone());
         let (directory, durability) = (self.directory.snapshots(), self.durability);
         let write = move || {
-            // An ended writer has nothing to wait for: its failure is known, or will be in a moment.
+            // A failed writer flushes nothing. Its failure is set already, or will be shortly.
             match writer.has_failed().then(|| failure.wait().clone()) {
                 Some(failure) => Err(RecordError::Write(failure)),
                 None => draft.write(&directory, key.as_ref(), durability).inspect_err(|error| {
@@ -192,7 +192,7 @@ impl RunRecorder {
         SnapshotRequest { state: recording.state().clone(), event_hash, state_hash }
     }
 
-    /// The state as the API shows it, JSON.
+    /// The state as the API shows it, as JSON.
     pub fn run_state(&self) -> Vec<u8> {
         let inner = self.lock();
         let mut json = Vec::new();
@@ -200,28 +200,28 @@ impl RunRecorder {
         json
     }
 
-    /// Takes no more events. What was recorded is still written; `done` is called when it is and the log is closed and unlocked.
+    /// Stops recording. Events recorded so far are still written; `done` is called once they are, and the log is closed and unlocked.
     pub fn dispose(&self, done: impl FnOnce() + Send + 'static) {
         self.lock().target = None;
         self.writer.close(Box::new(done));
     }
 
-    /// Whether events are taken and written.
+    /// Whether events are recorded and written.
     pub fn is_active(&self) -> bool {
         self.lock().target.is_some() && !self.writer.has_failed()
     }
 
-    /// Events that were taken and are not in the log, those included that were taken after the writer had failed.
+    /// Number of recorded events that are not in the log, including those recorded after the writer had failed.
     pub fn missing(&self) -> u64 {
         self.writer.missing()
     }
 
-    /// How many bytes of a torn line were cut off the log when it was resumed.
+    /// Number of torn bytes that were cut off the log when it was resumed.
     pub fn torn_bytes(&self) -> u64 {
         self.torn_bytes
     }
 
-    /// The log.
+    /// The path of the log.
     pub fn log(&self) -> PathBuf {
         self.directory.log()
     }
@@ -241,8 +241,8 @@ impl RunRecorder {
     }
 }
 
-/// A sync that failed may have lost what other files and directories have: another attempt would succeed and prove nothing, so that no
-/// later flush may promise anything.
+/// Fails the writer if a sync has failed. The failed sync may have lost data of other files and directories, and another attempt would
+/// succeed without proving anything, so no later flush may succeed.
 fn stop_after_failed_sync(writer: &Writer, error: &OsError) {
     if error.syscall == "fsync" {
         writer.fail(error.clone().into(), error.path.clone(), 0);
@@ -263,7 +263,7 @@ fn not_utf8(time: u64) -> RunError {
     RunError::new(ErrorCode::NotAJsonLine, "The payload is not valid UTF-8.").at(time)
 }
 
-/// What a snapshot is made of, on its way to another thread.
+/// The data for a snapshot, passed to another thread.
 struct SnapshotRequest {
     state: State,
     event_hash: HexHash,
@@ -303,7 +303,7 @@ impl SnapshotRequest {
     }
 }
 
-/// The result of `write`; a panic becomes an error, so that the promise settles.
+/// The result of `write`. Converts a panic to an error, so that the promise settles.
 fn guarded<T>(write: impl FnOnce() -> Result<T, RecordError>) -> Result<T, RecordError> {
     let written = std::panic::catch_unwind(std::panic::AssertUnwindSafe(write));
     written.unwrap_or_else(|_| Err(RunError::new(ErrorCode::SystemError, "Writing the snapshot failed.").into()))

@@ -1,6 +1,4 @@
-//! A run while it is recorded: each event checked against the state, given its cause, its hashes and its line.
-//!
-//! No clock, no randomness and no I/O: the caller passes time, salt, payload and the buffer for the line.
+//! A run that is being recorded: checks each event against the state, and computes its parent, its hashes and its line.
 
 use std::sync::Arc;
 
@@ -21,21 +19,21 @@ use crate::jsonl::scan::Nesting;
 /// The salt of an event: 16 random bytes in hex.
 pub type Salt = [u8; SALT_DIGITS];
 
-/// How many bytes a line has behind what its hash covers, without payload and `\n`: `,"hash":"…","salt":"…","payload":}`.
+/// Size in bytes of a line after the part that its hash covers, without payload and `\n`: `,"hash":"…","salt":"…","payload":}`.
 const REST_BYTES: usize = 32 + HEX_BYTES + SALT_DIGITS;
 
-/// An event as a caller names it.
+/// An event as the caller passes it.
 #[derive(Clone, Debug)]
 pub struct EventInput<'a> {
-    /// What it is about.
+    /// The kind of the event.
     pub kind: Kind,
-    /// The graph node concerned. None: the one of the payload's task, if there is one.
+    /// The graph node concerned. `None` for that of the payload's task, if there is one.
     pub node: Option<Text<'a>>,
-    /// The id of the event that caused it. None: what the specification implies.
+    /// The id of the event that caused it. `None` for the parent that the specification implies.
     pub parent: Option<&'a str>,
 }
 
-/// A run as far as it is recorded.
+/// A run that is being recorded.
 pub struct Recording {
     state: State,
     hasher: StateHasher,
@@ -57,9 +55,9 @@ impl Recording {
         Recording { state, hasher, causality, previous, nesting: Nesting::default() }
     }
 
-    /// Records the next event: replaces the content of `line` by its line, `\n` included. Returns its logical time.
+    /// Records the next event: replaces the content of `line` by its line, including `\n`. Returns its logical time.
     ///
-    /// `payload` is JSON text. An event that is refused changes nothing.
+    /// `payload` is JSON text. If the event is refused, the recording does not change.
     pub fn record(
         &mut self,
         input: &EventInput<'_>,
@@ -104,7 +102,7 @@ impl Recording {
 
     /// The hash of the state after the last event.
     pub fn state_hash(&self) -> HexHash {
-        // Before the first event there is no state whose hash it could be.
+        // There is no state before the first event.
         self.hasher.state_hash(&self.state).map_or(GENESIS, |hash| to_hex(&hash))
     }
 
@@ -118,7 +116,7 @@ fn check_size(time: u64, bytes: usize) -> Result<(), RunError> {
     if bytes <= MAX_LINE_BYTES { Ok(()) } else { Err(too_large(time, bytes)) }
 }
 
-/// The error for an event whose line would have so many bytes, or more.
+/// The error for an event whose line would have at least this many bytes.
 #[cold]
 pub fn too_large(time: u64, bytes: usize) -> RunError {
     let message = format!(
@@ -134,20 +132,20 @@ fn no_event(time: u64, id: &str) -> RunError {
     RunError::new(ErrorCode::ParentMissing, message).at(time).compared("evt_<logical time>", id)
 }
 
-/// The logical time of an event, by its id.
+/// The logical time in the id of an event. Returns `None` if `id` is not one.
 fn time_of_event(id: &str) -> Option<u64> {
     let digits = id.strip_prefix("evt_")?;
     let time: u64 = digits.parse().ok()?;
     (time.to_string() == digits).then_some(time)
 }
 
-/// The node whose attempt a task is: `<node>#<attempt>`.
+/// The node in the id of the payload's task, `<node>#<attempt>`.
 fn node_of_task<'a>(payload: &Payload<'a>) -> Option<Text<'a>> {
     let (node, _) = payload.task()?.as_json().rsplit_once('#')?;
     Some(Text::from_canonical(node.to_owned()))
 }
 
-/// Puts the state's hash at the end of what a line's hash covers, where there is another one yet.
+/// Overwrites the provisional state hash at the end of the covered part of a line.
 fn set_state_hash(covered: &mut [u8], hash: &HexHash) {
     let end = covered.len() - 1;
     covered[end - HEX_BYTES..end].copy_from_slice(hash);

@@ -1,4 +1,4 @@
-//! What was redacted when a run was exported. Empty for a run as it was recorded: there, nothing may be missing.
+//! What was redacted when a run was exported. Empty for an original run, where nothing may be missing.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::chain::salt_missing;
 use super::error::RunError;
 use super::event::EventLine;
 
-/// The events and blobs that may differ from what their hashes say, since a bundle lists them as redacted.
+/// The events and blobs that a bundle lists as redacted, so that they may differ from their hashes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Redactions {
     /// Logical times of events whose payload was redacted.
@@ -18,7 +18,7 @@ pub struct Redactions {
 }
 
 impl Redactions {
-    /// An event without a salt must be listed: otherwise removing the salt would be enough to change the payload unnoticed.
+    /// Checks that an event without a salt is listed. Otherwise a payload could be changed unnoticed by removing the salt.
     #[inline]
     pub fn admit(&self, event: &EventLine<'_>) -> Result<(), RunError> {
         if event.salt.is_some() || self.events.contains(&event.time) { Ok(()) } else { Err(salt_missing(event)) }

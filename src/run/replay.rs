@@ -1,5 +1,5 @@
-//! Replaying a run: its state at the end of the log or at any event, from the beginning or from a snapshot, with as much
-//! verification as is wanted (`docs/run-format.md` section 13).
+//! Replays a run: computes its state at the end of the log or after any event, from the beginning or from a snapshot, with a choice of
+//! verification (`docs/run-format.md` section 13).
 
 use std::time::{Duration, Instant};
 
@@ -22,24 +22,24 @@ use super::verifier::Verifier;
 use crate::hash::HexHash;
 use crate::signature::TrustedKeys;
 
-/// How much a replay verifies. In any case each line is of the one form, in order, and allowed by the state.
+/// How much a replay verifies. In any case each line must have the form of an event, be in order, and be allowed by the state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verify {
-    /// Nothing more: no hash is computed.
+    /// Nothing more: no hashes are computed.
     None,
     /// The hashes of lines and payloads.
     #[default]
     Chain,
-    /// Also the state's hash after each event, the scheduler's decisions, and the outputs of tools.
+    /// In addition the state hash after each event, the decisions of the scheduler, and the outputs of tools.
     Full,
 }
 
-/// How a run is replayed.
+/// Options of a replay.
 #[derive(Clone, Debug, Default)]
 pub struct ReplayOptions {
     /// Where to start.
     pub start_from: StartFrom,
-    /// Logical time of the last event to apply. None: all events are applied.
+    /// Logical time of the last event to apply. `None` applies all events.
     pub until: Option<u64>,
     /// What to verify.
     pub verify: Verify,
@@ -54,19 +54,19 @@ pub struct ReplayOptions {
 pub struct Replayed {
     /// The state after the last applied event.
     pub state: State,
-    /// Its hash.
+    /// The hash of that state.
     pub state_hash: HexHash,
-    /// How many events led to the state, those before a snapshot included.
+    /// Number of events that led to the state, including those before a snapshot.
     pub event_count: u64,
-    /// The snapshot with which the replay began.
+    /// The id of the snapshot from which the replay began, if any.
     pub from_snapshot: Option<String>,
-    /// What it took.
+    /// The cost of the replay.
     pub metrics: Metrics,
     /// Warnings: skipped snapshots, a torn last line.
     pub warnings: Vec<String>,
 }
 
-/// What a replay took.
+/// The cost of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Metrics {
     /// Events folded.
@@ -77,12 +77,12 @@ pub struct Metrics {
     pub elapsed: Duration,
 }
 
-/// A replay that found something wrong.
+/// A failed replay.
 #[derive(Clone, Debug)]
 pub struct Failed {
-    /// What.
+    /// The error.
     pub error: RunError,
-    /// The state after the last event before. None if there is no such event.
+    /// The state after the last event before the error. `None` if there is no such event.
     pub state: Option<State>,
     /// Warnings, as in [`Replayed`].
     pub warnings: Vec<String>,
@@ -130,7 +130,7 @@ impl Replay<'_> {
         resolver.resolve(start_from, warnings)
     }
 
-    /// Folds from `start` on; the state's hash comes too. What is wrong comes with the state before it.
+    /// Folds from `start` on, and returns the result with the state hash. An error comes with the state before it.
     fn run(&self, start: ReplayStart, watch: &mut Watch<'_>) -> Result<(Folded, HexHash), Box<Stopped>> {
         let first = start.state.next_time();
         let (rules, verifier) = (self.rules(self.options.until), self.verifier(&start.state));
@@ -170,7 +170,8 @@ impl Replay<'_> {
         }
     }
 
-    /// The state before the event at `place`, folded again: the fold was already further when the failure was found.
+    /// The state before the event at `place`. It is folded again, because the fold was already further when the failure was found. Returns
+    /// `None` if that fails.
     fn state_before(&self, place: u64, first: u64, watch: &mut Watch<'_>) -> Option<State> {
         let start = self.start(&mut Vec::new()).ok().filter(|start| start.state.next_time() == first)?;
         let Some(last) = place.checked_sub(1).filter(|last| *last >= first) else { return Some(start.state) };
@@ -195,7 +196,7 @@ fn torn_warning(folded: &Folded) -> Option<String> {
     }
 }
 
-/// What is wrong, with the state before it if there is one.
+/// An error, with the state before it if there is one.
 struct Stopped {
     error: RunError,
     state: Option<State>,

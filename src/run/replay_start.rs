@@ -1,4 +1,4 @@
-//! Where a replay starts: a state, and the place in the log of the first event after it.
+//! The start point of a replay: a state, and the position in the log of the event after it.
 
 use std::sync::Arc;
 
@@ -10,24 +10,24 @@ use super::state::State;
 use super::state_hash::state_hash;
 use crate::hash::{HexHash, as_text, to_hex};
 
-/// Where a replay starts.
+/// The start point of a replay.
 pub struct ReplayStart {
     /// The state before the first event.
     pub state: State,
-    /// The stored hash of the line before.
+    /// The stored hash of the line before the first event.
     pub previous: HexHash,
-    /// Where in the log the first event's line begins.
+    /// The offset in the log of the first event's line.
     pub offset: u64,
 }
 
 impl ReplayStart {
-    /// The first event of a run of this graph.
+    /// The start point at the first event of a run of this graph.
     pub fn first_event(dag: impl Into<Arc<Dag>>) -> Self {
         ReplayStart { state: State::new(dag.into()), previous: GENESIS, offset: 0 }
     }
 
-    /// The event after a snapshot, whose line begins at `offset`. The snapshot's state must be of its time and have its hash; whether the
-    /// log agrees is for the caller to check.
+    /// The start point after a snapshot, at the event whose line begins at `offset`. The snapshot's state must have the snapshot's time and
+    /// state hash. The caller must check that the log agrees.
     pub fn after_snapshot(content: &Content, offset: u64) -> Result<Self, RunError> {
         let state = content.decode_state()?;
         let found = state_hash(&state).map(|hash| to_hex(&hash));

@@ -1,4 +1,4 @@
-//! Resuming a run where its log ends. The whole log is read and verified again.
+//! Resumes a run at the end of its log. The whole log is read and verified again.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,15 +18,16 @@ use super::verifier::Verifier;
 
 /// A log that can be resumed.
 pub struct Resumed {
-    /// The run as recorded. None: the log has no event.
+    /// The run as recorded. `None` if the log has no events.
     pub recording: Option<Recording>,
-    /// How many bytes the log's whole lines have.
+    /// Size in bytes of the log's whole lines.
     pub whole_bytes: u64,
-    /// How many bytes follow them.
+    /// Number of bytes after them.
     pub torn_bytes: u64,
 }
 
-/// Replays the log at `path` of a run of this graph, every hash verified. An error says what is wrong with it.
+/// Replays the log at `path`, which must be that of a run of this graph, and verifies the hashes of lines, payloads and states. The error
+/// says what is wrong with the log.
 pub fn resume(path: &Path, dag: Arc<Dag>) -> Result<Resumed, RunError> {
     let start = ReplayStart::first_event(dag);
     let mut causality = Causality::new(&start.state);

@@ -1,16 +1,16 @@
-//! Salts, drawn from the system's random source in blocks: a call for each event would cost more than the event.
+//! Salts, drawn from the system's random source in blocks, because a system call for each event would cost more than the event.
 
 use super::error::{ErrorCode, RunError};
 use super::event::SALT_DIGITS;
 use super::recording::Salt;
 
-/// How many bytes a salt has.
+/// Size of a salt in bytes.
 const SALT_BYTES: usize = SALT_DIGITS / 2;
 
-/// How many bytes are drawn at a time.
+/// Number of bytes drawn at a time.
 const BLOCK_BYTES: usize = 256 * SALT_BYTES;
 
-/// Random bytes that were drawn and not used.
+/// A block of random bytes, some of which are used.
 pub struct Salts {
     block: Box<[u8; BLOCK_BYTES]>,
     used: usize,
@@ -30,7 +30,7 @@ impl Salts {
             self.used = 0;
         }
         let mut salt = [0; SALT_DIGITS];
-        // It fails only for a target that is too short.
+        // This can't fail: the target has the right length.
         let _ = const_hex::encode_to_slice(&self.block[self.used..self.used + SALT_BYTES], &mut salt);
         self.used += SALT_BYTES;
         Ok(salt)

@@ -1,6 +1,6 @@
-//! Random legal runs, for tests: every kind of event, every transition, as many nodes and events as one likes.
+//! Random legal runs for tests, with every kind of event and every transition, and any number of nodes and events.
 //!
-//! A run is a function of its options. It is made by walking: the state says what is legal, chance picks.
+//! A run is determined by its options. It is created by a random walk: the state says which events are legal, and chance picks one.
 
 mod walk;
 
@@ -19,22 +19,22 @@ use super::text::Text;
 use crate::hash::HexHash;
 use crate::jsonl::scan::Nesting;
 
-/// What a sample is to be like.
+/// Options of a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleOptions {
-    /// Where chance begins.
+    /// The seed of the random choices.
     pub seed: u64,
-    /// How many nodes the graph has.
+    /// Number of nodes of the graph.
     pub nodes: usize,
-    /// How many workers RunStarted declares.
+    /// Number of workers that RunStarted declares.
     pub workers: usize,
-    /// Who assigns.
+    /// The scheduler of the run.
     pub scheduler: Scheduler,
-    /// Stop after so many events, wherever the run is. It also ends by itself.
+    /// Maximum number of events. The run ends there in any state, or earlier by itself.
     pub max_events: usize,
-    /// Ids with quotes, line feeds, `#` and characters beyond ASCII.
+    /// Whether to use ids with quotes, line feeds, `#` and characters beyond ASCII.
     pub odd_ids: bool,
-    /// How many of a hundred choices go wrong: failures, rejections, time-outs, skips.
+    /// Percentage of choices that go wrong: failures, rejections, time-outs, skips.
     pub trouble: u64,
 }
 
@@ -57,7 +57,7 @@ impl Default for SampleOptions {
 pub struct SampleEvent {
     /// Logical time.
     pub time: u64,
-    /// What it is about.
+    /// The kind of the event.
     pub kind: Kind,
     /// The graph node concerned, not escaped.
     pub node: Option<String>,
@@ -65,11 +65,11 @@ pub struct SampleEvent {
     pub parent: Option<u64>,
     /// The payload as JSON.
     pub payload: String,
-    /// The hash of the state after it.
+    /// The hash of the state after the event.
     pub state_hash: HexHash,
 }
 
-/// A run.
+/// A generated run.
 #[derive(Clone, Debug)]
 pub struct Sample {
     /// The workflow as JSON.
@@ -81,7 +81,7 @@ pub struct Sample {
 }
 
 impl SampleEvent {
-    /// The event as the state takes it.
+    /// The decoded event.
     pub fn event(&self) -> Event<'_> {
         let payload = Payload::parse(self.kind, &self.payload, &mut Nesting::default()).unwrap();
         let node = self.node.as_deref().map(Text::from_plain);
@@ -90,7 +90,7 @@ impl SampleEvent {
 }
 
 impl Sample {
-    /// Makes a run.
+    /// Generates a run.
     pub fn new(options: SampleOptions) -> Self {
         let mut chance = Chance(options.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5bd1_e995);
         let workflow = workflow(&options, &mut chance);
@@ -109,12 +109,12 @@ impl Sample {
     }
 }
 
-/// A small generator of numbers that are random enough (SplitMix64).
+/// A small pseudo-random number generator (SplitMix64).
 #[derive(Clone, Debug)]
 pub struct Chance(pub u64);
 
 impl Chance {
-    /// A number below `limit`, which is not 0.
+    /// A random number below `limit`, which must not be 0.
     pub fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.0;
@@ -123,12 +123,12 @@ impl Chance {
         ((bits ^ (bits >> 31)) % limit as u64) as usize
     }
 
-    /// True so many times of a hundred.
+    /// Returns true with this probability, in percent.
     pub fn percent(&mut self, percent: u64) -> bool {
         (self.below(100) as u64) < percent
     }
 
-    /// One of several.
+    /// A random element of a list.
     pub fn pick<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.below(list.len())]
     }

@@ -1,18 +1,18 @@
-//! The schedulers by name: how a run's tasks find their workers (`docs/run-format.md` section 8).
+//! The schedulers: the rules by which a run's tasks are assigned to workers (`docs/run-format.md` section 8).
 
-/// How a run's tasks find their workers.
+/// The rule by which a run's tasks are assigned to workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheduler {
-    /// Pending in order; workers by id, starting after the last one assigned.
+    /// Waiting tasks in order; workers by id, starting after the worker assigned last.
     RoundRobin,
-    /// Pending in order; the worker with the fewest active tasks, then by id.
+    /// Waiting tasks in order; the worker with the fewest active tasks, then by id.
     LeastLoaded,
     /// The caller assigns tasks; this program decides nothing.
     External,
 }
 
 impl Scheduler {
-    /// The scheduler of this name.
+    /// The scheduler with this name. Returns `None` if there is none.
     pub fn parse(name: &str) -> Option<Self> {
         let all = [Scheduler::RoundRobin, Scheduler::LeastLoaded, Scheduler::External];
         all.into_iter().find(|scheduler| scheduler.as_str() == name)

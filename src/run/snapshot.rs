@@ -1,7 +1,7 @@
-//! Snapshots (`docs/run-format.md` section 10): the state after an event, in a file of its own.
+//! Snapshots (`docs/run-format.md` section 10): the state after an event, in a separate file.
 //!
-//! A snapshot is read in two steps. Here: it is a document of the one form, whose content has its hash and, where keys
-//! are trusted, the signature of one of them. Whether its state is that of the log is checked by the caller that has the log.
+//! A snapshot is checked in two steps. This module checks that the document has its canonical form, that the content has its hash and, if
+//! there are trusted keys, the signature of one of them. The caller, which has the log, checks that the state is that of the log.
 
 use std::path::{Path, PathBuf};
 
@@ -18,39 +18,39 @@ use crate::hash::{HEX_BYTES, HexHash, as_text, is_lower_hex, sha256_hex};
 use crate::jsonl::scan::{Cursor, Nesting, Span};
 use crate::signature::{Signature, SigningKey, TrustedKeys};
 
-/// What is signed, as DSSE's encoding names it.
+/// The payload type of the DSSE signature of a snapshot.
 pub const PAYLOAD_TYPE: &str = "application/vnd.cath.snapshot+json";
 
 /// The largest snapshot that is read, in bytes.
 pub const MAX_SNAPSHOT_BYTES: u64 = 1 << 30;
 
 const PREFIX: &str = "snap_";
-/// How the name of a snapshot's file ends.
+/// The suffix of the name of a snapshot's file.
 pub const SUFFIX: &str = ".cath-snap";
 
-/// What a snapshot holds.
+/// The content of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
-    /// The run, as the inside of a JSON string.
+    /// The id of the run, as a JSON string without its quotes.
     pub run_id: String,
-    /// The snapshot is taken after the event at this time.
+    /// The logical time of the event after which the snapshot is taken.
     pub logical_time: u64,
     /// The `hash` of that event's line.
     pub event_hash: HexHash,
     /// The hash of the state after that event.
     pub state_hash: HexHash,
-    /// The state, canonical JSON.
+    /// The state, as canonical JSON.
     pub state: Vec<u8>,
 }
 
 /// A snapshot that was written or read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    /// What it holds.
+    /// The content.
     pub content: Content,
     /// The hash of the document without `contentHash` and `signature`.
     pub content_hash: HexHash,
-    /// The signature of its content hash.
+    /// The signature of the document without `contentHash` and `signature`.
     pub signature: Option<Signature>,
 }
 
@@ -72,13 +72,13 @@ impl Snapshot {
         snapshot_id(self.content.logical_time)
     }
 
-    /// The document, canonical JSON.
+    /// Prints the document, as canonical JSON.
     pub fn print(&self) -> Vec<u8> {
         self.content.print(Some((&self.content_hash, self.signature.as_ref())))
     }
 
-    /// Reads a document. It must be of the one form that [`print`](Self::print) gives, its content must have its hash and, if there
-    /// are trusted keys, the signature of one of them.
+    /// Parses a document. It must have the form of [`print`](Self::print), and its content must have its hash and, if there are trusted
+    /// keys, the signature of one of them.
     pub fn parse(document: &str, trusted: &TrustedKeys) -> Result<Self, RunError> {
         let members = Members::of(document).ok_or_else(|| invalid("it is not a JSON object"))?;
         if members.value("v")? != "1" {
@@ -102,14 +102,14 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// Writes the snapshot to the directory of a run's snapshots, whole or not at all; where it is.
+    /// Writes the snapshot atomically to a run's directory of snapshots. Returns its path.
     pub fn write(&self, directory: &Path, durability: Durability) -> Result<PathBuf, OsError> {
         let path = path_of(directory, self.content.logical_time);
         atomic_file::write(&path, &self.print(), parent(directory), durability)?;
         Ok(path)
     }
 
-    /// Reads the snapshot at `path`, as [`parse`](Self::parse) does.
+    /// Reads the snapshot at `path`, like [`parse`](Self::parse). The file must not have the name of another snapshot.
     pub fn read(path: &Path, trusted: &TrustedKeys) -> Result<Self, RunError> {
         let metadata = files::metadata(path)?;
         if !metadata.is_file() || metadata.size > MAX_SNAPSHOT_BYTES {
@@ -130,7 +130,7 @@ impl Snapshot {
 }
 
 impl Content {
-    /// The state, which must be of a run and of the snapshot's time.
+    /// Decodes the state, which must have a run and the snapshot's time.
     pub fn decode_state(&self) -> Result<State, RunError> {
         let state = State::from_canonical(std::str::from_utf8(&self.state).unwrap_or_default())?;
         if state.run().is_none() {
@@ -142,7 +142,7 @@ impl Content {
         Ok(state)
     }
 
-    /// The document, with hash and signature or without.
+    /// Prints the document, with or without hash and signature.
     fn print(&self, seal: Option<(&HexHash, Option<&Signature>)>) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.state.len() + 700);
         let mut object = Object::open(&mut out);
@@ -164,23 +164,23 @@ impl Content {
     }
 }
 
-/// The error for a snapshot behind which no replay can start.
+/// The error for a snapshot after which no replay can start.
 pub(crate) fn invalid(why: &str) -> RunError {
     RunError::new(ErrorCode::SnapshotInvalid, format!("The snapshot can't be used: {why}"))
 }
 
-/// The file of the snapshot that is taken after the event at `time`.
+/// The path of the snapshot that is taken after the event at `time`.
 pub fn path_of(directory: &Path, time: u64) -> PathBuf {
     directory.join(format!("{PREFIX}{time}{SUFFIX}"))
 }
 
-/// The logical time in the name of a snapshot's file. None for a name that no snapshot has.
+/// The logical time in the name of a snapshot's file. Returns `None` if it is not such a name.
 pub fn time_of(path: &Path) -> Option<u64> {
     let name = path.file_name()?.to_str()?;
     time_of_id(name.strip_suffix(SUFFIX)?)
 }
 
-/// The logical time in a snapshot's id. None for what is no such id.
+/// The logical time in a snapshot's id. Returns `None` if `id` is not such an id.
 pub fn time_of_id(id: &str) -> Option<u64> {
     let digits = id.strip_prefix(PREFIX)?;
     let time: u64 = digits.parse().ok()?;
@@ -228,7 +228,7 @@ impl<'a> Members<'a> {
         self.find(key).ok_or_else(|| invalid(&format!("it has no field '{key}'")))
     }
 
-    /// The inside of a string.
+    /// The value of a string, without its quotes.
     fn text(&self, key: &str) -> Result<&'a str, RunError> {
         let inside = self.value(key)?.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
         inside.ok_or_else(|| invalid(&format!("its field '{key}' is not a string")))
@@ -240,7 +240,7 @@ impl<'a> Members<'a> {
         whole.ok_or_else(|| invalid(&format!("its field '{key}' is not 64 lower-case hex digits")))
     }
 
-    /// What the fields say. That there is nothing else in the document is seen when it is printed again.
+    /// The snapshot with these fields. Whether the document contains anything else shows when the snapshot is printed again.
     fn snapshot(&self) -> Result<Snapshot, RunError> {
         let time = self.value("logicalTime")?.parse();
         let signature = match self.find("signature") {

@@ -1,19 +1,20 @@
-//! Where a caller wants a replay to start.
+//! The requested start point of a replay.
 
 use std::path::PathBuf;
 
-/// Where a replay starts.
+/// The requested start point of a replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum StartFrom {
     /// At the first event.
     #[default]
     Log,
-    /// Behind the newest snapshot that is good.
+    /// After the newest good snapshot.
     LatestSnapshot,
-    /// Behind the snapshot with this id, or the newest good one before it.
+    /// After the snapshot with this id or, if that is not good, the newest good one before it.
     Snapshot(String),
-    /// Behind the snapshot in this file, or the newest good one of the run before it. A name alone is that of a file of the run.
+    /// After the snapshot in this file or, if that is not good, the run's newest good one before it. A bare file name is one in the run's
+    /// directory of snapshots.
     SnapshotFile(PathBuf),
-    /// Behind the snapshot in this file, with which a partial bundle begins. The log has no earlier events to fall back on.
+    /// After the snapshot in this file, with which a partial bundle begins. The log has no earlier events to fall back on.
     BundleSnapshot(PathBuf),
 }

@@ -1,6 +1,6 @@
-//! Finds where a replay starts: at the first event, or behind a snapshot that is proven to be one of the log.
+//! Finds the start point of a replay: the first event, or the one after a snapshot that is proven to match the log.
 //!
-//! A snapshot is good if its document is whole, it is of this run, its hashes are those of the log's event at its time, and its
+//! A snapshot is good if its document is whole, if it is of this run, if its hashes are those of the log's event at its time, and if its
 //! state has that state hash. Nothing else in it is trusted.
 
 use std::io::{Seek, SeekFrom};
@@ -22,7 +22,7 @@ use crate::disk::os_error::OsError;
 use crate::hash::{HexHash, as_text};
 use crate::signature::TrustedKeys;
 
-/// Finds where a replay of a run starts.
+/// Finds the start point of a replay of a run.
 pub struct StartResolver<'s> {
     /// The run.
     pub directory: &'s RunDirectory,
@@ -30,12 +30,12 @@ pub struct StartResolver<'s> {
     pub trusted: &'s TrustedKeys,
     /// What a bundle lists as redacted.
     pub redactions: &'s Redactions,
-    /// The last event wanted. Snapshots after it are not used.
+    /// Logical time of the last event to apply, if there is a limit. Later snapshots are not used.
     pub until: Option<u64>,
 }
 
 impl StartResolver<'_> {
-    /// The start that is asked for, or the nearest good one before it. A warning is added for each skipped snapshot.
+    /// The requested start point, or the nearest good one before it. A warning is added for each skipped snapshot.
     pub fn resolve(&self, from: &StartFrom, warnings: &mut Vec<String>) -> Result<ReplayStart, RunError> {
         if let StartFrom::BundleSnapshot(path) = from {
             return self.after_bundle_snapshot(path);
@@ -49,13 +49,13 @@ impl StartResolver<'_> {
         read_dag(self.directory).map(ReplayStart::first_event)
     }
 
-    /// The start behind the run's snapshot that was taken after the event at `time`. An error if that snapshot is not good.
+    /// The start point after the run's snapshot of the event at `time`. Returns an error if that snapshot is not good.
     pub fn after_snapshot(&self, time: u64) -> Result<ReplayStart, RunError> {
         self.after_snapshot_in(time, &snapshot::path_of(&self.directory.snapshots(), time))
     }
 
-    /// The start behind the snapshot with which a partial bundle begins. Its log has no event before, so only the log's first line
-    /// can agree with the snapshot: a verifier checks that line's hash.
+    /// The start point after the snapshot with which a partial bundle begins. The log has no earlier events, so only its first line can be
+    /// compared with the snapshot: a verifier checks that line's hash.
     pub fn after_bundle_snapshot(&self, path: &Path) -> Result<ReplayStart, RunError> {
         let start = ReplayStart::after_snapshot(&Snapshot::read(path, self.trusted)?.content, 0)?;
         let begins = start.state.logical_time().unwrap_or(0);
@@ -67,7 +67,7 @@ impl StartResolver<'_> {
         Ok(start)
     }
 
-    /// The snapshots to try, in this order.
+    /// The snapshots to try, in order.
     fn candidates(&self, from: &StartFrom, warnings: &mut Vec<String>) -> Result<Vec<Candidate>, RunError> {
         let snapshots = self.directory.snapshots();
         let own = |time| Candidate { time, path: snapshot::path_of(&snapshots, time) };
@@ -92,13 +92,13 @@ impl StartResolver<'_> {
         if self.until.is_some_and(|until| wanted.time > until) {
             warnings.push(format!("{} was passed over: it is later than the last event wanted", quoted(&name)));
         } else {
-            // It was asked for, so if it is not there, that is said.
+            // The caller asked for this snapshot, so it is tried even if it is not listed: the warning then says that it is missing.
             candidates.insert(0, wanted);
         }
         Ok(candidates)
     }
 
-    /// The times of the run's snapshots before `time` that are of use, newest first.
+    /// The times of the run's snapshots before `time` and not after the last event to apply, newest first.
     fn times_before(&self, time: u64, snapshots: &Path) -> Result<Vec<u64>, RunError> {
         let mut times = snapshot::list(snapshots)?;
         times.retain(|&found| found < time && self.until.is_none_or(|until| found <= until));
@@ -124,7 +124,7 @@ impl StartResolver<'_> {
         Ok(start)
     }
 
-    /// The hashes of the log's event at `time`, and where its line ends.
+    /// The hashes of the log's event at `time`, and the offset of the end of its line.
     fn event_of_log(&self, time: u64) -> Result<(Hashes, u64), RunError> {
         let mut log = InputFile::open(&self.directory.log())?;
         let Position::At(offset) = find(&mut log, time)? else {
@@ -141,9 +141,9 @@ impl StartResolver<'_> {
     }
 }
 
-/// A snapshot behind which a replay may start.
+/// A snapshot after which a replay may start.
 struct Candidate {
-    /// It was taken after the event at this time.
+    /// The logical time of the event after which it was taken.
     time: u64,
     path: PathBuf,
 }
@@ -153,7 +153,7 @@ struct Hashes {
     state_hash: HexHash,
 }
 
-/// Checks what no hash covers against RunCreated.
+/// Checks the state against RunCreated, since the state hash does not cover everything.
 fn check_agrees(state: &State, created: &Created) -> Result<(), RunError> {
     let run = state.run().ok_or_else(|| invalid("its state has no run"))?;
     if run.id != created.run_id {

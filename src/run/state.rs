@@ -1,8 +1,8 @@
-//! The state of a run at an event (`docs/run-format.md` section 9), and the one way in which it changes.
+//! The state of a run after an event (`docs/run-format.md` section 9). It changes only by applying the next event.
 //!
-//! [`State::apply`] is pure: no clock, no I/O, nothing but the state and the event. What is legal is decided before
-//! anything changes (`transition.rs`), so that a refused event leaves the state exactly as it was. Ids become small
-//! numbers where they come in; an event allocates only where it brings something new to keep.
+//! [`State::apply`] is pure: no clock and no I/O, only the state and the event. Whether an event is legal is decided before anything
+//! changes (`transition.rs`), so that a refused event leaves the state exactly as it was. Ids are mapped to small numbers on entry; an
+//! event allocates only if it adds something to the state.
 
 mod apply;
 mod calls;
@@ -24,20 +24,20 @@ use super::dag::Dag;
 use super::scheduler::Scheduler;
 use super::text::Text;
 
-/// Where a run is in its course.
+/// The status of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RunStatus {
-    /// It exists.
+    /// The run exists.
     Created,
-    /// Work is being done.
+    /// The run has begun.
     Running,
-    /// It ended well.
+    /// It succeeded.
     Completed,
-    /// It ended badly.
+    /// It failed.
     Failed,
 }
 
-/// Where a node is in its course.
+/// The status of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NodeStatus {
     /// It waits for its dependencies, for the scheduler, or for another attempt.
@@ -46,39 +46,39 @@ pub enum NodeStatus {
     Scheduled,
     /// A worker runs its task.
     Running,
-    /// It ended well.
+    /// It succeeded.
     Completed,
-    /// It ended badly.
+    /// It failed.
     Failed,
     /// It will not be run.
     Skipped,
 }
 
-/// What is counted.
+/// A counter of the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Counter {
-    /// Capability checks that allowed.
+    /// Allowed capability checks.
     CapabilityAllowed,
-    /// Capability checks that denied.
+    /// Denied capability checks.
     CapabilityDenied,
     /// `Error` events.
     Errors,
-    /// Policy decisions that allowed.
+    /// Policy decisions to allow.
     PolicyAllowed,
-    /// Policy decisions that denied.
+    /// Policy decisions to deny.
     PolicyDenied,
 }
 
-/// What RunCreated said of the run.
+/// A run, as described by RunCreated, with its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// The run's id. In no hash: equal executions have equal hashes.
+    /// The run's id. No state hash covers it, so that equal executions have equal hashes.
     pub id: Text<'static>,
-    /// Where it is in its course.
+    /// The run's status.
     pub status: RunStatus,
-    /// How tasks find their workers.
+    /// The scheduler that assigns tasks.
     pub scheduler: Scheduler,
-    /// What the run as a whole may do, sorted, each once.
+    /// The capabilities of the run as a whole, sorted, without duplicates.
     pub capabilities: Vec<Text<'static>>,
 }
 
@@ -94,15 +94,16 @@ pub struct TaskFailure {
 /// The state of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Where it is in its course.
+    /// The node's status.
     pub status: NodeStatus,
-    /// How often it was scheduled.
+    /// Number of times it was scheduled.
     pub attempt: u32,
-    /// Its task of the last attempt, as a place in [`State::tasks`]; None before the first, and when it was skipped instead.
+    /// The task of its last attempt, as an index into [`State::tasks`]. `None` before the first attempt, and if the node was skipped
+    /// instead of running that task.
     pub task: Option<u32>,
-    /// What it resulted in, once it is completed.
+    /// The hash of its output, once it is completed.
     pub result: Option<StoredHash>,
-    /// Why the last attempt that ended did not end well.
+    /// The error of its last failed attempt, unless it is completed.
     pub error: Option<Box<TaskFailure>>,
 }
 
@@ -111,7 +112,7 @@ pub struct Node {
 pub struct SnapshotMark {
     /// Its id.
     pub snapshot: Text<'static>,
-    /// The logical time after which it was taken.
+    /// The logical time of the event after which it was taken.
     pub at: u64,
     /// The hash of the state in it.
     pub state_hash: StoredHash,
@@ -155,17 +156,17 @@ impl State {
         &self.dag
     }
 
-    /// What RunCreated said, and where the run is. None before that.
+    /// The run. `None` before RunCreated.
     pub fn run(&self) -> Option<&Run> {
         self.run.as_ref()
     }
 
-    /// The time of the last event. None before the first.
+    /// The time of the last event. `None` before the first.
     pub fn logical_time(&self) -> Option<u64> {
         self.next_time.checked_sub(1)
     }
 
-    /// The time that the next event has to have.
+    /// The time that the next event must have.
     pub fn next_time(&self) -> u64 {
         self.next_time
     }
@@ -175,27 +176,27 @@ impl State {
         &self.nodes
     }
 
-    /// All tasks there are, and the order of those that wait.
+    /// All tasks, and the order of the waiting ones.
     pub fn tasks(&self) -> &Tasks {
         &self.tasks
     }
 
-    /// All workers there are.
+    /// All workers.
     pub fn workers(&self) -> &Workers {
         &self.workers
     }
 
-    /// All calls there were.
+    /// All calls, including closed ones.
     pub fn calls(&self) -> &Calls {
         &self.calls
     }
 
-    /// How often something was counted.
+    /// The value of a counter.
     pub fn counter(&self, counter: Counter) -> u64 {
         self.counters[counter as usize]
     }
 
-    /// The worker that was assigned last, as a place in [`workers`](Self::workers).
+    /// The worker that was assigned last, as an index into [`workers`](Self::workers).
     pub fn last_assigned(&self) -> Option<u32> {
         self.last_assigned
     }
@@ -205,28 +206,28 @@ impl State {
         self.last_snapshot.as_ref()
     }
 
-    /// The id of a task: `<node>#<attempt>`, as the inside of its JSON string.
+    /// The id of a task, `<node>#<attempt>`, as a JSON string without its quotes.
     pub fn task_id(&self, task: u32) -> String {
         let task = self.tasks.get(task);
         format!("{}#{}", self.dag.nodes()[task.node as usize].id.as_json(), task.attempt)
     }
 }
 
-/// Names as the format has them.
+/// The names in the format of the variants of an enum.
 macro_rules! names {
     ($($of:ident: $($variant:ident $name:literal),+;)+) => {
         $(impl $of {
-            /// Every one, in the order of their names here.
+            /// All variants.
             pub const ALL: &'static [$of] = &[$($of::$variant),+];
 
-            /// The name, as the format has it.
+            /// The name in the format.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $($of::$variant => $name),+
                 }
             }
 
-            /// The one of this name.
+            /// The variant with this name. Returns `None` if there is none.
             pub fn parse(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|one| one.as_str() == name)
             }
@@ -246,7 +247,7 @@ names! {
 }
 
 impl RunStatus {
-    /// Whether hardly anything may come any more.
+    /// Whether the run has ended. After that only SnapshotCreated and BlobStored are legal.
     pub fn is_end(self) -> bool {
         matches!(self, RunStatus::Completed | RunStatus::Failed)
     }

@@ -1,7 +1,7 @@
 //! The hash of a state (`docs/run-format.md` section 9): of its status, its logical time, and the sum of its entries' hashes.
 //!
-//! A sum does not depend on the order of its terms, so an event costs only the entries that it changes, however many there are, and
-//! another thread than the folding one can hash them.
+//! A sum does not depend on the order of its terms. So an event costs only the entries that it changes, however many there are, and another
+//! thread than the folding one can hash them.
 
 use hashbrown::HashMap;
 
@@ -14,25 +14,23 @@ use super::text::Text;
 use crate::hash::{Hash, as_text, sha256, to_hex};
 use crate::hash_batch::HashBatch;
 
-/// How many entries of a state are hashed together.
+/// Number of entries that are hashed together.
 const GROUP_ENTRIES: usize = 64;
 
-/// What happened to the entry in a slot.
+/// A change of the entry in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// It is new; see [`EntrySink::add`].
     Add,
-    /// It is another; see [`EntrySink::replace`].
+    /// It has changed; see [`EntrySink::replace`].
     Replace,
-    /// It is another, for the last time; see [`EntrySink::finalize`].
+    /// It has changed for the last time; see [`EntrySink::finalize`].
     Finalize,
     /// It was removed; see [`EntrySink::remove`].
     Remove,
 }
 
-/// Updates the sum of a state's entries with their changes.
-///
-/// The hash of each entry that may still change is kept, so that no entry is hashed twice.
+/// Keeps the sum of the hashes of a state's entries up to date.
 #[derive(Clone, Debug, Default)]
 pub struct StateHasher {
     sum: Accumulator,
@@ -42,17 +40,17 @@ pub struct StateHasher {
     workers: Vec<Hash>,
     open_calls: HashMap<u32, Hash>,
     single: [Hash; 3 + Counter::ALL.len()],
-    /// Whether the last SnapshotCreated named another hash than that of the state before it.
+    /// Whether the last SnapshotCreated claimed a wrong hash of the state before it.
     last_was_false: bool,
     entry: Vec<u8>,
 }
 
 impl StateHasher {
-    /// The hasher of a state, whose entries are all hashed once.
+    /// Creates the hasher of a state, which hashes every entry once.
     pub fn of(state: &State) -> Self {
         let mut entries = Entries::default();
         for slot in slots(state) {
-            // Closed calls change no more, and most calls are closed.
+            // Closed calls no longer change, and most calls are closed, so their hashes are not kept.
             let is_final = matches!(slot, Slot::Call(call) if state.calls().get(call).status != CallStatus::Open);
             entries.add((!is_final).then_some(slot), |entry| write_entry(entry, state, slot));
         }
@@ -69,12 +67,12 @@ impl StateHasher {
         &self.sum
     }
 
-    /// The hash of the state whose entries these are. None before RunCreated.
+    /// The hash of `state`, whose entries this hasher has summed up. Returns `None` before RunCreated.
     pub fn state_hash(&self, state: &State) -> Option<Hash> {
         Some(self.sum.state_hash(state.run()?.status, state.logical_time()?))
     }
 
-    /// Takes a change of an entry, given the entry's hash. `None`: there is no entry any more.
+    /// Applies a change of an entry, given its new hash, or `None` if the entry was removed.
     pub fn take(&mut self, change: Change, slot: Slot, hash: Option<&Hash>) {
         let closed_call = match (change, slot) {
             (Change::Finalize | Change::Remove, Slot::Call(call)) => Some(call),
@@ -117,12 +115,12 @@ impl StateHasher {
     }
 }
 
-/// The entries of a state, some of which are hashed together.
+/// Hashes the entries of a state in batches.
 #[derive(Default)]
 struct Entries {
     hasher: StateHasher,
     batch: HashBatch,
-    /// The slot of each entry of the batch that may still change.
+    /// For each entry of the batch its slot, or `None` if the entry no longer changes.
     slots: Vec<Option<Slot>>,
     hashes: Vec<Hash>,
 }
@@ -185,7 +183,7 @@ impl EntrySink for StateHasher {
     }
 }
 
-/// The hash of a state, from nothing. None before RunCreated.
+/// Computes the hash of a state from scratch. Returns `None` before RunCreated.
 pub fn state_hash(state: &State) -> Option<Hash> {
     Some(sum_of_entries(state).state_hash(state.run()?.status, state.logical_time()?))
 }

@@ -1,4 +1,5 @@
-//! The sum of the hashes of a state's entries, from nothing. Terms of a sum can be added in any order, so several threads share them.
+//! Computes the sum of the hashes of a state's entries from scratch. A sum does not depend on the order of its terms, so several threads
+//! share the work.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -9,15 +10,15 @@ use super::state::{State, Task};
 use crate::hash_batch::HashBatch;
 use crate::pipeline::spare_cores;
 
-/// How many entries a thread takes at a time. Some ten microseconds of work.
+/// Number of entries that a thread claims at a time, a few tens of microseconds of work.
 const GROUP_ENTRIES: usize = 256;
 
-/// To start a thread takes as long as hashing some hundred entries.
+/// Number of groups for each thread. Starting a thread takes as long as hashing some hundred entries.
 const GROUPS_PER_THREAD: usize = 32;
 
 /// An entry of a state.
 enum Entry<'s> {
-    /// One that has a slot.
+    /// An entry with a slot.
     Slotted(Slot),
     /// A task of an earlier attempt.
     EarlierTask(&'s Task),
@@ -36,7 +37,7 @@ fn sum_with(helpers: usize, state: &State) -> Accumulator {
     let claimed = AtomicUsize::new(0);
     let work = || sum_of_claimed(state, &claimed);
     thread::scope(|scope| {
-        // What a thread would have done that the system refuses is left to the others.
+        // If the system refuses a thread, the others do its work.
         let helper = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
         let helpers: Vec<_> = (0..helpers).map_while(helper).collect();
         let mut sum = work();
@@ -48,7 +49,7 @@ fn sum_with(helpers: usize, state: &State) -> Accumulator {
     })
 }
 
-/// Claims one group of entries after the other, until all are claimed.
+/// Claims groups of entries until none are left, and returns the sum of their hashes.
 fn sum_of_claimed(state: &State, claimed: &AtomicUsize) -> Accumulator {
     let (mut entries, mut passed) = (entries(state), 0);
     let (mut batch, mut hashes) = (HashBatch::default(), Vec::new());

@@ -1,8 +1,8 @@
-//! A JSON string's value, kept as it stands between the quotes of its canonical form.
+//! The value of a JSON string, stored in its canonical form without the quotes.
 //!
-//! That form is `JSON.stringify`'s, so that each value has one form only: equal texts are equal bytes, and printing
-//! is a copy. Nearly every string of a log has no escapes and is borrowed as it is. And a lone surrogate, which
-//! JavaScript can put into a string and UTF-8 can't hold, stays what it is: an escape.
+//! The canonical form is that of `JSON.stringify`. Each value has exactly one form, so equal texts are equal bytes, and printing is a copy.
+//! Almost all strings of a log have no escapes and are borrowed unchanged. A lone surrogate, which JavaScript strings can contain but UTF-8
+//! can't, remains an escape.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -15,7 +15,7 @@ use crate::jsonl::text::decode;
 pub struct Text<'a>(Cow<'a, str>);
 
 impl<'a> Text<'a> {
-    /// The value of a valid JSON string, given what stands between its quotes.
+    /// The value of a valid JSON string, given the text between its quotes.
     #[inline]
     pub fn from_json(inside: &'a str) -> Self {
         if memchr::memchr(b'\\', inside.as_bytes()).is_none() {
@@ -25,7 +25,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The same of a text with escapes. Apart, so that callers have no more than the search.
+    /// Like [`from_json`](Self::from_json), for a text with escapes. A separate function, so that only the search is inlined.
     #[inline(never)]
     fn escaped(inside: &'a str) -> Self {
         if has_canonical_escapes(inside.as_bytes()) {
@@ -43,7 +43,7 @@ impl<'a> Text<'a> {
         Text(Cow::Borrowed(inside))
     }
 
-    /// A text that is not JSON yet.
+    /// Converts a Rust string.
     pub fn from_plain(text: &'a str) -> Self {
         if !text.bytes().any(needs_escape) {
             return Text(Cow::Borrowed(text));
@@ -53,19 +53,19 @@ impl<'a> Text<'a> {
         Text(Cow::Owned(canonical))
     }
 
-    /// A text as JavaScript has it, in UTF-16. Lone surrogates stay what they are.
+    /// Converts a JavaScript string, in UTF-16. Lone surrogates are preserved.
     pub fn from_units(units: &[u16]) -> Text<'static> {
         let mut canonical = String::with_capacity(units.len() + 8);
         escape_units(&mut canonical, units.iter().copied());
         Text(Cow::Owned(canonical))
     }
 
-    /// A text of which the canonical form is known already: what stands between its quotes.
+    /// A text from its canonical form without the quotes.
     pub(super) fn from_canonical(inside: String) -> Text<'static> {
         Text(Cow::Owned(inside))
     }
 
-    /// What stands between the quotes of the canonical form.
+    /// The canonical form without the quotes.
     #[inline]
     pub fn as_json(&self) -> &str {
         &self.0
@@ -77,17 +77,17 @@ impl<'a> Text<'a> {
         self.0.is_empty()
     }
 
-    /// The same, borrowing nothing.
+    /// The same text, owned.
     pub fn into_owned(self) -> Text<'static> {
         Text(Cow::Owned(self.0.into_owned()))
     }
 
-    /// The same, borrowed from this one.
+    /// The same text, borrowed from this one.
     pub fn borrowed(&self) -> Text<'_> {
         Text(Cow::Borrowed(&self.0))
     }
 
-    /// The text as a Rust string, a lone surrogate shown as U+FFFD.
+    /// The text as a Rust string, with lone surrogates replaced by U+FFFD.
     pub fn to_plain(&self) -> Cow<'_, str> {
         if !self.has_escapes() {
             return Cow::Borrowed(&self.0);
@@ -97,14 +97,14 @@ impl<'a> Text<'a> {
         Cow::Owned(plain)
     }
 
-    /// Appends the same to a string.
+    /// Appends the text to a string, like [`to_plain`](Self::to_plain).
     pub fn append_plain(&self, plain: &mut String) {
         let mut rest = &*self.0;
         while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
             plain.push_str(&rest[..at]);
             let escape = rest.as_bytes().get(at + 1).copied().unwrap_or_default();
             if escape == b'u' {
-                // Only control characters and lone surrogates are written by number.
+                // Only control characters and lone surrogates have numeric escapes.
                 let number = rest.get(at + 2..at + 6).and_then(|digits| u32::from_str_radix(digits, 16).ok());
                 plain.push(number.and_then(char::from_u32).unwrap_or('\u{fffd}'));
                 rest = rest.get(at + 6..).unwrap_or_default();
@@ -127,7 +127,7 @@ impl<'a> Text<'a> {
         memchr::memchr(b'\\', self.0.as_bytes()).is_some()
     }
 
-    /// The code points; a lone surrogate counts as its own number.
+    /// The code points. A lone surrogate counts as a code point.
     fn code_points(&self) -> impl Iterator<Item = u32> + '_ {
         char::decode_utf16(decode(self.0.as_bytes())).map(|c| match c {
             Ok(c) => u32::from(c),
@@ -136,7 +136,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// The order of the UTF-8 bytes of the text itself, which is that of its code points.
+/// Texts are ordered by the UTF-8 bytes of their values, which is the order of code points.
 impl Ord for Text<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
         if self.has_escapes() || other.has_escapes() {
@@ -158,7 +158,8 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// Whether every escape is one that `JSON.stringify` writes, as in nearly all texts that have some. False says nothing of escapes by number.
+/// Whether every escape is one that `JSON.stringify` writes, as in almost all texts with escapes. A text with numeric escapes may be
+/// canonical even if this is false.
 fn has_canonical_escapes(mut inside: &[u8]) -> bool {
     while let Some(at) = memchr::memchr(b'\\', inside) {
         match inside.get(at + 1) {
@@ -173,7 +174,7 @@ fn needs_escape(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
 }
 
-/// Writes UTF-16 as `JSON.stringify` does.
+/// Writes UTF-16 code units as `JSON.stringify` does.
 fn escape_units(out: &mut String, units: impl Iterator<Item = u16>) {
     for unit in char::decode_utf16(units) {
         match unit {

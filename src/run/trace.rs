@@ -1,4 +1,4 @@
-//! The event trace: a log's events one by one, over a range of times, with no more of the log in memory than a chunk.
+//! The event trace: reads the events of a log one by one, over a range of times, with only one chunk of the log in memory.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -13,30 +13,30 @@ use super::redactions::Redactions;
 
 /// The events of a log, in order.
 ///
-/// Each is proven to be an event, as [`EventReader`] does it; those that are not wanted too.
+/// Every event read is checked as by [`EventReader`], including those that are not wanted.
 pub struct Trace {
     reader: EventReader<'static>,
     range: Range,
     chunk: Option<Chunk>,
-    /// Where in the chunk the lines of the events are that are wanted.
+    /// Start and end in the chunk of the lines of wanted events.
     wanted: Vec<(usize, usize)>,
-    /// How many of those were handed out.
+    /// Number of those that were returned.
     taken: usize,
-    /// What is wrong with the line behind those.
+    /// What is wrong with the line after those.
     fault: Option<RunError>,
     done: bool,
 }
 
-/// Which events of a log are wanted.
+/// Selects events of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Range {
     /// The first logical time wanted.
     pub from: u64,
     /// The last logical time wanted.
     pub to: u64,
-    /// The kinds wanted. None: all.
+    /// The kinds wanted. `None` for all.
     pub kinds: Option<Vec<Kind>>,
-    /// The logical time of the log's first line: 0, but for what comes after a snapshot. None: whatever it is.
+    /// The logical time of the log's first line: 0, unless the log begins after a snapshot. `None` for any time.
     pub first: Option<u64>,
 }
 
@@ -53,14 +53,14 @@ impl Range {
 }
 
 impl Trace {
-    /// Opens the log at `path` at the first event of `range`, which is found without reading what comes before.
+    /// Opens the log at `path` at the first event of `range`, which is found without reading earlier ones.
     pub fn open(path: &Path, range: Range, redactions: Redactions) -> Result<Self, RunError> {
         let reader = EventReader::open(path, range.first, range.from, Cow::Owned(redactions))?;
         let done = range.from.max(range.first.unwrap_or(0)) > range.to;
         Ok(Trace { reader, range, chunk: None, wanted: Vec::new(), taken: 0, fault: None, done })
     }
 
-    /// The next event, or `None` at the end of the range or of the log. After an error there is no next one.
+    /// The next event, or `None` at the end of the range or of the log, and after an error.
     #[allow(clippy::should_implement_trait)] // An event borrows from the trace, which an Iterator can't say.
     pub fn next(&mut self) -> Option<Result<EventLine<'_>, RunError>> {
         while self.taken == self.wanted.len() {
@@ -81,7 +81,7 @@ impl Trace {
         Some(EventLine::split(std::str::from_utf8(&bytes[start..end]).unwrap_or_default()))
     }
 
-    /// Passes each event of the range to `take`, decoded, all kinds. The error is that of the first line that is no event.
+    /// Passes each event of the range to `take`, decoded, whatever its kind. The error is that of the first line that is not an event.
     pub fn for_each(self, mut take: impl FnMut(&ReadEvent<'_>)) -> Result<(), RunError> {
         let Trace { mut reader, range, done, .. } = self;
         let (mut spare, mut is_over) = (Vec::new(), done);
@@ -99,7 +99,7 @@ impl Trace {
         Ok(())
     }
 
-    /// Reads the next chunk, and notes which of its events are wanted. An error is that of the line behind those.
+    /// Reads the next chunk, and notes which of its events are wanted. An error concerns the line after those.
     fn read(&mut self) -> Result<(), RunError> {
         let Trace { reader, range, chunk, wanted, done, .. } = self;
         wanted.clear();

@@ -1,7 +1,6 @@
-//! What is legal (`docs/run-format.md` section 5), decided before anything changes.
+//! Decides which events are legal (`docs/run-format.md` section 5), before anything changes.
 //!
-//! [`check`] turns an event into the [`Step`] that the state is to take: ids are resolved, and nothing about the step
-//! can fail any more.
+//! [`check`] turns an event into the [`Step`] that the state will take. The step refers to resolved ids and can't fail.
 
 mod refusal;
 
@@ -12,7 +11,7 @@ use super::payload::{Payload, WorkerDeclaration};
 use super::state::{CallStatus, Counter, NodeStatus, Run, RunStatus, State, Task, TaskFailure, TaskStatus};
 use super::text::Text;
 
-/// A change of the state that is known to be legal. Nodes, tasks, workers and calls are places in the state.
+/// A change of the state that is known to be legal. Nodes, tasks, workers and calls are indices into the state.
 #[derive(Debug)]
 #[allow(missing_docs)] // Fields are named as what they are.
 pub enum Step<'e> {
@@ -20,41 +19,41 @@ pub enum Step<'e> {
     Nothing,
     /// The run exists.
     Create(Run),
-    /// The workers exist, the run runs.
+    /// The workers exist and the run begins.
     Start(&'e [WorkerDeclaration<'e>]),
     /// The run ends.
     End(RunStatus),
     /// A node gets its next task.
     Schedule { node: u32 },
-    /// A task goes to a worker, from those that wait or from another worker.
+    /// A task is assigned to a worker. It may be waiting, or belong to another worker.
     Assign { task: u32, worker: u32 },
-    /// A worker takes its task.
+    /// A worker accepts its task.
     Accept { task: u32 },
-    /// A worker gives its task back.
+    /// A worker rejects its task.
     Reject { task: u32 },
-    /// A worker begins with its task.
+    /// A worker starts its task.
     Begin { task: u32 },
-    /// A task ends well.
+    /// A task succeeds.
     Complete { task: u32, output_hash: &'e Text<'e> },
-    /// A task ends badly; its node gets this status.
+    /// A task fails. Its node gets this status.
     Fail { task: u32, failure: TaskFailure, status: NodeStatus },
     /// A node will not be run.
     Skip { node: u32 },
     /// A task makes a call.
     Invoke { task: u32, tool: &'e Text<'e>, call: &'e Text<'e> },
-    /// A call has its result.
+    /// A call ends.
     Close { call: u32, status: CallStatus, output_hash: Option<&'e Text<'e>> },
-    /// Something is counted.
+    /// A counter is incremented.
     Count(Counter),
-    /// A known worker tells how it is.
+    /// A known worker reports its status.
     Heartbeat { worker: u32, status: &'e Text<'e>, capabilities: Option<&'e [Text<'e>]> },
-    /// An unknown worker tells how it is.
+    /// An unknown worker reports its status.
     Meet { worker: &'e Text<'e>, status: &'e Text<'e>, capabilities: &'e [Text<'e>] },
     /// A snapshot was taken.
     Mark { snapshot: &'e Text<'e>, at: u64, state_hash: &'e Text<'e> },
 }
 
-/// Whether the state takes this as its next event, and what it is to do then.
+/// Checks that the state allows `event` as its next event. Returns the step to take.
 #[inline]
 pub fn check<'e>(state: &State, event: &'e Event<'e>, sink: &mut impl EntrySink) -> Result<Step<'e>, RunError> {
     let case = Case { state, event };
@@ -96,14 +95,14 @@ pub fn check<'e>(state: &State, event: &'e Event<'e>, sink: &mut impl EntrySink)
     }
 }
 
-/// An event before a state.
+/// A state, and the event to check.
 struct Case<'s, 'e> {
     state: &'s State,
     event: &'e Event<'e>,
 }
 
 impl<'e> Case<'_, 'e> {
-    /// What holds for every event: its place in time, its cause, the course of the run. Gives the run's status.
+    /// Checks what every event requires: its time, its parent, and that the run has begun and not ended. Returns the run's status.
     #[inline]
     fn in_order(&self) -> Result<RunStatus, RunError> {
         let Event { time, parent, .. } = *self.event;
@@ -215,8 +214,8 @@ impl<'e> Case<'_, 'e> {
         }
     }
 
-    /// That a snapshot was created is an entry of the state, and so the state right after it is not the one in the snapshot. It is
-    /// that one but for the entry: nothing else can have happened since the snapshot was taken.
+    /// Whether the last event is the SnapshotCreated of this snapshot, right after the snapshot was taken. SnapshotCreated adds an entry to
+    /// the state, so the state differs from that in the snapshot, but only by this entry.
     fn is_last_snapshot(&self, snapshot: &Text<'_>, at: u64, state_hash: &Text<'_>) -> bool {
         let is_it = |mark: &super::state::SnapshotMark| {
             mark.snapshot == *snapshot && mark.at == at && mark.state_hash.is(state_hash)
@@ -224,7 +223,7 @@ impl<'e> Case<'_, 'e> {
         at + 2 == self.event.time && self.state.last_snapshot().is_some_and(is_it)
     }
 
-    /// The kinds that are about a node and its task.
+    /// Checks the kinds that are about a node and its task.
     #[inline]
     fn of_node(&self, node: u32) -> Result<Step<'e>, RunError> {
         match &self.event.payload {
@@ -262,7 +261,7 @@ impl<'e> Case<'_, 'e> {
                 let call = self.open_call(node, tool, call)?;
                 Ok(Step::Close { call, status: CallStatus::TimedOut, output_hash: None })
             }
-            // The kinds that are about no node were taken before.
+            // `check` handles the kinds that are not about a node.
             _ => Ok(Step::Nothing),
         }
     }
@@ -333,7 +332,7 @@ impl<'e> Case<'_, 'e> {
         Ok(call)
     }
 
-    /// Which attempt of the node a task's id names. None if it is no attempt's.
+    /// The attempt that the id of a task of this node names. Returns `None` if the number in the id is not one of an attempt.
     #[inline]
     fn attempt(&self, node: u32, task: &Text<'_>) -> Result<Option<u32>, RunError> {
         let id = self.state.dag().nodes()[node as usize].id.as_json();
@@ -346,7 +345,7 @@ impl<'e> Case<'_, 'e> {
         }
     }
 
-    /// The place of the node's last task, which must be the one with this id.
+    /// The index of the node's last task, which must have this id.
     #[inline]
     fn task(&self, node: u32, id: &Text<'_>) -> Result<u32, RunError> {
         let attempt = self.attempt(node, id)?;
@@ -368,7 +367,7 @@ impl<'e> Case<'_, 'e> {
         Ok(task)
     }
 
-    /// A task in this status that this worker has.
+    /// The index of the node's last task, which must have this id and status and belong to this worker.
     #[inline]
     fn held(&self, node: u32, id: &Text<'_>, status: TaskStatus, worker: &Text<'_>) -> Result<u32, RunError> {
         let task = self.task_in(node, id, status)?;
@@ -396,7 +395,7 @@ impl<'e> Case<'_, 'e> {
     }
 }
 
-/// Whether a node counts as done for those that depend on it.
+/// Whether a node with this status counts as done for its dependents.
 fn has_result(status: NodeStatus) -> bool {
     matches!(status, NodeStatus::Completed | NodeStatus::Skipped)
 }

@@ -1,7 +1,7 @@
-//! Verification beside the fold: hashes are computed on other threads, and on the folding one while those are behind.
+//! Verification in parallel with the fold: other threads compute hashes. The folding thread helps when they fall behind.
 //!
-//! A batch is a chunk of lines that were folded. The hash of a line needs only the stored one before it, so batches of lines are checked
-//! in any order. State hashes are summed up from batch to batch, so these are checked one batch after the other.
+//! A batch is a chunk of folded lines. The hash of a line needs only the stored hash of the line before, so the lines of batches are
+//! checked in any order. State hashes need the sum of all earlier batches, so they are checked one batch after the other.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,13 +16,13 @@ use super::state_hash::StateHasher;
 use crate::hash::HexHash;
 use crate::pipeline::{Pipeline, Worker, spare_cores};
 
-/// More threads than this for lines have nothing to do: reading and folding are one thread's work.
+/// Maximum number of helper threads for lines. More would be idle, because only one thread folds.
 const MAX_HELPERS: usize = 3;
 
-/// How many batches may be under way for each thread.
+/// Maximum number of batches in progress for each thread.
 const BATCHES_PER_THREAD: usize = 3;
 
-/// Lines that were folded, with what their verification needs.
+/// Folded lines, with what their verification needs.
 pub struct Batch {
     /// The lines.
     pub chunk: Chunk,
@@ -30,12 +30,12 @@ pub struct Batch {
     pub first: u64,
     /// The stored hash of the line before.
     pub previous: HexHash,
-    /// What was noted while they were folded.
+    /// The notes of the fold about them.
     pub notes: Notes,
 }
 
 impl Batch {
-    /// The buffers, if nothing else needs the batch any more.
+    /// The buffers of the batch. `None` if it is still in use elsewhere.
     fn into_spare(self: Arc<Self>) -> Option<Spare> {
         let Batch { chunk, mut notes, .. } = Arc::into_inner(self)?;
         notes.clear();
@@ -43,14 +43,14 @@ impl Batch {
     }
 }
 
-/// What the fold notes of lines for their verification on another thread.
+/// The fold's notes about lines, for their verification on another thread.
 #[derive(Debug, Default)]
 pub struct Notes {
-    /// Where the lines are, in order.
+    /// The offsets of the lines, in order.
     pub offsets: Vec<LineOffsets>,
-    /// What is to be checked against blobs.
+    /// The outputs to check against blobs.
     pub outputs: Vec<Output>,
-    /// What the lines' events changed, if states are hashed. The last line may have been refused.
+    /// The changes by the lines' events, if states are hashed. The event of the last line may have been refused and changes nothing.
     pub changes: Changes,
 }
 
@@ -63,20 +63,20 @@ impl Notes {
     }
 }
 
-/// The buffers of a verified batch, to be used again: fresh ones would be fresh pages for each batch, freed by another thread than the
-/// one that allocated them.
+/// The buffers of a verified batch, for reuse. New buffers would mean new pages for each batch, freed by another thread than the one that
+/// allocated them.
 #[derive(Debug, Default)]
 pub struct Spare {
     /// For [`LogReader::next_chunk`](super::log::LogReader::next_chunk).
     pub lines: Vec<u8>,
-    /// Empty.
+    /// Empty notes.
     pub notes: Notes,
 }
 
 /// Verifies batches.
 pub struct Verifier {
     lines: Pipeline<LineVerifier>,
-    /// None: the hashes of states are not verified.
+    /// `None` if state hashes are not verified.
     states: Option<Pipeline<StateVerifier>>,
     checks_outputs: bool,
     stopping: Arc<Stopping>,
@@ -84,10 +84,10 @@ pub struct Verifier {
     spares: Vec<Spare>,
 }
 
-/// Where verification stops.
+/// When verification stops.
 struct Stopping {
     at_failure: bool,
-    /// The place of the earliest failure that was found so far.
+    /// The place of the earliest failure found so far.
     earliest: AtomicU64,
 }
 
@@ -98,7 +98,7 @@ impl Stopping {
         }
     }
 
-    /// Verifies a batch, unless an earlier failure makes that needless.
+    /// Verifies a batch, unless an earlier failure makes that unnecessary.
     fn verified(&self, batch: Arc<Batch>, verify: impl FnOnce(&Batch, &mut Findings)) -> Verified {
         let mut findings = Findings::default();
         if !self.is_behind_failure(&batch) {
@@ -108,18 +108,18 @@ impl Stopping {
         (findings, batch.into_spare())
     }
 
-    /// Whether an earlier failure makes it needless to verify the batch.
+    /// Whether an earlier failure makes it unnecessary to verify the batch.
     fn is_behind_failure(&self, batch: &Batch) -> bool {
         self.at_failure && batch.first > self.earliest.load(Ordering::Relaxed)
     }
 }
 
-/// What was found in a batch, and its buffers if the batch is not needed any more.
+/// The findings of a batch, and its buffers if the batch is no longer needed.
 type Verified = (Findings, Option<Spare>);
 
 impl Verifier {
-    /// A verifier of lines; of states' hashes if there is the hasher of the state before them; of outputs if there is a checker.
-    /// One that stops at a failure verifies nothing behind it.
+    /// A verifier of lines, of state hashes if there is a `hasher` for the state before the first line, and of outputs if there is a
+    /// checker. If it stops at a failure, it verifies nothing after it.
     pub fn new(hasher: Option<StateHasher>, outputs: Option<OutputChecker>, stop_at_failure: bool) -> Self {
         let stopping = Arc::new(Stopping { at_failure: stop_at_failure, earliest: AtomicU64::new(u64::MAX) });
         let (checks_outputs, outputs) = (outputs.is_some(), outputs.map(Arc::new));
@@ -134,7 +134,7 @@ impl Verifier {
         Verifier { lines, states, checks_outputs, stopping, findings: Findings::default(), spares: Vec::new() }
     }
 
-    /// Whether the hashes of states are verified.
+    /// Whether state hashes are verified.
     pub fn hashes_states(&self) -> bool {
         self.states.is_some()
     }
@@ -144,11 +144,7 @@ impl Verifier {
         self.checks_outputs
     }
 
-    /// Takes a batch. Verifies batches itself, or waits, while too many are under way.
-    ///
-    /// # Panics
-    ///
-    /// If the verification of an earlier batch panicked.
+    /// Queues a batch. Verifies batches on this thread, or waits, while there are too many in progress.
     pub fn submit(&mut self, batch: Batch) {
         let batch = Arc::new(batch);
         while let Some(states) = &mut self.states {
@@ -157,7 +153,7 @@ impl Verifier {
                 break;
             }
             let verified = states.ready_output();
-            // Rather than waiting for the thread that hashes states.
+            // Verifies lines rather than wait for the thread that hashes states.
             if !self.add(verified) && !self.lines.help() {
                 self.take_states();
             }
@@ -168,13 +164,13 @@ impl Verifier {
         self.lines.push(batch);
     }
 
-    /// Adds the result of a batch of lines. False if there is none.
+    /// Waits for the result of a batch of lines, and adds it. Returns false if there are no batches in progress.
     fn take_lines(&mut self) -> bool {
         let verified = self.lines.next_output();
         self.add(verified)
     }
 
-    /// The same for states.
+    /// Like [`take_lines`](Self::take_lines), for state hashes.
     fn take_states(&mut self) -> bool {
         let verified = self.states.as_mut().and_then(Pipeline::next_output);
         self.add(verified)
@@ -187,7 +183,7 @@ impl Verifier {
         true
     }
 
-    /// Whether a failure was found that makes it needless to go on.
+    /// Whether a failure was found at which verification stops.
     pub fn has_failed(&self) -> bool {
         self.stopping.at_failure && self.stopping.earliest.load(Ordering::Relaxed) != u64::MAX
     }
@@ -197,13 +193,13 @@ impl Verifier {
         self.spares.pop().unwrap_or_default()
     }
 
-    /// Adds findings that were made elsewhere.
+    /// Adds findings from elsewhere.
     pub fn report(&mut self, found: Findings) {
         self.stopping.note(&found);
         self.findings.merge(found);
     }
 
-    /// Waits until all batches are verified. Returns what was found, and the hasher of the state behind them if states were hashed.
+    /// Waits until all batches are verified. Returns the findings and, if states were hashed, the hasher of the state after the last batch.
     ///
     /// # Panics
     ///
@@ -244,9 +240,9 @@ impl LineVerifier {
     }
 }
 
-/// Verifies the state hashes of one batch after the other.
+/// Verifies the state hashes of batches, in order.
 struct StateVerifier {
-    /// Of the state behind the batches so far.
+    /// The hasher of the state after the batches so far.
     hasher: StateHasher,
     scratch: Scratch,
     stopping: Arc<Stopping>,
@@ -282,7 +278,7 @@ mod tests {
     use super::super::log::LogReader;
     use super::*;
 
-    /// Each line of a log as a batch of its own.
+    /// Each line of a log as a separate batch.
     fn batches(log: &[u8]) -> Vec<Batch> {
         let mut previous = GENESIS;
         let mut batches = Vec::new();
@@ -326,7 +322,7 @@ mod tests {
         assert!(check.checked < 200, "what comes behind is passed over");
     }
 
-    /// Batches of which each makes its verification panic: its logical times overflow.
+    /// Batches whose verification panics, because their logical times overflow.
     fn impossible(log: &[u8]) -> impl Iterator<Item = Batch> {
         batches(log).into_iter().map(|mut batch| {
             let offsets = batch.notes.offsets[0];

@@ -1,4 +1,4 @@
-//! Verifying a run: everything that can be recomputed is, and what was found is counted (`docs/run-format.md` section 13).
+//! Verifies a run: recomputes everything that can be recomputed, and counts the results (`docs/run-format.md` section 13).
 
 use std::path::Path;
 
@@ -24,20 +24,21 @@ use super::verifier::Verifier;
 use crate::jsonl::lines::Lines;
 use crate::signature::TrustedKeys;
 
-/// What a verification of a run found.
+/// The result of verifying a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verification {
-    /// By aspect. The four flags are whether these [hold](Check::holds).
+    /// The results by aspect. The four flags of the API say whether an aspect [holds](Check::holds).
     pub findings: Findings,
 }
 
 impl Verification {
-    /// How one aspect stands.
+    /// The result for one aspect.
     pub fn check(&self, aspect: Aspect) -> &Check {
         self.findings.of(aspect)
     }
 
-    /// Whether the log is whole and nothing failed or was unverifiable. A run may well have no outputs, or snapshots.
+    /// Whether the chain holds, and nothing failed or was unverifiable in the other aspects. These may have nothing to check, such as
+    /// outputs or snapshots.
     pub fn is_ok(&self) -> bool {
         let aspects = [Aspect::Dag, Aspect::Schedule, Aspect::StateHashes, Aspect::OutputHashes, Aspect::Snapshots];
         let holds = |aspect: &Aspect| self.check(*aspect).failed == 0 && self.check(*aspect).unverifiable == 0;
@@ -47,7 +48,7 @@ impl Verification {
 
 /// Verifies the run in `directory`. If there are trusted keys, its snapshots must be signed by one of them.
 ///
-/// An error is not about the run: something can't be read, or the caller asked to stop.
+/// Returns an error only if something can't be read, or if the caller cancelled. Problems of the run are findings.
 pub fn verify(
     directory: &RunDirectory,
     trusted: &TrustedKeys,
@@ -66,17 +67,17 @@ pub fn verify(
     let resolver = StartResolver { directory, trusted, redactions, until: None };
     check_snapshots(&resolver, findings.of_mut(Aspect::Snapshots), watch)?;
     let Some(dag) = graphs.of_run(created.as_ref().ok()) else {
-        // Without its graph there is no state, and without a state nothing else.
+        // Without the graph there is no state, and without a state nothing else can be verified.
         let error = graphs.dag.err().unwrap_or_else(empty_log);
         return without_state(directory, error, findings);
     };
     verify_events(directory, ReplayStart::first_event(dag), redactions, findings, watch)
 }
 
-/// Verifies the run of a partial bundle, whose log begins behind `snapshot`. The events before are not in it: they count as
+/// Verifies the run of a partial bundle, whose log begins after `snapshot`. The events before it are not in the bundle. They count as
 /// unverifiable, and so does the graph, which only the first of them names.
 ///
-/// An error is not about the run, as with [`verify`].
+/// Returns an error in the same cases as [`verify`].
 pub fn verify_partial(
     directory: &RunDirectory,
     snapshot: &Path,
@@ -101,7 +102,7 @@ pub fn verify_partial(
     verify_events(directory, start, redactions, findings, watch)
 }
 
-/// Verifies the events from `start` on, and adds what was found to `findings`.
+/// Verifies the events from `start` on, and adds the results to `findings`.
 fn verify_events(
     directory: &RunDirectory,
     start: ReplayStart,
@@ -116,13 +117,13 @@ fn verify_events(
     let rules = FoldRules { until: None, redactions, schedule: true, observer: None };
     let folded = fold(&directory.log(), start, rules, Some(verifier), watch).map_err(|stop| stop.0)?;
     findings.merge(folded.findings.clone());
-    // A power cut may have left them behind a hole; but if it was not a power cut that made the hole, they were events.
+    // Complete lines after a hole: a power cut may have left them, but if it was not a power cut that made the hole, they were events.
     findings.of_mut(Aspect::Chain).unverifiable += folded.torn.lines;
     count_rest(&directory.log(), &folded, first, &mut findings)?;
     Ok(Verification { findings })
 }
 
-/// The verification of a run for which there is no state to begin with: nothing but its lines can be counted.
+/// The verification of a run without a state to begin with: its lines can only be counted.
 fn without_state(directory: &RunDirectory, error: RunError, mut findings: Findings) -> Result<Verification, RunError> {
     findings.of_mut(Aspect::Chain).checked += 1;
     findings.of_mut(Aspect::Chain).fail(0, error);
@@ -130,7 +131,7 @@ fn without_state(directory: &RunDirectory, error: RunError, mut findings: Findin
     Ok(Verification { findings })
 }
 
-/// Whether each snapshot is one from which a replay could begin. They may be many and large: the caller may stop it.
+/// Checks that a replay could begin from each snapshot. The caller may cancel it, because snapshots may be many and large.
 fn check_snapshots(resolver: &StartResolver<'_>, check: &mut Check, watch: &Watch<'_>) -> Result<(), RunError> {
     let times = snapshot::list(&resolver.directory.snapshots()).unwrap_or_else(|error| {
         check.checked += 1;
@@ -148,7 +149,7 @@ fn check_snapshots(resolver: &StartResolver<'_>, check: &mut Check, watch: &Watc
     Ok(())
 }
 
-/// The run's graph, as stored and as compiled anew.
+/// The run's graph, as stored and as compiled from the workflow.
 struct Graphs {
     dag: Result<Dag, RunError>,
     compiled: Result<Dag, RunError>,
@@ -160,13 +161,13 @@ impl Graphs {
         Graphs { dag: read_dag(directory), compiled }
     }
 
-    /// Whether workflow, graph and RunCreated belong together.
+    /// Checks that workflow, graph and RunCreated belong together.
     fn check(&self, created: Option<&Created>, redactions: &Redactions, check: &mut Check) {
         let fault = self.fault(created);
         match &self.compiled {
             // A redacted file or payload proves nothing.
             _ if fault.is_none() && (redactions.workflow || redactions.events.contains(&0)) => check.unverifiable += 1,
-            // Not part of what the run needs, so it may have been left out; then it can't be verified.
+            // The workflow is not needed by the run and may have been left out. Then it can't be verified.
             Err(error) if fault.is_none() && error.code == ErrorCode::SystemError => check.unverifiable += 1,
             _ if fault.is_none() && created.is_none() => check.unverifiable += 1,
             _ => check.checked += 1,
@@ -177,7 +178,7 @@ impl Graphs {
         }
     }
 
-    /// Whether workflow and graph are those of a state; without RunCreated no more can be verified.
+    /// Checks that workflow and graph are those of a state. Without RunCreated, no more can be verified.
     fn check_with(&self, dag: &Dag, check: &mut Check) {
         let fault = self.fault(None);
         let other = self.dag.as_ref().ok().filter(|stored| stored.hash() != dag.hash());
@@ -209,7 +210,8 @@ impl Graphs {
         Some(mismatch("The graph in dag.json is not the one that RunCreated names", &created.dag_hash, dag.hash()))
     }
 
-    /// The graph that the run was recorded with, whichever of the two it is. If it is neither, the fold says so.
+    /// The graph that RunCreated names, whether that is the stored or the compiled one. If it names neither, returns one of them, and the
+    /// fold reports the mismatch.
     fn of_run(&self, created: Option<&Created>) -> Option<Dag> {
         let graphs = || [&self.dag, &self.compiled].into_iter().flatten();
         let is_named = |dag: &&Dag| created.is_some_and(|created| created.dag_hash == dag.hash());
@@ -221,12 +223,12 @@ fn mismatch(message: &str, expected: &str, found: &str) -> RunError {
     RunError::new(ErrorCode::DagMismatch, message).compared(expected, found)
 }
 
-/// Counts what lies behind an event that could not be taken as unverifiable. The log's first event has the time `first`.
+/// Counts the lines after a refused event as unverifiable. `first` is the time of the log's first event.
 fn count_rest(path: &Path, folded: &Folded, first: u64, findings: &mut Findings) -> Result<(), RunError> {
     let taken = folded.state.next_time() - first;
     if folded.refused {
         let chain = findings.of_mut(Aspect::Chain);
-        // The one that was refused is checked, whether its hashes were looked at or not.
+        // The refused event counts as checked, whether or not its hashes were checked.
         chain.checked = chain.checked.max(taken + 1);
         Rest::of(path, taken)?.count(findings);
     } else if folded.state.run().is_none() {
@@ -237,7 +239,7 @@ fn count_rest(path: &Path, folded: &Folded, first: u64, findings: &mut Findings)
     Ok(())
 }
 
-/// Complete lines of a log that no state was built from.
+/// Counts of the complete lines of a log that were not folded.
 #[derive(Default)]
 struct Rest {
     lines: u64,
@@ -246,7 +248,7 @@ struct Rest {
 }
 
 impl Rest {
-    /// Those behind the first `taken`.
+    /// The lines after the first `taken`.
     fn of(path: &Path, taken: u64) -> Result<Self, RunError> {
         let mut reader = LogReader::open(path)?;
         let (mut rest, mut passed, mut spare) = (Rest::default(), 0, Vec::new());
@@ -271,7 +273,7 @@ impl Rest {
         }
     }
 
-    /// A line that can't be read may have been of any kind.
+    /// Counts a line. A line that can't be parsed may have been of any kind.
     fn add(&mut self, line: Option<&str>) {
         let kind = line.and_then(|line| EventLine::split(line).ok()).map(|event| Kind::parse(event.kind));
         self.lines += 1;
@@ -280,7 +282,7 @@ impl Rest {
     }
 
     fn count(&self, findings: &mut Findings) {
-        // The first of them has failed.
+        // The first line was counted as failed.
         findings.of_mut(Aspect::Chain).unverifiable += self.lines.saturating_sub(1);
         findings.of_mut(Aspect::StateHashes).unverifiable += self.lines;
         findings.of_mut(Aspect::Schedule).unverifiable += self.assigned;

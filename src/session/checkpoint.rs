@@ -1,7 +1,7 @@
 //! Checkpoints: events about them, and the fold of these events (`docs/session-format.md` section 2, rules 19 and 20).
 //!
-//! Effects keep the events as they are, in file order. They are folded when the replay has ended: what an event does depends on all
-//! events of the same id before it.
+//! Effects keep the events as they are, in file order. They are folded at the end of the replay, since what an event does depends
+//! on all events with the same id before it.
 
 use std::collections::HashMap;
 
@@ -34,9 +34,9 @@ pub enum Change {
         /// The envelope's `ts`, if that is a string.
         created_at: Option<Raw>,
     },
-    /// It has another name.
+    /// It was renamed.
     Renamed {
-        /// The name, not blank.
+        /// The new name, not blank.
         name: Raw,
     },
     /// It was deleted.
@@ -54,7 +54,8 @@ impl Change {
 }
 
 impl CheckpointEvent {
-    /// Whether it can be the event of a line: its `seq` is valid, and its strings are JSON strings that fit.
+    /// Whether a line can have this event, to validate a snapshot: its `seq` is valid, and its strings are JSON strings that are
+    /// allowed.
     pub fn is_possible(&self, nesting: &mut Nesting) -> bool {
         let is_possible_change = match &self.change {
             Change::Created { name, created_at } => {
@@ -71,7 +72,7 @@ fn is_name(text: &Raw, nesting: &mut Nesting) -> bool {
     inside(text, nesting).is_some_and(|inside| !is_blank_string(inside))
 }
 
-/// The text between the quotes, if it is all of a JSON string.
+/// The text between the quotes, if `text` is exactly one JSON string.
 fn inside<'t>(text: &'t Raw, nesting: &mut Nesting) -> Option<&'t [u8]> {
     inside_string(text).filter(|_| Cursor::is_value(text, nesting))
 }
@@ -91,7 +92,7 @@ pub struct Checkpoint<'e> {
     pub created_at: &'e [u8],
 }
 
-/// What is odd about an event, which takes effect all the same if it can.
+/// What is odd about an event. The event takes effect anyway if it can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Oddity {
     Duplicate,
@@ -99,7 +100,7 @@ enum Oddity {
     Unknown,
 }
 
-/// The checkpoints that events left, and what is odd about the events.
+/// The result of folding events: the checkpoints, and the events that are odd.
 #[derive(Debug, Default)]
 pub struct Checkpoints<'e> {
     /// Deleted ones included, ascending by watermark, then in file order.
@@ -108,20 +109,20 @@ pub struct Checkpoints<'e> {
     odd_in_all: usize,
 }
 
-/// What is known of an id.
+/// The state of an id.
 #[derive(Default)]
 struct Known {
-    /// Where in the list its checkpoint is.
+    /// The index of its checkpoint in the list.
     created: Option<usize>,
-    /// Some deletion came, also one before the creation.
+    /// A deletion occurred, even if before the creation.
     deleted: bool,
 }
 
 impl<'e> Checkpoints<'e> {
-    /// The fold of events in file order.
+    /// Folds events, which are in file order.
     pub fn of(events: &'e [CheckpointEvent]) -> Self {
         let mut checkpoints = Checkpoints::default();
-        // An id is what its JSON text means.
+        // Ids are compared by value: two JSON texts may mean the same id.
         let mut ids: HashMap<Vec<u16>, Known> = HashMap::new();
         for event in events {
             let id = inside_string(&event.id).unwrap_or_default();
@@ -170,7 +171,7 @@ impl<'e> Checkpoints<'e> {
         }
     }
 
-    /// The warnings as users read them, and how many there are beyond the cap.
+    /// The warnings as users read them; the last one counts those that are not shown.
     pub fn messages(&self) -> Vec<Message<'static>> {
         let mut messages: Vec<_> = self.odd.iter().map(|(event, oddity)| message(event, *oddity)).collect();
         let hidden = self.odd_in_all - self.odd.len();

@@ -1,8 +1,8 @@
-//! Describing many sessions: each file is scanned to its end, on all cores together, and none of its items is read
-//! (`docs/session-format.md` section 5).
+//! Describes many sessions: all cores together scan each file to its end, and no items are read (`docs/session-format.md` section 5).
 //!
-//! Most sessions are small: some of them are one job, so that threads need not wake each other for every file. A large one would keep its
-//! thread busy after all others are done, so those come first, one by one, each shared among the cores as in a replay.
+//! Most sessions are small, so a job consists of several of them, and threads need not wake each other for every file. A large session
+//! would keep its thread busy after all others are done, so large ones come first, one by one, each shared among the cores as in a
+//! replay.
 
 use std::path::PathBuf;
 use std::vec::IntoIter;
@@ -14,14 +14,14 @@ use crate::disk::files;
 use crate::jsonl::segments::Threads;
 use crate::pipeline::{Pipeline, Worker, spare_cores};
 
-/// From this size on a file is shared among the cores.
+/// A file of this size in bytes, or more, is shared among the cores.
 const LARGE_BYTES: u64 = 8 << 20;
 
-/// Small files with so many bytes together are one job, and so are so many files.
+/// Maximum size of a job in bytes, unless a single file is larger, and maximum number of its files.
 const JOB_BYTES: u64 = 256 << 10;
 const JOB_FILES: usize = 16;
 
-/// What is asked for.
+/// Options of a description.
 #[derive(Clone, Debug, Default)]
 pub struct DescribeOptions {
     /// The options of each replay.
@@ -32,20 +32,20 @@ pub struct DescribeOptions {
 
 /// A session that was described.
 pub struct Described {
-    /// Its place in the list of paths.
+    /// The index of its path in the list.
     pub index: usize,
-    /// The size that its file had at the beginning, in bytes.
+    /// Size of its file at the beginning, in bytes.
     pub size: u64,
     /// The replay, settled, or why it failed. Its outcome may still be an error.
     pub replay: Result<Replay, ReplayError>,
 }
 
-/// Sessions that are being described. An iterator over them, in no order.
+/// Sessions that are being described. An iterator over them, in no particular order.
 pub struct Describing {
     describer: Describer,
     large: IntoIter<SessionFile>,
     small: IntoIter<Vec<SessionFile>>,
-    /// What was described together, and is not returned yet.
+    /// Sessions that are described, but not returned yet.
     ready: Vec<Described>,
     pipeline: Pipeline<Describer>,
     total: u64,
@@ -58,10 +58,10 @@ struct SessionFile {
 }
 
 impl Describing {
-    /// Begins to describe the sessions in these files.
+    /// Starts to describe the sessions in these files.
     pub fn new(paths: impl IntoIterator<Item = PathBuf>, options: DescribeOptions) -> Self {
         let files = paths.into_iter().enumerate().map(|(index, path)| {
-            // What is wrong with the file the replay will say.
+            // If the file can't be read, its replay reports why.
             let size = files::metadata(&path).map_or(0, |metadata| metadata.size);
             SessionFile { index, path, size }
         });
@@ -76,7 +76,7 @@ impl Describing {
         Describing { describer, large, small, ready, pipeline, total }
     }
 
-    /// The sizes of all files, in bytes.
+    /// Total size of all files, in bytes.
     pub fn total(&self) -> u64 {
         self.total
     }

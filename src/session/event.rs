@@ -1,51 +1,52 @@
-//! The event of one line, its payload judged by its type, its values not built (`docs/session-format.md` section 2, rules 4–11).
+//! The event of one line. Its payload is validated by its type; its values are not built (`docs/session-format.md` section 2,
+//! rules 4–11).
 
 use serde::{Deserialize, Serialize};
 
 use crate::jsonl::scan::Span;
 use crate::jsonl::text::{decode, spells};
 
-/// JSON text of a value, owned.
+/// The JSON text of a value, owned.
 pub type Raw = Box<[u8]>;
 
-/// How much is asked of a line (`docs/session-format.md` section 2, "Strict mode").
+/// How strictly lines are validated (`docs/session-format.md` section 2, "Strict mode").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
-    /// As much as older programs wrote.
+    /// Accepts what older programs wrote.
     #[default]
     Lenient,
-    /// A valid `seq` in every line, whole headers and whole items.
+    /// Requires a valid `seq` in every line, whole headers and whole items.
     Strict,
 }
 
 /// The event types that this version knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EventType {
-    /// Metadata; the first line.
+    /// The session's metadata, in the first line.
     SessionStart,
-    /// One more item of history.
+    /// Adds an item to the history.
     Content,
-    /// All history so far becomes one summary.
+    /// Replaces the whole history by a summary.
     Compressed,
-    /// The last items leave history.
+    /// Removes the last items of the history.
     Rewind,
-    /// Another provider and model.
+    /// Changes the provider, and the model if it names one.
     ProviderSwitch,
-    /// Something worth telling that is no part of the conversation.
+    /// A note about the session that is not part of the history.
     SessionEvent,
-    /// Other workspace directories.
+    /// Changes the workspace directories.
     DirectoriesChanged,
-    /// A title.
+    /// Changes the title.
     SessionMetadata,
-    /// A checkpoint at this line.
+    /// Creates a checkpoint at this line.
     CheckpointCreated,
-    /// Another name for a checkpoint.
+    /// Renames a checkpoint.
     CheckpointRenamed,
-    /// A checkpoint is deleted.
+    /// Deletes a checkpoint.
     CheckpointDeleted,
-    /// The session began as a copy of another one's history.
+    /// States that the session began with a copy of another session's history.
     SessionForked,
-    /// The user's name for the session.
+    /// Changes the user's name for the session.
     SessionNamed,
 }
 
@@ -93,7 +94,7 @@ impl EventType {
     /// The type that a JSON value names.
     #[inline]
     pub fn of(token: &[u8]) -> Option<Self> {
-        // What nearly all records are.
+        // Nearly all records have this type.
         if token == br#""content""# { Some(EventType::Content) } else { Self::of_others(token) }
     }
 
@@ -108,35 +109,35 @@ impl EventType {
     }
 }
 
-/// An event, its values still in the line.
+/// An event. Its values are spans of the line.
 #[derive(Debug, PartialEq)]
 pub struct Event {
     /// `seq`, if it is a number.
     pub seq: Option<f64>,
-    /// `ts`, whatever it is.
+    /// `ts`, of any type.
     pub ts: Option<Span>,
     /// What happened.
     pub body: Body,
 }
 
-/// What an event does, its payload checked against its type.
+/// The content of an event, its payload validated by its type.
 #[derive(Debug, PartialEq)]
 pub enum Body {
-    /// It has what a `session_start` must have, or it is `None`.
+    /// The fields of a `session_start`; `None` if the payload lacks some that the mode requires.
     SessionStart(Option<StartFields>),
     /// The item.
     Content(Span),
     /// The summary.
     Compressed(Span),
-    /// How many items leave.
+    /// The number of items to remove.
     Rewind(u64),
-    /// The provider, and the model if there is a usable one.
+    /// The provider, and the model if it is a string that is not empty.
     ProviderSwitch(Span, Option<Span>),
     /// Severity and message.
     SessionEvent(Severity, Span),
     /// An array of strings.
     DirectoriesChanged(Span),
-    /// The title, a string or `null`, if there is the key.
+    /// The title, a string or `null`; `None` if the payload has no `title`.
     SessionMetadata(Option<Span>),
     /// What happened to a checkpoint. The `seq` of the event is valid.
     Checkpoint(CheckpointFields),
@@ -146,27 +147,27 @@ pub enum Body {
     SessionNamed(Span),
     /// A known type whose payload does not fit.
     Malformed(EventType, Fault),
-    /// A type from a newer version, or none at all.
+    /// An event whose type is unknown, perhaps from a newer version; `None` if it has no `type`.
     Unknown(Option<Span>),
 }
 
-/// What about a payload does not fit its type.
+/// Why a payload does not fit its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fault {
-    /// Something that has no message of its own.
+    /// A reason that has no message of its own.
     Event,
     /// `title` is neither a string nor `null`.
     Title,
-    /// There is no usable `checkpointId`.
+    /// `checkpointId` is not a string, or is empty.
     CheckpointId,
-    /// There is no usable `name`.
+    /// `name` is not a string, or is blank.
     Name,
 }
 
 /// The values of an event about a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckpointFields {
-    /// Whose id this is, a string that is not empty.
+    /// The id of the checkpoint, a string that is not empty.
     pub id: Span,
     /// What happened to it.
     pub change: CheckpointChange,
@@ -177,13 +178,13 @@ pub struct CheckpointFields {
 pub enum CheckpointChange {
     /// It was created, with this name.
     Created(Span),
-    /// It has this name now.
+    /// It was renamed to this.
     Renamed(Span),
     /// It was deleted.
     Deleted,
 }
 
-/// The values of a `session_start`; `None` where the type is wrong.
+/// The values of a `session_start`; `None` if one is missing or has the wrong type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct StartFields {
@@ -222,10 +223,10 @@ impl Severity {
     }
 }
 
-/// The largest integer that is safe: it and all below are exact as doubles.
+/// The largest safe integer: all integers from 0 to it are exact as doubles.
 const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
-/// Whether a number can be the position of a record: a safe integer, 0 or more.
+/// Whether a number can be the `seq` of a record: a safe integer, 0 or more.
 pub fn is_valid_seq(seq: f64) -> bool {
     (0.0..=MAX_SAFE_INTEGER).contains(&seq) && seq.fract() == 0.0
 }
@@ -235,7 +236,7 @@ pub fn inside_string(token: &[u8]) -> Option<&[u8]> {
     token.strip_prefix(b"\"")?.strip_suffix(b"\"")
 }
 
-/// Whether JSON text is the string of these UTF-16 units.
+/// Whether JSON text is a string with these UTF-16 units.
 pub fn is_string(token: &[u8], units: &[u16]) -> bool {
     inside_string(token).is_some_and(|inside| decode(inside).eq(units.iter().copied()))
 }

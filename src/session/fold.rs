@@ -1,14 +1,12 @@
 //! **Replay is a fold whose effects compose.**
 //!
-//! Some lines of a session have an [`Effect`] that does not depend on what came before them: "the last k items
-//! leave, these are appended; the provider becomes p; so many events; these warnings, with line numbers counted
-//! from here". Effects combine associatively: for any text cut at a line's end,
-//! `effect(a ++ b) == effect(a).then(effect(b))`. So pieces of a file can be scanned apart, a file that has grown
-//! needs only its tail read, and the memory that a replay needs is that of an effect and not of a file.
+//! A range of lines has an [`Effect`] that does not depend on the lines before it: "the last k items are removed, these are appended; the
+//! provider becomes p; n events; these warnings, with line numbers relative to the range". Effects combine associatively: for any text
+//! that is cut at the end of a line, `effect(a ++ b) == effect(a).then(effect(b))`. So parts of a file can be scanned separately, only
+//! the tail of a file that has grown has to be read, and the memory that a replay needs is that of an effect, not of a file.
 //!
-//! What an effect can't know is settled when it meets its neighbour: whether its first `seq` is larger than the
-//! last one before it, and whether its unparseable last line was the last of the file (what a crash leaves,
-//! which is forgiven) or not.
+//! Two questions about an effect are settled only when it is combined with its neighbours: whether its first `seq` is larger than the
+//! last one before it, and whether a last line that does not parse is the last line of the file (a torn line, which is forgiven) or not.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,26 +21,26 @@ use super::warnings::{Problem, Tally, Warning, Warnings};
 use crate::jsonl::lines::Lines;
 use crate::jsonl::scan::{Cursor, Nesting, Span};
 
-/// What some lines of a session do.
+/// The effect of a range of lines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
-    /// Physical lines.
+    /// Number of physical lines.
     pub lines: u64,
-    /// What they came to.
+    /// The lines, counted by the result of reading them.
     pub tally: Tally,
-    /// Their warnings; line numbers count from the first of these lines.
+    /// Their warnings. Line numbers are relative to the range, whose first line is 1.
     pub warnings: Warnings,
-    /// The last of the lines did not parse; settled by what follows, counted nowhere until then.
+    /// The last of the lines did not parse. It is counted only once another line follows.
     pub torn: bool,
-    /// The first event with a `seq`; whether it follows the one before is still open.
+    /// The first event with a `seq`. Whether it is larger than the last one before these lines is not settled yet.
     first_seq: Option<FirstSeq>,
     /// The last `seq`.
     pub last_seq: Option<f64>,
     /// The largest `seq`.
     pub largest_seq: Option<f64>,
-    /// Some `seq` is not larger than the one before it, also if there are too many warnings to keep that one.
+    /// Some `seq` is not larger than the one before it. Set even if there are too many warnings to keep the one about it.
     pub is_out_of_sequence: bool,
-    /// What the file's first line said. Only lines that include it can have any.
+    /// The result of reading the file's first line. [`Start::Missing`] if these lines do not include it.
     pub start: Start,
     /// The last provider that was switched to.
     pub provider: Option<Raw>,
@@ -60,16 +58,16 @@ pub struct Effect {
     pub checkpoint_events: Vec<CheckpointEvent>,
     /// All session events.
     pub session_events: Vec<SessionEventRef>,
-    /// What becomes of history.
+    /// The effect on the history.
     pub history: HistoryEffect,
-    /// What becomes of it up to the creation of the checkpoint that was [asked for](FoldOptions::checkpoint_id).
+    /// The effect on the history up to the creation of the [requested](FoldOptions::checkpoint_id) checkpoint.
     #[serde(skip)]
     at_checkpoint: Option<AtCheckpoint>,
-    /// Whether the replay ends here, whatever follows.
+    /// Whether the replay ends here, whatever lines follow.
     pub stopped: bool,
 }
 
-/// What becomes of history up to the creation of a checkpoint.
+/// The effect on the history up to the creation of a checkpoint.
 #[derive(Clone, Debug, PartialEq)]
 struct AtCheckpoint {
     /// The `seq` of the creation.
@@ -81,23 +79,23 @@ struct AtCheckpoint {
 struct FirstSeq {
     seq: f64,
     line: u64,
-    /// Warnings of these lines that come before it.
+    /// Number of warnings of these lines before it.
     warnings_before: u64,
     /// Whether these lines have an event before it.
     event_before: bool,
 }
 
-/// What the file's first line said of the session.
+/// The result of reading the file's first line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum Start {
-    /// Nothing: it is no `session_start`.
+    /// It is not a `session_start`.
     #[default]
     Missing,
     /// The session's metadata.
     Metadata(Box<Metadata>),
-    /// A `session_start` without all that the mode asks for.
+    /// A `session_start` without all the fields that the mode requires.
     Invalid,
-    /// A session of another project, whose hash this is.
+    /// The `session_start` of another project, with that project's hash.
     OtherProject(Raw),
 }
 
@@ -111,7 +109,7 @@ pub struct Metadata {
     pub model: Raw,
     pub workspace_dirs: Raw,
     pub start_time: Raw,
-    /// If it was recorded.
+    /// `None` if it was not recorded.
     pub cwd: Option<Raw>,
 }
 
@@ -122,31 +120,31 @@ impl Metadata {
     }
 }
 
-/// Where a session event stands in its file.
+/// The place of a session event in its file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionEventRef {
-    /// Offset in the file of the line, to which the spans refer.
+    /// Offset in the file of its line, to which the spans are relative.
     pub line_offset: u64,
     /// How serious it is.
     pub severity: Severity,
     /// The message, a JSON string.
     pub message: Span,
-    /// The envelope's `ts`, whatever it is.
+    /// The envelope's `ts`, of any type.
     pub ts: Option<Span>,
     /// The envelope's `seq`, if it is a number.
     pub seq: Option<f64>,
 }
 
-/// What a fold is asked for.
+/// Options of a fold.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FoldOptions {
     /// The hash, in UTF-16, that the session's project must have.
     pub project_hash: Option<Vec<u16>>,
-    /// Stop before the first event with a larger `seq`.
+    /// Stops before the first event with a larger `seq`.
     pub through_seq: Option<f64>,
-    /// The id, in UTF-16, of the checkpoint at whose creation the history is wanted.
+    /// The id, in UTF-16, of a checkpoint. The history at its creation is kept, see [`Effect::items_at_checkpoint`].
     pub checkpoint_id: Option<Vec<u16>>,
-    /// How much is asked of a line.
+    /// How strictly lines are validated.
     pub mode: Mode,
 }
 
@@ -162,13 +160,12 @@ impl Fold {
         Fold { options, nesting: Nesting::default() }
     }
 
-    /// The effect of whole lines, which stand at `offset` in their file. `at_start` says that the first of them
-    /// is the file's first.
+    /// The effect of whole lines that begin at `offset` in their file. `at_start` says whether the first of them is the file's first.
     pub fn effect(&mut self, text: &[u8], offset: u64, at_start: bool) -> Effect {
         self.effect_into(&mut NoItems, text, offset, at_start)
     }
 
-    /// The same, and `items` is given what may be an item.
+    /// Like [`effect`](Self::effect), and passes what may be an item to `items`.
     pub fn effect_into(&mut self, items: &mut impl ItemSink, text: &[u8], offset: u64, at_start: bool) -> Effect {
         let mut effect = Effect::default();
         for (at, line) in Lines::new(text) {
@@ -183,7 +180,7 @@ impl Fold {
     }
 }
 
-/// A line and where it stands.
+/// A line and its place in the file.
 pub struct Place<'a> {
     /// The line, without its ending.
     pub line: &'a [u8],
@@ -202,7 +199,7 @@ impl Place<'_> {
         span.of(self.line).into()
     }
 
-    /// The event about a checkpoint. Its `seq` was found to be valid.
+    /// The event about a checkpoint. The payload was accepted, so `seq` is valid.
     fn checkpoint_event(
         &self,
         fields: &CheckpointFields,
@@ -230,7 +227,7 @@ impl Effect {
         self.add_read_line(read_line_into(items, place.line, options.mode, nesting), place, options);
     }
 
-    /// The same, of a line that was read.
+    /// Adds a line that was already read.
     pub fn add_read_line(&mut self, line: Line, place: &Place<'_>, options: &FoldOptions) {
         self.settle_torn();
         self.lines += 1;
@@ -253,7 +250,7 @@ impl Effect {
         }
     }
 
-    /// Another line follows, so a line that did not parse was not the file's last.
+    /// Called when another line follows: if the last line did not parse, it was not the file's last, and is counted.
     fn settle_torn(&mut self) {
         if std::mem::take(&mut self.torn) {
             self.tally.unparseable += 1;
@@ -354,7 +351,7 @@ impl Effect {
         self.stopped = !matches!(self.start, Start::Metadata(_));
     }
 
-    /// The effect of these lines and then those of `later`, which stand right behind them.
+    /// The effect of these lines followed by those of `later`, which come directly after them.
     #[must_use]
     pub fn then(mut self, mut later: Effect) -> Effect {
         if self.stopped || later.lines == 0 {
@@ -390,7 +387,7 @@ impl Effect {
         self
     }
 
-    /// Settles whether the first `seq` of `later` follows our last, or hands the question on.
+    /// Settles whether the first `seq` of `later` is larger than our last one. If we have none, the question stays open.
     fn settle_seq(&mut self, later: &mut Effect) {
         let Some(first) = later.first_seq.take() else { return };
         match self.last_seq {
@@ -411,14 +408,15 @@ impl Effect {
         }
     }
 
-    /// The items of history at the creation of the checkpoint that was asked for, if its `seq` is this one and these are the file's first
-    /// lines. An effect from a snapshot does not have it; then a later record with the same id may have been taken for the creation.
+    /// The items of the history at the creation of the requested checkpoint, if that has this `seq` and these are the file's first lines.
+    /// `None` if the creation is in lines whose effect was loaded from a snapshot. A later record with the same id may have been noted
+    /// instead, which is why the `seq` is compared.
     pub fn items_at_checkpoint(&self, seq: f64) -> Option<&[ItemRef]> {
         self.at_checkpoint.as_ref().filter(|noted| noted.seq == seq).map(|noted| &noted.history.items[..])
     }
 
-    /// Whether it can be that of the file's first `end` bytes: what it counts fits in there, the places that it names are there, in the
-    /// file's order, and its values are JSON. Says nothing of what is at these places: only a scan of the file can.
+    /// Whether it can be the effect of the file's first `end` bytes: its counts fit, its places are within these bytes and in file order,
+    /// and its values are JSON. Does not check the content at these places, which only a scan of the file can do.
     pub fn is_possible(&self, end: u64) -> bool {
         self.lines <= end
             && self.tally.is_possible(self.lines)
@@ -428,7 +426,7 @@ impl Effect {
             && self.has_values()
     }
 
-    /// Whether what is known of `seq` agrees. JSON has no NaN.
+    /// Whether the fields about `seq` are consistent. JSON has no NaN.
     fn has_possible_seqs(&self) -> bool {
         let is_possible = |first: &FirstSeq| {
             !first.seq.is_nan()
@@ -469,7 +467,7 @@ impl Effect {
         if counts.iter().any(|count| *count as u64 > events) {
             return false;
         }
-        // An item is an object: two bytes at least.
+        // An item is an object, so it has at least two bytes.
         if self.history.items.iter().any(|item| item.length < 2) {
             return false;
         }
@@ -482,7 +480,8 @@ impl Effect {
         are_in_order(items, end) && are_in_order(events, end)
     }
 
-    /// Nothing comes before these lines: the question of the first `seq` is settled against none, which is 0.
+    /// Settles the first `seq`, given that these lines are the file's first: if events without a `seq` come before it, it must be larger
+    /// than 0.
     pub fn settle_beginning(&mut self) {
         if let Some(first) = self.first_seq.take()
             && first.event_before
@@ -494,7 +493,7 @@ impl Effect {
     }
 }
 
-/// The larger of two numbers, none of which is NaN.
+/// The larger of two numbers, neither of which is NaN.
 fn larger(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     match (one, other) {
         (Some(one), Some(other)) => Some(if other > one { other } else { one }),
@@ -502,7 +501,7 @@ fn larger(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     }
 }
 
-/// Whether these places, offsets and lengths, follow each other and end before `end`.
+/// Whether these places, given as offsets and lengths, are in order, do not overlap, and end at `end` or before.
 fn are_in_order(mut places: impl Iterator<Item = (u64, u64)>, end: u64) -> bool {
     let last =
         places.try_fold(0, |behind, (offset, length)| if offset < behind { None } else { offset.checked_add(length) });
@@ -516,7 +515,7 @@ impl FirstSeq {
 }
 
 impl FoldOptions {
-    /// Whether the project hash, a JSON string, is the one that was asked for.
+    /// Whether the project hash, a JSON string, is the one that the options require, if they require one.
     pub fn is_expected(&self, project_hash: &[u8]) -> bool {
         let Some(expected) = &self.project_hash else { return true };
         let inside = project_hash.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));

@@ -1,7 +1,7 @@
 //! Forks: a new session that begins with another one's history up to a checkpoint (`docs/session-format.md` section 8).
 //!
-//! The items go from file to file as they stand. The new file is written under another name and appears whole under its own, so that a
-//! crash leaves no half of a session.
+//! Items are copied byte for byte. The new file is written under a temporary name and gets its own name once it is whole, so a crash
+//! never leaves half a session.
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -23,14 +23,14 @@ use crate::disk::sync_directory::sync_directory;
 use crate::disk::temporary::{Naming, TemporaryFile};
 use crate::jsonl::segments::Threads;
 
-/// What the new file is called until it is whole. No listing takes it for a session.
+/// The temporary name of the new file until it is whole. Listings do not mistake it for a session.
 const UNFINISHED: Naming = (".session-tape-", ".fork");
 
 /// Why a session was not forked.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ForkError {
-    /// The source does not replay.
+    /// The source can't be replayed.
     Source(ReplayError),
     /// The numbers of the source's records do not ascend.
     SequenceCorrupt,
@@ -47,28 +47,28 @@ pub enum ForkError {
 /// A checkpoint to fork from.
 #[derive(Clone, Debug)]
 pub struct ForkSource {
-    /// The file of the session that has it.
+    /// The file of the session with the checkpoint.
     pub path: PathBuf,
     /// The hash, in UTF-16, that the session's project must have.
     pub project_hash: Vec<u16>,
-    /// Its id, in UTF-16.
+    /// The checkpoint's id, in UTF-16.
     pub checkpoint_id: Vec<u16>,
     /// Whether a snapshot of the session is kept and used, and where.
     pub snapshots: Snapshots,
 }
 
-/// The session that is to be made.
+/// The session to be created.
 #[derive(Clone, Debug)]
 pub struct ForkTarget {
-    /// The directory that its file is made in.
+    /// The directory in which its file is created.
     pub chats_dir: PathBuf,
     /// The form of the file's name.
     pub file_name: FileNameForm,
-    /// The UTF-16 units of its id that the file's name ends with.
+    /// The first UTF-16 units of its id, with which the file's name ends.
     pub id_prefix: Vec<u16>,
     /// JSON text of the payload of its `session_start`.
     pub start_payload: Vec<u8>,
-    /// When, in milliseconds since 1970.
+    /// The time of its records, in milliseconds since 1970.
     pub milliseconds: f64,
 }
 
@@ -78,7 +78,7 @@ impl ForkTarget {
     }
 }
 
-/// A session that was made by forking.
+/// A session that was created by forking.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fork {
     /// Its file.
@@ -87,7 +87,7 @@ pub struct Fork {
     pub last_seq: f64,
 }
 
-/// Makes a session of another one's history up to a checkpoint.
+/// Creates a session from another one's history up to a checkpoint.
 pub fn fork(source: &ForkSource, target: &ForkTarget) -> Result<Fork, ForkError> {
     let options = FoldOptions {
         project_hash: Some(source.project_hash.clone()),
@@ -108,7 +108,7 @@ pub fn fork(source: &ForkSource, target: &ForkTarget) -> Result<Fork, ForkError>
     let forked = forked_payload(metadata.session_id, checkpoint);
     match replay.items_at_checkpoint(checkpoint.sequence) {
         Some(items) => write(target, &forked, items, &replay),
-        // Its creation is in the part that a snapshot stands for.
+        // The checkpoint was created in the part of the file that the snapshot covers.
         None => {
             let through = FoldOptions { through_seq: Some(checkpoint.sequence), ..options };
             let replay = Replay::open(&source.path, through).and_then(Replay::complete).map_err(ForkError::Through)?;
@@ -161,14 +161,14 @@ fn write(target: &ForkTarget, forked: &[u8], items: &[ItemRef], replay: &Replay)
     let path = place(file, target).map_err(ForkError::System)?;
     failpoint!("fork::placed");
     if let Err(error) = sync_directory(parent(&path)) {
-        // A failure leaves no session behind.
+        // A failed fork must not leave a session.
         let _ = files::remove_file(&path);
         return Err(ForkError::System(error));
     }
     Ok(Fork { path, last_seq })
 }
 
-/// Puts the file under the first name that nothing has.
+/// Places the file under the first name that is free.
 fn place(mut file: TemporaryFile, target: &ForkTarget) -> Result<PathBuf, OsError> {
     let mut refused = OsError::new(&io::ErrorKind::AlreadyExists.into(), "rename", Some(&target.chats_dir));
     for number in 1..=MOST_NAMES {
@@ -182,7 +182,7 @@ fn place(mut file: TemporaryFile, target: &ForkTarget) -> Result<PathBuf, OsErro
     Err(refused)
 }
 
-/// Records that are written one behind the other.
+/// Writes records one after another.
 struct Records<'t, W: Write> {
     writer: W,
     seq: f64,

@@ -16,7 +16,7 @@ use crate::jsonl::reader::{LineReader, cannot_be_json};
 use crate::jsonl::scan::Nesting;
 use crate::jsonl::source::{LineSource, ReadError};
 
-/// A longer first line is no header, so that a listing of many files does not wait for one.
+/// Maximum length of the first line in bytes. A longer one does not count as a header, so that a listing of many files does not wait for it.
 pub const HEADER_BYTES: usize = 1 << 20;
 
 /// Enough for nearly every header, and no more than one page.
@@ -24,17 +24,17 @@ const FIRST_READ_BYTES: usize = 4096;
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// Why a file has no header: what a replay of it ends with, as far as there is one.
+/// Why a file has no header. Problems that a replay reports too have the same message as there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HeaderError {
-    /// It can't be read.
+    /// The file can't be read.
     #[error("{0}")]
     Read(#[from] ReadError),
-    /// A directory, in the words of a system that lets one be opened.
+    /// The path is a directory. The message is that of a system that lets a directory be opened.
     #[error("EISDIR: illegal operation on a directory, read")]
     Directory,
-    /// A pipe, a device.
+    /// The path is a pipe or a device.
     #[error("Not a file")]
     NotAFile,
     /// The file has no line at all.
@@ -43,10 +43,10 @@ pub enum HeaderError {
     /// The first line does not end within [`HEADER_BYTES`].
     #[error("The first line is longer than {HEADER_BYTES} bytes")]
     TooLong,
-    /// The first line is no `session_start`.
+    /// The first line is not a `session_start`.
     #[error("Missing or corrupt session_start event")]
     Missing,
-    /// The first line is a `session_start` that lacks what it must have.
+    /// The first line is a `session_start` whose payload is not an object.
     #[error("Invalid session_start: missing required fields")]
     Invalid,
 }
@@ -54,21 +54,21 @@ pub enum HeaderError {
 /// A session as a listing shows it.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// Bytes in the file.
+    /// Size of the file in bytes.
     pub size: u64,
-    /// When it was last written, in milliseconds since 1970; 0 where the system does not tell.
+    /// When it was last written, in milliseconds since 1970; 0 if the system does not report it.
     pub modified: f64,
     /// JSON text of the payload of its `session_start`.
     pub payload: Vec<u8>,
 }
 
-/// The JSON text of the payload of the file's `session_start`, and what the system tells of the file.
+/// Reads the payload of the file's `session_start`, and the file's metadata.
 pub fn read_header_summary(path: &Path) -> Result<Summary, HeaderError> {
     read(path, |_, _| Err(HeaderError::TooLong))
 }
 
-/// The payload that [`read_header_summary`] would give, if the first line is short and the system has it in memory. Never waits, so that the JavaScript
-/// thread may call it; `None` if that is not possible, and for whatever is not a whole first line.
+/// The payload that [`read_header_summary`] would return, if the first line is short and the system has it in memory; `None` otherwise. Never waits,
+/// so that the JavaScript thread may call it.
 pub fn read_header_at_once(path: &Path) -> Option<Result<Vec<u8>, HeaderError>> {
     let mut buffer = [0; FIRST_READ_BYTES];
     let bytes = read_cached(path, &mut buffer)?;
@@ -76,14 +76,13 @@ pub fn read_header_at_once(path: &Path) -> Option<Result<Vec<u8>, HeaderError>> 
     Some(payload_of(line).map(<[u8]>::to_vec).ok_or_else(|| problem_of(line, false)))
 }
 
-/// The header of a session that replays, however long its first line is.
+/// Like [`read_header_summary`], but reads a first line of any length, as a replay does.
 pub fn read_summary(path: &Path) -> Result<Summary, HeaderError> {
     read(path, whole_first_line)
 }
 
-/// The header of a file, and what the system tells of the file. `read_on` gives a first line that does not end within
-/// [`HEADER_BYTES`], given the path and the beginning of the line. Only regular files are opened, so that a listing of many
-/// files does not wait for the writer of a pipe.
+/// Reads the header of a file, and the file's metadata. If the first line does not end within [`HEADER_BYTES`], calls `read_on` with the path and the
+/// beginning of the line to get the whole line. Opens only regular files, so that a listing of many files does not wait for the writer of a pipe.
 fn read(
     path: &Path,
     read_on: impl FnOnce(&Path, &[u8]) -> Result<Vec<u8>, HeaderError>,
@@ -107,7 +106,7 @@ fn failed(error: &io::Error, syscall: &'static str, path: Option<&Path>) -> Head
     ReadError::System(OsError::new(error, syscall, path)).into()
 }
 
-/// Why a first line, given without its ending, has no payload; `is_all` tells whether it is all of the file.
+/// Why a first line, given without its ending, has no payload; `is_all` says whether it is the whole file.
 fn problem_of(line: &[u8], is_all: bool) -> HeaderError {
     let text = line.strip_prefix(BOM).unwrap_or(line);
     if text.is_empty() && is_all {
@@ -129,7 +128,7 @@ fn whole_first_line(path: &Path, beginning: &[u8]) -> Result<Vec<u8>, HeaderErro
     reader.begin(0..1);
     let Some(chunk) = reader.next_chunk(&source, 0, &mut |_| {})? else { return Ok(Vec::new()) };
     let line = chunk.bytes.strip_suffix(b"\n").unwrap_or(chunk.bytes);
-    // The reader has dropped a byte order mark; the parser of the line drops one as well.
+    // The reader drops a byte order mark, and the parser of the line drops one too, so it is put back.
     let dropped = if chunk.offset == 0 { b"" } else { BOM };
     Ok([dropped, line].concat())
 }
@@ -148,7 +147,7 @@ fn modified(metadata: &Metadata) -> f64 {
 /// A first line, without its ending.
 enum FirstLine {
     Whole(Vec<u8>),
-    /// [`HEADER_BYTES`] of it, and there is more.
+    /// Its first [`HEADER_BYTES`] bytes; there are more.
     Prefix(Vec<u8>),
 }
 
@@ -169,7 +168,7 @@ fn first_line(file: &mut File) -> io::Result<FirstLine> {
             Err(error) => return Err(error),
         }
         if filled == HEADER_BYTES {
-            // Not a byte more is read: whether the line ends here the file's size has to tell.
+            // Not a byte more is read: the file's size shows whether the line ends here.
             if file.metadata()?.size == HEADER_BYTES as u64 {
                 break;
             }

@@ -1,8 +1,8 @@
-//! Items laid out while they are scanned: by the thread that scans them, as long as they are in the processor's cache, so that nothing is
-//! left to do but to hand them over.
+//! Lays out items while they are scanned: the thread that scans them does so while they are in the processor's cache, so that they only have
+//! to be passed on afterwards.
 //!
-//! It is done in advance: items may be removed by a line that comes later. So it is not done for a while where a `compressed` event was
-//! found, since another one is likely to follow: only what no tape has is read from the file again, at the end.
+//! This is speculative, since a later line may remove the items. So it pauses for a while after a `compressed` event, since another one is
+//! likely to follow. Items that are on no tape are read from the file again, at the end.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,16 +15,17 @@ use crate::jsonl::reader::Chunk;
 use crate::jsonl::scan::{Cursor, Span};
 use crate::jsonl::tape::{FinishedTape, TapeBuilder};
 
-/// About how much of the file is on a tape: what JavaScript builds in one turn of the event loop.
+/// Approximate amount of JSON on a tape in bytes: what JavaScript builds in one turn of the event loop.
 pub const TAPE_BYTES: usize = 256 << 10;
 
-/// How far behind a `compressed` event items are laid out again: several times as much as agents let gather between two of them.
+/// Distance in bytes after a `compressed` event from which items are laid out again: several times what agents let accumulate between two
+/// compressions.
 const PAUSE_BYTES: u64 = 4 << 20;
 
-/// How long items are laid out behind their chunk only, if in some chunk it was for nothing.
+/// For this many bytes, items are laid out only after their chunk is scanned, once laying them out ahead was in vain for some chunk.
 const PAUSE_AFTER_MISS: u64 = 1 << 20;
 
-/// Where in a file items are laid out, for all threads that scan it.
+/// The offset in a file up to which no items are laid out, shared by all threads that scan the file.
 #[derive(Debug, Default)]
 pub struct Pause {
     until: AtomicU64,
@@ -40,24 +41,24 @@ impl Pause {
     }
 }
 
-/// Items of history that follow each other, laid out.
+/// Consecutive items of the history, laid out.
 pub struct ItemTape {
-    /// Which items of history they are. The tape may have more at its end: these were removed.
+    /// Their indices in the history. The tape may have further values at its end, of items that were removed.
     pub items: Range<usize>,
     /// Their values.
     pub tape: FinishedTape,
-    /// How many bytes of JSON they were.
+    /// Size of their JSON in bytes.
     bytes: usize,
 }
 
 /// Lays out the items of one segment after the other.
 ///
-/// An item is laid out while its line is scanned, so that nothing of it is read twice. Whether the line adds an item to the history is known
-/// only afterwards; if in some chunk of lines it was another item, or none, the chunk's items are laid out once more.
+/// An item is laid out while its line is scanned, so that it is read only once. Whether the line adds the item to the history is known only
+/// afterwards: if the items that were laid out for a chunk are not those that it adds, the items of the chunk are laid out again.
 pub struct Layout {
     builder: TapeBuilder,
     pause: Arc<Pause>,
-    /// The items on the tape that is under way, and the bytes of their JSON.
+    /// The items on the current tape, and the size of their JSON in bytes.
     open: Range<usize>,
     bytes: usize,
     done: ItemTapes,
@@ -68,16 +69,16 @@ pub struct Layout {
 #[derive(Default)]
 struct Ahead {
     is_wanted: bool,
-    /// The number that the first of them has in the history of the segment.
+    /// The index of the first of them in the history of the segment.
     first: usize,
     items: Vec<ItemRef>,
     line_offset: u64,
-    /// Nothing is laid out ahead up to this offset.
+    /// Before this offset, nothing is laid out ahead.
     not_before: u64,
 }
 
 impl Layout {
-    /// A layout that pauses with others.
+    /// A layout that shares its pauses with those of other threads.
     pub fn new(pause: Arc<Pause>) -> Self {
         Layout {
             builder: TapeBuilder::default(),
@@ -89,14 +90,14 @@ impl Layout {
         }
     }
 
-    /// The chunk at this offset is scanned next. The segment has so many items before it.
+    /// Must be called before the chunk at `offset` is scanned; `length` is the number of items in the segment's history before it.
     pub fn begin_chunk(&mut self, offset: u64, length: usize) {
         self.ahead.is_wanted = offset >= self.ahead.not_before && !self.pause.has(offset);
         self.ahead.first = length;
     }
 
-    /// Lays out what a chunk adds to the history of the segment, of which it has left `kept` items, unless that was done while it was
-    /// scanned. `items` is that history after the chunk.
+    /// Lays out the items that a chunk adds to the history of the segment, unless that was done while it was scanned. The chunk leaves
+    /// `kept` of the items before it; `items` is the history after it.
     pub fn add(&mut self, chunk: &Chunk<'_>, kept: usize, items: &[ItemRef]) {
         let Ahead { first, items: ref ahead, .. } = self.ahead;
         let is_laid_out = std::mem::take(&mut self.ahead.is_wanted) && kept == first && items[kept..] == ahead[..];
@@ -105,7 +106,7 @@ impl Layout {
         if is_laid_out {
             return;
         }
-        // What was laid out ahead comes behind these.
+        // Also removes what was laid out ahead, which comes after the kept items.
         self.truncate(kept);
         if missed {
             self.ahead.not_before = chunk.offset + PAUSE_AFTER_MISS;
@@ -119,12 +120,12 @@ impl Layout {
         }
     }
 
-    /// The chunk at this offset has removed all that was before it.
+    /// Must be called if the chunk at `offset` has removed all items before it.
     pub fn pause_after(&self, offset: u64) {
         self.pause.after(offset);
     }
 
-    /// The tapes of the segment.
+    /// Ends the segment, and returns its tapes.
     pub fn finish(&mut self) -> ItemTapes {
         self.close();
         std::mem::take(&mut self.done)
@@ -132,7 +133,7 @@ impl Layout {
 
     fn truncate(&mut self, kept: usize) {
         if self.open.end > kept {
-            // More values can't be put behind those that were removed.
+            // No values can be added after those that were removed.
             self.open.end = kept.max(self.open.start);
             self.close();
         }
@@ -143,13 +144,13 @@ impl Layout {
         self.make_room(index, json.len());
         if !self.builder.push(json) {
             self.next_tape(index);
-            // On an empty tape there is room.
+            // An empty tape has room.
             self.builder.push(json);
         }
         self.pushed(index, json.len());
     }
 
-    /// Begins another tape if there is no room for so many bytes of JSON more, or if its items would not follow each other.
+    /// Begins a new tape if the current one has no room for this many more bytes of JSON, or if its items would not be consecutive.
     fn make_room(&mut self, index: usize, bytes: usize) {
         if index != self.open.end
             || self.bytes + bytes > TAPE_BYTES
@@ -210,7 +211,7 @@ impl ItemSink for Layout {
     }
 }
 
-/// Tapes of items of one history, in its order. Some items may be on none.
+/// Tapes of items of one history, in order. Some items may be on no tape.
 #[derive(Default)]
 pub struct ItemTapes {
     tapes: VecDeque<ItemTape>,
@@ -223,7 +224,7 @@ impl ItemTapes {
         self.tapes.push_back(tape);
     }
 
-    /// Appends the tapes of another history, whose first item is now number `base`.
+    /// Appends the tapes of another history, whose first item has the index `base` in this one.
     pub fn append(&mut self, base: usize, later: ItemTapes) {
         for tape in later.tapes {
             self.push(ItemTape { items: tape.items.start + base..tape.items.end + base, ..tape });
@@ -241,7 +242,7 @@ impl ItemTapes {
         }
     }
 
-    /// The items on the first tape. Tapes of items before `sent` are dropped.
+    /// The indices of the items on the first tape. Drops tapes that begin before item `sent`.
     pub fn next_items(&mut self, sent: usize) -> Option<Range<usize>> {
         while self.tapes.front().is_some_and(|tape| tape.items.start < sent) {
             self.take_next();
@@ -256,7 +257,7 @@ impl ItemTapes {
         Some(tape)
     }
 
-    /// How many bytes of JSON the values of all tapes were.
+    /// Total size of the JSON of all tapes, in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

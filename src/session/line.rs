@@ -1,4 +1,4 @@
-//! Reading one line: an envelope taken apart, its payload judged (`docs/session-format.md` section 2, rules 4–11).
+//! Reads one line: parses its envelope, and validates its payload (`docs/session-format.md` section 2, rules 4–11).
 
 use super::event::{Body, Event, EventType, Mode, is_valid_seq};
 use super::item_sink::{ItemSink, NoItems};
@@ -6,22 +6,22 @@ use super::payload::{PayloadSpans, number, read_payload, string};
 use crate::jsonl::scan::{Cursor, Nesting, NotJson, Span};
 use crate::jsonl::text::{is_blank, spells};
 
-/// What a line is.
+/// The result of reading a line.
 #[derive(Debug, PartialEq)]
 pub enum Line {
-    /// White space only: counted, nothing else.
+    /// White space only. It counts as a line, and has no other effect.
     Blank,
-    /// The literal `null`: skipped in silence.
+    /// The literal `null`. It is skipped without a warning.
     Null,
-    /// `JSON.parse` refuses it.
+    /// `JSON.parse` would refuse it.
     Unparseable,
-    /// Strict mode only: it parses, but its `seq` is not valid. It is no event.
+    /// Strict mode only: it parses, but its `seq` is not valid. It is not an event.
     WithoutSeq,
     /// Anything else.
     Event(Event),
 }
 
-/// The values of the envelope that matter. Of a key that stands twice the last counts, as in JavaScript.
+/// The values of the envelope that are needed. If a key occurs twice, the last value counts, as in JavaScript.
 #[derive(Default)]
 struct Envelope {
     event_type: Option<Span>,
@@ -35,7 +35,7 @@ pub fn read_line(line: &[u8], mode: Mode, nesting: &mut Nesting) -> Line {
     read_line_into(&mut NoItems, line, mode, nesting)
 }
 
-/// The same, and `items` is given what may be an item.
+/// Like [`read_line`], and passes what may be an item to `items`.
 #[inline]
 pub fn read_line_into(items: &mut impl ItemSink, line: &[u8], mode: Mode, nesting: &mut Nesting) -> Line {
     let mut cursor = Cursor::new(line);
@@ -59,14 +59,14 @@ pub fn read_line_into(items: &mut impl ItemSink, line: &[u8], mode: Mode, nestin
     }
 }
 
-/// A line that is a `content`.
+/// A line with a `content` event.
 #[derive(Debug, PartialEq)]
 pub struct ContentLine {
-    /// The value at the place of its item, if the payload is an object with one.
+    /// The value of the payload's `content`, of any type; `None` if there is none.
     pub item: Option<Span>,
 }
 
-/// Reads a line if it is a `content`, of which nothing else is checked (`readSessionPreview`).
+/// Reads a line if it is a `content` event. Nothing else about it is validated (`readSessionPreview`).
 pub fn read_content(line: &[u8], nesting: &mut Nesting) -> Option<ContentLine> {
     let envelope = read_whole_envelope(line, nesting)?;
     let event_type = EventType::of(envelope.event_type?.of(line))?;
@@ -91,13 +91,13 @@ pub fn read_start_payload(line: &[u8]) -> Option<Span> {
     envelope.payload.object().filter(|_| event_type == EventType::SessionStart)
 }
 
-/// The `ts` of a line, if that is a string: its text between the quotes.
+/// The `ts` of a line, if it is a string: its text between the quotes.
 pub fn read_time(line: &[u8]) -> Option<Span> {
     let ts = read_whole_envelope(line, &mut Nesting::default())?.ts;
     string(ts, line).map(within_quotes)
 }
 
-/// The `sessionId` of a line that is a `session_start`, if that is a string that is not empty: its text between the quotes.
+/// The `sessionId` of a line that is a `session_start`, if it is a string that is not empty: its text between the quotes.
 pub fn read_session_id(line: &[u8]) -> Option<Span> {
     let envelope = read_whole_envelope(line, &mut Nesting::default())?;
     let event_type = EventType::of(envelope.event_type?.of(line))?;
@@ -156,7 +156,7 @@ fn judge(envelope: &Envelope, line: &[u8], mode: Mode) -> Line {
 }
 
 super::payload::keys! {
-    /// The keys of an envelope that some rule asks for.
+    /// The keys of an envelope that are read.
     Key { Type = "type", Seq = "seq", Ts = "ts", Payload = "payload" }
 }
 

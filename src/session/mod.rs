@@ -3,7 +3,7 @@
 //! - Recording: [`recorder`], which prints the [`envelope`] of each record.
 //! - Replay: [`replay`] scans segments ([`scan`]) and folds their lines ([`event`], [`fold`], [`history`]), optionally from a
 //!   [`snapshot`]; it lays out items for JavaScript ([`layout`]) and reports [`warnings`] as [`message`]s.
-//! - [`fork`]: a new session of another one's history up to a checkpoint.
+//! - [`fork`]: a new session with another one's history up to a checkpoint.
 //! - Listing: [`header`] reads only the first line, [`preview`] as far as the first user message, and [`title`] searches for the last title;
 //!   [`describe`] replays many files at once.
 

@@ -1,5 +1,5 @@
-//! The payload of a line: where its values are, and whether they fit the event's type (`docs/session-format.md` section 2,
-//! rules 9, 10 and 17).
+//! The payload of a line: the spans of its values, and whether they fit the event's type (`docs/session-format.md` section
+//! 2, rules 9, 10 and 17).
 
 use super::event::{
     Body, CheckpointChange, CheckpointFields, EventType, Fault, Mode, Severity, StartFields, inside_string,
@@ -9,8 +9,8 @@ use super::item_sink::{ItemSink, NoItems};
 use crate::jsonl::scan::{Cursor, Nesting, NotJson, Span};
 use crate::jsonl::text::{is_blank_string, spells};
 
-/// The values of a payload that some event type needs. A payload that is no object has none of them, so it
-/// fits no type.
+/// The values of a payload that some event type needs. A payload that is not an object has none of them, so it fits no
+/// type.
 #[derive(Default)]
 pub struct PayloadSpans {
     object: Option<Span>,
@@ -40,7 +40,7 @@ pub struct PayloadSpans {
 #[derive(Clone, Copy)]
 struct Item {
     span: Span,
-    /// Its `speaker`, if it is an object and that is a non-empty string.
+    /// Its `speaker`, if it is an object and its `speaker` is a string that is not empty.
     speaker: Option<Span>,
     /// Its `blocks` are an array.
     has_blocks: bool,
@@ -53,7 +53,8 @@ struct Strings {
     all_strings: bool,
 }
 
-/// Reads the value at the cursor into `payload`, which has nothing of what it had before. `items` is given its content.
+/// Reads the value at the cursor into `payload`, whose earlier content is discarded. Passes the value of `content` to
+/// `items`.
 pub fn read_payload(
     payload: &mut PayloadSpans,
     cursor: &mut Cursor<'_>,
@@ -111,7 +112,7 @@ fn read_item(cursor: &mut Cursor<'_>, nesting: &mut Nesting, items: &mut impl It
     Ok(members.of(span))
 }
 
-/// What is asked of the members of an item.
+/// The members of an item that are validated.
 #[derive(Default)]
 struct ItemMembers {
     speaker: Option<Span>,
@@ -119,7 +120,7 @@ struct ItemMembers {
 }
 
 impl ItemMembers {
-    /// Of a key that stands twice the last counts.
+    /// If a key occurs twice, the last value counts.
     #[inline]
     fn add(&mut self, key: &[u8], value: Span, first: Option<u8>) {
         match ItemKey::of(key) {
@@ -148,26 +149,26 @@ fn read_strings(cursor: &mut Cursor<'_>, nesting: &mut Nesting) -> Result<String
     Ok(Strings { span, all_strings })
 }
 
-/// The two quotes.
+/// Length of an empty string: its two quotes.
 const EMPTY_STRING_BYTES: usize = 2;
 
 impl PayloadSpans {
-    /// All of it, if it is an object.
+    /// The whole payload, if it is an object.
     pub fn object(&self) -> Option<Span> {
         self.object
     }
 
-    /// The value of its `content`, whatever that is.
+    /// The value of its `content`, of any type.
     pub fn item(&self) -> Option<Span> {
         self.content.map(|item| item.span)
     }
 
-    /// Its `sessionId`, if that is a string that is not empty.
+    /// Its `sessionId`, if it is a string that is not empty.
     pub fn session_id(&self, line: &[u8]) -> Option<Span> {
         filled_string(self.session_id, line)
     }
 
-    /// What an event of this type and with this `seq` does, or what about the payload does not fit it (rules 10 and 17).
+    /// The content of an event with this type and this `seq`, or why the payload does not fit the type (rules 10 and 17).
     pub fn body(&self, event_type: EventType, seq: Option<f64>, line: &[u8], mode: Mode) -> Result<Body, Fault> {
         match event_type {
             EventType::SessionStart => Ok(Body::SessionStart(self.start_fields(line, mode))),
@@ -222,7 +223,7 @@ impl PayloadSpans {
 
     fn rewind_body(&self, line: &[u8]) -> Option<Body> {
         let removed = number(self.items_removed?.of(line))?;
-        // A fraction rounds up; what is beyond u64 saturates, and is beyond any history.
+        // A fraction is rounded up. A number beyond u64 saturates, which is more than any history has.
         (removed >= 0.0).then(|| Body::Rewind(removed.ceil() as u64))
     }
 
@@ -237,7 +238,7 @@ impl PayloadSpans {
         string_or_null(Some(title), line).map(|title| Body::SessionMetadata(Some(title))).ok_or(Fault::Title)
     }
 
-    /// `change_to` is given the usable name or what is wrong with it.
+    /// Calls `change_to` with the name, or with the fault if there is no usable name.
     fn checkpoint_body(
         &self,
         seq: Option<f64>,
@@ -298,7 +299,7 @@ fn filled_string(value: Option<Span>, line: &[u8]) -> Option<Span> {
     string(value, line).filter(|span| span.len() > EMPTY_STRING_BYTES)
 }
 
-/// The value of a token, if it is a number: the nearest double, infinite beyond the largest.
+/// The value of a token, if it is a number: the nearest double, infinite beyond the largest one.
 pub fn number(token: &[u8]) -> Option<f64> {
     if !matches!(token.first(), Some(b'-' | b'0'..=b'9')) {
         return None;
@@ -306,14 +307,14 @@ pub fn number(token: &[u8]) -> Option<f64> {
     integer(token).or_else(|| std::str::from_utf8(token).ok()?.parse().ok())
 }
 
-/// The value of a few digits, as nearly all numbers of envelopes are.
+/// The value of a few digits. Nearly all numbers of envelopes are such.
 fn integer(token: &[u8]) -> Option<f64> {
     let add = |value: u64, digit: &u8| digit.is_ascii_digit().then(|| value * 10 + u64::from(digit - b'0'));
-    // Each number of fifteen digits is a double.
+    // Every integer of fifteen digits is exact as a double.
     (token.len() <= 15).then(|| token.iter().try_fold(0, add)).flatten().map(|value| value as f64)
 }
 
-/// Defines an enum of keys and how one is known by its text. `spells` must be in scope.
+/// Defines an enum of keys, and how a key is recognised by its text. `spells` must be in scope.
 macro_rules! keys {
     ($(#[$doc:meta])* $keys:ident { $($name:ident = $text:literal),* $(,)? }) => {
         $(#[$doc])*
@@ -321,7 +322,7 @@ macro_rules! keys {
         enum $keys { $($name,)* Other }
 
         impl $keys {
-            /// The key that stands between its quotes as `raw`.
+            /// The key that is written as `raw` between its quotes.
             #[inline]
             fn of(raw: &[u8]) -> Self {
                 $(if raw == $text.as_bytes() { return $keys::$name; })*
@@ -339,7 +340,7 @@ macro_rules! keys {
 pub(crate) use keys;
 
 keys! {
-    /// The keys of a payload that some rule asks for, frequent ones first.
+    /// The keys of a payload that are read, frequent ones first.
     Key {
         Content = "content", Summary = "summary", ItemsCompressed = "itemsCompressed", ItemsRemoved = "itemsRemoved",
         Provider = "provider", Model = "model", Severity = "severity", Message = "message", Directories = "directories",
@@ -350,6 +351,6 @@ keys! {
 }
 
 keys! {
-    /// The keys of an item that some rule asks for.
+    /// The keys of an item that are read.
     ItemKey { Speaker = "speaker", Blocks = "blocks" }
 }

@@ -11,8 +11,8 @@ use crate::jsonl::scan::{Cursor, Nesting};
 use crate::jsonl::source::{LineSource, ReadError};
 use crate::jsonl::text::{decode_up_to, spells};
 
-/// How much of the file is looked at first, and how much at once at most. In between each stretch is four times as long as the one
-/// before: mostly the first few lines have the answer.
+/// Size of the first range that is read, and maximum size of a range, in bytes. Each range is four times as large as the one before,
+/// since usually the first few lines suffice.
 const FIRST_BYTES: u64 = 8 << 10;
 const MOST_BYTES: u64 = 256 << 10;
 
@@ -44,7 +44,7 @@ fn preview_of(source: &LineSource, length: usize) -> Result<Preview, ReadError> 
     Ok(preview)
 }
 
-/// Looks at the lines of the reader's range. Returns whether the answer is known.
+/// Reads the lines of the reader's range. Returns whether the preview is complete.
 fn look_at_lines(
     preview: &mut Preview,
     source: &LineSource,
@@ -60,7 +60,7 @@ fn look_at_lines(
                     return Ok(true);
                 }
             }
-            // No JavaScript string can hold the line, so it does not parse. The reader is behind it.
+            // No JavaScript string can hold the line, so it does not parse. The reader has skipped it.
             Err(ReadError::LineTooLong { .. }) => {}
             Err(error) => return Err(error),
         }
@@ -68,7 +68,7 @@ fn look_at_lines(
 }
 
 impl Preview {
-    /// Looks at the next line. Returns whether the answer is known.
+    /// Reads the next line. Returns whether the preview is complete.
     fn look_at(&mut self, line: &[u8], length: usize, nesting: &mut Nesting) -> bool {
         let Some(content) = read_content(line, nesting) else { return false };
         self.has_content = true;
@@ -78,7 +78,7 @@ impl Preview {
     }
 }
 
-/// The text of a human item, if it is one and has text. Of a longer text at least the first `most` code units.
+/// The text of a human item; `None` for other items, and for one without text. Of a longer text, at least the first `most` code units.
 fn human_text(item: &[u8], most: usize, nesting: &mut Nesting) -> Option<Vec<u16>> {
     let (mut speaker, mut blocks) = (None, None);
     let read = Cursor::new(item).object(|cursor, key| {
@@ -90,7 +90,7 @@ fn human_text(item: &[u8], most: usize, nesting: &mut Nesting) -> Option<Vec<u16
         }
         Ok(())
     });
-    // Whatever is no object is no item.
+    // A value that is not an object is not an item.
     read.ok()?;
     inside_string(speaker?).filter(|speaker| spells(speaker, "human"))?;
     let mut text = Vec::new();
@@ -104,7 +104,7 @@ fn human_text(item: &[u8], most: usize, nesting: &mut Nesting) -> Option<Vec<u16
     (!text.is_empty()).then_some(text)
 }
 
-/// The text of a block, as it stands between its quotes, if it is a text block.
+/// The text of a block, as written between its quotes, if it is a text block.
 fn text_of<'a>(block: &'a [u8], nesting: &mut Nesting) -> Option<&'a [u8]> {
     let (mut block_type, mut text) = (None, None);
     let read = Cursor::new(block).object(|cursor, key| {
@@ -132,12 +132,12 @@ fn cut(mut text: Vec<u16>, length: usize) -> Vec<u16> {
 }
 
 keys! {
-    /// The keys of an item that a preview asks for.
+    /// The keys of an item that a preview reads.
     ItemKey { Speaker = "speaker", Blocks = "blocks" }
 }
 
 keys! {
-    /// The keys of a block that a preview asks for.
+    /// The keys of a block that a preview reads.
     BlockKey { Type = "type", Text = "text" }
 }
 

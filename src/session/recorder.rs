@@ -1,5 +1,5 @@
-//! Recording a session: events get their number and their line on the caller's thread, a background writer
-//! appends them (`docs/session-format.md` section 3).
+//! Records a session: the caller's thread numbers events and builds their lines, and a background writer appends them
+//! (`docs/session-format.md` section 3).
 
 use std::io;
 use std::path::PathBuf;
@@ -20,22 +20,22 @@ use crate::threading::{Mutex, MutexGuard};
 /// Maximum number of names tried for one session before giving up.
 pub(super) const MOST_NAMES: u32 = 100_000;
 
-/// What a recorder is made for.
+/// Configuration of a recorder.
 #[derive(Clone, Debug)]
 pub struct RecorderConfig {
-    /// The directory that the file is made in.
+    /// The directory in which the file is created.
     pub chats_dir: PathBuf,
     /// The form of the file's name.
     pub file_name: FileNameForm,
-    /// The UTF-16 units of the session's id that the file's name ends with.
+    /// The first UTF-16 units of the session's id, with which the file's name ends.
     pub id_prefix: Vec<u16>,
-    /// What a flush promises.
+    /// What a flush guarantees.
     pub durability: Durability,
-    /// The owner that other recorders find in the lock file; `None` records without a lock.
+    /// The owner to write to the lock file; `None` records without a lock.
     pub exclusive_owner: Option<String>,
 }
 
-/// How exactly a file's name gives the time of its creation.
+/// The precision of the time of creation in a file's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileNameForm {
     /// `session-2026-02-11T16-00-…`
@@ -73,7 +73,7 @@ impl State {
 /// A record whose number may still change, if the recorder resumes another session.
 struct Buffered {
     is_session_start: bool,
-    /// The line from behind the number on.
+    /// The part of the line after its number.
     rest: Vec<u8>,
 }
 
@@ -81,28 +81,28 @@ struct Buffered {
 pub struct Record<'a, P> {
     /// The type, as JSON text.
     pub type_json: &'a [u8],
-    /// When, in milliseconds since 1970.
+    /// The time of the event, in milliseconds since 1970.
     pub milliseconds: f64,
-    /// The payload; `None` leaves the key out.
+    /// The payload; `None` omits the key.
     pub payload: Option<P>,
 }
 
 impl<P: Payload> Record<'_, P> {
-    /// Whether the first event of this type creates the file. Events of other types wait for one of these, so that a session in which
-    /// nothing was said leaves no file.
+    /// Whether an event of this type creates the file. Other events are buffered until then, so that a session without content leaves
+    /// no file.
     fn creates_file(&self) -> bool {
         matches!(self.type_json, b"\"content\"" | b"\"session_metadata\"" | b"\"session_named\"")
     }
 
-    /// About how many bytes its line has.
+    /// Approximate size of its line in bytes.
     fn size(&self) -> usize {
         ENVELOPE_BYTES + self.type_json.len() + self.payload.as_ref().map_or(0, P::size)
     }
 }
 
 impl Recorder {
-    /// A recorder that has recorded `session_start` with this payload, and touched nothing. `on_failure` is called
-    /// at most once, on any thread.
+    /// Creates a recorder, and records `session_start` with this payload. Touches no file yet. `on_failure` is called at most once,
+    /// on any thread.
     pub fn new(
         config: RecorderConfig,
         start_payload: &[u8],
@@ -116,8 +116,8 @@ impl Recorder {
         recorder
     }
 
-    /// Records an event and returns its number. Returns `None` if the recorder is inactive. A file that cannot be created makes it
-    /// inactive and is reported through `on_failure`, not as an error here: that one is the payload's.
+    /// Records an event and returns its number. Returns `None` if the recorder is inactive. If the file cannot be created, the
+    /// recorder becomes inactive, which is reported through `on_failure`. An error means that the payload could not be read.
     pub fn record<P: Payload>(&self, record: Record<'_, P>) -> Result<Option<f64>, P::Error> {
         let mut state = self.lock();
         if state.disposed {
@@ -159,7 +159,8 @@ impl Recorder {
         Ok(pushed)
     }
 
-    /// Makes the file and writes there what was buffered and then `record`. The one moment of I/O on the caller's thread.
+    /// Creates the file, and writes the buffered records and then `record`. This is the only I/O that recording does on the caller's
+    /// thread.
     fn create_file<P: Payload>(&self, state: &mut State, record: Record<'_, P>) -> Result<bool, P::Error> {
         match create_session_file(&self.config, state.clock.print(record.milliseconds)) {
             Ok(target) => self.start_writing(state, target, Some(record)),
@@ -167,7 +168,7 @@ impl Recorder {
         }
     }
 
-    /// Begins to write to `target`: what was buffered, and then `record`.
+    /// Starts to write to `target`: first the buffered records, then `record`.
     fn start_writing<P: Payload>(
         &self,
         state: &mut State,
@@ -184,7 +185,7 @@ impl Recorder {
         self.push_together(state, &target, &buffered, record)
     }
 
-    /// All at once: if the file is not there after all, all of them count as dropped.
+    /// Queues all records at once, so that all of them count as dropped if the file has disappeared.
     fn push_together<P: Payload>(
         &self,
         state: &mut State,
@@ -216,7 +217,7 @@ impl Recorder {
                 state.seq = next;
                 Ok(pushed)
             }
-            // The record can't be had; what was buffered before it is not to go with it.
+            // The payload of the record can't be read. The records buffered before it are still written.
             Err(refused) => {
                 let Ok(_) = self.push_together::<&[u8]>(state, target, buffered, None);
                 Err(refused)
@@ -227,7 +228,7 @@ impl Recorder {
     fn locked(&self, state: &State, target: Target) -> Result<Target, WriteError> {
         let Some(owner) = &self.config.exclusive_owner else { return Ok(target) };
         let path = FileLock::path_for(target.path());
-        // Going on in the file that it has already, a recorder must not be kept out by itself.
+        // A recorder that resumes the file that it already records to must not be locked out by its own lock.
         if let Some(lock) = state.target.as_ref().and_then(|own| own.take_lock(&path)) {
             return Ok(target.locked(lock));
         }
@@ -238,8 +239,8 @@ impl Recorder {
         }
     }
 
-    /// Ends recording because there is nothing to write to. The buffered records and `unbuffered` others are lost; those that
-    /// were queued for an earlier file are still written.
+    /// Ends recording because there is no file to write to. The buffered records and `unbuffered` others are lost; records queued for
+    /// an earlier file are still written. Returns false.
     fn fail(&self, state: &mut State, error: WriteError, path: PathBuf, unbuffered: u64) -> bool {
         let buffered = std::mem::take(&mut state.buffered).len() as u64;
         state.target = None;
@@ -247,8 +248,8 @@ impl Recorder {
         false
     }
 
-    /// Goes on with the session in `path`, whose last record has the number `last_seq`. The own `session_start`
-    /// is dropped; other events that were recorded already follow that record. False if that can't be done.
+    /// Continues the session in `path`, whose last record has the number `last_seq`. The recorder's own `session_start` is dropped;
+    /// other buffered events follow that record. Returns false if the session can't be resumed.
     pub fn resume(&self, path: PathBuf, last_seq: f64) -> bool {
         let mut state = self.lock();
         if state.disposed || self.writer.has_failed() {
@@ -260,7 +261,8 @@ impl Recorder {
         resumed
     }
 
-    /// Takes no more events. What was recorded is still written; `done` is called when it is and the file is closed and unlocked.
+    /// Accepts no more events. Events that still wait for the file's creation are dropped, queued ones are written; `done` is called
+    /// once they are, and the file is closed and unlocked.
     pub fn dispose(&self, done: impl FnOnce() + Send + 'static) {
         let mut state = self.lock();
         state.disposed = true;
@@ -270,7 +272,7 @@ impl Recorder {
         self.writer.close(Box::new(done));
     }
 
-    /// Whether events are taken.
+    /// Whether events are accepted.
     pub fn is_active(&self) -> bool {
         !self.lock().disposed && !self.writer.has_failed()
     }
@@ -280,12 +282,12 @@ impl Recorder {
         self.lock().path.clone()
     }
 
-    /// Records that were taken, or refused since the writer failed, and are not in the file.
+    /// Number of records that are not in the file although they were queued, or that were refused because the writer had failed.
     pub fn missing(&self) -> u64 {
         self.writer.missing()
     }
 
-    /// Records and bytes that are not in the file yet, those that wait for the file included.
+    /// Number of records and bytes that are not in the file yet, including records that wait for its creation.
     pub fn pending(&self) -> (u64, u64) {
         let state = self.lock();
         let (records, bytes) = self.writer.pending();
@@ -309,7 +311,7 @@ impl Recorder {
     }
 }
 
-/// Appends a record's line from behind its number on.
+/// Appends the part of a record's line after its number.
 pub(super) fn append_rest<P: Payload>(
     line: &mut Vec<u8>,
     record: Record<'_, P>,
@@ -326,7 +328,7 @@ pub(super) fn append_rest<P: Payload>(
     Ok(())
 }
 
-/// Creates the file of a new session, which no other session has. The error comes with the path that it is about.
+/// Creates a new file for a session. The error is returned with the path that it is about.
 fn create_session_file(config: &RecorderConfig, now: &str) -> Result<Target, (OsError, PathBuf)> {
     let directory = &config.chats_dir;
     new_directory::create(directory).map_err(|error| (error, directory.clone()))?;
@@ -362,7 +364,7 @@ pub(super) fn file_name(form: FileNameForm, now: &str, id_prefix: &[u16], number
     }
 }
 
-/// Sessions are copied between systems, so the name is one that every file system holds.
+/// Sessions are copied between systems, so the name must be valid on every file system.
 fn portable(c: char) -> char {
     match c {
         '/' | '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|' => '_',

@@ -1,4 +1,4 @@
-//! Replaying a session file: the fold driven over the file, and its effect made into a result.
+//! Replays a session file: folds its lines, and turns their effect into a result.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,13 +23,13 @@ pub enum ReplayError {
     Read(ReadError),
     /// The file has no line at all (rule 12).
     EmptyFile,
-    /// The first line is no `session_start` (rule 12).
+    /// The first line is not a `session_start` (rule 12).
     MissingStart,
-    /// The `session_start` lacks what it must have in this mode (rules 9 and 22).
+    /// The `session_start` lacks fields that this mode requires (rules 9 and 22).
     InvalidStart(Mode),
     /// The session belongs to another project (rule 9).
     OtherProject {
-        /// The hash that was asked for, in UTF-16.
+        /// The expected hash, in UTF-16.
         expected: Vec<u16>,
         /// The hash in the file, a JSON string.
         found: Raw,
@@ -63,14 +63,14 @@ impl ReplayError {
     }
 }
 
-/// A replay under way: some of the file is scanned, the effect of that is known.
+/// A replay in progress, with the effect of the part of the file that is scanned so far.
 pub struct Replay {
     source: Arc<LineSource>,
     options: FoldOptions,
     segments: Option<Segments<Scanner>>,
     effect: Effect,
     tapes: ItemTapes,
-    /// Where the lines begin that are not scanned.
+    /// Offset of the first line that is not scanned yet.
     scanned: u64,
     builder: Option<SnapshotBuilder>,
 }
@@ -79,9 +79,9 @@ pub struct Replay {
 struct SnapshotBuilder {
     place: Place,
     blocks: Vec<Block>,
-    /// The effect of the lines that the blocks have, if it is not that of the replay.
+    /// The effect of the lines that `blocks` cover; `None` if it is the effect of the replay.
     effect: Option<Effect>,
-    /// The snapshot that there is could be no better.
+    /// The stored snapshot matches the file's metadata, so a new one would be no better.
     is_current: bool,
 }
 
@@ -97,13 +97,14 @@ impl Replay {
         Self::open_with(path, options, &Snapshots::None, Threads::All)
     }
 
-    /// The same as [`open_with`](Self::open_with) on all threads, and items are [laid out](Self::tapes) while they are scanned.
+    /// Like [`open_with`](Self::open_with) on all threads, and items are [laid out](Self::tapes) while they are scanned.
     pub fn open_laid_out(path: &Path, options: FoldOptions, snapshots: &Snapshots) -> Result<Self, ReplayError> {
         Self::open_for(path, options, snapshots, Threads::All, Some(Arc::default()))
     }
 
-    /// Opens the file and takes what a [snapshot] of it has as scanned. [`keep_snapshot`](Self::keep_snapshot) then writes one with the
-    /// rest. With `through_seq` there is no snapshot: it would be that of another fold.
+    /// Opens the file. If it has a usable [snapshot], the lines that the snapshot covers count as scanned.
+    /// [`keep_snapshot`](Self::keep_snapshot) then writes one that covers the rest too. With `through_seq` no snapshot is used or written,
+    /// since it would be that of another fold.
     pub fn open_with(
         path: &Path,
         options: FoldOptions,
@@ -113,8 +114,8 @@ impl Replay {
         Self::open_for(path, options, snapshots, threads, None)
     }
 
-    /// The same as [`open`](Self::open) on this thread alone, of a file that has at most `limit` bytes and is read without waiting. `None`
-    /// for any other.
+    /// Like [`open`](Self::open), on this thread alone and without waiting. Returns `None` if the file has more than `limit` bytes, or
+    /// can't be read without waiting.
     pub fn open_cached(path: &Path, options: FoldOptions, limit: usize) -> Option<Self> {
         let source = Arc::new(LineSource::open_cached(path, limit)?);
         Some(Self::from_line(source, options, (Effect::default(), 0), None, Threads::Own, None))
@@ -143,7 +144,7 @@ impl Replay {
         Ok(Self::from_line(source, options, (effect, start), builder, threads, layout))
     }
 
-    /// A replay that goes on with the line at `start`, what comes before having had this effect.
+    /// A replay that continues with the line at `start`, given the effect of the lines before it.
     fn from_line(
         source: Arc<LineSource>,
         options: FoldOptions,
@@ -157,7 +158,7 @@ impl Replay {
         Replay { source, options, segments, effect, tapes: ItemTapes::default(), scanned: start, builder }
     }
 
-    /// Scans on. `None` at the end; otherwise how many of the items that history had before are still there.
+    /// Continues the scan. Returns how many of the items that the history had before are still in it; `None` at the end.
     pub fn scan_on(&mut self) -> Result<Option<usize>, ReplayError> {
         let Some(scanned) = self.segments.as_mut().and_then(Segments::next_output) else { return Ok(None) };
         let result = self.add(scanned);
@@ -199,7 +200,7 @@ impl Replay {
         scanned.error.map_or(Ok(kept), |error| Err(error.behind(lines_before).into()))
     }
 
-    /// Returns how many items history has kept.
+    /// Appends the effect of the next lines. Returns how many of the items before them they leave, and limits `kept` to that number.
     fn combine(&mut self, later: Effect, kept: &mut usize) -> usize {
         let left = later.history.kept_of(self.effect.history.items.len());
         *kept = (*kept).min(left);
@@ -208,8 +209,8 @@ impl Replay {
         left
     }
 
-    /// Writes the snapshot of what is scanned, if one is wanted: when the scan has come to its end, and before the replay is settled.
-    /// That it can't be written is no harm.
+    /// Writes the snapshot of the scanned lines, if one is wanted. Must be called after the end of the scan and before the replay is
+    /// settled. A failure to write it is ignored.
     pub fn keep_snapshot(&mut self) {
         let Some(builder) = self.builder.take() else { return };
         let (end, is_current) = (builder.end(), builder.is_current);
@@ -217,7 +218,7 @@ impl Replay {
         let is_borrowed = builder.effect.is_none();
         snapshot.effect = builder.effect.unwrap_or_else(|| std::mem::take(&mut self.effect));
         if !is_current && end > 0 && snapshot::is_worth_saving(&snapshot.effect, &self.source) {
-            // The next replay scans what this one did.
+            // Harmless if it fails: the next replay then scans these lines again.
             let _ = snapshot::save(&builder.place, &self.source, &snapshot, self.options.mode);
         }
         if is_borrowed {
@@ -225,23 +226,23 @@ impl Replay {
         }
     }
 
-    /// The items of history as far as the file is scanned.
+    /// The items of the history, as far as the file is scanned.
     pub fn items(&self) -> &[ItemRef] {
         &self.effect.history.items
     }
 
-    /// Those of the items that are laid out.
+    /// The tapes of the items that are laid out.
     pub fn tapes(&mut self) -> &mut ItemTapes {
         &mut self.tapes
     }
 
-    /// The items of history at the creation of the checkpoint that the options name, which has this `seq`. `None` if that was not
-    /// scanned: a snapshot stands for that part of the file.
+    /// The items of the history at the creation of the checkpoint that the options name, which has this `seq`. `None` if the creation was
+    /// not scanned because a snapshot covers that part of the file.
     pub fn items_at_checkpoint(&self, seq: f64) -> Option<&[ItemRef]> {
         self.effect.items_at_checkpoint(seq)
     }
 
-    /// The session events as far as the file is scanned.
+    /// The session events, as far as the file is scanned.
     pub fn session_events(&self) -> &[SessionEventRef] {
         &self.effect.session_events
     }
@@ -256,13 +257,13 @@ impl Replay {
         self.scanned
     }
 
-    /// Nothing comes before what was scanned, and nothing behind it.
+    /// Settles the replay at the end of the scan: no lines come before those that were scanned, and none after.
     pub fn settle(&mut self) {
         self.effect.settle_beginning();
     }
 
-    /// The result, once the replay is [settled](Self::settle). With a `failure`, what [`scan_on`](Self::scan_on)
-    /// ended with, only the warnings so far are in it.
+    /// The result, once the replay is [settled](Self::settle). `failure` is the error that ended [`scan_on`](Self::scan_on), if any; of
+    /// the warnings, only those about lines are then included.
     pub fn outcome(&self, failure: Option<ReplayError>) -> Outcome<'_> {
         let effect = &self.effect;
         let mut warnings = effect.warnings.messages();
@@ -292,13 +293,13 @@ impl Replay {
     fn last_seq(&self) -> f64 {
         match self.options.mode {
             Mode::Lenient => self.effect.last_seq.unwrap_or(0.0),
-            // The maximum of 0 and all others, so never -0.
+            // The maximum of 0 and every `seq`, so never -0.
             Mode::Strict => self.effect.largest_seq.filter(|seq| *seq > 0.0).unwrap_or(0.0),
         }
     }
 }
 
-/// Why lines with this effect can't be replayed, if they are all that there are.
+/// Why a file whose lines have this effect can't be replayed; `None` if it can.
 pub fn error_of(effect: &Effect, options: &FoldOptions) -> Option<ReplayError> {
     match &effect.start {
         Start::Metadata(_) => None,
@@ -312,14 +313,14 @@ pub fn error_of(effect: &Effect, options: &FoldOptions) -> Option<ReplayError> {
     }
 }
 
-/// What a replay came to. History and session events stay with the [`Replay`].
+/// The result of a replay. The history and the session events stay with the [`Replay`].
 #[derive(Debug)]
 pub struct Outcome<'a> {
     /// The session's metadata, or why there is none.
     pub metadata: Result<CurrentMetadata<'a>, ReplayError>,
     /// The last `seq` seen, in strict mode the largest; 0 if there was none.
     pub last_seq: f64,
-    /// Lines that parsed and, in strict mode, have a valid `seq`.
+    /// Number of lines that parsed, except `null`, and in strict mode have a valid `seq`.
     pub event_count: u64,
     /// Whether some `seq` was not larger than the one before it.
     pub is_out_of_sequence: bool,
@@ -333,7 +334,7 @@ pub struct Outcome<'a> {
     pub warnings: Vec<Message<'a>>,
 }
 
-/// The metadata as the session left them; each value is JSON text.
+/// The metadata at the end of the session; each value is JSON text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub struct CurrentMetadata<'a> {
@@ -348,7 +349,7 @@ pub struct CurrentMetadata<'a> {
     pub title: Option<&'a [u8]>,
 }
 
-/// The metadata as the session left them.
+/// The metadata at the end of the session.
 pub fn current<'a>(start: &'a Metadata, effect: &'a Effect) -> CurrentMetadata<'a> {
     let switched = |later: &'a Option<Raw>, first: &'a Raw| -> &'a [u8] { later.as_ref().unwrap_or(first) };
     CurrentMetadata {

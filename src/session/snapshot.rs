@@ -1,12 +1,12 @@
 //! The snapshot of a replay: a sidecar with the effect of what was already scanned, so that a file that has grown needs only
 //! its tail scanned (`replaySession` with `snapshot: true`).
 //!
-//! A snapshot is disposable. It counts only if it shows that the part of the file it speaks of is unchanged; else it is ignored and
-//! written anew. What shows that is, in this order:
+//! A snapshot is disposable. It is used only if the part of the file that it covers is proved to be unchanged; otherwise it is ignored and
+//! written anew. There are two proofs, tried in this order:
 //!
-//! 1. The system's word: the same file, of the same size, not modified since. Trusted only if the file was at rest when it was scanned, for
-//!    clocks of file systems tick slowly and a change within a tick leaves no trace; and until the system starts again, for a power cut can leave
-//!    a file its size and times without its bytes.
+//! 1. The file's metadata: the same file, of the same size, not modified since. It is trusted only if the file was at rest when it was scanned,
+//!    since clocks of file systems tick slowly and a change within a tick leaves no trace; and only until the system restarts, since a power cut
+//!    can leave a file its size and times without its bytes.
 //! 2. The digests of all its blocks, which are compared with the file.
 
 use std::ffi::OsString;
@@ -33,28 +33,28 @@ use crate::jsonl::digest::{Block, Digest, begins_with, digest};
 use crate::jsonl::segments::Threads;
 use crate::jsonl::source::LineSource;
 
-/// What a snapshot begins with. Another version of this library may fold otherwise, so its snapshots don't count.
+/// The beginning of a snapshot. Another version of this library may fold differently, so its snapshots are not used.
 const MAGIC: &str = concat!("session-tape snapshot 3, version ", env!("CARGO_PKG_VERSION"), "\n");
 
-/// The digest of all before it, at the end.
+/// Size of the digest of everything before it, at the end.
 const CHECKSUM_BYTES: usize = 16;
 
-/// A snapshot takes less than its file, this much aside. Anything larger is none.
+/// How much larger than its file a snapshot may be, in bytes. A larger sidecar is ignored.
 const LEAST_LIMIT_BYTES: u64 = 64 << 10;
 
-/// For so long must a file be unmodified for its time of modification to tell. The slowest clock of a file system (FAT) ticks every two
-/// seconds.
+/// How long a file must be unmodified before its times prove that. The slowest clock of a file system (FAT) ticks every two seconds.
 const AT_REST: Duration = Duration::from_secs(3);
 
-/// More blocks than this, those that the file's size asks for aside, have gathered from many small tails. Scanning anew is due.
+/// How many blocks a snapshot may have beyond those that the file's size accounts for. If many small tails have added more, the file is scanned
+/// anew.
 const MOST_SMALL_BLOCKS: u64 = 4096;
 
-/// What a file's first lines came to.
+/// The effect of a file's first lines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
-    /// Where these lines end, behind a `\n`.
+    /// Offset of the end of these lines, after a `\n`.
     pub end: u64,
-    /// Their bytes.
+    /// The digests of their bytes.
     pub blocks: Vec<Block>,
     /// Their effect.
     pub effect: Effect,
@@ -62,23 +62,23 @@ pub struct Snapshot {
 
 #[derive(Serialize, Deserialize)]
 struct Stored<Blocks, E> {
-    /// The mode of the replay that it was made in.
+    /// The mode of the replay that wrote it.
     mode: Mode,
     identity: Option<Identity>,
-    /// The start of the system during which the identity counts. `None`: during any, since the file was synced.
+    /// The boot of the system during which `identity` is valid. `None` if it is valid during any, because the file was synced.
     boot: Option<Boot>,
     end: u64,
     blocks: Blocks,
     effect: E,
 }
 
-/// What the system tells of a file that changes whenever the file is written to, replaced or restored.
+/// Metadata of a file that changes whenever the file is written to, replaced or restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Identity {
     device: u64,
     inode: u64,
     size: u64,
-    /// Seconds and nanoseconds since 1970. The time of the last change can't be set by any program, unlike that of modification.
+    /// Seconds and nanoseconds since 1970. Programs can set the time of modification, but not that of the last change.
     modified: (i64, i64),
     changed: (i64, i64),
 }
@@ -89,7 +89,8 @@ impl Identity {
         Some(Identity { device, inode, size: metadata.size, modified, changed })
     }
 
-    /// Whether the file was at rest at `time`. Both by the system's clock and by that of the file system, which may be another's.
+    /// Whether the file was at rest at `time`. Checked by the system's clock in [`save`], and in [`load`] by that of the file system, which may
+    /// be on another machine.
     fn was_at_rest(&self, time: SystemTime) -> bool {
         let since_1970 = |(seconds, nanoseconds): (i64, i64)| {
             Some(Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanoseconds).ok()?))
@@ -100,28 +101,28 @@ impl Identity {
     }
 }
 
-/// A snapshot that counts.
+/// A snapshot that can be used.
 pub struct Loaded {
-    /// It.
+    /// The snapshot.
     pub snapshot: Snapshot,
-    /// Whether the system's word was enough. If not, a snapshot written now may spare the next reader the comparison.
+    /// Whether the file's metadata was enough to prove it. If not, a snapshot written now may spare the next reader the comparison.
     pub matches_metadata: bool,
 }
 
 /// Whether snapshots are kept, and where.
 #[derive(Clone, Debug, Default)]
 pub enum Snapshots {
-    /// They are not.
+    /// Snapshots are not kept.
     #[default]
     None,
-    /// Each beside its file.
+    /// Each snapshot is next to its file.
     Beside,
     /// In a directory, which need not exist.
     Within(PathBuf),
 }
 
 impl Snapshots {
-    /// Where the snapshot of the file at `path` is; `None` if there is none or the file's directory can't be found.
+    /// The place of the snapshot of the file at `path`; `None` if snapshots are not kept, or if the file's directory can't be found.
     pub fn place_of(&self, path: &Path) -> Option<Place> {
         match self {
             Snapshots::None => None,
@@ -131,23 +132,23 @@ impl Snapshots {
     }
 }
 
-/// Where the snapshot of a file is.
+/// The place of the snapshot of a file.
 pub struct Place {
     path: PathBuf,
-    /// The file that it is of.
+    /// The session's file.
     file: PathBuf,
     /// The snapshot's directory is created when needed.
     creates_directory: bool,
 }
 
 impl Place {
-    /// Beside the file at `path`.
+    /// Next to the file at `path`.
     pub fn beside(path: &Path) -> Self {
         Place { path: path_of(path), file: path.to_path_buf(), creates_directory: false }
     }
 
-    /// In a directory for the snapshots of files of any directories. The name has a hash of the absolute path of the file at `path`, so an
-    /// error means that the file's directory can't be found.
+    /// In a directory for snapshots of files from any directory. The name contains a hash of the absolute path of the file at `path`. Returns an
+    /// error if the file's directory can't be found.
     pub fn within(directory: &Path, path: &Path) -> Result<Self, OsError> {
         let name =
             path.file_name().ok_or_else(|| OsError::new(&io::ErrorKind::InvalidInput.into(), "open", Some(path)))?;
@@ -159,7 +160,7 @@ impl Place {
     }
 }
 
-/// How many digits of the hash of a path are in a name.
+/// Number of digits of the path's hash in the name of a snapshot.
 const HASH_DIGITS: usize = 16;
 
 /// A canonical path as programs usually write it: on Windows without the prefix `\\?\`.
@@ -168,15 +169,15 @@ fn plain(path: &Path) -> &Path {
     usual.filter(|_| cfg!(windows)).map_or(path, Path::new)
 }
 
-/// Where the snapshot beside the file at `path` is.
+/// The path of the snapshot next to the file at `path`.
 pub fn path_of(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".snap");
     name.into()
 }
 
-/// The snapshot of the file that is open as `source`, if there is one in this place that counts for a fold with these options. `threads`
-/// compare it with the file.
+/// Loads the snapshot of the file that is open as `source`. Returns `None` if there is none at this place that can be used for a fold with these
+/// options. `threads` says which threads compare it with the file.
 pub fn load(place: &Place, source: &Arc<LineSource>, options: &FoldOptions, threads: Threads) -> Option<Loaded> {
     let (text, written) = read(&place.path, source.size().saturating_add(LEAST_LIMIT_BYTES))?;
     let stored = decode(&text)?;
@@ -202,15 +203,15 @@ pub fn load(place: &Place, source: &Arc<LineSource>, options: &FoldOptions, thre
     })
 }
 
-/// Writes the snapshot of the file that is open as `source`, made in `mode`: whole or not at all. Not synced to the disk: one that a crash
-/// has damaged does not count.
+/// Writes the snapshot of the file that is open as `source`, made in `mode`: whole or not at all. It is not synced to the disk, since a snapshot
+/// that a crash has damaged is ignored.
 pub fn save(place: &Place, source: &LineSource, snapshot: &Snapshot, mode: Mode) -> Result<(), OsError> {
     if place.creates_directory {
         new_directory::create(parent(&place.path))?;
     }
     let mut file = TemporaryFile::beside(&place.path, (".session-tape-", ".snap"), true)?;
     let boot = files::boot(&place.file);
-    // Of a file that was not at rest when its scan began, it is not known which of its states has this identity.
+    // If the file was not at rest when its scan began, it is unknown which of its contents has this identity.
     let identity = Identity::of(source.metadata()).filter(|identity| identity.was_at_rest(source.opened()));
     let stored = Stored {
         mode,
@@ -224,15 +225,15 @@ pub fn save(place: &Place, source: &LineSource, snapshot: &Snapshot, mode: Mode)
     file.replace()
 }
 
-/// Puts the file on stable storage. False if it can't be, or is another one by now: then the system's word for it may outlive what it was
-/// given for.
+/// Puts the file on stable storage. Returns false if that fails, or if the file has another identity by now: its metadata may then survive a
+/// power cut without its content.
 fn is_durable(path: &Path, identity: &Identity) -> bool {
     let Ok(file) = files::open(path, &OpenOptions { read: true, ..OpenOptions::default() }) else { return false };
     file.sync_all().is_ok()
         && file.metadata().ok().and_then(|metadata| Identity::of(&metadata)).as_ref() == Some(identity)
 }
 
-/// Whether a snapshot may be made of this effect: it is that of a session that goes on whatever the options are.
+/// Whether a snapshot should be made of this effect: that of a regular file with a valid header whose replay was not stopped.
 pub fn is_worth_saving(effect: &Effect, source: &LineSource) -> bool {
     source.metadata().is_file() && !effect.stopped && matches!(effect.start, Start::Metadata(_))
 }
@@ -273,7 +274,7 @@ fn encode(stored: &Stored<&Vec<Block>, &Effect>, file: &mut File) -> io::Result<
     writer.inner.flush()
 }
 
-/// Makes a digest of what is written.
+/// Computes a digest of the bytes that are written.
 struct Checked<W> {
     inner: W,
     digest: Digest,

@@ -52,7 +52,7 @@ impl Worker for TitleSearch {
                         last = Some(title.to_vec());
                     }
                 }
-                // No JavaScript string can hold the line, so it does not parse. The reader is behind it.
+                // No JavaScript string can hold the line, so it does not parse. The reader has skipped it.
                 Err(ReadError::LineTooLong { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -62,7 +62,7 @@ impl Worker for TitleSearch {
 
 /// The last title in some whole lines.
 fn last_title<'a>(lines: &'a [u8], nesting: &mut Nesting) -> Option<&'a [u8]> {
-    // Lines can be short: one look at all of them spares nearly every look at each.
+    // Lines can be short: one search of all of them makes a search of each one unnecessary in nearly all cases.
     if !may_have_title(lines) {
         return None;
     }
@@ -70,14 +70,14 @@ fn last_title<'a>(lines: &'a [u8], nesting: &mut Nesting) -> Option<&'a [u8]> {
     candidates.filter_map(|line| title_of_line(line, nesting).map(|title| title.of(line))).last()
 }
 
-/// Whether the type may be that of a title: it stands there as it is, or with an escape in it.
+/// Whether the text may contain the event type of a title, as it is or with an escape in it.
 fn may_have_title(text: &[u8]) -> bool {
     TYPE.find(text).is_some() || ESCAPE.find(text).is_some()
 }
 
 static TYPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("session_metadata"));
 
-/// How every escape of an ASCII letter begins.
+/// The beginning of every escape of an ASCII letter.
 static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r"\u00"));
 
 #[cfg(test)]

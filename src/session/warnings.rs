@@ -26,14 +26,14 @@ pub enum Problem {
     NonMonotonicSeq {
         /// The `seq` of the line.
         seq: f64,
-        /// The largest `seq` before it.
+        /// The last `seq` before it.
         last: f64,
     },
     /// A second `session_start`, or one that does not come first.
     MisplacedStart,
     /// An event of a known type with an invalid payload.
     Malformed(EventType, Fault),
-    /// Strict mode: an event with an invalid `seq`.
+    /// Strict mode: a line whose `seq` is missing or invalid.
     MalformedSeq,
     /// An event of an unknown type: the JSON text of `type`, `None` if it is missing.
     UnknownType(Option<Box<[u8]>>),
@@ -107,7 +107,7 @@ impl Warnings {
         })
     }
 
-    /// Whether a warning about a `seq` that is not larger than the one before may exist, among those that are only counted too.
+    /// Whether there may be a warning, shown or only counted, about a `seq` that is not larger than the one before.
     pub fn may_have_non_monotonic(&self) -> bool {
         self.has_non_monotonic() || self.total > self.shown.len() as u64
     }
@@ -162,7 +162,7 @@ impl Warnings {
 /// Counts of lines by the result of reading them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// Lines that are JSON, except `null`.
+    /// Lines that are JSON, except `null` and, in strict mode, those without a valid `seq`.
     pub events: u64,
     /// Of these, events of an unknown type.
     pub unknown: u64,
@@ -170,7 +170,7 @@ pub struct Tally {
     pub malformed: u64,
     /// Lines that are not JSON.
     pub unparseable: u64,
-    /// Strict mode: lines that parsed but have no valid `seq`. They are no events.
+    /// Strict mode: lines that parsed but have no valid `seq`. They are not events.
     pub without_seq: u64,
 }
 

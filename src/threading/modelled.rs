@@ -1,8 +1,8 @@
-//! The same with loom's types, under the names and signatures of the real ones. Only for models.
+//! The same types built on loom's, with the names and signatures of the native ones. Only for models.
 //!
-//! loom knows no time. Whether a wait for a condition with a limit ends by that limit is decided by its length: one that is shorter than the
-//! model says ends at once, when the other threads have taken a step; one that is longer never does. So a model of the second kind finds a
-//! signal that is missing although the limit would hide it, and loom reports that all threads wait for each other.
+//! loom has no notion of time, so the length of a timed wait decides how it ends: a wait shorter than the model's limit times out at once, after the
+//! other threads could take a step; a longer wait never times out. So a model in which waits never time out finds a missing signal that a timeout
+//! would hide: loom reports that all threads wait for each other.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 use loom::sync::{Condvar as Signal, Mutex as Lock, MutexGuard as Held};
 use loom::thread;
 
-/// Waits that are shorter end at once, in milliseconds.
+/// Waits shorter than this, in milliseconds, time out at once.
 static ENDS_BELOW: AtomicU64 = AtomicU64::new(0);
 
-/// Runs `model` in every order of its threads with at most this many preemptions. Waits that are shorter than `ends_below` end at once, longer ones only
-/// when they are signalled. Returns how many orders there were.
+/// Runs `model` in every order of its threads with at most `preemptions` preemptions. Waits shorter than `ends_below` time out at once, longer ones
+/// end only when they are signalled. Returns the number of orders.
 pub fn explore(preemptions: usize, ends_below: Duration, model: impl Fn() + Send + Sync + 'static) -> u64 {
     static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let _alone = unpoisoned(ALONE.lock());
@@ -41,7 +41,7 @@ pub fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()>
     thread::Builder::new().name(name.to_owned()).spawn(work).map(drop)
 }
 
-/// A lock. A panic does not poison it. Not loom's own, which counts a thread that only tries to get a lock as one that waits for it.
+/// A lock that a panic does not poison. Not loom's own, which counts a thread that only tries to get a lock as one that waits for it.
 #[derive(Debug)]
 pub struct Mutex<T> {
     is_held: Lock<bool>,
@@ -50,7 +50,7 @@ pub struct Mutex<T> {
     value: std::sync::Mutex<T>,
 }
 
-/// The value of a lock that is held. Without one only while it waits for a condition.
+/// Access to the value of a held lock. The value is missing only during a wait for a condition variable.
 pub struct MutexGuard<'m, T> {
     mutex: &'m Mutex<T>,
     value: Option<std::sync::MutexGuard<'m, T>>,
@@ -72,14 +72,14 @@ impl<T> Mutex<T> {
         MutexGuard { mutex: self, value }
     }
 
-    /// The lock, if no other thread holds it.
+    /// Takes the lock if it is free.
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         let is_held = unpoisoned(self.is_held.lock());
         let value = (!*is_held).then(|| self.take(is_held))?;
         Some(MutexGuard { mutex: self, value: Some(value) })
     }
 
-    /// The value, which no other thread has.
+    /// The value. Needs no lock, since the reference is exclusive.
     pub fn get_mut(&mut self) -> &mut T {
         unpoisoned(self.value.get_mut())
     }
@@ -129,23 +129,23 @@ impl<T> DerefMut for MutexGuard<'_, T> {
     }
 }
 
-/// A condition.
+/// A condition variable.
 #[derive(Debug, Default)]
 pub struct Condvar(Signal);
 
-/// How a wait with a limit ended.
+/// How a timed wait ended.
 #[derive(Clone, Copy, Debug)]
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// Whether by its limit.
+    /// Whether it timed out.
     pub fn timed_out(self) -> bool {
         self.0
     }
 }
 
 impl Condvar {
-    /// A condition that nothing waits for.
+    /// A condition variable with no waiting threads.
     pub fn new() -> Self {
         Self::default()
     }
@@ -163,13 +163,13 @@ impl Condvar {
     /// Waits for a signal.
     pub fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
         if let Some(value) = guard.value.take() {
-            // Released and waiting in one step.
+            // Releases the lock and begins to wait in one step.
             let is_held = guard.mutex.release(value);
             guard.value = Some(guard.mutex.take(unpoisoned(self.0.wait(is_held))));
         }
     }
 
-    /// Waits for a signal, this long at most.
+    /// Waits for a signal, at most for `limit`.
     pub fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, limit: Duration) -> WaitTimeoutResult {
         let ends_at_once = (limit.as_millis() as u64) < ENDS_BELOW.load(Ordering::Relaxed);
         if !ends_at_once {
@@ -182,12 +182,12 @@ impl Condvar {
         WaitTimeoutResult(ends_at_once)
     }
 
-    /// Waits for a signal, until then at most.
+    /// Waits for a signal, at most until `until`.
     pub fn wait_until<T>(&self, guard: &mut MutexGuard<'_, T>, until: Instant) -> WaitTimeoutResult {
         self.wait_for(guard, until.saturating_duration_since(Instant::now()))
     }
 
-    /// Waits until the condition does not hold any more, until then at most.
+    /// Waits while `condition` holds, at most until `until`.
     pub fn wait_while_until<T>(
         &self,
         guard: &mut MutexGuard<'_, T>,
@@ -203,7 +203,7 @@ impl Condvar {
     }
 }
 
-/// A channel that holds `room` messages. Nothing here sends more, so that a sender that would have to wait is a fault.
+/// A channel that holds `room` messages. Its users never send more, so a send that would have to wait is treated as a bug.
 pub fn sync_channel<T>(room: usize) -> (SyncSender<T>, Receiver<T>) {
     let ends = Ends { messages: VecDeque::new(), senders: 1, has_receiver: true };
     let channel = Arc::new(Channel { ends: Mutex::new(ends), changed: Condvar::new(), room });
@@ -222,10 +222,10 @@ struct Ends<T> {
     has_receiver: bool,
 }
 
-/// The end of a channel that messages go into.
+/// The sending end of a channel.
 pub struct SyncSender<T>(Arc<Channel<T>>);
 
-/// The end that they come from.
+/// The receiving end of a channel.
 pub struct Receiver<T>(Arc<Channel<T>>);
 
 impl<T> SyncSender<T> {
@@ -272,7 +272,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// The message that is there.
+    /// Takes a message if there is one.
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         let mut ends = self.0.ends.lock();
         let nothing = if ends.senders == 0 { TryRecvError::Disconnected } else { TryRecvError::Empty };

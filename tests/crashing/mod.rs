@@ -1,6 +1,6 @@
-//! What the crash harnesses share: a child process that says what is safe, and ends at a given point, at a given moment or on a full disk.
+//! Shared by the crash harnesses: a child process that reports what is durable, and ends at a given point, at a given moment or on a full disk.
 
-// Each harness uses a part of this.
+// Each harness uses only a part of this module.
 #![allow(dead_code)]
 
 use std::io::{BufRead, BufReader, Write};
@@ -8,28 +8,28 @@ use std::process::{ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How many rounds of each kind are run.
+/// The number of rounds of each kind.
 pub fn rounds() -> u64 {
     std::env::var("CRASH_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(2)
 }
 
-/// A number that the harness gave its child.
+/// A number that the harness passes to its child in an environment variable.
 pub fn number(name: &str) -> Option<f64> {
     std::env::var(name).ok().and_then(|value| value.parse().ok())
 }
 
-/// How a child is to end, if not by itself, and what its flushes promise.
+/// How a child ends, unless by itself, and what its flushes promise.
 #[derive(Clone, Copy, Default)]
 pub struct Terms {
-    /// Flushes are durable.
+    /// Whether flushes are durable.
     pub fsync: bool,
-    /// Where to end, and at which visit.
+    /// The point at which the child ends, and the number of the visit.
     pub point: Option<(&'static str, u64)>,
-    /// The largest size that a file may have.
+    /// The maximum size of a file in bytes.
     pub file_limit: Option<u64>,
 }
 
-/// This program again, to run nothing but its test `child`, on these terms.
+/// The command that runs this program's test `child` and no other, on these terms.
 pub fn child_command(terms: Terms) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "child", "--nocapture", "--test-threads=1"]);
@@ -46,7 +46,7 @@ pub fn child_command(terms: Terms) -> Command {
     command
 }
 
-/// In the child: takes on the terms. Whether flushes are to be durable.
+/// Applies the terms in the child. Returns whether flushes are to be durable.
 pub fn take_on_terms() -> bool {
     if let Some(limit) = number("CRASH_FILE_LIMIT") {
         limit_file_size(limit as u64);
@@ -57,7 +57,7 @@ pub fn take_on_terms() -> bool {
     number("CRASH_FSYNC").is_some()
 }
 
-/// Straight to the pipe: what was said is said, whatever happens next. Marked, since the test runner says things too.
+/// Writes to the pipe at once, so that it arrives even if the process is killed next. Marked, because the test runner prints too.
 pub fn say(words: &str) {
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(format!("\n# {words}\n").as_bytes()).unwrap();
@@ -72,7 +72,7 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Whether it came to its end, and all was well.
+    /// Whether it ended by itself and without an error.
     pub fn by_itself(&self) -> bool {
         self.code == Some(0)
     }
@@ -85,11 +85,11 @@ pub fn run_to_end(command: &mut Command) -> Ended {
     Ended { acked, code: child.wait().unwrap().code() }
 }
 
-/// Starts a child and kills it after that time.
+/// Starts a child, and kills it after `delay`.
 pub fn kill_after(delay: Duration, command: &mut Command) -> Ended {
     let mut child = command.spawn().unwrap();
     let stdout = child.stdout.take().unwrap();
-    // Read all the while: a full pipe would hold the child up.
+    // Read while the child runs: a full pipe would block it.
     let reader = std::thread::spawn(move || last_acknowledged(stdout));
     std::thread::sleep(delay);
     child.kill().unwrap();
@@ -102,12 +102,12 @@ fn last_acknowledged(stdout: ChildStdout) -> Option<u64> {
     said.filter_map(|line| line.strip_prefix("# acked ")?.parse().ok()).last()
 }
 
-/// Ends this process when it comes to the point for the n-th time.
+/// Ends this process at the n-th visit of the point.
 fn end_at(point: String, visit: u64) {
     let visits = AtomicU64::new(0);
     fail::cfg_callback(point, move || {
         if visits.fetch_add(1, Ordering::SeqCst) + 1 == visit {
-            // SAFETY: ends this process, which is what it is here for.
+            // SAFETY: takes no pointer; ending this process is the purpose.
             unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
             std::thread::sleep(Duration::from_secs(60));
         }
@@ -115,17 +115,17 @@ fn end_at(point: String, visit: u64) {
     .unwrap();
 }
 
-/// From now on no file of this process may be larger: writes fail as on a full disk.
+/// Limits the size of the files of this process: writes beyond it fail, as on a full disk.
 fn limit_file_size(bytes: u64) {
     let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
-    // SAFETY: a valid limit for this process; the signal is ignored so that the write reports EFBIG instead.
+    // SAFETY: the limit is valid for this process; the signal is ignored so that the write reports EFBIG instead.
     unsafe {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
         libc::setrlimit(libc::RLIMIT_FSIZE, &limit);
     }
 }
 
-/// Numbers that are the same in every run of a test.
+/// A generator of pseudorandom numbers, the same in every run of a test.
 pub fn random_numbers() -> impl FnMut(u64) -> u64 {
     let mut random = 0x2545_f491_4f6c_dd1d_u64;
     move |below| {

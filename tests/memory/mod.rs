@@ -1,5 +1,5 @@
-//! A file system in memory: files and directories, locks and inodes, no links. It knows nothing of power cuts; it shows that another
-//! file system can be put under the whole crate, and notes what is done with it.
+//! A file system in memory, with files, directories, locks and inodes, but without links. It does not simulate power cuts; it shows that the whole
+//! crate can run on another file system, and notes which of its methods are called.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -15,14 +15,14 @@ use session_tape::disk::metadata::{FileKind, Inode, Metadata};
 use session_tape::disk::open_file::OpenFile;
 use session_tape::disk::open_options::{Create, OpenOptions};
 
-/// A file system in memory, with one directory that is there from the beginning.
+/// A file system in memory, which initially has one directory.
 #[derive(Clone)]
 pub struct Memory(Arc<Mutex<Entries>>);
 
 struct Entries {
     nodes: BTreeMap<PathBuf, Node>,
     inodes: u64,
-    /// What was done.
+    /// The names of the methods that were called.
     calls: BTreeSet<&'static str>,
 }
 
@@ -37,7 +37,7 @@ struct Content {
     inode: u64,
     bytes: Vec<u8>,
     modified: SystemTime,
-    /// The position of the handle that has the lock: no two have the same address.
+    /// The address of the `position` of the handle that has the lock, which is unique.
     locked_by: Option<usize>,
 }
 
@@ -47,7 +47,7 @@ impl Memory {
         Memory(Arc::new(Mutex::new(Entries { nodes, inodes: 0, calls: BTreeSet::new() })))
     }
 
-    /// The methods of the traits that were called, but for those that only look.
+    /// The methods of the traits that were called, except those that only query.
     pub fn calls(&self) -> BTreeSet<&'static str> {
         self.0.lock().unwrap().calls.clone()
     }
@@ -59,7 +59,7 @@ impl Memory {
         files.map(|(path, _)| path.clone()).collect()
     }
 
-    /// Changes the bytes of a file behind the back of all who use it.
+    /// Changes the bytes of a file without its users' knowledge.
     pub fn edit<T>(&self, path: &Path, edit: impl FnOnce(&mut Vec<u8>) -> T) -> T {
         let entries = self.0.lock().unwrap();
         let Some(Node::File(content)) = entries.nodes.get(path) else { panic!("no file at {}", path.display()) };
@@ -81,7 +81,7 @@ impl Entries {
         })
     }
 
-    /// Checks that something may be made at `path`.
+    /// Checks that a file or directory may be created at `path`.
     fn expect_free(&self, path: &Path) -> io::Result<()> {
         match (self.nodes.get(path), path.parent().and_then(|parent| self.nodes.get(parent))) {
             (Some(_), _) => Err(ErrorKind::AlreadyExists.into()),

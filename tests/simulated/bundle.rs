@@ -1,4 +1,4 @@
-//! Bundles and forks on a simulated disk or a real one, and what must be true of them, read without the product.
+//! Bundles and forks on a simulated disk or a real one, and checks of them that do not use the product.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -44,7 +44,7 @@ pub fn session_text() -> String {
     text
 }
 
-/// The files of a bundle that is a directory or an archive, read without the product; none if it is not there.
+/// The files of a bundle in either form, read without the product. Empty if the bundle does not exist.
 pub fn files_of(tree: &Tree, bundle: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for (path, bytes) in tree.files() {
@@ -62,7 +62,7 @@ pub fn files_of(tree: &Tree, bundle: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// The manifest lists all that is there with its hash, and the manifest has its own.
+/// Checks that the manifest lists exactly the existing files, with their hashes, and that its own hash is right.
 pub fn check_whole(files: &BTreeMap<String, Vec<u8>>) -> Result<(), String> {
     let hex = |bytes: &[u8]| Sha256::digest(bytes).iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
     let manifest = files.get("manifest.json").ok_or("there is no manifest")?;
@@ -82,7 +82,7 @@ pub fn check_whole(files: &BTreeMap<String, Vec<u8>>) -> Result<(), String> {
     Ok(())
 }
 
-/// Seals what is at `source`.
+/// Exports what is at `source`.
 pub fn export_from(source: PathBuf) -> impl Fn(&Path) {
     move |bundle| drop(quietly(|watch| export(&source, bundle, &ExportOptions::default(), watch)).unwrap())
 }
@@ -92,7 +92,7 @@ pub fn import_from(bundle: PathBuf) -> impl Fn(&Path) {
     move |directory| drop(quietly(|watch| import(&bundle, directory, &VerifyOptions::default(), watch)).unwrap())
 }
 
-/// A fork of the session at `session.jsonl`, and the session that it makes.
+/// The fork of the session at `session.jsonl`: its source and its target.
 pub fn fork_of(root: &Path) -> (ForkSource, ForkTarget) {
     let source = ForkSource {
         path: root.join("session.jsonl"),
@@ -112,7 +112,7 @@ pub fn fork_of(root: &Path) -> (ForkSource, ForkTarget) {
     (source, target)
 }
 
-/// All of the fork is there, and it replays.
+/// Checks that the fork is complete and replays.
 pub fn check_fork(tree: &Tree, root: &Path, name: &Path) -> Result<(), String> {
     let files = tree.files();
     let content = files.get(name).ok_or("the fork is gone")?;

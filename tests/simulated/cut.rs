@@ -1,7 +1,7 @@
-//! What a disk may show after a cut: everything that was synced, and of each operation that was not all, nothing, or a part.
+//! What a disk may have after a power cut: everything that was synced, and all, nothing or a part of each other operation.
 //!
-//! A write reaches the disk by sectors, in any order. Its new size may be there without its bytes; where they are missing the file then
-//! has zeros or, on disks that show what was there before, garbage.
+//! A write reaches the disk by sectors, in any order. The new size may be there without the new bytes. Where those are missing, the file then has
+//! zeros or, on disks that show previous content, garbage.
 
 use std::collections::BTreeSet;
 
@@ -9,42 +9,42 @@ use super::tree::{Op, Tree};
 
 pub const SECTOR: usize = 512;
 
-/// Writes of no more sectors are torn in every way there is; longer ones in those that differ in kind.
+/// Maximum number of sectors of a write that is torn in every possible way; longer writes are torn in each kind of way.
 const ALL_WAYS_SECTORS: usize = 3;
 
-/// What of an operation has reached the disk.
+/// How much of an operation has reached the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Share {
     Whole,
     Nothing,
-    /// Of a write its first sectors, and the size up to there.
+    /// The first sectors of a write, and the size up to there.
     Prefix(usize),
-    /// Of a write the size, and those sectors that are `true`.
+    /// The size of a write, and those of its sectors that are `true`.
     Sectors(Vec<bool>, Fill),
 }
 
-/// What a file has where a sector was never written.
+/// The content of a sector that was never written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fill {
     Zeros,
     Garbage,
 }
 
-/// A disk at the moment of a cut.
+/// A disk at the moment of a power cut.
 #[derive(Clone)]
 pub struct Cut {
     durable: Tree,
-    /// In the order in which they were issued.
+    /// The operations that are not durable, in the order in which they were issued.
     pub pending: Vec<Op>,
-    /// What the program had said to be safe.
+    /// What the program had acknowledged.
     pub acknowledged: BTreeSet<u64>,
 }
 
 impl Cut {
-    /// The moment after these operations on a disk that had `base`, all of it durable.
+    /// A power cut after these operations, on a disk on which all of `base` was durable.
     pub fn after(base: &Tree, log: &[Op]) -> Self {
         let mut cut = Cut { durable: base.clone(), pending: Vec::new(), acknowledged: BTreeSet::new() };
-        // Those that a failed sync has left behind for good.
+        // The operations that no later sync makes durable, because a sync of them has failed.
         let mut lost: Vec<bool> = Vec::new();
         let mut cache = base.clone();
         for op in log {
@@ -82,25 +82,25 @@ impl Cut {
         (self.pending, *lost) = waiting;
     }
 
-    /// The disk with these shares of what is pending.
+    /// The disk with these shares of the pending operations.
     pub fn state(&self, shares: &[Share]) -> Tree {
         let mut tree = self.durable.clone();
         self.pending.iter().zip(shares).for_each(|(op, share)| apply_share(&mut tree, op, share));
         tree
     }
 
-    /// The disk with nothing of what is pending.
+    /// The disk without any pending operation.
     pub fn durable(&self) -> &Tree {
         &self.durable
     }
 
-    /// For each pending operation the shares of it that may be there.
+    /// For each pending operation, the shares of it that may have reached the disk.
     pub fn choices(&self, fills: &[Fill]) -> Vec<Vec<Share>> {
         self.pending.iter().map(|op| shares_of(op, fills)).collect()
     }
 }
 
-/// Changes a disk by a share of an operation.
+/// Applies a share of an operation to a disk.
 pub fn apply_share(tree: &mut Tree, op: &Op, share: &Share) {
     match (share, op) {
         (Share::Nothing, _) => {}
@@ -114,7 +114,7 @@ pub fn apply_share(tree: &mut Tree, op: &Op, share: &Share) {
     }
 }
 
-/// A disk writes whole sectors as the kernel has them: with what earlier writes have changed there.
+/// Extends a write to whole sectors, as the kernel has them: with the changes of earlier writes.
 fn of_whole_sectors(op: &Op, cache: &mut Tree) -> Op {
     let Op::Write { inode, offset, bytes, at } = op else { return op.clone() };
     let (content, _) = cache.file(*inode);
@@ -123,7 +123,7 @@ fn of_whole_sectors(op: &Op, cache: &mut Tree) -> Op {
     Op::Write { inode: *inode, offset: begin, bytes: content[begin..end].to_vec(), at: *at }
 }
 
-/// The bytes of each sector that a write touches.
+/// The range of bytes of each sector that a write touches.
 fn sectors(offset: usize, length: usize) -> Vec<std::ops::Range<usize>> {
     let end = offset + length;
     let first_end = (offset / SECTOR + 1) * SECTOR;
@@ -145,7 +145,7 @@ fn write_share(content: &mut Vec<u8>, offset: usize, bytes: &[u8], share: &Share
             }
             content[sector.clone()].copy_from_slice(&bytes[sector.start - offset..sector.end - offset]);
         } else {
-            // What was there before stays.
+            // Previous content stays.
             while content.len() < sector.end {
                 content.push(filling(fill, content.len()));
             }
@@ -156,7 +156,7 @@ fn write_share(content: &mut Vec<u8>, offset: usize, bytes: &[u8], share: &Share
 fn filling(fill: Fill, at: usize) -> u8 {
     match fill {
         Fill::Zeros => 0,
-        // With the newlines and quotes that a file of text leaves.
+        // With newlines and quotes, as left by a text file.
         Fill::Garbage => match (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56 {
             0..16 => b'\n',
             16..40 => b'"',

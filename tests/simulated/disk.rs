@@ -1,4 +1,4 @@
-//! The disk as the crate sees it: a file system that notes every change in order.
+//! The disk from the crate's point of view: a file system that notes every change in order.
 
 use std::fs::TryLockError;
 use std::io::{self, ErrorKind, SeekFrom};
@@ -19,20 +19,20 @@ use super::cut::Cut;
 use super::fault::{Call, Fault, Visit};
 use super::tree::{Inode, Number, Op, ROOT, Tree, since_1970};
 
-/// Each disk is in use from one start of the system to the next.
+/// The id of a new boot: each disk is in use during a boot of its own.
 fn next_boot() -> Boot {
     static STARTS: AtomicU64 = AtomicU64::new(1);
     u128::from(STARTS.fetch_add(1, Ordering::Relaxed)).to_le_bytes()
 }
 
-/// A disk that is in use. A clone is the same one.
+/// A disk in use. A clone is the same disk.
 #[derive(Clone)]
 pub struct Disk(Arc<Inner>);
 
 struct Inner {
     root: PathBuf,
     boot: Boot,
-    /// Whether the system says which start of it this is.
+    /// Whether the system tells its boot id.
     names_boot: AtomicBool,
     state: Mutex<State>,
 }
@@ -41,17 +41,17 @@ struct State {
     /// What was durable at the beginning.
     base: Tree,
     log: Vec<Op>,
-    /// What programs see.
+    /// The current content, as programs see it.
     tree: Tree,
     next: Number,
     locks: Vec<(Number, usize)>,
-    /// How much earlier than now what is written is said to be.
+    /// By how much the times of new writes are set back.
     age: Duration,
     calls: Vec<Call>,
     faults: Vec<(Visit, Fault)>,
     /// How many of the next syncs fail.
     failing_syncs: usize,
-    /// Directories can't be opened, and whether the file system can't be synced either.
+    /// If set, directories cannot be opened; the value says whether syncing the file system fails too.
     hides_directories: Option<bool>,
     /// What another process does just before the next lock is taken.
     before_lock: Option<Box<dyn FnOnce() + Send>>,
@@ -67,7 +67,7 @@ impl Disk {
         Self::with(root, tree, Vec::new())
     }
 
-    /// A disk that had `base` and was given these operations by a program that has ended: no power was cut.
+    /// A disk with `base`, and these operations of a program that has ended. There was no power cut.
     pub fn with(root: &Path, base: Tree, log: Vec<Op>) -> Self {
         let mut tree = base.clone();
         for op in &log {
@@ -91,49 +91,49 @@ impl Disk {
         &self.0.root
     }
 
-    /// Notes that the program has said that this is safe.
+    /// Notes that the program has acknowledged `what` as safe.
     pub fn acknowledge(&self, what: u64) {
         self.state().log.push(Op::Acknowledge(what));
     }
 
-    /// The system does not say which start of it this is.
+    /// From now on, the system does not tell its boot id.
     pub fn hide_boot(&self) {
         self.0.names_boot.store(false, Ordering::Relaxed);
     }
 
-    /// What is written from now on is said to be as old.
+    /// Sets back the times of all further writes by `age`.
     pub fn set_age(&self, age: Duration) {
         self.state().age = age;
     }
 
-    /// A call ends with a fault.
+    /// Makes a call end with a fault.
     pub fn fail(&self, visit: Visit, fault: Fault) {
         self.state().faults.push((visit, fault));
     }
 
-    /// The next syncs fail, so many of them.
+    /// Makes the next `count` syncs fail.
     pub fn fail_syncs(&self, count: usize) {
         self.state().failing_syncs = count;
     }
 
-    /// No directory can be opened any more, as if it might be written to and not read. `also_fails`: nor can the file system be synced.
+    /// From now on no directory can be opened, as if it were not readable. If `also_fails`, the file system cannot be synced either.
     pub fn hide_directories(&self, also_fails: bool) {
         self.state().hides_directories = Some(also_fails);
     }
 
-    /// Another process does this when the next lock file has been opened and is not locked yet.
+    /// Lets another process do `work` when the next lock file has been opened but is not locked yet.
     pub fn before_lock(&self, work: impl FnOnce() + Send + 'static) {
         self.state().before_lock = Some(Box::new(work));
     }
 
-    /// A sync of this file has failed already: the kernel takes it for clean.
+    /// Notes that a sync of this file has failed, so that the kernel treats its pages as clean.
     pub fn lose(&self, below: &Path) {
         let mut state = self.state();
         let inode = state.find(below).unwrap();
         state.log.push(Op::FailedSync { inode });
     }
 
-    /// What was called so far.
+    /// The calls so far.
     pub fn calls(&self) -> Vec<Call> {
         self.state().calls.clone()
     }
@@ -144,7 +144,7 @@ impl Disk {
         (state.base.clone(), state.log.clone())
     }
 
-    /// The disk as it is if the power is cut now.
+    /// The disk as a power cut now would leave it.
     pub fn cut(&self) -> Cut {
         let state = self.state();
         Cut::after(&state.base, &state.log)
@@ -172,7 +172,7 @@ impl Disk {
 }
 
 impl State {
-    /// Counts a call, and says how it is to fail.
+    /// Counts a call. Returns the fault with which it is to end, if any.
     fn fault_of(&mut self, call: Call) -> Option<Fault> {
         let visit = (call, self.calls.iter().filter(|before| **before == call).count());
         self.calls.push(call);

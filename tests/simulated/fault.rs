@@ -1,8 +1,8 @@
-//! Errors that a disk reports: at which of its calls, and which.
+//! Errors that a disk reports: in which of its calls, and which error.
 
 use std::io;
 
-/// What was called.
+/// A kind of call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Call {
     Open,
@@ -19,15 +19,15 @@ pub enum Call {
     Remove,
 }
 
-/// A call, by how many of its kind were before it: threads may do calls of different kinds in another order each time.
+/// A call, identified by the number of earlier calls of its kind: threads may interleave calls of different kinds differently each time.
 pub type Visit = (Call, usize);
 
-/// How a call ends instead of being done.
+/// How a call ends instead of succeeding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// With an error of the system.
+    /// With an error of the operating system.
     Error(i32),
-    /// Of a write or a read, after one byte.
+    /// A write or a read ends after one byte.
     Short,
 }
 
@@ -40,7 +40,7 @@ impl Fault {
     }
 }
 
-/// Every fault that a system may answer such a call with.
+/// Every fault with which a system may answer such a call.
 pub fn faults_of(call: Call) -> Vec<Fault> {
     use libc::{EACCES, EDQUOT, EINTR, EIO, EMFILE, ENFILE, ENOSPC, EROFS};
     let errors: &[i32] = match call {

@@ -1,6 +1,6 @@
-//! A disk that loses power: what was issued to it, what a sync has made durable, and every state that it may show after a cut.
+//! A disk that loses power: the operations that were issued to it, what a sync has made durable, and every state that it may be in after a power cut.
 
-// Each harness uses a part of this.
+// Each harness uses only a part of this module.
 #![allow(dead_code)]
 
 pub mod bundle;

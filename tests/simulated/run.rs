@@ -1,4 +1,4 @@
-//! Runs on a simulated disk: a recorder that says what is safe, and the judge of what a cut has left.
+//! Runs on a simulated disk: a recorder that acknowledges what is safe, and the check of what a power cut has left.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -26,10 +26,10 @@ use sha2::{Digest as _, Sha256};
 use super::disk::Disk;
 use super::tree::Tree;
 
-/// Where the run is, below the root of the disk.
+/// The directory of the run, relative to the root of the disk.
 pub const RUN: &str = "runs/run";
 
-/// More than a test has events: each node is named by the time at which it is scheduled.
+/// More than the number of events in a test: each node is named by the time at which it is scheduled.
 const NODES: usize = 80;
 
 fn workflow() -> String {
@@ -41,7 +41,7 @@ fn hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A recorder, and what it said of its failure.
+/// A recorder, and the failures that it has reported.
 pub struct Recording {
     pub recorder: RunRecorder,
     pub failures: mpsc::Receiver<WriteFailure>,
@@ -64,7 +64,7 @@ impl Recording {
         Ok(Recording { recorder: RunRecorder::open(&config, 0.0, on_failure)?, failures })
     }
 
-    /// Begins the run if that was not done.
+    /// Begins the run, unless it has begun.
     pub fn begin(&self) {
         if self.recorder.next_time() == 1 {
             self.append(Kind::RunStarted, r#"{"workers":[{"id":"w","capabilities":[]}]}"#);
@@ -81,7 +81,7 @@ impl Recording {
         appended.unwrap()
     }
 
-    /// A node from its first event to its last, whose tool gives an output that no other has.
+    /// Records a node from its first event to its last, with a tool output that is unique.
     pub fn node(&self) -> Result<(), RecordError> {
         let node = format!("n{}", self.recorder.next_time());
         let task = format!(r#""task":"{node}#1""#);
@@ -110,7 +110,7 @@ impl Recording {
         Ok(())
     }
 
-    /// Flushes, and says how many events are safe then.
+    /// Flushes, and then acknowledges the number of events that are safe.
     pub fn flush(&self, acknowledge: &dyn Fn(u64)) -> Result<(), WriteFailure> {
         let events = self.recorder.next_time();
         let (sender, flushed) = mpsc::channel();
@@ -129,11 +129,11 @@ impl Recording {
     }
 }
 
-/// What a log has, read without the product: how many events are whole and chained, and what they name.
+/// The content of a log, read without the product: the number of complete, chained events, and what they refer to.
 #[derive(Default)]
 struct Log {
     events: u64,
-    /// Each with the number of events up to the one that names it.
+    /// Each with the number of events up to the one that refers to it.
     blobs: Vec<(u64, String)>,
     snapshots: Vec<(u64, String)>,
 }
@@ -162,8 +162,8 @@ impl Log {
     }
 }
 
-/// Nothing that was acknowledged is lost: events, and the blobs and snapshots that they name. What the first events name, `undurable` of them,
-/// was written by a recorder that did not promise that.
+/// Checks that nothing acknowledged is lost: events, and the blobs and snapshots that they refer to. What the first `undurable` events refer to was
+/// written by a recorder that did not promise durability.
 fn check_kept(tree: &Tree, acknowledged: u64, undurable: u64) -> Result<(), String> {
     let files = tree.files();
     let run = PathBuf::from(RUN);
@@ -191,7 +191,7 @@ fn watched<T>(work: impl FnOnce(&mut Watch<'_>) -> T) -> T {
     work(&mut Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} })
 }
 
-/// The run replays from its log and from its snapshots to the same state; the events in it.
+/// Checks that the run replays to the same state from its log and from its snapshots. Returns the number of its events.
 fn check_replays(root: &Path, acknowledged: u64, undurable: u64) -> Result<u64, String> {
     let run = RunDirectory::new(root.join(RUN));
     let replayed = |start_from| {
@@ -201,7 +201,7 @@ fn check_replays(root: &Path, acknowledged: u64, undurable: u64) -> Result<u64, 
     };
     let whole = match replayed(StartFrom::Log) {
         Ok(whole) => whole,
-        // There may be no log, or no graph. The next recorder makes what is missing.
+        // The log or the graph may be missing. The next recorder creates them.
         Err(_) if acknowledged == 0 => return Ok(0),
         Err(failed) => return Err(format!("the run does not replay: {}", failed.error)),
     };
@@ -215,7 +215,7 @@ fn check_replays(root: &Path, acknowledged: u64, undurable: u64) -> Result<u64, 
     Ok(whole.event_count)
 }
 
-/// Nothing that is wrong; complete lines behind a hole, which no flush has promised, can't be verified.
+/// Checks that the run verifies. Complete lines after a hole, which no flush has promised, are unverifiable.
 fn check_verifies(root: &Path, lines_behind_hole: u64) -> Result<(), String> {
     let run = RunDirectory::new(root.join(RUN));
     let found = watched(|watch| verify(&run, &TrustedKeys::default(), &Redactions::default(), watch));
@@ -231,21 +231,21 @@ fn check_verifies(root: &Path, lines_behind_hole: u64) -> Result<(), String> {
     }
 }
 
-/// How many complete lines the log has behind so many events.
+/// The number of complete lines in the log after the first `events`.
 fn lines_behind(tree: &Tree, events: u64) -> u64 {
     let files = tree.files();
     let log = files.get(&PathBuf::from(RUN).join("events.cath-log")).map(Vec::as_slice).unwrap_or_default();
     log.iter().filter(|byte| **byte == b'\n').count() as u64 - events
 }
 
-/// What was acknowledged is there and verifies, and the next recorder goes on.
+/// Checks that what was acknowledged is present and verifies, and that another recorder can resume the run.
 pub fn judge(root: &Path, tree: &Tree, acknowledged: &BTreeSet<u64>, undurable: u64) -> Result<(), String> {
     let disk = Disk::of(root, tree.clone());
     let _mounted = disk.mounted();
     go_on(root, &|| disk.tree(), acknowledged, undurable)
 }
 
-/// The same at a directory, whatever disk that is on; `tree` is what there is now.
+/// Like `judge`, for a directory on any disk; `tree` returns its current content.
 pub fn go_on(root: &Path, tree: &dyn Fn() -> Tree, acknowledged: &BTreeSet<u64>, undurable: u64) -> Result<(), String> {
     let acknowledged = acknowledged.last().copied().unwrap_or(0);
     check_kept(&tree(), acknowledged, undurable)?;
@@ -270,8 +270,8 @@ pub fn go_on(root: &Path, tree: &dyn Fn() -> Tree, acknowledged: &BTreeSet<u64>,
     Ok(())
 }
 
-/// A disk that shows what was there before may leave lines that no rule tells from damage. What was acknowledged is before those, and a
-/// reader that can't go on says so.
+/// On a disk that shows previous content, a power cut may leave lines that cannot be told from damage. What was acknowledged precedes them, and a
+/// reader that cannot continue reports it.
 pub fn judge_after_garbage(root: &Path, tree: &Tree, acknowledged: &BTreeSet<u64>) -> Result<(), String> {
     let disk = Disk::of(root, tree.clone());
     let _mounted = disk.mounted();

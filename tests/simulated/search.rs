@@ -1,4 +1,4 @@
-//! Goes through the states that a disk may show after a cut at any moment, and finds the simplest one that is wrong.
+//! Searches the states that a disk may be in after a power cut at any moment, and finds the simplest one that is wrong.
 
 use std::collections::{BTreeSet, HashSet};
 use std::iter::empty;
@@ -9,67 +9,67 @@ use session_tape::disk::durability::Durability;
 use super::cut::{Cut, Fill, Share, apply_share};
 use super::tree::{Op, Tree};
 
-/// With no more operations that are not durable, every state is tried.
+/// Maximum number of operations that are not durable for which every state is tried.
 const SHORT: usize = 8;
 
 /// How thoroughly to search.
 #[derive(Clone, Copy)]
 pub struct Search {
-    /// A cut with no more than eight operations that are not durable is given all its states, if there are no more than so many.
+    /// A cut with at most `SHORT` operations that are not durable is tried in all its states, unless there are more states than this.
     pub most_of_short: u64,
-    /// Any other cut is given so many, chosen by the seed.
+    /// Any other cut is tried in this many states, chosen by the seed.
     pub most_states: u64,
     pub seed: u64,
     pub fills: &'static [Fill],
-    /// The first cut is after so many operations.
+    /// The first cut follows this many operations.
     pub from: usize,
-    /// Whether states count as two that differ in numbers and times of files alone.
+    /// Whether states that differ only in the numbers and times of files count as different.
     pub identities: bool,
 }
 
 impl Search {
-    /// As `CUT_SHORT`, `CUT_STATES` and `CUT_SEED` say.
+    /// Options from the environment variables `CUT_SHORT`, `CUT_STATES` and `CUT_SEED`.
     pub fn from_environment(fills: &'static [Fill]) -> Self {
         let (most_of_short, most_states) = (number("CUT_SHORT", 24), number("CUT_STATES", 16));
         Search { most_of_short, most_states, seed: number("CUT_SEED", 1), fills, from: 0, identities: false }
     }
 }
 
-#[allow(dead_code)] // Not every test that has this module has states so few, or files whose times count.
+#[allow(dead_code)] // Not used by every test that includes this module.
 impl Search {
-    /// With all states of a short cut, if there are no more than so many.
+    /// Tries all states of a short cut, unless there are more than `states`.
     pub fn all_of_short(self, states: u64) -> Self {
         Search { most_of_short: self.most_of_short.max(states), ..self }
     }
 
-    /// For a reader that goes by numbers and times of files.
+    /// For a reader that depends on the numbers and times of files.
     pub fn with_identities(self) -> Self {
         Search { identities: true, ..self }
     }
 }
 
-/// After how many operations a first process ends: `CUT_EVERY` says how many lie between two such lengths.
+/// Numbers of operations after which a first process ends; `CUT_EVERY` is the step between them.
 pub fn lengths(log: &[Op]) -> impl Iterator<Item = usize> + use<> {
     (0..log.len()).step_by(number("CUT_EVERY", 30) as usize)
 }
 
-/// The first operations of a log, as a second process finds them. What is not durable promises nothing.
+/// The first operations of a log, as a second process finds them. Without `Fsync`, acknowledgements do not count, since they promise nothing here.
 pub fn first_life(log: &[Op], length: usize, durability: Durability) -> Vec<Op> {
     let counts = |op: &&Op| durability == Durability::Fsync || !matches!(op, Op::Acknowledge(_));
     log[..length].iter().filter(counts).cloned().collect()
 }
 
-/// A number from the environment.
+/// A number from the environment, or `otherwise`.
 pub fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
-/// How much was tried.
+/// Counts of what was tried.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tried {
     /// Moments at which the power was cut.
     pub cuts: u64,
-    /// Those with no more than eight operations that were not durable, and those of them of which all states were tried.
+    /// Cuts with at most `SHORT` operations that were not durable, and those of them whose states were all tried.
     pub short: u64,
     pub exhausted: u64,
     /// States that differ from each other or in what was acknowledged.
@@ -85,7 +85,7 @@ impl std::ops::AddAssign for Tried {
     }
 }
 
-/// Numbers that follow from a seed.
+/// Pseudorandom numbers from a seed.
 pub struct Random(u64);
 
 impl Random {
@@ -101,11 +101,11 @@ impl Random {
     }
 }
 
-/// Whether a state is as it should be, given what was acknowledged.
+/// Returns an error if a state is wrong, given what was acknowledged.
 pub type Judge<'j> = dyn Fn(&Tree, &BTreeSet<u64>) -> Result<(), String> + 'j;
 
-/// Cuts the power after each operation and judges what the disk may show. The message of an error has the seed, and the shortest
-/// trace and the smallest loss that show it.
+/// Cuts the power after each operation, and judges the states that the disk may be in. The message of an error has the seed, the shortest trace and
+/// the smallest loss that reproduce it.
 pub fn search(base: &Tree, log: &[Op], options: Search, judge: &Judge<'_>) -> Result<Tried, String> {
     let (mut tried, mut seen) = (Tried::default(), HashSet::new());
     for length in options.from..=log.len() {
@@ -133,33 +133,33 @@ pub fn search(base: &Tree, log: &[Op], options: Search, judge: &Judge<'_>) -> Re
     Ok(tried)
 }
 
-/// Which of its shares each pending operation has.
+/// The index of the share of each pending operation.
 type Numbers = Vec<u16>;
 
 fn shares_at(choices: &[Vec<Share>], numbers: &[u16]) -> Vec<Share> {
     choices.iter().zip(numbers).map(|(shares, number)| shares[usize::from(*number)].clone()).collect()
 }
 
-/// All states that differ, found operation by operation: shares after which the disk is the same, in all that can still be reached, have the same
-/// states behind them.
+/// All distinct states, found operation by operation: shares that leave the same disk, as far as it can still be reached, are followed by the same
+/// states.
 struct States<'c> {
     cut: &'c Cut,
     choices: &'c [Vec<Share>],
     options: &'c Search,
-    /// For each number of operations.
+    /// For each number of operations, the fingerprints of the disks found.
     seen: Vec<HashSet<u64>>,
     found: Vec<Numbers>,
 }
 
 impl<'c> States<'c> {
-    /// `None` if there are more than are wanted.
+    /// `None` if there are more states than are wanted.
     fn all(cut: &'c Cut, choices: &'c [Vec<Share>], options: &'c Search) -> Option<Vec<Numbers>> {
         let seen = vec![HashSet::new(); choices.len()];
         let mut states = States { cut, choices, options, seen, found: Vec::new() };
         states.extend(cut.durable(), &mut Vec::new()).then_some(states.found)
     }
 
-    /// False if there are too many.
+    /// Returns `false` if there are too many states.
     fn extend(&mut self, tree: &Tree, numbers: &mut Numbers) -> bool {
         let at = numbers.len();
         let Some(shares) = self.choices.get(at) else {
@@ -183,7 +183,7 @@ impl<'c> States<'c> {
     }
 }
 
-/// All, nothing, and what the seed says.
+/// The states with all pending operations and with none, and others chosen by the seed.
 fn some(choices: &[Vec<Share>], options: &Search, length: usize) -> Vec<Numbers> {
     let mut random = Random::new(options.seed ^ (length as u64) << 32);
     let mut pick = |shares: &Vec<Share>| random.below(shares.len() as u64) as u16;
@@ -191,7 +191,7 @@ fn some(choices: &[Vec<Share>], options: &Search, length: usize) -> Vec<Numbers>
     [0, 1].into_iter().map(|number| vec![number; choices.len()]).chain(picked).collect()
 }
 
-/// A panic is a fault too.
+/// Calls `judge`; a panic counts as an error.
 pub fn judged(judge: &Judge<'_>, tree: &Tree, acknowledged: &BTreeSet<u64>) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(|| judge(tree, acknowledged))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
@@ -200,7 +200,7 @@ pub fn judged(judge: &Judge<'_>, tree: &Tree, acknowledged: &BTreeSet<u64>) -> R
     })
 }
 
-/// As much as possible has reached the disk, and the state is wrong all the same.
+/// Simplifies shares to `Whole`, or else to `Nothing`, as long as the state stays wrong. As much as possible has then reached the disk.
 fn shrink(cut: &Cut, mut shares: Vec<Share>, judge: &Judge<'_>, mut error: String) -> (Vec<Share>, String) {
     for at in 0..shares.len() {
         for simpler in [Share::Whole, Share::Nothing] {

@@ -1,4 +1,4 @@
-//! Sessions on a simulated disk: a recorder that says what is safe, and the judge of what a cut has left.
+//! Sessions on a simulated disk: a recorder that acknowledges what is safe, and the check of what a power cut has left.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,15 +16,15 @@ use session_tape::session::snapshot::Snapshots;
 use super::disk::Disk;
 use super::tree::Tree;
 
-/// Where sessions are recorded, below the root of the disk.
+/// The directory of the sessions, relative to the root of the disk.
 pub const CHATS: &str = "home/chats";
 
-/// The text of the record with this id, which no other record has.
+/// The text of the record with this id, which is unique.
 fn text_of(id: u64) -> String {
     format!("{id} ").repeat(30 + (id as usize * 37) % 60)
 }
 
-/// A recorder, and what it said of its failure.
+/// A recorder, and the failures that it has reported.
 pub struct Recording {
     pub recorder: Recorder,
     pub failures: mpsc::Receiver<WriteFailure>,
@@ -48,7 +48,7 @@ impl Recording {
         Recording { recorder, failures, unflushed: Vec::new().into() }
     }
 
-    /// Whether it was taken.
+    /// Records an item. Returns whether the recorder took it.
     pub fn record(&self, id: u64) -> bool {
         let payload = format!(r#"{{"content":{{"speaker":"ai","id":{id},"text":"{}"}}}}"#, text_of(id));
         let payload = Some(payload.as_bytes());
@@ -57,7 +57,7 @@ impl Recording {
         recorded.is_some()
     }
 
-    /// Flushes, and says what is safe then. What the flush said.
+    /// Flushes, and then acknowledges what is safe. Returns the result of the flush.
     pub fn flush(&self, acknowledge: &dyn Fn(u64)) -> Result<(), WriteFailure> {
         let (sender, flushed) = mpsc::channel();
         self.recorder.writer().flush(Box::new(move |result| sender.send(result).unwrap()));
@@ -75,14 +75,14 @@ impl Recording {
     }
 }
 
-/// The files of sessions on a disk, below its root.
+/// The session files on a disk, relative to its root.
 pub fn sessions(tree: &Tree) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = tree.files();
     files.retain(|path, _| path.extension().is_some_and(|extension| extension == "jsonl"));
     files
 }
 
-/// The ids of the records in a file, read without the product. An error if one is there twice, out of order or altered.
+/// The ids of the records in a file, read without the product. An error if a record occurs twice, is out of order or was altered.
 pub fn ids_in(content: &[u8]) -> Result<Vec<u64>, String> {
     let mut ids = Vec::new();
     for line in content.split(|byte| *byte == b'\n') {
@@ -102,7 +102,7 @@ pub fn ids_in(content: &[u8]) -> Result<Vec<u64>, String> {
     Ok(ids)
 }
 
-/// What a replay gives, in a form that can be compared; its items and the number of its last record.
+/// The result of a replay in a form that can be compared, the number of its items, its last `seq`, and whether it has metadata.
 fn replayed(path: &Path, snapshots: &Snapshots) -> Result<(String, usize, f64, bool), String> {
     let mut replay = Replay::open_with(path, FoldOptions::default(), snapshots, Threads::All)
         .map_err(|error| format!("the replay can't be opened: {error:?}"))?;
@@ -115,15 +115,16 @@ fn replayed(path: &Path, snapshots: &Snapshots) -> Result<(String, usize, f64, b
     Ok((shown, items.len(), outcome.last_seq, outcome.metadata.is_ok()))
 }
 
-/// Nothing that was acknowledged is lost, nothing is there half or twice, a snapshot makes no difference, and the next recorder goes on.
+/// Checks that nothing acknowledged is lost, that no record occurs in part or twice, that a snapshot makes no difference, and that another recorder
+/// can resume the session.
 pub fn judge(root: &Path, tree: &Tree, acknowledged: &BTreeSet<u64>) -> Result<(), String> {
     let disk = Disk::of(root, tree.clone());
     let _mounted = disk.mounted();
     go_on(root, &|| disk.tree(), acknowledged)
 }
 
-/// The same on a system that does not say which start of it this is.
-#[allow(dead_code)] // Not every test that has this module has a snapshot.
+/// Like `judge`, on a system that does not tell its boot id.
+#[allow(dead_code)] // Not every test that includes this module has a snapshot.
 pub fn judge_without_boot(root: &Path, tree: &Tree, acknowledged: &BTreeSet<u64>) -> Result<(), String> {
     let disk = Disk::of(root, tree.clone());
     disk.hide_boot();
@@ -131,7 +132,7 @@ pub fn judge_without_boot(root: &Path, tree: &Tree, acknowledged: &BTreeSet<u64>
     go_on(root, &|| disk.tree(), acknowledged)
 }
 
-/// The same at a directory, whatever disk that is on; `tree` is what there is now.
+/// Like `judge`, for a directory on any disk; `tree` returns its current content.
 pub fn go_on(root: &Path, tree: &dyn Fn() -> Tree, acknowledged: &BTreeSet<u64>) -> Result<(), String> {
     const NEXT: u64 = 1_000_000;
     check(&tree(), root, acknowledged)?;

@@ -1,4 +1,4 @@
-//! What is on a disk: inodes with bytes or with entries, and the operations that change them.
+//! The content of a disk: inodes with bytes or with entries, and the operations that change them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -9,13 +9,13 @@ use std::time::{Duration, SystemTime};
 
 pub type Number = u64;
 
-/// The inode of the directory that a tree is mounted at.
+/// The inode of the directory at which a tree is mounted.
 pub const ROOT: Number = 1;
 
-/// One change of a disk, or what makes earlier ones durable.
+/// A change of a disk, a sync that makes earlier ones durable, or a note about them.
 #[derive(Clone, Debug)]
 pub enum Op {
-    /// A new file or directory, and its entry.
+    /// Creates a file or directory, and its entry.
     Create {
         directory: Number,
         name: OsString,
@@ -23,12 +23,12 @@ pub enum Op {
         is_directory: bool,
         at: SystemTime,
     },
-    /// An entry is removed.
+    /// Removes an entry.
     Remove {
         directory: Number,
         name: OsString,
     },
-    /// An entry goes elsewhere, in place of what is there.
+    /// Moves an entry, replacing any entry at the destination.
     Rename {
         from: (Number, OsString),
         to: (Number, OsString),
@@ -48,18 +48,18 @@ pub enum Op {
     Sync {
         inode: Number,
     },
-    /// All that was done to any file.
+    /// Makes all changes to all files durable.
     SyncFileSystem,
-    /// A sync that failed: what it was for is clean to the kernel, and no later sync writes it.
+    /// A sync that failed: the kernel treats the data as clean, and no later sync writes it.
     FailedSync {
         inode: Number,
     },
-    /// The program said that this is safe.
+    /// The program has acknowledged this as safe.
     Acknowledge(u64),
 }
 
 impl Op {
-    /// Whether a sync of this inode makes it durable.
+    /// Whether a sync of this inode makes the operation durable.
     pub fn is_synced_by(&self, number: Number) -> bool {
         match self {
             Op::Create { directory, .. } | Op::Remove { directory, .. } => *directory == number,
@@ -70,9 +70,9 @@ impl Op {
     }
 }
 
-#[allow(dead_code)] // Tests without a search don't ask.
+#[allow(dead_code)] // Not used by tests without a search.
 impl Op {
-    /// The inode that it may make reachable.
+    /// The inode that the operation may make reachable.
     pub fn named(&self) -> Option<Number> {
         match self {
             Op::Create { inode, .. } | Op::Rename { inode, .. } => Some(*inode),
@@ -87,7 +87,7 @@ pub enum Inode {
     Directory(BTreeMap<OsString, Number>),
 }
 
-/// All that is on a disk at one moment.
+/// The content of a disk at one moment.
 #[derive(Clone, Debug)]
 pub struct Tree(pub BTreeMap<Number, Inode>);
 
@@ -119,7 +119,7 @@ impl Tree {
         }
     }
 
-    /// An inode is there as soon as it is made, though no entry may lead to it after a cut.
+    /// Adds the inode that an operation creates. It exists from then on, even if no entry leads to it after a power cut.
     pub fn add_inode(&mut self, op: &Op) {
         if let Op::Create { inode, is_directory, at, .. } = op {
             let empty = if *is_directory {
@@ -131,7 +131,7 @@ impl Tree {
         }
     }
 
-    /// Applies all of an operation, but for the inode that it makes.
+    /// Applies an operation completely, except for creating its inode.
     pub fn apply(&mut self, op: &Op) {
         match op {
             Op::Create { directory, name, inode, .. } => {
@@ -142,7 +142,7 @@ impl Tree {
             }
             Op::Rename { from, to, inode } => {
                 let entries = self.entries(from.0);
-                // After a cut something else may have the old name.
+                // After a power cut, something else may have the old name.
                 if entries.get(&from.1) == Some(inode) {
                     entries.remove(&from.1);
                 }
@@ -166,7 +166,7 @@ impl Tree {
         }
     }
 
-    /// The inode at a path below the root; `Err(true)` if a file is where a directory should be.
+    /// The inode at a path below the root. `Err(true)` if a component that should be a directory is a file, `Err(false)` if it is missing.
     pub fn find(&self, below: &Path) -> Result<Number, bool> {
         below.components().try_fold(ROOT, |at, component| {
             let Component::Normal(name) = component else { return Ok(at) };
@@ -175,7 +175,7 @@ impl Tree {
         })
     }
 
-    /// What is at a directory of the real disk.
+    /// Reads a directory of the real disk.
     pub fn read(root: &Path) -> Self {
         let mut tree = Tree::default();
         let mut waiting = vec![(root.to_path_buf(), ROOT)];
@@ -197,7 +197,7 @@ impl Tree {
         tree
     }
 
-    /// Every file that a path leads to.
+    /// Every file that has a path.
     pub fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut files = BTreeMap::new();
         let mut waiting = vec![(ROOT, PathBuf::new())];
@@ -213,8 +213,8 @@ impl Tree {
         files
     }
 
-    /// The same for the same files and directories: those that are reachable, and those that these inodes lead to. With `identities` their numbers
-    /// and times count too.
+    /// A hash of the reachable files and directories, and of those that the inodes `more` lead to. With `identities`, it covers their numbers and
+    /// times too.
     pub fn fingerprint(&self, more: impl Iterator<Item = Number>, identities: bool) -> u64 {
         let mut hasher = DefaultHasher::new();
         let mut waiting: Vec<Number> = more.collect();

@@ -1,8 +1,8 @@
-// Runs other programs as a user would, with nothing of this test run in their environment.
+// Runs other programs as a user would, without the environment variables of this test run.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** Runs a program that has to succeed; gives its standard output. A failure shows all that it printed. */
+/** Runs a program that must succeed. Resolves with its standard output; rejects with everything that it printed. */
 export async function succeed(command: string, args: string[], cwd: string): Promise<string> {
   try {
     const { stdout } = await promisify(execFile)(command, args, { cwd, env: plainEnvironment(), maxBuffer: 2 ** 26 });
@@ -13,7 +13,7 @@ export async function succeed(command: string, args: string[], cwd: string): Pro
   }
 }
 
-/** Runs the npm that runs this test, or else the one on the path (on Windows that is no program one could start). */
+/** Runs the npm that runs this test, or else the one on the path (on Windows that is a script, which cannot be started directly). */
 export function npm(args: string[], cwd: string): Promise<string> {
   const script = process.env['npm_execpath'];
   return script?.endsWith('npm-cli.js')
@@ -21,7 +21,7 @@ export function npm(args: string[], cwd: string): Promise<string> {
     : succeed('npm', args, cwd);
 }
 
-/** Without what npm and vitest set for the processes they start, which would change how their own kind behaves. */
+/** The environment without the variables that npm and vitest set for child processes, which would change how a nested npm or vitest behaves. */
 function plainEnvironment(): NodeJS.ProcessEnv {
   const inherited = /^(npm_|VITEST|NODE_|INIT_CWD$|TEST$|MODE$|DEV$|PROD$|SSR$|BASE_URL$|FORCE_COLOR$)/;
   const kept = Object.entries(process.env).filter(([name]) => !inherited.test(name));

@@ -7,7 +7,7 @@ import { npm, succeed } from './command.js';
 
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** Of what `npm pack --json` tells, the part that is looked at here. */
+/** The part of the output of `npm pack --json` that is used here. */
 export interface Packed {
   filename: string;
   unpackedSize: number;
@@ -15,17 +15,17 @@ export interface Packed {
 }
 
 export interface Release {
-  /** The root package as it stands in the work tree. */
+  /** The root package as it is in the work tree. */
   workTree: Packed;
   /** Paths of the two tarballs that a user gets. */
   rootTarball: string;
   platformTarball: string;
   platform: Packed;
-  /** Names and tarballs of what the root package depends on, all the way down: a test has no registry. */
+  /** Names and tarballs of all direct and indirect dependencies of the root package: a test has no registry. */
   dependencies: { name: string; tarball: string }[];
 }
 
-/** Packs the root package and the package of `platform`, going through the release's own steps. */
+/** Packs the root package and the package of `platform`, by the steps of a release. */
 export async function makeRelease(directory: string, platform: string): Promise<Release> {
   const [workTree] = (await pack([ROOT], directory)) as [Packed];
   await succeed('tar', ['-xzf', workTree.filename], directory);
@@ -45,7 +45,7 @@ export async function makeRelease(directory: string, platform: string): Promise<
   };
 }
 
-/** The dependencies as they are installed in the work tree, which is as the lock file has them. */
+/** Paths of the dependencies as installed in the work tree, according to the lock file. */
 async function dependencyPaths(): Promise<string[]> {
   const { packages } = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { dev?: boolean; optional?: boolean; devOptional?: boolean }>;
@@ -54,7 +54,7 @@ async function dependencyPaths(): Promise<string[]> {
   return installed.map(([path]) => join(ROOT, path));
 }
 
-/** What `napi artifacts` does in the workflow, the addon goes into the platform package, and what `npm run notices` does, which takes other tools. */
+/** Makes the platform package. Replaces `napi artifacts`, which adds the addon to it, and `npm run notices`, which needs other tools. */
 async function addPlatformPackage(root: string, platform: string): Promise<string> {
   const folder = join(root, 'npm', platform);
   const addon = `session-tape.${platform}.node`;
@@ -66,7 +66,7 @@ async function addPlatformPackage(root: string, platform: string): Promise<strin
   return folder;
 }
 
-/** The addons of other platforms are not here, so the copy claims none of them. */
+/** Removes the other targets from the manifest, because their addons are not available. */
 async function keepOnlyTarget(manifest: string, platform: string): Promise<void> {
   const content = JSON.parse(await readFile(manifest, 'utf8'));
   content.napi.targets = content.napi.targets.filter((target: string) => platformOf(target) === platform);

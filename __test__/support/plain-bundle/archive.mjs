@@ -1,4 +1,4 @@
-// Archives by hand: the blocks of a tar, and a zstd frame that compresses nothing. What no library would write can be written, too.
+// Archives made by hand: the blocks of a tar, and a zstd frame that compresses nothing. They can contain what no library would write.
 
 const BLOCK = 512;
 
@@ -56,7 +56,7 @@ export function filesOfTar(tar) {
 
 const MOST = 128 << 10;
 
-/** A block of zstd: three bytes that say whether it is the last, of which type, how long; then its content. */
+/** A zstd block: three bytes with its last-block flag, its type and its size, then its content. */
 function block(isLast, type, size, content) {
   const head = Buffer.alloc(3);
   head.writeUIntLE((size << 3) | (type << 1) | (isLast ? 1 : 0), 0, 3);
@@ -67,7 +67,7 @@ function block(isLast, type, size, content) {
 const frameHead = (windowLog) => Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, (windowLog - 10) << 3]);
 
 /**
- * A zstd frame of raw blocks. Where `zeros` is given, so many blocks of 128 KiB zeros, four bytes each, come in the place `at`.
+ * A zstd frame of raw blocks. `zeros` blocks of 128 KiB of zeros, four bytes each, are inserted at the offset `at`.
  */
 export function zstdOf(data, { windowLog = 20, zeros = 0, at = data.length } = {}) {
   const raw = (bytes) => {

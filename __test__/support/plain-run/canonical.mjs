@@ -11,13 +11,13 @@ export function sha256(...parts) {
 
 const ASCII = /^[\0-\x7f]*$/;
 
-/** In the order of their UTF-8 bytes. */
+/** Compares two strings by their UTF-8 bytes. */
 export function byBytes(a, b) {
   if (ASCII.test(a) && ASCII.test(b)) return a < b ? -1 : Number(a > b);
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-/** Keys sorted by UTF-8 bytes, no white space; what is undefined is left out. */
+/** Keys sorted by UTF-8 bytes, no white space; undefined members are left out. */
 export function canonicalJson(value) {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (value !== null && typeof value === 'object') {

@@ -2,10 +2,10 @@
 
 import { sha256 } from './canonical.mjs';
 
-/** What stands for the hash of the event before the first. */
+/** Used as the previous hash of the first event. */
 export const NO_HASH = '0'.repeat(64);
 
-/** The bytes of a payload as they stand in a line: what other programs take for the end of a line is escaped. */
+/** The text of a payload in a line: characters that other programs take for the end of a line are escaped. */
 export function payloadText(payload) {
   return JSON.stringify(payload).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
 }
@@ -22,14 +22,14 @@ export function sealedLine(event, previousHash) {
   return { line: `${head},"hash":"${hash}","salt":"${salt}","payload":${payload}}`, hash };
 }
 
-/** What stands in a line, for `sealedLine`: the payload as the text that it is. */
+/** The hash of a line and its event, as `sealedLine` takes it: with the payload as the original text. */
 export function openedLine(line) {
   const { hash, salt, payload, ...event } = JSON.parse(line);
   const marker = '"payload":';
   return { event: { ...event, salt, payload: line.slice(line.indexOf(marker) + marker.length, -1) }, hash };
 }
 
-/** Lines whose events were changed, chained anew. A payload's hash is that of the payload, unless `payloadHash` is given. */
+/** The lines of changed events, chained again. The hash of a payload is recomputed, unless `payloadHash` is given. */
 export function rechained(events) {
   let previous = NO_HASH;
   return events.map((event) => {

@@ -1,6 +1,6 @@
-// The event that caused another, where nobody says which.
+// The parent of an event, if none is given.
 
-/** What is to be remembered of the events so far to tell the parents of those that come. */
+/** What must be remembered of the events so far to determine the parents of later ones. */
 export function noCauses() {
   return { created: 0, started: undefined, lastEnd: undefined, nodes: new Map(), tasks: new Map() };
 }

@@ -1,4 +1,4 @@
-// The kinds, and what each one's payload must have.
+// The kinds of events, and the fields of their payloads.
 
 const text = (value) => typeof value === 'string' && value !== '';
 const anyText = (value) => typeof value === 'string';
@@ -9,7 +9,7 @@ const time = (value) => Number.isInteger(value) && value >= 0;
 const texts = (value) => Array.isArray(value) && value.every(text);
 const times = (value) => Array.isArray(value) && value.every(time);
 const object = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
-/** `null` is as good as nothing. */
+/** Allows a field to be missing or `null`. */
 const optional = (holds) =>
   Object.assign((value) => value === undefined || value === null || holds(value), { isOptional: true });
 
@@ -19,7 +19,7 @@ const worker = (value) => object(value) && text(value.id) && texts(value.capabil
 const workers = (value) => Array.isArray(value) && value.every(worker);
 const outputs = (value) => object(value) && Object.values(value).every(text);
 
-/** kind → field → whether a value will do. */
+/** kind → field → whether a value is valid. */
 export const FIELDS = {
   RunCreated: { runId: text, workflow, dagHash: text, scheduler, capabilities: texts },
   RunStarted: { workers },
@@ -48,12 +48,12 @@ export const FIELDS = {
 
 export const KINDS = Object.keys(FIELDS);
 
-/** The fields that an event of this kind can't be without. */
+/** The required fields of an event of this kind. */
 export function requiredFields(kind) {
   return Object.keys(FIELDS[kind]).filter((field) => !FIELDS[kind][field].isOptional);
 }
 
-/** What is wrong with a payload: the first field that is not there, or not what it must be. Nothing if it will do. */
+/** The first field of a payload that is missing or invalid, with an error code; `undefined` if the payload is valid. */
 export function faultOf(kind, payload) {
   const field = Object.keys(FIELDS[kind]).find((name) => !FIELDS[kind][name](payload[name]));
   if (field === undefined) return undefined;

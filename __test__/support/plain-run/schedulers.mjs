@@ -1,9 +1,9 @@
-// Who is to get which task.
+// Which worker gets which task.
 
 import { activeTasks } from './state.mjs';
 import { byBytes } from './canonical.mjs';
 
-/** The workers that may have the task of a node, by id. */
+/** The ids of the workers that may execute a task, sorted. */
 export function eligibleWorkers(state, task) {
   const { node } = state.tasks.get(task);
   const { capabilities: needed } = state.graph.nodes.find(({ id }) => id === node);
@@ -14,7 +14,7 @@ export function eligibleWorkers(state, task) {
   return able.map(([id]) => id).sort(byBytes);
 }
 
-/** `{ task, worker }` that the run's scheduler decides on; nothing if there is nobody for any task. */
+/** `{ task, worker }` that the run's scheduler decides on; `undefined` if no waiting task has an eligible worker. */
 export function decision(state) {
   for (const { task } of state.pending) {
     const eligible = eligibleWorkers(state, task);
@@ -30,6 +30,6 @@ const CHOICES = {
     const load = (id) => activeTasks(state, id).length;
     return eligible.reduce((least, id) => (load(id) < load(least) ? id : least));
   },
-  // Whoever decides: any choice will do.
+  // The caller decides: any choice is valid.
   external: (_, eligible) => eligible[0],
 };

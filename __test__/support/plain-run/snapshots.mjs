@@ -23,7 +23,7 @@ export function snapshotOf(state, eventHash, signWith) {
   );
 }
 
-/** The same of a document without `contentHash` and `signature`. */
+/** Completes a document with its `contentHash` and, given a key, its `signature`. */
 export function sealedSnapshot(content, signWith) {
   const signed = canonicalJson(content);
   const contentHash = sha256(signed);

@@ -25,12 +25,12 @@ export function emptyState({ graph, dagHash }) {
     counters: new Map(),
     lastAssigned: undefined,
     lastSnapshot: undefined,
-    /** The one before, in no hash. */
+    /** The snapshot before `lastSnapshot`; not part of any hash. */
     snapshotBefore: undefined,
   };
 }
 
-/** The tasks that a worker has. */
+/** The active tasks of a worker, as `[id, task]`. */
 export function activeTasks(state, worker) {
   return [...state.tasks].filter(([, task]) => task.worker === worker && ACTIVE.includes(task.status));
 }
@@ -60,7 +60,7 @@ export function entriesOf(state) {
   return entries;
 }
 
-/** Hashes of entries, by text. An event changes few of them. */
+/** A cache of the hashes of entries, by text: an event changes few entries. */
 const entryHashes = new Map();
 
 function entryHash(text) {
@@ -73,7 +73,7 @@ function entryHash(text) {
   return hash;
 }
 
-/** The hash of a state, from nothing; `logicalTime` if it is to be hashed as that of another time. */
+/** The hash of a state, computed from scratch; `logicalTime` overrides the time of the state. */
 export function stateHash(state, logicalTime = state.logicalTime) {
   let sum = 0n;
   for (const entry of entriesOf(state)) sum += entryHash(canonicalJson(entry));
@@ -116,7 +116,7 @@ function workerState(state, id) {
   return { workerId: id, status, activeTasks: Object.fromEntries(active), completedTasks, capabilities };
 }
 
-/** The same without what is undefined, and nobody else's. */
+/** A deep copy without undefined members. */
 function plain(value) {
   return JSON.parse(JSON.stringify(value));
 }

@@ -1,4 +1,4 @@
-// What events do to the state, and which ones it refuses.
+// The changes that events make to the state, and the events that it refuses.
 
 import { activeTasks, dependenciesAreMet, stateHash } from './state.mjs';
 import { sortedSet } from './workflow.mjs';
@@ -18,14 +18,14 @@ function expect(holds, message, code = 'IllegalTransition') {
 const AFTER_THE_END = ['SnapshotCreated', 'BlobStored'];
 const AT_ANY_TIME = ['CapabilityCheck', 'PolicyDecision', 'Heartbeat', 'Error', 'SnapshotRestored', ...AFTER_THE_END];
 
-/** Takes the event `{ kind, node, parent, payload }` as the next one, or throws `Refused` and leaves the state as it was. */
+/** Applies the event `{ kind, node, parent, payload }` as the next one, or throws `Refused` and leaves the state as it was. */
 export function applyEvent(state, event) {
   const { kind, node, payload } = event;
   const time = state.logicalTime + 1;
   expect(Object.hasOwn(FIELDS, kind), kind, 'UnknownKind');
   const fault = faultOf(kind, payload);
   expect(fault === undefined, fault?.field, fault?.code);
-  // Of several faults the first of these is named.
+  // If an event has several faults, the first of these is reported.
   expectPlace(state, kind, time);
   expectParent(event.parent, time);
   if (node !== null) expect(state.dependencies.has(node), `no node ${node}`);
@@ -51,7 +51,7 @@ function expectStatus({ run }, kind) {
   expect(run.status === (kind === 'RunStarted' ? 'Created' : 'Running'), `the run is ${run.status}`);
 }
 
-/** Each checks everything before it returns what then happens. */
+/** Each checks everything before it returns the function that changes the state. */
 const EFFECTS = {
   RunCreated(state, { runId, dagHash, scheduler, capabilities }) {
     expect(dagHash === state.dagHash, 'another graph', 'DagMismatch');
@@ -205,7 +205,7 @@ const EFFECTS = {
 
   SnapshotRestored(state, { snapshot, stateHash: hash, at }, { time }) {
     expect(at < time, `a snapshot of ${at}`);
-    // That the snapshot was taken is the event after it: the state without that is the one that it holds.
+    // The `SnapshotCreated` of a snapshot comes after the state in it: that state still has the previous snapshot as its last one.
     const isLast = state.lastSnapshot?.snapshot === snapshot && state.lastSnapshot.at === at && time === at + 2;
     const before = isLast ? { ...state, lastSnapshot: state.snapshotBefore } : state;
     expect([state, before].some((one) => stateHash(one, at) === hash), 'another state', 'StateMismatch');
@@ -258,7 +258,7 @@ function openCall(state, tool, call, node) {
   return found;
 }
 
-/** A task that has not run is gone without a trace, but for the attempt that it was. */
+/** Removes a task that has not run. Only the attempt of the node still counts it. */
 function withdraw(state, entry) {
   state.pending = state.pending.filter((one) => one.task !== entry.task);
   state.tasks.delete(entry.task);

@@ -1,8 +1,8 @@
-// Workflow to graph.
+// Compiles a workflow to a graph.
 
 import { byBytes, canonicalJson, sha256 } from './canonical.mjs';
 
-/** The graph of a workflow that is sound, its canonical text and the hash of that. */
+/** The graph of a valid workflow, its canonical JSON and the hash of that. */
 export function compileWorkflow(workflow) {
   const nodes = workflow.nodes
     .map(({ id, kind, tool, capabilities = [] }) => ({ id, kind, tool, capabilities: sortedSet(capabilities) }))

@@ -7,16 +7,16 @@ const ROW_KINDS = [
   'same', // both sides, equal
   'apart', // not compared: snapshots, heartbeats and the like
   'divergence', // where they part
-  'left', // the left has it, the right does not
-  'right', // the other way round
-  'change', // both have it, and it differs
-  'after', // behind the divergence, where they are not aligned
-  'gap', // left out of the page: then the row has numbers of events, not events
+  'left', // on the left only
+  'right', // on the right only
+  'change', // on both sides, with different values
+  'after', // after the divergence, without alignment
+  'gap', // left out of the page: the row has the numbers of omitted events instead of indices
 ]
 
 /**
  * @param {{ left, right }} sides events with an `ordinal`, the index among the compared events
- * @param diff if it has an edit list, that aligns the events after the divergence
+ * @param diff if it has an edit list, this aligns the events after the divergence
  * @returns {[kind: number, left: number, right: number][]} indexes of events, -1 for none
  */
 function alignedRows({ left, right }, places, diff) {

@@ -6,7 +6,7 @@ const path = require('node:path')
 const { openFile } = require('../../open-file.js')
 
 const HASH = /^[0-9a-f]{64}$/
-/** The number of bytes that are read of a blob. The page says that a longer one is truncated. */
+/** The number of bytes that are read of a blob. The page says so if a blob is longer. */
 const LONGEST_BLOB = 65_536
 
 /**
@@ -35,7 +35,7 @@ async function textOf(root, hash) {
     const isWhole = bytesRead === size
     return { text: decoded(buffer.subarray(0, bytesRead), isWhole), size, isWhole }
   } catch {
-    // The page does without a blob that can't be read. Verification reports what is wrong with it.
+    // The page omits a blob that can't be read. Verification reports what is wrong with it.
     return null
   } finally {
     await handle.close()

@@ -62,7 +62,7 @@ async function gatherSide(source, given, { divergence, ancestors }, limits, sign
   return { given, id: facts.id, of: facts.of, facts: facts.list(), bytes: source.bytes, count, problem, events: window.finish() }
 }
 
-/** The page's data of an event, with its payload as text. */
+/** The page's data about an event, with its payload as text. */
 function forPage(event, at, isDivergence) {
   const { place, kind, ts, payload, shown } = event
   return { place, kind, ts, ...shown(), ...at, payload: payloadIsland(payload, isDivergence ? DIVERGING_PAYLOAD : PAYLOAD) }

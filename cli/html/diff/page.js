@@ -1,6 +1,6 @@
 'use strict'
 
-// The HTML document.
+// The HTML document of a diff.
 
 const { documentOf } = require('../document.js')
 const { islandJson, islandOfLines } = require('../island.js')

@@ -12,7 +12,7 @@ async function* sessionEvents(file) {
   for await (const { lines, tooLong } of lineBatches(file)) {
     let isMissing = tooLong
     for (const line of lines) {
-      // A line that is too long comes as an empty string, but it is counted.
+      // A line that is too long is an empty string, but it is counted.
       const record = line === '' && isMissing-- > 0 ? { type: '(too long to be shown)', payload: null } : recordOf(line)
       if (record !== undefined) yield eventOf(record, place++)
     }

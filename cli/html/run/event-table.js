@@ -1,6 +1,7 @@
 'use strict'
 
-// The events of a run for its page: numbers in columns, so that it can hold a million, and the payloads of the latest while there is room.
+// The events of a run for its page: columns of numbers, so that the page can hold a million events, and the payloads of the latest events for which
+// there is room.
 
 const tape = require('../../../index.js')
 const { RunColumns } = require('../../../lib/run-columns.js')
@@ -13,9 +14,12 @@ const KINDS = [
   'TaskRejected', 'SnapshotCreated', 'SnapshotRestored', 'BlobStored', 'Heartbeat', 'Error',
 ]
 const PAYLOAD = { string: 4096, total: 16_384, depth: 40 }
-/** A payload whose text is no longer is within the limits, but for its nesting: no value takes more of them than four times its text. */
+/**
+ * A payload whose JSON text is at most this long is within all limits except nesting: the budget that a value uses is at most four times the length
+ * of its text.
+ */
 const NEVER_CUT = 4000
-/** The kinds whose last events say what the run is as a whole. */
+/** The kinds whose last events describe the run as a whole. */
 const LANDMARKS = ['RunCreated', 'RunStarted', 'RunCompleted', 'RunFailed']
 
 class EventTable {
@@ -27,7 +31,7 @@ class EventTable {
 
   /**
    * @param {string} path the run's directory
-   * @param {string[]} nodes the nodes of the graph, which keep their numbers, also those without an event
+   * @param {string[]} nodes the nodes of the graph, which keep their numbers even if they have no events
    * @param {number} room for payloads, in characters
    */
   constructor(path, nodes, room) {
@@ -47,9 +51,9 @@ class EventTable {
   }
 
   /**
-   * Reads the events that are new. Resolves to the error of the first line that is no event, or null.
+   * Reads the new events. Resolves to the error of the first line that is not an event, or to null.
    *
-   * @param {(event: import('../../../index.js').RunEvent) => void} onLandmark is called with those events that say what the run is
+   * @param {(event: import('../../../index.js').RunEvent) => void} onLandmark is called with the new events that describe the run as a whole
    */
   async read(onLandmark, signal) {
     const before = this.length
@@ -61,7 +65,7 @@ class EventTable {
     return problem
   }
 
-  /** The last of the events from `from` on of each kind that says what the run is, in their order. */
+  /** The last event from `from` on of each kind that describes the run as a whole, in order. */
   #landmarks(from) {
     const kinds = this.#columns.encode(from).find(({ name }) => name === 'kind').numbers
     const found = LANDMARKS.map((kind) => kinds.lastIndexOf(KINDS.indexOf(kind))).filter((at) => at >= 0)
@@ -81,24 +85,24 @@ class EventTable {
     return tape.readRunEvents(this.#path, { from: this.first + from, to: this.first + to })
   }
 
-  /** Gives numbers to workers and statuses of a state that the log begins with. */
+  /** Assigns numbers to the workers and statuses of the state with which the log begins. */
   addNames(workers, statuses) {
     this.#columns.addNames(workers, statuses)
     this.#takeNames()
   }
 
-  /** The payloads of the latest events for which there is room, as lines of the page, and the event of the first. */
+  /** The payloads of the latest events for which there is room, as lines of the page, and the index of the first of these events. */
   payloads() {
     return { from: this.length - this.#lines.length, lines: this.#lines }
   }
 
-  /** The payloads from an event on, of those that are kept. */
+  /** The payloads from an event on. Those that are not kept are `null`. */
   payloadsFrom(event) {
     const { from, lines } = this.payloads()
     return [...Array(Math.max(from - event, 0)).fill('null'), ...lines.slice(Math.max(event - from, 0))]
   }
 
-  /** The columns from an event on: `[bits of a number, numbers in base64]`, little-endian as on all machines that this runs on. */
+  /** The columns from an event on, each as `[bits of a number, numbers in base64]`, little-endian like all supported machines. */
   encoded(from = 0) {
     const columns = this.#columns.encode(from).map(({ name, bytes, numbers }) => [name, [8 * bytes, numbers.toString('base64')]])
     return Object.fromEntries(columns)
@@ -112,7 +116,7 @@ function latest(lines, room) {
   return lines.slice(from)
 }
 
-/** A line of the page's payloads, of the payload's JSON text. */
+/** Returns a line of the page's payloads, from the JSON text of the payload. */
 function payloadLine(text) {
   const isShort = text.length <= NEVER_CUT && (text.match(/[[{]/g)?.length ?? 0) <= PAYLOAD.depth
   return isShort ? safeInIsland(`[${text}]`) : payloadIsland(JSON.parse(text))

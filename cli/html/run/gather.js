@@ -16,14 +16,14 @@ const LIMITS = { bytes: 8 << 20 }
  * @param {{ signal?: AbortSignal, limits?: Partial<typeof LIMITS> }} [options]
  */
 async function gather(source, { signal, limits } = {}) {
-  // Verification runs on other threads. Its rejection is awaited below.
+  // Verification runs on other threads. A rejection is handled by the `await` below.
   const verifying = verificationOf(source.at, signal)
   verifying.catch(() => {})
   const model = await gatherUnverified(source, { signal, limits })
   return { ...model, verification: await verifying }
 }
 
-/** The same without verifying the run, which takes longer than all else. */
+/** Like `gather`, but does not verify the run, which takes longer than everything else. */
 async function gatherUnverified(source, { signal, limits } = {}) {
   const facts = new RunFacts()
   const graph = await graphOf(source.at)
@@ -32,7 +32,7 @@ async function gatherUnverified(source, { signal, limits } = {}) {
   return { ...source, table, facts, graph, initial: await initialState(source.at, table), problem, verification: null }
 }
 
-/** Adds the events that are new. Returns why the rest of the log can't be read, or null. */
+/** Adds the new events. Resolves to the reason why the rest of the log can't be read, or to null. */
 async function addEvents(table, facts, signal) {
   const problem = await table.read((event) => facts.take(event), signal)
   if (problem === null) return null
@@ -41,7 +41,7 @@ async function addEvents(table, facts, signal) {
   return { message: problem.message, time: problem.time ?? null }
 }
 
-/** The state after the first event of a log that begins behind a snapshot. A whole log begins with nothing. */
+/** The state after the first event of a log that begins after a snapshot. Null for a complete log. */
 async function initialState(root, table) {
   if (table.first === 0) return null
   const { state } = await tape.replayRun(root, { until: table.first, verify: 'none' })
@@ -51,12 +51,12 @@ async function initialState(root, table) {
   return stateData(state)
 }
 
-/** What the page needs of a state. */
+/** The parts of a state that the page needs. */
 function stateData({ coordinator: { run, nodeStates, pendingTasks }, workers }) {
   return { run, nodeStates, pendingTasks, workers }
 }
 
-/** The graph as it was compiled. Without it, nodes are shown without their dependencies. */
+/** The compiled graph. If it is missing, nodes are shown without their dependencies. */
 async function graphOf(root) {
   try {
     const { nodes, edges } = JSON.parse(await readFile(path.join(root, 'dag.json'), 'utf8'))

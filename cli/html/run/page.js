@@ -23,7 +23,7 @@ const ICON =
 
 /**
  * @param model the result of `gather`
- * @param {{ served?: object }} [options] what the page needs to ask its server, for a page that is served
+ * @param {{ served?: object }} [options] `served`: what the page needs to send requests to its server, if it is served
  */
 function pageOf(model, { served = null } = {}) {
   const { table, given, graph, initial, seal } = model
@@ -66,7 +66,7 @@ const titleOf = ({ facts }) => (facts.of === undefined ? `Run ${oneLine(String(f
 
 const namesOf = ({ nodes, workers, labels, statuses, startedWorkers }) => ({ startedWorkers, nodes, workers, labels: labels.map(oneLine), statuses: statuses.map(oneLine) })
 
-/** What can change while a run is recorded, without its events. */
+/** The data that can change while a run is recorded, except for its events. */
 function summaryOf({ facts, size, problem, verification }) {
   return { facts: [...facts.list(), ['Log', fileSize(size)]], problem, verification }
 }

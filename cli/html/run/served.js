@@ -1,6 +1,6 @@
 'use strict'
 
-// A run that is served: its page, states as the engine rebuilds them, payloads, and what is recorded meanwhile.
+// Serves a run: its page, states as the engine rebuilds them, payloads, a search, and new events while it is recorded.
 
 const { stat } = require('node:fs/promises')
 const tape = require('../../../index.js')
@@ -12,11 +12,11 @@ const { payloadIsland } = require('./event-table.js')
 const { addEvents, gatherUnverified, stateData, verificationOf } = require('./gather.js')
 const { namesOf, pageOf, summaryOf } = require('./page.js')
 
-/** The share of the time that verifying the run again may take. */
+/** The maximum share of the time that is spent on verifying the run again. */
 const VERIFYING_SHARE = 0.1
 const WHOLE = { string: 16 << 20, total: 32 << 20, depth: 200 }
 const MOST_FOUND = 100_000
-/** The page asks for payloads that it does not have. */
+/** Lower than for a file, because a served page requests the payloads that it does not have. */
 const LIMITS = { bytes: 1 << 20 }
 
 class ServedRun {
@@ -53,7 +53,7 @@ class ServedRun {
     }
   }
 
-  /** The state after an event: the engine starts at the nearest snapshot before it. */
+  /** Resolves to the state after an event. The engine starts at the nearest snapshot before it. */
   async #state(until) {
     const { ok, state, error } = await tape.replayRun(this.#source.at, { until, fromSnapshot: 'latest', verify: 'none' })
     if (!ok) throw new BadRequest(error.message)
@@ -66,7 +66,7 @@ class ServedRun {
     throw new BadRequest('there is no such event')
   }
 
-  /** The times of the events whose payload holds a text, whatever its case. */
+  /** Resolves to the times of the events whose payload contains a text, ignoring case. */
   async #search(text) {
     const found = []
     const wanted = JSON.stringify(text).slice(1, -1).toLowerCase()
@@ -77,9 +77,9 @@ class ServedRun {
     return found
   }
 
-  /** `isVerified`: whether the page has the result of a verification. */
+  /** `isVerified` says whether the page has the result of a verification. */
   #follow(from, isVerified, reply) {
-    // Only now, when the page is there: verification takes all cores.
+    // Started only after the page has loaded, because verification uses all cores.
     this.#verify()
     this.#live.follow({ from }, reply, { isVerified: !isVerified && this.#model.verification !== null })
   }
@@ -97,7 +97,7 @@ class ServedRun {
     if (this.#live.isFollowed) this.#verify()
   }
 
-  /** Verifies what is new, unless that was done a short while ago, while the page and what is recorded go on. */
+  /** Verifies the run in the background if it was not verified at its current size, unless the last verification was a short while ago. */
   #verify() {
     const model = this.#model
     const [began, { size }] = [performance.now(), model]

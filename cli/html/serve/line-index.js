@@ -1,15 +1,15 @@
 'use strict'
 
-// Where the lines of a growing file begin, to read any of them without those before.
+// The offsets of the lines of a growing file, so that any of them can be read without those before it.
 
 const { openFile } = require('../../open-file.js')
 
 const CHUNK = 1 << 20
-/** The longest line that is read. */
+/** The length of the longest line that is read, in bytes. */
 const LONGEST = 128 << 20
 
 class LineIndex {
-  /** The offset of each complete line, and of what follows the last. */
+  /** The offset of each complete line, and the end of the last one. */
   #offsets = [0]
   #file
   #identity = null
@@ -30,7 +30,7 @@ class LineIndex {
   /**
    * Looks for new lines.
    *
-   * @returns {Promise<boolean>} false if the file is another one, or shorter than it was
+   * @returns {Promise<boolean>} false if the file was replaced or has become shorter
    */
   async update() {
     const file = await openFile(this.#file)
@@ -58,7 +58,7 @@ class LineIndex {
   }
 
   /**
-   * The text of lines, from 1, without their ends.
+   * Reads lines, which are numbered from 1. Their texts have no line ends.
    *
    * @returns {Promise<{ text: string, isTooLong: boolean }[]>}
    */

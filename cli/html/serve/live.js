@@ -1,8 +1,8 @@
 'use strict'
 
-// The pages that follow a recording: looks for what is new now and then, and tells each page what it does not have yet.
+// Updates the pages that follow a recording: polls the recording, and sends each page what it does not have yet.
 
-/** How often the recording is looked at, in milliseconds. */
+/** The interval at which the recording is polled, in milliseconds. */
 const INTERVAL = 400
 
 class Live {
@@ -12,8 +12,8 @@ class Live {
   #timer = null
 
   /**
-   * @param {() => Promise<void>} look looks for what is new
-   * @param {(reader: object, more: object) => void} tell tells a page what it does not have, through its `send`
+   * @param {() => Promise<void>} look reads what was recorded since the last call
+   * @param {(reader: object, more: object) => void} tell sends a page what it does not have yet, through its `send`
    */
   constructor(look, tell) {
     this.#look = look
@@ -34,7 +34,7 @@ class Live {
     return this.#readers.size > 0
   }
 
-  /** Adds a page. `has`: what it has already. */
+  /** Adds a page. `has` is what it already has. */
   follow(has, reply, more) {
     const reader = { ...has, send: reply.events(() => this.#readers.delete(reader)) }
     this.#readers.add(reader)
@@ -45,7 +45,7 @@ class Live {
     for (const reader of this.#readers) this.#tell(reader, more)
   }
 
-  /** Tells all pages that there is another recording in the place of the one that they show. */
+  /** Tells all pages that the recording that they show was replaced by another. */
   replaced() {
     for (const { send } of this.#readers) send('replaced', {})
   }

@@ -1,6 +1,6 @@
 'use strict'
 
-// The page of what is served: made once, and again when what it shows has changed.
+// The page that is served. It is built once, and again after its content has changed.
 
 class MadePage {
   #make
@@ -11,13 +11,13 @@ class MadePage {
     this.#make = make
   }
 
-  /** Makes the page ahead of the first who asks for it: while the browser starts. */
+  /** Builds the page before it is requested, while the browser starts. */
   prepare() {
     setImmediate(() => {
       try {
         this.html()
       } catch {
-        // Who asks for the page gets the error.
+        // The request for the page gets the error.
       }
     })
   }

@@ -1,7 +1,7 @@
 'use strict'
 
-// Serves a page to the browsers of this machine. Only who has the address with its token is answered, and there is nothing but the given
-// routes: no path of the file system is ever made of a request.
+// Serves a page to the browsers of this machine. Answers only requests whose address contains the token, and only for the given routes: no path of
+// the file system is ever derived from a request.
 
 const { createHash, randomBytes, timingSafeEqual } = require('node:crypto')
 const { createServer } = require('node:http')
@@ -21,8 +21,8 @@ const HEADERS = {
 /**
  * @typedef {(query: URLSearchParams, reply: Reply) => unknown} Route may return a promise
  *
- * @param {Record<string, Route>} routes by their name behind the token; the page is ''
- * @param {{ port?: number }} [options] `port`: 0 or none for any free one
+ * @param {Record<string, Route>} routes by the part of the path after the token; that of the page is ''
+ * @param {{ port?: number }} [options] `port`: 0 or none for any free port
  * @returns {Promise<{ url: string, path: string, close: () => Promise<void> }>}
  */
 async function serve(routes, { port = 0 } = {}) {
@@ -39,7 +39,7 @@ async function serve(routes, { port = 0 } = {}) {
   return { url: `http://${LOOPBACK}:${server.address().port}${path}`, path, close }
 }
 
-/** What a route answers with. */
+/** The reply to a request. */
 class Reply {
   #response
 
@@ -59,7 +59,7 @@ class Reply {
     this.#end(status, 'text/plain; charset=utf-8', `${status}\n`)
   }
 
-  /** Begins a stream of events. `send` sends one; `onClose` is called when the reader has gone. */
+  /** Begins a stream of events. Returns a function that sends one. `onClose` is called when the connection is closed. */
   events(onClose) {
     const response = this.#response
     response.writeHead(200, { ...HEADERS, 'Content-Type': 'text/event-stream' })
@@ -75,7 +75,7 @@ class Reply {
 }
 
 async function answer(routes, path, { method, headers, url, socket }, reply) {
-  // A page of another site can make a browser send requests here under a name of its own (DNS rebinding), and does not know the token.
+  // By DNS rebinding, a page of another site can make a browser send requests here under its own host name. It does not know the token, either.
   if (!NAMES.some((name) => headers.host === `${name}:${socket.localPort}`)) return reply.refuse(421)
   const { pathname, searchParams } = parsed(url)
   if (!isEqual(pathname.slice(0, path.length), path)) return reply.refuse(404)
@@ -97,7 +97,7 @@ function parsed(url) {
   }
 }
 
-/** Takes the same time wherever the two differ. */
+/** Compares two texts in a time that does not depend on where they differ. */
 function isEqual(a, b) {
   const digest = (text) => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(a), digest(b))
@@ -105,7 +105,7 @@ function isEqual(a, b) {
 
 class BadRequest extends Error {}
 
-/** A whole number of a query. */
+/** Returns a parameter of a query that must be a whole number. */
 function numberIn(query, name) {
   const text = query.get(name) ?? ''
   const value = Number(text)

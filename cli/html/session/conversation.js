@@ -1,7 +1,7 @@
 'use strict'
 
-// What the page shows of a session: a row for each line that is a record, or damaged. Lines are added one by one, also while the session is
-// being recorded.
+// The rows of a session's page: one for each line that is a record or damaged. Lines are added one by one, also while the session is being
+// recorded.
 
 const { cut } = require('../cut.js')
 const { briefly, oneLine } = require('../excerpt.js')
@@ -12,17 +12,17 @@ const { Images } = require('./images.js')
 const { EXCERPT } = require('./limits.js')
 const { ToolCalls } = require('./tool-calls.js')
 
-/** What a row's flags mean. */
+/** The bits of a row's flags. */
 const FLAGS = { failed: 1, inHistory: 2, damaged: 4, tooLong: 8, item: 16 }
 
-/** The number of characters that are shown of a line that is no JSON. */
+/** The number of characters that are shown of a line that is not JSON. */
 const RAW = 2000
 
 /**
  * @typedef {object} Row
  * @property {number} line
  * @property {string} type the record's type; empty for a damaged line
- * @property {string} speaker empty for what is no item
+ * @property {string} speaker empty for a record that is not an item
  * @property {number | null} at the record's time
  * @property {number} flags
  * @property {number} removedBy the line of the compression or rewind that removed the item; 0 if none did
@@ -43,7 +43,7 @@ class Conversation {
 
   /**
    * @param {{ string: number, total: number, depth: number }} limits of one payload
-   * @param {number} [from] the first line with a payload. Of the lines before it only an excerpt is kept
+   * @param {number} [from] the first line with a payload; for earlier lines only an excerpt is kept
    */
   constructor(limits, from = 1) {
     this.#limits = limits
@@ -51,11 +51,12 @@ class Conversation {
   }
 
   /**
-   * Takes the next line.
+   * Adds the next line.
    *
    * @param {string} text without its end
    * @param {boolean} isTooLong whether the line was too long to be read, and `text` is empty instead
-   * @returns {{ row: Row | null, changed: Row[], calls: import('./tool-calls.js').Call[] }} the new row, the rows and calls that it changed
+   * @returns {{ row: Row | null, changed: Row[], calls: import('./tool-calls.js').Call[] }} the new row, and the rows and calls that the line
+   * changed
    */
   add(text, isTooLong = false) {
     const line = ++this.lines

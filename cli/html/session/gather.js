@@ -9,12 +9,12 @@ const { LIMITS, PayloadLimits } = require('./limits.js')
 
 /**
  * @param {{ log: string, given: string, size: number }} source
- * @param {{ signal?: AbortSignal, limits?: object, lines?: number }} [options] `lines`: how many lines are read; left out: all
+ * @param {{ signal?: AbortSignal, limits?: object, lines?: number }} [options] `lines`: the number of lines to read; all by default
  * @returns the input of `pageOf`: plain data, deterministic for the same recording
  */
 async function gather(source, { signal, limits, lines: count = Infinity } = {}) {
   const bounds = { ...LIMITS, ...limits }
-  // On other threads. Its rejection is awaited below.
+  // Runs on other threads. A rejection is handled by the `await` below.
   const replaying = replayed(source.log, signal)
   replaying.catch(() => {})
   const chosen = await payloadLimits(source.log, bounds, signal)
@@ -22,7 +22,7 @@ async function gather(source, { signal, limits, lines: count = Infinity } = {}) 
   for await (const { lines, tooLong } of lineBatches(source.log)) {
     signal?.throwIfAborted()
     let isMissing = tooLong
-    // A line that is too long comes as an empty string.
+    // A line that is too long is an empty string.
     for (const line of lines) if (conversation.lines < count) conversation.add(line, line === '' && isMissing-- > 0)
   }
   return { conversation, bounds, excerptsBefore: chosen.from, ...source, ...(await replaying) }
@@ -37,7 +37,7 @@ async function payloadLimits(log, { bytes }, signal) {
   return limits.chosen(bytes)
 }
 
-/** What the library says of the session as a whole. A session that can't be replayed is shown all the same. */
+/** The library's report on the session as a whole. A session that can't be replayed is shown even so. */
 async function replayed(log, signal) {
   const opened = await tape.openSession(log, undefined, signal ? { signal } : {})
   if (!opened.ok) return { error: opened.error, warnings: opened.warnings, metadata: null, checkpoints: [] }

@@ -1,12 +1,12 @@
 'use strict'
 
-// Takes the images out of an item, to embed them whole: a cut image shows nothing.
+// Extracts the images of an item, to embed them completely: a truncated image shows nothing.
 
 /** The types of images that a browser decodes without running anything. SVG is not among them: it is shown as text. */
 const TYPES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif'])
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
-/** The sizes in characters of base64. */
+/** The maximum sizes of one image and of all images, in characters of base64. */
 const LARGEST_IMAGE = 4 << 20
 const ALL_IMAGES = 6 << 20
 
@@ -21,7 +21,8 @@ class Images {
 
   /**
    * @param {object} item
-   * @returns {{ item: object, images: Record<number, number> }} the item without the data of its images, and their indices by that of the block
+   * @returns {{ item: object, images: Record<number, number> }} the item without the data of its images, and the indices of the images by the
+   * indices of their blocks
    */
   takeFrom(item) {
     const images = {}

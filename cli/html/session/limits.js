@@ -12,19 +12,19 @@
 const LIMITS = { rows: 250_000, bytes: 8 << 20 }
 
 /**
- * The limits of one payload: UTF-16 code units of a string and in total, and levels of nesting. The first that keep all payloads within the limit
- * are taken.
+ * The limits of one payload: UTF-16 code units of a string and in total, and levels of nesting. The first ones that keep the size of all payloads
+ * within the limit are used.
  */
 const PAYLOADS = [65_536, 16_384, 4096, 1024].map((string) => ({ string, total: string, depth: 40 }))
 
-/** The limits of payloads that are asked for on their own: some of them, and a single one. */
+/** The limits of payloads that a page requests from its server: of several payloads, and of a single one. */
 const ASKED = PAYLOADS[1]
 const WHOLE = { string: 16 << 20, total: 32 << 20, depth: 200 }
 
-/** The number of characters that are kept of records for which there is no room. */
+/** The number of characters that are kept of a record for which there is no room. */
 const EXCERPT = 120
 
-/** The expected size of a page's payload of a line of so many bytes. */
+/** The expected size of the payload of a line of `size` bytes in the page. */
 const expected = (size, { total }) => Math.min(size, total + 400)
 
 /** Chooses the limits of payloads by the sizes of lines. */
@@ -39,7 +39,7 @@ class PayloadLimits {
 
   /**
    * @param {number} bytes
-   * @returns {{ limits: object, from: number }} `from`: the first line with a payload. Of the lines before it only an excerpt is kept
+   * @returns {{ limits: object, from: number }} `from`: the first line with a payload; for earlier lines only an excerpt is kept
    */
   chosen(bytes) {
     const at = this.#sums.findIndex((sum) => sum <= bytes)

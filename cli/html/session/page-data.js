@@ -66,7 +66,7 @@ class Names {
   }
 }
 
-/** What can change while a session is recorded, without its rows. */
+/** The data that can change while a session is recorded, except for its rows. */
 function summaryOf(model) {
   const { conversation, error, warnings, checkpoints, sequenceCorrupt = false, historyLength, size } = model
   const totals = totalsOf(conversation)
@@ -82,7 +82,7 @@ function summaryOf(model) {
   }
 }
 
-/** The warnings of a replay begin with the number of their line. */
+/** Splits a warning into its line number, 0 if it has none, and its text. */
 function warningData(text) {
   const found = /^Line (\d+): (.*)$/s.exec(text) ?? /^session_start at line (\d+)/.exec(text)
   return [found ? Number(found[1]) : 0, oneLine(found?.[2] ?? text)]

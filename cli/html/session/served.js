@@ -1,6 +1,6 @@
 'use strict'
 
-// A session that is served: its page, whole records, a search, and what is recorded meanwhile.
+// Serves a session: its page, complete records, a search, and new records while it is recorded.
 
 const { islandJson } = require('../island.js')
 const { BadRequest, numberIn } = require('../serve/server.js')
@@ -13,7 +13,7 @@ const { ASKED, WHOLE } = require('./limits.js')
 const { pageOf } = require('./page.js')
 const { rowsData, callData, summaryOf } = require('./page-data.js')
 
-/** The summary takes a replay of the whole file. It is made at most for this share of the time. */
+/** The maximum share of the time that is spent on the summary, which requires a replay of the whole file. */
 const SUMMARY_SHARE = 0.1
 const MOST_RECORDS = 500
 const MOST_FOUND = 100_000
@@ -34,7 +34,7 @@ class ServedSession {
     this.#index = new LineIndex(source.log)
   }
 
-  /** Reads the session. A line without an end may still be written, and is not shown yet. */
+  /** Reads the session. A last line without a line end may be incomplete, and is not shown yet. */
   async open() {
     await this.#read()
     this.#page.prepare()
@@ -77,18 +77,18 @@ class ServedSession {
     return this.#payloads(from, to, ASKED)
   }
 
-  /** Lines of records with their payloads. */
+  /** Resolves to the lines of records, each with its payload. */
   async #payloads(from, to, limits) {
     const payloads = []
     for (const [at, { text, isTooLong }] of (await this.#index.read(from, to)).entries()) {
-      // Each line on its own: what it does to the history was found before.
+      // Each line is parsed alone: its effect on the history is already known.
       const { row } = new Conversation(limits).add(text, isTooLong)
       if (row) payloads.push([from + at, JSON.parse(row.payload).slice(0, 2)])
     }
     return payloads
   }
 
-  /** The lines of the records whose JSON holds a text, whatever its case. */
+  /** Resolves to the lines of the records whose JSON contains a text, ignoring case. */
   async #search(text) {
     const found = []
     const wanted = new RegExp(JSON.stringify(text).slice(1, -1).replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu')
@@ -119,7 +119,7 @@ class ServedSession {
     this.#nextSummary = ended + (ended - began) / SUMMARY_SHARE
   }
 
-  /** Another file is in the place of the one that was read. */
+  /** Starts again, because the file was replaced by another. */
   async #replace() {
     this.#index = new LineIndex(this.#source.log)
     await this.#read().catch(() => {})
@@ -146,7 +146,7 @@ class ServedSession {
   }
 }
 
-/** The index of the first row behind a line. */
+/** The index of the first row after a line. */
 function firstBehind(rows, line) {
   const at = rows.findLastIndex((row) => row.line <= line)
   return at + 1

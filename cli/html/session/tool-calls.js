@@ -1,6 +1,6 @@
 'use strict'
 
-// Finds the response to each tool call. Ids may be missing or used again, so a response answers the latest open call with its id.
+// Finds the response to each tool call. Ids may be missing or reused, so a response answers the latest open call with its id.
 
 const { isFailure, isName } = require('../../session/item.js')
 

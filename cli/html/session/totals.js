@@ -26,8 +26,8 @@ function totalsOf({ rows, calls, history }) {
 const count = (rows, flag) => rows.reduce((sum, { flags }) => sum + (flags & flag ? 1 : 0), 0)
 
 /**
- * Turns, bytes and time by speaker. The time before a record counts for who made it: an item of the AI took since the record before it, one of
- * the human ended a wait for them.
+ * Turns, bytes and time by speaker. The time since the previous record counts for the speaker of an item: the AI needed it to respond, or the human
+ * was waited for.
  */
 function speakersOf(rows) {
   const found = new Map()

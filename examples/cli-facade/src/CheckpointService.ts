@@ -10,7 +10,7 @@ import {
 
 import type { Recording } from './SessionRecordingService.js';
 
-// As it is: callers use `instanceof`.
+// Exported unchanged: callers use `instanceof`.
 export { CheckpointLockError };
 
 interface Created {
@@ -20,10 +20,10 @@ interface Created {
 }
 
 export class CheckpointService {
-  /** A session that does not replay has none. */
+  /** Returns no checkpoints for a session that does not replay. */
   listCheckpoints = (filePath: string, projectHash: string): Promise<Checkpoint[]> => listCheckpoints(filePath, projectHash).catch(() => []);
 
-  /** What keeps a session from being deleted. Of one that does not replay that is unknown. */
+  /** The checkpoints that keep a session from being deleted. Rejects for a session that does not replay: they are not known. */
   getDeletionBlockers = (filePath: string, projectHash: string): Promise<Checkpoint[]> => listCheckpoints(filePath, projectHash);
 
   createCheckpoint = (recording: Recording, projectHash: string, name: string, overwrite = false): Promise<Created> =>

@@ -50,7 +50,7 @@ export class SessionDiscovery {
   static resolveSessionRef = resolveSessionRef;
   static validateName = checkSessionName;
 
-  /** The text of the conflict is the CLI's own. */
+  /** The message about a conflict is the CLI's own. */
   static async validateAvailableName(name: string, chatsDir: string, projectHash: string): Promise<string> {
     const trimmed = checkSessionName(name);
     const taken = (await SessionDiscovery.listContinueTargets(chatsDir, projectHash)).find((target) => isNamed(target, trimmed));
@@ -67,7 +67,7 @@ export class SessionDiscovery {
   static readSessionMetadataTitle = (filePath: string): Promise<string | null | undefined> => readSessionTitle(filePath);
 }
 
-/** A directory that is not there has no sessions. One that cannot be read is an error, whereas session-tape reports it among the files. */
+/** A directory that does not exist has no sessions. One that cannot be read is an error here; session-tape reports it like an unreadable file. */
 function throwUnlessRead(chatsDir: string, unreadable: SkippedSession[]): void {
   const reason = unreadable.find(({ filePath }) => filePath === chatsDir)?.reason;
   const code = reason?.split(':')[0];
@@ -76,7 +76,7 @@ function throwUnlessRead(chatsDir: string, unreadable: SkippedSession[]): void {
 
 const isRecorded = ({ filePath }: { filePath: string }): boolean => /^session-.*\.jsonl$/.test(basename(filePath));
 
-/** A header without all its fields belongs to no project, as one of another project does. */
+/** A file with an incomplete header belongs to no project, and is ignored like one of another project. */
 const isSkipped = ({ reason }: SkippedSession): boolean => !reason.startsWith('Invalid session_start');
 
 const isNamed = (target: ContinueTarget, name: string): boolean =>

@@ -9,7 +9,7 @@ import {
   type SessionLock as LockHandle,
 } from 'session-tape';
 
-// As it is: callers use `instanceof`.
+// Exported unchanged: callers use `instanceof`.
 export { SessionLockedError, type LockHandle };
 
 export class SessionLockManager {

@@ -12,5 +12,5 @@ export class SessionRecordingService extends Tape<IContent> {
   }
 }
 
-/** A recorder of this class or one that `resumeSession` or a fork has made, which is of session-tape's class. */
+/** A recorder of this class, or one that `resumeSession` or a fork has created, which is of session-tape's class. */
 export type Recording = Tape<IContent>;

@@ -1,4 +1,4 @@
-// What the CLI keeps as one item of a conversation. session-tape looks at `speaker` and at whether `blocks` is an array, at nothing else.
+// One item of a conversation, as the CLI stores it. session-tape only reads `speaker` and checks that `blocks` is an array.
 
 export interface IContent {
   speaker: 'human' | 'ai' | 'tool';

@@ -1,4 +1,4 @@
-// How the CLI learns that a recording has ended because of an error.
+// Logs the reason when a recording has stopped because of an error.
 
 import type { RecordingWarning } from 'session-tape';
 

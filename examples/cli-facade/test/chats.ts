@@ -31,7 +31,7 @@ export async function openSession(chatsDir: string, sessionId: string, ...texts:
   return recording;
 }
 
-/** The path of a session with these items that is not open any more. */
+/** Records and closes a session with these items. Returns its path. */
 export async function closedSession(chatsDir: string, sessionId: string, ...texts: string[]): Promise<string> {
   const recording = await openSession(chatsDir, sessionId, ...texts);
   await recording.dispose();

@@ -35,7 +35,7 @@ describe('checkpoints', () => {
     expect(await replaySession(path, PROJECT)).toMatchObject({ sessionName: null });
   });
 
-  test('of a closed session too, and they block its deletion', async () => {
+  test('of a closed session are created, renamed and deleted, and block its deletion', async () => {
     const chatsDir = await newDirectory();
     const path = await closedSession(chatsDir, 'a1', 'one');
     const { checkpointId } = await service.createCheckpointClosed(path, PROJECT, chatsDir, 'a1', 'été');
@@ -47,7 +47,7 @@ describe('checkpoints', () => {
     expect(await deleteSession('a1', chatsDir, PROJECT)).toEqual({ ok: true, deletedSessionId: 'a1' });
   });
 
-  test('of a session in use are not changed from elsewhere', async () => {
+  test('of a session in use cannot be changed from elsewhere', async () => {
     const chatsDir = await newDirectory();
     const path = (await openSession(chatsDir, 'a1', 'one')).getFilePath()!;
     const created = service.createCheckpointClosed(path, PROJECT, chatsDir, 'a1', 'été');
@@ -55,7 +55,7 @@ describe('checkpoints', () => {
     await expect(created).rejects.toBeInstanceOf(CheckpointLockError);
   });
 
-  test('of a file that does not replay are none, and what blocks its deletion is unknown', async () => {
+  test('of a file that does not replay are an empty list; whether they block its deletion is unknown', async () => {
     const path = await closedSession(await newDirectory(), 'a1', 'one');
     await writeFile(path, '');
     expect(await service.listCheckpoints(path, PROJECT)).toEqual([]);

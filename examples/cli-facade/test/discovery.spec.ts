@@ -8,7 +8,7 @@ import { closedSession, newDirectory, openSession, PROJECT, said } from './chats
 const header = (payload: object): string => `${JSON.stringify({ v: 1, seq: 1, ts: '', type: 'session_start', payload })}\n`;
 
 describe('listing', () => {
-  test('has the sessions of the project in recorded files, the newest first, and counts what is no session', async () => {
+  test('returns the sessions of the project, newest first, and counts the files that are not sessions', async () => {
     const chatsDir = await newDirectory();
     const [first, second] = [await closedSession(chatsDir, 'a1', 'one'), await closedSession(chatsDir, 'b2', 'zwei')];
     await utimes(first, 1_800_000_000, 1_800_000_000);
@@ -24,7 +24,7 @@ describe('listing', () => {
     expect(await SessionDiscovery.listSessions(chatsDir, PROJECT)).toEqual(sessions);
   });
 
-  test('of a directory that is not there has none; of a file in its place is a rejection', async () => {
+  test('of a directory that does not exist is empty; of a file in its place it rejects', async () => {
     const chatsDir = await newDirectory();
     expect(await SessionDiscovery.listSessionsDetailed(chatsDir, PROJECT)).toEqual({ sessions: [], skippedCount: 0 });
     expect(await SessionDiscovery.listContinueTargets(chatsDir, PROJECT)).toEqual([]);
@@ -33,7 +33,7 @@ describe('listing', () => {
     await expect(SessionDiscovery.listContinueTargets(chatsDir, PROJECT)).rejects.toMatchObject({ code: 'ENOTDIR' });
   });
 
-  test('of targets has sessions and live checkpoints, and keeps snapshots', async () => {
+  test('of targets returns sessions and live checkpoints, and writes snapshots', async () => {
     const chatsDir = await newDirectory();
     const recording = await openSession(chatsDir, 'a1', 'one');
     const { checkpointId } = await new CheckpointService().createCheckpoint(recording, PROJECT, 'größer');
@@ -73,7 +73,7 @@ describe('names', () => {
   });
 });
 
-test('looking into a file', async () => {
+test('content, first user message, title and header are read from a file', async () => {
   const chatsDir = await newDirectory();
   const recording = await openSession(chatsDir, 'a1');
   recording.recordSessionMetadata('Títle');

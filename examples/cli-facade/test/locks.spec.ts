@@ -9,7 +9,7 @@ import { newDirectory } from './chats.js';
 
 const DAY = 86_400_000;
 
-/** Writes a lock as a process leaves it that ended `days` ago, or has not ended. */
+/** Writes the lock of the process `pid`, created `days` days ago. Returns its path. */
 async function writeLock(chatsDir: string, sessionId: string, pid: number, days: number): Promise<string> {
   await mkdir(chatsDir, { recursive: true });
   const lockPath = SessionLockManager.getLockPath(chatsDir, sessionId);
@@ -17,7 +17,7 @@ async function writeLock(chatsDir: string, sessionId: string, pid: number, days:
   return lockPath;
 }
 
-test('a lock is held by one', async () => {
+test('a lock has one owner at a time', async () => {
   const chatsDir = await newDirectory();
   const lock: LockHandle = await SessionLockManager.acquire(chatsDir, 's1');
   expect(lock.lockPath).toBe(join(chatsDir, 's1.lock'));
@@ -27,7 +27,7 @@ test('a lock is held by one', async () => {
   expect(await SessionLockManager.isLocked(chatsDir, 's1')).toBe(false);
 });
 
-test('stale locks are told apart and removed', async () => {
+test('stale locks are recognised and removed', async () => {
   const chatsDir = await newDirectory();
   const ended = spawnSync(process.execPath, ['-e', '']).pid;
   const dead = await writeLock(chatsDir, 'dead', ended, 0);

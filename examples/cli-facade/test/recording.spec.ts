@@ -21,7 +21,7 @@ import { closedSession, configOf, newDirectory, openSession, PROJECT, RUNTIME, s
 const ID = 'f3a91c22-0001-demo';
 
 describe('the recording service', () => {
-  test('is of the own class, also when it is made locked, and names files with seconds', async () => {
+  test('has the class of the example, also if it is created locked, and puts seconds into file names', async () => {
     const recording = await openSession(await newDirectory(), ID, 'héllo');
     expect(recording).toBeInstanceOf(SessionRecordingService);
     expect(recording).toBeInstanceOf(Tape);
@@ -31,7 +31,7 @@ describe('the recording service', () => {
     expect(name.endsWith(`-${ID.slice(0, SESSION_FILE_ID_PREFIX_LENGTH)}.jsonl`)).toBe(true);
   });
 
-  test('logs why recording has ended', async () => {
+  test('logs why recording has stopped', async () => {
     const chatsDir = await newDirectory();
     await writeFile(chatsDir, 'a file in the place of the directory');
     const logged = vi.spyOn(console, 'warn').mockImplementation(() => {});
@@ -44,7 +44,7 @@ describe('the recording service', () => {
 });
 
 describe('replay', () => {
-  test('is strict, of the whole file and through a sequence', async () => {
+  test('is strict, of the whole file and up to a sequence number', async () => {
     const path = await closedSession(await newDirectory(), ID, 'one', 'two', 'thrée');
     const line = JSON.stringify({ v: 1, seq: 1.5, ts: '', type: 'content', payload: { content: said('no whole number') } });
     await writeFile(path, `${line}\n`, { flag: 'a' });
@@ -82,7 +82,7 @@ describe('a session', () => {
     expect(await replaySession(path, PROJECT)).toMatchObject({ history: [said('one'), said('two')] });
   });
 
-  test('is listed and deleted: by a reference, or by its whole id', async () => {
+  test('is listed, and deleted by a reference or by its full id', async () => {
     const chatsDir = await newDirectory();
     await closedSession(chatsDir, ID, 'one');
     await closedSession(chatsDir, 'b7', 'two');

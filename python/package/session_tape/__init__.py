@@ -1,6 +1,6 @@
 """Recordings of AI command-line tools as Arrow and Parquet tables.
 
-Sessions and runs that session-tape has recorded become rows for DuckDB, Polars, Spark, Ray, and whatever else reads Arrow or Parquet.
+Turns the sessions and runs that session-tape has recorded into rows for DuckDB, Polars, Spark, Ray, and everything else that reads Arrow or Parquet.
 
 >>> import session_tape as st
 >>> reader = st.events("sessions/")                       # doctest: +SKIP
@@ -51,47 +51,47 @@ _TEXT_LIMIT = 64 * 1024
 
 @dataclass(frozen=True)
 class ExportReport:
-    """What `to_parquet` did.
+    """The result of `to_parquet`.
 
     >>> report = ExportReport(sources=2, rows={"events": 7})
     >>> report.rows["events"]
     7
     """
 
-    #: Recordings that were converted.
+    #: Number of recordings that were converted.
     sources: int = 0
-    #: Recordings that the lake has already, as they are.
+    #: Number of recordings that were exported before and have not changed.
     unchanged: int = 0
-    #: Bytes of those that were converted.
+    #: Bytes of the recordings that were converted.
     bytes: int = 0
-    #: Rows that were written, by table.
+    #: Number of rows that were written, by table.
     rows: dict[str, int] = field(default_factory=dict)
     #: The Parquet files that were written.
     parts: list[Path] = field(default_factory=list)
-    #: Files that were removed since no manifest lists them.
+    #: Number of files that were removed because no manifest lists them.
     pruned: int = 0
 
 
 @dataclass(frozen=True)
 class Divergence:
-    """Where two recordings part.
+    """Where two recordings diverge.
 
     >>> Divergence(3, "EventMismatch", "rec_3", "rec_3").divergence_event
     3
     """
 
-    #: In a session the place of the record, from 0; in a run the logical time.
+    #: In a session, the position of the record, from 0; in a run, the logical time.
     divergence_event: int
     #: `EventMismatch`, `LeftEnded`, `RightEnded` or `HeaderMismatch`.
     kind: str
-    #: The id of the event on the left; `None` if the left has ended.
+    #: The id of the event on the left; `None` if the left side has ended.
     left: str | None
-    #: The id of the event on the right; `None` if the right has ended.
+    #: The id of the event on the right; `None` if the right side has ended.
     right: str | None
 
 
 def schema(table: str, *, include_payload: bool = False) -> pa.Schema:
-    """The columns of a table.
+    """The columns of a table. `include_payload` adds the column `payload` to `events`.
 
     >>> schema("events").names[:3]
     ['source', 'session_id', 'project_hash']
@@ -100,9 +100,9 @@ def schema(table: str, *, include_payload: bool = False) -> pa.Schema:
 
 
 def recordings(paths: Recordings, kind: str = "sessions") -> list[str]:
-    """What the other functions find there: the `source` of each recording, in their order. Each can be given to them as a path.
+    """The `source` of each recording that the other functions find in `paths`, in their order. Each can be passed to them as a path.
 
-    An engine distributes these. Nothing is read, except what has no path.
+    An engine can distribute these. Nothing is read, except inputs that have no path.
 
     >>> recordings([("a.jsonl", b"")])
     ['a.jsonl']
@@ -120,8 +120,8 @@ def events(
 ) -> pa.RecordBatchReader:
     """The rows of `events`, or with `kind="runs"` those of `run_events`, batch by batch.
 
-    Nothing is read before a batch is asked for. `paths` are files, directories, globs, `(name, bytes)` pairs and open binary files, or an
-    iterable of these. What is wrong with a file is in the rows: see the columns `status`, and `error` of `sessions`.
+    Nothing is read before a batch is requested. `paths` are files, directories, globs, `(name, bytes)` pairs and open binary files, or an iterable of
+    these. Errors of a file are in its rows: see the column `status`, and the column `error` of `sessions`.
 
     >>> line = b'{"v":1,"seq":1,"type":"session_start","payload":{"sessionId":"s","projectHash":"h"}}'
     >>> events([("a.jsonl", line)]).read_all()["session_id"].to_pylist()
@@ -141,7 +141,7 @@ def table(
     verify: bool = False,
     on_progress: Progress | None = None,
 ) -> pa.RecordBatchReader:
-    """The rows of one of the tables, batch by batch. With `verify` the rows of `runs` have verdicts.
+    """The rows of one of the tables, batch by batch. With `verify`, the rows of `runs` have verdicts.
 
     >>> line = b'{"v":1,"seq":1,"type":"session_start","payload":{"sessionId":"s","projectHash":"h"}}'
     >>> table([("a.jsonl", line)], "sessions").read_all()["lines"].to_pylist()
@@ -164,10 +164,10 @@ def to_parquet(
     prune: bool = False,
     on_progress: Progress | None = None,
 ) -> ExportReport:
-    """Writes tables to `dest/<table>/date=YYYY-MM-DD/part-<hash>.parquet`, the date being the day on which a recording began.
+    """Writes tables to `dest/<table>/date=YYYY-MM-DD/part-<hash>.parquet`, where the date is the day on which a recording began.
 
-    What the lake has already, as it is, is not written again, so an export can be repeated at any time. A recording that has grown gives a
-    new part; `prune=True` removes the one before.
+    Recordings that were exported before and have not changed are not written again, so an export can be repeated at any time. A recording that has
+    grown gets a new part; `prune=True` removes the previous one.
 
     >>> import tempfile
     >>> line = b'{"v":1,"seq":1,"type":"session_start","payload":{"sessionId":"s","projectHash":"h"}}'
@@ -192,7 +192,7 @@ def to_parquet(
 
 
 def first_divergence(left: PathLike, right: PathLike) -> Divergence | None:
-    """Where two recordings part, as `session-tape diff` says it; `None` if nothing that matters differs.
+    """Where two recordings diverge, as `session-tape diff` finds it; `None` if nothing that matters differs.
 
     >>> first_divergence("a.jsonl", "b.jsonl")            # doctest: +SKIP
     Divergence(divergence_event=2, kind='EventMismatch', left='rec_2', right='rec_2')
@@ -202,10 +202,10 @@ def first_divergence(left: PathLike, right: PathLike) -> Divergence | None:
 
 
 def verify_rows(table: Any) -> pa.BooleanArray:
-    """Reads the bytes of each row of `events` again, and says whether they have the row's hash.
+    """Reads the bytes of each row of `events` again, and returns for each row whether they have its hash.
 
-    `table` is anything with Arrow's stream interface and the columns `source`, `byte_offset`, `byte_length` and `line_sha256`: a table of
-    pyarrow or Polars, a relation of DuckDB.
+    `table` is anything with Arrow's stream interface and the columns `source`, `byte_offset`, `byte_length` and `line_sha256`: a table of pyarrow or
+    Polars, or a relation of DuckDB.
 
     >>> verify_rows(events([]).read_all()).to_pylist()
     []

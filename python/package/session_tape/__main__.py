@@ -113,7 +113,7 @@ def _schema(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _progress(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar of the bytes that are done, if there is someone to see it and tqdm is installed."""
+    """A progress bar of the bytes that are done; `None` if stderr is not a terminal, tqdm is not installed or `quiet` is set."""
     try:
         from tqdm import tqdm
     except ImportError:

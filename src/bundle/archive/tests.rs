@@ -251,7 +251,7 @@ fn any_changed_byte_of_an_archive_is_found() {
 
 #[test]
 fn a_bomb_does_not_go_off() {
-    // 2 GiB of zeros, compressed to some 64 KiB.
+    // 2 GiB of zeros, compressed to about 64 KiB.
     let mut encoder = zstd::Encoder::new(Vec::new(), 3).unwrap();
     encoder.write_all(&header(b"blobs/aa/x", b'0', &octal(2 << 30))).unwrap();
     let zeros = vec![0; 1 << 20];

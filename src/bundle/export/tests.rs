@@ -399,7 +399,7 @@ fn what_no_reader_would_take_is_not_exported() {
     assert!(names(root.path()).is_empty());
 }
 
-/// A run with a redacted event, exported from a snapshot, under each limit in turn that is one byte less than a file has.
+/// Exports a run with a redacted event from a snapshot, under a limit that is one byte less than a file has, for each limit in turn.
 #[test]
 fn each_limit_of_the_reader_for_a_whole_file_is_one_of_the_writer() {
     let (run, _) = snapshot_run();

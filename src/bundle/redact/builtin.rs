@@ -115,7 +115,7 @@ pub static ALL: &[Builtin] = &[
     pattern("databricks-token", &["dapi"], r"(?-u)(?:\b|_)(?P<secret>dapi[0-9a-f]{32}(?:-[0-9]{1,2})?)(?:\b|_)"),
     pattern("huggingface-token", &["hf_"], r"(?-u)(?:\b|_)(?P<secret>hf_[A-Za-z0-9]{34})(?:\b|_)"),
     pattern("sendgrid-key", &["SG."], r"(?-u)(?:\b|_)(?P<secret>SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,})"),
-    // Hashes may look the same, so the name of Twilio must come before.
+    // Hashes may look the same, so the name of Twilio must precede the key.
     Builtin {
         name: "twilio-key",
         pattern: r#"(?-u)(?:[tT]wilio|TWILIO)[A-Za-z0-9_ .-]{0,40}(?:\\*["'])?\s{0,4}(?::=|=>|=|:)\s{0,4}(?:\\*["'])?(?P<secret>SK[0-9a-f]{32})(?:\b|_)"#,

@@ -22,7 +22,7 @@ pub struct Document<'d> {
 /// The value of a document to which the pointers of rules are relative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Root {
-    /// None: pointers do not apply.
+    /// Pointers do not apply.
     Nowhere,
     /// The document.
     Here,

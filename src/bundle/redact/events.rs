@@ -63,7 +63,7 @@ pub fn redacted_event(
 ) -> Result<Option<Vec<u8>>, BundleError> {
     let allowed = allowed(matcher, kind, event.payload);
     let context = MatchContext { allowed: allowed.as_deref(), ..MatchContext::at(Form::JsonString) };
-    // Salt and hashes are not checked: they are random digits of the chain, which are no content.
+    // Salt and hashes are not checked: they are random digits of the chain, not content.
     let envelope =
         [("its time, 'ts'", event.ts), ("its 'kind'", event.kind), ("its 'node'", event.node.unwrap_or_default())];
     for (what, text) in envelope {

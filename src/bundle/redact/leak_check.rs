@@ -1,4 +1,4 @@
-//! Searches everything that is written to a bundle for the secrets that were found, undecoded and decoded. An occurrence is an error.
+//! Searches everything that is written to a bundle for the found secrets, undecoded and decoded. An occurrence is an error.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use super::matcher::{MAX_LEVELS, Matcher};
 use super::secrets::Secrets;
 use crate::bundle::error::{BundleCode, BundleError};
 
-/// How far back to search for a place outside of an escape. A text may consist of backslashes.
+/// The maximum number of steps back to a place outside of an escape. A text may consist of backslashes.
 const MAX_STEPS_BACK: usize = 64;
 
 /// Checks files, one after the other.

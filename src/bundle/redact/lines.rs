@@ -1,8 +1,9 @@
 //! Redacts the lines of a session so that a replay sees the same records.
 //!
-//! Fixed are all keys and these strings: `type`, the `sessionId` and `projectHash` of a `session_start`, the `severity` of a
+//! All keys are fixed, and these strings: `type`, the `sessionId` and `projectHash` of a `session_start`, the `severity` of a
 //! `session_event`, the `speaker` of an item and the `type` of its blocks, and the `checkpointId` and `parentSessionId` of events about
 //! checkpoints and forks.
+//!
 //! A torn or damaged line that is not JSON is redacted as bytes, and must not become JSON.
 
 use std::collections::BTreeSet;

@@ -39,7 +39,7 @@ pub struct Hit {
     pub rule: usize,
 }
 
-/// What is known about a text that is matched.
+/// The context of a text that is matched.
 #[derive(Clone, Copy)]
 pub struct MatchContext<'l> {
     /// How it is encoded.
@@ -128,7 +128,7 @@ impl<'r> Matcher<'r> {
         }
     }
 
-    /// Whether every match has a candidate of the prefilter. Not with rules of the user, nor once there are secrets to search for.
+    /// Whether every match has a candidate of the prefilter. False with rules of the user, and once there are secrets to search for.
     pub fn prefilter_suffices(&self) -> bool {
         self.unfiltered.is_empty() && self.secrets.is_empty()
     }
@@ -242,7 +242,7 @@ impl<'r> Matcher<'r> {
                 let end = start + word.len();
                 let near = [text[..start].last(), text.get(end)];
                 let is_word = !near.into_iter().flatten().any(u8::is_ascii_alphanumeric);
-                // The scheme of a URL may have the name of the user and the password.
+                // The scheme of a URL may equal the user name and the password.
                 (is_word && !text[end..].starts_with(b"://")).then_some(Hit { start, end, rule })
             }));
         }
@@ -360,7 +360,7 @@ fn match_all(regex: &regex::bytes::Regex, group: Option<usize>, text: &[u8], mut
     }
 }
 
-/// Maps hits in the text that decoding the last of `levels` gives to ranges of the first of them.
+/// Maps hits in the text that results from decoding the last of `levels` to ranges of the first level.
 fn map_hits(levels: &[Cow<'_, [u8]>], hits: &mut [Hit]) {
     if hits.is_empty() {
         return;
@@ -395,7 +395,7 @@ fn without(hits: Vec<Hit>, excluded: &[(usize, usize)]) -> Vec<Hit> {
     remaining
 }
 
-/// Sorts hits and merges those that overlap. A merged hit has the rule of the one that begins first, or of the longest of these.
+/// Sorts hits and merges those that overlap. A merged hit has the rule of the hit that begins first, or of the longest of several that begin there.
 pub fn merged(mut hits: Vec<Hit>) -> Vec<Hit> {
     hits.sort_unstable_by_key(|hit| (hit.start, std::cmp::Reverse(hit.end), hit.rule));
     let mut merged: Vec<Hit> = Vec::with_capacity(hits.len());

@@ -10,7 +10,7 @@
 //! - *Fixed content*: keys, numbers, and strings that ids, hashes and states depend on are not redacted; a match there fails the
 //!   export ([`document`]).
 //!
-//! [`rule`] validates rules, of which [`builtin`] has the built-in ones and [`pointer`] the JSON pointers. [`matcher`] applies them to
+//! [`rule`] validates rules; [`builtin`] contains the built-in ones, and [`mod@pointer`] the JSON pointers. [`matcher`] applies them to
 //! one text; [`prefilter`] finds candidate places quickly, [`stream_prefilter`] does so while a file is read. [`events`], [`lines`]
 //! and [`blobs`] redact the three kinds of content, with [`json`] to walk documents.
 

@@ -40,8 +40,8 @@ const MAX_ROUNDS: usize = 8;
 /// The initial size of the buffer for a log.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// Redacts a plan by `rules`: replaces its files by redacted copies, in a directory in `beside` that is removed with the plan. Also
-/// returns a check for leaks of the found secrets; `None` if there are none to search for.
+/// Redacts a plan by `rules`: replaces its files by redacted copies, in a directory in `beside` that is removed with the plan. Also returns
+/// a check for leaks of the found secrets; `None` if there are no secrets to search for.
 pub fn redact(
     mut plan: ExportPlan,
     rules: &RuleSet,
@@ -377,7 +377,7 @@ impl Pass<'_, '_, '_> {
     fn metadata(&mut self) -> Result<(), BundleError> {
         let metadata = &self.plan.metadata;
         for time in [&metadata.started_at, &metadata.completed_at].into_iter().flatten() {
-            // Those of a session are read again from the redacted log.
+            // The metadata of a session is read again from the redacted log.
             if self.plan.kind == BundleKind::Run {
                 check_fixed(
                     &mut self.matcher,
@@ -412,7 +412,7 @@ fn halfway(plan: &ExportPlan) -> Progress {
     Progress { bytes: plan.source_bytes / 2, total: plan.source_bytes, files: 0 }
 }
 
-/// The payload of a RunCreated event with the values that metadata has.
+/// The payload of a RunCreated event with the values of the metadata.
 fn created_payload(id: &str, name: &str, version: &str) -> String {
     let mut out = Vec::new();
     let mut object = Object::open(&mut out);
@@ -435,7 +435,7 @@ fn graph_field(path: &[Step<'_>]) -> Option<&'static str> {
     fields.into_iter().find(|name| spells(nodes, "nodes") && spells(field, name))
 }
 
-/// Puts the place in the file before the message of an error.
+/// Prepends the place in the file to the message of an error.
 fn with_place(error: BundleError, place: &str) -> BundleError {
     if error.is_operational() {
         return error;

@@ -136,7 +136,7 @@ mod tests {
         literals.map(|literal| literal.as_bytes().to_vec()).collect()
     }
 
-    /// The same by brute force.
+    /// Like [`Prefilter::find`], by brute force.
     fn find_naively(needles: &[Vec<u8>], text: &[u8], from: usize) -> Option<usize> {
         let is_at = |at: usize, needle: &Vec<u8>| {
             text[at..].starts_with(needle) && is_plausible(needle, &text[..at], &text[at + needle.len()..])
@@ -152,7 +152,7 @@ mod tests {
             assert!(needles.iter().any(has), "{}", literal.escape_ascii());
         }
         for needle in &needles {
-            // Only one needle is found at a place, and it may be rejected although another would be plausible.
+            // The search finds only one needle at a place, and may reject it although another one there would be plausible.
             let begin_with_it = needles.iter().filter(|other| other.starts_with(needle)).count();
             assert_eq!(begin_with_it, 1, "{}", needle.escape_ascii());
         }

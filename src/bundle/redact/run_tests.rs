@@ -93,7 +93,7 @@ fn leaks(root: &Path, secret: &str) -> Option<String> {
     leaking.map(|(path, _)| path)
 }
 
-/// Exports in both forms, checks that both verify, have the same content and contain no secret, and returns the directory.
+/// Exports in both forms, checks that both verify, have the same content and contain no secrets, and returns the directory.
 fn sealed(source: &Path, root: &Path, rules: &[RedactionRule], secrets: &[&str]) -> PathBuf {
     let [directory, archive, unpacked] = ["d", "a.tar.zst", "unpacked"].map(|name| root.join(name));
     let info = exported_by(source, &directory, rules).unwrap();
@@ -397,7 +397,7 @@ fn a_secret_in_a_graph_a_snapshot_or_an_envelope_fails_the_export() {
     assert_eq!((error.code, error.path.as_deref()), (BundleCode::RedactionConflict, Some("dag.json")));
 }
 
-/// The salts of a log, in order; None for an event without one.
+/// The salts of a log, in order; `None` for an event without one.
 fn salts(log: &[u8]) -> Vec<Option<String>> {
     let text = String::from_utf8(log.to_vec()).unwrap();
     let of_line = |line: &str| {
@@ -412,7 +412,7 @@ fn the_salt_is_no_content() {
     let run = plain_run();
     let hex = pattern("hex", r"\b[0-9a-f]{32}\b");
     assert_eq!(outcome(&run, std::slice::from_ref(&hex)).unwrap().redactions, 0);
-    // The rule still matches content beside the salts.
+    // The rule still matches content other than the salts.
     let secret = "0123456789abcdef0123456789abcdef";
     let time = run.records.iter().position(|record| record.kind == Kind::ToolInvoked).unwrap() as u64;
     let planted = |text: &str| {

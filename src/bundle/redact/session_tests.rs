@@ -54,7 +54,7 @@ fn pointer(name: &str, path: &str) -> RedactionRule {
     RedactionRule { name: name.into(), path: Some(path.into()), ..RedactionRule::default() }
 }
 
-/// What a replay gives apart from texts: the number of events, and the warnings.
+/// The result of a replay apart from texts: the number of events, and the warnings.
 fn shape(lines: &[u8]) -> (u64, String) {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     std::io::Write::write_all(&mut file, lines).unwrap();

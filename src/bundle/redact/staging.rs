@@ -1,4 +1,4 @@
-//! A temporary directory, beside the destination, for the redacted files of an export.
+//! A temporary directory, next to the destination, for the redacted files of an export.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};

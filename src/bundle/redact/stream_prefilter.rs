@@ -16,7 +16,7 @@ pub struct StreamPrefilter {
     prefilter: Arc<Prefilter>,
     /// The number of bytes before the next block.
     offset: u64,
-    /// The last of them.
+    /// The last of these bytes.
     tail: Vec<u8>,
     candidates: Vec<u64>,
     has_too_many: bool,
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
     use crate::bundle::redact::{RedactOptions, RuleSet};
 
-    /// It takes longer to build than to search any of these texts.
+    /// A shared prefilter: building one takes longer than searching any of these texts.
     fn prefilter() -> Arc<Prefilter> {
         static PREFILTER: LazyLock<Arc<Prefilter>> =
             LazyLock::new(|| RuleSet::new(&RedactOptions::default()).unwrap().prefilter().unwrap());

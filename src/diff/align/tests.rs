@@ -5,7 +5,7 @@ fn of(left: &[u32], right: &[u32], most: usize) -> Result<Vec<Match>, Stopped> {
     align(left, right, most, &AtomicBool::new(false))
 }
 
-/// The length of a longest common subsequence, by the table.
+/// The length of a longest common subsequence, by dynamic programming.
 fn longest(left: &[u32], right: &[u32]) -> usize {
     let mut row = vec![0; right.len() + 1];
     for one in left {

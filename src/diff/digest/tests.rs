@@ -4,7 +4,7 @@ use super::super::equal::{Pair, same_place};
 use super::super::tree::ROOT;
 use super::*;
 
-/// Short values of few sorts, so that two of them are often the same.
+/// Short values of few kinds, so that two of them are often equal.
 fn any_json() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("null".to_owned()),
@@ -31,11 +31,12 @@ fn marked(json: &str, marks: &[(usize, u8)]) -> Tree<'static> {
     for &(at, sort) in marks {
         let index = (at % tree.count()) as Index;
         let reference = Reference { place: i64::from(sort), part: 0 };
-        // The one that a later key of the same name has replaced stays dropped.
+        // A member that a later one with the same key replaces stays dropped.
         if tree.mark(index) == Mark::Dropped {
             continue;
         }
-        // Only members are dropped: a dropped element of an array is replaced where it is dropped.
+        // Only members are dropped: equality of arrays ignores an element that is dropped on either side, which a
+        // digest can't know.
         match (sort, tree.shape(index)) {
             (1, Shape::Array) => tree.set_mark(index, Mark::Set),
             (2 | 3, _) if index != ROOT => tree.set_mark(index, Mark::Refers(Some(reference))),

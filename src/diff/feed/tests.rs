@@ -25,7 +25,7 @@ impl BatchReader for Counting {
     }
 }
 
-/// A feed, how many batches were read, and a reference to that which the reader has too.
+/// A feed, and the number of batches read. The reader shares that counter until it is dropped.
 fn feed(end: Result<usize, usize>, size: u64) -> (Feed<Counting>, Arc<AtomicUsize>) {
     let read = Arc::new(AtomicUsize::new(0));
     (Feed::new(Counting { next: 0, end, read: read.clone() }, size), read)

@@ -86,7 +86,7 @@ fn json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Puts what the right has where the left differs.
+/// Replaces the left value of a field by the right one.
 fn patch(value: &mut Value, field: &Field) {
     let right = field.right.as_ref().map(|right| serde_json::from_str(right).unwrap());
     if field.path.is_empty() {
@@ -112,7 +112,7 @@ proptest! {
     fn with_its_differences_mended_the_left_is_the_right(left in json(), right in json()) {
         let told = of(&left.to_string(), &right.to_string());
         let mut mended = left.clone();
-        // Tails from the end, so that places stay what they are.
+        // Array tails are removed from the end, so that the other indices stay valid.
         let (gone, rest): (Vec<_>, Vec<_>) = told.iter().partition(|field| field.right.is_none());
         rest.iter().for_each(|field| patch(&mut mended, field));
         gone.iter().rev().for_each(|field| patch(&mut mended, field));

@@ -94,7 +94,8 @@ fn many_items_cost_no_more_than_their_number() {
     assert_eq!(found[..2], [1000, 999]);
 }
 
-/// The places of what a record came of, found with so many elements of each list in memory; and how many were at the end.
+/// The places of a record's ancestors, found with `in_memory` elements of each list in memory, and the number of elements
+/// retained at the end.
 fn found_with(in_memory: usize, log: &std::path::Path, place: u64) -> (Vec<u64>, usize) {
     let mut causes = Causes {
         links: Spill::keeping(in_memory),

@@ -128,7 +128,7 @@ fn calls_count_by_their_place() {
     assert_eq!(of(&[call(&["b", "a"]), answer("b"), answer("a")]), [true, true, true]);
     assert_eq!(of(&[call(&["x", "y"]), answer("x"), answer("x")]), [true, true, false]);
     assert_eq!(equal(&[&answer("a")], &[&answer("b")]), [true], "neither answers anything");
-    // Of several calls with one id the nearest is answered.
+    // Among several calls with the same id, the nearest one is answered.
     let calls = [call(&["a"]), call(&["a"]), answer("a"), answer("a")];
     let others = [call(&["x"]), call(&["y"]), answer("y"), answer("x")];
     assert_eq!(equal(&calls.each_ref().map(String::as_str), &others.each_ref().map(String::as_str)), [true; 4]);

@@ -6,14 +6,14 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt, symlink};
 use std::path::Path;
 use tempfile::TempDir;
 
-/// The kernel may drop names and pages at any time, and looking up a name is given up when another is being changed: what is possible
-/// is possible in one of many attempts.
+/// The kernel may drop names and pages at any time, and gives up looking up a name while another one is being changed, so only one of
+/// many attempts has to succeed.
 fn eventually(path: &Path) -> Option<Vec<u8>> {
     let mut buffer = [0; 64];
     (0..1000).find_map(|_| read_cached(path, &mut buffer).map(<[u8]>::to_vec))
 }
 
-/// A directory on a file system on which cached files can be read, if the system has that; tests need not bring one.
+/// A directory on a file system that supports cached reads. `None` if the system has none; the tests are then skipped.
 fn directory() -> Option<TempDir> {
     let directory = tempfile::tempdir().unwrap();
     let type_of = std::process::Command::new("stat").args(["-f", "-c", "%T"]).arg(directory.path()).output().unwrap();
@@ -33,7 +33,7 @@ fn a_file_that_was_just_written_is_read() {
     fs::write(&path, "a\nb").unwrap();
     symlink("file", &link).unwrap();
     assert_eq!(eventually(&path).as_deref(), Some(&b"a\nb"[..]));
-    // Where a link leads to ext4 has in memory; others may have to look.
+    // ext4 has the target of a link in memory; other file systems may have to read it.
     let through_link = eventually(&link);
     assert!(through_link.as_deref().is_none_or(|bytes| bytes == b"a\nb"), "{through_link:?}");
     fs::write(&path, "").unwrap();
@@ -46,12 +46,12 @@ fn a_file_that_was_just_written_is_read() {
 fn a_file_that_is_not_in_memory_is_left_alone() {
     let Some(directory) = directory() else { return };
     let path = directory.path().join("file");
-    // btrfs keeps what is small beside the name, and that in memory.
+    // btrfs stores a small file together with its metadata, which stay in memory.
     let bytes = [b'x'; 1 << 16];
     fs::write(&path, bytes).unwrap();
     let file = File::open(&path).unwrap();
     file.sync_all().unwrap();
-    // The system may keep a page for a while all the same.
+    // The kernel may keep a page for a while anyway.
     let is_gone = || {
         fadvise(&file, 0, None, Advice::DontNeed).unwrap();
         read_cached(&path, &mut [0; 64]).is_none()
@@ -72,7 +72,7 @@ fn a_file_that_is_in_memory_in_part_is_not_taken_for_a_shorter_one() {
     assert_eq!(whole(bytes.len() - 1), None);
     let file = File::open(&path).unwrap();
     file.sync_all().unwrap();
-    // Only the first page comes back; what is read of it must not pass for the file.
+    // Only the first page is read back; its bytes must not be returned as the whole file.
     let is_partial = || {
         fadvise(&file, 0, None, Advice::DontNeed).unwrap();
         fadvise(&file, 0, None, Advice::Random).unwrap();
@@ -89,7 +89,7 @@ fn reading_leaves_the_time_of_access() {
     let Some(directory) = directory() else { return };
     let path = directory.path().join("file");
     fs::write(&path, "a\n").unwrap();
-    // Older than the time of change: the next access that is not told otherwise marks it.
+    // Older than the time of change, so that the next ordinary access would update it.
     let old = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
     File::options().write(true).open(&path).unwrap().set_times(fs::FileTimes::new().set_accessed(old)).unwrap();
     assert!(eventually(&path).is_some());

@@ -14,7 +14,7 @@ fn pipe() -> (tempfile::TempDir, PathBuf) {
     (root, path)
 }
 
-/// What a reader finds while another thread writes these pieces to the pipe, one after the other.
+/// What is read from a pipe to which another thread writes these pieces, one after the other.
 fn drained(pieces: &[Vec<u8>]) -> Result<Vec<u8>, String> {
     let (_root, path) = pipe();
     std::thread::scope(|scope| {
@@ -22,7 +22,7 @@ fn drained(pieces: &[Vec<u8>]) -> Result<Vec<u8>, String> {
             let mut writer = OpenOptions::new().write(true).open(&path).unwrap();
             for piece in pieces {
                 std::thread::sleep(Duration::from_millis(30));
-                // The reader may have had enough.
+                // The reader may already have stopped.
                 let _ = writer.write_all(piece);
             }
         });

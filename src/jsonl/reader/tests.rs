@@ -10,7 +10,7 @@ fn source_of(content: &[u8]) -> (LineSource, tempfile::NamedTempFile) {
 
 #[test]
 fn a_cancelled_reader_stops_in_the_middle_of_a_line() {
-    // Zeros that take no room, for longer than any test lasts.
+    // A sparse file of zeros, which takes longer to read than any test lasts.
     let endless = |beginning: &[u8]| {
         let (source, file) = source_of(beginning);
         file.as_file().set_len(1 << 40).unwrap();
@@ -37,7 +37,7 @@ fn a_cancelled_reader_stops_in_the_middle_of_a_line() {
     }
 }
 
-/// Everything that is handed out of a range, checked for being whole lines and for its offsets.
+/// Reads all chunks of a range, and checks that they are whole lines and have the right offsets.
 fn read_range(reader: &mut LineReader, source: &LineSource, content: &[u8], range: Range<u64>) -> Vec<u8> {
     let (mut seen, mut observed) = (Vec::new(), Vec::new());
     reader.begin(range);

@@ -158,14 +158,14 @@ fn an_escape_is_judged_at_each_place() {
     }
 }
 
-/// Where a cursor ends that begins behind the quote of a string, with these instructions.
+/// The result and the final position of a cursor that begins after the quote of a string, with these instructions.
 fn behind_large_blocks(bytes: &[u8], instructions: impl Instructions) -> (Result<bool, NotJson>, usize) {
     let mut cursor = Cursor { bytes, at: 1 };
     (cursor.large_blocks_with(instructions), cursor.at)
 }
 
 proptest! {
-    /// A processor has one kind or the other: the rest of the tests see only one.
+    /// A processor uses one kind of instructions, so the other tests cover only one.
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn all_instructions_find_the_same(
@@ -196,8 +196,8 @@ proptest! {
         prop_assert_eq!(plain_prefix(&bytes), first.unwrap_or(bytes.len()));
     }
 
-    // When it builds nothing, serde_json takes the grammar of JSON.parse: no limit on depth or on the size of numbers, lone
-    // surrogates allowed, and bytes that are not UTF-8 inside strings.
+    // If it builds no values, serde_json accepts the grammar of `JSON.parse`: no limit on depth or on the size of numbers,
+    // lone surrogates, and bytes that are not UTF-8 inside strings.
     #[test]
     fn verdict_equals_serde_json_on_near_json(text in "[\\[\\]{},:\"a0-9.eE+\\-\\\\nutrufals ]{0,24}") {
         prop_assert_eq!(parses(text.as_bytes()), serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok());

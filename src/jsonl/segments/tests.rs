@@ -99,7 +99,7 @@ fn work_that_is_dropped_ends() {
     let mut segments = segments(&source, |_| {}, Threads::All);
     assert!(segments.next_output().is_some());
     drop(segments);
-    // Helpers hold the source as long as they work.
+    // Helpers hold the source while they work.
     let ended = (0..1000).any(|_| {
         std::thread::sleep(Duration::from_millis(10));
         Arc::strong_count(&source) == 1

@@ -1,16 +1,16 @@
-//! The shapes of objects: which keys, in which order. Most objects of a session have one of a few, so an object on a tape is the number of its
-//! shape and its values, and its reader can build all objects of a shape in the same way.
+//! The shapes of objects: their keys in order. Most objects of a session have one of a few shapes, so an object on a tape consists of the
+//! number of its shape and its values, and the tape reader can build all objects of a shape in the same way.
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
-/// The shape of an object without members. All others are a shape and one key more.
+/// The shape of an object without members. Every other shape extends another one by one key.
 pub const EMPTY: u32 = 0;
 
-/// The shapes that were met, each with a number.
+/// The shapes that occurred, each with a number.
 pub struct Shapes {
     shapes: Vec<Shape>,
-    /// The keys of all shapes, one after the other, as they stand between their quotes.
+    /// The last keys of all shapes, one after another, as written between their quotes.
     keys: Vec<u8>,
     by_key: HashTable<u32>,
     hasher: DefaultHashBuilder,
@@ -20,18 +20,18 @@ pub struct Shapes {
 struct Shape {
     /// The shape without the last key.
     parent: u32,
-    /// Where the last key ends in `keys`. It begins where that of the shape before ends.
+    /// End of the last key in `keys`. It begins where the last key of the shape before ends.
     key_end: usize,
     /// The last key, shortened.
     prefix: Prefix,
-    /// The shapes with one key more that were met last, [`EMPTY`] where there are fewer: mostly the next is one of them.
+    /// The most recent extensions of this shape by one key; [`EMPTY`] if there are fewer. Usually the next one is among them.
     recent: [u32; RECENT],
 }
 
-/// So many keys alternate at one place, in most sessions.
+/// At most this many keys alternate in one position, in most sessions.
 const RECENT: usize = 4;
 
-/// What tells most keys apart without a look at their bytes: the length, and the first eight bytes, zeros behind a shorter key.
+/// Distinguishes most keys without comparing all their bytes: the length, and the first eight bytes, padded with zeros.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Prefix(usize, u64);
 
@@ -41,14 +41,14 @@ impl Prefix {
         let part = |start: usize| key[start..].first_chunk().map(|bytes| u64::from(u32::from_le_bytes(*bytes)));
         let first = match key.first_chunk() {
             Some(bytes) => u64::from_le_bytes(*bytes),
-            // Two halves, which overlap.
+            // Two halves that overlap.
             None if key.len() >= 4 => part(0).unwrap_or(0) | part(key.len() - 4).unwrap_or(0) << (8 * (key.len() - 4)),
             None => key.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
         };
         Prefix(key.len(), first)
     }
 
-    /// Whether it is all of the key.
+    /// Whether it contains the whole key.
     #[inline]
     fn is_whole(self) -> bool {
         self.0 <= 8
@@ -67,7 +67,7 @@ impl Default for Shapes {
 }
 
 impl Shapes {
-    /// The shape with one key more, which stands between its quotes as `key`.
+    /// The shape that extends `shape` by one key, given as written between its quotes.
     #[inline]
     pub fn with_key(&mut self, shape: u32, key: &[u8]) -> u32 {
         let prefix = Prefix::of(key);
@@ -125,14 +125,14 @@ impl Shapes {
     }
 }
 
-/// What the reader of a tape has to know about shapes.
+/// The shapes of a tape, for the tape reader.
 pub struct ShapeList {
     shapes: Vec<Shape>,
     keys: Vec<u8>,
 }
 
 impl ShapeList {
-    /// All shapes in the order of their numbers, from 1 on: the one that each extends, and its last key.
+    /// All shapes in the order of their numbers, from 1 on: for each, the shape that it extends, and its last key.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &[u8])> {
         let numbers = 1..self.shapes.len();
         numbers.map(|shape| (self.shapes[shape].parent, key_of(&self.shapes, &self.keys, shape as u32)))

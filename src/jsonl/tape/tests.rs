@@ -12,7 +12,7 @@ enum Built {
     Json(Vec<u8>),
 }
 
-/// A second reader of the codes, beside the one in JavaScript.
+/// A second tape reader, independent of the one in JavaScript.
 struct Reader<'a> {
     tape: &'a Tape,
     /// The keys of each shape.
@@ -89,7 +89,7 @@ fn built(json: &str) -> Built {
     Reader::all(&laid_out(&[json.as_bytes()])).remove(0)
 }
 
-/// As `value`, where an array of numbers may have been left as it is.
+/// Whether two values are the same. In `found`, an array of numbers may still be JSON text.
 fn same(found: &Built, expected: &Built) -> bool {
     match (found, expected) {
         (Built::Json(json), Built::Array(expected)) => {
@@ -163,7 +163,7 @@ fn text() -> impl Strategy<Value = (Vec<u16>, String)> {
     let units = prop_oneof![
         4 => prop::collection::vec(unit.clone(), 0..14),
         2 => prop::collection::vec(unit.clone(), 40..90),
-        // Repeated until it has a text of its own.
+        // Repeated until it is long enough for a text of its own.
         1 => prop::collection::vec(unit, 60..70).prop_map(|units| vec![units; if cfg!(miri) { 2 } else { 100 }].concat()),
     ];
     units.prop_map(|units| {
@@ -333,7 +333,7 @@ fn an_item_without_room_takes_none_from_the_texts_behind_it() {
         Some(OwnText::Narrow(Text::Shared(shared))) => shared.units().as_ptr(),
         _ => panic!("a long text is in a chunk"),
     };
-    // Not on this tape, but on the next one, at the place that it had here.
+    // There is no room for it on this tape. The next text must get the memory that its texts had.
     let item = format!("[\"{text}\",\"{}\",{many}]", &text[..OWN_TEXT]);
     let mut places = Vec::new();
     for _ in 0..3 {
@@ -385,7 +385,7 @@ fn codes_are_never_more_than_there_is_room_for() {
 }
 
 proptest! {
-    /// An object is taken exactly where the scanner finds one, with the same members, unless it is for a JSON parser; and is the same value.
+    /// An object is taken exactly if the scanner finds one, with the same members and the same value, unless it is left to a JSON parser.
     #[test]
     fn an_object_is_taken_as_the_scanner_finds_it(
         json in any_object(), garbage in prop::collection::vec(any::<u8>(), 0..3), at in any::<prop::sample::Index>(),
@@ -419,7 +419,7 @@ proptest! {
     }
 }
 
-/// Objects, some with members that are for a JSON parser.
+/// Objects, some with members that are left to a JSON parser.
 fn any_object() -> impl Strategy<Value = String> {
     let member = prop_oneof![
         4 => spelled().prop_map(|(_, json)| format!(r#""key":{json}"#)),

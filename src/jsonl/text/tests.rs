@@ -43,7 +43,7 @@ fn escaped_words_are_recognised() {
 fn escapes_and_bad_bytes_decode_as_in_javascript() {
     assert_eq!(decoded(br#"a\n\"\\\/\b\f\r\t\u00e9"#), "a\n\"\\/\u{8}\u{c}\r\t\u{e9}");
     assert_eq!(decode(br"\ud83d\ude00\ud800").collect::<Vec<_>>(), [0xd83d, 0xde00, 0xd800]);
-    // One U+FFFD for each maximal part of a broken sequence, as the WHATWG decoder has it.
+    // One U+FFFD for each maximal part of a broken sequence, as in the WHATWG decoder.
     assert_eq!(decoded(b"a\xe2\x82b\xff\xf0\x9f\x98"), "a\u{fffd}b\u{fffd}\u{fffd}");
     assert_eq!(decoded(b"\xed\xa0\x80"), "\u{fffd}\u{fffd}\u{fffd}");
 }
@@ -69,7 +69,8 @@ fn insides() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
 }
 
-/// What `JSON.parse` makes of a string with this inside, by way of other libraries. Lone surrogates are left to be compared elsewhere.
+/// The string that `JSON.parse` builds from this inside, by means of other libraries. `None` for lone surrogates, which are compared
+/// elsewhere.
 fn by_serde_json(inside: &[u8]) -> Option<Vec<u16>> {
     let text = format!("\"{}\"", String::from_utf8_lossy(inside));
     serde_json::from_str::<String>(&text).ok().map(|text| text.encode_utf16().collect())

@@ -1,4 +1,5 @@
-//! The writer in every order of its threads: callers, the writing thread, and those that wait for it. The files are real.
+//! The writer in every order of its threads: callers, the writing thread, and threads that wait for it. The files are
+//! real.
 
 use super::*;
 use crate::threading::{explore, spawn};
@@ -8,12 +9,12 @@ use std::time::{Duration, Instant};
 
 /// Pauses between batches end at once, all other waits only when they are signalled.
 const ONLY_PAUSES: Duration = Duration::from_millis(5);
-/// All waits end at once: the thread ends after each batch, and who waits looks again and again.
+/// All waits end at once: the thread ends after each batch, and callers that wait poll.
 const ALL: Duration = Duration::from_secs(60);
 /// More than any model takes.
 const FAR: Duration = Duration::from_secs(24 * 3600);
 
-/// A writer, its file, and what it has said.
+/// A writer, its file, and the number of failures that it has reported.
 struct Model {
     path: PathBuf,
     target: Arc<Target>,
@@ -21,7 +22,7 @@ struct Model {
     failures: Arc<AtomicU32>,
 }
 
-/// An event that a model waits for, and how often it came.
+/// An event that a model waits for, and how often it occurred.
 #[derive(Clone)]
 struct Event(Arc<(Notify, AtomicU32)>);
 
@@ -40,7 +41,7 @@ impl Event {
     }
 
     fn wait(&self) {
-        // Wakes without a reason too.
+        // A wait may end spuriously.
         while self.times() == 0 {
             self.0.0.wait();
         }
@@ -68,7 +69,7 @@ impl Model {
         self.writer.push(&self.target, 1, line.len() + 1, write).unwrap()
     }
 
-    /// Asks for a flush, which must find these lines in the file.
+    /// Requests a flush, after which these lines must be in the file.
     fn flush(&self, expected: &'static str) -> Event {
         let (event, path) = (Event::new(), self.path.clone());
         let happened = event.clone();
@@ -120,7 +121,7 @@ fn what_is_flushed_is_in_the_file_and_what_comes_later_too() {
     });
 }
 
-/// The thread may be at work, in a pause, waiting, ending or gone.
+/// The thread may be working, pausing, waiting, ending or gone.
 #[test]
 fn a_line_that_comes_when_the_thread_is_about_to_rest_is_written_without_a_flush() {
     explore_writers(2, |model| {

@@ -80,7 +80,7 @@ fn what_is_queued_is_written_without_a_flush_and_after_the_writer_is_gone() {
     assert_eq!(std::fs::read_to_string(path).unwrap(), "last\n");
 }
 
-/// The writer once went to sleep on a line that was queued during its last pause: it paused after its last look, not before.
+/// Regression: the writer slept although a line was queued during its last pause, since it paused after its last check and not before it.
 #[test]
 fn a_line_that_comes_in_the_last_pause_is_not_slept_on() {
     let fixture = fixture(Durability::Os);
@@ -98,7 +98,7 @@ fn a_line_that_comes_in_the_last_pause_is_not_slept_on() {
     }
 }
 
-/// The job that looks for more once held the file of a worker that was gone.
+/// Regression: the polling thread kept the file of a worker locked after the worker had ended.
 #[test]
 fn an_ended_writer_has_let_go_of_its_file_at_once() {
     let fixture = fixture(Durability::Os);
@@ -170,7 +170,7 @@ fn a_file_that_became_a_directory_rejects_the_flush() {
     let flushed = fixture.flush();
     let failure = fixture.failures.recv().unwrap();
     assert_eq!(failure.error.code(), "EISDIR");
-    // The write may have failed before the flush was asked for. An ended writer has nothing to flush, but says what is lost.
+    // The write may have failed before the flush was requested. A failed writer has nothing to flush, but reports what is lost.
     assert!(flushed.is_ok() || flushed == Err(failure));
     assert_eq!((fixture.writer.unflushed(), fixture.writer.missing()), (Some(1), 1));
     assert!(!fixture.push("b"));
@@ -178,7 +178,8 @@ fn a_file_that_became_a_directory_rejects_the_flush() {
     assert_eq!((fixture.writer.unflushed(), fixture.writer.missing()), (Some(5), 5));
 }
 
-/// A flush once was answered between the failure and its report: the caller then found no failure, and took the lines for written.
+/// Regression: a flush was answered between the failure and its report, so the caller found no failure and assumed that the lines were
+/// written.
 #[test]
 fn a_flush_and_a_drain_during_the_report_of_a_failure_wait_for_its_end() {
     let (reporting, reports) = mpsc::channel();
@@ -202,8 +203,8 @@ fn a_flush_and_a_drain_during_the_report_of_a_failure_wait_for_its_end() {
     assert!(writer.shared().drain(Instant::now() + Duration::from_secs(20)));
 }
 
-/// While what was queued is synced, a writer that a caller had stopped once took lines again, only to lose them, and a drain did not wait for the
-/// report of the failure.
+/// Regression: while the queued lines were being synced, a writer that a caller had stopped accepted lines again and lost them, and a drain
+/// did not wait for the report of the failure.
 #[test]
 fn a_writer_that_was_stopped_takes_no_more_lines() {
     for round in 0..20 {
@@ -248,7 +249,7 @@ fn lines_go_to_the_file_that_they_were_queued_for() {
     assert_eq!(std::fs::read_to_string(other_path).unwrap(), "b\nd\n");
 }
 
-/// With `fsync`, what was written to a file is synced before the writer gives up for another file.
+/// With `fsync`, lines written to one file are synced before the writer fails at another file.
 #[test]
 fn a_failure_behind_an_unsynced_file_keeps_what_is_in_it() {
     let fixture = fixture(Durability::Fsync);
@@ -261,7 +262,7 @@ fn a_failure_behind_an_unsynced_file_keeps_what_is_in_it() {
     assert_eq!((failure.error.code(), failure.kept, failure.dropped), ("ENOENT", 1, 1));
 }
 
-/// A recorder that could not go on in another file once dropped what was still queued for its first one.
+/// Regression: a recorder that could not continue in another file dropped the lines that were still queued for its first one.
 #[test]
 fn a_failure_of_the_caller_waits_for_what_was_queued() {
     for durability in [Durability::Os, Durability::Fsync] {
@@ -280,14 +281,14 @@ fn a_failure_of_the_caller_waits_for_what_was_queued() {
     }
 }
 
-/// The writer once shared a pool of threads with replays: with all of them blocked, the last records of a process were lost.
+/// Regression: the writer shared a pool of threads with replays, and when all of them were blocked, the last records of a process were lost.
 #[test]
 fn blocked_jobs_of_the_pool_do_not_hold_up_a_writer() {
     let (blocked, release) = mpsc::channel::<()>();
     let release = Arc::new(Mutex::new(release));
     for _ in 0..600 {
         let release = release.clone();
-        // Ends when the sender is dropped, also by a panic of this test.
+        // Ends when the sender is dropped, even if this test panics.
         background::spawn(move || {
             let _ = release.lock().recv();
         });
@@ -314,7 +315,7 @@ fn a_line_that_comes_after_the_thread_has_ended_is_written() {
     assert_eq!(fixture.content(), "first\nsecond\n");
 }
 
-/// Closing syncs what no flush asked for, and ends the thread.
+/// Closing syncs lines for which no flush was requested, and ends the thread.
 #[test]
 fn closing_syncs_and_ends_the_thread() {
     let fixture = fixture(Durability::Fsync);

@@ -1,5 +1,5 @@
-//! The writing thread. Each writer has one of its own, which no other work can take: a pool whose threads are all blocked by
-//! something else would keep the last records waiting while the process ends.
+//! The writing thread. Each writer has its own, which no other work can occupy: in a pool whose threads are all blocked, the last records
+//! would still be waiting when the process ends.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,25 +16,25 @@ use crate::disk::target::Target;
 use crate::disk::unsynced::{SyncError, Unsynced};
 use crate::threading::{self, MutexGuard};
 
-/// After a batch the thread looks for more itself for a while, so that a caller that records one event after the
-/// other need not wake it for each.
+/// After a batch the thread polls for more lines for a while, so that a caller that records one event after another need not wake it for
+/// each.
 pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(1);
 pub(super) const MAX_POLLS: u32 = 8;
 
-/// How long the thread waits for more before it ends. Waking it costs a caller a tenth of what making a new one costs.
+/// How long the thread waits for more lines before it ends. Waking it costs a caller a tenth of what starting a new one costs.
 const KEEP_THREAD: Duration = Duration::from_secs(1);
 
 /// Why a batch was not written or not synced, and the file.
 type BatchError = (OsError, PathBuf);
 
 impl Shared {
-    /// Waits until everything is written, or until `deadline`. True if everything is.
+    /// Waits until everything is written, at most until `deadline`. Returns whether everything is.
     pub fn drain(self: &Arc<Self>, deadline: Instant) -> bool {
         self.wait_until(deadline, State::is_written).is_some()
     }
 
-    /// The same when no caller is left that could queue anything: also unlocks the file and ends the thread, which otherwise looks for
-    /// more lines for some milliseconds and keeps the file locked for other recorders.
+    /// Like [`drain`](Self::drain), for when no caller is left that could queue lines: also unlocks the file and ends the thread, which
+    /// would otherwise poll for some milliseconds and keep the file locked for other recorders.
     pub fn end(self: &Arc<Self>, deadline: Instant) {
         let is_done = |state: &State| state.is_written() && !state.writing;
         if let Some(mut state) = self.wait_until(deadline, is_done) {
@@ -67,7 +67,7 @@ impl Shared {
         Some(state)
     }
 
-    /// Makes sure that the thread is at work.
+    /// Makes sure that the thread is working.
     pub(super) fn start(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
         let before = std::mem::replace(&mut state.thread, Thread::Working);
         drop(state);
@@ -80,17 +80,17 @@ impl Shared {
         }
     }
 
-    /// Makes sure that the thread is at work and makes no pauses.
+    /// Makes sure that the thread is working and does not pause.
     pub(super) fn hurry(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
         state.urgent = true;
         if state.thread == Thread::Working {
-            // It may be in a pause.
+            // The thread may be pausing.
             self.work.notify_all();
         }
         self.start(state);
     }
 
-    /// If the system refuses a thread, the calling one writes.
+    /// Starts the thread. If the system refuses it, the calling thread writes.
     fn spawn(self: &Arc<Self>) {
         let shared = self.clone();
         if threading::spawn("session-writer", move || shared.run()).is_err() {
@@ -99,7 +99,7 @@ impl Shared {
         }
     }
 
-    /// What the thread runs.
+    /// The main loop of the thread.
     fn run(&self) {
         loop {
             self.work(Thread::Parked);
@@ -109,7 +109,7 @@ impl Shared {
         }
     }
 
-    /// False if there was none for a while, or there will be no more.
+    /// Waits for work. Returns false if none came for a while, or none will.
     fn wait_for_work(&self) -> bool {
         let until = Instant::now() + KEEP_THREAD;
         let (mut state, mut is_over) = (self.state.lock(), false);
@@ -123,8 +123,8 @@ impl Shared {
         true
     }
 
-    /// Writes what is queued; then the state of the thread is `afterwards`. A panic counts as a failure to write, since callers that wait
-    /// for the writer would otherwise wait forever.
+    /// Writes what is queued, and then sets the state of the thread to `afterwards`. A panic counts as a failure to write, since callers
+    /// that wait for the writer would otherwise wait forever.
     fn work(&self, afterwards: Thread) {
         if catch_unwind(AssertUnwindSafe(|| self.write_while_there_is_something(afterwards))).is_err() {
             self.fail(PANICKED.into(), None);
@@ -137,7 +137,7 @@ impl Shared {
         self.progress.notify_all();
     }
 
-    /// Batch after batch, until there has been nothing to do for a while.
+    /// Writes batch after batch, until there has been nothing to do for a while.
     fn write_while_there_is_something(&self, afterwards: Thread) {
         let mut polls = 0;
         let mut state = self.state.lock();
@@ -154,7 +154,7 @@ impl Shared {
                 state = self.state.lock();
                 state.writing = false;
             } else if let Some(failing) = state.failing.clone() {
-                // Until it has failed, so that it takes no more and is waited for meanwhile.
+                // `failing` stays set until the writer has failed, so that meanwhile no lines are accepted and callers wait.
                 state.writing = true;
                 drop(state);
                 self.fail_behind_what_was_queued(failing);
@@ -167,7 +167,7 @@ impl Shared {
                 break;
             }
         }
-        // Under the same lock as the last look: what is queued from here on finds that no thread is at work.
+        // Set under the same lock as the last check, so that a line queued from here on finds that no thread is working.
         (state.thread, state.urgent) = (afterwards, false);
         let closes = state.finish_if_closed(self.durability);
         drop(state);
@@ -177,7 +177,7 @@ impl Shared {
     fn write_batch(&self, batch: VecDeque<Segment>) -> Result<(), BatchError> {
         let appended = self.append_batch(batch);
         if appended.is_err() {
-            // What is in the files is made as durable as promised, even though the rest could not be written.
+            // Lines that are in the files become as durable as promised, even if the others could not be written.
             self.sync_if_promised()?;
         }
         appended?;
@@ -215,7 +215,7 @@ impl Shared {
         }
     }
 
-    /// Ends appending to a file, which is yet to be synced if that is promised.
+    /// Ends appending to a file. With [`Durability::Fsync`], notes it as still to be synced.
     fn finish(&self, open: Option<(Arc<Target>, Appender)>) {
         if let Some((target, appender)) = open
             && self.durability == Durability::Fsync
@@ -228,7 +228,7 @@ impl Shared {
     fn count_written(&self, segment: Segment, appended: Result<(), Torn>) -> Result<(), OsError> {
         let mut state = self.state.lock();
         let lines = appended.as_ref().map_or_else(|torn| torn.lines, |()| segment.lines);
-        // Nothing is pending any more if a caller has stopped the writer meanwhile.
+        // A failure may have reset the counts to 0.
         state.pending_lines = state.pending_lines.saturating_sub(lines);
         state.pending_bytes = state.pending_bytes.saturating_sub(segment.bytes.len() as u64);
         state.written += lines;
@@ -252,7 +252,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Answers the flushes whose lines are flushed. Those that came while a sync was under way share the next.
+    /// Answers the flushes whose lines are flushed. Those requested during a sync share the next one.
     fn answer_flushes(&self) {
         let mut state = self.state.lock();
         let reached = if self.durability == Durability::Fsync { state.synced } else { state.written };
@@ -264,7 +264,7 @@ impl Shared {
         failpoint!("writer::after_answer");
     }
 
-    /// Stops the writer because of a failure that a caller reported, after all that was queued before it is written.
+    /// Stops the writer because of a failure that a caller has reported, after everything queued before it is written.
     fn fail_behind_what_was_queued(&self, Failing { error, path }: Failing) {
         match self.sync_if_promised() {
             Ok(()) => self.fail(error, path),
@@ -272,7 +272,7 @@ impl Shared {
         }
     }
 
-    /// Stops the writer. What is queued is lost.
+    /// Stops the writer. Lines that are still queued are lost.
     pub(super) fn fail(&self, error: WriteError, path: Option<PathBuf>) {
         let mut state = self.state.lock();
         if std::mem::replace(&mut state.failed, true) {
@@ -296,7 +296,7 @@ impl Shared {
         drop(state);
         answer(reached, || Ok(()));
         answer(lost, || if failure.is_environmental() { Ok(()) } else { Err(failure.clone()) });
-        // As those that are asked for from now on: the caller finds the failure where the hook has put it.
+        // Like flushes requested from now on: the caller learns of the failure from the hook.
         answer(asked_meanwhile, || Ok(()));
         self.progress.notify_all();
     }

@@ -1,4 +1,4 @@
-//! Jobs of one batch on Node's own thread pool.
+//! Jobs with a single batch on Node's own thread pool.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -8,8 +8,8 @@ use napi::{Env, Task};
 use super::end::JobEnd;
 use crate::node::text::OutputText;
 
-/// A job whose promise resolves to the text of its end. For short reads that come in thousands, since Node's pool has few threads, and
-/// that nothing cancels.
+/// A job whose promise resolves to the text of its end. For short reads that are never cancelled: they come in thousands, and Node's
+/// pool has few threads.
 pub struct PoolJob(Option<Work>);
 
 type Work = Box<dyn FnOnce() -> JobEnd + Send>;

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use crate::node::json::JsonText;
 
-/// How far a job is.
+/// The progress of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes done.
+    /// Number of bytes done.
     pub bytes: u64,
-    /// Bytes to do. 0 where that is not known yet.
+    /// Total number of bytes. 0 if it is not known yet.
     pub total: u64,
-    /// Files done, for jobs that count them.
+    /// Number of files done, for jobs that count them.
     pub files: Option<u64>,
 }
 
@@ -29,8 +29,8 @@ impl Progress {
 /// How often progress is reported.
 #[derive(Clone, Copy, Debug)]
 pub enum Every {
-    /// Each time that so many more bytes are done, unless batches wait.
+    /// Each time this many more bytes are done, if the queue of batches has room.
     Bytes(u64),
-    /// This long after JavaScript took the batch before.
+    /// This long after JavaScript took the last batch, if no batch is queued.
     Interval(Duration),
 }

@@ -1,7 +1,8 @@
-//! Batches that wait for JavaScript to take them: a few, so that it never waits for one, and no more, so that they need little memory.
+//! A queue of batches for JavaScript: long enough that JavaScript need not wait for the next one, but short, so that it needs little
+//! memory.
 //!
-//! Not a [`Pipeline`](crate::pipeline): the receiver is the event loop, which must neither wait nor work but be woken, and a sender that
-//! waits must notice when the environment of that loop has ended.
+//! It is not a [`Pipeline`](crate::pipeline): the receiver is the event loop, which must neither block nor work but be woken, and a
+//! blocked sender must notice when the environment of that loop has ended.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -10,29 +11,29 @@ use crate::cancellation::Cancellation;
 use crate::node::text::OutputText;
 use crate::threading::{Condvar, Mutex};
 
-/// How many batches wait at most. The next one is begun when there is room for it.
+/// Maximum number of queued batches. The next one is begun when there is room for it.
 const WAITING: usize = 4;
 
-/// How often a sender that waits for room checks whether its environment has ended.
+/// How often a sender that waits for room checks whether the environment has ended.
 const CHECK_EVERY: Duration = Duration::from_millis(100);
 
-/// What JavaScript takes at a time.
+/// A unit that JavaScript takes.
 pub struct Batch {
     /// JSON text.
     pub text: OutputText,
-    /// The values that belong to it.
+    /// The values of the batch.
     pub tape: Option<OutputTape>,
 }
 
-/// A [tape](crate::jsonl::tape), its texts as JavaScript takes them. The names are in the text of the batch.
+/// A [tape](crate::jsonl::tape) whose texts are ready for JavaScript. Its names are in the text of the batch.
 pub struct OutputTape {
-    /// What to build.
+    /// The instructions for building the values.
     pub codes: Vec<i32>,
-    /// The pool of strings that have no character beyond U+00FF.
+    /// The pool of strings without characters beyond U+00FF.
     pub narrow: OutputText,
-    /// The pool of other strings.
+    /// The pool of the other strings.
     pub wide: OutputText,
-    /// The texts that are in no pool, each taken once.
+    /// The texts that are in neither pool. Each can be taken once.
     pub texts: Vec<Option<OutputText>>,
 }
 
@@ -42,7 +43,7 @@ impl From<OutputText> for Batch {
     }
 }
 
-/// Batches between the thread that makes them and the one that takes them.
+/// A queue between the thread that builds batches and the one that takes them.
 pub struct BatchQueue {
     state: Mutex<State>,
     taken: Condvar,
@@ -51,21 +52,21 @@ pub struct BatchQueue {
 
 struct State {
     waiting: VecDeque<Batch>,
-    /// The receiver has been woken, and has not found the queue empty since.
+    /// Whether the receiver has been woken and has not found the queue empty since.
     is_receiver_awake: bool,
     is_closed: bool,
     /// When a batch was last taken.
     last_taken: Instant,
 }
 
-/// What became of a batch that was sent.
+/// The outcome of sending a batch.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// It is in the queue.
+    /// The batch was queued.
     Queued,
-    /// It is in the queue, and the sender has to wake the receiver.
+    /// The batch was queued, and the sender has to wake the receiver.
     Wake,
-    /// It was dropped: the queue is closed.
+    /// The batch was dropped because the queue is closed.
     Closed,
 }
 
@@ -78,7 +79,7 @@ impl Default for BatchQueue {
 }
 
 impl BatchQueue {
-    /// Takes the next batch. If there is none, the receiver has to be woken for the next; so it has for the very first.
+    /// Takes the next batch. If it returns `None`, the receiver has to be woken for the next batch, as for the very first one.
     pub fn take(&self) -> Option<Batch> {
         let mut state = self.state.lock();
         let batch = state.waiting.pop_front();
@@ -91,7 +92,8 @@ impl BatchQueue {
         batch
     }
 
-    /// Adds a batch as soon as there is room. `has_ended` is asked now and then whether the environment of the receiver has ended.
+    /// Queues a batch as soon as there is room. While waiting, calls `has_ended` at intervals to check whether the environment of the
+    /// receiver has ended.
     pub fn send(&self, batch: Batch, has_ended: impl Fn() -> bool) -> Sent {
         let mut state = self.state.lock();
         while !state.is_closed && state.waiting.len() >= WAITING {
@@ -107,18 +109,18 @@ impl BatchQueue {
         if std::mem::replace(&mut state.is_receiver_awake, true) { Sent::Queued } else { Sent::Wake }
     }
 
-    /// Whether a batch could be added at once.
+    /// Whether a batch can be queued without waiting.
     pub fn has_room(&self) -> bool {
         self.state.lock().waiting.len() < WAITING
     }
 
-    /// How long ago the receiver took the last batch, or the queue was made. None if batches wait.
+    /// Time since the receiver took the last batch, or since the queue was created. `None` if batches are queued.
     pub fn idle_for(&self) -> Option<Duration> {
         let state = self.state.lock();
         state.waiting.is_empty().then(|| state.last_taken.elapsed())
     }
 
-    /// Drops the batches that wait and all that are sent from now on, and cancels the work that sends them.
+    /// Drops the queued batches and all that are sent from now on, and cancels the work that sends them.
     pub fn close(&self) {
         let mut state = self.state.lock();
         self.cancellation.cancel();

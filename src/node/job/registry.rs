@@ -1,4 +1,4 @@
-//! Jobs that the end of their environment waits for, since they have to clean up.
+//! Jobs that have to clean up. The end of their environment waits for them.
 
 use std::sync::{Arc, Weak};
 use std::time::Instant;
@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::cancellation::Cancellation;
 use crate::threading::{Condvar, Mutex};
 
-/// The jobs that have something to clean up.
+/// The jobs that have to clean up.
 #[derive(Default)]
 pub struct JobRegistry(Mutex<Vec<Weak<Registered>>>);
 
@@ -16,11 +16,11 @@ struct Registered {
     ended: Condvar,
 }
 
-/// A job has something to clean up as long as this lives.
+/// Held by a job that has to clean up; dropped when it has done so.
 pub struct JobGuard(Arc<Registered>);
 
 impl JobRegistry {
-    /// Registers a job, which `cancellation` stops.
+    /// Registers a job that `cancellation` stops.
     pub fn register(&self, cancellation: &Cancellation) -> JobGuard {
         let job = Registered { cancellation: cancellation.clone(), has_ended: Mutex::default(), ended: Condvar::new() };
         let job = Arc::new(job);
@@ -30,7 +30,7 @@ impl JobRegistry {
         JobGuard(job)
     }
 
-    /// Stops all jobs and waits for them to clean up, until `deadline` at most.
+    /// Stops all jobs and waits until they have cleaned up, but not beyond `deadline`.
     pub fn end(&self, deadline: Instant) {
         let jobs: Vec<_> = self.0.lock().iter().filter_map(Weak::upgrade).collect();
         jobs.iter().for_each(|job| job.cancellation.cancel());

@@ -1,4 +1,4 @@
-//! Reports the progress of a job to JavaScript: at intervals, and with its end.
+//! Reports the progress of a job to JavaScript, at intervals and at its end.
 
 use super::end::JobEnd;
 use super::progress::{Every, Progress};
@@ -7,12 +7,12 @@ use super::sender::Sender;
 use crate::cancellation::Cancellation;
 use crate::node::json::JsonText;
 
-/// Sends the progress of a job to JavaScript, as often as [`Every`] says.
+/// Sends the progress of a job to JavaScript, as often as [`Every`] specifies.
 pub struct ProgressReporter<'s> {
     sender: &'s Sender,
-    /// None: never.
+    /// `None` if progress is never reported.
     every: Option<Every>,
-    /// How many bytes were reported last.
+    /// Number of bytes in the last report.
     told: u64,
     last: Progress,
 }
@@ -28,7 +28,7 @@ impl<'s> ProgressReporter<'s> {
         self.sender.cancellation()
     }
 
-    /// Records the progress, sends it if it is due, and cancels the work if the environment has ended.
+    /// Records the progress and sends it if it is due. Cancels the work if the environment has ended.
     pub fn report(&mut self, progress: Progress) {
         if !self.sender.is_cancelled() && self.is_due(progress.bytes) {
             let Some(progress) = self.advance(progress) else { return };
@@ -36,14 +36,14 @@ impl<'s> ProgressReporter<'s> {
             json.open();
             progress.append_to(&mut json);
             json.close();
-            // If the job is closed, its work is cancelled.
+            // If the queue is closed, the work is already cancelled.
             let _ = self.sender.send(Batch::from(json.finish()));
         } else {
             self.note(progress);
         }
     }
 
-    /// Whether a report that `bytes` are done is due.
+    /// Whether it is time to report that `bytes` are done.
     pub fn is_due(&self, bytes: u64) -> bool {
         match self.every {
             None => false,
@@ -52,8 +52,8 @@ impl<'s> ProgressReporter<'s> {
         }
     }
 
-    /// Records the progress. Returns what a batch that is sent now should report: nothing that was reported before, and not the whole,
-    /// which the end reports.
+    /// Records the progress. Returns it if a batch that is sent now should report it: not if it was reported before, and not the
+    /// total, which the end reports.
     pub fn advance(&mut self, progress: Progress) -> Option<Progress> {
         self.note(progress);
         let is_news = self.every.is_some() && progress.bytes > self.told && progress.bytes < progress.total;
@@ -64,11 +64,11 @@ impl<'s> ProgressReporter<'s> {
     }
 
     fn note(&mut self, progress: Progress) {
-        // Checks for cancellation report no bytes.
+        // Calls that only check for cancellation pass no bytes.
         self.last = Progress { total: progress.total.max(self.last.total), ..progress };
     }
 
-    /// The end, with the progress of the whole.
+    /// Adds the total progress to the end of the job.
     pub fn finish(self, end: JobEnd) -> JobEnd {
         if self.every.is_none() {
             return end;

@@ -68,7 +68,8 @@ fn huge_text_is_handed_over_unescaped() {
 proptest! {
     #[test]
     fn any_bytes_mean_what_they_decode_to(bytes in proptest::collection::vec(prop_oneof![3 => 0x20u8..0x7f, 2 => any::<u8>()], 0..100)) {
-        // As the inside of a JSON string, so that escapes can be read back; none may come from the bytes themselves.
+        // Used as the inside of a JSON string, so that escapes can be decoded; the bytes themselves must not contain
+        // any.
         let bytes: Vec<u8> = bytes.into_iter().filter(|b| *b >= 0x20 && *b != b'"' && *b != b'\\').collect();
         let mut json = JsonText::default();
         json.raw(&[b"\"", &bytes[..], b"\""].concat());

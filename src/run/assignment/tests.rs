@@ -17,7 +17,7 @@ fn apply(state: &mut State, kind: Kind, node: Option<&str>, payload: Value) {
     state.apply(&event).unwrap();
 }
 
-/// Nodes with what they need, workers with what they are able to do; the nodes are scheduled in order.
+/// A run of these nodes with the capabilities they need, and these workers with the capabilities they have. The nodes are scheduled in order.
 fn run(scheduler: &str, nodes: &[(&str, &[&str])], workers: &[(&str, &[&str])]) -> State {
     let list: Vec<_> =
         nodes.iter().map(|(id, needed)| json!({"id": id, "kind": "k", "capabilities": needed})).collect();
@@ -149,7 +149,7 @@ fn a_task_that_is_taken_from_a_worker_goes_to_an_eligible_one() {
     assert!(check(&state, "n1", "b", Some("a")).is_err());
 }
 
-/// The decision as the specification says it, over the document of the state.
+/// The decision according to the specification, computed from the document of the state.
 fn naive(state: &State) -> Option<String> {
     let document: Value = serde_json::from_str(&state.to_canonical().unwrap()).unwrap();
     let nodes = document["coordinator"]["dag"]["nodes"].as_array().unwrap();

@@ -8,7 +8,7 @@ use crate::run::sample::{Sample, any_options};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// A run, given event by event, each with the cause that it must have.
+/// A run that is built event by event, each with its expected parent.
 struct Story {
     state: State,
     causality: Causality,
@@ -62,17 +62,17 @@ fn every_kind_has_the_cause_that_the_specification_names() {
     story.tell(0, None, RunCreated, None, created);
     story.tell(1, Some(0), Error, None, error());
     story.tell(2, Some(0), RunStarted, None, json!({"workers": [{"id": "w", "capabilities": []}]}));
-    // Nothing made it ready but the start of the run.
+    // Only the start of the run made the node ready.
     story.tell(3, Some(2), NodeScheduled, a, task("a#1"));
     story.tell(4, Some(2), NodeScheduled, c, task("c#1"));
-    // No call, not started: the event before.
+    // Without a call, and not started: the event before.
     story.tell(5, Some(4), CapabilityCheck, a, check());
     story.tell(6, Some(3), TaskAssigned, a, json!({"task": "a#1", "worker": "w"}));
     story.tell(7, Some(6), TaskRejected, a, task("a#1"));
     story.tell(8, Some(7), TaskAssigned, a, json!({"task": "a#1", "worker": "w"}));
     story.tell(9, Some(4), TaskAssigned, c, json!({"task": "c#1", "worker": "w"}));
     story.tell(10, Some(8), TaskAccepted, a, task("a#1"));
-    // Taken from its worker: still because it waited.
+    // Taken from its worker: the event by which the task joined those that wait.
     story.tell(11, Some(7), TaskAssigned, a, json!({"task": "a#1", "worker": "w", "from": "w"}));
     story.tell(12, Some(11), TaskAccepted, a, task("a#1"));
     story.tell(13, Some(12), NodeStarted, a, task("a#1"));
@@ -84,14 +84,14 @@ fn every_kind_has_the_cause_that_the_specification_names() {
     story.tell(19, Some(15), BlobStored, a, json!({"blob": "h", "size": 1}));
     story.tell(20, Some(19), BlobStored, None, json!({"blob": "h", "size": 1}));
     story.tell(21, Some(18), NodeFailed, a, task("a#1"));
-    // A result that comes late.
+    // A late result.
     story.tell(22, Some(15), ToolTimedOut, a, tool("x"));
     // After a retry: the failure, not the late result.
     story.tell(23, Some(21), NodeScheduled, a, task("a#2"));
     story.tell(24, Some(23), TaskAssigned, a, json!({"task": "a#2", "worker": "w"}));
     story.tell(25, Some(24), TaskAccepted, a, task("a#2"));
     story.tell(26, Some(25), NodeStarted, a, task("a#2"));
-    // Results of the attempt before do not count.
+    // Results of the previous attempt do not count.
     story.tell(27, Some(26), NodeCompleted, a, task("a#2"));
     story.tell(28, Some(2), NodeSkipped, c, json!({"reason": "r"}));
     story.tell(29, Some(28), NodeScheduled, d, task("d#1"));

@@ -27,7 +27,7 @@ fn decoded((bytes, numbers): (usize, Vec<u8>)) -> Vec<f64> {
     numbers.chunks(bytes).map(number).collect()
 }
 
-/// A name of a column, without JSON's escapes.
+/// A name in a column, unescaped.
 fn name(names: &Names, index: f64) -> Option<String> {
     (index >= 0.0).then(|| serde_json::from_str(&format!("\"{}\"", names.list()[index as usize])).unwrap())
 }

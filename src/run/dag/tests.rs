@@ -94,7 +94,7 @@ fn a_stored_graph_is_read_only_in_its_one_form() {
     }
 }
 
-/// A workflow of nodes that depend on earlier ones, which makes any choice of edges free of cycles.
+/// A workflow of nodes that depend only on earlier ones, so that any choice of edges is free of cycles.
 fn workflow() -> impl Strategy<Value = Vec<(String, Vec<usize>)>> {
     proptest::collection::btree_set("[a-c\"\n#é]{1,3}", 0..8).prop_flat_map(|ids| {
         let ids: Vec<String> = ids.into_iter().collect();

@@ -143,7 +143,7 @@ proptest! {
         prop_assert_eq!(printed, (line + "\n").into_bytes());
     }
 
-    // The positional parser takes a line if and only if it is JSON and means the same, printed again.
+    // The positional parser accepts a line only if it is JSON with the same meaning, and refuses a line as not JSON only if it is not a JSON object.
     #[test]
     fn a_damaged_line_is_refused_or_still_of_the_one_form(damage in proptest::collection::vec((any::<prop::sample::Index>(), "[\\x00-\\x7f]"), 1..3)) {
         let mut line = sample();

@@ -2,7 +2,7 @@ use super::super::chain::tests::log_of;
 use super::*;
 use std::io::Cursor;
 
-/// All whole lines of a log, how long its torn end is, and the largest buffer.
+/// All whole lines of a log, the length of its torn end, and the size of the largest buffer.
 fn read_through(log: &[u8]) -> Result<(Vec<u8>, u64, usize), RunError> {
     let mut reader = LogReader::new(log, 0);
     let (mut seen, mut largest, mut spare) = (Vec::new(), 0, Vec::new());
@@ -132,7 +132,7 @@ fn a_log_ends_at_the_line_with_a_hole() {
     }
 }
 
-/// A byte that someone has changed is damage, and no hole.
+/// Zeros that were written over a line are damage, not a hole.
 #[test]
 fn zeros_that_do_not_end_with_a_sector_or_begin_in_the_middle_of_one_are_part_of_their_line() {
     let in_the_middle = [&[b'x'; 100][..], &[0; 412], b"y\nz\n"].concat();
@@ -141,7 +141,7 @@ fn zeros_that_do_not_end_with_a_sector_or_begin_in_the_middle_of_one_are_part_of
     }
 }
 
-/// Whatever a hole hides is counted, wherever it is and however long the lines behind it are.
+/// Lines after a hole are counted, wherever the hole is and however long they are.
 #[test]
 fn complete_lines_behind_a_hole_are_counted() {
     let event = [vec![b'x'; 700], b"\n".to_vec()].concat();

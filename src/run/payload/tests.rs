@@ -91,7 +91,7 @@ fn fields_are_required_or_optional_as_the_table_says() {
     }
 }
 
-/// Whether the table's type takes a value. The fields of inner objects have a test of their own.
+/// Whether a type of the table accepts a value. The fields of inner objects are tested separately.
 fn takes(of: FieldType, value: &Value) -> bool {
     let is_id = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
     let all = |check: &dyn Fn(&Value) -> bool| value.as_array().is_some_and(|elements| elements.iter().all(check));
@@ -166,7 +166,7 @@ fn inner_fields_are_those_of_the_table() {
     }
 }
 
-/// The object in a field, or the first of those in it.
+/// The object in a field, or the first one of an array of objects.
 fn inner_object<'v>(payload: &'v mut Value, field: &str) -> &'v mut Map<String, Value> {
     let value = &mut payload[field];
     match value.is_array() {

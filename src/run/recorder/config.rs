@@ -15,14 +15,14 @@ pub struct RunRecorderConfig<'a> {
     pub run_id: Text<'a>,
     /// The workflow, as JSON text.
     pub workflow: &'a str,
-    /// How tasks find their workers.
+    /// The scheduler that assigns tasks.
     pub scheduler: Scheduler,
-    /// What the run as a whole may do. None: nothing, or, resumed, what it was.
+    /// The capabilities of the run as a whole. `None` for none or, if the run is resumed, for those that it has.
     pub capabilities: Option<Vec<Text<'a>>>,
     /// Whether to resume the run in the directory, if there is one.
     pub resume: bool,
     /// What a flush promises.
     pub durability: Durability,
-    /// The owner that other recorders find in the lock file.
+    /// The owner to write to the lock file, for the errors of other recorders.
     pub owner: String,
 }

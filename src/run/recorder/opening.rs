@@ -1,6 +1,6 @@
-//! Preparing the directory of a run for recording: a new one, or one to resume.
+//! Prepares the directory of a run for recording: a new run, or one to resume.
 //!
-//! The log is created first, exclusively: the recorder that creates it owns the directory. Only the holder of its lock may write it.
+//! The log is created first, exclusively: the recorder that creates it owns the directory. Only the holder of its lock may write to it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -32,9 +32,9 @@ pub struct Opened {
     pub recording: Recording,
     pub target: Target,
     pub salts: Salts,
-    /// RunCreated's line, if the run is new.
+    /// The line of RunCreated if the run is new, otherwise empty.
     pub first_line: Vec<u8>,
-    /// How many bytes of a torn line were cut off.
+    /// Number of torn bytes that were cut off.
     pub torn_bytes: u64,
 }
 
@@ -72,7 +72,7 @@ struct Opening<'c> {
 }
 
 impl Opening<'_> {
-    /// Removes a log that was just created if opening fails: it would make the next attempt fail.
+    /// Begins a run in a log that was just created. Removes the log if that fails, because it would make the next attempt fail too.
     fn begin_in_new_log(&self, target: Target) -> Result<Opened, RecordError> {
         let log = self.directory.log();
         let target = target.locked(self.lock(&log)?);
@@ -85,7 +85,7 @@ impl Opening<'_> {
         FileLock::acquire(log, &self.config.owner).map_err(|error| RecordError::unlocked(error, log.to_path_buf()))
     }
 
-    /// The first event of a run, in an empty log, with what stands beside the log.
+    /// Begins a run in an empty log: prints its first event, and writes the other files and directories of the run.
     fn begin(&self, target: Target) -> Result<Opened, RecordError> {
         let mut recording = Recording::new(self.dag.clone());
         let (mut salts, mut first_line) = (Salts::default(), Vec::new());
@@ -124,8 +124,8 @@ impl Opening<'_> {
         atomic_file::write(&self.directory.dag(), self.dag.text().as_bytes(), root, durability)
     }
 
-    /// A directory with a manifest is a bundle, also one without a log: no reader would read what is recorded to it. If there is a log
-    /// where none may be, that error is more useful.
+    /// Fails if the directory has a manifest. It is then a bundle, even without a log, and no reader would read what is recorded to it.
+    /// Passes if a new run finds an existing log, because the error about the log is more useful.
     fn check_is_unsealed(&self) -> Result<(), RecordError> {
         let manifest = self.directory.manifest();
         if files::exists(&manifest) && (self.config.resume || !files::exists(&self.directory.log())) {
@@ -134,7 +134,7 @@ impl Opening<'_> {
         Ok(())
     }
 
-    /// The log that is there, behind its last whole line.
+    /// Resumes the existing log after its last whole line.
     fn go_on(&self) -> Result<Opened, RecordError> {
         let log = self.directory.log();
         let target = Target::new(log.clone()).locked(self.lock(&log)?);
@@ -156,7 +156,7 @@ impl Opening<'_> {
         Ok(Opened { recording, target, salts: Salts::default(), first_line: Vec::new(), torn_bytes })
     }
 
-    /// What RunCreated said is what the recorder is asked for. The graph was compared when the log was read.
+    /// Checks that RunCreated matches the configuration. The graph was compared when the log was read.
     fn check_is_same_run(&self, state: &State) -> Result<(), RecordError> {
         let Some(run) = state.run() else { return Ok(()) };
         let same = |what, expected: &str, found: &str| match expected == found {
@@ -172,11 +172,11 @@ impl Opening<'_> {
         same("set of capabilities", &listed(&capabilities), &listed(&run.capabilities))
     }
 
-    /// The graph's files, written again where they are missing, or damaged as a power cut leaves what was not synced. With
-    /// [`Durability::Fsync`] also where they are whole: they may not have been synced, and a sync after one that failed proves nothing.
+    /// Writes the graph's files again if they are missing, or damaged as a power cut leaves files that were not synced. With
+    /// [`Durability::Fsync`] also if they are whole: they may not have been synced, and a sync after one that failed proves nothing.
     fn heal_graph(&self) -> Result<(), OsError> {
         let dag = read_text(&self.directory.dag());
-        // A workflow of another graph is for a verification to find.
+        // A workflow with another graph is left for a verification to find.
         let workflow = read_text(&self.directory.workflow()).ok().filter(|found| compile(found).is_ok());
         let is_whole = workflow.is_some() && dag.is_ok_and(|found| found == self.dag.text());
         if is_whole && self.config.durability == Durability::Os {

@@ -1,4 +1,4 @@
-//! What a recorder throws.
+//! The errors of a recorder.
 
 use std::path::PathBuf;
 
@@ -8,35 +8,35 @@ use crate::jsonl::writer::WriteFailure;
 use crate::run::error::RunError;
 use crate::signature::SignatureError;
 
-/// Why something is not recorded.
+/// Why a recorder refused or failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
     /// The event, the workflow, or the log to resume is not valid.
     #[error("{0}")]
     Refused(RunError),
-    /// The system refused.
+    /// A system call failed.
     #[error("{0}")]
     System(#[from] OsError),
     /// Another recorder has locked the log.
     #[error("The run's log is being written by {}: '{}'.", if owner.is_empty() { "another recorder" } else { owner }, path.display())]
     Locked {
-        /// The owner in the lock file; empty if it is not known.
+        /// The owner in the lock file; empty if unknown.
         owner: String,
         /// The log.
         path: PathBuf,
     },
-    /// The directory holds another run than the one to resume.
+    /// The directory contains another run than the one to resume.
     #[error("The directory holds a run with another {what}: expected '{expected}', found '{found}'.")]
     OtherRun {
         /// What differs.
         what: &'static str,
-        /// What was asked for.
+        /// The requested value.
         expected: String,
-        /// What was recorded.
+        /// The recorded value.
         found: String,
     },
-    /// The run is sealed: its manifest lists its files as they are.
+    /// The run is sealed: its manifest lists its files with their hashes.
     #[error("The run is sealed by '{}': no more is recorded to it.", manifest.display())]
     Sealed {
         /// The manifest.
@@ -45,7 +45,7 @@ pub enum RecordError {
     /// The recorder was disposed of.
     #[error("The recorder is disposed.")]
     Disposed,
-    /// The log is not written any more.
+    /// The log is no longer written, because of an earlier failure.
     #[error("{}", .0.error)]
     Write(WriteFailure),
     /// The key can't sign.
@@ -54,7 +54,7 @@ pub enum RecordError {
 }
 
 impl RecordError {
-    /// The code by which programs tell errors apart: the system's own where it is the system's error.
+    /// The code by which programs distinguish errors. A system error has the system's own code.
     pub fn code(&self) -> &'static str {
         match self {
             RecordError::Refused(error) => error.code.as_str(),
@@ -77,7 +77,7 @@ impl RecordError {
     }
 }
 
-/// A system error, whichever layer passes it on.
+/// Converts system errors to [`RecordError::System`], whichever layer passes them on.
 impl From<RunError> for RecordError {
     fn from(error: RunError) -> Self {
         match error.system {

@@ -59,7 +59,7 @@ fn snapshot(recorder: &RunRecorder) -> Result<WrittenSnapshot, RecordError> {
     written.recv().unwrap()
 }
 
-/// Replays what is on the disk, everything verified; its time and state hash.
+/// Replays the recorded run with full verification. Returns the number of events and the state hash.
 fn replayed(directory: &Path, start_from: StartFrom) -> (u64, HexHash) {
     let options = ReplayOptions { start_from, verify: Verify::Full, ..ReplayOptions::default() };
     let mut watch = Watch { cancelled: &Default::default(), progress: &mut |_, _| {} };

@@ -1,4 +1,4 @@
-//! Cutting off what a crash or a power cut has left behind the last event of a log: in its middle it would be damage.
+//! Cuts off what a crash or a power cut has left after the last event of a log. In the middle of the log it would be damage.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -12,8 +12,8 @@ use crate::disk::parent::parent;
 use crate::disk::sync_directory::sync_directory;
 use crate::disk::temporary::{NEW, TemporaryFile};
 
-/// Cuts the log off where its events end. A part of one line was never acknowledged. Behind a hole, lines that were written may follow: they
-/// are copied to a file beside the log first, in case it was not a power cut that made the hole.
+/// Cuts the log off after its last event. A partial line was never acknowledged and is dropped. After a hole there may be complete lines:
+/// they are first copied to a file next to the log, in case the hole was not made by a power cut.
 pub fn cut(log: &Path, whole_bytes: u64, durability: Durability) -> Result<(), OsError> {
     if has_lines(log, whole_bytes)? {
         copy(log, whole_bytes, durability)?;
@@ -26,7 +26,7 @@ pub fn cut(log: &Path, whole_bytes: u64, durability: Durability) -> Result<(), O
     Ok(())
 }
 
-/// Where what is cut off at this offset is copied to: `events.cath-log.cut-<offset>`.
+/// The path of the copy of what is cut off at `offset`: `events.cath-log.cut-<offset>`.
 pub fn copy_path(log: &Path, offset: u64) -> PathBuf {
     let mut name = OsString::from(log);
     name.push(format!(".cut-{offset}"));

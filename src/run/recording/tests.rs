@@ -8,12 +8,12 @@ use proptest::prelude::*;
 
 const TS: &str = "2026-02-11T16:00:00.000Z";
 
-/// The salt that the recorded samples have.
+/// The salt of an event of a recorded sample.
 fn salt(time: u64) -> Salt {
     *sha256_hex([&time.to_le_bytes()]).first_chunk().unwrap()
 }
 
-/// Records an event as its log has it, its parent named.
+/// Records an event as in its log, with an explicit parent.
 fn record(recording: &mut Recording, recorded: &Recorded, time: usize) -> Result<Vec<u8>, RunError> {
     let record = &recorded.records[time];
     let parent = record.parent.map(event_id);
@@ -26,7 +26,7 @@ fn record(recording: &mut Recording, recorded: &Recorded, time: usize) -> Result
     Ok(line)
 }
 
-/// All that a recording knows.
+/// The state and the hashes of a recording.
 fn snapshot(recording: &Recording) -> (State, HexHash, HexHash) {
     (recording.state().clone(), recording.state_hash(), *recording.last_hash())
 }
@@ -135,7 +135,7 @@ proptest! {
             written.extend(record(&mut recording, &recorded, time).unwrap());
         }
         prop_assert!(written == log);
-        // Causes that are not named come out the same as well.
+        // Implied parents are the same as well.
         let mut uncut = Recording::new(recorded.sample.dag.clone());
         let all = (0..recorded.records.len()).map(|time| record(&mut uncut, &recorded, time)).last();
         prop_assert!(all.unwrap().is_ok());
@@ -150,7 +150,7 @@ proptest! {
         for time in 0..at {
             record(&mut recording, &recorded, time).unwrap();
         }
-        // Some event of another time, and events with something missing.
+        // An event of another time, complete or with something missing.
         let other = &recorded.records[other.index(recorded.records.len())];
         let node = other.node.as_deref().map(Text::from_plain).filter(|_| what != 1);
         let payload = if what == 2 { "{}".to_owned() } else { other.payload.to_string() };

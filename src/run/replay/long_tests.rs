@@ -1,4 +1,4 @@
-//! Logs so long that other threads decode their events ahead of the fold.
+//! Logs long enough that other threads decode their events ahead of the fold.
 
 use std::borrow::Cow;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::run::sample::SampleOptions;
 use crate::run::scheduler::Scheduler;
 use crate::run::state_hash::state_hash;
 
-/// More than is read without another thread.
+/// More bytes than are read without another thread.
 const LONG_BYTES: usize = 5 << 20;
 
 fn long() -> Recorded {
@@ -102,7 +102,7 @@ fn a_lost_event_is_said_before_what_is_wrong_with_the_next() {
     }
 }
 
-/// What may be wrong with a log at one of its lines.
+/// Damage to one line of a log.
 #[derive(Clone, Copy, Debug)]
 enum Damage {
     None,
@@ -145,7 +145,7 @@ impl Damage {
     }
 }
 
-/// The state at the end of a log or before what is wrong in it, decoded and applied one event after the other.
+/// The state at the end of a log or before an error in it, with events decoded and applied one by one.
 fn one_by_one(recorded: &Recorded, until: Option<u64>) -> (State, Option<RunError>) {
     let redactions = Redactions::default();
     let log = recorded.directory.log();

@@ -42,7 +42,7 @@ fn text(state: &State) -> String {
     state.to_canonical().unwrap()
 }
 
-/// The state must be the one after the event at `time`.
+/// Asserts that `state` is the state after the event at `time`.
 fn assert_state(recorded: &Recorded, state: &State, time: u64) {
     assert_eq!(text(state), text(&recorded.state_at(time)));
     assert_eq!(to_hex(&state_hash(state).unwrap()), recorded.records[time as usize].state_hash);
@@ -73,7 +73,7 @@ fn a_log_of_many_chunks_replays() {
         let replayed = run(&recorded, &with(verify)).unwrap();
         assert_eq!(replayed.state_hash, recorded.records.last().unwrap().state_hash);
     }
-    // A failure that is found late, when the fold is far ahead or not.
+    // A failure that is found late, whether or not the fold is far ahead.
     let mut records = recorded.records.clone();
     for place in [3210, 1234] {
         records[place].state_hash = [b'0'; 64];
@@ -107,7 +107,7 @@ fn a_torn_end_is_said_and_is_no_event() {
     }
 }
 
-/// A hole is what a power cut leaves, or a disk that has lost a sector: what is behind it is said, and can't pass as verified.
+/// A power cut leaves a hole, but so does a disk that has lost a sector: complete lines after the hole are reported, and don't count as verified.
 #[test]
 fn complete_lines_behind_a_hole_are_said_and_not_verified() {
     let recorded = sample(1, 40);
@@ -316,7 +316,7 @@ fn a_wrong_claim_about_a_restored_state_is_found() {
     let mut recorded = sample(3, 30);
     let (last, state) = (recorded.records.last().unwrap().clone(), recorded.state_at(29));
     let hasher = StateHasher::of(&state);
-    // Nothing but the time is another after a SnapshotRestored.
+    // A SnapshotRestored changes nothing but the time.
     let after = to_hex(&hasher.sum().state_hash(state.run().unwrap().status, 30));
     let claim = |hash: &str| Record {
         kind: Kind::SnapshotRestored,
@@ -381,7 +381,7 @@ proptest! {
         }
     }
 
-    // What is wrong is found where it is, and the state is the last good one, whatever the threads do.
+    // An error is found at its place, with the last good state, whatever the timing of the threads.
     #[test]
     fn any_change_of_bytes_is_found_with_the_last_good_state(
         seed in 0u64..50, at in any::<prop::sample::Index>(), cut in 0usize..20,
@@ -399,7 +399,7 @@ proptest! {
         let mut codes = Vec::new();
         for verify in [Verify::Chain, Verify::Full] {
             match run(&recorded, &with(verify)) {
-                // Lines cut from the end, or its newline: only a head can tell.
+                // Only a head can reveal that lines, or the last newline, were cut from the end.
                 Ok(replayed) => {
                     prop_assert!(damaged.len() == at || !damaged.ends_with(b"\n"));
                     let last = replayed.state.logical_time().unwrap();

@@ -1,4 +1,4 @@
-//! The walk through a run: what is legal follows from the state and from lists of tasks and workers, what happens is chance.
+//! A random walk through a run: the state and lists of nodes and calls say which events are legal, and chance picks one.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::run::scheduler::Scheduler;
 use crate::run::state::{Node, NodeStatus, RunStatus, State};
 use crate::run::state_hash::StateHasher;
 
-/// A run that is being made.
+/// A run that is being generated.
 pub struct Walk {
     options: SampleOptions,
     chance: Chance,
@@ -22,21 +22,21 @@ pub struct Walk {
     hasher: StateHasher,
     causality: Causality,
     events: Vec<SampleEvent>,
-    /// How many dependencies of each node have not ended yet, and who waits for it.
+    /// For each node, the number of its dependencies that are not done yet, and its dependents.
     blocking: Vec<usize>,
     dependents: Vec<Vec<u32>>,
-    /// Nodes that may be scheduled, and those whose tasks are assigned, accepted, running.
+    /// Nodes that may be scheduled, and nodes whose tasks are assigned, accepted and running.
     ready: Vec<u32>,
     assigned: Vec<u32>,
     accepted: Vec<u32>,
     running: Vec<u32>,
-    /// Nodes with open calls, with the calls' ids and tools.
+    /// Open calls: the node, the call's id, and the tool.
     calls: Vec<(u32, String, &'static str)>,
     next_call: usize,
 }
 
 impl Walk {
-    /// Before the first event.
+    /// A walk before the first event.
     pub fn new(options: SampleOptions, dag: Arc<Dag>, chance: Chance) -> Self {
         let state = State::new(dag.clone());
         let mut dependents = vec![Vec::new(); dag.nodes().len()];
@@ -64,7 +64,7 @@ impl Walk {
         }
     }
 
-    /// Walks to the end.
+    /// Walks to the end, and returns the events.
     pub fn events(mut self) -> Vec<SampleEvent> {
         self.begin();
         while self.events.len() < self.options.max_events && self.step() {}
@@ -97,7 +97,7 @@ impl Walk {
             self.aside();
         }
         let worker = |index: usize| {
-            // The first one is able to do everything, so that no task waits forever.
+            // The first worker has all capabilities, so that no task waits forever.
             let capabilities: Vec<_> = CAPABILITIES.iter().filter(|_| index == 0 || self.chance.percent(60)).collect();
             json!({ "id": worker_id(index), "capabilities": capabilities })
         };
@@ -105,7 +105,7 @@ impl Walk {
         self.put(Kind::RunStarted, None, json!({ "workers": workers }));
     }
 
-    /// One event or two more. False once the run has ended.
+    /// Adds one or two events, or none. Returns false once the run has ended.
     fn step(&mut self) -> bool {
         if self.state.run().is_some_and(|run| run.status.is_end()) {
             return false;
@@ -231,7 +231,7 @@ impl Walk {
         self.calls.push((node, call, tool));
     }
 
-    /// Also of a node that has ended, as long as it was not scheduled again.
+    /// Ends an open call, possibly of a node that has ended and was not scheduled again.
     fn answer(&mut self) {
         let (node, call, tool) = self.calls.swap_remove(self.chance.below(self.calls.len()));
         if !self.trouble() {
@@ -265,7 +265,7 @@ impl Walk {
         }
     }
 
-    /// A node has ended so that others may begin.
+    /// Updates the dependents of a node that was completed or skipped.
     fn settle(&mut self, node: u32) {
         for dependent in std::mem::take(&mut self.dependents[node as usize]) {
             self.blocking[dependent as usize] -= 1;
@@ -298,7 +298,7 @@ impl Walk {
         self.settle(node);
     }
 
-    /// Nothing is going on any more: what waits for a failed node is skipped, then the run ends.
+    /// Ends a run in which nothing is in progress: skips nodes that wait for a failed one, then ends the run.
     fn end_run(&mut self) {
         let nodes = self.state.nodes();
         if let Some(waiting) = nodes.iter().position(|node| node.status == NodeStatus::Pending) {
@@ -321,7 +321,7 @@ impl Walk {
         self.take_snapshot();
     }
 
-    /// Something that moves no node.
+    /// Adds an event that does not change the status of a node.
     fn aside(&mut self) {
         let allowed = !self.trouble();
         let node = if self.running.is_empty() { None } else { Some(self.chance.pick(&self.running)) };

@@ -67,7 +67,7 @@ fn trusted_keys_demand_a_signature_of_theirs() {
     assert_eq!(Snapshot::parse(&document(&signed), &trusted).as_ref(), Ok(&signed));
     assert_eq!(parse(&document(&signed)).as_ref(), Ok(&signed), "without keys there is nothing to check");
     let other = TrustedKeys::from_pems(&[crate::signature::tests::OTHER_PUBLIC]).unwrap();
-    // Made anew with the signature of another content: its content hash holds.
+    // A valid content hash, with the signature of another content.
     let forged = Snapshot { signature: signed.signature.clone(), ..Snapshot::new(content(4), None) };
     assert!(parse(&document(&forged)).is_ok());
     for (document, trusted) in [
@@ -85,7 +85,7 @@ fn any_flipped_bit_of_a_snapshot_is_found() {
     let trusted = TrustedKeys::from_pems(&[public]).unwrap();
     let bytes = Snapshot::new(content(3), Some(&SigningKey::from_pem(key).unwrap())).print();
     let found = |what: &[u8], length| memchr::memmem::find(&bytes, what).map(|at| at..at + length).unwrap();
-    // The key id proves nothing; and each bit of the signature was tried where signatures are tested.
+    // The key id proves nothing, and the tests of signatures change each bit of a signature.
     let passed_over = [found(b"\"keyid\":\"", 73), found(b"\"sig\":\"", 96)];
     for bit in (0..bytes.len() * 8).filter(|bit| !passed_over.iter().any(|range| range.contains(&(bit / 8)))) {
         let mut damaged = bytes.clone();

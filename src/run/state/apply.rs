@@ -1,4 +1,4 @@
-//! Applying an event: what is legal is decided first, then the state takes the step.
+//! Applies events: first decides whether an event is legal, then changes the state.
 
 use super::State;
 use crate::run::decoded_event::Event;
@@ -7,7 +7,7 @@ use crate::run::error::RunError;
 use crate::run::transition;
 
 impl State {
-    /// Applies the next event. An event that is refused changes nothing.
+    /// Applies the next event. A refused event changes nothing.
     #[inline]
     pub fn apply(&mut self, event: &Event<'_>) -> Result<(), RunError> {
         self.apply_into(event, &mut NoSink)
@@ -22,7 +22,7 @@ impl State {
         Ok(())
     }
 
-    /// Whether this event would be legal as the next one.
+    /// Checks that this event would be legal as the next one.
     pub fn check(&self, event: &Event<'_>) -> Result<(), RunError> {
         transition::check(self, event, &mut NoSink).map(drop)
     }

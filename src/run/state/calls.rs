@@ -1,20 +1,20 @@
-//! Every call to a tool that a run made. Closed ones stay: a call's id is used once on its task, and its output hash is
-//! part of the state. So a call is kept in few bytes, and ids stand in one text.
+//! All tool calls of a run, including closed ones: a task must not use the id of a call twice, and output hashes are part of the state.
+//! Therefore a call takes few bytes, and all ids are in one string.
 
 use super::stored_hash::StoredHash;
 use crate::run::lookup::Lookup;
 use crate::run::text::Text;
 
-/// How a call stands.
+/// The status of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CallStatus {
     /// It has no result yet.
     Open,
-    /// It gave an output.
+    /// It returned an output.
     Completed,
-    /// It gave an error.
+    /// It returned an error.
     Failed,
-    /// It was given up.
+    /// It timed out.
     TimedOut,
 }
 
@@ -23,17 +23,17 @@ pub enum CallStatus {
 pub struct Call {
     /// The task that made it.
     pub task: u32,
-    /// How it stands.
+    /// The call's status.
     pub status: CallStatus,
     /// The hash of its normalised output, once it is completed.
     pub output_hash: Option<StoredHash>,
     tool: u32,
-    /// The call that its task opened before.
+    /// The previous call of the same task.
     previous: Option<Place>,
     id_start: u64,
 }
 
-/// A place in the list of calls; one more than its index, so that none costs nothing.
+/// An index into the list of calls plus one, so that an `Option` takes no extra space.
 type Place = std::num::NonZeroU32;
 
 fn index(place: Place) -> u32 {
@@ -44,7 +44,7 @@ fn index(place: Place) -> u32 {
 #[derive(Clone, Copy, Debug, Default)]
 struct TaskCalls {
     last: Option<Place>,
-    /// Those that were closed by then are not in the lookup.
+    /// Calls that were closed before the task ended are not in the lookup.
     has_ended: bool,
 }
 
@@ -52,9 +52,9 @@ struct TaskCalls {
 #[derive(Clone, Debug, Default)]
 pub struct Calls {
     list: Vec<Call>,
-    /// By task.
+    /// Indexed by task.
     of_tasks: Vec<TaskCalls>,
-    /// Without the calls that were closed when their task ended, so that it stays small: only an illegal event asks for those.
+    /// Contains no calls that were closed before their task ended, so that it stays small: only an illegal event refers to those.
     lookup: Lookup,
     ids: String,
     tools: Vec<Box<str>>,
@@ -62,30 +62,30 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// The call at a place.
+    /// The call at an index.
     #[inline]
     pub fn get(&self, call: u32) -> &Call {
         &self.list[call as usize]
     }
 
-    /// All there are, with their places, in the order in which they were opened.
+    /// All calls with their indices, in the order in which they were opened.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (u32, &Call)> {
         self.list.iter().enumerate().map(|(at, call)| (at as u32, call))
     }
 
-    /// A call's id, unique on its task: the inside of a canonical JSON string.
+    /// The id of a call, unique within its task: a canonical JSON string without its quotes.
     #[inline]
     pub fn id(&self, call: u32) -> &str {
         id_in(&self.ids, &self.list, call)
     }
 
-    /// The tool that was called: the inside of a canonical JSON string.
+    /// The tool that was called: a canonical JSON string without its quotes.
     #[inline]
     pub fn tool(&self, call: u32) -> &str {
         &self.tools[self.get(call).tool as usize]
     }
 
-    /// The place of a task's call with this id.
+    /// The index of a task's call with this id.
     #[inline]
     pub fn find(&self, task: u32, id: &Text<'_>) -> Option<u32> {
         let id = id.as_json();
@@ -93,21 +93,21 @@ impl Calls {
         found.or_else(|| self.of_ended_task(task).find(|&call| self.id(call) == id))
     }
 
-    /// The calls of a task, none if it has not ended.
+    /// The calls of a task that has ended; empty for other tasks.
     fn of_ended_task(&self, task: u32) -> impl Iterator<Item = u32> {
         let calls = self.of_tasks.get(task as usize).filter(|calls| calls.has_ended);
         let last = calls.and_then(|calls| calls.last);
         std::iter::successors(last, |&call| self.get(index(call)).previous).map(index)
     }
 
-    /// The task has ended: its calls need not be found quickly any more.
+    /// Records that a task has ended, so that its closed calls need not be found quickly any more.
     pub(in crate::run::state) fn end_task(&mut self, task: u32) {
         let Some(calls) = self.of_tasks.get_mut(task as usize) else { return };
         calls.has_ended = true;
         let mut next = calls.last;
         while let Some(at) = next.map(index) {
             let call = &self.list[at as usize];
-            // An open one may still be closed.
+            // An open call may still be closed.
             if call.status != CallStatus::Open {
                 self.lookup.remove(&(task, id_in(&self.ids, &self.list, at)), |other| other == at);
             }
@@ -115,7 +115,7 @@ impl Calls {
         }
     }
 
-    /// Opens a call that its task has not made yet.
+    /// Opens a call with an id that its task has not used yet. Returns its index.
     pub(in crate::run::state) fn open(&mut self, task: u32, tool: &Text<'_>, id: &Text<'_>) -> u32 {
         let (call, tool, id) = (self.list.len() as u32, self.tool_number(tool.as_json()), id.as_json());
         let id_start = self.ids.len() as u64;
@@ -149,7 +149,7 @@ impl Calls {
     }
 }
 
-/// The id of a call: it ends where that of the next one begins.
+/// The id of a call, which ends where the next one begins.
 fn id_in<'i>(ids: &'i str, list: &[Call], call: u32) -> &'i str {
     let end = list.get(call as usize + 1).map_or(ids.len(), |next| next.id_start as usize);
     ids.get(list[call as usize].id_start as usize..end).unwrap_or_default()
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!([0, 1, 2].map(|task| calls.find(task, &open)), [Some(0), Some(2), Some(4)]);
         assert_eq!([0, 1, 2].map(|task| calls.find(task, &closed)), [Some(1), Some(3), Some(5)]);
         assert_eq!(calls.find(1, &fetch), None);
-        // Only the list of its task knows the closed one now.
+        // The closed call is now found only through the list of its task.
         calls.of_tasks[1].has_ended = false;
         assert_eq!([&open, &closed].map(|id| calls.find(1, id)), [Some(2), None]);
     }

@@ -1,7 +1,7 @@
-//! A state as a document, for snapshots: canonical JSON, and back.
+//! Converts a state to the document in a snapshot, canonical JSON, and back.
 //!
-//! A document that is read is not trusted. It is read field by field, checked against what holds for every state, and must then print
-//! as exactly the bytes that were read: so each state has one document, and nothing in a document is ignored.
+//! A document is not trusted. It is parsed field by field, checked against the invariants of every state, and must then print as exactly
+//! the bytes that were read. So each state has only one document, and no part of a document is ignored.
 
 mod reader;
 
@@ -14,7 +14,7 @@ use crate::run::error::RunError;
 use crate::run::text::Text;
 
 impl State {
-    /// The state as canonical JSON. None before RunCreated: there is no run yet.
+    /// The state as canonical JSON. Returns `None` before RunCreated.
     pub fn to_canonical(&self) -> Option<String> {
         let run = self.run()?;
         let mut text = Vec::new();
@@ -71,7 +71,7 @@ impl State {
         by_task.close();
     }
 
-    /// A coordinator's keys up to `nodeStates`, which all documents have alike.
+    /// Writes the members of a coordinator up to `nodeStates`, which are the same in all documents.
     pub(super) fn open_coordinator<'o>(&self, out: &'o mut Vec<u8>) -> Object<'o> {
         let mut coordinator = Object::open(out);
         let by_id = || self.dag.nodes().iter().zip(&self.nodes);
@@ -104,9 +104,9 @@ impl State {
         coordinator.close();
     }
 
-    /// The state of a document that [`to_canonical`](Self::to_canonical) wrote. Anything else is an error.
+    /// Parses a document that [`to_canonical`](Self::to_canonical) wrote. Anything else is an error.
     ///
-    /// This says that there can be such a state, not that it is the one of some run: that is what hashes are for.
+    /// Success means that the state is possible, not that it is the state of a certain run, which only hashes can prove.
     pub fn from_canonical(text: &str) -> Result<Self, RunError> {
         let state = Reader::default().state(text)?;
         state.check_consistency().map_err(|problem| invalid(&problem))?;
@@ -116,7 +116,7 @@ impl State {
         Ok(state)
     }
 
-    /// What holds in every state, whatever led to it.
+    /// Checks the invariants of every state, whatever events led to it.
     fn check_consistency(&self) -> Result<(), String> {
         let Some(run) = self.run() else { return Err("it has no run".into()) };
         let mut earlier = vec![0; self.nodes.len()];
@@ -124,7 +124,7 @@ impl State {
             let node = &self.nodes[task.node as usize];
             let is_last = node.task == Some(at);
             earlier[task.node as usize] += u32::from(!is_last);
-            // Earlier attempts have failed, each once: ids are unique, and there are as many as there must be.
+            // Each earlier attempt has failed and has one task: ids are unique, and `node_holds` checks the number of tasks.
             let is_possible = is_last || (task.status == TaskStatus::Failed && task.attempt < node.attempt);
             if !is_possible || !self.times_hold(task) {
                 return Err(format!("the task '{}' is in no possible state", self.task_id(at)));
@@ -161,7 +161,7 @@ impl State {
         let task = node.task.map(|task| self.tasks.get(task));
         let attempts_hold = match task {
             Some(task) => task.attempt == node.attempt && earlier == node.attempt - 1,
-            // Withdrawn, or none yet.
+            // The task was withdrawn, or there is none yet.
             None => earlier == node.attempt.saturating_sub(1),
         };
         let task = task.map(|task| task.status);
@@ -191,7 +191,7 @@ impl State {
 }
 
 fn write_last_snapshot(out: &mut Vec<u8>, mark: &SnapshotMark) {
-    // The members of its entry, and the id among them.
+    // The members of its entry, with the id among them.
     let mut object = Object::open(out);
     write_integer(object.key("at"), mark.at);
     write_text(object.key("snapshot"), mark.snapshot.as_json());

@@ -1,6 +1,6 @@
-//! The state as the API shows it (`RunState`): what a user asks about, under the names of the specification.
+//! The state as the API shows it (`RunState`): the parts that users ask for, under the names of the specification.
 //!
-//! It has less than a snapshot, and lists tasks by worker.
+//! It contains less than a snapshot, and lists tasks by worker.
 
 use super::{Run, State, TaskStatus};
 use crate::hash::{HexHash, as_text};
@@ -8,7 +8,7 @@ use crate::run::canonical::{Array, Object, write_integer, write_text, write_text
 use crate::run::entry::write_task_id;
 use crate::run::text::Text;
 
-/// The tasks of a worker, as places in the state.
+/// The tasks of a worker, as indices into the state.
 #[derive(Clone, Debug, Default)]
 struct TasksOfWorker {
     active: Vec<u32>,
@@ -17,8 +17,8 @@ struct TasksOfWorker {
 }
 
 impl State {
-    /// Writes the state as `{"coordinator":…,"stateHash":…,"workers":…}`. `hash` is the state's. False, and nothing written,
-    /// before RunCreated.
+    /// Writes the state as `{"coordinator":…,"stateHash":…,"workers":…}`, where `hash` is the state hash. Before RunCreated, writes nothing
+    /// and returns false.
     pub fn write_run_state(&self, out: &mut Vec<u8>, hash: &HexHash) -> bool {
         let Some(run) = &self.run else { return false };
         let mut state = Object::open(out);

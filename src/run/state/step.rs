@@ -1,4 +1,4 @@
-//! What a legal event does to the state: one small change of the lists, reported to the sink entry by entry.
+//! The effect of a legal event on the state: a few small changes, each reported to the sink as a change of an entry.
 
 use super::{NodeStatus, Run, RunStatus, SnapshotMark, State, StoredHash, Task, TaskFailure, TaskStatus};
 use crate::run::entry::{EntrySink, Slot};
@@ -107,7 +107,7 @@ impl State {
         }
     }
 
-    /// The task is no longer its worker's, if it has one that is busy with it.
+    /// Reduces the load of the worker that is busy with a task, if there is one.
     fn release(&mut self, task: u32) {
         if let Some(worker) = self.tasks.get(task).active_worker() {
             self.workers.change_load(worker, -1);
@@ -163,7 +163,7 @@ impl State {
 
     fn skip(&mut self, node: u32, sink: &mut impl EntrySink) {
         let state = &mut self.nodes[node as usize];
-        // Only a scheduled node has a task that has not ended, and only such a task goes.
+        // Only a scheduled node has a task that has not ended, and only such a task is withdrawn.
         if state.status == NodeStatus::Scheduled
             && let Some(task) = state.task.take()
         {

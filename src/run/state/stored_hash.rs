@@ -1,10 +1,10 @@
-//! A hash-valued text in as few bytes as it needs: a run keeps one for each node and each call.
+//! A compact form of texts that are hashes: a run keeps one for each node and each call.
 
 use crate::hash::{as_text, from_hex, to_hex};
 use crate::run::canonical::write_text;
 use crate::run::text::Text;
 
-/// What an event gives as a hash. It need not be one: that is known only when blobs are checked.
+/// A text that an event gives as a hash. It may be something else, which shows only when blobs are checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoredHash {
     /// 64 lower-case hex digits.
@@ -14,7 +14,7 @@ pub enum StoredHash {
 }
 
 impl StoredHash {
-    /// Keeps a text.
+    /// Converts a text to its compact form.
     #[inline]
     pub fn of(text: &Text<'_>) -> Self {
         match from_hex(text.as_json().as_bytes()) {
@@ -23,7 +23,7 @@ impl StoredHash {
         }
     }
 
-    /// Whether this is that text.
+    /// Whether this is the form of `text`.
     pub fn is(&self, text: &Text<'_>) -> bool {
         *self == StoredHash::of(text)
     }

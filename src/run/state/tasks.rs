@@ -1,49 +1,48 @@
-//! Every task of a run, and the order of those that wait for a worker.
+//! All tasks of a run, and the order of those that wait for a worker.
 //!
-//! The waiting ones are linked through the tasks themselves, so that a task joins and leaves in the same time
-//! however many wait.
+//! The tasks that wait form a linked list, so that a task joins and leaves in constant time, however many wait.
 
-/// Where a task is in its course.
+/// The status of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TaskStatus {
     /// It waits for a worker.
     Pending,
-    /// A worker has it.
+    /// It is assigned to a worker.
     Assigned,
-    /// The worker will run it.
+    /// The worker accepted it.
     Accepted,
     /// The worker runs it.
     Running,
-    /// It ended well.
+    /// It succeeded.
     Done,
-    /// It ended badly.
+    /// It failed.
     Failed,
-    /// Its node was skipped before it ran: no part of the state any more.
+    /// Its node was skipped before the task ran. It is no longer part of the state.
     Withdrawn,
 }
 
 /// An attempt of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// Its node, as a place in the graph.
+    /// Its node, as an index into the graph's nodes.
     pub node: u32,
     /// Which attempt of the node it is, from 1.
     pub attempt: u32,
-    /// Where it is in its course.
+    /// The task's status.
     pub status: TaskStatus,
     /// The worker that has it, or had it when it ended.
     pub worker: Option<u32>,
-    /// When it was handed to that worker. 0 without one.
+    /// The logical time at which it was assigned to that worker. 0 without a worker.
     pub assigned_at: u64,
-    /// When it ended. 0 before.
+    /// The logical time at which it ended. 0 before.
     pub ended_at: u64,
-    /// When it joined those that wait, for the last time.
+    /// The logical time at which it last joined the waiting tasks.
     pub joined_at: u64,
     before: Option<Place>,
     after: Option<Place>,
 }
 
-/// A place in the list of tasks; one more than its index, so that none costs nothing.
+/// An index into the list of tasks plus one, so that an `Option` takes no extra space.
 type Place = std::num::NonZeroU32;
 
 fn place(task: u32) -> Option<Place> {
@@ -63,7 +62,7 @@ pub struct Tasks {
 }
 
 impl Task {
-    /// The worker that is busy with it: None while it waits and when it has ended.
+    /// The worker that is busy with it. `None` while it waits and after it has ended.
     #[inline]
     pub fn active_worker(&self) -> Option<u32> {
         match self.status {
@@ -72,32 +71,32 @@ impl Task {
         }
     }
 
-    /// Whether it ran to an end, good or bad.
+    /// Whether it has succeeded or failed.
     pub fn has_ended(&self) -> bool {
         matches!(self.status, TaskStatus::Done | TaskStatus::Failed)
     }
 }
 
 impl Tasks {
-    /// The task at a place.
+    /// The task at an index.
     #[inline]
     pub fn get(&self, task: u32) -> &Task {
         &self.list[task as usize]
     }
 
-    /// All there are with their places, in the order in which they were scheduled. Those that were withdrawn are left out.
+    /// All tasks except withdrawn ones, with their indices, in the order in which they were scheduled.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &Task)> {
         let all = self.list.iter().enumerate().map(|(at, task)| (at as u32, task));
         all.filter(|(_, task)| task.status != TaskStatus::Withdrawn)
     }
 
-    /// Those that wait for a worker, in order.
+    /// The tasks that wait for a worker, in order.
     pub fn pending(&self) -> impl Iterator<Item = u32> {
         let after = |&at: &Place| self.list[index(at) as usize].after;
         std::iter::successors(self.first, after).map(index)
     }
 
-    /// Adds a task that waits behind the others.
+    /// Adds a task, last of those that wait. Returns its index.
     pub(in crate::run::state) fn join(&mut self, node: u32, attempt: u32, time: u64) -> u32 {
         let task = self.push(Task {
             node,
@@ -114,7 +113,7 @@ impl Tasks {
         task
     }
 
-    /// Adds a task as it was. Those that wait are listed afterwards, by [`wait_since`](Self::wait_since).
+    /// Adds a task with the given state. Those that wait are queued afterwards, with [`wait_since`](Self::wait_since).
     pub(in crate::run::state) fn restore(&mut self, node: u32, attempt: u32, status: TaskStatus) -> &mut Task {
         let blank = Task {
             node,
@@ -131,7 +130,7 @@ impl Tasks {
         self.get_mut(task)
     }
 
-    /// How many there are, withdrawn ones too: the place of the next.
+    /// Number of tasks, including withdrawn ones, which is the index of the next task.
     pub(in crate::run::state) fn len(&self) -> u32 {
         self.list.len() as u32
     }
@@ -145,13 +144,13 @@ impl Tasks {
         &mut self.list[task as usize]
     }
 
-    /// Lists a restored task as the last of those that wait.
+    /// Queues a restored task, last of those that wait.
     pub(in crate::run::state) fn wait_since(&mut self, task: u32, time: u64) {
         self.get_mut(task).joined_at = time;
         self.link(task);
     }
 
-    /// Puts a task behind all that wait.
+    /// Appends a task to those that wait.
     fn link(&mut self, task: u32) {
         let before = self.last;
         (self.get_mut(task).before, self.get_mut(task).after) = (before, None);
@@ -174,7 +173,7 @@ impl Tasks {
         }
     }
 
-    /// Hands a task to a worker, out of those that wait or from another worker.
+    /// Assigns a task to a worker. The task may be waiting, or belong to another worker.
     pub(in crate::run::state) fn assign(&mut self, task: u32, worker: u32, time: u64) {
         if self.get(task).status == TaskStatus::Pending {
             self.unlink(task);
@@ -183,7 +182,7 @@ impl Tasks {
         (task.status, task.worker, task.assigned_at) = (TaskStatus::Assigned, Some(worker), time);
     }
 
-    /// Puts a task that a worker has back behind all that wait.
+    /// Takes a task from its worker, and appends it to those that wait.
     pub(in crate::run::state) fn rejoin(&mut self, task: u32, time: u64) {
         let given_back = self.get_mut(task);
         (given_back.status, given_back.worker) = (TaskStatus::Pending, None);
@@ -191,18 +190,18 @@ impl Tasks {
         self.link(task);
     }
 
-    /// Moves a task that a worker has on.
+    /// Sets the status of a task that a worker has.
     pub(in crate::run::state) fn set_status(&mut self, task: u32, status: TaskStatus) {
         self.get_mut(task).status = status;
     }
 
-    /// Ends a task that runs.
+    /// Ends a running task.
     pub(in crate::run::state) fn end(&mut self, task: u32, status: TaskStatus, time: u64) {
         let task = self.get_mut(task);
         (task.status, task.ended_at) = (status, time);
     }
 
-    /// Takes a task that has not run out of the state.
+    /// Removes a task that has not run from the state.
     pub(in crate::run::state) fn withdraw(&mut self, task: u32) {
         if self.get(task).status == TaskStatus::Pending {
             self.unlink(task);

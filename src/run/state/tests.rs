@@ -16,7 +16,7 @@ proptest! {
         for (at, other) in others {
             let before = sample.state_after(at.index(sample.events.len()));
             let mut other = sample.events[other.index(sample.events.len())].event();
-            // In its place by time, so that the rest of it is asked about.
+            // With a valid time and parent, so that the rest of the event is checked.
             (other.time, other.parent) = (before.next_time(), before.next_time().checked_sub(1));
             let mut after = before.clone();
             let mut hasher = StateHasher::of(&before);

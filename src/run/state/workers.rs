@@ -1,4 +1,4 @@
-//! Every worker of a run: by number, by id, and in the order of ids.
+//! All workers of a run, accessible by index, by id, and in the order of ids.
 
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Unbounded};
@@ -11,11 +11,11 @@ use crate::run::text::Text;
 pub struct Worker {
     /// Its id.
     pub id: Text<'static>,
-    /// What it said of itself last: the inside of a canonical JSON string.
+    /// The status that it reported last: a canonical JSON string without its quotes.
     pub status: String,
-    /// What it is able to do, sorted, each once.
+    /// Its capabilities, sorted, without duplicates.
     pub capabilities: Vec<Text<'static>>,
-    /// How many tasks it is busy with.
+    /// Number of tasks that it is busy with.
     pub active: u32,
 }
 
@@ -28,7 +28,7 @@ pub struct Workers {
 }
 
 impl Worker {
-    /// Whether it may be given a task that needs these capabilities, sorted.
+    /// Whether it may be assigned a task that needs these capabilities.
     pub fn is_eligible(&self, needed: &[Text<'_>]) -> bool {
         matches!(self.status.as_str(), "idle" | "busy")
             && needed.iter().all(|one| self.capabilities.binary_search_by(|own| own.cmp(one)).is_ok())
@@ -36,24 +36,24 @@ impl Worker {
 }
 
 impl Workers {
-    /// The worker at a place.
+    /// The worker at an index.
     #[inline]
     pub fn get(&self, worker: u32) -> &Worker {
         &self.list[worker as usize]
     }
 
-    /// The place of the worker with this id.
+    /// The index of the worker with this id.
     #[inline]
     pub fn find(&self, id: &Text<'_>) -> Option<u32> {
         self.lookup.find(id.as_json(), |worker| self.list[worker as usize].id.as_json() == id.as_json())
     }
 
-    /// All there are, as places, in the order of the UTF-8 bytes of their ids.
+    /// The indices of all workers, in the order of the UTF-8 bytes of their ids.
     pub fn by_id(&self) -> impl Iterator<Item = u32> {
         self.by_id.values().copied()
     }
 
-    /// The same, beginning behind a worker and ending with it. From the first on without one.
+    /// Like [`by_id`](Self::by_id), but starts after `worker`, wraps around and ends with it. Without a worker, starts with the first.
     pub fn by_id_behind(&self, worker: Option<u32>) -> impl Iterator<Item = u32> {
         let id = worker.map(|worker| &self.get(worker).id);
         let behind = (id.map_or(Unbounded, Excluded), Unbounded);
@@ -61,17 +61,17 @@ impl Workers {
         self.by_id.range::<Text<'static>, _>(behind).chain(rest).map(|(_, &worker)| worker)
     }
 
-    /// How many there are.
+    /// Number of workers.
     pub fn len(&self) -> u32 {
         self.list.len() as u32
     }
 
-    /// Whether there is none yet.
+    /// Whether there are no workers yet.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Adds a worker that is not there yet.
+    /// Adds a worker with a new id. Returns its index.
     pub(in crate::run::state) fn add(&mut self, id: &Text<'_>, status: &str, capabilities: &[Text<'_>]) -> u32 {
         let (worker, id) = (self.len(), id.clone().into_owned());
         let list = &self.list;
@@ -81,7 +81,7 @@ impl Workers {
         worker
     }
 
-    /// Takes over what a worker says of itself. False if that is nothing new.
+    /// Updates what a worker reported. Returns whether that changed anything.
     pub(in crate::run::state) fn update(
         &mut self,
         worker: u32,
@@ -102,7 +102,7 @@ impl Workers {
         changed
     }
 
-    /// It has so many tasks more to do.
+    /// Adds `by` to the number of tasks that a worker is busy with.
     pub(in crate::run::state) fn change_load(&mut self, worker: u32, by: i32) {
         let active = &mut self.list[worker as usize].active;
         *active = active.saturating_add_signed(by);

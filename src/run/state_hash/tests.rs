@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// The hash of a state, made from its document by the published table alone: none of the code above has a part in it.
+/// The hash of a state, computed from its document by the documented table, without any of the code under test.
 fn hash_of_document(document: &str) -> String {
     let document: Value = serde_json::from_str(document).unwrap();
     let coordinator = &document["coordinator"];
@@ -40,7 +40,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Addition as one learns it at school, byte by byte.
+/// Schoolbook addition, byte by byte.
 fn add_bytes(sum: &mut [u8; 32], added: &[u8; 32]) {
     let mut carry = 0;
     for at in (0..32).rev() {
@@ -129,7 +129,7 @@ proptest! {
         let mut state = State::new(sample.dag.clone());
         for event in &sample.events {
             state.apply(&event.event()).unwrap();
-            // The sample's hashes are incremental.
+            // The sample's hashes were updated event by event.
             prop_assert_eq!(state_hash(&state).map(|hash| to_hex(&hash)), Some(event.state_hash), "{:?}", event);
         }
     }

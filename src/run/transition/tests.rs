@@ -7,13 +7,13 @@ use crate::run::dag::compile;
 use crate::run::kind::Kind;
 use serde_json::{Value, json};
 
-/// A run, given event by event.
+/// A run that is built event by event.
 struct Scene {
     state: State,
 }
 
 impl Scene {
-    /// Graph: `a`, `b` after `a`, `c`. Nothing has happened.
+    /// A run without events. Graph: `a`, `b` after `a`, `c`.
     fn new() -> Self {
         let workflow = json!({"name": "w", "version": "1", "nodes": [
             {"id": "a", "kind": "k"}, {"id": "b", "kind": "k", "dependsOn": ["a"]}, {"id": "c", "kind": "k"}]});
@@ -34,7 +34,7 @@ impl Scene {
         scene
     }
 
-    /// The task `a#1` as far as this.
+    /// A running run whose task `a#1` has this status.
     fn with_task(status: TaskStatus) -> Self {
         let mut scene = Scene::running();
         scene.ok(Kind::NodeScheduled, Some("a"), json!({"task": "a#1", "dependsOn": [1]}));
@@ -125,7 +125,7 @@ fn failed(task: &str, retry: bool) -> Value {
     json!({"task": task, "code": "E", "message": "m", "willRetry": retry})
 }
 
-/// An event of each kind, such as it is legal somewhere in the course of `a#1`.
+/// Events about a node, each of which is legal at some point for `a#1`.
 fn events_of_a() -> Vec<(Kind, Value)> {
     vec![
         (Kind::NodeScheduled, json!({"task": "a#1", "dependsOn": []})),
@@ -514,7 +514,7 @@ fn the_snapshot_that_was_created_last_may_be_restored() {
         let event = Event { time: 3, node: None, parent: Some(0), payload };
         assert_eq!(scene.state.clone().apply_into(&event, &mut refusing).is_ok(), is_same, "{json}");
     }
-    // Something has happened since.
+    // Another event came in between.
     scene.ok(Kind::Heartbeat, None, json!({"worker": "w", "status": "gone"}));
     let json = snapshot.to_string();
     let payload = Payload::parse(Kind::SnapshotRestored, &json, &mut Nesting::default()).unwrap();

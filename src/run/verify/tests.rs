@@ -38,7 +38,7 @@ fn first(found: &Verification, aspect: Aspect) -> (ErrorCode, Option<u64>) {
     (error.code, error.time)
 }
 
-/// Every aspect but these holds, or had nothing to check.
+/// Asserts that exactly these aspects have failures or unverifiable parts.
 fn assert_only(found: &Verification, failing: &[Aspect]) {
     for aspect in ASPECTS {
         let check = found.check(aspect);
@@ -120,7 +120,7 @@ fn a_graph_that_is_not_the_runs_is_found_and_the_rest_verified_with_the_one_that
 #[test]
 fn an_assignment_that_the_scheduler_would_not_make_is_found() {
     let recorded = sample(1, Scheduler::RoundRobin);
-    // Recorded by someone who decides otherwise, but says that it was this scheduler.
+    // A log whose assignments were made by another scheduler than the one it names.
     let other = sample(1, Scheduler::External);
     let mut records = other.records.clone();
     records[0].payload["scheduler"] = json!("round-robin");
@@ -167,7 +167,7 @@ fn each_wrong_output_is_counted_and_nothing_else_suffers() {
     let found = run(&recorded);
     assert_eq!(first(&found, Aspect::OutputHashes), (ErrorCode::BlobCorrupt, Some(outputs[0].0)));
     assert_eq!(found.check(Aspect::OutputHashes).failed, 2);
-    // What is listed as redacted can't be looked at, and is no match.
+    // Outputs listed as redacted can't be checked, and don't count as matches.
     let redactions =
         Redactions { blobs: outputs.iter().take(2).map(|(_, raw)| raw.clone()).collect(), ..Redactions::default() };
     let mut watch = Watch { cancelled: &AtomicBool::new(false), progress: &mut |_, _| {} };
@@ -216,7 +216,7 @@ fn what_lies_behind_an_event_that_is_not_allowed_is_unverifiable() {
     let behind = |kind| records[place..].iter().filter(|record| record.kind == kind).count() as u64;
     assert_eq!(found.check(Aspect::Schedule).unverifiable, behind(Kind::TaskAssigned));
     assert_eq!(found.check(Aspect::OutputHashes).unverifiable, behind(Kind::ToolCompleted));
-    // The same for a line that is none.
+    // The same for a line that is not an event.
     let mut log = lines(&recorded.records);
     log[place] = b"garbage\n".to_vec();
     fs::write(recorded.directory.log(), log.concat()).unwrap();

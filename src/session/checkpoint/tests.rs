@@ -41,10 +41,10 @@ fn an_id_is_what_its_text_means() {
     let (all, warnings) = folded(&[created(1.0, r#""a\u0062""#, "\"one\""), created(2.0, "\"ab\"", "\"two\"")]);
     assert_eq!(all.len(), 1);
     assert_eq!(warnings, ["Sequence 2: checkpoint_created duplicates checkpoint ID"]);
-    // Bytes that are not UTF-8 are U+FFFD, as they are for a decoder.
+    // Bytes that are not UTF-8 are decoded as U+FFFD.
     let invalid = CheckpointEvent { id: (*b"\"\xff\"").into(), ..created(2.0, "\"x\"", "\"y\"") };
     assert_eq!(folded(&[created(1.0, "\"\u{fffd}\"", "\"one\""), invalid]).0.len(), 1);
-    // Halves of pairs stay what they are.
+    // Lone surrogates stay distinct.
     assert_eq!(folded(&[created(1.0, r#""\ud800""#, "\"a\""), created(2.0, r#""\ud801""#, "\"b\"")]).0.len(), 2);
 }
 

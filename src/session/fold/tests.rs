@@ -1,11 +1,11 @@
 use super::*;
 use proptest::prelude::*;
 
-/// What a part is folded with.
+/// How a part is folded.
 #[derive(Clone, Copy, Debug)]
 struct How {
     through_seq: Option<f64>,
-    /// The history at the creation of this checkpoint is wanted.
+    /// The checkpoint at whose creation the history is requested.
     checkpoint: Option<&'static str>,
     mode: Mode,
 }
@@ -93,7 +93,7 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// The offsets at which `text` can be cut: behind its newlines.
+/// The offsets at which `text` can be cut: after its newlines.
 fn cuts(text: &[u8]) -> Vec<usize> {
     let behind = text.iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(at, _)| at + 1);
     std::iter::once(0).chain(behind).chain([text.len()]).collect()

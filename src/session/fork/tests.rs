@@ -22,7 +22,7 @@ fn created(seq: u32, id: &str, name: &str) -> String {
     line(seq, "checkpoint_created", &format!(r#"{{"checkpointId":"{id}","name":"{name}"}}"#))
 }
 
-/// A source with the checkpoint `c` behind two items.
+/// A source with the checkpoint `c` after two items.
 fn lines() -> Vec<String> {
     vec![START.into(), content(2, ONE), content(3, TWO), created(4, "c", "näme"), content(5, ONE)]
 }
@@ -66,7 +66,7 @@ impl Session {
         fork(&self.source(id), &self.target(FileNameForm::Minutes))
     }
 
-    /// The names in the directory, but for that of the source.
+    /// The names in the directory, except that of the source.
     fn others(&self) -> Vec<String> {
         let entries = fs::read_dir(self.directory.path()).unwrap();
         let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -160,7 +160,7 @@ mod faults {
     use crate::disk::open_options::OpenOptions;
     use crate::disk::real::Real;
 
-    /// The operating system's file system, on which one path can be opened so many times only.
+    /// The operating system's file system, on which one path can be opened only a limited number of times.
     struct Closing {
         path: PathBuf,
         openings: AtomicU64,
@@ -216,7 +216,7 @@ mod faults {
         mount(session.directory.path(), Arc::new(Closing { path, openings: openings.into() }))
     }
 
-    /// Its directory is opened to be synced.
+    /// The fork's directory is opened to be synced.
     #[cfg(unix)]
     #[test]
     fn a_directory_that_cannot_be_synced_keeps_no_fork() {
@@ -232,7 +232,7 @@ mod faults {
         let mut source = session.source("c");
         source.snapshots = Snapshots::Beside;
         let target = session.target(FileNameForm::Minutes);
-        // With a snapshot that has the checkpoint, the part up to it is read once more.
+        // If a snapshot covers the checkpoint, the part up to it is read once more.
         let made = fork(&source, &target).unwrap();
         fs::remove_file(made.path).unwrap();
         let _mounted = closing(&session, session.path(), 1);

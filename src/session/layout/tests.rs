@@ -5,7 +5,7 @@ use super::*;
 use crate::jsonl::tape::OwnText;
 use proptest::prelude::*;
 
-/// The history of a segment, and the items on its tapes: each a string of its number.
+/// The history of a segment, and the layout of its items: each is a string with its number.
 struct Segment {
     layout: Layout,
     values: Vec<u32>,
@@ -18,7 +18,7 @@ impl Segment {
         Segment { layout: Layout::new(Arc::default()), values: Vec::new(), items: Vec::new(), offset: 0 }
     }
 
-    /// A chunk that leaves `kept` items and adds these, each of `width` digits.
+    /// Adds a chunk that leaves `kept` items and adds these, each of `width` digits.
     fn chunk(&mut self, kept: usize, values: &[u32], width: usize) {
         let before = self.items.len();
         let kept = kept.min(before);
@@ -38,7 +38,7 @@ impl Segment {
         self.offset += bytes.len() as u64;
     }
 
-    /// What is on the tapes, by the numbers of the items, and how many tapes there are.
+    /// The values on the tapes with the indices of their items, and the number of tapes.
     fn finish(&mut self) -> (Vec<(usize, u32)>, usize) {
         let mut tapes = self.layout.finish();
         let (mut laid_out, mut count) = (Vec::new(), 0);
@@ -53,7 +53,7 @@ impl Segment {
     }
 }
 
-/// The numbers that the strings on a tape are, whatever they are in. Short ones are names or in the pool, long ones have a text of their own.
+/// The numbers in the strings on a tape. Short strings are names or in the pool, long ones have a text of their own.
 fn numbers(tape: &FinishedTape) -> Vec<u32> {
     let names: Vec<&[u8]> = tape.names().collect();
     let mut pool = tape.narrow.units();
@@ -74,7 +74,7 @@ fn numbers(tape: &FinishedTape) -> Vec<u32> {
     tape.codes.iter().filter_map(&mut number).collect()
 }
 
-/// The string of digits in a text.
+/// The first quoted number in a text.
 fn number_in(text: &str) -> Option<u32> {
     text.split('"').find_map(|word| word.parse().ok())
 }
@@ -118,13 +118,13 @@ fn tapes_follow_the_history_that_they_belong_to() {
     assert_eq!(tapes.bytes(), 0);
 }
 
-/// Few large ones suffice to fill tapes.
+/// Mostly small widths: a few large ones suffice to fill tapes.
 fn any_width() -> impl Strategy<Value = usize> {
     prop_oneof![4 => 10..600_usize, 1 => 10..60_000_usize]
 }
 
 proptest! {
-    /// Whatever a chunk removes and adds, with items of all sizes: the tapes have what history has.
+    /// The tapes have the items of the history, whatever the chunks remove and add, with items of all sizes.
     #[test]
     fn tapes_have_the_items_of_history(
         chunks in prop::collection::vec((0..40_usize, prop::collection::vec(any::<u32>(), 0..12), any_width()), 0..12),
@@ -137,7 +137,7 @@ proptest! {
         prop_assert_eq!(segment.finish().0, expected);
     }
 
-    /// Whatever lines have items that history does not get, or loses again: what was laid out while it was scanned is the history.
+    /// What is laid out while it is scanned is the history, even if lines have items that the history does not get, or loses again.
     #[test]
     fn what_is_laid_out_ahead_is_what_history_has(lines in prop::collection::vec(any_line(), 0..60)) {
         let mut text = format!("{START}\n");
@@ -162,12 +162,12 @@ proptest! {
 
 const START: &str = r#"{"v":1,"seq":1,"ts":"t","type":"session_start","payload":{"sessionId":"s","projectHash":"h","workspaceDirs":[],"provider":"p","model":"m","startTime":"t"}}"#;
 
-/// What a line does with an item that it has.
+/// What a line does with its item.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Content,
     Padded,
-    /// With a member for a JSON parser.
+    /// With a member that is left to a JSON parser.
     Unfit,
     Twice,
     OtherType,

@@ -38,7 +38,7 @@ fn the_last_of_two_equal_keys_counts_however_they_are_written() {
     let text = r#"{"seq":1,"type":"content","type":"rew\u0069nd","payload":{"itemsRemoved":7},"payload":{"items\u0052emoved":2},"\u0073eq":3}"#;
     let event = event(text);
     assert_eq!((event.seq, event.body), (Some(3.0), Body::Rewind(2)));
-    // A later payload takes everything of the earlier one away.
+    // A later payload replaces all of the earlier one.
     assert_eq!(
         super::tests::event(r#"{"type":"rewind","payload":{"itemsRemoved":7},"payload":5}"#).body,
         Body::Malformed(EventType::Rewind, Fault::Event)
@@ -132,7 +132,7 @@ fn a_header_is_the_payload_of_a_session_start() {
     }
 }
 
-/// The body of an event with `seq` 5, and the same of the strict mode, which must not differ.
+/// The body of an event with `seq` 5, which must be the same in strict mode.
 fn numbered(event_type: &str, payload: &str) -> Body {
     let text = format!(r#"{{"seq":5,"type":"{event_type}","payload":{payload}}}"#);
     assert_eq!(line(&text), strict(&text));
@@ -221,7 +221,7 @@ fn a_checkpoint_has_a_valid_position() {
     for seq in INVALID_SEQS.map(|seq| format!("\"seq\":{seq},")).into_iter().chain([String::new()]) {
         assert_eq!(body(&seq), Body::Malformed(EventType::CheckpointDeleted, Fault::Event), "{seq}");
     }
-    // The position comes before the id.
+    // The `seq` is checked before the id.
     let without_both = event(r#"{"seq":1.5,"type":"checkpoint_created","payload":{}}"#).body;
     assert_eq!(without_both, Body::Malformed(EventType::CheckpointCreated, Fault::Event));
 }

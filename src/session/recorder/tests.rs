@@ -17,7 +17,7 @@ fn recorder(chats_dir: PathBuf) -> (Recorder, mpsc::Receiver<WriteFailure>) {
     (recorder, receiver)
 }
 
-/// The number of the record, if it was taken.
+/// The number of the record, if it was accepted.
 fn numbered(recorder: &Recorder, event_type: &str, payload: &str) -> Option<f64> {
     let type_json = format!("\"{event_type}\"");
     let record = Record { type_json: type_json.as_bytes(), milliseconds: NOON, payload: Some(payload.as_bytes()) };
@@ -145,7 +145,7 @@ fn an_exclusive_recorder_has_its_file_for_itself() {
     drop((first, second, third));
 }
 
-/// The lock once outlived `dispose` for as long as the writer had the batch in hand.
+/// Regression: the lock outlived `dispose` while the writer was still writing a batch.
 #[test]
 fn a_disposed_recorder_has_let_go_of_its_file() {
     let directory = tempfile::tempdir().unwrap();

@@ -32,7 +32,7 @@ fn line(kind: u8, seq: u64) -> String {
     format!("{{\"v\":1,\"seq\":{seq},{body}}}")
 }
 
-/// Everything that a replay says.
+/// Everything that a replay reports.
 #[derive(Debug, PartialEq)]
 struct Seen {
     items: Vec<Vec<u8>>,
@@ -92,7 +92,7 @@ fn save_beside(path: &Path, snapshot: &Snapshot) {
     save(&Place::beside(path), &LineSource::open(path).unwrap(), snapshot, Mode::Lenient).unwrap();
 }
 
-/// What may become of a session file between two replays.
+/// What may happen to a session file between two replays.
 #[derive(Clone, Debug)]
 enum Change {
     Append(Vec<u8>),
@@ -211,7 +211,7 @@ fn what_was_scanned_is_not_scanned_again() {
     let resumed = open_with_snapshot(&path, options(None)).unwrap();
     assert_eq!(resumed.scanned(), size);
     replay_both_ways(&path);
-    // The line without an end may be written on: it is no part of the snapshot.
+    // The line without an ending may be continued, so it is not part of the snapshot.
     let behind = load_from(&path).unwrap().snapshot.end;
     assert_eq!(behind + torn.len() as u64, fs::metadata(&path).unwrap().len());
 }
@@ -228,7 +228,7 @@ fn a_file_at_rest_is_known_at_a_glance() {
     replay_both_ways(&path);
     assert_eq!(fs::metadata(path_of(&path)).unwrap().modified().unwrap(), written, "written anew for nothing");
 
-    // The system's word is about the file, not about what a sidecar says of it.
+    // The metadata vouch for the file, not for the content of a sidecar.
     let good = load_from(&path).unwrap().snapshot;
     let mut beyond = good.clone();
     beyond.end += 1;
@@ -238,7 +238,7 @@ fn a_file_at_rest_is_known_at_a_glance() {
     save_beside(&path, &good);
     assert!(load_from(&path).unwrap().matches_metadata);
 
-    // A byte is changed and the time of modification put back: the time of change gives it away.
+    // A byte is changed and the time of modification restored: the time of change reveals it.
     let modified = fs::metadata(&path).unwrap().modified().unwrap();
     let content = fs::read_to_string(&path).unwrap().replacen("\"ai\"", "\"io\"", 1);
     fs::write(&path, content).unwrap();
@@ -247,7 +247,7 @@ fn a_file_at_rest_is_known_at_a_glance() {
     replay_both_ways(&path);
 }
 
-/// It may have changed while it was scanned, within a tick of the clock.
+/// The file may have changed while it was scanned, within a tick of the clock.
 #[cfg(unix)]
 #[test]
 fn a_file_that_came_to_rest_while_it_was_scanned_is_not_known_at_a_glance() {
@@ -364,7 +364,7 @@ fn a_session_that_does_not_replay_gets_none() {
     assert!(!path_of(&path).exists());
 }
 
-/// A power cut may leave any of its sectors without their bytes, and another version reads lines otherwise.
+/// A power cut may leave any sectors of a snapshot without their bytes, and another version reads lines differently.
 #[test]
 fn only_a_whole_snapshot_of_this_version_counts() {
     let directory = tempfile::tempdir().unwrap();
@@ -408,7 +408,8 @@ fn what_cannot_be_of_these_lines_is_refused() {
     assert_eq!(load_from(&path).unwrap().snapshot, good);
 }
 
-/// Saves a forged snapshot of the file at `path`, its digests right, and expects the replay to be that of the file alone.
+/// Saves a forged snapshot of the file at `path`, with correct digests, and expects the replay to be that of the file
+/// alone.
 fn replay_forged(path: &Path, forged: &Snapshot) {
     save_beside(path, forged);
     assert!(load_from(path).is_none(), "{forged:?}");
@@ -469,7 +470,7 @@ fn no_number_that_cannot_be_is_used() {
     replay_forged(&path, &forged);
 }
 
-/// Lets one of the numbers of an effect be another.
+/// Replaces one of the numbers of an effect.
 fn forge(effect: &mut Effect, which: usize, at: prop::sample::Index, number: u64) {
     let item = at.index(effect.history.items.len());
     let event = at.index(effect.session_events.len());
@@ -508,7 +509,7 @@ fn number() -> impl Strategy<Value = u64> {
 }
 
 proptest! {
-    /// Whether a forged sidecar counts or not: nothing panics or overflows, and all that is named is in the file.
+    /// Whether a forged sidecar is used or not, nothing panics or overflows, and all places are within the file.
     #[test]
     fn any_numbers_in_a_forged_sidecar_do_no_harm(
         forgeries in proptest::collection::vec((0usize..19, any::<prop::sample::Index>(), number()), 1..4),

@@ -1,4 +1,4 @@
-// CommonJS and ES modules in one process share one addon: a recorder of the one is a recorder of the other.
+// CommonJS and ES modules in one process share one addon: a recorder of one is an instance of the class of the other.
 const assert = require('node:assert/strict');
 const required = require('session-tape');
 

@@ -7,6 +7,6 @@ void replayed.then((replay) => {
   console.log(replay.error.slice(0, 27));
 });
 
-// Were the package's types not found, everything would be `any` and this would be no error.
+// If the package's types were not found, everything would be `any` and this would not be an error.
 // @ts-expect-error a recorder needs its configuration
 void (() => new tape.SessionRecordingService());

@@ -24,7 +24,7 @@ const replay: ReplayResult<Item> = await replaySession<Item>(recorder.getFilePat
 if (!replay.ok) throw new Error(replay.error);
 console.log(`tokens ${replay.history[0]!.tokens}`);
 
-// Were the package's types not found, everything would be `any` and these would be no errors.
+// If the package's types were not found, everything would be `any` and these would not be errors.
 // @ts-expect-error an item has tokens
 recorder.recordContent({ speaker: 'human', blocks: [] });
 // @ts-expect-error a path is a string

@@ -18,11 +18,11 @@ test.each(['first', 'second'])('%s session', async (sessionId) => {
   await expect(replaySession(recorder.getFilePath(), 'p')).resolves.toMatchObject({ ok: true, history: [content] });
 });
 
-test('a wrong argument', () => {
+test('a wrong argument throws', () => {
   expect(() => replaySession(7)).toThrow(TypeError);
 });
 
-test('a recorder that nobody disposes of', () => {
+test('a recorder that is never disposed', () => {
   const recorder = new SessionRecordingService({
     sessionId: 'left', projectHash: 'p', chatsDir, workspaceDirs: [], provider: 'acme', model: 'm',
   });

@@ -44,13 +44,13 @@ class ChainView {
     return ends
   }
 
-  /** Parallel tool calls: their responses have the same cause, and the next item of the AI has all of them as causes. */
+  /** Whether two entries are responses of parallel tool calls. These have the same cause, and are all causes of the next item of the AI. */
   #areSiblings(before, entry) {
     return this.page.kind === 'session' && before !== null && [before, entry].every(({ event, skipped }) => !skipped && event?.kind === 'tool')
   }
 
   #entry({ place, kind, label, isRecorded, row, event }, lane) {
-    // Use the label of the timeline if the event is in it.
+    // Prefer the label of the timeline if the event is in it.
     const words = [el('span.number', `#${place}`), content('span.kind', event?.kind ?? kind), content('span.label', event?.label ?? label)]
     const evidence = isRecorded ? 'recorded' : 'inferred'
     const item = el(`li.${lane}`)

@@ -3,7 +3,7 @@
 /** A number with a fraction is one word: 212.4 and 215.9 have no common part. */
 const WORD = /\s+|\d+\.\d+|[\p{L}\p{N}_]+|[^]/gu
 const MOST_WORDS = 40_000
-/** The maximum number of differing words. Above it, what two texts have in common is accidental. */
+/** The maximum number of differing words. Above it, what two texts have in common is coincidental. */
 const MOST_EDITS = 1500
 
 /**

@@ -1,4 +1,4 @@
-// The tasks of workers as bars: from the assignment over the start to the end.
+// The tasks of workers as bars: from the assignment, through the start, to the end.
 
 /** How a task ended. */
 const ENDS = { NodeCompleted: 'done', NodeFailed: 'failed', TaskRejected: 'rejected', NodeSkipped: 'skipped' }
@@ -33,14 +33,14 @@ function taskBars(run) {
   return bars
 }
 
-/** Retries, failures and durations of nodes' tasks. */
+/** Counts tasks by how they ended, and retries. */
 function taskTotals(run, bars) {
   const counts = { done: 0, failed: 0, rejected: 0, moved: 0, skipped: 0, '': 0 }
   for (const { end } of bars) counts[end] += 1
   return { ...counts, all: bars.length, retries: bars.filter(({ attempt, end }) => attempt > 1 && end !== 'rejected').length }
 }
 
-/** Calls of tools, with failures and durations. A call ends with the first result of its node that has it for a cause. */
+/** Calls of tools, with failures and durations. A result belongs to the call that is its parent. */
 function toolTotals(run) {
   const found = new Map()
   const open = new Map()

@@ -1,7 +1,7 @@
-// All events, of which only those in the window of the list are in the document.
+// The list of all events. Only those near the visible part of the list are in the document.
 
 const ROW = 26
-/** Browsers limit the height of an element. A longer list scrolls in larger steps. */
+/** The maximum height in pixels, because browsers limit the height of an element. A longer list scrolls in larger steps. */
 const HIGHEST = 30_000_000
 const OVERSCAN = 12
 
@@ -69,13 +69,13 @@ class EventList {
     this.#mark()
   }
 
-  /** Without its height the list could not be scrolled. */
+  /** Sets the height of the list, without which it could not be scrolled. */
   #size() {
     const height = `${Math.min(this.count * ROW, HIGHEST)}px`
     if (this.spacer.style.height !== height) this.spacer.style.height = height
   }
 
-  /** A row that is there already, or a new one. */
+  /** Returns a row that is already in the document, or a new one. */
   #rowAt(place) {
     const found = this.#drawn.get(place)
     if (found) return found
@@ -123,14 +123,14 @@ class EventList {
     this.draw()
   }
 
-  /** The shown event that is so many rows away from the current one. */
+  /** The shown event that is `by` rows away from the current one. */
   neighbour(by) {
     const row = Math.min(Math.max(this.rowOf(this.current ?? 0) + by, 0), this.count - 1)
     return this.count === 0 ? this.current : this.eventAt(row)
   }
 }
 
-/** The first index whose number is not smaller. */
+/** The first index whose number is not smaller than `bound`. */
 function lowerBound(numbers, bound) {
   let [from, to] = [0, numbers.length]
   while (from < to) {

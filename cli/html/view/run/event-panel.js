@@ -1,4 +1,4 @@
-// The chosen event: what it is, its payload, its causal ancestors, and what verification says of it.
+// The selected event: its kind, its payload, its causal ancestors, and what verification reports about it.
 
 const MOST_ANCESTORS = 200
 

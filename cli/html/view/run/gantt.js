@@ -1,7 +1,7 @@
-// The Gantt chart: workers as lanes, tasks as bars, on a time line whose long waits are shortened. It is a picture of what the table of
+// The Gantt chart: workers as lanes and tasks as bars, on a time line whose long waits are shortened. It shows as a picture what the table of
 // workers says for each event.
 
-/** A lane has as many rows as its worker had tasks at a time. */
+/** The height of a row in pixels. A lane has as many rows as its worker had concurrent tasks. */
 const ROW_HEIGHT = 17
 const LANE_PADDING = 7
 const BAR_HEIGHT = 15
@@ -87,7 +87,10 @@ class Gantt {
     for (const [from, to] of this.scale.waits) brush.fillRect(from * width, 0, Math.max((to - from) * width, 1), this.canvas.height)
   }
 
-  /** Light while the task waits for its start, filled while it runs, and its end as a shape: a cross for a failure, open for a rejection. */
+  /**
+   * Draws a bar: light while the task waits for its start, filled while it runs. The end is shown as a shape: a cross for a failure, an outline for
+   * a rejection.
+   */
   #drawBar(brush, { worker, row, from, start, to, end, attempt }, width, colours) {
     const [x, begin, right] = [from, start < 0 ? to : start, to].map((event) => this.scale.endOf(event) * width)
     const top = this.#topOf(worker, row)
@@ -141,7 +144,7 @@ class Gantt {
   }
 }
 
-/** How far each row was drawn, to pass over bars that no one could see: those of the same end that end in the same half pixel. */
+/** Remembers how far each row was drawn, to skip bars that could not be seen: those with the same kind of end within the same half pixel. */
 class Drawn {
   /** By end, and then by worker and row. */
   #rights = { '': [], done: [], failed: [], rejected: [], skipped: [], moved: [] }
@@ -155,7 +158,7 @@ class Drawn {
   }
 }
 
-/** Gives each bar a row of its worker's lane that is free until it ends. */
+/** Assigns each bar a row of its worker's lane in which no other task is open, as far as there are rows. */
 function lanesOf(run, bars) {
   const ends = run.workers.map(() => [])
   for (const bar of bars) {

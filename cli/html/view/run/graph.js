@@ -1,7 +1,10 @@
 // The graph of the run: layered, with the status of each node by colour and by sign.
 
 const SIGNS = { Pending: '○', Scheduled: '◇', Running: '▶', Completed: '✓', Failed: '✗', Skipped: '⤼' }
-/** Larger graphs are shown as cells by layer, and only the edges of the current node, as marks of its neighbours: lines could not be told apart. */
+/**
+ * The largest number of nodes that is drawn. Larger graphs are shown as cells by layer, with marks for the neighbours of the current node instead
+ * of lines, which could not be told apart.
+ */
 const MOST_DRAWN = 250
 const NODE_HEIGHT = 34
 const WIDEST_FITTED = 1700
@@ -35,7 +38,7 @@ class Graph {
     for (const [from, to] of this.run.graph.edges) graph.setEdge(from, to)
     dagre.layout(graph)
     const { width, height } = graph.graph()
-    // A wider drawing is scrolled: made to fit, its names could not be read.
+    // A wider drawing is scrolled: if it were scaled to fit, its names could not be read.
     const canvas = svg('svg', { class: width < WIDEST_FITTED ? 'fits' : '', viewBox: `0 0 ${width} ${height}`, width, height, role: 'group', 'aria-label': 'Nodes' })
     canvas.append(...graph.edges().map((edge) => svg('path', { class: 'edge', d: pathOf(graph.edge(edge).points) })))
     for (const node of nodes) canvas.append(this.#box(node, graph.node(node.id)))
@@ -60,7 +63,7 @@ class Graph {
     return box
   }
 
-  /** Shows a state. Only what changed is touched. */
+  /** Shows a state. Updates only what has changed. */
   show({ status, attempt }, current) {
     if (this.count !== this.run.nodes.length) this.build()
     for (const [at, id] of this.run.nodes.entries()) {
@@ -74,7 +77,7 @@ class Graph {
   }
 }
 
-/** The cells of a large graph. One of them is a tab stop; arrow keys go from one to the next. */
+/** The cells of a large graph. One of them is a tab stop; the arrow keys move between them. */
 class Cells {
   #layers
   #edges
@@ -116,7 +119,7 @@ class Cells {
     next.focus()
   }
 
-  /** Marks what the current node depends on, and what depends on it. */
+  /** Marks the nodes that the current node depends on, and those that depend on it. */
   mark(current) {
     for (const box of this.#marked) box.classList.remove('before', 'after')
     this.#marked = []
@@ -151,7 +154,7 @@ const shortened = (text, longest) => (text.length > longest ? `${text.slice(0, M
 
 const pathOf = (points) => `M${points.map(({ x, y }) => `${x} ${y}`).join('L')}`
 
-/** The ids of nodes by the length of the longest way to them. */
+/** The ids of nodes by the length of the longest path to them. */
 function layersOf(nodes, edges) {
   const depth = new Map(nodes.map(({ id }) => [id, 0]))
   const after = new Map()

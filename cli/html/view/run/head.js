@@ -1,4 +1,4 @@
-// The top of the page: what the run is, whether it is sound, and its totals.
+// The top of the page: facts about the run, whether it is sound, and its totals.
 
 const MOST_TOOLS = 10
 

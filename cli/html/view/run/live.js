@@ -1,4 +1,4 @@
-// What only a page can do that is served: it asks the engine for states and payloads, and follows a run that is being recorded.
+// Functions of a served page only: it requests states and payloads from the engine, and follows a run that is being recorded.
 
 async function fetchJson(address) {
   const response = await fetch(address)
@@ -8,10 +8,10 @@ async function fetchJson(address) {
 
 const eventPayload = ({ served, first }, event) => fetchJson(`${served.path}event?at=${event + first}`)
 const stateAt = ({ served, first }, event) => fetchJson(`${served.path}state?at=${event + first}`)
-/** The logical times of the events whose payload holds a text. */
+/** Resolves to the logical times of the events whose payload contains a text. */
 const eventsWith = ({ served }, text) => fetchJson(`${served.path}search?text=${encodeURIComponent(text)}`)
 
-/** Calls a function when what is there now has been painted. */
+/** Calls a function after the current content has been painted. */
 const afterPaint = (begin) => requestAnimationFrame(() => requestAnimationFrame(() => begin()))
 
 function follow({ served, verification }, onNews, onState) {

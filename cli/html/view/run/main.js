@@ -1,4 +1,4 @@
-// Builds the page. All of it shows one event and the state after it.
+// Builds the page. All of its parts show the same event and the state after it.
 
 const KEYS = [[['j', 'k'], 'next, previous event'], ['e', 'next failure'], ['d', 'first failure of verification'], ['/', 'filter'], ['Esc', 'all events']]
 
@@ -20,7 +20,7 @@ class App {
     this.head = headView(run, this.gantt.bars, this.pick)
     document.body.append(this.head, this.#bar(), this.#main(), footer(KEYS, run.libraries))
     this.#listen()
-    // Not before the page is there: what the server does for those that follow takes all cores.
+    // Only after the page is painted: the server then starts to verify, on all cores.
     if (run.served) afterPaint(() => this.#follow())
   }
 
@@ -74,7 +74,7 @@ class App {
     if (time !== undefined && time - this.run.first < this.run.length) this.show(time - this.run.first)
   }
 
-  /** A node was chosen: its last event up to the current one, or its first. */
+  /** Shows the last event of a node up to the current one or, if that is the current one or there is none, its first event. */
   #pickNode(id) {
     const { columns, nodes } = this.run
     const node = nodes.indexOf(id)
@@ -134,7 +134,7 @@ class App {
     })
   }
 
-  /** Takes what was recorded since. The last event stays chosen if it was. */
+  /** Adds what was recorded since. If the last event was selected, the new last event is selected. */
   #take(news) {
     const { run } = this
     const wasLast = this.event === run.length - 1
@@ -181,7 +181,7 @@ class Filter {
     const text = this.input.value
     marked = text === '' ? null : pattern(text, 'giu')
     this.#show(null)
-    // The server searches the payloads that are not in the page too.
+    // The server also searches the payloads that are not in the page.
     if (text === '' || !this.run.served || this.run.payloadsFrom === 0) return
     eventsWith(this.run, text).then((times) => {
       if (this.input.value === text) this.#show(new Set(times.map((time) => time - this.run.first)))

@@ -6,7 +6,7 @@ const CHECKS = new Set(['CapabilityCheck', 'PolicyDecision'])
 
 const decoded = ([bits, base64]) => new ARRAYS[bits](bytesOf(base64).buffer)
 
-/** Joins what was there and what is new. */
+/** Appends new values to a column, with the wider of the two types. */
 function joined(before, after) {
   const Type = after.BYTES_PER_ELEMENT > before.BYTES_PER_ELEMENT ? after.constructor : before.constructor
   const all = new Type(before.length + after.length)
@@ -52,7 +52,7 @@ class Run {
     this.#tick()
   }
 
-  /** The kinds of which there are events. */
+  /** The kinds that occur, by their numbers. */
   kindsThere() {
     const { kind } = this.columns
     const isThere = new Array(this.kinds.length).fill(false)
@@ -95,7 +95,7 @@ class Run {
     return this.#payloads[event - this.#payloadsFrom] ?? null
   }
 
-  /** `[payload, cuts]`; null if it is not in the page. */
+  /** Returns `[payload, cuts]`, or null if the payload is not in the page. */
   payload(event) {
     const text = this.payloadText(event)
     return this.#whole.get(event) ?? (text === null ? null : JSON.parse(text))

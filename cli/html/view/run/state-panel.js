@@ -1,4 +1,4 @@
-// Coordinator and workers after the chosen event.
+// The state of the coordinator and the workers after the selected event.
 
 const MOST_SHOWN = 60
 

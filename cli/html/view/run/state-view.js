@@ -1,4 +1,4 @@
-// A state for showing, of the page's own making or as the engine has rebuilt it.
+// A state in the form in which it is shown, made from the page's own state or from that of the engine.
 
 /**
  * @typedef {object} Shown

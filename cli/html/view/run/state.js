@@ -1,4 +1,4 @@
-// The state of the run after any event: nodes, tasks and workers. It is built from the nearest kept state and the events after it.
+// The state of the run after any event: nodes, tasks and workers. It is computed from the nearest kept state and the events after it.
 
 const NODE = ['Pending', 'Scheduled', 'Running', 'Completed', 'Failed', 'Skipped']
 const TASK = ['', 'Pending', 'Assigned', 'Accepted', 'Running']
@@ -14,16 +14,16 @@ class State {
     this.run = 0
     this.status = new Uint8Array(nodes)
     this.attempt = new Uint32Array(nodes)
-    /** Of each node's task: its state, its worker, and when it began to wait. */
+    /** For each node's task: its state, its worker, and the event since which it waits. */
     this.task = new Uint8Array(nodes)
     this.worker = new Int32Array(nodes).fill(-1)
     this.waitsSince = new Float64Array(nodes)
-    /** The index of a worker's status; -1 means idle, -2 that it is not there yet. */
+    /** The index of each worker's status; -1 means idle, -2 that the worker does not exist yet. */
     this.workerStatus = new Int32Array(workers).fill(-2)
     this.completed = new Uint32Array(workers)
   }
 
-  /** Takes over a state as the library has it. */
+  /** Sets this state from one of the library. */
   set({ run, nodeStates, pendingTasks, workers }, names) {
     this.run = RUN.indexOf(run.status)
     for (const [at, id] of names.nodes.entries()) {
@@ -126,14 +126,14 @@ class States {
     return state
   }
 
-  /** Before the first event or, in a log that begins behind a snapshot, after it. */
+  /** The state before the first event or, in a log that begins after a snapshot, after the first event. */
   #beginning() {
     const state = new State(this.run.nodes.length, this.run.workers.length)
     if (this.run.initial) state.set(this.run.initial, this.run)
     return state
   }
 
-  /** Forgets what was kept, when nodes or workers were added. */
+  /** Discards the kept states, after nodes or workers were added. */
   reset() {
     this.#kept.clear()
   }

@@ -1,8 +1,8 @@
-// What verification says of the run.
+// The result of the verification of the run.
 
 const CHECK_NAMES = { chain: 'Hash chain', dag: 'Graph', schedule: 'Schedule', stateHashes: 'States', outputHashes: 'Outputs', snapshots: 'Snapshots' }
 
-/** Nothing while the run is being verified. */
+/** The failures; empty while the run is being verified. */
 const failuresOf = ({ verification }) => (verification?.checks ?? []).filter(([, { failure }]) => failure !== null).map(([name, { failure }]) => ({ name, failure }))
 
 function verdictView(run, pick) {

@@ -1,8 +1,8 @@
-// Parts that can be opened. What was opened stays open when its row is made again, and is built only when it is shown.
+// Parts that can be opened. Their content is built when it is first shown, and open parts stay open when their row is rebuilt.
 
 const openParts = new Set()
 
-/** @param {() => (Node | string)[]} build makes the content */
+/** @param {() => (Node | string)[]} build returns the content */
 function details(key, summary, build) {
   const element = el('details', summary)
   const fill = () => {

@@ -1,4 +1,4 @@
-// The top of the page: what the session is, whether it is sound, and its totals.
+// The top of the page: facts about the session, whether it is sound, and its totals.
 
 const MOST_WARNINGS = 100
 

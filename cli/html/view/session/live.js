@@ -1,13 +1,13 @@
-// What only a page can do that is served: it asks for whole records, and follows a recording that grows.
+// Functions of a served page only: it requests complete records, and follows a recording that grows.
 
 /** The payload of a record without cuts, as `[value, cuts, images]`. */
 const wholePayload = ({ served, rows }, row) => fetchJson(`${served.path}record?line=${rows[row].line}`)
 
-/** The number of records that are asked for at once. */
+/** The number of records per request. */
 const BATCH = 40
 const requested = new Set()
 
-/** Asks for the records around a row of which the page has only an excerpt. */
+/** Requests the records around a row of which the page has only an excerpt. */
 function requestPayload(page, row, onArrival) {
   const from = row - (row % BATCH)
   if (requested.has(from)) return
@@ -21,7 +21,7 @@ function requestPayload(page, row, onArrival) {
   }, () => requested.delete(from))
 }
 
-/** The lines of all records that hold a text. */
+/** Resolves to the lines of all records that contain a text. */
 const linesWith = (page, text) => fetchJson(`${page.served.path}search?text=${encodeURIComponent(text)}`)
 
 async function fetchJson(address) {
@@ -30,7 +30,7 @@ async function fetchJson(address) {
   return response.json()
 }
 
-/** @param {(news: object) => void} onNews called with the rows, calls and totals that are new */
+/** @param {(news: object) => void} onNews called with the new rows, calls and totals */
 function follow({ served }, onNews, onState) {
   const source = new EventSource(`${served.path}news?from=${served.lines}&images=${served.images}`)
   source.addEventListener('news', ({ data }) => onNews(JSON.parse(data)))

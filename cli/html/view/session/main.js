@@ -26,14 +26,14 @@ function toNext(page, list, flag) {
   if (next !== undefined) list.jump(next, 'start')
 }
 
-/** Links to lines, in the page and in its address. */
+/** Follows links to lines, both those in the page and the one in its address. */
 function listenToLinks(list) {
   const follow = () => {
     const line = /^#line-(\d+)$/.exec(location.hash)?.[1]
     if (line !== undefined) list.jumpToLine(Number(line))
   }
   addEventListener('hashchange', follow)
-  // A link to the line that the address has already changes nothing in it.
+  // A click on a link to the line in the address does not change the address.
   document.addEventListener('click', ({ target }) => {
     const link = target.closest?.('a[href^="#line-"]')
     if (link && link.getAttribute('href') === location.hash) follow()
@@ -52,7 +52,7 @@ function begin(page, list, search, strip) {
   })
 }
 
-/** Takes what was recorded since. The end of the page stays in view if it was. */
+/** Adds what was recorded since. If the end of the page was in view, it stays in view. */
 function take(news, { page, list, search, strip }) {
   const isAtEnd = innerHeight + scrollY > document.documentElement.scrollHeight - 80
   const from = page.rows.length

@@ -6,7 +6,7 @@ const DAMAGED = 4
 const TOO_LONG = 8
 const ITEM = 16
 
-/** Each item of such an island is on a line of its own. */
+/** Splits an island that has each item on a line of its own. */
 const islandLines = (id) => {
   const text = islandText(id).slice(2, -2)
   return text === '' ? [] : text.split(',\n')
@@ -84,7 +84,9 @@ class Conversation {
     return this.#payloads[row]
   }
 
-  /** `{ value, cuts, images }` of a row. Of a record for which there is no room, `excerpt` is its beginning, and `value` is null. */
+  /**
+   * Returns `{ value, cuts, images }` of a row. For a record of which the page has only an excerpt, `value` is null and `excerpt` is its beginning.
+   */
   payload(row) {
     const found = this.#whole.get(row) ?? JSON.parse(this.#payloads[row])
     if (typeof found === 'string') return { value: null, cuts: [], images: {}, excerpt: found }

@@ -1,4 +1,4 @@
-// What records say that are no items: for the page, and for `view --text`.
+// Descriptions of records that are not items, for the page and for `view --text`.
 
 const NOTES = {
   session_start: ({ provider, model, cwd }) => ['The session began', [provider, model, cwd].filter((part) => typeof part === 'string' && part !== '').join(' · ')],
@@ -13,11 +13,11 @@ const NOTES = {
   session_forked: ({ parentSessionId, checkpointName }, briefly) => ['Forked', `from ${briefly(parentSessionId)} at ${briefly(checkpointName)}`],
 }
 
-/** What happened, and to what. `briefly` prints a value of the file. */
+/** Returns what happened, and the details. `briefly` formats a value of the file. */
 function noteText(type, payload, briefly) {
   const isKnown = typeof payload === 'object' && payload !== null && Object.hasOwn(NOTES, type)
   return isKnown ? NOTES[type](payload, briefly) : [type, briefly(payload)]
 }
 
-// The page has no modules.
+// In the page, there are no modules.
 if (typeof module !== 'undefined') module.exports = { noteText }

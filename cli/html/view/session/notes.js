@@ -1,4 +1,4 @@
-// Records that are no items: what happened to the session.
+// Records that are not items: events of the session, and damaged lines.
 
 function noteView(page, row, { value, cuts }) {
   const { type, line } = page.rows[row]
@@ -18,7 +18,7 @@ function damageView(page, row, { value }) {
   return el('div.damage', el('b', 'Not JSON'), withAttributes(content('pre.raw', raw), { tabindex: 0 }), more)
 }
 
-/** What a compression or a rewind took out of the history. */
+/** Shows what a compression or a rewind removed from the history. */
 function removalView(page, row) {
   const { line, type } = page.rows[row]
   const removed = removedBy(page, line)

@@ -20,7 +20,7 @@ class Rows extends WindowedList {
     this.showIn([[this.list, rows]])
   }
 
-  /** An estimate: texts take more room the longer they are, but calls and notes are folded. */
+  /** An estimate: longer texts take more room, but calls and notes are folded. */
   cells(rows) {
     return rows.reduce((sum, row) => sum + this.#cellsOf(row), 0)
   }
@@ -69,7 +69,7 @@ class Rows extends WindowedList {
     return body
   }
 
-  /** The beginning of a record, until the server has sent it. */
+  /** Shows the beginning of a record until the server has sent all of it. */
   #appendExcerpt(body, row, excerpt) {
     const { type, speaker } = this.page.rows[row]
     body.append(el('p.who', content('b', nameOf(speaker || type))), content('p.excerpt', `${excerpt} …`))

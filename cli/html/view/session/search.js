@@ -74,7 +74,7 @@ class Search {
     this.apply()
   }
 
-  /** Shows the rows that are found. Where the page has only excerpts, the server searches. */
+  /** Shows the matching rows. If the page has only excerpts of some records, the server searches too. */
   apply() {
     const text = this.input.value
     this.found = null
@@ -100,7 +100,7 @@ class Search {
     this.status.textContent = this.isActive ? `${shown.length === 0 ? 'nothing' : shown.length.toLocaleString('en-US')} of ${rows.length.toLocaleString('en-US')}` : ''
   }
 
-  /** Whether a row is to be shown. */
+  /** Returns a function that says whether a row is shown. */
   test() {
     if (!this.isActive) return () => true
     const { page } = this

@@ -1,4 +1,4 @@
-// The time line above the conversation: who spoke how long, tools as bars, waits, and what compressions and rewinds took away.
+// The time line above the conversation: how long each speaker took, tools as bars, waits, and what compressions and rewinds removed.
 
 const WIDTH = 1000
 const LANES = { human: 0, ai: 1, tool: 2, gone: 3 }
@@ -10,7 +10,7 @@ const HEIGHT = 4 * (LANE + GAP) + 4
 const NEAR = 1
 const TICKS = 6
 const MOST_REMOVALS = 400
-/** In milliseconds. */
+/** The interval at which the frame follows scrolling, in milliseconds. */
 const FOLLOWS = 80
 
 const laneTop = (lane) => 2 + lane * (LANE + GAP)
@@ -49,7 +49,7 @@ class Strip {
     const { page, scale } = this
     const bars = new Bars()
     for (const [row, { speaker, flags }] of page.rows.entries()) {
-      // Tools are drawn by their calls, which may run at the same time.
+      // Tools are drawn as their calls, which may overlap in time.
       if (flags & ITEM && (speaker === 'human' || speaker === 'ai')) bars.add(LANES[speaker], scale.startOf(row), scale.endOf(row), '')
     }
     const calls = page.calls.filter(({ responseLine }) => responseLine > 0)
@@ -133,7 +133,7 @@ class Strip {
   }
 }
 
-/** Bars of lanes, in the order of their beginnings; those without a visible gap become one. */
+/** The bars of the lanes, which are added in the order of their starts. Bars without a visible gap between them are merged. */
 class Bars {
   #bars = []
   #last = new Map()

@@ -2,7 +2,7 @@
 
 const STATES = { failed: ['✗', 'failed'], open: ['…', 'without a result'], done: ['✓', 'succeeded'] }
 
-/** @param block the call's block, at `path` of the payload of the row */
+/** @param block the call's block, with index `index` in the item of the row */
 function callView(page, row, index, block, cuts) {
   const call = page.callOf(page.rows[row].line, index)
   const response = call && responseOf(page, call)
@@ -47,7 +47,7 @@ function responseOf(page, { responseLine, responseBlock }) {
   return block ? { block, cuts: cutsBelow(payload.cuts, `${found.path}/blocks/${responseBlock}`) } : null
 }
 
-/** A response: short where its call is shown with it, whole where there is none. */
+/** A response, folded, with a link to its call if the recording contains it. */
 function responseView(page, row, index, block, cuts) {
   const { line } = page.rows[row]
   const call = page.answeredBy(line, index)

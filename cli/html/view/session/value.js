@@ -1,4 +1,4 @@
-// Values of tools: texts with their lines, anything else as JSON.
+// Arguments and results of tools: texts with their line ends, anything else as JSON.
 
 /** The maximum number of fields that are shown as a list rather than as JSON. */
 const MOST_FIELDS = 12

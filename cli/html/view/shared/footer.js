@@ -1,4 +1,4 @@
-// The end of the page: the keys, and the libraries in it.
+// The footer of the page: the keys, and the libraries that the page contains.
 
 /** @param {[key: string | string[], does: string][]} keys */
 function footer(keys, libraries) {

@@ -1,5 +1,5 @@
-// Markdown and highlighted code. The text is untrusted: raw HTML is off, what the libraries make goes through the sanitizer, nothing is
-// loaded, and characters that hide are shown as everywhere.
+// Markdown and highlighted code. The text is untrusted: raw HTML is off, the output of the libraries goes through the sanitizer, nothing is loaded,
+// and hidden characters are shown as everywhere else.
 
 /** The longest text that is rendered as Markdown, and the longest code that is highlighted, in characters. */
 const LONGEST_MARKDOWN = 200_000
@@ -38,7 +38,7 @@ function markdownRenderer() {
   return renderer
 }
 
-/** Empty if the language is unknown; then the code is plain. */
+/** Returns an empty string if the language is unknown or the code is too long; the code is then shown plain. */
 function highlightedHtml(code, language) {
   if (code.length > LONGEST_HIGHLIGHTED || !language || !hljs.getLanguage(language)) return ''
   return hljs.highlight(code, { language, ignoreIllegals: true }).value

@@ -1,4 +1,4 @@
-// What a bundle is: its seal, its signature, and what was redacted.
+// The bundle that a recording is in: its seal, its signature, and what was redacted.
 
 function sealView({ bundleId, files, bytes, redactions, partial, signature }) {
   const facts = [

@@ -4,7 +4,7 @@ const SHORTEST_WAIT = 60_000
 const SAMPLE = 20_000
 
 class TimeScale {
-  /** `[position before, position behind, ms]` of each shortened wait. */
+  /** `[start position, end position, ms]` of each shortened wait. */
   waits = []
 
   /** @param {ArrayLike<number>} times in milliseconds; NaN where there is none */
@@ -58,7 +58,7 @@ function firstTime(times) {
   return 0
 }
 
-/** The time between each record and the one before it. A record without a time, or with one that goes back, takes none. */
+/** The time between each record and the one before it. It is 0 for a record without a time, or with an earlier time than a previous record. */
 function stepsOf(times) {
   const steps = new Float64Array(times.length)
   let latest = NaN
@@ -71,7 +71,7 @@ function stepsOf(times) {
   return steps
 }
 
-/** Looks at some of the steps, if there are many. */
+/** The longest step that is not shortened, in milliseconds. If there are many steps, it is derived from a sample. */
 function longestStep(steps) {
   const stride = Math.ceil(steps.length / SAMPLE)
   const sorted = Float64Array.from({ length: Math.floor(steps.length / stride) || 0 }, (_, at) => steps[at * stride]).filter((step) => step > 0).sort()

@@ -50,7 +50,7 @@ class Chunk {
     else this.#reserve()
   }
 
-  /** Builds a row anew. */
+  /** Rebuilds a row. */
   refresh(row) {
     if (this.isFilled) this.element.children[this.rows.indexOf(row)].replaceWith(this.list.elementOf(row))
     this.list.restoreCurrent()
@@ -66,8 +66,8 @@ class Chunk {
 }
 
 /**
- * Rows are numbers. A subclass says how a row looks (`elementOf`), how high it will be (`cells`, of several rows) and whether the keyboard passes
- * over it (`isSkipped`). The focusable element of a row has the class `line` and the row in `data-row`.
+ * Rows are numbers. A subclass defines how a row looks (`elementOf`), the expected height of several rows (`cells`) and whether the keyboard skips
+ * a row (`isSkipped`). The focusable element of a row has the class `line` and the row in `data-row`.
  */
 class WindowedList {
   shown = []
@@ -116,7 +116,7 @@ class WindowedList {
     return chunk
   }
 
-  /** Adds a row behind the last one of a list that is the only one. */
+  /** Adds a row at the end of `list`, which must be the only list. */
   append(list, row) {
     this.shown.push(row)
     const last = this.#chunks.at(-1)

@@ -1,12 +1,12 @@
 use super::*;
 use proptest::prelude::*;
 
-/// An arena that is past the texts that it does not put into chunks.
+/// An arena with enough text so far to use chunks.
 fn arena() -> Arena {
     Arena { total: FIRST_BYTES, ..Arena::default() }
 }
 
-/// The part of a chunk that a text is.
+/// The part of a chunk that a text is in.
 fn part<Unit>(shared: &Shared<Unit>) -> &Part<Unit> {
     match &shared.0 {
         Memory::Part(part) => part,
@@ -66,14 +66,15 @@ fn a_text_that_is_dropped_gives_its_pages_back() {
     let (kept, dropped) = (shared(&mut arena, &[1_u8; MIN_BYTES]), shared(&mut arena, &[2_u8; 1 << 20]));
     let (chunk, start) = (part(&kept).chunk.clone(), part(&dropped).start);
     drop(dropped);
-    // SAFETY: a page in the middle of what was dropped is still mapped; it is zero once it was given back.
+    // SAFETY: a page in the middle of the dropped text is still mapped; it reads as zeros once it is
+    // released.
     let page = unsafe { slice::from_raw_parts(chunk.at(start + (1 << 19)), 64) };
     assert_eq!(page, [0; 64]);
     assert!(kept.units().iter().all(|unit| *unit == 1));
 }
 
 proptest! {
-    /// Texts of all lengths, dropped or taken back in any order: what is left is what it was.
+    /// Texts of all lengths, dropped or taken back in any order: the others keep their content.
     #[test]
     fn texts_never_overlap(lengths in prop::collection::vec((MIN_BYTES..300_000_usize, 0..5_u8), 1..30)) {
         let mut arena = arena();

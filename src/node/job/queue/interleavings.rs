@@ -1,17 +1,17 @@
-//! The queue in every order of its sender and its receiver, who is an event loop: it takes batches until there are none, and then rests until it
-//! is woken.
+//! Tests the queue in every interleaving of its sender and its receiver. The receiver is an event loop: it takes batches until there are none,
+//! and then sleeps until it is woken.
 
 use super::*;
 use crate::threading::{explore, spawn};
 use loom::sync::Notify;
 use std::sync::Arc;
 
-/// No wait ends but by a signal.
+/// No wait times out: each ends with a signal.
 const NONE: Duration = Duration::ZERO;
-/// Each wait ends at once.
+/// Every wait times out at once.
 const ALL: Duration = Duration::from_secs(60);
 
-/// More than wait at once.
+/// More batches than fit in the queue.
 const BATCHES: u8 = WAITING as u8 + 2;
 
 fn batch(byte: u8) -> Batch {
@@ -25,7 +25,7 @@ fn byte(batch: Batch) -> u8 {
     }
 }
 
-/// Sends batches on another thread as [`Sender`](super::super::Sender) does. Returns what wakes the receiver.
+/// Sends batches on another thread, as [`Sender`](super::super::Sender) does. Returns the signal that wakes the receiver.
 fn send_elsewhere(queue: &Arc<BatchQueue>) -> Arc<Notify> {
     let (queue, on_ready) = (queue.clone(), Arc::new(Notify::new()));
     let woken = on_ready.clone();

@@ -1,4 +1,4 @@
-//! The registry in every order of a job and the end of its environment.
+//! Tests the registry in every interleaving of jobs and the end of their environment.
 
 use super::*;
 use crate::threading::{explore, spawn};

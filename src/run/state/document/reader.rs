@@ -14,7 +14,7 @@ use crate::run::state::{
 };
 use crate::run::text::Text;
 
-/// Reads a document. Tasks are found by their ids only here.
+/// Reads a document. Only here must tasks be found by id.
 #[derive(Default)]
 pub(super) struct Reader {
     task_ids: Vec<String>,
@@ -112,7 +112,7 @@ impl Reader {
             if let Some(busy) = task.active_worker() {
                 state.workers.change_load(busy, 1);
             }
-            // Two tasks that say they are the same attempt would be written under one id.
+            // Two tasks that claim to be the same attempt would be written under the same id.
             if Text::from_canonical(state.task_id(index)) != id {
                 return Err(tasks.wrong("tasks under their own ids"));
             }
@@ -139,7 +139,7 @@ impl Reader {
             let names = names!["attempt", "error", "resultHash", "status", "task"];
             let [attempt, error, result, status, task] = self.read("nodeStates", json, names)?;
             let task = task.optional(|field| self.task(field))?;
-            // So that what is looked up by node later finds a task of that node.
+            // Later lookups by node rely on this.
             if task.is_some_and(|task| state.tasks.get(task).node != place) {
                 return Err(nodes.wrong("nodes with tasks of their own"));
             }
@@ -172,7 +172,7 @@ impl Reader {
             })?;
             let [position, task] = parts[..] else { return Err(pair.wrong(EXPECTED)) };
             let (position, task) = (position.integer()?, self.task(task)?);
-            // Nothing joins at time 0, so the position shows whether a task is listed already.
+            // No task joins at time 0, so `joined_at` shows whether the task is listed already.
             let Task { status, joined_at, .. } = *state.tasks.get(task);
             if status != TaskStatus::Pending || joined_at > 0 || joined >= Some(position) || position == 0 {
                 return Err(pair.wrong(EXPECTED));
@@ -223,7 +223,7 @@ fn one_of<T>(field: Field<'_>, parse: impl FnOnce(&str) -> Option<T>) -> Result<
     parse(field.text()?.as_json()).ok_or_else(|| field.wrong("one of the known names"))
 }
 
-/// A count that can grow without an overflow.
+/// A count that can be incremented without overflow.
 fn small(field: Field<'_>) -> Result<u32, FieldError> {
     let value = u32::try_from(field.integer()?).ok().filter(|&value| value < u32::MAX);
     value.ok_or_else(|| field.wrong("a count"))

@@ -5,7 +5,7 @@ use crate::run::state_hash::state_hash;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// A state in which there is some of everything.
+/// The document of a state that contains every kind of entry and status.
 fn rich_document() -> String {
     let parts = ["Pending", "Assigned", "Accepted", "Running", "Done", "Failed", "Open", "TimedOut", "Skipped"];
     let mut parts: Vec<String> = parts.iter().map(|name| format!("\"status\":\"{name}\"")).collect();
@@ -32,12 +32,12 @@ fn what_no_run_leads_to_is_refused() {
     let text = rich_document();
     assert!(State::from_canonical(&text).is_ok());
     for (from, to) in [
-        // Not the one form.
+        // Not in canonical form.
         ("{\"calls\"", " {\"calls\""),
         ("{\"calls\"", "{\"more\":1,\"calls\""),
         ("\"logicalTime\":", "\"logicalTime\":0"),
         ("\"worker-a\"", "\"w\\u006frker-a\""),
-        // Not what belongs together.
+        // Inconsistent.
         ("\"status\":\"Running\"", "\"status\":\"Completed\""),
         ("\"status\":\"Assigned\"", "\"status\":\"Pending\""),
         ("\"status\":\"Accepted\"", "\"status\":\"Withdrawn\""),
@@ -69,7 +69,7 @@ fn what_no_run_leads_to_is_refused() {
     }
 }
 
-/// The document of some state that fulfils this.
+/// The document of a state that fulfils `condition`.
 fn document_with(condition: impl Fn(&Value) -> bool) -> Value {
     let find = |seed| {
         let options = SampleOptions { seed, nodes: 12, trouble: 40, odd_ids: false, ..SampleOptions::default() };
@@ -135,7 +135,7 @@ fn only_a_completed_node_has_a_result_and_only_a_failed_attempt_an_error() {
 
 #[test]
 fn attempts_are_counted_without_gaps() {
-    // Skipped before its second attempt ran: the first one is there, and failed.
+    // Skipped before its second attempt ran. The task of the first attempt exists and has failed.
     let withdrawn = |node: &Value| node["status"] == "Skipped" && node["attempt"] == 2 && node.get("task").is_none();
     let document = document_with(|document| some_node(document, withdrawn).is_some());
     let node = some_node(&document, withdrawn).unwrap();
@@ -149,7 +149,7 @@ fn attempts_are_counted_without_gaps() {
     is_refused(document, |document| document["coordinator"]["nodeStates"][&node]["attempt"] = json!(3));
 }
 
-/// It was refused only because it is printed otherwise, and in builds with assertions printing it panicked. Found by fuzzing.
+/// Such a document used to be refused only because it prints differently, and printing panicked in builds with assertions. Found by fuzzing.
 #[test]
 fn a_task_has_the_id_of_its_attempt() {
     let is_third = |node: &Value| node["attempt"] == 3 && node.get("task").is_some();
